@@ -1,0 +1,43 @@
+"""Kernel machines and classical machine learning: fast, exact, with the evidence shown.
+
+The families, such as `mlcore.svm` and `mlcore.kernels`, are loaded on first use.
+"""
+
+import importlib as _importlib
+from pathlib import Path as _Path
+
+__version__ = "0.1.0"
+
+_FAMILIES = ("datasets", "kernels", "svm")
+_FUNCTIONS = {"load": "mlcore.persistence", "save": "mlcore.persistence"}
+
+__all__ = ["__version__", *_FAMILIES, *_FUNCTIONS]
+
+try:
+    _importlib.import_module("mlcore._ext.threads")
+except ModuleNotFoundError as _error:
+    if not (_error.name or "").startswith("mlcore._ext"):
+        raise
+    _root = _Path(__file__).resolve().parents[1]
+    if (_root / "meson.build").exists():
+        raise ImportError(
+            f"mlcore is not built in its source tree {_root}: run `python -m pip install .` "
+            "there, then start Python from another folder."
+        ) from None
+    raise ImportError(
+        f"mlcore in {_root} lacks its compiled extension: reinstall it with "
+        "`python -m pip install --force-reinstall mlcore`."
+    ) from None
+
+
+def __getattr__(name):
+    if name in _FAMILIES:
+        return _importlib.import_module(f"mlcore.{name}")
+    if name in _FUNCTIONS:
+        value = globals()[name] = getattr(_importlib.import_module(_FUNCTIONS[name]), name)
+        return value
+    raise AttributeError(f"module 'mlcore' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,189 @@
+"""The tour: what mlcore does, shown on the handwritten digits it ships, in a few seconds.
+
+A section is a generator of lines, listed in `SECTIONS`; its docstring is its heading.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+import mlcore
+
+_OK, _FAILURE, _INTERRUPTED, _READER_GONE = 0, 1, 130, 141  # 2, wrong usage, is argparse's
+_ASCII = str.maketrans("─×²", "-x2")  # of equal width, so that tables stay aligned
+
+
+class Digits(NamedTuple):
+    """Images and labels to learn from, and held-out ones; in file order, so every run is equal."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_held_out: np.ndarray
+    y_held_out: np.ndarray
+
+
+def gram_matrices(digits: Digits) -> Iterator[str]:
+    """Gram matrix: all pairs of images at once"""
+    from mlcore.kernels import gram_matrix
+
+    X = np.vstack([digits.X, digits.X_held_out])
+    gamma = 0.1
+    start = time.perf_counter()
+    K = gram_matrix(X, kernel="rbf", gamma=gamma)
+    seconds = time.perf_counter() - start
+    some = X[::100]
+    definition = np.exp(-gamma * ((some[:, None] - X) ** 2).sum(axis=2))
+    error = np.abs(K[::100] - definition).max()
+    exact = np.array_equal(K, K.T) and np.all(K.diagonal() == 1)
+    for what, value in (
+        (f"rbf kernel, {len(X)} × {len(X)} values", _duration(seconds)),
+        (f"largest error among {definition.size}, each formed by its definition", f"{error:.0e}"),
+        ("exactly symmetric, diagonal exactly 1", "yes" if exact else "no"),
+    ):
+        yield f"  {what:<80}{value:>10}"
+
+
+def support_vector_machines(digits: Digits) -> Iterator[str]:
+    """Support vector machines: the result, and how near to the optimum it is"""
+    from mlcore.svm import SVC, SVR, NuSVC, OneClassSVM
+
+    yield _row("machine", "on held-out images", "vectors", "gap", "relative", "KKT", "time")
+    yield "  " + "─" * (len(_row(*[""] * 7)) - 2)
+
+    X, y, X_held_out, y_held_out = digits
+    for name, machine in (
+        ("SVC rbf, C=10", SVC(C=10)),
+        ("SVC polynomial, C=1", SVC(kernel="polynomial", C=1)),
+        ("SVC linear, C=1", SVC(kernel="linear", C=1)),
+        ("NuSVC rbf, nu=0.05", NuSVC(nu=0.05)),
+    ):
+        seconds = _fit_time(machine, X, y)
+        right = machine.score(X_held_out, y_held_out)
+        yield _evidence(name, f"{right:.1%} named right", machine, seconds)
+
+    pixel = 35  # near the middle, where the digits differ most
+    machine = SVR(C=1, epsilon=0.05)
+    seconds = _fit_time(machine, np.delete(X, pixel, axis=1), X[:, pixel])
+    r2 = machine.score(np.delete(X_held_out, pixel, axis=1), X_held_out[:, pixel])
+    yield _evidence("SVR rbf, one pixel", f"R² {r2:.2f} from the others", machine, seconds)
+
+    machine = OneClassSVM(nu=0.05, gamma=0.01)
+    seconds = _fit_time(machine, X)
+    kept = np.mean(machine.predict(X_held_out) == 1)
+    scrambled = np.random.default_rng(0).permuted(X_held_out, axis=1)
+    refused = np.mean(machine.predict(scrambled) == -1)
+    result = f"keeps {kept:.0%}, noise {1 - refused:.0%}"
+    yield _evidence("OneClassSVM nu=0.05", result, machine, seconds)
+
+    yield ""
+    yield "  gap: primal minus dual objective, which bounds the distance to the optimum; relative"
+    yield "  to the dual. KKT: largest violation of the optimality conditions; tol is 1e-3."
+    yield "  noise: the same images with their pixels in random order."
+
+
+def model_selection(digits: Digits) -> Iterator[str]:
+    """SVCCV: C and gamma chosen by cross-validation"""
+    from mlcore.svm import SVCCV
+
+    machine = SVCCV()
+    seconds = _fit_time(machine, digits.X, digits.y)
+    right = machine.score(digits.X_held_out, digits.y_held_out)
+    yield f"  {machine!r}: {right:.1%} of held-out images named right, in {_duration(seconds)}"
+
+
+SECTIONS = (gram_matrices, support_vector_machines, model_selection)
+
+
+def tour() -> None:
+    """Print every section, each line as soon as it is known."""
+    from mlcore.datasets import load_digits
+    from mlcore.threads import effective_threads
+
+    X, y = load_digits()
+    n = 1200
+    digits = Digits(X[:n], y[:n], X[n:], y[n:])
+    start = time.perf_counter()
+    _say(_bold(f"mlcore {mlcore.__version__}"))
+    _say(f"{len(X)} handwritten digits of 8 × 8 pixels: {n} to learn from, {len(X) - n} held out")
+    for section in SECTIONS:
+        _say("\n" + _bold(section.__doc__))
+        for line in section(digits):
+            _say(line)
+    n_threads = effective_threads()
+    threads = f"{n_threads} thread" + "s" * (n_threads > 1)
+    _say(f"\nDone in {time.perf_counter() - start:.1f} s on {threads} (OMP_NUM_THREADS sets how many).")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; returns 0, or 1 after a failure, 2 after wrong usage, 130 after Ctrl-C."""
+    parser = argparse.ArgumentParser(
+        prog="mlcore",
+        description="A tour of mlcore on the handwritten digits it ships; takes a few seconds.",
+        epilog="Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.",
+    )
+    parser.add_argument("--version", action="version", version=f"mlcore {mlcore.__version__}")
+    parser.parse_args(argv)
+    try:
+        tour()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("mlcore: interrupted", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader left, as in `mlcore | head`; Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _READER_GONE
+    except Exception as error:
+        print(f"mlcore: {type(error).__name__}: {' '.join(str(error).split())}", file=sys.stderr)
+        return _FAILURE
+    return _OK
+
+
+def _row(machine: str, result: str, *numbers: str) -> str:
+    vectors, gap, relative, kkt, seconds = numbers
+    return f"  {machine:<21}{result:<24}{vectors:>8}{gap:>9}{relative:>10}{kkt:>9}{seconds:>9}"
+
+
+def _evidence(name: str, result: str, machine, seconds: float) -> str:
+    gap = np.sum(machine.duality_gap_)
+    return _row(
+        name,
+        result,
+        f"{len(machine.support_)}",
+        f"{gap:.1e}",
+        f"{gap / np.abs(machine.dual_objective_).sum():.1e}",
+        f"{np.max(machine.kkt_violation_):.1e}",
+        _duration(seconds),
+    )
+
+
+def _fit_time(machine, *data: np.ndarray) -> float:
+    start = time.perf_counter()
+    machine.fit(*data)
+    return time.perf_counter() - start
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
+
+
+def _say(line: str) -> None:
+    try:
+        line.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        line = line.translate(_ASCII)
+    print(line, flush=True)
+
+
+def _bold(text: str) -> str:
+    plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return text if plain else f"\x1b[1m{text}\x1b[0m"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

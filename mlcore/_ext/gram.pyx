@@ -1,0 +1,249 @@
+"""Hot loops of mlcore.kernels.gram: kernel values between samples, block by block.
+
+Three ways to the inner products, chosen by the caller from the shape of the data:
+panels      rows as lists of non-zeros against panels of 64 (float) or 32 (double) packed columns:
+            few features, dense data with many zeros, moderately sparse data;
+products    BLAS on tiles of dense rows: many features, few zeros;
+inverted    rows against a list of samples per feature: very sparse data.
+In each the values are finished (norms, exp) while the tile is in cache, every element has one
+writer, and its value does not depend on the number of threads.
+"""
+from cython cimport floating
+from cython.parallel cimport parallel, prange, threadid
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from mlcore._ext.blas cimport gemm_nt
+from mlcore._ext.simd cimport PANEL_DOUBLE, PANEL_FLOAT, kernel_spec, simd_table
+
+ctypedef fused sample:
+    float
+    double
+
+ctypedef fused index:
+    int32_t
+    int64_t
+
+cdef enum:
+    BAND = 4
+    TILE_ROWS = 256
+    TILE_COLUMNS = 256
+    LAPLACIAN = 5
+    CHI2 = 6
+
+KINDS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3, "cosine": 4, "laplacian": 5,
+         "chi2": 6}
+
+
+PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}  # samples in a panel, by bytes of a value
+
+
+def exponential(const floating[::1] x, floating[::1] y):
+    """y = exp(x), the vectorised one that the kernels use."""
+    with nogil:
+        if floating is float:
+            simd_table().f.exponential(x.shape[0], &x[0], &y[0])
+        else:
+            simd_table().d.exponential(x.shape[0], &x[0], &y[0])
+
+
+def fill_lists(const sample[:, ::1] X, const int64_t[::1] indptr, int32_t[::1] indices,
+               floating[::1] values, int n_threads):
+    """The non-zeros of each row; `indptr` (n + 1,) counts them, one slot of slack at the end."""
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], i, f
+    cdef int64_t at, last
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
+        at = indptr[i]
+        last = indptr[i + 1]
+        for f in range(d):
+            if at == last:
+                break
+            indices[at] = <int32_t> f
+            values[at] = <floating> X[i, f]
+            at = at + (X[i, f] != 0)
+
+
+def pack_panels(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
+                const int64_t[::1] columns, floating[:, :, ::1] panels, int n_threads):
+    """panels[p, f, lane] = feature f of sample columns[p * width + lane]; zero elsewhere."""
+    cdef Py_ssize_t width = panels.shape[2], d = panels.shape[1], p, lane
+    cdef int64_t t, c
+    cdef floating* panel
+    for p in prange(panels.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
+        panel = &panels[p, 0, 0]
+        memset(panel, 0, d * width * sizeof(floating))
+        for lane in range(min(width, columns.shape[0] - p * width)):
+            c = columns[p * width + lane]
+            for t in range(indptr[c], indptr[c + 1]):
+                panel[indices[t] * width + lane] = values[t]
+
+
+def panel_block(int kind, double gamma, double coef0, int degree,
+                const int64_t[::1] rows, const int64_t[::1] indptr, const int32_t[::1] indices,
+                const floating[::1] values, const floating[::1] row_terms,
+                const floating[:, :, ::1] panels, const floating[::1] column_terms,
+                Py_ssize_t n_columns, floating[:, ::1] out, const int64_t[::1] dest,
+                int n_threads):
+    """out[dest[r], c] = k(sample rows[r], column c); column_terms padded to whole panels."""
+    cdef kernel_spec spec
+    cdef Py_ssize_t width = panels.shape[2], p
+    cdef int lanes
+    spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
+    if rows.shape[0] == 0:
+        return
+    for p in prange(panels.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
+        lanes = <int> min(width, n_columns - p * width)
+        if floating is float:
+            simd_table().f.panel(
+                &spec, panels.shape[1], rows.shape[0], &rows[0], &indptr[0], &indices[0], &values[0], &row_terms[0],
+                &panels[p, 0, 0], &column_terms[p * width], lanes, &out[0, p * width],
+                out.shape[1], &dest[0])
+        else:
+            simd_table().d.panel(
+                &spec, panels.shape[1], rows.shape[0], &rows[0], &indptr[0], &indices[0], &values[0], &row_terms[0],
+                &panels[p, 0, 0], &column_terms[p * width], lanes, &out[0, p * width],
+                out.shape[1], &dest[0])
+
+
+def panel_symmetric(int kind, double gamma, double coef0, int degree,
+                    const int64_t[::1] order, const int64_t[::1] indptr,
+                    const int32_t[::1] indices, const floating[::1] values,
+                    const floating[::1] row_terms, const floating[:, :, ::1] panels,
+                    const floating[::1] column_terms, floating[:, ::1] out,
+                    floating[:, :, ::1] scratch, Py_ssize_t first, Py_ssize_t last, int n_threads):
+    """Bands first..last of a symmetric matrix: tiles on and below the diagonal, then mirrored.
+
+    A band is BAND panels wide, and so are its tiles: long runs of `out` are written at once.
+    `order` is 0, 1, ..., n - 1; `scratch` is (n_threads, BAND * width, BAND * width + 16).
+    """
+    cdef kernel_spec spec
+    cdef Py_ssize_t n = out.shape[0], width = panels.shape[2], side = BAND * width
+    cdef Py_ssize_t stride = scratch.shape[2], bands = (n + side - 1) // side
+    cdef Py_ssize_t tile_at, top, left, rows, columns, p, r
+    cdef int lanes
+    cdef floating* tile
+    spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
+    for tile_at in prange(first * bands, last * bands, nogil=True, num_threads=n_threads,
+                          schedule="dynamic"):
+        left = tile_at // bands * side
+        top = tile_at % bands * side
+        if top < left:
+            continue
+        tile = &scratch[threadid(), 0, 0]
+        rows = min(side, n - top)
+        columns = min(side, n - left)
+        for p in range(left // width, (left + columns + width - 1) // width):
+            lanes = <int> min(width, n - p * width)
+            if floating is float:
+                simd_table().f.panel(
+                    &spec, panels.shape[1], rows, &order[top], &indptr[0], &indices[0], &values[0], &row_terms[0],
+                    &panels[p, 0, 0], &column_terms[p * width], lanes, tile + p * width - left,
+                    stride, NULL)
+            else:
+                simd_table().d.panel(
+                    &spec, panels.shape[1], rows, &order[top], &indptr[0], &indices[0], &values[0], &row_terms[0],
+                    &panels[p, 0, 0], &column_terms[p * width], lanes, tile + p * width - left,
+                    stride, NULL)
+        write_symmetric(tile, stride, rows, columns, top == left, &out[top, left],
+                        &out[left, top], n)
+
+
+cdef inline void write_symmetric(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
+                                 Py_ssize_t columns, bint diagonal, floating* below,
+                                 floating* above, Py_ssize_t n) noexcept nogil:
+    """The tile and its transpose to their places; of a diagonal tile only the lower half counts."""
+    cdef Py_ssize_t r, c
+    if diagonal:
+        for r in range(rows):
+            memcpy(below + r * n, tile + r * stride, (r + 1) * sizeof(floating))
+            for c in range(r):
+                above[c * n + r] = tile[r * stride + c]
+        return
+    for r in range(rows):
+        memcpy(below + r * n, tile + r * stride, columns * sizeof(floating))
+    if floating is float:
+        simd_table().f.transpose(tile, stride, rows, columns, above, n)
+    else:
+        simd_table().d.transpose(tile, stride, rows, columns, above, n)
+
+
+def product_block(int kind, double gamma, double coef0, int degree, const floating[:, ::1] A,
+                  const floating[::1] row_terms, const floating[:, ::1] B,
+                  const floating[::1] column_terms, floating[:, ::1] out, const int64_t[::1] dest,
+                  bint symmetric, floating[:, :, ::1] scratch, Py_ssize_t first, Py_ssize_t last,
+                  int n_threads):
+    """out[dest[r], c] = k(A[r], B[c]) for the row tiles first..last, by BLAS.
+
+    With `symmetric` (A is B, dest is 0, 1, ...), only tiles on and below the diagonal are formed.
+    `scratch` is (n_threads, TILE_ROWS, TILE_COLUMNS).
+    """
+    cdef kernel_spec spec
+    cdef Py_ssize_t n = A.shape[0], m = B.shape[0], tile_at, top, left, r, rows, columns
+    cdef Py_ssize_t across = (m + TILE_COLUMNS - 1) // TILE_COLUMNS
+    cdef int d = <int> A.shape[1]
+    cdef floating* tile
+    spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
+    for tile_at in prange(first * across, last * across, nogil=True, num_threads=n_threads,
+                          schedule="dynamic"):
+        tile = &scratch[threadid(), 0, 0]
+        top = tile_at // across * TILE_ROWS
+        left = tile_at % across * TILE_COLUMNS
+        rows = min(TILE_ROWS, n - top)
+        columns = min(TILE_COLUMNS, m - left)
+        if symmetric and left > top:
+            continue
+        gemm_nt(<int> rows, <int> columns, d, <floating> 1, &A[top, 0], d, &B[left, 0], d,
+                <floating> 0, tile, TILE_COLUMNS)
+        for r in range(rows):
+            if floating is float:
+                simd_table().f.finish(&spec, columns, row_terms[top + r], &column_terms[left],
+                                      tile + r * TILE_COLUMNS)
+            else:
+                simd_table().d.finish(&spec, columns, row_terms[top + r], &column_terms[left],
+                                      tile + r * TILE_COLUMNS)
+        if symmetric:
+            write_symmetric(tile, TILE_COLUMNS, rows, columns, top == left, &out[top, left],
+                            &out[left, top], n)
+        else:
+            for r in range(rows):
+                memcpy(&out[dest[top + r], left], tile + r * TILE_COLUMNS,
+                       columns * sizeof(floating))
+
+
+def inverted_block(int kind, double gamma, double coef0, int degree, const int64_t[::1] rows,
+                   const int64_t[::1] indptr, const int32_t[::1] indices,
+                   const floating[::1] values, const floating[::1] row_terms,
+                   const index[::1] feature_starts, const index[::1] members,
+                   const floating[::1] member_values, const floating[::1] column_terms,
+                   floating[:, ::1] out, const int64_t[::1] dest, Py_ssize_t n_columns,
+                   int n_threads):
+    """The same from a list of (sample, value) per feature: only shared features are touched."""
+    cdef kernel_spec spec
+    cdef Py_ssize_t r, j
+    cdef int64_t t, f, u
+    cdef floating x, y
+    cdef floating* to
+    spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
+    for r in prange(rows.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
+        to = &out[dest[r], 0]
+        if kind == LAPLACIAN or kind == CHI2:
+            for j in range(n_columns):
+                to[j] = column_terms[j] + row_terms[rows[r]]
+        else:
+            memset(to, 0, n_columns * sizeof(floating))
+        for t in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            f = indices[t]
+            x = values[t]
+            for u in range(feature_starts[f], feature_starts[f + 1]):
+                y = member_values[u]
+                if kind == LAPLACIAN:
+                    to[members[u]] = to[members[u]] + <floating> (fabs(x - y) - fabs(x) - fabs(y))
+                elif kind == CHI2:
+                    to[members[u]] = to[members[u]] - 4 * x * y / (x + y)
+                else:
+                    to[members[u]] = to[members[u]] + x * y
+        if floating is float:
+            simd_table().f.finish(&spec, n_columns, row_terms[rows[r]], &column_terms[0], to)
+        else:
+            simd_table().d.finish(&spec, n_columns, row_terms[rows[r]], &column_terms[0], to)

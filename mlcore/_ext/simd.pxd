@@ -1,0 +1,55 @@
+"""The vectorised loops of simd/, chosen for the processor at run time."""
+from libc.stdint cimport int32_t, int64_t
+
+
+cdef extern from "simd/table.h" nogil:
+    enum:
+        PANEL_FLOAT
+        PANEL_DOUBLE
+    ctypedef struct kernel_spec:
+        int kind
+        int degree
+        double gamma
+        double coef0
+    ctypedef struct smo_working_set:
+        int64_t split
+        int64_t width
+        int64_t stride
+        const void* K
+        void* G
+        void* up
+        void* low
+        const void* diagonal
+        double* beta
+        const double* lower
+        const double* upper
+        double epsilon
+        double violation
+    ctypedef struct float_loops "simd_loops_float":
+        void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
+                      const int32_t*, const float*, const float*, const float*, const float*, int,
+                      float*, Py_ssize_t, const int64_t*) noexcept nogil
+        void (*transpose)(const float*, Py_ssize_t, Py_ssize_t, Py_ssize_t, float*,
+                          Py_ssize_t) noexcept nogil
+        void (*finish)(const kernel_spec*, Py_ssize_t, float, const float*, float*) noexcept nogil
+        void (*exponential)(Py_ssize_t, const float*, float*) noexcept nogil
+        void (*accumulate)(Py_ssize_t, const int64_t*, const double*, const float*, Py_ssize_t,
+                           Py_ssize_t, Py_ssize_t, double*) noexcept nogil
+        int64_t (*smo)(smo_working_set*, double, int64_t) noexcept nogil
+    ctypedef struct double_loops "simd_loops_double":
+        void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
+                      const int32_t*, const double*, const double*, const double*, const double*,
+                      int, double*, Py_ssize_t, const int64_t*) noexcept nogil
+        void (*transpose)(const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double*,
+                          Py_ssize_t) noexcept nogil
+        void (*finish)(const kernel_spec*, Py_ssize_t, double, const double*,
+                       double*) noexcept nogil
+        void (*exponential)(Py_ssize_t, const double*, double*) noexcept nogil
+        void (*accumulate)(Py_ssize_t, const int64_t*, const double*, const double*, Py_ssize_t,
+                           Py_ssize_t, Py_ssize_t, double*) noexcept nogil
+        int64_t (*smo)(smo_working_set*, double, int64_t) noexcept nogil
+    ctypedef struct simd_loops:
+        float_loops f
+        double_loops d
+        const char* name
+    const simd_loops* simd_table()

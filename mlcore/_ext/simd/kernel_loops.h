@@ -1,0 +1,195 @@
+/* Kernel values from packed samples; included once per precision by loops.c.
+
+   A panel holds PANEL samples, value by value of each feature: panel[f * PANEL + lane]. A row is a list of its
+   non-zeros, so one loop serves sparse rows, dense rows with many zeros, and rows of few features.
+
+   Distances that are not inner products start from the panel's own sum over all features (column_terms): where the row
+   is zero the term is that of the column alone, so only the row's non-zeros need a visit:
+   |x - y| = |y| + (|x - y| - |y|), and (x - y)^2 / (x + y) = y + ((x - y)^2 / (x + y) - y). */
+
+enum { NAME(LANES) = VECTOR_BYTES / sizeof(REAL), NAME(BLOCKS) = PANEL_BYTES / VECTOR_BYTES };
+
+/* Inner product (or distance) -> kernel value. Terms: rbf gamma |x|^2, laplacian and chi2 the sums over features. */
+static inline VEC NAME(transform)(const kernel_spec *k, VEC v, REAL row_term, VEC column_terms) {
+  const REAL gamma = (REAL)k->gamma;
+  switch (k->kind) {
+  case KERNEL_RBF:
+    return EXP(NAME(min)(0, 2 * gamma * v - (column_terms + row_term)));
+  case KERNEL_LAPLACIAN:
+  case KERNEL_CHI2:
+    return EXP(NAME(min)(0, -gamma * v));
+  case KERNEL_POLYNOMIAL: {
+    VEC base = gamma * v + (REAL)k->coef0, power = (VEC){0} + 1;
+    for (int degree = k->degree; degree > 0; degree >>= 1) {
+      if (degree & 1) power *= base;
+      base *= base;
+    }
+    return power;
+  }
+  case KERNEL_SIGMOID: {
+    VEC t = gamma * v + (REAL)k->coef0;
+    for (int lane = 0; lane < NAME(LANES); lane++) t[lane] = TANH(t[lane]);
+    return t;
+  }
+  case KERNEL_COSINE:
+    return NAME(min)(1, NAME(max)(-1, v));
+  default:
+    return v;
+  }
+}
+
+static inline VEC NAME(absolute)(VEC v) { return SELECT(GREATER(-v, v), -v, v); }
+
+/* sum += the row's terms at one feature, over the lanes of a panel. */
+static inline __attribute__((always_inline)) void NAME(visit)(int kind, REAL x, const REAL *column, VEC *sum) {
+  for (int b = 0; b < NAME(BLOCKS); b++) {
+    const VEC y = LOAD(column + b * NAME(LANES));
+    if (kind == KERNEL_LAPLACIAN)
+      sum[b] += NAME(absolute)(x - y) - NAME(absolute)(y);
+    else if (kind == KERNEL_CHI2) { /* 0 / 0 is 0: a feature that both lack adds nothing */
+      const VEC both = x + y, apart = x - y;
+      sum[b] += SELECT(GREATER(both, (VEC){0}), apart * apart / both, both) - y;
+    } else
+      sum[b] += x * y;
+  }
+}
+
+static inline __attribute__((always_inline)) void NAME(finish_lanes)(const kernel_spec *k, const VEC *sum,
+                                                                     REAL row_term, const REAL *column_terms,
+                                                                     int lanes, REAL *to) {
+  REAL whole[PANEL] __attribute__((aligned(64)));
+  REAL *block = lanes == PANEL ? to : whole;
+  for (int b = 0; b < NAME(BLOCKS); b++)
+    STORE(block + b * NAME(LANES), NAME(transform)(k, sum[b], row_term, LOAD(column_terms + b * NAME(LANES))));
+  if (lanes != PANEL) memcpy(to, whole, lanes * sizeof(REAL));
+}
+
+static inline __attribute__((always_inline)) void NAME(panel_rows)(
+    const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows, const int64_t *indptr,
+    const int32_t *indices, const REAL *values, const REAL *row_terms, const REAL *panel, const REAL *column_terms,
+    int lanes, REAL *out, ptrdiff_t stride, const int64_t *dest) {
+  kernel_spec fixed = *k;
+  fixed.kind = kind;
+  VEC origin[NAME(BLOCKS)];
+  for (int b = 0; b < NAME(BLOCKS); b++)
+    origin[b] = kind == KERNEL_LAPLACIAN || kind == KERNEL_CHI2 ? LOAD(column_terms + b * NAME(LANES)) : (VEC){0};
+  for (ptrdiff_t r = 0; r < n_rows; r++) {
+    const int64_t row = rows[r], start = indptr[row], stop = indptr[row + 1];
+    VEC sum[NAME(BLOCKS)];
+    for (int b = 0; b < NAME(BLOCKS); b++) sum[b] = origin[b];
+    REAL *to = out + (dest ? dest[r] : r) * stride;
+    if (stop - start == d && r + 1 < n_rows && indptr[rows[r + 1] + 1] - indptr[rows[r + 1]] == d) {
+      /* Two rows without zeros share each load of the panel. */
+      const int64_t next = rows[r + 1];
+      const REAL *x0 = values + start, *x1 = values + indptr[next];
+      VEC sum1[NAME(BLOCKS)];
+      for (int b = 0; b < NAME(BLOCKS); b++) sum1[b] = origin[b];
+      for (ptrdiff_t f = 0; f < d; f++) {
+        NAME(visit)(kind, x0[f], panel + f * PANEL, sum);
+        NAME(visit)(kind, x1[f], panel + f * PANEL, sum1);
+      }
+      r++;
+      NAME(finish_lanes)(&fixed, sum1, row_terms[next], column_terms, lanes, out + (dest ? dest[r] : r) * stride);
+    } else
+      for (int64_t t = start; t < stop; t++)
+        NAME(visit)(kind, values[t], panel + (ptrdiff_t)indices[t] * PANEL, sum);
+    NAME(finish_lanes)(&fixed, sum, row_terms[row], column_terms, lanes, to);
+  }
+}
+
+static void NAME(panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows,
+                        const int64_t *indptr, const int32_t *indices, const REAL *values, const REAL *row_terms,
+                        const REAL *panel, const REAL *column_terms, int lanes, REAL *out, ptrdiff_t stride,
+                        const int64_t *dest) {
+#define CASE(kind)                                                                                                   \
+  case kind:                                                                                                         \
+    NAME(panel_rows)(k, kind, d, n_rows, rows, indptr, indices, values, row_terms, panel, column_terms, lanes, out,  \
+                     stride, dest);                                                                                  \
+    break
+  switch (k->kind) {
+    CASE(KERNEL_LINEAR);
+    CASE(KERNEL_POLYNOMIAL);
+    CASE(KERNEL_RBF);
+    CASE(KERNEL_SIGMOID);
+    CASE(KERNEL_COSINE);
+    CASE(KERNEL_LAPLACIAN);
+    CASE(KERNEL_CHI2);
+  }
+#undef CASE
+}
+
+/* to[c, r] = from[r, c]. Interleaving vector i with vector i + LANES / 2, log2(LANES) times, transposes a square. */
+static void NAME(transpose)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, REAL *to,
+                            ptrdiff_t to_stride) {
+  enum { L = NAME(LANES) };
+  ptrdiff_t c = 0;
+#ifdef ZIP_LOW
+  for (; c + L <= columns; c += L) {
+    ptrdiff_t r = 0;
+    for (; r + L <= rows; r += L) {
+      VEC v[L], w[L];
+      for (int i = 0; i < L; i++) v[i] = LOAD(from + (r + i) * from_stride + c);
+      for (int turn = 1; turn < L; turn *= 2) {
+        for (int i = 0; i < L / 2; i++) {
+          w[2 * i] = ZIP_LOW(v[i], v[i + L / 2]);
+          w[2 * i + 1] = ZIP_HIGH(v[i], v[i + L / 2]);
+        }
+        for (int i = 0; i < L; i++) v[i] = w[i];
+      }
+      for (int i = 0; i < L; i++) STORE(to + (c + i) * to_stride + r, v[i]);
+    }
+    for (; r < rows; r++)
+      for (int i = 0; i < L; i++) to[(c + i) * to_stride + r] = from[r * from_stride + c + i];
+  }
+#endif
+  for (; c < columns; c++)
+    for (ptrdiff_t r = 0; r < rows; r++) to[c * to_stride + r] = from[r * from_stride + c];
+}
+
+static void NAME(finish)(const kernel_spec *k, ptrdiff_t n, REAL row_term, const REAL *column_terms, REAL *row) {
+  ptrdiff_t j = 0;
+  if (k->kind == KERNEL_RBF) { /* by far the most used: its own loop, free of the switch */
+    kernel_spec fixed = *k;
+    fixed.kind = KERNEL_RBF;
+    for (; j + NAME(LANES) <= n; j += NAME(LANES))
+      STORE(row + j, NAME(transform)(&fixed, LOAD(row + j), row_term, LOAD(column_terms + j)));
+  } else if (k->kind == KERNEL_LINEAR)
+    return;
+  for (; j < n; j += NAME(LANES)) {
+    const size_t bytes = (size_t)(n - j < NAME(LANES) ? n - j : NAME(LANES)) * sizeof(REAL);
+    VEC v = {0}, c = {0};
+    memcpy(&v, row + j, bytes);
+    memcpy(&c, column_terms + j, bytes);
+    v = NAME(transform)(k, v, row_term, c);
+    memcpy(row + j, &v, bytes);
+  }
+}
+
+static void NAME(exponential)(ptrdiff_t n, const REAL *x, REAL *y) {
+  ptrdiff_t j = 0;
+  for (; j + NAME(LANES) <= n; j += NAME(LANES)) STORE(y + j, EXP(LOAD(x + j)));
+  if (j < n) {
+    const size_t bytes = (size_t)(n - j) * sizeof(REAL);
+    VEC v = {0};
+    memcpy(&v, x + j, bytes);
+    v = EXP(v);
+    memcpy(y + j, &v, bytes);
+  }
+}
+
+/* Sums in double whatever the rows' precision, in the order of the rows. A tile of g stays in registers for four rows. */
+static void NAME(accumulate)(ptrdiff_t n_rows, const int64_t *slots, const double *a, const REAL *rows,
+                             ptrdiff_t stride, ptrdiff_t start, ptrdiff_t stop, double *g) {
+  for (ptrdiff_t r = 0; r < n_rows; r += 4) {
+    const int have = n_rows - r < 4 ? (int)(n_rows - r) : 4;
+    const REAL *k[4];
+    double c[4];
+    for (int i = 0; i < 4; i++) {
+      k[i] = rows + slots[r + (i < have ? i : 0)] * stride;
+      c[i] = i < have ? a[r + i] : 0.0;
+    }
+    const REAL *restrict k0 = k[0], *restrict k1 = k[1], *restrict k2 = k[2], *restrict k3 = k[3];
+    for (ptrdiff_t j = start; j < stop; j++)
+      g[j] = g[j] + c[0] * (double)k0[j] + c[1] * (double)k1[j] + c[2] * (double)k2[j] + c[3] * (double)k3[j];
+  }
+}

@@ -1,0 +1,69 @@
+/* Every vectorised loop, for float and for double, compiled once per target. */
+#include "table.h"
+#include "vector.h"
+
+#define REAL float
+#define VEC vfloat
+#define INTVEC vint32
+#define INT int32_t
+#define PANEL PANEL_FLOAT
+#define NAME(name) name##_f
+#define LOAD load_f
+#define STORE store_f
+#define SELECT select_f
+#define EXP exp_f
+#ifdef ZIP_LOW_F
+#define ZIP_LOW ZIP_LOW_F
+#define ZIP_HIGH ZIP_HIGH_F
+#endif
+#define MASK mask_f
+#define GREATER GREATER_F
+#define CHOOSE choose_f
+#define TANH tanhf
+#include "kernel_loops.h"
+#include "smo_loops.h"
+#undef REAL
+#undef VEC
+#undef INTVEC
+#undef INT
+#undef PANEL
+#undef NAME
+#undef LOAD
+#undef STORE
+#undef SELECT
+#undef EXP
+#undef ZIP_LOW
+#undef ZIP_HIGH
+#undef MASK
+#undef GREATER
+#undef CHOOSE
+#undef TANH
+
+#define REAL double
+#define VEC vdouble
+#define INTVEC vint64
+#define INT int64_t
+#define PANEL PANEL_DOUBLE
+#define NAME(name) name##_d
+#define LOAD load_d
+#define STORE store_d
+#define SELECT select_d
+#define EXP exp_d
+#ifdef ZIP_LOW_D
+#define ZIP_LOW ZIP_LOW_D
+#define ZIP_HIGH ZIP_HIGH_D
+#endif
+#define MASK mask_d
+#define GREATER GREATER_D
+#define CHOOSE choose_d
+#define TANH tanh
+#include "kernel_loops.h"
+#include "smo_loops.h"
+
+#define QUOTE(name) #name
+#define STRING(name) QUOTE(name)
+const simd_loops TARGET_NAME(simd_loops) = {
+    {panel_f, transpose_f, finish_f, exponential_f, accumulate_f, smo_f},
+    {panel_d, transpose_d, finish_d, exponential_d, accumulate_d, smo_d},
+    STRING(TARGET_NAME(loops)),
+};

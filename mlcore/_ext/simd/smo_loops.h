@@ -1,0 +1,133 @@
+/* Sequential minimal optimisation inside a working set; included once per precision by loops.c.
+
+   The variables beta minimise 1/2 beta'K beta + q'beta + epsilon |beta|_1 in a box, the sum of each group fixed.
+   With gradient G = K beta + q, up[t] - G[t] is the gain of a rise of beta[t] (up[t] = -inf where it cannot rise) and
+   low[t] - G[t] that of a fall (low[t] = +inf where it cannot fall); epsilon is in `up` and `low`. A group is optimal
+   when its largest gain to rise is no more than its least loss to fall. */
+
+/* After beta[t] changed: where can it go now? At beta = 0 the term epsilon |beta| has a kink. */
+static inline void NAME(refresh)(smo_working_set *s, int64_t t) {
+  const double b = s->beta[t];
+  ((REAL *)s->up)[t] = b < s->upper[t] ? (REAL)(b >= 0 ? -s->epsilon : s->epsilon) : -(REAL)INFINITY;
+  ((REAL *)s->low)[t] = b > s->lower[t] ? (REAL)(b > 0 ? -s->epsilon : s->epsilon) : (REAL)INFINITY;
+}
+
+typedef struct {
+  REAL best, least; /* largest gain to rise, least loss to fall */
+  int64_t at;       /* the variable with the largest gain */
+} NAME(extremes);
+
+/* G += ci ki + cj kj over [start, stop), and the extremes of the result, in one pass. */
+static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int64_t stop, REAL ci, const REAL *ki,
+                                          REAL cj, const REAL *kj) {
+  REAL *restrict G = s->G;
+  const REAL *restrict up = s->up, *restrict low = s->low;
+  VEC best = (VEC){0} - (REAL)INFINITY, least = (VEC){0} + (REAL)INFINITY;
+  INTVEC at = {0}, here;
+  for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(start + lane);
+  for (int64_t t = start; t < stop; t += NAME(LANES)) {
+    const VEC g = LOAD(G + t) + ci * LOAD(ki + t) + cj * LOAD(kj + t);
+    STORE(G + t, g);
+    const VEC rise = LOAD(up + t) - g, fall = LOAD(low + t) - g;
+    const MASK better = GREATER(rise, best);
+    best = SELECT(better, rise, best);
+    at = CHOOSE(better, here, at);
+    least = SELECT(GREATER(least, fall), fall, least);
+    here += NAME(LANES);
+  }
+  NAME(extremes) e = {best[0], least[0], at[0]};
+  for (int lane = 1; lane < NAME(LANES); lane++) {
+    if (best[lane] > e.best || (best[lane] == e.best && at[lane] < e.at)) e.best = best[lane], e.at = at[lane];
+    if (least[lane] < e.least) e.least = least[lane];
+  }
+  return e;
+}
+
+/* The partner of i that promises the largest decrease, (gain - loss)^2 / (Kii + Kjj - 2 Kij); -1 if none.
+   (Fan, Chen and Lin, JMLR 6, 2005.) Fractions are compared by cross-multiplication: no division in the loop. */
+static inline int64_t NAME(partner)(const smo_working_set *s, int64_t start, int64_t stop, REAL gain, REAL Kii,
+                                    const REAL *ki) {
+  const REAL *restrict G = s->G, *restrict low = s->low, *restrict diagonal = s->diagonal;
+  const REAL least_curvature = (REAL)1e-12;
+  VEC top = {0}, bottom = (VEC){0} + 1;
+  INTVEC at = (INTVEC){0} - 1, here;
+  for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(start + lane);
+  for (int64_t t = start; t < stop; t += NAME(LANES)) {
+    const VEC apart = gain + (LOAD(G + t) - LOAD(low + t));
+    const VEC curvature = NAME(max)(least_curvature, (Kii + LOAD(diagonal + t)) - 2 * LOAD(ki + t));
+    const VEC square = apart * apart;
+    const MASK better = GREATER(square * bottom, top * curvature) & GREATER(apart, (VEC){0});
+    top = SELECT(better, square, top);
+    bottom = SELECT(better, curvature, bottom);
+    at = CHOOSE(better, here, at);
+    here += NAME(LANES);
+  }
+  int64_t j = -1;
+  REAL t = 0, b = 1;
+  for (int lane = 0; lane < NAME(LANES); lane++) {
+    if (at[lane] < 0) continue;
+    const REAL left = top[lane] * b, right = t * bottom[lane];
+    if (j < 0 || left > right || (left == right && at[lane] < j)) j = at[lane], t = top[lane], b = bottom[lane];
+  }
+  return j;
+}
+
+/* Steps until the working set's violation is at most tol, or max_steps; returns the steps made. */
+static int64_t NAME(smo)(smo_working_set *s, double tol, int64_t max_steps) {
+  const REAL *K = s->K, *diagonal = s->diagonal;
+  REAL *G = s->G;
+  const int64_t edge[3] = {0, s->split, s->width};
+  const REAL *ki = K, *kj = K;
+  REAL ci = 0, cj = 0;
+  int64_t steps = 0;
+  for (;; steps++) {
+    NAME(extremes) worst = {0};
+    double violation = -INFINITY;
+    int group = 0;
+    for (int g = 0; g < 2; g++) {
+      if (edge[g] == edge[g + 1]) continue;
+      const NAME(extremes) e = NAME(update)(s, edge[g], edge[g + 1], ci, ki, cj, kj);
+      if ((double)e.best - (double)e.least > violation) {
+        violation = (double)e.best - (double)e.least;
+        worst = e;
+        group = g;
+      }
+    }
+    s->violation = violation;
+    ci = cj = 0;
+    if (!(violation > tol) || steps >= max_steps) return steps;
+    const int64_t i = worst.at;
+    ki = K + i * s->stride;
+    const int64_t j = NAME(partner)(s, edge[group], edge[group + 1], worst.best, diagonal[i], ki);
+    if (j < 0) return steps;
+    kj = K + j * s->stride;
+    double curvature = (double)diagonal[i] + (double)diagonal[j] - 2.0 * (double)ki[j];
+    if (!(curvature > 1e-12)) curvature = 1e-12;
+    double step = ((double)((REAL *)s->up)[i] - (double)G[i] - ((double)((REAL *)s->low)[j] - (double)G[j])) / curvature;
+    /* To the first wall: a bound, or the kink at zero. Landing there is exact. */
+    const double bi = s->beta[i], bj = s->beta[j];
+    const double wall_i = s->epsilon > 0 && bi < 0 ? 0.0 : s->upper[i];
+    const double wall_j = s->epsilon > 0 && bj > 0 ? 0.0 : s->lower[j];
+    const double room_i = wall_i - bi, room_j = bj - wall_j;
+    double new_i, new_j;
+    if (step >= room_i && room_i <= room_j) {
+      step = room_i;
+      new_i = wall_i;
+      new_j = room_i == room_j ? wall_j : fmax(bj - step, wall_j);
+    } else if (step >= room_j) {
+      step = room_j;
+      new_i = fmin(bi + step, wall_i);
+      new_j = wall_j;
+    } else {
+      new_i = bi + step;
+      new_j = bj - step;
+    }
+    if (new_i == bi && new_j == bj) return steps; /* the step is below rounding: no more to gain here */
+    ci = (REAL)(new_i - bi);
+    cj = (REAL)(new_j - bj);
+    s->beta[i] = new_i;
+    s->beta[j] = new_j;
+    NAME(refresh)(s, i);
+    NAME(refresh)(s, j);
+  }
+}

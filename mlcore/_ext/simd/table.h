@@ -1,0 +1,56 @@
+/* The vectorised loops, one table of them per instruction set; `simd_table()` picks at run time. */
+#ifndef MLCORE_TABLE_H
+#define MLCORE_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Columns of one panel: samples side by side, feature by feature, so that a vector holds one feature of several
+   samples. 256 bytes a feature: four 64-byte accumulators cover the latency of a fused multiply-add. */
+enum { PANEL_BYTES = 256, PANEL_FLOAT = 64, PANEL_DOUBLE = 32 };
+
+enum { KERNEL_LINEAR, KERNEL_POLYNOMIAL, KERNEL_RBF, KERNEL_SIGMOID, KERNEL_COSINE, KERNEL_LAPLACIAN, KERNEL_CHI2 };
+
+typedef struct {
+  int kind;
+  int degree;
+  double gamma, coef0;
+} kernel_spec;
+
+/* A working set of the dual problem (see smo_loops.h). */
+typedef struct {
+  int64_t split, width, stride; /* group 0 is [0, split), group 1 [split, width); both multiples of 16 */
+  const void *K;                /* width x stride */
+  void *G, *up, *low;           /* gradient, and its offsets where a variable may rise or fall */
+  const void *diagonal;
+  double *beta;
+  const double *lower, *upper;
+  double epsilon, violation;
+} smo_working_set;
+
+#define LOOPS(real)                                                                                                  \
+  /* out[dest[r], :lanes] = k(row r, column of the panel), for `n_rows` rows given as lists of non-zeros */          \
+  void (*panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows, const int64_t *indptr,                   \
+                const int32_t *indices, const real *values, const real *row_terms, const real *panel,                 \
+                const real *column_terms, int lanes, real *out, ptrdiff_t stride, const int64_t *dest);               \
+  void (*transpose)(const real *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, real *to,            \
+                    ptrdiff_t to_stride);                                                                             \
+  /* in place: inner products -> kernel values, one row */                                                            \
+  void (*finish)(const kernel_spec *k, ptrdiff_t n, real row_term, const real *column_terms, real *row);              \
+  void (*exponential)(ptrdiff_t n, const real *x, real *y);                                                           \
+  /* g[j] += sum_r a[r] rows[slots[r], j] for j in [start, stop) */                                                   \
+  void (*accumulate)(ptrdiff_t n_rows, const int64_t *slots, const double *a, const real *rows, ptrdiff_t stride,     \
+                     ptrdiff_t start, ptrdiff_t stop, double *g);                                                     \
+  int64_t (*smo)(smo_working_set *s, double tol, int64_t max_steps);
+
+typedef struct { LOOPS(float) } simd_loops_float;
+typedef struct { LOOPS(double) } simd_loops_double;
+typedef struct {
+  simd_loops_float f;
+  simd_loops_double d;
+  const char *name;
+} simd_loops;
+
+const simd_loops *simd_table(void);
+
+#endif

@@ -1,0 +1,28 @@
+"""The one door for user input: everything behind it is finite, contiguous and of a known type.
+
+An error names the argument, what was found and what is allowed, and comes before any work.
+Nothing here changes its input, or copies what is already in order.
+"""
+
+from mlcore.checks.columns import check_column_names, column_names
+from mlcore.checks.memory import free_bytes, require_memory
+from mlcore.checks.parameters import as_bool, as_choice, as_integer, as_random_state, as_real
+from mlcore.checks.samples import as_samples
+from mlcore.checks.targets import as_class_weights, as_labels, as_targets, as_weights
+
+__all__ = [
+    "as_bool",
+    "as_choice",
+    "as_class_weights",
+    "as_integer",
+    "as_labels",
+    "as_random_state",
+    "as_real",
+    "as_samples",
+    "as_targets",
+    "as_weights",
+    "check_column_names",
+    "column_names",
+    "free_bytes",
+    "require_memory",
+]

@@ -1,0 +1,178 @@
+"""From whatever Python can pass to a plain array of finite real numbers."""
+
+import numbers
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks.memory import require_memory
+
+_REFUSED = (str, bytes, np.datetime64, np.timedelta64, np.ndarray)
+_MISSING = ("NoneType", "NAType", "NaTType")
+
+
+def plain_array(values: Any, name: str) -> np.ndarray:
+    """Return `values` as a NumPy array of any type and shape, or say why it is none.
+
+    Raises
+    ------
+    TypeError
+        For sparse matrices, generators, None and other single objects, foreign array libraries.
+    ValueError
+        For ragged nesting and arrays with masked values.
+    """
+    if sp.issparse(values):
+        raise TypeError(f"{name} is sparse ({type(values).__name__}), but must be a dense array.")
+    if not isinstance(values, np.ndarray) and hasattr(values, "__array_namespace__"):
+        raise TypeError(
+            f"{name} is of type {_type_name(values)}, but must be a NumPy array, "
+            "a data frame or nested lists."
+        )
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} has {np.ma.count_masked(values)} masked values, which count as missing: "
+            "fill or drop them first (NaN is not accepted either)."
+        )
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        if "inhomogeneous" in str(error) or "sequence" in str(error):
+            raise ValueError(
+                f"{name} is ragged: its rows have different lengths, or mix numbers and lists."
+            ) from None
+        raise
+    if array.ndim == 0 and array.dtype.kind in "OUST":
+        raise TypeError(
+            f"{name} is of type {_type_name(values)}, but must be an array, "
+            "a data frame or nested lists."
+        )
+    return array
+
+
+def real_array(values: Any, name: str) -> np.ndarray:
+    """Return `values` as an array of bool, integer or float type, objects converted to float64.
+
+    Raises
+    ------
+    TypeError
+        As `plain_array`; and for strings, dates, records and objects that are no numbers.
+    ValueError
+        As `plain_array`; for complex numbers; for None, NA and NaT; and for integers that no
+        float64 can hold.
+    """
+    array = plain_array(values, name)
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported\n{name} is of type {array.dtype}.")
+    if array.dtype.kind == "O":
+        return _floats_from_objects(array, name)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} is of type {array.dtype}, but must hold real numbers.")
+    return array
+
+
+def as_floats(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
+    """Return an array in C order, aligned, of native float32 or float64; the same if it is so."""
+    dtype = np.dtype(dtype)
+    flags = array.flags
+    if not (array.dtype == dtype and flags.c_contiguous and flags.aligned):
+        rows = array.shape[0] if array.ndim else 1
+        require_memory(
+            rows,
+            array.size // max(rows, 1),
+            dtype.itemsize,
+            what=f"a C-contiguous {dtype} copy of the data",
+            instead=f"pass fewer rows, or C-contiguous {dtype} to begin with",
+        )
+        with np.errstate(all="ignore"):  # what overflows is found by require_finite
+            array = np.require(array, dtype, ["C", "A"])
+    return array
+
+
+def require_finite(
+    array: np.ndarray, name: str, owner: str, original: np.ndarray | None = None
+) -> None:
+    """Refuse NaN, infinity, and rows whose squared norms come near overflow.
+
+    The limit, a quarter of the largest float, keeps every squared distance of two rows finite.
+    One dot product tells almost always, so this costs one pass over memory.
+
+    Parameters
+    ----------
+    array : ndarray of float32 or float64, C-contiguous, one- or two-dimensional
+    original : ndarray, optional
+        What `array` was converted from, to tell infinity from what became infinite.
+    """
+    limit = np.finfo(array.dtype).max / 4
+    flat = array.ravel()
+    with np.errstate(all="ignore"):
+        if np.dot(flat, flat) <= limit:
+            return
+        rows = array if array.ndim == 2 else array[:, None]
+        norms = np.einsum("ij,ij->i", rows, rows)
+        fine = norms <= limit
+        if fine.all():
+            return
+    row = int(np.argmin(fine))
+    refuse_row(rows[row], name, owner, row, original)
+
+
+def refuse_row(values, name, owner, row, original=None, columns=None) -> None:
+    """Raise the ValueError for the first bad value of a row, which has one.
+
+    `columns` are the places of the values where they are not 0, 1, 2...
+    """
+    source = values if original is None else np.atleast_1d(original[row])
+    nan, infinite = np.isnan(source), np.isinf(source)
+    bad = nan | infinite
+    if not bad.any():
+        bad = ~np.isfinite(values)
+        if not bad.any():
+            bad = np.arange(len(values)) == np.argmax(np.abs(values))
+    place = int(np.argmax(bad))
+    if nan[place]:
+        what = "contains NaN"
+    elif infinite[place]:
+        what = "contains infinity"
+    else:
+        what = (
+            f"contains a value whose square overflows {values.dtype}, {source[place]!s}, "
+            "which is too large"
+        )
+    column = place if columns is None else int(columns[place])
+    where = f"{name}[{row}]" if name != "X" else f"row {row}, column {column}"
+    limit = np.sqrt(np.finfo(values.dtype).max) / 2
+    raise ValueError(
+        f"Input {name} {what} (at {where}). {owner or 'mlcore'} takes finite values only, "
+        f"of magnitude below {limit:.0e} in {values.dtype} along a row: rescale or clean the data."
+    )
+
+
+def _floats_from_objects(array, name):
+    flat = array.ravel().tolist()
+    for kind in set(map(type, flat)):
+        if kind.__name__ in _MISSING:
+            raise ValueError(
+                f"Input {name} contains missing values ({kind.__name__}), which count as NaN: "
+                "only finite numbers are accepted."
+            )
+        if issubclass(kind, numbers.Complex) and not issubclass(kind, numbers.Real):
+            raise ValueError(f"Complex data not supported\n{name} holds {kind.__name__}.")
+        real = issubclass(kind, (numbers.Real, Decimal)) or hasattr(kind, "__float__")
+        if not real or issubclass(kind, _REFUSED):
+            place = np.unravel_index([type(v) for v in flat].index(kind), array.shape)
+            where = ", ".join(map(str, map(int, place)))
+            # scikit-learn's checks look for "argument must be ... string ... number".
+            raise TypeError(
+                f"{name}[{where}] is of type {kind.__name__}: each value of the argument must be "
+                "no string or other object but a real number."
+            )
+    try:
+        return array.astype(np.float64)
+    except OverflowError:
+        raise ValueError(f"{name} holds an integer that is too large for float64.") from None
+
+
+def _type_name(values):
+    return f"{type(values).__module__}.{type(values).__qualname__}".removeprefix("builtins.")

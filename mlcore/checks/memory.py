@@ -1,0 +1,92 @@
+"""Refuse what cannot fit before it is allocated: Linux grants more than it has, then kills."""
+
+import os
+from pathlib import Path
+
+_TOO_SMALL_TO_ASK = 2**24  # asking takes 0.1 ms
+_CGROUPS = (  # version 2, then 1: the folder, its limit, its use
+    ("/sys/fs/cgroup", "memory.max", "memory.current"),
+    ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+)
+
+
+def require_memory(n_rows: int, n_cols: int, itemsize: int, *, what: str, instead: str) -> None:
+    """Raise MemoryError if an array of (n_rows, n_cols) items does not fit into free memory.
+
+    Parameters
+    ----------
+    n_rows, n_cols, itemsize : int
+        Shape, and bytes of one item.
+    what, instead : str
+        What the array is, and the way out for the user; both end up in the message.
+
+    Raises
+    ------
+    MemoryError
+        Naming the shape, the bytes needed, the bytes free and the way out.
+
+    Examples
+    --------
+    >>> from mlcore.checks import require_memory
+    >>> require_memory(10, 10, 8, what="the Gram matrix", instead="use fewer rows")
+    """
+    needed = int(n_rows) * int(n_cols) * int(itemsize)
+    if needed <= _TOO_SMALL_TO_ASK:
+        return
+    free = free_bytes()
+    if needed > free:
+        raise MemoryError(
+            f"{what} of {n_rows} x {n_cols} needs {needed} bytes ({needed / 2**30:.3g} GiB), but "
+            f"{free} bytes ({free / 2**30:.3g} GiB) are free: {instead}."
+        )
+
+
+def free_bytes() -> int:
+    """Bytes this process can still allocate: of the machine, its container and its own limit."""
+    return max(0, min(_free_on_machine(), _free_in_container(), _free_in_process()))
+
+
+def _free_on_machine():
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    try:  # no /proc: what is installed is at least a bound
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 2**63
+
+
+def _free_in_container():
+    for folder, limit_name, used_name in _CGROUPS:
+        try:
+            limit = int((Path(folder) / limit_name).read_text())  # "max" is no limit
+            used = int((Path(folder) / used_name).read_text())
+        except (OSError, ValueError):
+            continue
+        return limit - used + _reclaimable(Path(folder) / "memory.stat")
+    return 2**63
+
+
+def _reclaimable(path):
+    """Bytes of cached files, which count as used but are given up when asked for."""
+    try:
+        fields = dict(line.split() for line in path.read_text().splitlines())
+        return int(fields.get("inactive_file", 0))
+    except (OSError, ValueError):
+        return 0
+
+
+def _free_in_process():
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return 2**63
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return limit - pages * resource.getpagesize()
+    except (ImportError, OSError, ValueError, IndexError):
+        return 2**63

@@ -1,0 +1,124 @@
+"""Samples: the matrix X that models are fitted to and asked about."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks.arrays import as_floats, real_array, require_finite
+from mlcore.checks.sparse import as_canonical_csr
+
+
+def as_samples(
+    X: Any,
+    *,
+    owner: str = "",
+    name: str = "X",
+    accept_sparse: bool = False,
+    like: Any = None,
+    min_samples: int = 1,
+) -> np.ndarray | sp.csr_array:
+    """Return `X` as an array, or sparse array, that compiled code can rely on.
+
+    float32 stays float32, float64 stays float64, every other real type becomes float64. What is
+    in order already is returned as it is, without a copy; `X` itself never changes. Time O(n d),
+    one pass over memory.
+
+    Parameters
+    ----------
+    X : array-like, data frame or SciPy sparse array of shape (n_samples, n_features)
+    owner : str
+        Model or function that the errors name.
+    name : str
+        The argument that the errors name.
+    accept_sparse : bool
+        Whether sparse input is taken. It becomes CSR with sorted indices and no duplicates.
+    like : dtype or array, optional
+        Convert to this precision, usually that of the fit.
+    min_samples : int
+        The least number of rows.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features), C-contiguous, or csr_array
+
+    Raises
+    ------
+    TypeError
+        For strings, dates, records, objects that are no numbers, generators, None, and sparse
+        input where it is not taken.
+    ValueError
+        For complex numbers, NaN, infinity, values whose squares overflow, wrong shapes, too few
+        rows, ragged nesting and corrupt sparse structure.
+    MemoryError
+        If a needed copy does not fit.
+
+    Examples
+    --------
+    >>> from mlcore.checks import as_samples
+    >>> as_samples([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    dtype = None if like is None else _precision(like)
+    if sp.issparse(X):
+        if not accept_sparse:
+            raise TypeError(
+                f"Sparse data was passed as {name} to {owner or 'mlcore'}, which takes dense data "
+                f"only: use {name}.toarray()."
+            )
+        X = as_canonical_csr(X, name, owner, dtype)
+        _require_shape(X.shape, name, owner, min_samples)
+        return X
+    original = real_array(X, name)
+    _require_matrix(original, name, owner)
+    _require_shape(original.shape, name, owner, min_samples)
+    X = as_floats(original, float_type(original.dtype) if dtype is None else dtype)
+    require_finite(X, name, owner, None if X is original else original)
+    return X
+
+
+def float_type(dtype: np.dtype) -> np.dtype:
+    """Return the type that values of `dtype` are computed in: float32 or float64."""
+    single = dtype.kind == "f" and dtype.itemsize == 4
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def _precision(like):
+    if isinstance(like, np.ndarray) or sp.issparse(like):
+        like = like.dtype
+    return np.dtype(like)
+
+
+def _require_matrix(array, name, owner):
+    if array.ndim == 2:
+        return
+    if array.ndim == 0:
+        raise ValueError(
+            f"{name}: expected 2D array, got scalar array instead: {array!r}. Reshape your data."
+        )
+    if array.ndim == 1:
+        raise ValueError(
+            f"{name}: expected 2D array, got 1D array of shape {array.shape} instead. Reshape your "
+            f"data with {name}.reshape(-1, 1) for one feature or {name}.reshape(1, -1) for one "
+            "sample."
+        )
+    raise ValueError(
+        f"{name}: found array with dim {array.ndim} and shape {array.shape}. "
+        f"{owner or 'mlcore'} expected <= 2."
+    )
+
+
+def _require_shape(shape, name, owner, min_samples):
+    n_samples, n_features = shape
+    owner = owner or "mlcore"
+    if n_samples < min_samples:
+        raise ValueError(
+            f"{name}: found array with {n_samples} sample(s) (shape={shape}) while a minimum of "
+            f"{min_samples} is required by {owner}; n_samples={n_samples}."
+        )
+    if n_features < 1:
+        raise ValueError(
+            f"{name}: found array with 0 feature(s) (shape={shape}) while a minimum of 1 is "
+            f"required by {owner}."
+        )

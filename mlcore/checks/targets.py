@@ -1,0 +1,262 @@
+"""Targets, labels and weights: one value for each sample."""
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from mlcore.checks.arrays import as_floats, plain_array, real_array, require_finite
+from mlcore.checks.parameters import as_real
+from mlcore.exceptions import warn
+
+_MISSING = ("NoneType", "NAType", "NaTType")
+
+
+def as_targets(y: Any, n_samples: int, *, owner: str = "") -> np.ndarray:
+    """Return regression targets as float64 of shape (n_samples,).
+
+    A column becomes a vector, with a DataConversionWarning.
+
+    Raises
+    ------
+    TypeError
+        For text, dates, records and other objects that are no numbers.
+    ValueError
+        For None, complex numbers, NaN, infinity, values too large to square, several columns,
+        and a length other than `n_samples`.
+    """
+    _require_given(y, owner)
+    original = _vector(real_array(y, "y"), n_samples)
+    targets = as_floats(original, np.float64)
+    require_finite(targets, "y", owner, None if targets is original else original)
+    return targets
+
+
+def as_labels(
+    y: Any, n_samples: int, *, owner: str = "", min_classes: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted classes of `y`, and for each sample the index of its class.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Integers, whole floats, bools, strings, or anything else that sorts, of one type.
+    min_classes : int
+        The least number of different labels.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+    codes : ndarray of intp of shape (n_samples,)
+        ``classes[codes]`` equals `y`.
+
+    Raises
+    ------
+    TypeError
+        For labels of mixed types, records, and objects that do not sort.
+    ValueError
+        For None, missing values, NaN, infinity, floats that are not whole ("continuous"), several
+        columns, a length other than `n_samples`, or too few classes.
+
+    Examples
+    --------
+    >>> from mlcore.checks import as_labels
+    >>> classes, codes = as_labels(["b", "a", "b"], 3)
+    >>> classes.tolist(), codes.tolist()
+    (['a', 'b'], [1, 0, 1])
+    """
+    _require_given(y, owner)
+    labels = plain_array(y, "y")
+    if labels.dtype.kind in "US" and not hasattr(y, "dtype"):
+        labels = _unmixed(y, labels)  # NumPy has turned the number in [1, "a"] into a string
+    labels = _vector(labels, n_samples)
+    kind = labels.dtype.kind
+    if kind == "c":
+        raise ValueError(f"Complex data not supported\ny is of type {labels.dtype}.")
+    if kind == "V":
+        raise TypeError(f"y is of type {labels.dtype}, but labels must be sortable values.")
+    if kind == "T":  # variable-width strings, whose missing value has a type of its own
+        labels = labels.astype(object)
+    if kind in "OT":
+        _require_one_type(labels.tolist())
+    elif kind == "f":
+        require_discrete(labels)
+    elif kind in "mM" and np.isnat(labels).any():
+        raise ValueError("Input y contains NaN (as NaT): every label must be given.")
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise TypeError(
+            f"Unknown label type: values of type {type(labels[0]).__name__} in y do not sort."
+        ) from None
+    if len(classes) < min_classes:
+        raise ValueError(
+            f"y has {len(classes)} class ({classes[0]!s}), but {owner or 'the model'} needs at "
+            f"least {min_classes} classes."
+        )
+    return classes, codes.astype(np.intp, copy=False)
+
+
+def as_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
+    """Return the weights of the samples as float64 of shape (n_samples,); None is all ones.
+
+    A weight of 2 stands for two copies of a sample, 0 for its absence.
+
+    Raises
+    ------
+    TypeError
+        For text, dates and other objects that are no numbers.
+    ValueError
+        For weights that are negative, NaN, infinite, all zero, of a sum that overflows, in two
+        dimensions, or of a length other than `n_samples`.
+    """
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weights = real_array(sample_weight, "sample_weight")
+    if weights.ndim == 0:
+        weights = np.full(n_samples, weights)
+    if weights.ndim != 1:
+        raise ValueError(
+            "Sample weights must be 1D array or scalar: sample_weight has shape "
+            f"{weights.shape}, expected ({n_samples},)."
+        )
+    if len(weights) != n_samples:
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected ({n_samples},)!")
+    weights = as_floats(weights, np.float64)
+    with np.errstate(all="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total):
+        if np.isfinite(weights).all():
+            raise ValueError("sample_weight is too large: its sum overflows float64.")
+        what = "NaN" if np.isnan(weights).any() else "infinity"
+        raise ValueError(f"Input sample_weight contains {what}, but weights must be finite.")
+    if n_samples and weights.min() < 0:
+        raise ValueError(
+            f"Negative values in data passed to `sample_weight` (least: {weights.min():g}); "
+            "weights must be zero or positive."
+        )
+    if not total > 0:
+        raise ValueError(
+            "All values of sample_weight are zero: at least one weight must be positive."
+        )
+    return weights
+
+
+def as_class_weights(
+    class_weight: Any, classes: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray
+) -> np.ndarray:
+    """Return the weight of each class as float64 of shape (n_classes,).
+
+    Parameters
+    ----------
+    class_weight : None, "balanced" or dict
+        None is 1 for all. "balanced" gives every class the same total weight, counting
+        `sample_weight`, and keeps the grand total. A dict maps classes to weights; classes it
+        leaves out get 1.
+
+    Raises
+    ------
+    TypeError
+        If `class_weight` is of another type, or a weight is not a number.
+    ValueError
+        For another string, negative or non-finite weights, and keys that are no class.
+    """
+    weights = np.ones(len(classes))
+    if class_weight is None:
+        return weights
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(
+                f"class_weight={class_weight!r} must be None, 'balanced' or a dict from class "
+                "to weight."
+            )
+        totals = np.bincount(codes, weights=sample_weight, minlength=len(classes))
+        present = totals > 0  # an absent class takes no part, whatever its own factor would be
+        weights[present] = totals.sum() / (present.sum() * totals[present])
+        return weights
+    if not isinstance(class_weight, dict):
+        raise TypeError(
+            f"class_weight is of type {type(class_weight).__name__}, but must be None, "
+            "'balanced' or a dict from class to weight."
+        )
+    known = {label: code for code, label in enumerate(classes.tolist())}
+    foreign = [key for key in class_weight if key not in known]
+    # A fold of a search may lack a class, so a dict that covers all of `classes` may have more.
+    if foreign and len(class_weight) - len(foreign) < len(classes):
+        raise ValueError(
+            f"class_weight has the key {foreign[0]!r}, which is no class of y: the classes are "
+            f"{classes.tolist()}."
+        )
+    for key, value in class_weight.items():
+        weight = as_real(value, f"class_weight[{key!r}]", at_least=0)
+        if key in known:
+            weights[known[key]] = weight
+    return weights
+
+
+def require_discrete(labels: np.ndarray) -> None:
+    """Refuse float labels that are NaN, infinite or not whole numbers."""
+    if np.isnan(labels).any():
+        raise ValueError("Input y contains NaN: every label must be given.")
+    if np.isinf(labels).any():
+        raise ValueError("Input y contains infinity, which is no label.")
+    fraction = labels != np.floor(labels)
+    if fraction.any():
+        raise ValueError(
+            f"Unknown label type: continuous. y holds {labels[np.argmax(fraction)]!s}, but a "
+            "classifier takes discrete labels: whole numbers or strings."
+        )
+
+
+def _require_given(y, owner):
+    if y is None:
+        raise ValueError(
+            f"{owner or 'This model'} requires y to be passed, but the target y is None."
+        )
+
+
+def _vector(y, n_samples):
+    if y.ndim == 2 and y.shape[1] == 1:
+        warn(
+            "DataConversionWarning",
+            "A column-vector y was passed when a 1d array was expected. Please change the shape "
+            "of y to (n_samples, ), for example using ravel().",
+        )
+        y = y.ravel()
+    if y.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    if len(y) != n_samples:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: [{n_samples}, {len(y)}]: "
+            "X and y must have the same."
+        )
+    return y
+
+
+def _unmixed(y, labels):
+    objects = np.array(y, dtype=object)
+    _require_one_type(objects.ravel().tolist())
+    return labels
+
+
+def _require_one_type(values):
+    """Refuse objects that are missing, or of types that do not sort together."""
+    kinds = set(map(type, values))
+    names = sorted(kind.__name__ for kind in kinds)
+    missing = [name for name in names if name in _MISSING]
+    if missing:
+        raise ValueError(f"Input y contains NaN (as {missing[0]}): every label must be given.")
+    if all(issubclass(kind, numbers.Real) for kind in kinds):
+        for value in values:
+            if value != value or abs(value) == math.inf or value != math.floor(value):
+                require_discrete(np.array([value], dtype=np.float64))
+        return
+    families = {next((f for f in (str, bytes) if issubclass(k, f)), k) for k in kinds}
+    if len(families) > 1:
+        if float in kinds and any(value != value for value in values):
+            raise ValueError("Input y contains NaN: every label must be given.")
+        raise TypeError(
+            f"y has labels of mixed types ({', '.join(names)}): they must all be numbers or all "
+            "strings."
+        )

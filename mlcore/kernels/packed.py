@@ -1,0 +1,244 @@
+"""Samples laid out so that kernel values between them come block by block, in cache.
+
+The one place that knows the layouts of `mlcore._ext.gram`: panels, products and inverted lists.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from mlcore._ext import gram as _ext
+from mlcore.threads import effective_threads, single_threaded_blas
+
+_DISTANCES = ("rbf", "laplacian", "chi2")
+_TILE_ROWS, _TILE_COLUMNS, _BAND = 256, 256, 4
+_CALL_TERMS = 2e8  # products of two numbers in one compiled call: a tenth of a second, then Ctrl-C
+
+
+class Packed:
+    """Rows of X prepared for one kernel, as rows and as columns of its matrix.
+
+    Parameters
+    ----------
+    X : ndarray (n, d) or CSR
+    kernel : str, one of `mlcore.kernels.gram.KERNELS`
+    gamma, coef0, degree : the kernel's parameters
+    dtype : float32 or float64, of the values and of the arithmetic
+    like : Packed, optional
+        The columns that these rows will meet: same layout, same shift and scale.
+    """
+
+    def __init__(self, X, kernel, *, gamma, coef0=0.0, degree=3, dtype, like=None):
+        self.kernel, self.gamma, self.coef0, self.degree = kernel, gamma, coef0, degree
+        self.dtype = np.dtype(dtype)
+        self.n, self.d = X.shape
+        if like is None:
+            self.layout, self.shift, self.scale = _layout(X, kernel, gamma)
+        else:
+            self.layout, self.shift, self.scale = like.layout, like.shift, like.scale
+        X = _transformed(X, kernel, self.shift, self.scale)
+        squares = _row_sums(X, "square") if kernel != "laplacian" else None
+        if kernel == "rbf" and self.scale is not None:
+            self.gamma, gamma = 0.5, 0.5
+        self.diagonal = _diagonal(kernel, squares, gamma, coef0, degree, self.n)
+        if kernel == "rbf":
+            terms = gamma * squares
+        elif kernel in ("laplacian", "chi2"):
+            terms = _row_sums(X, "absolute")
+        else:
+            terms = np.zeros(self.n)
+        self.terms = terms.astype(self.dtype)
+        self._dense = self._lists = self._sparse = None
+        if self.layout == "products":
+            if sparse.issparse(X):
+                X = X.toarray()
+            self._dense = np.ascontiguousarray(X, dtype=self.dtype)
+        elif sparse.issparse(X):
+            self._sparse = X
+            self._lists = (
+                X.indptr.astype(np.int64),
+                X.indices.astype(np.int32, copy=False),
+                X.data.astype(self.dtype, copy=False),
+            )
+        else:
+            self._lists = _lists(X, self.dtype)
+            if self.layout == "inverted":
+                indptr, indices, values = self._lists
+                self._sparse = sparse.csr_array(
+                    (values[:-1], indices[:-1], indptr), shape=(self.n, self.d)
+                )
+        self._all = None
+
+    @property
+    def nbytes(self):
+        """Memory that the layout holds."""
+        arrays = [self._dense] if self._dense is not None else list(self._lists)
+        if self._all is not None and self.layout != "products":
+            arrays += [a for a in self._all[:3] if isinstance(a, np.ndarray)]
+        return sum(a.nbytes for a in arrays)
+
+    def columns(self, chosen=None):
+        """The chosen samples as columns; all of them (kept for the next call) by default."""
+        if chosen is None:
+            if self._all is None:
+                self._all = self._columns(np.arange(self.n))
+            return self._all
+        return self._columns(np.ascontiguousarray(chosen, dtype=np.int64))
+
+    def _columns(self, chosen):
+        everything = len(chosen) == self.n and self._all is None
+        if self.layout == "products":
+            B = self._dense if everything else self._dense[chosen]
+            return B, self.terms[chosen], len(chosen)
+        if self.layout == "panels":
+            width = _ext.PANEL_WIDTH[self.dtype.itemsize]
+            count = -(-len(chosen) // width)
+            panels = np.empty((count, self.d, width), dtype=self.dtype)
+            terms = np.zeros(count * width, dtype=self.dtype)
+            terms[: len(chosen)] = self.terms[chosen]
+            _ext.pack_panels(*self._lists, chosen, panels, effective_threads())
+            return panels, terms, len(chosen)
+        by_feature = (self._sparse if everything else self._sparse[chosen]).tocsc()
+        lists = (by_feature.indptr, by_feature.indices, by_feature.data.astype(self.dtype))
+        return lists, self.terms[chosen], len(chosen)
+
+    def _spec(self):
+        return _ext.KINDS[self.kernel], self.gamma, self.coef0, self.degree
+
+    def _step(self, n_columns, rows):
+        """Rows of one compiled call."""
+        if self.layout == "products":
+            terms = self.d
+        else:
+            terms = max(4.0, self._lists[0][-1] / max(1, self.n))
+        return int(max(1, min(rows, _CALL_TERMS // (max(1, n_columns) * terms + 1))))
+
+    def block(self, rows, columns, out, dest):
+        """out[dest[r], :m] = k(rows[r], column) for the m columns; dest are rows of `out`."""
+        threads = effective_threads()
+        m = columns[2]
+        step = self._step(m, len(rows))
+        if self.layout == "products":
+            step = max(_TILE_ROWS, step // _TILE_ROWS * _TILE_ROWS)
+            scratch = np.empty((threads, _TILE_ROWS, _TILE_COLUMNS), dtype=self.dtype)
+        for start in range(0, len(rows), step):
+            now, to = rows[start : start + step], dest[start : start + step]
+            if self.layout == "products":
+                with single_threaded_blas():
+                    _ext.product_block(
+                        *self._spec(), self._dense[now], self.terms[now], columns[0], columns[1],
+                        out, to, False, scratch, 0, -(-len(now) // _TILE_ROWS), threads,
+                    )  # fmt: skip
+            elif self.layout == "panels":
+                _ext.panel_block(
+                    *self._spec(), now, *self._lists, self.terms, columns[0], columns[1], m,
+                    out, to, threads,
+                )  # fmt: skip
+            else:
+                _ext.inverted_block(
+                    *self._spec(), now, *self._lists, self.terms, *columns[0], columns[1],
+                    out, to, m, threads,
+                )  # fmt: skip
+
+    def symmetric(self, out):
+        """out = the whole matrix of these samples, half of it computed; the diagonal is exact."""
+        threads, order = effective_threads(), np.arange(self.n)
+        if self.layout == "inverted":
+            self.block(order, self.columns(), out, order)
+            for i in range(self.n):  # sums in another order differ in their last bit
+                out[i, i + 1 :] = out[i + 1 :, i]
+        elif self.layout == "products":
+            scratch = np.empty((threads, _TILE_ROWS, _TILE_COLUMNS), dtype=self.dtype)
+            tiles = -(-self.n // _TILE_ROWS)
+            step = max(1, self._step(self.n, self.n) // _TILE_ROWS)
+            with single_threaded_blas():
+                for first in range(0, tiles, step):
+                    _ext.product_block(
+                        *self._spec(), self._dense, self.terms, self._dense, self.terms,
+                        out, order, True, scratch, first, min(tiles, first + step), threads,
+                    )  # fmt: skip
+        else:
+            panels, terms, _ = self.columns()
+            width = panels.shape[2]
+            side = _BAND * width
+            scratch = np.empty((threads, side, side + 16), dtype=self.dtype)
+            bands = -(-self.n // side)
+            step = max(1, self._step(self.n, self.n) // side)
+            for first in range(0, bands, step):
+                _ext.panel_symmetric(
+                    *self._spec(), order, *self._lists, self.terms, panels, terms, out, scratch,
+                    first, min(bands, first + step), threads,
+                )  # fmt: skip
+        np.fill_diagonal(out, self.diagonal)
+
+
+def _layout(X, kernel, gamma):
+    """(layout, shift, scale): how inner products of such data are quickest and most exact."""
+    n, d = X.shape
+    if sparse.issparse(X):
+        density = X.nnz / max(1, n * d)
+        layout = "panels" if density >= 0.06 and d <= 1 << 16 else "inverted"
+        shift = None
+    else:
+        probe = X[:: max(1, n // 500)]
+        density = np.count_nonzero(probe) / max(1, probe.size)
+        few = d <= 64 or density <= 0.35 or kernel in ("laplacian", "chi2")
+        layout = "panels" if few else "products"
+        shift = None
+        if kernel in ("rbf", "laplacian") and density > 0.35:
+            # Differences do not change, but the squares that cancel in them get smaller.
+            shift = X.mean(axis=0, dtype=np.float64)
+    scale = None
+    if kernel == "rbf" and n:
+        peak = float(np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0))
+        if peak > 0 and not 1e-12 < peak < 1e12:  # the squares would leave float32's range
+            scale = float(np.sqrt(2.0 * gamma))
+    return layout, shift, scale
+
+
+def _transformed(X, kernel, shift, scale):
+    if kernel == "cosine":
+        norms = np.sqrt(_row_sums(X, "square"))
+        inverse = 1.0 / np.where(norms > 0, norms, 1.0)
+        if sparse.issparse(X):
+            return sparse.csr_array(sparse.diags_array(inverse) @ X)
+        return X * inverse[:, None]
+    if shift is not None:
+        X = X - shift
+    if scale is not None:
+        X = X * scale
+    return X
+
+
+def _row_sums(X, what):
+    """Sums over the features in float64, shape (n,)."""
+    if sparse.issparse(X):
+        values = X.data.astype(np.float64)
+        values = np.abs(values) if what == "absolute" else values * values
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        return np.bincount(rows, weights=values, minlength=X.shape[0])
+    if what == "square":
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return np.abs(X).sum(axis=1, dtype=np.float64)
+
+
+def _diagonal(kernel, squares, gamma, coef0, degree, n):
+    """k(x, x) in float64."""
+    if kernel in _DISTANCES:
+        return np.ones(n)
+    if kernel == "polynomial":
+        return (gamma * squares + coef0) ** degree
+    if kernel == "sigmoid":
+        return np.tanh(gamma * squares + coef0)
+    if kernel == "cosine":
+        return (squares > 0).astype(np.float64)
+    return squares
+
+
+def _lists(X, dtype):
+    """(indptr, indices, values) of the non-zeros, with one slot of slack at the end."""
+    indptr = np.zeros(len(X) + 1, dtype=np.int64)
+    np.cumsum(np.count_nonzero(X, axis=1), out=indptr[1:])
+    indices = np.zeros(indptr[-1] + 1, dtype=np.int32)
+    values = np.zeros(indptr[-1] + 1, dtype=dtype)
+    _ext.fill_lists(np.ascontiguousarray(X), indptr, indices, values, effective_threads())
+    return indptr, indices, values

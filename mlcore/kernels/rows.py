@@ -1,0 +1,109 @@
+"""A kernel matrix that is never formed: what a solver asks of it, row by row."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mlcore.kernels.packed import Packed
+
+
+class KernelRows:
+    """Kernel values between the training samples, in blocks of rows.
+
+    Parameters
+    ----------
+    X : ndarray (n, d) or CSR, or the matrix itself (n, n) for ``kernel="precomputed"``
+    kernel : a name of `mlcore.kernels.gram.KERNELS`, "precomputed", or a callable
+        ``kernel(A, B) -> (len(A), len(B))``
+    gamma, degree, coef0 : the kernel's parameters
+    double : bool
+        Values in float64; otherwise float32, where the data's range allows.
+
+    Attributes
+    ----------
+    n : int
+        Samples.
+    dtype : float32 or float64
+        Of the values.
+    diagonal : float64 array (n,)
+        k(x, x).
+    """
+
+    def __init__(self, X, kernel, *, gamma=1.0, degree=3, coef0=0.0, double=False):
+        self.n = X.shape[0]
+        self.dtype = np.dtype(np.float64 if double else np.float32)
+        self._packed = self._matrix = self._function = None
+        if callable(kernel):
+            self._function, self._X = kernel, X
+            self.diagonal = np.array(
+                [called(kernel, X[[i]], X[[i]])[0, 0] for i in range(self.n)], dtype=np.float64
+            )
+        elif kernel == "precomputed":
+            self._matrix = X
+            self.diagonal = np.diagonal(X).astype(np.float64)
+        else:
+            self._packed = Packed(
+                X, kernel, gamma=gamma, coef0=coef0, degree=degree, dtype=self.dtype
+            )
+            self.diagonal = self._packed.diagonal
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held beside the samples."""
+        return self._packed.nbytes if self._packed is not None else 0
+
+    def fill(self, rows, out, dest, columns=None):
+        """out[dest[r], :m] = k(x of rows[r], x of columns[c]); all n columns by default."""
+        if len(rows) == 0:
+            return
+        rows = np.ascontiguousarray(rows, dtype=np.int64)
+        dest = np.ascontiguousarray(dest, dtype=np.int64)
+        if self._packed is not None:
+            self._packed.block(rows, self._packed.columns(columns), out, dest)
+            if columns is None:
+                out[dest, rows] = self.diagonal[rows]
+        elif self._matrix is not None:
+            m = self.n if columns is None else len(columns)
+            chosen = slice(None) if columns is None else columns
+            for r, to in zip(rows, dest, strict=True):
+                out[to, :m] = self._matrix[r, chosen]
+        else:
+            X = self._X if columns is None else self._X[columns]
+            m = X.shape[0]
+            step = max(1, 4_000_000 // max(1, m))  # bounds what the user's function returns
+            for start in range(0, len(rows), step):
+                block = called(self._function, self._X[rows[start : start + step]], X)
+                out[dest[start : start + step], :m] = block
+
+    def block(self, rows, columns=None):
+        """K[rows][:, columns] as a new array."""
+        m = self.n if columns is None else len(columns)
+        out = np.empty((len(rows), m), dtype=self.dtype)
+        self.fill(rows, out, np.arange(len(rows)), columns)
+        return out
+
+
+def called(kernel: Callable, A, B) -> np.ndarray:
+    """kernel(A, B), checked: real, finite, of shape (len(A), len(B)).
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming the kernel, what it returned and what is needed.
+    """
+    name = getattr(kernel, "__name__", type(kernel).__name__)
+    K = kernel(A, B)
+    try:
+        K = np.asarray(K)
+    except ValueError as error:
+        raise TypeError(f"kernel {name!r} returned no array: {error}") from error
+    if K.dtype.kind not in "fiub":
+        raise TypeError(
+            f"kernel {name!r} returned dtype {K.dtype}; an array of real numbers is needed."
+        )
+    shape = (A.shape[0], B.shape[0])
+    if K.shape != shape:
+        raise ValueError(f"kernel {name!r} returned shape {K.shape}; {shape} is needed.")
+    if not np.isfinite(K).all():
+        raise ValueError(f"kernel {name!r} returned NaN or infinity; finite values are needed.")
+    return K

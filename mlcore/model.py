@@ -1,0 +1,386 @@
+"""The estimator protocol: parameters, fitted state, tags, pickling, and what scikit-learn expects.
+
+scikit-learn is never imported here except inside calls that scikit-learn itself makes, yet models
+work in its pipelines, searches and ensembles.
+"""
+
+import copy
+import inspect
+import re
+import sys
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+import mlcore
+from mlcore.checks import as_labels, as_samples, as_targets, as_weights
+from mlcore.checks.columns import check_column_names, column_names
+from mlcore.exceptions import (
+    ConvergenceWarning,
+    DataConversionWarning,
+    NotFittedError,
+    peer_class,
+    warn,
+)
+
+__all__ = [
+    "Classifier",
+    "ConvergenceWarning",
+    "DataConversionWarning",
+    "Model",
+    "NotFittedError",
+    "OutlierDetector",
+    "Regressor",
+    "Transformer",
+    "warn",
+]
+
+_UNCHANGED = "$UNCHANGED$"  # scikit-learn's mark for a request left as it is
+_WITH_WEIGHTS = ("fit", "partial_fit", "score", "predict", "transform")
+_OUTLIVE_FIT = ("_requests", "_sklearn_output_config", "_skl_callbacks")
+
+
+class Model:
+    """What all models share.
+
+    `__init__` of a model takes keyword arguments only and stores each, untouched, under its own
+    name. `fit` checks, computes, and hands all results at once to `_set_fitted`, so that a fit
+    which fails or is interrupted leaves the model as it was.
+    """
+
+    _kind: ClassVar[str | None] = None  # scikit-learn's estimator type
+    _tags: ClassVar[dict[str, Any]] = {}  # dotted name of a scikit-learn tag -> value
+
+    # ---- parameters
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        if cls.__init__ is object.__init__:
+            return {}
+        parameters = inspect.signature(cls.__init__).parameters
+        return {name: parameters[name].default for name in sorted(parameters) if name != "self"}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with `deep`, also those of models among them, as a__b."""
+        found = {}
+        for name in self._defaults():
+            value = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                found.update((f"{name}__{inner}", v) for inner, v in value.get_params().items())
+            found[name] = value
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, a__b reaching into parameter a; all of them, or on error none.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown; the valid ones are listed.
+        """
+        own, nested, valid = {}, {}, self._defaults()
+        for name, value in params.items():
+            head, inside, tail = name.partition("__")
+            if head not in valid:
+                raise ValueError(
+                    f"Invalid parameter {head!r} for estimator {self}. "
+                    f"Valid parameters are: {list(valid)!r}."
+                )
+            if inside:
+                nested.setdefault(head, {})[tail] = value
+            else:
+                own[name] = value
+        for head, inner in nested.items():
+            target = own.get(head, getattr(self, head))
+            if not hasattr(target, "set_params"):
+                raise ValueError(
+                    f"Invalid parameter {head}__{next(iter(inner))!s} for estimator {self}: "
+                    f"{head} is {target!r}, which has no parameters."
+                )
+            target.set_params(**inner)
+        for name, value in own.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        shown = []
+        for name, default in self._defaults().items():
+            value = getattr(self, name, default)
+            if value is not default and repr(value) != repr(default):
+                shown.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    # ---- fitted state
+
+    def _set_fitted(self, X_original: Any, **attributes: Any) -> None:
+        """Replace the whole fitted state: the last statement of `fit`, and its only change.
+
+        `X_original` is X as the user passed it, for its shape and column names. Every name in
+        `attributes` ends in "_".
+        """
+        wrong = [name for name in attributes if not name.endswith("_")]
+        if wrong:
+            raise ValueError(f"fitted attributes end in an underscore, unlike {wrong}")
+        shape = getattr(X_original, "shape", None) or np.shape(X_original)
+        fitted = {"n_features_in_": int(shape[1])}
+        names = column_names(X_original)
+        if names is not None:
+            fitted["feature_names_in_"] = names
+        kept = {name: value for name, value in vars(self).items() if not _is_fitted_name(name)}
+        # One assignment: a signal finds the old state or the new one, never a mixture.
+        self.__dict__ = kept | fitted | attributes
+
+    def _check_fitted(self) -> None:
+        """Raise NotFittedError before the first fit."""
+        if not any(map(_is_fitted_name, vars(self))):
+            raise peer_class("NotFittedError")(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
+            )
+
+    def _check_X(
+        self,
+        X: Any,
+        *,
+        reset: bool,
+        accept_sparse: bool | None = None,
+        like: Any = None,
+        min_samples: int = 1,
+    ) -> Any:
+        """Return `X` as `checks.as_samples` does, in `fit` (reset) or a later call (not reset).
+
+        Later calls also need the fit, its column names and its number of columns. By default
+        sparse input is taken where the model's tags say so.
+        """
+        owner = type(self).__name__
+        if accept_sparse is None:
+            accept_sparse = self._tags.get("input_tags.sparse", False)
+        if reset:
+            column_names(X)  # refuses a mixture of names before any work
+        else:
+            self._check_fitted()
+            # Before the values: unknown names may come as columns of NaN.
+            check_column_names(column_names(X), getattr(self, "feature_names_in_", None), owner)
+        checked = as_samples(
+            X, owner=owner, accept_sparse=accept_sparse, like=like, min_samples=min_samples
+        )
+        if not reset and checked.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {checked.shape[1]} features, but {owner} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        return checked
+
+    # ---- pickling
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_mlcore_version": mlcore.__version__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        written = state.pop("_mlcore_version", None)
+        if written is not None and _release(written) > _release(mlcore.__version__):
+            raise ValueError(
+                f"this {type(self).__name__} was pickled by mlcore {written}, which is newer than "
+                f"the mlcore {mlcore.__version__} installed here: install mlcore>={written}."
+            )
+        self.__dict__.update(state)
+
+    # ---- scikit-learn: tags, routing, cloning
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import (
+            ClassifierTags,
+            InputTags,
+            RegressorTags,
+            Tags,
+            TargetTags,
+            TransformerTags,
+        )
+
+        kind = self._kind
+        tags = Tags(
+            estimator_type=kind,
+            target_tags=TargetTags(required=kind in ("classifier", "regressor")),
+            classifier_tags=ClassifierTags() if kind == "classifier" else None,
+            regressor_tags=RegressorTags() if kind == "regressor" else None,
+            transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
+            input_tags=InputTags(),
+        )
+        for dotted, value in self._tags.items():
+            *path, last = dotted.split(".")
+            part = tags
+            for name in path:
+                part = getattr(part, name)
+            setattr(part, last, value)
+        return tags
+
+    def get_metadata_routing(self):
+        """Return which methods take `sample_weight` and have asked for it, for scikit-learn."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=self)
+        asked = getattr(self, "_requests", {})
+        for method in filter(self._takes_weights, _WITH_WEIGHTS):
+            getattr(request, method).add_request(param="sample_weight", alias=asked.get(method))
+        return request
+
+    @classmethod
+    def _takes_weights(cls, method):
+        function = getattr(cls, method, None)
+        return function is not None and "sample_weight" in inspect.signature(function).parameters
+
+    def _request(self, method, alias):
+        if not self._takes_weights(method):
+            raise TypeError(f"{type(self).__name__}.{method} takes no sample_weight to ask for.")
+        if alias != _UNCHANGED:
+            self._requests = {**getattr(self, "_requests", {}), method: alias}
+        return self
+
+    def set_fit_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
+        """Ask scikit-learn's metadata routing to pass, or not to pass, `sample_weight` to `fit`."""
+        return self._request("fit", sample_weight)
+
+    def set_score_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
+        """Ask scikit-learn's metadata routing to pass, or not, `sample_weight` to `score`."""
+        return self._request("score", sample_weight)
+
+    def __sklearn_clone__(self):
+        from sklearn.base import clone
+
+        parameters = self.get_params(deep=False).items()
+        new = type(self)(**{name: clone(value, safe=False) for name, value in parameters})
+        for name in _OUTLIVE_FIT:
+            if name in vars(self):
+                setattr(new, name, copy.copy(vars(self)[name]))
+        return new
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        shown = {"text/plain": repr(self)}
+        if "sklearn" in sys.modules:
+            from sklearn.utils import estimator_html_repr
+
+            shown["text/html"] = estimator_html_repr(self)
+        return shown
+
+
+class Classifier:
+    """Mixin of models that predict labels; like all mixins it is listed before `Model`."""
+
+    _kind = "classifier"
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the (weighted) share of samples whose label `predict` gives.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        predicted = self.predict(X)
+        classes, codes = as_labels(y, len(predicted), owner=type(self).__name__)
+        weights = as_weights(sample_weight, len(predicted))
+        return float(np.average(predicted == classes[codes], weights=weights))
+
+
+class Regressor:
+    """Mixin of models that predict numbers."""
+
+    _kind = "regressor"
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination R², 1 for exact predictions.
+
+        ``1 - sum_i w_i (y_i - f(x_i))² / sum_i w_i (y_i - mean(y))²``; where all of `y` is equal,
+        1 if the predictions are exact and 0 otherwise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        predicted = self.predict(X)
+        y = as_targets(y, len(predicted), owner=type(self).__name__)
+        weights = as_weights(sample_weight, len(predicted))
+        present = weights > 0
+        y, predicted, weights = y[present], predicted[present], weights[present]
+        weights = weights / weights.max()
+        residual, residual_power = _sum_of_squares(y - predicted, weights)
+        spread, spread_power = _sum_of_squares(y - np.average(y, weights=weights), weights)
+        if spread == 0:
+            return float(residual == 0)
+        return float(1 - np.ldexp(residual / spread, residual_power - spread_power))
+
+
+class OutlierDetector:
+    """Mixin of models that tell outliers, -1, from inliers, +1."""
+
+    _kind = "outlier_detector"
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
+        """Fit to `X`, then return +1 or -1 for each of its rows; `y` is ignored."""
+        return self.fit(X, **fit_params).predict(X)
+
+
+class Transformer:
+    """Mixin of models that map samples to new features; they define `_n_out()`, how many."""
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit to `X`, then return it transformed."""
+        return self.fit(X, y, **fit_params).transform(X)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what `transform` returns: "default" (arrays), "pandas" or "polars" frames."""
+        if transform not in (None, "default", "pandas", "polars"):
+            raise ValueError(
+                f"transform={transform!r} must be None, 'default', 'pandas' or 'polars'."
+            )
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the new features: the class's name in lower case, and a number."""
+        self._check_fitted()
+        if input_features is not None:
+            known = getattr(self, "feature_names_in_", None)
+            if known is not None and not np.array_equal(known, input_features):
+                raise ValueError("input_features is not equal to feature_names_in_")
+            if len(input_features) != self.n_features_in_:
+                raise ValueError(
+                    "input_features should have length equal to number of features "
+                    f"({self.n_features_in_}), got {len(input_features)}"
+                )
+        stem = type(self).__name__.lower()
+        return np.asarray([f"{stem}{i}" for i in range(self._n_out())], dtype=object)
+
+    def _wrap(self, out: np.ndarray, X: Any) -> Any:
+        """Return `out` as what `set_output`, or scikit-learn's configuration, asks for."""
+        form = getattr(self, "_sklearn_output_config", {}).get("transform")
+        if form is None and "sklearn" in sys.modules:
+            form = sys.modules["sklearn"].get_config()["transform_output"]
+        if form in (None, "default"):
+            return out
+        columns = self.get_feature_names_out()
+        if form == "pandas":
+            import pandas as pd
+
+            return pd.DataFrame(out, columns=columns, index=getattr(X, "index", None), copy=False)
+        import polars as pl
+
+        return pl.DataFrame(out, schema=list(columns), orient="row")
+
+
+def _sum_of_squares(values, weights):
+    """Return s and p with ``weights @ values² = s 2^p``, without overflow or underflow."""
+    power = np.frexp(np.abs(values).max())[1]
+    return weights @ np.ldexp(values, -power) ** 2, 2 * power
+
+
+def _is_fitted_name(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("__")
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.match(r"\d+(?:\.\d+)*", version)[0].split(".")))

@@ -1,0 +1,415 @@
+"""What the support vector classifiers share: training on duels, decisions, margins, evidence."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlcore.checks import as_bool, as_choice, as_class_weights, as_labels, as_weights
+from mlcore.model import Classifier
+from mlcore.svm.evidence import Evidence, measure, snap_to_bounds
+from mlcore.svm.machine import (
+    KernelMachine,
+    Settings,
+    evidence_attributes,
+    kept_samples,
+    merged_evidence,
+)
+from mlcore.svm.multiclass import (
+    Duel,
+    confidences,
+    duels,
+    from_layout,
+    layout_row,
+    one_vs_rest,
+    to_layout,
+    winners,
+)
+from mlcore.svm.smo import Problem, RowStore, Solution
+
+_UNOPPOSED = 1e100  # decision value where a fold leaves a duel only one class
+
+
+@dataclass(frozen=True)
+class LabelledSamples:
+    """The samples that take part, as the solver sees them.
+
+    Attributes
+    ----------
+    X : ndarray or CSR of shape (m, d), or (m, m) for a precomputed kernel
+        Rows with weight; sorted by class where there are several duels, so that the rows of a
+        duel are contiguous.
+    rows : (m,) intp
+        Their places in the X of the fit.
+    classes, codes : sorted labels, and the index of each row's class
+    weight : (m,) float64
+        Sample weights, all positive.
+    class_weight : (n_classes,) float64
+    """
+
+    X: Any
+    rows: np.ndarray
+    classes: np.ndarray
+    codes: np.ndarray
+    weight: np.ndarray
+    class_weight: np.ndarray
+
+    @property
+    def cost(self) -> np.ndarray:
+        return self.weight * self.class_weight[self.codes]
+
+
+class KernelClassifier(Classifier, KernelMachine):
+    """A classifier made of duels.
+
+    Here a duel is the machine with costs C_i. A subclass with another dual says how it is built
+    (`_problem`), turned into a decision function (`_scale_and_bias`) and back (`_multipliers`).
+    """
+
+    def _cost(self, samples: LabelledSamples) -> np.ndarray:
+        """Return the cost of each sample, the bound of its multiplier."""
+        raise NotImplementedError
+
+    def _problem(
+        self, signs: np.ndarray, weight: np.ndarray, cost: np.ndarray, index: np.ndarray | None
+    ) -> Problem:
+        """Return the dual of one duel; samples of cost 0 are only to be predicted."""
+        return Problem(
+            linear=-signs,
+            lower=np.where(signs < 0, -cost, 0.0),
+            upper=np.where(signs > 0, cost, 0.0),
+            index=index,
+        )
+
+    def _scale_and_bias(self, multipliers: np.ndarray) -> tuple[float, float]:
+        """Return (s, b) so that f(x) = s sum_i beta_i k(x_i, x) + b."""
+        return 1.0, -float(multipliers[0])
+
+    def _multipliers(
+        self, problem: Problem, coef: np.ndarray, bias: float
+    ) -> tuple[float, np.ndarray]:
+        """Return (1 / s, multipliers) of a fitted duel."""
+        return 1.0, np.array([-bias])
+
+    # ---- before the work
+
+    def _check_choices(self) -> None:
+        owner = type(self).__name__
+        as_choice(self.multi_class, "multi_class", ("ovo", "ovr"), owner=owner)
+        shape = as_choice(
+            self.decision_function_shape, "decision_function_shape", ("ovr", "ovo"), owner=owner
+        )
+        ties = as_bool(self.break_ties, "break_ties", owner=owner)
+        if shape == "ovo" and self.multi_class == "ovr":
+            raise ValueError(
+                f"{owner}: decision_function_shape='ovo' needs multi_class='ovo', found 'ovr'."
+            )
+        if shape == "ovo" and ties:
+            raise ValueError(
+                f"{owner}: break_ties must be False when decision_function_shape is 'ovo'."
+            )
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, settings: Settings) -> LabelledSamples:
+        """Return the samples with weight, their labels and their costs, all checked."""
+        owner = type(self).__name__
+        classes, codes = as_labels(y, X.shape[0], owner=owner, min_classes=2)
+        weight = as_weights(sample_weight, X.shape[0])
+        rows = np.flatnonzero(weight)
+        present, codes = np.unique(codes[rows], return_inverse=True)
+        classes = classes[present]
+        if len(classes) < 2:
+            raise ValueError(
+                f"sample_weight leaves only one class, {classes[0]!r}, but {owner} needs at least "
+                "2 classes with positive weights."
+            )
+        factors = as_class_weights(self.class_weight, classes, codes, weight[rows])
+        if not factors.all():
+            raise ValueError(
+                f"class_weight of class {classes[factors == 0][0]!r} is 0, but must be positive: "
+                "leave the class out of y instead."
+            )
+        if len(classes) > 2 and not settings.precomputed:  # K is too large to be sorted in a copy
+            order = np.argsort(codes, kind="stable")
+            rows, codes = rows[order], codes[order]
+        return LabelledSamples(
+            kept_samples(X, rows, settings), rows, classes, codes, weight[rows], factors
+        )
+
+    def _problems(
+        self,
+        samples: LabelledSamples,
+        chosen: list[Duel],
+        *,
+        train: np.ndarray | None = None,
+        held_out: np.ndarray | None = None,
+        cost: np.ndarray | None = None,
+    ) -> list[Problem]:
+        """Return the dual of each duel, on all samples or on those of the mask `train`.
+
+        Samples of `held_out` (one mask for each duel) become variables whose box is a point: they
+        cost no iteration, and the solver's gradient holds their decision values.
+        """
+        cost = self._cost(samples) if cost is None else cost
+        problems = []
+        for number, duel in enumerate(chosen):
+            signs = duel.signs(samples.codes)
+            taking = signs != 0 if train is None else (signs != 0) & train
+            present = taking if held_out is None else taking | held_out[number]
+            index = None if present.all() else np.flatnonzero(present)
+            signs, weight, costs = (
+                np.where(taking, values, 0.0)[present] for values in (signs, samples.weight, cost)
+            )
+            problems.append(self._problem(signs, weight, costs, index))
+        return problems
+
+    # ---- the work
+
+    def _fit_duels(
+        self,
+        X: Any,
+        samples: LabelledSamples,
+        settings: Settings,
+        store: RowStore,
+        problems: list[Problem],
+        progress: Any,
+    ) -> dict[str, Any]:
+        """Solve the duels and return all fitted attributes but those of X."""
+        n_classes = len(samples.classes)
+        chosen = duels(n_classes, self.multi_class)
+        solutions = self._solve(problems, store, settings, progress)
+        self._require_separated(solutions, chosen, samples.classes)
+        self._warn_unconverged(solutions, settings)
+
+        betas = np.zeros((len(chosen), len(samples.rows)))
+        at_bound = np.zeros(len(samples.rows), dtype=bool)
+        scales, biases, evidences = [], [], []
+        for beta, problem, solution in zip(betas, problems, solutions, strict=True):
+            multipliers = np.array([value for _, _, value in solution.multipliers])
+            products = solution.gradient - problem.linear
+            evidences.append(measure(problem, solution.beta, products, multipliers))
+            scale, bias = self._scale_and_bias(multipliers)
+            norm = scale * np.sqrt(max(0.0, float(solution.beta @ products)))
+            scales.append(norm)
+            biases.append(bias)
+            place = slice(None) if problem.index is None else problem.index
+            beta[place] = scale * solution.beta
+            moved = solution.beta != 0
+            reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
+            at_bound[place] |= moved & reached
+
+        vectors = np.flatnonzero(betas.any(axis=0))
+        vectors = vectors[np.argsort(samples.codes[vectors], kind="stable")]
+        codes = samples.codes[vectors]
+        dual_coef = to_layout(chosen, betas[:, vectors], codes, n_classes)
+        fitted = self._expansion(X, samples.rows[vectors], dual_coef, settings)
+        if settings.kernel == "linear":
+            fitted["coef_"] = betas[:, vectors] @ fitted["support_vectors_"]
+        with np.errstate(divide="ignore"):
+            margins = 2 / np.array(scales)
+        converged = all(s.converged for s in solutions)
+        return {
+            **fitted,
+            **evidence_attributes(evidences),
+            "classes_": samples.classes,
+            "class_weight_": samples.class_weight,
+            "n_support_": np.bincount(codes, minlength=n_classes).astype(np.int32),
+            "intercept_": np.array(biases),
+            "margin_": float(margins[0]) if len(margins) == 1 else margins,
+            "margin_error_indices_": np.sort(samples.rows[at_bound]),
+            "n_iter_": np.array([max(1, s.n_iter) for s in solutions], dtype=np.int32),
+            "converged_": converged,
+            "fit_status_": int(not converged),
+        }
+
+    def _require_separated(self, solutions, chosen, classes):
+        for solution, duel in zip(solutions, chosen, strict=True):
+            if solution.diverged:
+                other = "the rest" if duel.negative is None else f"class {classes[duel.negative]!r}"
+                raise ValueError(
+                    f"C=inf asks {type(self).__name__} for a hard margin, but class "
+                    f"{classes[duel.positive]!r} cannot be separated from {other} in the feature "
+                    "space of this kernel: use a finite C."
+                )
+
+    def _held_out_decisions(
+        self,
+        problems: list[Problem],
+        solutions: list[Solution],
+        held_out: np.ndarray,
+    ) -> list[np.ndarray]:
+        """Return for each duel the decision values of its held-out samples, from the gradients."""
+        found = []
+        for problem, solution, wanted in zip(problems, solutions, held_out, strict=True):
+            rows = np.arange(len(wanted)) if problem.index is None else problem.index
+            here = wanted[rows]
+            movable = problem.upper > problem.lower
+            grows, shrinks = (movable & (problem.upper > 0)).any(), (problem.lower < 0).any()
+            if not (grows and shrinks):
+                value = _UNOPPOSED * (float(grows) - float(shrinks))
+                found.append(np.full(int(here.sum()), value))
+                continue
+            multipliers = np.array([value for _, _, value in solution.multipliers])
+            scale, bias = self._scale_and_bias(multipliers)
+            found.append(scale * (solution.gradient - problem.linear)[here] + bias)
+        return found
+
+    # ---- after the work
+
+    def _decisions(self, X: Any) -> np.ndarray:
+        """Return the decision value of every duel for checked X: (n_samples, n_duels) float64."""
+        if "coef_" in vars(self):
+            return np.asarray(X @ self.coef_.T) + self.intercept_
+        chosen = self._duels()
+        if one_vs_rest(chosen) or len(chosen) == 1:
+            return self._sums(X, self.dual_coef_) + self.intercept_
+        # Class by class: n_classes - 1 sums over its own vectors, where duels would need them all.
+        ends = np.cumsum(self.n_support_)
+        decisions = np.empty((X.shape[0], len(chosen)))
+        decisions[:] = self.intercept_
+        for own, end in enumerate(ends):
+            if self.n_support_[own] == 0:
+                continue
+            sums = self._sums(X, self.dual_coef_, slice(end - self.n_support_[own], end))
+            for column, duel in enumerate(chosen):
+                if own in duel:
+                    other = duel.positive + duel.negative - own
+                    decisions[:, column] += sums[:, layout_row(own, other)]
+        return decisions
+
+    def _duels(self) -> list[Duel]:
+        return duels(len(self.classes_), self.multi_class)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return decision values.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            With a precomputed kernel: the values against the training samples.
+
+        Returns
+        -------
+        values : ndarray in the precision of the fit
+            Two classes: (n_samples,), positive for ``classes_[1]``. More, with
+            ``decision_function_shape="ovr"``: (n_samples, n_classes), for one-vs-one machines the
+            votes with ties broken by the sums of decision values, for one-vs-rest the values.
+            With "ovo": (n_samples, n_pairs), positive for the first class of each pair.
+        """
+        decisions = self._decisions(self._checked_later(X))
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            decisions = decisions[:, 0]
+        elif self.multi_class == "ovo" and self.decision_function_shape == "ovr":
+            decisions = confidences(decisions, self._duels(), n_classes)
+        return decisions.astype(self.support_vectors_.dtype)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label of each row of `X`.
+
+        One-vs-one machines let the pairs vote; equal votes go to the first class, or with
+        ``break_ties=True`` to the one with the largest `decision_function`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        decisions = self._decisions(self._checked_later(X))
+        return self.classes_[self._winners(decisions)]
+
+    def _winners(self, decisions: np.ndarray) -> np.ndarray:
+        return winners(
+            decisions, self._duels(), len(self.classes_), break_ties=bool(self.break_ties)
+        )
+
+    def functional_margins(self, X: Any, y: Any) -> np.ndarray:
+        """Return y f(x), by how much each sample is on its label's side; below 1 is inside.
+
+        With several classes, the least over the binary problems that the sample's class is in.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Members of ``classes_``.
+
+        Returns
+        -------
+        margins : (n_samples,) float64
+
+        Raises
+        ------
+        ValueError
+            If `y` has a label that the fit did not see.
+        """
+        return self._least_margins(X, y, 1.0)
+
+    def geometric_margins(self, X: Any, y: Any) -> np.ndarray:
+        """Return y f(x) / |w|, the signed distances from the boundary in feature space.
+
+        As `functional_margins`, each binary problem divided by its |w|.
+        """
+        self._check_fitted()
+        return self._least_margins(X, y, 0.5 * np.atleast_1d(self.margin_))
+
+    def _least_margins(self, X, y, scale):
+        X = self._checked_later(X)
+        codes = self._codes(y, X.shape[0])
+        signs = np.stack([duel.signs(codes) for duel in self._duels()], axis=1)
+        margins = np.where(signs != 0, signs * self._decisions(X) * scale, np.inf)
+        return margins.min(axis=1)
+
+    def _codes(self, y, n_samples):
+        labels, codes = as_labels(y, n_samples, owner=type(self).__name__)
+        known = {label: code for code, label in enumerate(self.classes_.tolist())}
+        foreign = [label for label in labels.tolist() if label not in known]
+        if foreign:
+            raise ValueError(
+                f"y has the label {foreign[0]!r}, but the classes of the fit are "
+                f"{self.classes_.tolist()}."
+            )
+        return np.array([known[label] for label in labels.tolist()], dtype=np.intp)[codes]
+
+    def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Evidence:
+        """Recompute the evidence from the kernel itself, in float64, for the data of the fit.
+
+        Parameters
+        ----------
+        X, y, sample_weight :
+            What `fit` was given.
+
+        Returns
+        -------
+        evidence : Evidence
+            ``dual_objective``, ``primal_objective``, ``duality_gap`` and ``kkt_violation``: floats
+            for two classes, else one value for each binary problem.
+
+        Notes
+        -----
+        O(n_samples n_SV n_features) time and no Gram matrix. The attributes of the same names
+        come from the solver's gradient, whose kernel rows may be float32.
+        """
+        X, weight = self._verification_samples(X, sample_weight)
+        codes = self._codes(y, len(weight))
+        rows = np.flatnonzero(weight)
+        samples = LabelledSamples(
+            X, np.arange(len(weight)), self.classes_, codes, weight, self.class_weight_
+        )
+        chosen = self._duels()
+        problems = self._problems(samples, chosen, train=weight > 0)
+        betas = np.zeros((len(chosen), len(weight)))
+        vector_codes = np.repeat(np.arange(len(self.classes_)), self.n_support_)
+        betas[:, self.support_] = from_layout(chosen, self.dual_coef_, vector_codes)
+        sums = self._exact_sums(X, betas[:, self.support_])
+        evidences = []
+        for column, problem in enumerate(problems):
+            place = rows if problem.index is None else problem.index
+            unscale, multipliers = self._multipliers(
+                problem, betas[column, place], float(self.intercept_[column])
+            )
+            beta = snap_to_bounds(problem, unscale * betas[column, place])
+            evidences.append(measure(problem, beta, unscale * sums[place, column], multipliers))
+        return merged_evidence(evidences)

@@ -1,0 +1,383 @@
+"""What all support vector machines share: checked settings, the kernel expansion, the evidence."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from mlcore.checks import (
+    as_choice,
+    as_integer,
+    as_real,
+    as_targets,
+    as_weights,
+    require_memory,
+)
+from mlcore.exceptions import warn
+from mlcore.kernels.gram import KERNELS, KernelRows, kernel_sums, resolve_gamma
+from mlcore.model import Model
+from mlcore.progress import Progress
+from mlcore.svm.evidence import Evidence, measure, snap_to_bounds
+from mlcore.svm.smo import Problem, RowStore, Solution, solve_many
+
+_FEW = 256  # samples whose problem is solved to rounding error: it costs a few milliseconds
+_PSD_SAMPLE = 64
+_BLOCK = 1024
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Checked values of the parameters that every machine has."""
+
+    kernel: Any
+    gamma: Any
+    degree: int
+    coef0: float
+    tol: float
+    cache_size: float
+    max_iter: int
+
+    @property
+    def precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+
+
+class KernelMachine(Model):
+    """A function ``f(x) = sum_i b_i k(x_i, x) + intercept`` whose b solves a dual problem."""
+
+    _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    # ---- before the work
+
+    def _settings(self, gamma: Any) -> Settings:
+        owner = type(self).__name__
+        kernel = self.kernel
+        if not callable(kernel):
+            kernel = as_choice(kernel, "kernel", (*KERNELS, "poly", "precomputed"), owner=owner)
+            kernel = "polynomial" if kernel == "poly" else kernel
+        max_iter = as_integer(self.max_iter, "max_iter", owner=owner, at_least=-1)
+        if max_iter == 0:
+            raise ValueError(
+                f"{owner}: max_iter=0 must be -1, which is no limit, or an integer >= 1."
+            )
+        return Settings(
+            kernel=kernel,
+            gamma=self._check_gamma(gamma),
+            degree=as_integer(self.degree, "degree", owner=owner, at_least=0),
+            coef0=as_real(self.coef0, "coef0", owner=owner),
+            tol=as_real(self.tol, "tol", owner=owner, above=0),
+            cache_size=as_real(self.cache_size, "cache_size", owner=owner, above=0),
+            max_iter=max_iter,
+        )
+
+    def _check_gamma(self, gamma):
+        owner = type(self).__name__
+        if isinstance(gamma, str):
+            return as_choice(gamma, "gamma", ("scale", "auto"), owner=owner)
+        return as_real(gamma, "gamma", owner=owner, at_least=0)
+
+    def _progress(self) -> Progress:
+        return Progress(self.verbose, self.callback, type(self).__name__)
+
+    def _samples(self, X: Any, settings: Settings) -> Any:
+        """Return X of a fit, checked; a precomputed kernel is made symmetric if it is not."""
+        checked = self._check_X(X, reset=True, accept_sparse=not settings.precomputed)
+        if not settings.precomputed:
+            return checked
+        if checked.shape[0] != checked.shape[1]:
+            raise ValueError(
+                f"X has shape {checked.shape}, but with kernel='precomputed' it must be the square "
+                "matrix of kernel values between the training samples."
+            )
+        return _symmetric(checked, type(self).__name__)
+
+    def _resolved(self, settings: Settings, X: Any, weight: np.ndarray) -> Settings:
+        """Return the settings with gamma as a number; X and the weights without absent samples."""
+        gamma = settings.gamma
+        if settings.precomputed:
+            gamma = 0.0 if isinstance(gamma, str) else gamma
+        elif isinstance(gamma, str) and gamma == "scale" and np.ptp(weight) > 0:
+            gamma = _weighted_scale(X, weight)
+        return replace(settings, gamma=resolve_gamma(gamma, X))
+
+    # ---- the work
+
+    def _open_store(self, X: Any, settings: Settings, *, exact: bool = False) -> RowStore:
+        """Return the kernel rows over X, in float64 where the result needs the digits."""
+        double = exact or settings.tol < 1e-4 or X.shape[0] <= _FEW
+        kernel = KernelRows(X, settings.kernel, **settings.parameters, double=double)
+        self._check_definite(kernel, settings)
+        return RowStore(kernel, settings.cache_size)
+
+    def _check_definite(self, kernel: KernelRows, settings: Settings) -> None:
+        """Warn of a kernel that is not positive semi-definite on some of the samples."""
+        name = settings.kernel
+        suspect = callable(name) or name in ("precomputed", "sigmoid")
+        if not (suspect or (name == "polynomial" and settings.coef0 < 0)):
+            return
+        some = np.unique(np.linspace(0, kernel.n - 1, _PSD_SAMPLE).astype(np.intp))
+        K = np.asarray(kernel.block(some, some), dtype=np.float64)
+        slack = np.sqrt(np.finfo(kernel.dtype).eps) * np.abs(K).max()
+        shown = repr(name) if isinstance(name, str) else getattr(name, "__name__", repr(name))
+        if np.abs(K - K.T).max() > slack:
+            warn("UserWarning", f"kernel {shown} is not symmetric: k(x, y) differs from k(y, x).")
+        elif np.linalg.eigvalsh(K)[0] < -slack:
+            warn(
+                "UserWarning",
+                f"kernel {shown} is not positive semi-definite on these samples: the solution "
+                "is a stationary point, and its duality gap no bound.",
+            )
+
+    def _solve(
+        self, problems: list[Problem], store: RowStore, settings: Settings, progress: Progress
+    ) -> list[Solution]:
+        """Solve all problems over one store of kernel rows.
+
+        Small problems go on to rounding error, so that a weight of 2 and a copy give equal digits.
+        """
+        limits = {"max_iter": settings.max_iter, "progress": progress}
+        solutions = solve_many(problems, store, tol=settings.tol, **limits)
+        done = all(s.converged and not s.diverged for s in solutions)
+        if done and settings.max_iter < 0 and store.kernel.n <= _FEW:
+            size = max(1.0, max(float(np.abs(s.gradient).max(initial=0)) for s in solutions))
+            resumed = [replace(p, start=s.beta) for p, s in zip(problems, solutions, strict=True)]
+            limits["max_iter"] = 100 * store.kernel.n
+            finer = solve_many(resumed, store, tol=min(settings.tol, 1e-12 * size), **limits)
+            solutions = [
+                replace(f, n_iter=s.n_iter + f.n_iter, converged=True)
+                if f.violation <= s.violation and not f.diverged
+                else s
+                for s, f in zip(solutions, finer, strict=True)
+            ]
+        return solutions
+
+    def _warn_unconverged(self, solutions: list[Solution], settings: Settings) -> None:
+        worst = max((s.violation for s in solutions if not s.converged), default=None)
+        if worst is None:
+            return
+        if settings.max_iter > 0:
+            why, way_out = f"after max_iter={settings.max_iter} steps", "raise max_iter or tol"
+        else:
+            why, way_out = "where the kernel let it go no further", "raise tol, or check the kernel"
+        warn(
+            "ConvergenceWarning",
+            f"{type(self).__name__} stopped {why} with a KKT violation of {worst:.2g}, above "
+            f"tol={settings.tol:g}: {way_out}; scaling the features often helps.",
+        )
+
+    def _expansion(
+        self, X: Any, support: np.ndarray, dual_coef: np.ndarray, settings: Settings
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of the support vectors, rows `support` of the fit's X."""
+        vectors = np.empty((0, 0), dtype=X.dtype) if settings.precomputed else X[support]
+        return {
+            "support_": support.astype(np.int32),
+            "support_vectors_": vectors,
+            "dual_coef_": dual_coef,
+            "gamma_": settings.gamma,
+            "shape_fit_": tuple(map(int, X.shape)),
+        }
+
+    # ---- after the work
+
+    def _checked_later(self, X: Any) -> Any:
+        self._check_fitted()
+        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        X = self._check_X(
+            X, reset=False, accept_sparse=not precomputed, like=self.support_vectors_.dtype
+        )
+        return X[:, self.support_] if precomputed else X
+
+    def _sums(self, X: Any, coef: np.ndarray, chosen: slice = slice(None)) -> np.ndarray:
+        """Return sum_j k(x_i, v_j) coef[c, j] over the chosen support vectors: (n, n_coef) float64.
+
+        X comes from `_checked_later`: with a precomputed kernel it holds the values themselves.
+        """
+        vectors = self.support_vectors_
+        kernel = (
+            "polynomial" if isinstance(self.kernel, str) and self.kernel == "poly" else self.kernel
+        )
+        if isinstance(kernel, str) and kernel == "precomputed":
+            vectors, X = None, X[:, chosen]
+        else:
+            vectors = vectors[chosen]
+            if sparse.issparse(X) != sparse.issparse(vectors):
+                X, vectors = sparse.csr_array(X), sparse.csr_array(vectors)
+        return kernel_sums(
+            X,
+            vectors,
+            np.ascontiguousarray(coef[:, chosen].T),
+            kernel,
+            gamma=self.gamma_,
+            degree=self.degree,
+            coef0=self.coef0,
+        )
+
+    def _verification_samples(self, X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
+        """Return the training data again, in float64, and their weights."""
+        X = self._checked_later(X)
+        if X.shape[0] != self.shape_fit_[0]:
+            raise ValueError(
+                f"X has {X.shape[0]} samples, but verify needs the {self.shape_fit_[0]} that "
+                f"{type(self).__name__} was fitted to."
+            )
+        return X.astype(np.float64, copy=False), as_weights(sample_weight, X.shape[0])
+
+    def _exact_sums(self, X: Any, coef: np.ndarray) -> np.ndarray:
+        """Return the sums over all support vectors in float64, whatever the type of the fit."""
+        exact = type(self).__new__(type(self))
+        exact.__dict__.update(vars(self))
+        exact.support_vectors_ = self.support_vectors_.astype(np.float64, copy=False)
+        return KernelMachine._sums(exact, X, coef)
+
+
+class SingleProblemMachine(KernelMachine):
+    """A machine of one dual problem: regression and the one-class machine.
+
+    Subclasses say which problem (`_problem`), how its solution becomes the coefficients and the
+    bias (`_read`), and back (`_write`).
+    """
+
+    def _problem(self, y: np.ndarray, weight: np.ndarray) -> Problem:
+        raise NotImplementedError
+
+    def _read(
+        self, beta: np.ndarray, multipliers: np.ndarray, evidence: Evidence
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return the coefficients of the samples and the attributes that hold the bias."""
+        raise NotImplementedError
+
+    def _write(self, problem: Problem, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return beta and multipliers of `problem` from the fitted attributes."""
+        raise NotImplementedError
+
+    def _targets(self, y: Any, n_samples: int) -> np.ndarray:
+        return as_targets(y, n_samples, owner=type(self).__name__)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        settings = self._settings(self.gamma)
+        progress = self._progress()
+        samples = self._samples(X, settings)
+        n = samples.shape[0]
+        y, weight = self._targets(y, n), as_weights(sample_weight, n)
+        kept = np.flatnonzero(weight)
+        used, y, weight = kept_samples(samples, kept, settings), y[kept], weight[kept]
+        problem = self._problem(y, weight)
+        settings = self._resolved(settings, used, weight)
+        with progress:
+            store = self._open_store(used, settings)
+            (solution,) = self._solve([problem], store, settings, progress)
+        self._warn_unconverged([solution], settings)
+
+        multipliers = np.array([value for _, _, value in solution.multipliers])
+        evidence = measure(problem, solution.beta, solution.gradient - problem.linear, multipliers)
+        coef, bias = self._read(solution.beta, multipliers, evidence)
+        chosen = np.flatnonzero(coef)
+        at_bound = np.zeros(len(kept), dtype=bool)
+        variables = np.arange(len(kept)) if problem.index is None else problem.index
+        reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
+        at_bound[variables[reached & (solution.beta != 0)]] = True
+        fitted = self._expansion(samples, kept[chosen], coef[None, chosen], settings)
+        if settings.kernel == "linear":
+            fitted["coef_"] = fitted["dual_coef_"] @ fitted["support_vectors_"]
+        self._set_fitted(
+            X,
+            **fitted,
+            **bias,
+            **evidence_attributes([evidence]),
+            n_support_=np.array([len(chosen)], dtype=np.int32),
+            margin_error_indices_=kept[at_bound],
+            n_iter_=max(1, int(solution.n_iter)),
+            converged_=bool(solution.converged),
+            fit_status_=int(not solution.converged),
+        )
+
+    def _values(self, X: Any) -> np.ndarray:
+        """Return f(x) for every row, in the precision of the fit."""
+        X = self._checked_later(X)
+        if "coef_" in vars(self):
+            values = (X @ self.coef_.T)[:, 0]
+        else:
+            values = self._sums(X, self.dual_coef_)[:, 0]
+        return (values + self.intercept_[0]).astype(self.support_vectors_.dtype)
+
+    def _verify(self, X: Any, y: Any, sample_weight: Any) -> Evidence:
+        X, weight = self._verification_samples(X, sample_weight)
+        problem = self._problem(self._targets(y, len(weight)), weight)
+        coef = np.zeros(len(weight))
+        coef[self.support_] = self.dual_coef_[0]
+        sums = self._exact_sums(X, self.dual_coef_)[:, 0]
+        beta, multipliers = self._write(problem, coef)
+        products = sums if problem.index is None else sums[problem.index]
+        return measure(problem, snap_to_bounds(problem, beta), products, multipliers)
+
+
+def evidence_attributes(evidences: list[Evidence]) -> dict[str, Any]:
+    """Return the fitted attributes of the evidence: floats for one problem, else arrays."""
+    merged = merged_evidence(evidences)
+    return {f"{name}_": value for name, value in merged._asdict().items()}
+
+
+def merged_evidence(evidences: list[Evidence]) -> Evidence:
+    """Return one Evidence, of floats for one problem and of arrays for several."""
+    if len(evidences) == 1:
+        return evidences[0]
+    return Evidence(*(np.array(values) for values in zip(*evidences, strict=True)))
+
+
+def kept_samples(X: Any, rows: np.ndarray, settings: Settings) -> Any:
+    """Return those rows of X (of a precomputed kernel: rows and columns), X itself if it is all."""
+    if np.array_equal(rows, np.arange(X.shape[0])):
+        return X
+    return X[np.ix_(rows, rows)] if settings.precomputed else X[rows]
+
+
+def _symmetric(K: np.ndarray, owner: str) -> np.ndarray:
+    """Return K, or its symmetric part with a warning where it is not symmetric."""
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(K), _BLOCK)]
+    difference = max(float(np.abs(K[rows] - K[:, rows].T).max()) for rows in blocks)
+    size = max(float(np.abs(K[rows]).max()) for rows in blocks)
+    if difference <= np.sqrt(np.finfo(K.dtype).eps) * size:
+        return K
+    warn(
+        "UserWarning",
+        f"{owner}: the precomputed kernel X is not symmetric, by up to {difference:.3g}; its "
+        "symmetric part (X + X.T) / 2 is used.",
+    )
+    require_memory(
+        *K.shape, K.itemsize, what="the symmetric part of X", instead="pass a symmetric X"
+    )
+    symmetric = np.empty_like(K)
+    for rows in blocks:
+        symmetric[rows] = 0.5 * (K[rows] + K[:, rows].T)
+    return symmetric
+
+
+def _weighted_scale(X: Any, weight: np.ndarray) -> float:
+    """Return gamma="scale" where samples have weights: copies and weights then agree."""
+    weight = weight / weight.max()
+    n_features = X.shape[1]
+    total = weight.sum() * n_features
+    rows = X.sum(axis=1, dtype=np.float64)
+    mean = float(weight @ np.asarray(rows).ravel()) / total
+    spread = 0.0
+    for start in range(0, X.shape[0], _BLOCK):
+        block, w = X[start : start + _BLOCK], weight[start : start + _BLOCK]
+        if sparse.issparse(block):
+            stored = np.diff(block.indptr)
+            inside = np.repeat(w, stored) @ (block.data.astype(np.float64) - mean) ** 2
+            spread += float(inside + mean**2 * (w @ (n_features - stored)))
+        else:
+            spread += float(w @ ((block.astype(np.float64) - mean) ** 2).sum(axis=1))
+    variance = spread / total
+    return 1.0 / (n_features * variance) if variance > 0 else 1.0

@@ -1,0 +1,122 @@
+"""Many classes from binary machines: one-vs-one and one-vs-rest, and LIBSVM's layout of the duals.
+
+A duel is one binary problem. Its decision value is positive for `positive`; `negative` is a class,
+or None for all the rest.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Duel(NamedTuple):
+    """One binary problem between classes, given by their codes."""
+
+    positive: int
+    negative: int | None
+
+    def signs(self, codes: np.ndarray) -> np.ndarray:
+        """Return +1, -1, or 0 for samples that take no part, as float64."""
+        positive = codes == self.positive
+        negative = ~positive if self.negative is None else codes == self.negative
+        return positive.astype(np.float64) - negative
+
+
+def duels(n_classes: int, multi_class: str) -> list[Duel]:
+    """Return the binary problems, in the order of `intercept_`.
+
+    Two classes are always one duel, positive for the second class; one-vs-one then has (0, 1),
+    (0, 2), ... (1, 2), ..., positive for the first of each pair.
+    """
+    if n_classes == 2:
+        return [Duel(1, 0)]
+    if multi_class == "ovr":
+        return [Duel(code, None) for code in range(n_classes)]
+    return [Duel(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+
+
+def one_vs_rest(chosen: list[Duel]) -> bool:
+    """Whether these duels are each against all the rest."""
+    return chosen[0].negative is None
+
+
+def layout_row(own: int, other: int) -> int:
+    """Row of LIBSVM's (n_classes - 1, n_SV) layout with the duals of `own` against `other`."""
+    return other - (other > own)
+
+
+def to_layout(
+    chosen: list[Duel], betas: np.ndarray, codes: np.ndarray, n_classes: int
+) -> np.ndarray:
+    """Return `dual_coef_` from the duals of each duel over the support vectors.
+
+    Parameters
+    ----------
+    chosen : list of Duel
+    betas : (n_duels, n_SV) float64
+        Signed multipliers, zero for samples that take no part.
+    codes : (n_SV,) intp
+        Class of each support vector.
+
+    Returns
+    -------
+    dual_coef : (n_classes - 1, n_SV) float64, or (n_classes, n_SV) for one-vs-rest
+    """
+    if one_vs_rest(chosen):
+        return betas
+    dual_coef = np.zeros((n_classes - 1, betas.shape[1]))
+    for duel, beta in zip(chosen, betas, strict=True):
+        for own, other in (duel, duel[::-1]):
+            members = codes == own
+            dual_coef[layout_row(own, other), members] = beta[members]
+    return dual_coef
+
+
+def from_layout(chosen: list[Duel], dual_coef: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the (n_duels, n_SV) duals of each duel: the inverse of `to_layout`."""
+    if one_vs_rest(chosen):
+        return dual_coef
+    betas = np.zeros((len(chosen), dual_coef.shape[1]))
+    for duel, beta in zip(chosen, betas, strict=True):
+        for own, other in (duel, duel[::-1]):
+            members = codes == own
+            beta[members] = dual_coef[layout_row(own, other), members]
+    return betas
+
+
+def votes(decisions: np.ndarray, chosen: list[Duel], n_classes: int) -> np.ndarray:
+    """Return how many one-vs-one duels each class wins: (n_samples, n_classes) float64."""
+    count = np.zeros((len(decisions), n_classes))
+    for column, duel in zip(decisions.T, chosen, strict=True):
+        won = column > 0
+        count[:, duel.positive] += won
+        count[:, duel.negative] += ~won
+    return count
+
+
+def confidences(decisions: np.ndarray, chosen: list[Duel], n_classes: int) -> np.ndarray:
+    """Return votes, with ties broken by the sums of the decision values: (n_samples, n_classes).
+
+    The sums are squeezed into (-1/3, 1/3), so that they never outweigh a vote.
+    """
+    total = np.zeros((len(decisions), n_classes))
+    for column, duel in zip(decisions.T, chosen, strict=True):
+        total[:, duel.positive] += column
+        total[:, duel.negative] -= column
+    return votes(decisions, chosen, n_classes) + total / (3 * (np.abs(total) + 1))
+
+
+def winners(
+    decisions: np.ndarray, chosen: list[Duel], n_classes: int, *, break_ties: bool = False
+) -> np.ndarray:
+    """Return the code of the class predicted for each row of decision values (n, n_duels).
+
+    One-vs-one: most votes, among equals the first class or, with `break_ties`, the largest
+    confidence. One-vs-rest: the largest decision value.
+    """
+    if n_classes == 2:
+        return (decisions[:, 0] > 0).astype(np.intp)
+    if one_vs_rest(chosen):
+        return decisions.argmax(axis=1)
+    count = confidences if break_ties else votes
+    return count(decisions, chosen, n_classes).argmax(axis=1)

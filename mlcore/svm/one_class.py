@@ -1,0 +1,188 @@
+"""The one-class support vector machine: a region that holds most of the samples."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore.checks import as_real
+from mlcore.model import OutlierDetector
+from mlcore.svm.evidence import Evidence
+from mlcore.svm.machine import SingleProblemMachine
+from mlcore.svm.smo import Problem
+
+
+class OneClassSVM(OutlierDetector, SingleProblemMachine):
+    r"""Find the hyperplane that parts most samples from the origin of feature space.
+
+    .. math:: \min_{w, \rho} \tfrac12 |w|^2 - \nu \rho \sum_i w_i
+        + \sum_i w_i \max(0, \rho - w \cdot \phi(x_i)),
+
+    with w_i the sample weights: nu bounds the share of outliers from above and the share of
+    support vectors from below.
+
+    Parameters
+    ----------
+    kernel : str or callable, default="rbf"
+        "linear", "polynomial" (or "poly"), "rbf", "laplacian", "sigmoid", "cosine", "chi2",
+        "precomputed", or a function of two sets of samples that returns their kernel values.
+    degree : int, default=3
+        Of the polynomial kernel.
+    gamma : "scale", "auto" or float, default="scale"
+        Width of the kernel; "scale" is 1 / (n_features * variance of X), where samples count by
+        their weights; "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant of the polynomial and sigmoid kernels.
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions that is accepted.
+    nu : float, default=0.5
+        In (0, 1].
+    cache_size : float, default=200
+        MB of kernel rows to keep.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    max_iter : int, default=-1
+        Most SMO steps; -1 is no limit.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
+
+    Attributes
+    ----------
+    support_ : (n_SV,) int32
+        Rows of the training data that are support vectors.
+    support_vectors_ : (n_SV, n_features)
+    n_support_ : (1,) int32
+    dual_coef_ : (1, n_SV) float64
+        Multipliers; their sum is nu times the sum of the weights.
+    intercept_ : (1,) float64
+        -rho.
+    offset_ : float
+        rho; ``decision_function = score_samples - offset_``.
+    margin_ : float
+        rho / |w|, the distance of the hyperplane from the origin of feature space.
+    coef_ : (1, n_features) float64
+        w, with the linear kernel only.
+    dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float
+        Evidence of the optimum, see `verify`.
+    margin_error_indices_ : (n_errors,) intp
+        Rows of the training data with a multiplier at its bound w_i: the outliers.
+    gamma_ : float
+    n_iter_ : int
+    converged_ : bool
+    fit_status_ : int
+        0 if converged, else 1.
+    shape_fit_ : (int, int)
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    References
+    ----------
+    B. Schölkopf, J. Platt, J. Shawe-Taylor, A. Smola, R. Williamson, *Estimating the support of a
+    high-dimensional distribution*, Neural Computation 13, 2001.
+
+    Examples
+    --------
+    >>> from mlcore.svm import OneClassSVM
+    >>> machine = OneClassSVM(nu=0.3, gamma=0.5).fit([[0.0], [0.1], [0.2], [9.0]])
+    >>> machine.predict([[0.1], [20.0]])
+    array([ 1, -1])
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: str | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        cache_size: float = 200,
+        verbose: bool | int = False,
+        max_iter: int = -1,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train the machine.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            With ``kernel="precomputed"``: the (n_samples, n_samples) matrix of kernel values.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work.
+        MemoryError
+            If what must be held does not fit.
+        """
+        as_real(self.nu, "nu", owner=type(self).__name__, above=0, at_most=1)
+        self._fit(X, None, sample_weight)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return w.phi(x) - rho for each row of `X`: negative for outliers."""
+        return self._values(X)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return w.phi(x) for each row of `X`, the decision function plus `offset_`."""
+        values = self._values(X)
+        return values + values.dtype.type(self.offset_)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return 1 for each row of `X` inside the region or on its border, -1 for outliers."""
+        return np.where(self._values(X) >= 0, 1, -1)
+
+    def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Evidence:
+        """Recompute the evidence from the kernel itself, in float64, for the data of the fit.
+
+        Parameters
+        ----------
+        X, sample_weight :
+            What `fit` was given.
+        y : ignored
+
+        Returns
+        -------
+        evidence : Evidence
+            ``dual_objective``, ``primal_objective``, ``duality_gap`` and ``kkt_violation``.
+
+        Notes
+        -----
+        O(n_samples n_SV n_features) time and no Gram matrix.
+        """
+        return self._verify(X, None, sample_weight)
+
+    def _targets(self, y, n_samples):
+        return np.zeros(n_samples)
+
+    def _problem(self, y, weight):
+        total = np.array([float(self.nu) * float(weight.sum())])
+        return Problem(linear=y, lower=np.zeros(len(y)), upper=weight.copy(), total=total)
+
+    def _read(self, beta, multipliers, evidence):
+        rho, norm = float(multipliers[0]), np.sqrt(max(0.0, -2 * evidence.dual_objective))
+        margin = float(rho / norm) if norm > 0 else np.inf
+        return beta, {"intercept_": -multipliers, "offset_": rho, "margin_": margin}
+
+    def _write(self, problem, coef):
+        return coef, -self.intercept_

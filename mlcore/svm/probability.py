@@ -1,0 +1,180 @@
+"""Probabilities from decision values: one increasing link per binary problem, coupled for many.
+
+The link is a logistic function with one slope on either side of the boundary,
+
+    P(+ | f) = 1 / (1 + exp(-a f)),  a = a_minus for f < 0, a_plus for f > 0, both positive.
+
+Platt's sigmoid has a slope and an offset; its offset moves the point of probability 1/2 away from
+f = 0, where `predict` changes, so that the two contradict each other in between. Without the
+offset, what is left to fit is how fast confidence grows with distance; fitting it separately on
+either side keeps the second degree of freedom, and with it the calibration of asymmetric classes.
+"""
+
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+_LEAST_SLOPE = 1e-3  # times 1 / max |f|: what a side gets whose labels do not grow with f
+_LEAST_PAIR = 1e-7
+_ROWS = 4096
+
+
+class OnlyWithProbability:
+    """A method that exists only where the model's parameter `probability` is true."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        if model is None:
+            return self.function
+        if not model.probability:
+            raise AttributeError(
+                f"{owner.__name__} has {self.function.__name__} only with probability=True."
+            )
+        return MethodType(self.function, model)
+
+
+def fit_link(decisions: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the slopes (a_minus, a_plus) of greatest likelihood.
+
+    Parameters
+    ----------
+    decisions : (n,) float64
+        Decision values of samples that their machine was not trained on.
+    signs : (n,) float64
+        +1 or -1.
+    weight : (n,) float64
+
+    Notes
+    -----
+    Labels are softened as Platt does, to (N_+ + 1) / (N_+ + 2) and 1 / (N_- + 2), which keeps the
+    slopes finite where the classes do not overlap. A side without samples takes the other's slope.
+
+    References
+    ----------
+    J. Platt, *Probabilistic outputs for support vector machines*, 1999.
+    H.-T. Lin, C.-J. Lin, R. C. Weng, *A note on Platt's probabilistic outputs*, Machine Learning
+    68, 2007: the softened targets and the safeguarded Newton method.
+    """
+    positive = signs > 0
+    n_positive, n_negative = float(weight[positive].sum()), float(weight[~positive].sum())
+    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    slopes = [
+        _slope(decisions[side], target[side], weight[side]) if side.any() else None
+        for side in (decisions < 0, decisions > 0)
+    ]
+    known = [slope for slope in slopes if slope is not None]
+    other = known[0] if known else 1.0
+    return np.array([other if slope is None else slope for slope in slopes])
+
+
+def _slope(f: np.ndarray, target: np.ndarray, weight: np.ndarray) -> float:
+    """Return the positive slope a of greatest likelihood of expit(a f), by Newton's method."""
+    unit = float(np.abs(f).max())
+    f = f / unit
+    low, high, slope = 0.0, np.inf, 1.0
+    for _ in range(100):
+        p = expit(slope * f)
+        rate = float((weight * f) @ (p - target))  # increasing in the slope: the loss is convex
+        if rate > 0:
+            high = slope
+        else:
+            low = slope
+        step = rate / max(float((weight * f * f) @ (p * (1 - p))), 1e-300)
+        new = slope - step
+        if not low < new < high:
+            new = 0.5 * (low + high) if np.isfinite(high) else 2 * slope
+        if abs(new - slope) <= 1e-12 * slope or new < _LEAST_SLOPE:
+            slope = new
+            break
+        slope = new
+    return max(slope, _LEAST_SLOPE) / unit
+
+
+def apply_link(decisions: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Return P(+) for decision values: increasing, and 1/2 at 0 only."""
+    return expit(decisions * np.where(decisions > 0, slopes[1], slopes[0]))
+
+
+def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return class probabilities that agree best with probabilities of pairs.
+
+    Minimises sum_{i != j} (r_ji p_i - r_ij p_j)² with the p summing to one.
+
+    Parameters
+    ----------
+    pairs : (n, n_classes (n_classes - 1) / 2) float64
+        r_ij, the probability of class i among i and j, for i < j in order.
+
+    Returns
+    -------
+    p : (n, n_classes) float64
+
+    References
+    ----------
+    T.-F. Wu, C.-J. Lin, R. C. Weng, *Probability estimates for multi-class classification by
+    pairwise coupling*, JMLR 5, 2004, second approach; its linear system is solved directly.
+    """
+    first, second = np.triu_indices(n_classes, 1)
+    out = np.empty((len(pairs), n_classes))
+    for start in range(0, len(pairs), _ROWS):
+        r = np.clip(pairs[start : start + _ROWS], _LEAST_PAIR, 1 - _LEAST_PAIR)
+        system = np.zeros((len(r), n_classes + 1, n_classes + 1))
+        system[:, first, second] = system[:, second, first] = -r * (1 - r)
+        for i, j, r_ij in zip(first, second, r.T, strict=True):
+            system[:, i, i] += (1 - r_ij) ** 2
+            system[:, j, j] += r_ij**2
+        system[:, :n_classes, -1] = system[:, -1, :n_classes] = 1
+        right = np.zeros((len(r), n_classes + 1, 1))
+        right[:, -1] = 1
+        p = np.maximum(np.linalg.solve(system, right)[:, :n_classes, 0], 0)
+        out[start : start + _ROWS] = p / p.sum(axis=1, keepdims=True)
+    return out
+
+
+def agreeing(p: np.ndarray, winner: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return the probabilities nearest to `p` whose largest is the predicted class's.
+
+    Votes of pairs and coupled probabilities can name different classes. Where they do, the
+    predicted class and those above it share their sum equally (the Euclidean projection onto
+    ``p[winner] >= p[j]``), the predicted class with a few units in the last place more.
+
+    Parameters
+    ----------
+    p : (n, n_classes) float64
+        Rows that sum to one.
+    winner : (n,) intp
+        Class that `predict` names.
+    dtype : dtype
+        Precision in which the result stays strict.
+    """
+    p = p.copy()
+    for row in np.flatnonzero(p.argmax(axis=1) != winner):
+        own = winner[row]
+        others = np.argsort(-p[row], kind="stable")
+        others = others[others != own]
+        total, count = p[row, own], 1
+        for other in others:
+            if p[row, other] < total / count:
+                break
+            total, count = total + p[row, other], count + 1
+        shared = total / count
+        less = shared * 8 * float(np.finfo(dtype).eps)
+        p[row, others[: count - 1]] = shared - less
+        p[row, own] = shared + (count - 1) * less
+    return p
+
+
+def two_class(positive: np.ndarray, decisions: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return (P(-), P(+)) as `dtype`, P(+) > 1/2 exactly where the decision value is positive."""
+    p = positive.astype(dtype)
+    half = dtype.type(0.5)
+    above = decisions > 0
+    p[above] = np.maximum(p[above], np.nextafter(half, dtype.type(1)))
+    p[~above] = np.minimum(p[~above], half)
+    return np.stack([1 - p, p], axis=1)

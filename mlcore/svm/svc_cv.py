@@ -1,0 +1,369 @@
+"""C and gamma of a support vector classifier, chosen together by cross-validation."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mlcore.checks import as_choice, as_class_weights, as_integer, as_real
+from mlcore.exceptions import warn
+from mlcore.svm.classifier import KernelClassifier, LabelledSamples
+from mlcore.svm.folds import feasible_start, stratified_folds
+from mlcore.svm.machine import Settings
+from mlcore.svm.multiclass import Duel, duels, winners
+from mlcore.svm.smo import RowStore
+
+_WITHOUT_GAMMA = ("linear", "cosine", "precomputed")
+
+
+class _Fold(NamedTuple):
+    """Masks of the samples to train on and to score."""
+
+    train: np.ndarray
+    test: np.ndarray
+
+
+class SVCCV(KernelClassifier):
+    """`SVC` with C and gamma chosen by cross-validation over a grid.
+
+    The choice is that of an exhaustive search, at a fraction of its work: for each gamma the rows
+    of the kernel are computed once, over all samples, for all folds and all C; each C starts from
+    the solution of the one before; and held-out samples take part in a fold's problem as variables
+    that cannot move, so that the solver's own gradient holds their decision values.
+
+    Parameters
+    ----------
+    Cs : sequence of float, default=(0.1, 1.0, 10.0, 100.0)
+        Costs to try, positive and finite.
+    gammas : sequence of float, "scale" or "auto", default=None
+        Widths to try; None is 0.1, 1 and 10 times "scale". They are resolved on all samples.
+        Kernels without a width try none.
+    kernel : str or callable, default="rbf"
+        As in `SVC`.
+    degree : int, default=3
+    coef0 : float, default=0.0
+    cv : int, splitter or iterable, default=5
+        Number of stratified folds (unshuffled), an object whose ``split(X, y)`` yields pairs of
+        training and test indices, or such pairs.
+    scoring : "accuracy" or "balanced_accuracy", default="accuracy"
+        Share of test samples named right, or its mean over the classes; by `sample_weight`.
+    tol : float, default=1e-3
+    cache_size : float, default=200
+        MB of kernel rows to keep. The search is quickest if all n_samples² fit.
+    class_weight : dict, "balanced" or None, default=None
+        "balanced" is worked out anew in each fold.
+    verbose : bool or int, default=False
+    max_iter : int, default=-1
+    decision_function_shape : "ovr" or "ovo", default="ovr"
+    break_ties : bool, default=False
+    multi_class : "ovo" or "ovr", default="ovo"
+    callback : callable or None, default=None
+
+    Attributes
+    ----------
+    C_, gamma_ : float
+        The pair with the highest mean score; of equals the first, C before gamma, in grid order.
+    best_score_ : float
+        Its mean score.
+    best_index_ : int
+        Its place in `cv_results_`.
+    cv_results_ : dict of ndarray
+        ``param_C``, ``param_gamma``, ``split0_test_score``, ..., ``mean_test_score``,
+        ``std_test_score`` and ``rank_test_score``, a value for each pair, gamma varying fastest.
+    others
+        As in `SVC`, of the machine refitted to all samples.
+
+    See Also
+    --------
+    SVC : The machine for given C and gamma.
+
+    References
+    ----------
+    D. DeCoste, K. Wagstaff, *Alpha seeding for support vector machines*, KDD 2000.
+
+    Examples
+    --------
+    >>> from mlcore.datasets import load_digits
+    >>> from mlcore.svm import SVCCV
+    >>> X, y = load_digits()
+    >>> machine = SVCCV(Cs=[0.01, 1.0], gammas=["scale"], cv=3).fit(X[:300], y[:300])
+    >>> machine.C_
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0),
+        gammas: Sequence[float | str] | None = None,
+        kernel: str | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        coef0: float = 0.0,
+        cv: Any = 5,
+        scoring: str = "accuracy",
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: dict | str | None = None,
+        verbose: bool | int = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        multi_class: str = "ovo",
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.Cs = Cs
+        self.gammas = gammas
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.cv = cv
+        self.scoring = scoring
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.multi_class = multi_class
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose C and gamma, then train on all samples with them.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            With ``kernel="precomputed"``: the (n_samples, n_samples) matrix of kernel values.
+        y : array-like of shape (n_samples,)
+            Labels, at least two different ones.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of each sample's cost and of its place in the scores: 2 is a copy, 0 is
+            absence, also from the folds.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work.
+        MemoryError
+            If what must be held does not fit.
+        """
+        owner = type(self).__name__
+        settings = self._settings("scale")
+        self._check_choices()
+        scoring = as_choice(self.scoring, "scoring", ("accuracy", "balanced_accuracy"), owner=owner)
+        Cs = [as_real(C, "Cs", owner=owner, above=0) for C in _sequence(self.Cs, "Cs", owner)]
+        gammas = self._checked_gammas(settings)
+        progress = self._progress()
+        checked = self._samples(X, settings)
+        samples = self._labelled(checked, y, sample_weight, settings)
+        folds = self._folds(X, y, samples, checked.shape[0])
+        chosen = duels(len(samples.classes), self.multi_class)
+        widths = self._resolved_gammas(gammas, settings, samples)
+
+        scores = np.empty((len(Cs), len(widths), len(folds)))
+        best: tuple[float, int] | None = None
+        with progress:
+            for g, width in enumerate(widths):
+                at = replace(settings, gamma=width)
+                store = self._open_store(samples.X, at)
+                starts = self._search_width(
+                    samples, folds, chosen, Cs, at, store, scoring, scores[:, g], progress
+                )
+                for c in range(len(Cs)):
+                    rank = (-float(np.average(scores[c, g])), c * len(widths) + g)
+                    if best is None or rank < best:
+                        best, betas = rank, starts[c]
+            c, g = divmod(best[1], len(widths))
+            if width != widths[g]:  # one store at a time: `cache_size` bounds the fit
+                del store
+                at = replace(settings, gamma=widths[g])
+                store = self._open_store(samples.X, at)
+            problems = self._problems(samples, chosen, cost=Cs[c] * samples.cost)
+            for problem, beta in zip(problems, betas, strict=True):
+                here = beta if problem.index is None else beta[problem.index]
+                problem.start = feasible_start(here, problem.lower, problem.upper)
+            fitted = self._fit_duels(checked, samples, at, store, problems, progress)
+        results = _results(Cs, widths, scores.reshape(-1, len(folds)))
+        self._set_fitted(
+            X,
+            **fitted,
+            C_=Cs[c],
+            best_score_=float(results["mean_test_score"][best[1]]),
+            best_index_=best[1],
+            cv_results_=results,
+        )
+        return self
+
+    # ---- before the work
+
+    def _checked_gammas(self, settings: Settings) -> list[float | str]:
+        if settings.kernel in _WITHOUT_GAMMA or callable(settings.kernel):
+            return ["auto"]
+        if self.gammas is None:
+            return []
+        owner = type(self).__name__
+        return [self._check_gamma(gamma) for gamma in _sequence(self.gammas, "gammas", owner)]
+
+    def _resolved_gammas(self, gammas, settings, samples) -> list[float]:
+        def resolved(gamma):
+            return self._resolved(replace(settings, gamma=gamma), samples.X, samples.weight).gamma
+
+        if not gammas:
+            scale = resolved("scale")
+            return [0.1 * scale, scale, 10 * scale]
+        return [resolved(gamma) for gamma in gammas]
+
+    def _folds(self, X: Any, y: Any, samples: LabelledSamples, n_samples: int) -> list[_Fold]:
+        """Return the folds as masks over the samples with weight."""
+        owner = type(self).__name__
+        cv = self.cv
+        if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+            cv = as_integer(cv, "cv", owner=owner, at_least=2)
+            # The folds go by the order of the rows in X, whatever the order they are stored in.
+            order = np.argsort(samples.rows)
+            counts = np.bincount(samples.codes)
+            if counts.max() < cv:
+                raise ValueError(
+                    f"cv={cv} cannot be greater than the number of members in each class; the "
+                    f"largest, {samples.classes[counts.argmax()]!r}, has {counts.max()}."
+                )
+            if counts.min() < cv:
+                warn(
+                    "UserWarning",
+                    f"class {samples.classes[counts.argmin()]!r} has only {counts.min()} members, "
+                    f"less than cv={cv}: some folds test none of it.",
+                )
+            fold = np.empty(len(order), dtype=np.intp)
+            fold[order] = stratified_folds(samples.codes[order], cv)
+            return [_Fold(fold != k, fold == k) for k in range(cv)]
+        pairs = list(cv.split(X, y) if hasattr(cv, "split") else cv)
+        if not pairs:
+            raise ValueError(f"{owner}: cv yields no pairs of training and test indices.")
+        folds = []
+        for pair in pairs:
+            try:
+                train, test = (_mask(part, n_samples)[samples.rows] for part in pair)
+            except (TypeError, ValueError, IndexError) as error:
+                raise ValueError(
+                    f"{owner}: cv must yield pairs of training and test indices below "
+                    f"{n_samples}: {error}"
+                ) from None
+            if not (train.any() and test.any()):
+                raise ValueError(f"{owner}: cv yields a fold without training or test samples.")
+            folds.append(_Fold(train, test))
+        return folds
+
+    # ---- the work
+
+    def _search_width(
+        self,
+        samples: LabelledSamples,
+        folds: list[_Fold],
+        chosen: list[Duel],
+        Cs: list[float],
+        settings: Settings,
+        store: RowStore,
+        scoring: str,
+        scores: np.ndarray,
+        progress: Any,
+    ) -> dict[int, np.ndarray]:
+        """Fill `scores` (n_Cs, n_folds); return for each C multipliers for the start of a refit."""
+        starts = {}
+        for f, fold in enumerate(folds):
+            factors = self._fold_factors(samples, fold.train)
+            cost = samples.weight * factors[samples.codes]
+            held_out = np.broadcast_to(fold.test, (len(chosen), len(fold.test)))
+            before = None
+            for c in np.argsort(Cs, kind="stable"):
+                problems = self._problems(
+                    samples, chosen, train=fold.train, held_out=held_out, cost=Cs[c] * cost
+                )
+                if before is not None:
+                    previous, betas = before
+                    for problem, beta in zip(problems, betas, strict=True):
+                        # Scaled, multipliers at their bound stay there and sums stay zero.
+                        beta = beta * (Cs[c] / previous)
+                        problem.start = np.clip(beta, problem.lower, problem.upper)
+                solutions = self._solve(problems, store, settings, progress)
+                self._warn_unconverged(solutions, settings)
+                before = Cs[c], [solution.beta for solution in solutions]
+                decisions = np.stack(
+                    self._held_out_decisions(problems, solutions, held_out), axis=1
+                )
+                named = winners(
+                    decisions, chosen, len(samples.classes), break_ties=bool(self.break_ties)
+                )
+                scores[c, f] = _score(
+                    samples.codes[fold.test], named, samples.weight[fold.test], scoring
+                )
+                if f == 0:
+                    starts[c] = self._refit_start(samples, problems, solutions)
+        return starts
+
+    def _fold_factors(self, samples: LabelledSamples, train: np.ndarray) -> np.ndarray:
+        if not isinstance(self.class_weight, str):
+            return samples.class_weight
+        return as_class_weights(
+            self.class_weight, samples.classes, samples.codes[train], samples.weight[train]
+        )
+
+    def _refit_start(self, samples, problems, solutions):
+        betas = np.zeros((len(problems), len(samples.rows)))
+        for beta, problem, solution in zip(betas, problems, solutions, strict=True):
+            beta[slice(None) if problem.index is None else problem.index] = solution.beta
+        return betas
+
+    def _cost(self, samples):
+        return self.C_ * samples.cost
+
+
+def _sequence(values: Any, name: str, owner: str) -> list:
+    """Return `values` as a list, refusing what is no sequence or empty."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
+        raise TypeError(
+            f"{owner}: {name}={values!r} is of type {type(values).__name__}, but must be a "
+            "sequence of numbers."
+        )
+    if np.ndim(values) != 1 or len(values) == 0:
+        raise ValueError(f"{owner}: {name} must be a sequence of at least one number.")
+    return list(values)
+
+
+def _mask(indices: Any, n_samples: int) -> np.ndarray:
+    """Return a mask of samples from indices or a mask."""
+    indices = np.asarray(indices)
+    if indices.dtype.kind not in "iub":
+        raise TypeError(f"found indices of type {indices.dtype}")
+    mask = np.zeros(n_samples, dtype=bool)
+    mask[indices] = True
+    return mask
+
+
+def _score(codes: np.ndarray, named: np.ndarray, weight: np.ndarray, scoring: str) -> float:
+    """Return the share of samples named right, or its mean over the classes."""
+    right = codes == named
+    if scoring == "accuracy":
+        return float(np.average(right, weights=weight))
+    members = [codes == code for code in np.unique(codes)]
+    return float(np.mean([np.average(right[m], weights=weight[m]) for m in members]))
+
+
+def _results(Cs: list[float], widths: list[float], scores: np.ndarray) -> dict[str, np.ndarray]:
+    """Return `cv_results_` from the scores (n_pairs, n_folds)."""
+    pairs = np.array(list(product(Cs, widths)))
+    mean = np.average(scores, axis=1)
+    return {
+        "param_C": pairs[:, 0],
+        "param_gamma": pairs[:, 1],
+        **{f"split{f}_test_score": column.copy() for f, column in enumerate(scores.T)},
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=1),
+        "rank_test_score": np.array([1 + int((mean > m).sum()) for m in mean]),
+    }

@@ -1,0 +1,288 @@
+"""Support vector regression: with a tube of given width, or with a bound nu on what leaves it."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore.checks import as_real
+from mlcore.model import Regressor
+from mlcore.svm.evidence import Evidence
+from mlcore.svm.machine import SingleProblemMachine
+from mlcore.svm.smo import Problem
+
+
+class SupportVectorRegressor(Regressor, SingleProblemMachine):
+    """Fit, predictions and evidence of `SVR` and `NuSVR`."""
+
+    def _check_own(self) -> None:
+        """Check the parameters that only this machine has."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the machine.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            With ``kernel="precomputed"``: the (n_samples, n_samples) matrix of kernel values.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of C for each sample: 2 is a copy, 0 is absence.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work.
+        MemoryError
+            If what must be held does not fit.
+        """
+        self._check_own()
+        self._fit(X, y, sample_weight)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return f(x) for each row of `X`, in the precision of the fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            With a precomputed kernel: the values against the training samples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        return self._values(X)
+
+    def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Evidence:
+        """Recompute the evidence from the kernel itself, in float64, for the data of the fit.
+
+        Parameters
+        ----------
+        X, y, sample_weight :
+            What `fit` was given.
+
+        Returns
+        -------
+        evidence : Evidence
+            ``dual_objective``, ``primal_objective``, ``duality_gap`` and ``kkt_violation``.
+
+        Notes
+        -----
+        O(n_samples n_SV n_features) time and no Gram matrix.
+        """
+        return self._verify(X, y, sample_weight)
+
+
+class SVR(SupportVectorRegressor):
+    r"""Support vector regression with an epsilon-insensitive tube.
+
+    .. math:: \min_{w, b} \tfrac12 |w|^2
+        + \sum_i C_i \max(0, |y_i - w \cdot \phi(x_i) - b| - \epsilon), \quad C_i = C w_i,
+
+    with w_i the sample weights.
+
+    Parameters
+    ----------
+    kernel : str or callable, default="rbf"
+        "linear", "polynomial" (or "poly"), "rbf", "laplacian", "sigmoid", "cosine", "chi2",
+        "precomputed", or a function of two sets of samples that returns their kernel values.
+    degree : int, default=3
+        Of the polynomial kernel.
+    gamma : "scale", "auto" or float, default="scale"
+        Width of the kernel; "scale" is 1 / (n_features * variance of X), where samples count by
+        their weights; "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant of the polynomial and sigmoid kernels.
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions that is accepted.
+    C : float, default=1.0
+        Cost of leaving the tube, positive.
+    epsilon : float, default=0.1
+        Half the width of the tube, at least 0.
+    cache_size : float, default=200
+        MB of kernel rows to keep.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    max_iter : int, default=-1
+        Most SMO steps; -1 is no limit.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
+
+    Attributes
+    ----------
+    support_ : (n_SV,) int32
+        Rows of the training data that are support vectors.
+    support_vectors_ : (n_SV, n_features)
+    n_support_ : (1,) int32
+    dual_coef_ : (1, n_SV) float64
+        Differences of the two multipliers of each support vector.
+    intercept_ : (1,) float64
+    coef_ : (1, n_features) float64
+        w, with the linear kernel only.
+    dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float
+        Evidence of the optimum, see `verify`.
+    margin_error_indices_ : (n_errors,) intp
+        Rows of the training data with a multiplier at its bound C_i: outside the tube.
+    gamma_ : float
+    n_iter_ : int
+    converged_ : bool
+    fit_status_ : int
+        0 if converged, else 1.
+    shape_fit_ : (int, int)
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    References
+    ----------
+    A. Smola, B. Schölkopf, *A tutorial on support vector regression*, Statistics and Computing 14,
+    2004.
+
+    Examples
+    --------
+    >>> from mlcore.svm import SVR
+    >>> machine = SVR(kernel="linear", C=100.0, epsilon=0.0)
+    >>> machine.fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]).predict([[3.0]]).round(3)
+    array([7.])
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: str | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        cache_size: float = 200,
+        verbose: bool | int = False,
+        max_iter: int = -1,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.callback = callback
+
+    def _check_own(self):
+        as_real(self.C, "C", owner=type(self).__name__, above=0)
+        as_real(self.epsilon, "epsilon", owner=type(self).__name__, at_least=0)
+
+    def _problem(self, y, weight):
+        cost = float(self.C) * weight
+        return Problem(linear=-y, lower=-cost, upper=cost, epsilon=float(self.epsilon))
+
+    def _read(self, beta, multipliers, evidence):
+        return beta, {"intercept_": -multipliers}
+
+    def _write(self, problem, coef):
+        return coef, -self.intercept_
+
+
+class NuSVR(SupportVectorRegressor):
+    r"""Support vector regression whose tube is as wide as a share nu of errors asks for.
+
+    .. math:: \min_{w, b, \epsilon \ge 0} \tfrac12 |w|^2 + N \epsilon
+        + \sum_i C_i \max(0, |y_i - w \cdot \phi(x_i) - b| - \epsilon), \quad N = \nu \sum_i C_i:
+
+    nu is an upper bound on the share of samples outside the tube and a lower bound on the share of
+    support vectors.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        In (0, 1].
+    C : float, default=1.0
+        Cost of leaving the tube, positive.
+    kernel, degree, gamma, coef0, tol, cache_size, verbose, max_iter, callback
+        As in `SVR`.
+
+    Attributes
+    ----------
+    epsilon_ : float
+        Half the width of the tube found.
+    others
+        As in `SVR`.
+
+    References
+    ----------
+    B. Schölkopf, A. Smola, R. Williamson, P. Bartlett, *New support vector algorithms*, Neural
+    Computation 12, 2000.
+
+    Examples
+    --------
+    >>> from mlcore.svm import NuSVR
+    >>> machine = NuSVR(kernel="linear", C=100.0, nu=0.5)
+    >>> machine.fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]).predict([[3.0]]).round(3)
+    array([7.])
+    """
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: str | Callable[..., Any] = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        verbose: bool | int = False,
+        max_iter: int = -1,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.callback = callback
+
+    def _check_own(self):
+        as_real(self.nu, "nu", owner=type(self).__name__, above=0, at_most=1)
+        as_real(self.C, "C", owner=type(self).__name__, above=0)
+
+    def _problem(self, y, weight):
+        # Two variables for each sample, above and below the tube: the sums of both are fixed.
+        n = len(y)
+        cost, zero = float(self.C) * weight, np.zeros(n)
+        half = 0.5 * float(self.nu) * float(cost.sum())
+        return Problem(
+            linear=-np.concatenate([y, y]),
+            lower=np.concatenate([zero, -cost]),
+            upper=np.concatenate([cost, zero]),
+            index=np.tile(np.arange(n), 2),
+            group=np.repeat(np.arange(2, dtype=np.int8), n),
+            total=np.array([half, -half]),
+        )
+
+    def _read(self, beta, multipliers, evidence):
+        n = len(beta) // 2
+        above, below = multipliers
+        bias = np.array([-0.5 * (above + below)])
+        return beta[:n] + beta[n:], {"intercept_": bias, "epsilon_": float(0.5 * (below - above))}
+
+    def _write(self, problem, coef):
+        beta = np.concatenate([np.maximum(coef, 0), np.minimum(coef, 0)])
+        bias = self.intercept_[0]
+        return beta, np.array([-bias - self.epsilon_, -bias + self.epsilon_])

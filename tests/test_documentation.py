@@ -1,0 +1,92 @@
+"""What mlcore says about itself is true: examples run, commands and public names are all there."""
+
+import contextlib
+import doctest
+import importlib
+import inspect
+import io
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+import mlcore
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FAMILIES = [name for name in mlcore.__all__ if inspect.ismodule(getattr(mlcore, name))]
+
+
+def public_objects():
+    """Every documented public object as (dotted name, object), methods by way of their class."""
+    found = {}
+    for family in ["mlcore", *(f"mlcore.{name}" for name in FAMILIES)]:
+        module = importlib.import_module(family)
+        for name in module.__all__:
+            value = getattr(module, name)
+            if callable(value):
+                found[f"{family}.{name}"] = value
+    return sorted(found.items())
+
+
+PUBLIC = public_objects()
+CLASSES_AND_FUNCTIONS = pytest.mark.parametrize(
+    ("name", "value"), PUBLIC, ids=[name for name, _ in PUBLIC]
+)
+
+
+@CLASSES_AND_FUNCTIONS
+def test_examples_in_docstrings_run_and_print_what_they_show(name, value):
+    tests = [test for test in doctest.DocTestFinder().find(value, name) if test.examples]
+    assert tests, f"{name} has no example"
+    report = io.StringIO()
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for test in tests:
+            runner.run(test, out=report.write)
+    assert runner.summarize(verbose=False).failed == 0, report.getvalue()
+
+
+@CLASSES_AND_FUNCTIONS
+def test_docstrings_name_every_parameter_and_result(name, value):
+    text = inspect.getdoc(value)
+    missing = [
+        parameter
+        for parameter in inspect.signature(value).parameters
+        if not re.search(rf"^\*{{0,2}}(\w+, )*{parameter}(, \w+)* : ", text, re.MULTILINE)
+    ]
+    assert not missing, f"{name} does not document {missing}"
+    if inspect.isfunction(value) and inspect.signature(value).return_annotation is not None:
+        assert re.search(r"^(Returns|Yields)\n-+$", text, re.MULTILINE), f"{name} has no Returns"
+
+
+def readme_blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def test_first_example_of_the_readme_prints_what_the_readme_shows():
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        exec(readme_blocks("python")[0], {"__name__": "__main__"})
+    assert shown.getvalue() == readme_blocks("text")[0]
+
+
+@pytest.mark.parametrize(
+    ("marker", "ending"), [("tour", "/bin/mlcore"), ("tests", "/bin/python -m pytest")]
+)
+def test_commands_of_the_readme_are_one_line_each_and_marked(marker, ending):
+    (command,) = re.findall(rf"<!-- {marker} -->\n```sh\n(.*?)```", README, re.DOTALL)
+    assert command.count("\n") == 1
+    assert command.startswith("python -m venv .venv") and command.rstrip().endswith(ending)
+
+
+@CLASSES_AND_FUNCTIONS
+def test_the_readme_lists_every_public_name(name, value):
+    assert re.search(rf"\b{value.__name__}\b", README), f"README.md says nothing about {name}"
+
+
+def test_files_that_the_readme_links_to_exist():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert target.startswith("https://") or (ROOT / target).exists(), target

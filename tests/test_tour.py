@@ -1,0 +1,163 @@
+"""The tour as users start it: its own process, its table, its exit codes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import mlcore
+
+COMMAND = [sys.executable, "-m", "mlcore"]
+
+
+def run(*arguments, **environment):
+    """Run the tour outside the source tree, which would shadow the installed package."""
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=os.sep,
+        env=os.environ | environment,
+        capture_output=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def shown():
+    start = time.monotonic()
+    done = run(PYTHONIOENCODING="utf-8")
+    seconds = time.monotonic() - start
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stderr == b""
+    return done.stdout.decode("utf-8"), seconds
+
+
+def test_takes_less_than_15_seconds(shown):
+    assert shown[1] < 15
+
+
+def test_fits_a_terminal_and_carries_no_colour_codes_into_a_pipe(shown):
+    text, _ = shown
+    assert max(map(len, text.splitlines())) <= 100
+    assert "\x1b" not in text
+
+
+def test_every_machine_is_accurate_and_near_its_optimum(shown):
+    lines = shown[0].splitlines()
+    header = next(line for line in lines if line.lstrip().startswith("machine"))
+    start = lines.index(header) + 2
+    rows = lines[start : lines.index("", start)]
+    assert len(rows) >= 6
+    for row in rows:
+        assert len(row) == len(header), "columns are aligned"
+        vectors, gap, relative, violation = row[47:].split()[:4]
+        assert int(vectors) > 0
+        assert float(gap) >= 0
+        assert float(relative) < 1e-2
+        assert float(violation) <= 1e-3
+    accuracies = [float(row.split("%")[0].split()[-1]) for row in rows if "named right" in row]
+    assert len(accuracies) >= 4 and min(accuracies) > 90
+
+
+def test_two_runs_differ_in_nothing_but_times(shown):
+    def without_times(text):
+        return [
+            [word for word in line.split() if not word.replace(".", "").isdigit()]
+            for line in text.splitlines()
+        ]
+
+    again = run(PYTHONIOENCODING="utf-8").stdout.decode("utf-8")
+    assert without_times(again) == without_times(shown[0])
+
+
+def test_a_terminal_without_utf_8_gets_plain_characters_in_the_same_columns(shown):
+    done = run(PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    plain = done.stdout.decode("ascii")
+    assert "----" in plain
+    assert [len(row) for row in plain.splitlines() if "SVC" in row] == [
+        len(row) for row in shown[0].splitlines() if "SVC" in row
+    ]
+
+
+def test_help_and_version():
+    helped = run("--help")
+    assert helped.returncode == 0 and b"usage: mlcore" in helped.stdout
+    version = run("--version")
+    assert version.returncode == 0
+    assert version.stdout.decode().strip() == f"mlcore {mlcore.__version__}"
+
+
+def test_wrong_usage_exits_with_2():
+    done = run("--no-such-option")
+    assert done.returncode == 2
+    assert done.stdout == b"" and b"--no-such-option" in done.stderr
+
+
+def test_a_failure_is_one_line_and_exit_code_1(monkeypatch, capsys):
+    from mlcore import __main__ as tour
+
+    def broken(digits):
+        """A section that fails"""
+        raise ValueError("one reason\non two lines")
+        yield
+
+    monkeypatch.setattr(tour, "SECTIONS", (broken,))
+    assert tour.main([]) == 1
+    assert capsys.readouterr().err == "mlcore: ValueError: one reason on two lines\n"
+
+
+def test_a_new_section_is_one_function(monkeypatch, capsys):
+    from mlcore import __main__ as tour
+
+    def bounds(digits):
+        """Bounds: what may be promised"""
+        yield f"  {len(digits.X)} images"
+
+    monkeypatch.setattr(tour, "SECTIONS", (bounds,))
+    assert tour.main([]) == 0
+    assert "\nBounds: what may be promised\n  1200 images\n" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_stops_with_130_and_no_traceback():
+    with subprocess.Popen(
+        COMMAND, cwd=os.sep, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.readline()  # the first line stands: the work has begun
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert error == b"mlcore: interrupted\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX pipe")
+def test_a_reader_that_leaves_is_not_a_failure_with_a_traceback():
+    with subprocess.Popen(
+        COMMAND, cwd=os.sep, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        error = process.stderr.read()
+        assert process.wait(timeout=60) == 141
+    assert error == b""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(("environment", "bold"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_bold_headings_only_on_a_terminal_that_wants_them(environment, bold):
+    import pty
+
+    ours, theirs = pty.openpty()
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    with subprocess.Popen(
+        COMMAND, cwd=os.sep, stdout=theirs, env=env | {"TERM": "xterm"} | environment
+    ) as process:
+        os.close(theirs)
+        first = os.read(ours, 4096)
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+    os.close(ours)
+    assert (b"\x1b[1m" in first) is bold
