@@ -29,7 +29,7 @@ class Digits(NamedTuple):
 
 def gram_matrices(digits: Digits) -> Iterator[str]:
     """Gram matrix: all pairs of images at once"""
-    from mlcore.kernels import gram_matrix
+    from mlcore.kernels import gram_matrix, is_positive_semidefinite
 
     X = np.vstack([digits.X, digits.X_held_out])
     gamma = 0.1
@@ -44,8 +44,9 @@ def gram_matrices(digits: Digits) -> Iterator[str]:
         (f"rbf kernel, {len(X)} × {len(X)} values", _duration(seconds)),
         (f"largest error among {definition.size}, each formed by its definition", f"{error:.0e}"),
         ("exactly symmetric, diagonal exactly 1", "yes" if exact else "no"),
+        ("smallest eigenvalue", f"{is_positive_semidefinite(K)[1]:.0e}"),
     ):
-        yield f"  {what:<80}{value:>10}"
+        yield _line(what, value)
 
 
 def support_vector_machines(digits: Digits) -> Iterator[str]:
@@ -92,8 +93,15 @@ def model_selection(digits: Digits) -> Iterator[str]:
 
     machine = SVCCV()
     seconds = _fit_time(machine, digits.X, digits.y)
+    n_pairs = len(machine.cv_results_["mean_test_score"])
     right = machine.score(digits.X_held_out, digits.y_held_out)
-    yield f"  {machine!r}: {right:.1%} of held-out images named right, in {_duration(seconds)}"
+    for what, value in (
+        (f"{n_pairs} pairs, {machine.cv} folds", _duration(seconds)),
+        ("chosen", f"C={machine.C_:g}, gamma={machine.gamma_:.2g}"),
+        ("named right, mean over the folds", f"{machine.best_score_:.1%}"),
+        ("named right, held-out images", f"{right:.1%}"),
+    ):
+        yield _line(what, value)
 
 
 SECTIONS = (gram_matrices, support_vector_machines, model_selection)
@@ -116,11 +124,12 @@ def tour() -> None:
             _say(line)
     n_threads = effective_threads()
     threads = f"{n_threads} thread" + "s" * (n_threads > 1)
-    _say(f"\nDone in {time.perf_counter() - start:.1f} s on {threads} (OMP_NUM_THREADS sets how many).")
+    seconds = time.perf_counter() - start
+    _say(f"\nDone in {seconds:.1f} s on {threads} (OMP_NUM_THREADS sets how many).")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns 0, or 1 after a failure, 2 after wrong usage, 130 after Ctrl-C."""
+    """Run the command line and return its exit status, which `mlcore --help` lists."""
     parser = argparse.ArgumentParser(
         prog="mlcore",
         description="A tour of mlcore on the handwritten digits it ships; takes a few seconds.",
@@ -142,6 +151,10 @@ def main(argv: list[str] | None = None) -> int:
         print(f"mlcore: {type(error).__name__}: {' '.join(str(error).split())}", file=sys.stderr)
         return _FAILURE
     return _OK
+
+
+def _line(what: str, value: str) -> str:
+    return f"  {what:<70}{value:>20}"
 
 
 def _row(machine: str, result: str, *numbers: str) -> str:
@@ -181,8 +194,9 @@ def _say(line: str) -> None:
 
 
 def _bold(text: str) -> str:
-    plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return text if plain else f"\x1b[1m{text}\x1b[0m"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty():
+        return text
+    return f"\x1b[1m{text}\x1b[0m"
 
 
 if __name__ == "__main__":

@@ -121,7 +121,7 @@ class Model:
         wrong = [name for name in attributes if not name.endswith("_")]
         if wrong:
             raise ValueError(f"fitted attributes end in an underscore, unlike {wrong}")
-        shape = getattr(X_original, "shape", None) or np.shape(X_original)
+        shape = getattr(X_original, "shape", None) or np.asarray(X_original).shape
         fitted = {"n_features_in_": int(shape[1])}
         names = column_names(X_original)
         if names is not None:

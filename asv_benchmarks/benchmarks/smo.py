@@ -7,7 +7,7 @@ from mlcore.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 MACHINES = {
     "SVC": SVC(),
-    "SVC-hard": SVC(C=100),
+    "SVC C=100": SVC(C=100),
     "NuSVC": NuSVC(nu=0.5),
     "SVR": SVR(),
     "NuSVR": NuSVR(),
@@ -16,7 +16,7 @@ MACHINES = {
 
 
 class _Fit:
-    """Against the product behind the support vectors' kernel rows: no proof of optimality needs less."""
+    """Against the product behind the rows of the support vectors: what the gradient needs."""
 
     def fit(self):
         return self.machine.fit(self.X, self.y)

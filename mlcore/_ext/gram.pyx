@@ -48,6 +48,21 @@ def exponential(const floating[::1] x, floating[::1] y):
             simd_table().d.exponential(x.shape[0], &x[0], &y[0])
 
 
+def count_nonzeros(const sample[:, ::1] X, int64_t[::1] counts, int n_threads):
+    """counts[i + 1] = non-zeros of row i."""
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], i
+    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
+        counts[i + 1] = nonzeros(&X[i, 0], d)
+
+
+cdef inline int64_t nonzeros(const sample* x, Py_ssize_t d) noexcept nogil:
+    cdef int64_t count = 0
+    cdef Py_ssize_t f
+    for f in range(d):
+        count += x[f] != 0
+    return count
+
+
 def fill_lists(const sample[:, ::1] X, const int64_t[::1] indptr, int32_t[::1] indices,
                floating[::1] values, int n_threads):
     """The non-zeros of each row; `indptr` (n + 1,) counts them, one slot of slack at the end."""
@@ -146,7 +161,7 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
                     &panels[p, 0, 0], &column_terms[p * width], lanes, tile + p * width - left,
                     stride, NULL)
         write_symmetric(tile, stride, rows, columns, top == left, &out[top, left],
-                        &out[left, top], n)
+                        &out[left, top], out.shape[1])
 
 
 cdef inline void write_symmetric(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
@@ -204,7 +219,7 @@ def product_block(int kind, double gamma, double coef0, int degree, const floati
                                       tile + r * TILE_COLUMNS)
         if symmetric:
             write_symmetric(tile, TILE_COLUMNS, rows, columns, top == left, &out[top, left],
-                            &out[left, top], n)
+                            &out[left, top], out.shape[1])
         else:
             for r in range(rows):
                 memcpy(&out[dest[top + r], left], tile + r * TILE_COLUMNS,
@@ -247,3 +262,27 @@ def inverted_block(int kind, double gamma, double coef0, int degree, const int64
             simd_table().f.finish(&spec, n_columns, row_terms[rows[r]], &column_terms[0], to)
         else:
             simd_table().d.finish(&spec, n_columns, row_terms[rows[r]], &column_terms[0], to)
+
+
+def combine(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
+            const int64_t[::1] rows, const double[::1] weights, double[::1] w):
+    """w += sum_r weights[r] x of rows[r], from lists of non-zeros."""
+    cdef Py_ssize_t r
+    cdef int64_t t
+    with nogil:
+        for r in range(rows.shape[0]):
+            for t in range(indptr[rows[r]], indptr[rows[r] + 1]):
+                w[indices[t]] += weights[r] * values[t]
+
+
+def project(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
+            const double[::1] w, double[::1] out, int n_threads):
+    """out[i] = x_i.w, from lists of non-zeros."""
+    cdef Py_ssize_t i
+    cdef int64_t t
+    cdef double total
+    for i in prange(out.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
+        total = 0
+        for t in range(indptr[i], indptr[i + 1]):
+            total = total + w[indices[t]] * values[t]
+        out[i] = total

@@ -2,10 +2,12 @@
 from cython cimport floating
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t
+from libc.string cimport memmove
 
 from mlcore._ext.simd cimport simd_table, smo_working_set
 
 cdef enum:
+    LINE = 16
     SPAN = 2048  # of the gradient: 16 KiB of doubles, half of a small first-level cache
 
 
@@ -27,25 +29,56 @@ def accumulate(const int64_t[::1] slots, const double[::1] a, const floating[:, 
                 first + span * SPAN, min(last, first + (span + 1) * SPAN), &g[0])
 
 
-def mirror_rows(floating[:, ::1] K, const int64_t[::1] rows, int n_threads):
-    """K[:, rows] = K[rows].T, for a square that is symmetric but for new rows."""
-    cdef Py_ssize_t n = K.shape[0], i, r
-    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
-        for r in range(rows.shape[0]):
-            K[i, rows[r]] = K[rows[r], i]
+def gather(const floating[:, ::1] rows, const int64_t[::1] slots, const int64_t[::1] columns,
+           floating[:, ::1] K, const int64_t[::1] dest, const int64_t[::1] places, int n_threads):
+    """K[dest[r], places[c]] = rows[slots[r], columns[c]]; runs in both are copied whole."""
+    cdef Py_ssize_t m = columns.shape[0], r
+    if m == 0 or slots.shape[0] == 0:
+        return
+    for r in prange(slots.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
+        gather_row(&rows[slots[r], 0], &columns[0], m, &K[dest[r], 0], &places[0])
+
+
+cdef inline void gather_row(const floating* source, const int64_t* columns, Py_ssize_t m,
+                            floating* to, const int64_t* places) noexcept nogil:
+    cdef Py_ssize_t c = 0, run, last
+    while c < m:
+        run = 1
+        while (c + run < m and columns[c + run] == columns[c] + run
+               and places[c + run] == places[c] + run):
+            run += 1
+        if run > 8:
+            memmove(to + places[c], source + columns[c], run * sizeof(floating))
+            c += run
+        else:
+            last = c + run
+            while c < last:
+                to[places[c]] = source[columns[c]]
+                c += 1
+
+
+def mirror_rows(floating[:, ::1] K, const int64_t[::1] rows, const int64_t[::1] others,
+                int n_threads):
+    """K[others, rows] = K[rows, others].T, both ascending."""
+    cdef Py_ssize_t m = others.shape[0], tile, r, i
+    for tile in prange((m + LINE - 1) // LINE, nogil=True, num_threads=n_threads,
+                       schedule="static"):
+        for r in range(rows.shape[0]):  # about a cache line of each new row, over LINE rows
+            for i in range(tile * LINE, min(m, tile * LINE + LINE)):
+                K[others[i], rows[r]] = K[rows[r], others[i]]
 
 
 def steps(const floating[:, ::1] K, floating[::1] G, floating[::1] up, floating[::1] low,
           const floating[::1] diagonal, double[::1] beta, const double[::1] lower,
-          const double[::1] upper, Py_ssize_t split, double epsilon, double tol,
-          int64_t max_steps):
+          const double[::1] upper, tuple spans, double epsilon, double tol, int64_t max_steps):
     """At most `max_steps` pair steps, until the violation is at most `tol`: (steps, violation).
 
-    All vectors have the padded width; variables [0, split) are group 0, the rest group 1.
+    `spans` are the slots (begin, end) of the two groups.
     """
     cdef smo_working_set s
     cdef int64_t made
-    s.split, s.width, s.stride = split, G.shape[0], K.shape[1]
+    (s.begin[0], s.end[0]), (s.begin[1], s.end[1]) = spans
+    s.stride = K.shape[1]
     s.K, s.G, s.up, s.low, s.diagonal = &K[0, 0], &G[0], &up[0], &low[0], &diagonal[0]
     s.beta, s.lower, s.upper = &beta[0], &lower[0], &upper[0]
     s.epsilon = epsilon

@@ -11,7 +11,7 @@ from mlcore.threads import effective_threads, single_threaded_blas
 
 _DISTANCES = ("rbf", "laplacian", "chi2")
 _TILE_ROWS, _TILE_COLUMNS, _BAND = 256, 256, 4
-_CALL_TERMS = 2e8  # products of two numbers in one compiled call: a tenth of a second, then Ctrl-C
+_CALL_TERMS = 1e9  # products of two numbers in one compiled call: a tenth of a second, then Ctrl-C
 
 
 class Packed:
@@ -104,12 +104,16 @@ class Packed:
     def _spec(self):
         return _ext.KINDS[self.kernel], self.gamma, self.coef0, self.degree
 
+    @property
+    def terms_per_value(self):
+        """Products that one kernel value costs."""
+        if self.layout == "products":
+            return float(self.d)
+        return float(self._lists[0][-1]) / max(1, self.n)
+
     def _step(self, n_columns, rows):
         """Rows of one compiled call."""
-        if self.layout == "products":
-            terms = self.d
-        else:
-            terms = max(4.0, self._lists[0][-1] / max(1, self.n))
+        terms = max(4.0, self.terms_per_value)
         return int(max(1, min(rows, _CALL_TERMS // (max(1, n_columns) * terms + 1))))
 
     def block(self, rows, columns, out, dest):
@@ -138,6 +142,25 @@ class Packed:
                     *self._spec(), now, *self._lists, self.terms, *columns[0], columns[1],
                     out, to, m, threads,
                 )  # fmt: skip
+
+    def combine(self, rows, weights, w):
+        """w += sum_r weights[r] x of rows[r]: the weight vector of a linear kernel."""
+        if self.layout == "products":
+            for start in range(0, len(rows), 256):
+                part = slice(start, start + 256)
+                w += weights[part] @ self._dense[rows[part]].astype(np.float64, copy=False)
+        else:
+            _ext.combine(*self._lists, rows, weights, w)
+
+    def project(self, w, out):
+        """out[i] = x_i.w in float64."""
+        if self.layout == "products":
+            with single_threaded_blas():
+                for start in range(0, self.n, 256):
+                    part = slice(start, start + 256)
+                    out[part] = self._dense[part].astype(np.float64, copy=False) @ w
+        else:
+            _ext.project(*self._lists, w, out, effective_threads())
 
     def symmetric(self, out):
         """out = the whole matrix of these samples, half of it computed; the diagonal is exact."""
@@ -168,7 +191,7 @@ class Packed:
                     *self._spec(), order, *self._lists, self.terms, panels, terms, out, scratch,
                     first, min(bands, first + step), threads,
                 )  # fmt: skip
-        np.fill_diagonal(out, self.diagonal)
+        out[order, order] = self.diagonal
 
 
 def _layout(X, kernel, gamma):
@@ -189,7 +212,8 @@ def _layout(X, kernel, gamma):
             shift = X.mean(axis=0, dtype=np.float64)
     scale = None
     if kernel == "rbf" and n:
-        peak = float(np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0))
+        values = X.data if sparse.issparse(X) else X
+        peak = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
         if peak > 0 and not 1e-12 < peak < 1e12:  # the squares would leave float32's range
             scale = float(np.sqrt(2.0 * gamma))
     return layout, shift, scale
@@ -236,9 +260,11 @@ def _diagonal(kernel, squares, gamma, coef0, degree, n):
 
 def _lists(X, dtype):
     """(indptr, indices, values) of the non-zeros, with one slot of slack at the end."""
+    X, threads = np.ascontiguousarray(X), effective_threads()
     indptr = np.zeros(len(X) + 1, dtype=np.int64)
-    np.cumsum(np.count_nonzero(X, axis=1), out=indptr[1:])
+    _ext.count_nonzeros(X, indptr, threads)
+    np.cumsum(indptr, out=indptr)
     indices = np.zeros(indptr[-1] + 1, dtype=np.int32)
     values = np.zeros(indptr[-1] + 1, dtype=dtype)
-    _ext.fill_lists(np.ascontiguousarray(X), indptr, indices, values, effective_threads())
+    _ext.fill_lists(X, indptr, indices, values, threads)
     return indptr, indices, values

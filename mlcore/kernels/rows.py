@@ -30,7 +30,7 @@ class KernelRows:
     """
 
     def __init__(self, X, kernel, *, gamma=1.0, degree=3, coef0=0.0, double=False):
-        self.n = X.shape[0]
+        self.n, self.d = X.shape
         self.dtype = np.dtype(np.float64 if double else np.float32)
         self._packed = self._matrix = self._function = None
         if callable(kernel):
@@ -74,6 +74,32 @@ class KernelRows:
             for start in range(0, len(rows), step):
                 block = called(self._function, self._X[rows[start : start + step]], X)
                 out[dest[start : start + step], :m] = block
+
+    @property
+    def terms(self) -> float:
+        """Products of two numbers that one value costs; infinite where it cannot be said."""
+        return self._packed.terms_per_value if self._packed is not None else np.inf
+
+    @property
+    def linear(self) -> bool:
+        """Whether K b is X (X'b), so that no rows of K are needed."""
+        return self._packed is not None and self._packed.kernel == "linear"
+
+    def add_weights(self, samples, weights, w):
+        """w += sum_s weights[s] x_s, float64 (d,); for the linear kernel."""
+        self._packed.combine(samples, weights, w)
+
+    def expand(self, w, out):
+        """out = X w, float64 (n,); for the linear kernel."""
+        self._packed.project(w, out)
+
+    def fill_all(self, out):
+        """out[:, :n] = K, half of it computed where the kernel is known to be symmetric."""
+        if self._packed is not None:
+            self._packed.symmetric(out)
+        else:
+            everything = np.arange(self.n)
+            self.fill(everything, out, everything)
 
     def block(self, rows, columns=None):
         """K[rows][:, columns] as a new array."""

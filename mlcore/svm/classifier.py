@@ -1,6 +1,5 @@
 """What the support vector classifiers share: training on duels, decisions, margins, evidence."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,11 @@ from mlcore.svm.machine import (
     evidence_attributes,
     kept_samples,
     merged_evidence,
+    multiplier_values,
 )
 from mlcore.svm.multiclass import (
     Duel,
+    LabelledSamples,
     confidences,
     duels,
     from_layout,
@@ -28,35 +29,6 @@ from mlcore.svm.multiclass import (
 from mlcore.svm.smo import Problem, RowStore, Solution
 
 _UNOPPOSED = 1e100  # decision value where a fold leaves a duel only one class
-
-
-@dataclass(frozen=True)
-class LabelledSamples:
-    """The samples that take part, as the solver sees them.
-
-    Attributes
-    ----------
-    X : ndarray or CSR of shape (m, d), or (m, m) for a precomputed kernel
-        Rows with weight; sorted by class where there are several duels, so that the rows of a
-        duel are contiguous.
-    rows : (m,) intp
-        Their places in the X of the fit.
-    classes, codes : sorted labels, and the index of each row's class
-    weight : (m,) float64
-        Sample weights, all positive.
-    class_weight : (n_classes,) float64
-    """
-
-    X: Any
-    rows: np.ndarray
-    classes: np.ndarray
-    codes: np.ndarray
-    weight: np.ndarray
-    class_weight: np.ndarray
-
-    @property
-    def cost(self) -> np.ndarray:
-        return self.weight * self.class_weight[self.codes]
 
 
 class KernelClassifier(Classifier, KernelMachine):
@@ -81,9 +53,9 @@ class KernelClassifier(Classifier, KernelMachine):
             index=index,
         )
 
-    def _scale_and_bias(self, multipliers: np.ndarray) -> tuple[float, float]:
-        """Return (s, b) so that f(x) = s sum_i beta_i k(x_i, x) + b."""
-        return 1.0, -float(multipliers[0])
+    def _scale_and_bias(self, problem: Problem, solution: Solution) -> tuple[float, np.ndarray]:
+        """Return s and the multipliers; f(x) = s (sum_i beta_i k(x_i, x) - their mean)."""
+        return 1.0, multiplier_values(solution)
 
     def _multipliers(
         self, problem: Problem, coef: np.ndarray, bias: float
@@ -119,14 +91,15 @@ class KernelClassifier(Classifier, KernelMachine):
         classes = classes[present]
         if len(classes) < 2:
             raise ValueError(
-                f"sample_weight leaves only one class, {classes[0]!r}, but {owner} needs at least "
-                "2 classes with positive weights."
+                f"sample_weight leaves only one class, {classes.tolist()[0]!r}, but {owner} needs "
+                "at least 2 classes with positive weights."
             )
         factors = as_class_weights(self.class_weight, classes, codes, weight[rows])
         if not factors.all():
+            absent = classes.tolist()[int(factors.argmin())]
             raise ValueError(
-                f"class_weight of class {classes[factors == 0][0]!r} is 0, but must be positive: "
-                "leave the class out of y instead."
+                f"class_weight of class {absent!r} is 0, but must be positive: leave the class out "
+                "of y instead."
             )
         if len(classes) > 2 and not settings.precomputed:  # K is too large to be sorted in a copy
             order = np.argsort(codes, kind="stable")
@@ -184,13 +157,12 @@ class KernelClassifier(Classifier, KernelMachine):
         at_bound = np.zeros(len(samples.rows), dtype=bool)
         scales, biases, evidences = [], [], []
         for beta, problem, solution in zip(betas, problems, solutions, strict=True):
-            multipliers = np.array([value for _, _, value in solution.multipliers])
+            scale, multipliers = self._scale_and_bias(problem, solution)
             products = solution.gradient - problem.linear
             evidences.append(measure(problem, solution.beta, products, multipliers))
-            scale, bias = self._scale_and_bias(multipliers)
             norm = scale * np.sqrt(max(0.0, float(solution.beta @ products)))
             scales.append(norm)
-            biases.append(bias)
+            biases.append(-scale * multipliers.mean())
             place = slice(None) if problem.index is None else problem.index
             beta[place] = scale * solution.beta
             moved = solution.beta != 0
@@ -224,11 +196,15 @@ class KernelClassifier(Classifier, KernelMachine):
     def _require_separated(self, solutions, chosen, classes):
         for solution, duel in zip(solutions, chosen, strict=True):
             if solution.diverged:
-                other = "the rest" if duel.negative is None else f"class {classes[duel.negative]!r}"
+                other = (
+                    "the rest"
+                    if duel.negative is None
+                    else f"class {classes.tolist()[duel.negative]!r}"
+                )
                 raise ValueError(
                     f"C=inf asks {type(self).__name__} for a hard margin, but class "
-                    f"{classes[duel.positive]!r} cannot be separated from {other} in the feature "
-                    "space of this kernel: use a finite C."
+                    f"{classes.tolist()[duel.positive]!r} cannot be separated from {other} in the "
+                    "feature space of this kernel: use a finite C."
                 )
 
     def _held_out_decisions(
@@ -248,9 +224,9 @@ class KernelClassifier(Classifier, KernelMachine):
                 value = _UNOPPOSED * (float(grows) - float(shrinks))
                 found.append(np.full(int(here.sum()), value))
                 continue
-            multipliers = np.array([value for _, _, value in solution.multipliers])
-            scale, bias = self._scale_and_bias(multipliers)
-            found.append(scale * (solution.gradient - problem.linear)[here] + bias)
+            scale, multipliers = self._scale_and_bias(problem, solution)
+            products = (solution.gradient - problem.linear)[here]
+            found.append(scale * (products - multipliers.mean()))
         return found
 
     # ---- after the work

@@ -70,10 +70,11 @@ def measure(
     rate = multipliers[group] - gradient
     above = np.maximum(rate - problem.epsilon, 0)
     below = np.maximum(-rate - problem.epsilon, 0)
-    hard = np.isinf(problem.upper) | np.isinf(problem.lower)
-    if hard.any():
+    hard_above, hard_below = np.isinf(problem.upper), np.isinf(problem.lower)
+    if hard_above.any() or hard_below.any():
         # Slacks are not for sale: w and b are scaled until every functional margin is 1.
-        margin = 1 - np.maximum(above, below)[hard].max()
+        slack = max(above[hard_above].max(initial=0), below[hard_below].max(initial=0))
+        margin = 1 - float(slack)
         primal = 0.5 * squared_norm / margin**2 if margin > 0 else np.inf
     else:
         slacks = problem.upper @ above - problem.lower @ below

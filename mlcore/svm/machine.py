@@ -52,9 +52,14 @@ class KernelMachine(Model):
 
     _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True}
 
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = not self._precomputed
         return tags
 
     # ---- before the work
@@ -146,13 +151,14 @@ class KernelMachine(Model):
         Small problems go on to rounding error, so that a weight of 2 and a copy give equal digits.
         """
         limits = {"max_iter": settings.max_iter, "progress": progress}
-        solutions = solve_many(problems, store, tol=settings.tol, **limits)
+        tol = settings.tol * min(1.0, self._gradient_scale(problems))
+        solutions = solve_many(problems, store, tol=tol, **limits)
         done = all(s.converged and not s.diverged for s in solutions)
         if done and settings.max_iter < 0 and store.kernel.n <= _FEW:
             size = max(1.0, max(float(np.abs(s.gradient).max(initial=0)) for s in solutions))
             resumed = [replace(p, start=s.beta) for p, s in zip(problems, solutions, strict=True)]
             limits["max_iter"] = 100 * store.kernel.n
-            finer = solve_many(resumed, store, tol=min(settings.tol, 1e-12 * size), **limits)
+            finer = solve_many(resumed, store, tol=min(tol, 1e-12 * size), **limits)
             solutions = [
                 replace(f, n_iter=s.n_iter + f.n_iter, converged=True)
                 if f.violation <= s.violation and not f.diverged
@@ -160,6 +166,10 @@ class KernelMachine(Model):
                 for s, f in zip(solutions, finer, strict=True)
             ]
         return solutions
+
+    def _gradient_scale(self, problems: list[Problem]) -> float:
+        """Return the scale that small weights give the gradient, and so `tol`."""
+        return 1.0
 
     def _warn_unconverged(self, solutions: list[Solution], settings: Settings) -> None:
         worst = max((s.violation for s in solutions if not s.converged), default=None)
@@ -192,11 +202,10 @@ class KernelMachine(Model):
 
     def _checked_later(self, X: Any) -> Any:
         self._check_fitted()
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
         X = self._check_X(
-            X, reset=False, accept_sparse=not precomputed, like=self.support_vectors_.dtype
+            X, reset=False, accept_sparse=not self._precomputed, like=self.support_vectors_.dtype
         )
-        return X[:, self.support_] if precomputed else X
+        return X[:, self.support_] if self._precomputed else X
 
     def _sums(self, X: Any, coef: np.ndarray, chosen: slice = slice(None)) -> np.ndarray:
         """Return sum_j k(x_i, v_j) coef[c, j] over the chosen support vectors: (n, n_coef) float64.
@@ -204,10 +213,12 @@ class KernelMachine(Model):
         X comes from `_checked_later`: with a precomputed kernel it holds the values themselves.
         """
         vectors = self.support_vectors_
-        kernel = (
-            "polynomial" if isinstance(self.kernel, str) and self.kernel == "poly" else self.kernel
-        )
-        if isinstance(kernel, str) and kernel == "precomputed":
+        if coef.shape[1] == 0:
+            return np.zeros((X.shape[0], len(coef)))
+        kernel = self.kernel
+        if isinstance(kernel, str) and kernel == "poly":
+            kernel = "polynomial"
+        if self._precomputed:
             vectors, X = None, X[:, chosen]
         else:
             vectors = vectors[chosen]
@@ -279,7 +290,7 @@ class SingleProblemMachine(KernelMachine):
             (solution,) = self._solve([problem], store, settings, progress)
         self._warn_unconverged([solution], settings)
 
-        multipliers = np.array([value for _, _, value in solution.multipliers])
+        multipliers = multiplier_values(solution)
         evidence = measure(problem, solution.beta, solution.gradient - problem.linear, multipliers)
         coef, bias = self._read(solution.beta, multipliers, evidence)
         chosen = np.flatnonzero(coef)
@@ -320,6 +331,30 @@ class SingleProblemMachine(KernelMachine):
         beta, multipliers = self._write(problem, coef)
         products = sums if problem.index is None else sums[problem.index]
         return measure(problem, snap_to_bounds(problem, beta), products, multipliers)
+
+
+def multiplier_values(solution: Solution) -> np.ndarray:
+    """Return the multiplier of each equality; where its interval has one end, that end.
+
+    An interval is open where all multipliers of a group are at the same bound.
+    """
+    return np.array(
+        [
+            next((v for v in (value, low, high) if np.isfinite(v)), 0.0)
+            for low, high, value in solution.multipliers
+        ]
+    )
+
+
+def nu_scale(problems: list[Problem], nu: float) -> float:
+    """Return the least sum of multipliers of machines with `nu`, against nu for each sample.
+
+    Their gradient is proportional to it: without it, weights below `tol` would solve nothing.
+    """
+    return min(
+        float(np.abs(p.total).sum()) / (nu * max(1, np.count_nonzero(p.upper > p.lower)))
+        for p in problems
+    )
 
 
 def evidence_attributes(evidences: list[Evidence]) -> dict[str, Any]:

@@ -4,9 +4,39 @@ A duel is one binary problem. Its decision value is positive for `positive`; `ne
 or None for all the rest.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+
+
+@dataclass(frozen=True)
+class LabelledSamples:
+    """The samples that take part, as the solver sees them.
+
+    Attributes
+    ----------
+    X : ndarray or CSR of shape (m, d), or (m, m) for a precomputed kernel
+        Rows with weight; sorted by class where there are several duels, so that the rows of a
+        duel are contiguous.
+    rows : (m,) intp
+        Their places in the X of the fit.
+    classes, codes : sorted labels, and the index of each row's class
+    weight : (m,) float64
+        Sample weights, all positive.
+    class_weight : (n_classes,) float64
+    """
+
+    X: Any
+    rows: np.ndarray
+    classes: np.ndarray
+    codes: np.ndarray
+    weight: np.ndarray
+    class_weight: np.ndarray
+
+    @property
+    def cost(self) -> np.ndarray:
+        return self.weight * self.class_weight[self.codes]
 
 
 class Duel(NamedTuple):

@@ -8,8 +8,10 @@ import numpy as np
 from mlcore.checks import as_real
 from mlcore.model import OutlierDetector
 from mlcore.svm.evidence import Evidence
-from mlcore.svm.machine import SingleProblemMachine
+from mlcore.svm.machine import SingleProblemMachine, nu_scale
 from mlcore.svm.smo import Problem
+
+_BORDER = 1e-10
 
 
 class OneClassSVM(OutlierDetector, SingleProblemMachine):
@@ -140,17 +142,22 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return w.phi(x) - rho for each row of `X`: negative for outliers."""
-        return self._values(X)
+        """Return w.phi(x) - rho for each row of `X`: negative for outliers.
+
+        Values that rounding could not tell from 0 are 0: a sample on the border is inside.
+        """
+        values = self._values(X)
+        rounding = max(_BORDER, 8 * float(np.finfo(values.dtype).eps)) * abs(self.offset_)
+        return np.where(np.abs(values) <= rounding, values.dtype.type(0), values)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return w.phi(x) for each row of `X`, the decision function plus `offset_`."""
-        values = self._values(X)
+        values = self.decision_function(X)
         return values + values.dtype.type(self.offset_)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return 1 for each row of `X` inside the region or on its border, -1 for outliers."""
-        return np.where(self._values(X) >= 0, 1, -1)
+        return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Evidence:
         """Recompute the evidence from the kernel itself, in float64, for the data of the fit.
@@ -178,6 +185,9 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
     def _problem(self, y, weight):
         total = np.array([float(self.nu) * float(weight.sum())])
         return Problem(linear=y, lower=np.zeros(len(y)), upper=weight.copy(), total=total)
+
+    def _gradient_scale(self, problems):
+        return nu_scale(problems, float(self.nu))
 
     def _read(self, beta, multipliers, evidence):
         rho, norm = float(multipliers[0]), np.sqrt(max(0.0, -2 * evidence.dual_objective))

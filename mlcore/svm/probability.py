@@ -17,6 +17,13 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from mlcore.svm.classifier import KernelClassifier
+from mlcore.svm.folds import feasible_start, stratified_folds
+from mlcore.svm.machine import Settings
+from mlcore.svm.multiclass import LabelledSamples, duels, from_layout, one_vs_rest
+from mlcore.svm.smo import RowStore
+
+_FOLDS = 5
 _LEAST_SLOPE = 1e-3  # times 1 / max |f|: what a side gets whose labels do not grow with f
 _LEAST_PAIR = 1e-7
 _ROWS = 4096
@@ -178,3 +185,96 @@ def two_class(positive: np.ndarray, decisions: np.ndarray, dtype: np.dtype) -> n
     p[above] = np.maximum(p[above], np.nextafter(half, dtype.type(1)))
     p[~above] = np.minimum(p[~above], half)
     return np.stack([1 - p, p], axis=1)
+
+
+class ProbabilisticClassifier(KernelClassifier):
+    """A classifier with `predict_proba` where its parameter `probability` is true."""
+
+    def _require_two_of_each(self, samples: LabelledSamples) -> None:
+        counts = np.bincount(samples.codes)
+        if counts.min() < 2:
+            raise ValueError(
+                f"probability=True holds samples out and needs at least 2 of each class, but class "
+                f"{samples.classes.tolist()[counts.argmin()]!r} has 1."
+            )
+
+    def _calibrate(
+        self,
+        samples: LabelledSamples,
+        settings: Settings,
+        store: RowStore,
+        fitted: dict[str, Any],
+        random_state: np.random.Generator,
+        progress: Any,
+    ) -> np.ndarray:
+        """Return the slopes of each duel's link, (n_duels, 2), from decision values held out.
+
+        The folds share the kernel rows of the fit, and start from its multipliers.
+        """
+        chosen = duels(len(samples.classes), self.multi_class)
+        signs = np.stack([duel.signs(samples.codes) for duel in chosen])
+        n_folds = min(_FOLDS, int(np.bincount(samples.codes).min()))
+        fold = stratified_folds(samples.codes, n_folds, random_state)
+        betas = np.zeros(signs.shape)
+        vector_codes = np.repeat(np.arange(len(samples.classes)), fitted["n_support_"])
+        place = np.argsort(samples.rows)[np.searchsorted(np.sort(samples.rows), fitted["support_"])]
+        betas[:, place] = from_layout(chosen, fitted["dual_coef_"], vector_codes)
+        decisions = np.zeros(signs.shape)
+        for number in range(n_folds):
+            held_out = (signs != 0) & (fold == number)
+            problems = self._problems(samples, chosen, train=fold != number, held_out=held_out)
+            for problem, beta in zip(problems, betas, strict=True):
+                if problem.total is None:
+                    here = beta if problem.index is None else beta[problem.index]
+                    problem.start = feasible_start(here, problem.lower, problem.upper)
+            solutions = self._solve(problems, store, settings, progress)
+            values = self._held_out_decisions(problems, solutions, held_out)
+            for row, wanted, found in zip(decisions, held_out, values, strict=True):
+                row[wanted] = found
+        return np.array(
+            [
+                fit_link(f[s != 0], s[s != 0], samples.weight[s != 0])
+                for f, s in zip(decisions, signs, strict=True)
+            ]
+        )
+
+    @OnlyWithProbability
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class; `predict` always names the largest.
+
+        Two classes: an increasing function of the decision value that is 1/2 where it is 0.
+        More: one-vs-one pairs are coupled, one-vs-rest values normalised; where the result would
+        contradict `predict`, it is replaced by the nearest that does not. Turning `probability`
+        on therefore changes no prediction.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes), in the precision of the fit
+            Columns in the order of ``classes_``; rows sum to one.
+        """
+        X = self._checked_later(X)
+        if "link_slopes_" not in vars(self):
+            raise ValueError(
+                "probability=True was set after the fit: fit again to have probabilities."
+            )
+        dtype = self.support_vectors_.dtype
+        decisions = self._decisions(X)
+        links = [apply_link(f, a) for f, a in zip(decisions.T, self.link_slopes_, strict=True)]
+        if len(self.classes_) == 2:
+            return two_class(links[0], decisions[:, 0], dtype)
+        p = np.stack(links, axis=1)
+        if one_vs_rest(self._duels()):
+            p /= np.maximum(p.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        else:
+            p = couple(p, len(self.classes_))
+        return agreeing(p, self._winners(decisions), dtype).astype(dtype)
+
+    @OnlyWithProbability
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))

@@ -6,25 +6,17 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_bool, as_random_state, as_real
-from mlcore.svm.classifier import KernelClassifier, LabelledSamples
-from mlcore.svm.folds import feasible_start, stratified_folds
-from mlcore.svm.machine import Settings
-from mlcore.svm.multiclass import duels, from_layout, one_vs_rest
-from mlcore.svm.probability import (
-    OnlyWithProbability,
-    agreeing,
-    apply_link,
-    couple,
-    fit_link,
-    two_class,
-)
-from mlcore.svm.smo import Problem, RowStore
+from mlcore.svm.machine import multiplier_values, nu_scale
+from mlcore.svm.multiclass import duels
+from mlcore.svm.probability import ProbabilisticClassifier
+from mlcore.svm.smo import Problem
 
-_CALIBRATION_FOLDS = 5
+_NO_MARGIN = 1e-13
+_WITHIN = 1 - 1e-9  # a multiplier stays free on either side, which fixes rho and the bias
 
 
-class SupportVectorClassifier(KernelClassifier):
-    """Fit and probabilities of `SVC` and `NuSVC`."""
+class SupportVectorClassifier(ProbabilisticClassifier):
+    """The fit of `SVC` and `NuSVC`."""
 
     def _check_own(self) -> None:
         """Check the parameters that only this machine has."""
@@ -78,97 +70,6 @@ class SupportVectorClassifier(KernelClassifier):
 
     def _hard(self) -> bool:
         return False
-
-    # ---- probabilities
-
-    def _require_two_of_each(self, samples: LabelledSamples) -> None:
-        counts = np.bincount(samples.codes)
-        if counts.min() < 2:
-            raise ValueError(
-                f"probability=True holds samples out and needs at least 2 of each class, but class "
-                f"{samples.classes[counts.argmin()]!r} has 1."
-            )
-
-    def _calibrate(
-        self,
-        samples: LabelledSamples,
-        settings: Settings,
-        store: RowStore,
-        fitted: dict[str, Any],
-        random_state: np.random.Generator,
-        progress: Any,
-    ) -> np.ndarray:
-        """Return the slopes of each duel's link, (n_duels, 2), from decision values held out.
-
-        The folds share the kernel rows of the fit, and start from its multipliers.
-        """
-        chosen = duels(len(samples.classes), self.multi_class)
-        signs = np.stack([duel.signs(samples.codes) for duel in chosen])
-        n_folds = min(_CALIBRATION_FOLDS, int(np.bincount(samples.codes).min()))
-        fold = stratified_folds(samples.codes, n_folds, random_state)
-        betas = np.zeros(signs.shape)
-        vector_codes = np.repeat(np.arange(len(samples.classes)), fitted["n_support_"])
-        place = np.argsort(samples.rows)[np.searchsorted(np.sort(samples.rows), fitted["support_"])]
-        betas[:, place] = from_layout(chosen, fitted["dual_coef_"], vector_codes)
-        decisions = np.zeros(signs.shape)
-        for number in range(n_folds):
-            held_out = (signs != 0) & (fold == number)
-            problems = self._problems(samples, chosen, train=fold != number, held_out=held_out)
-            for problem, beta in zip(problems, betas, strict=True):
-                if problem.total is None:
-                    here = beta if problem.index is None else beta[problem.index]
-                    problem.start = feasible_start(here, problem.lower, problem.upper)
-            solutions = self._solve(problems, store, settings, progress)
-            values = self._held_out_decisions(problems, solutions, held_out)
-            for row, wanted, found in zip(decisions, held_out, values, strict=True):
-                row[wanted] = found
-        return np.array(
-            [
-                fit_link(f[s != 0], s[s != 0], samples.weight[s != 0])
-                for f, s in zip(decisions, signs, strict=True)
-            ]
-        )
-
-    @OnlyWithProbability
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class; `predict` always names the largest.
-
-        Two classes: an increasing function of the decision value that is 1/2 where it is 0.
-        More: one-vs-one pairs are coupled, one-vs-rest values normalised; where the result would
-        contradict `predict`, it is replaced by the nearest that does not. Turning `probability`
-        on therefore changes no prediction.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes), in the precision of the fit
-            Columns in the order of ``classes_``; rows sum to one.
-        """
-        X = self._checked_later(X)
-        if "link_slopes_" not in vars(self):
-            raise ValueError(
-                "probability=True was set after the fit: fit again to have probabilities."
-            )
-        dtype = self.support_vectors_.dtype
-        decisions = self._decisions(X)
-        links = [apply_link(f, a) for f, a in zip(decisions.T, self.link_slopes_, strict=True)]
-        if len(self.classes_) == 2:
-            return two_class(links[0], decisions[:, 0], dtype)
-        p = np.stack(links, axis=1)
-        if one_vs_rest(self._duels()):
-            p /= np.maximum(p.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        else:
-            p = couple(p, len(self.classes_))
-        return agreeing(p, self._winners(decisions), dtype).astype(dtype)
-
-    @OnlyWithProbability
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
 
 class SVC(SupportVectorClassifier):
@@ -327,17 +228,18 @@ class NuSVC(SupportVectorClassifier):
     .. math:: \min_{w, b, \rho \ge 0} \tfrac12 |w|^2 - N \rho
         + \sum_i c_i \max(0, \rho - y_i (w \cdot \phi(x_i) + b)), \quad N = \nu \sum_i c_i,
 
-    with ``c_i = sample_weight_i``: nu is an upper bound on the share of margin errors and a lower
-    bound on the share of support vectors. The decision function is divided by rho, so that margins
-    are at +-1 as in `SVC`, whose solution this is for C = 1 / rho.
+    with ``c_i = sample_weight_i * class_weight``: nu is an upper bound on the share of margin
+    errors and a lower bound on the share of support vectors. The decision function is divided by
+    rho, so that margins are at +-1 as in `SVC`, whose solution this is for C = 1 / rho.
 
     Parameters
     ----------
     nu : float, default=0.5
         In (0, 1], at most 2 min(n_+, n_-) / (n_+ + n_-), by weight, for every binary problem.
     class_weight : dict, "balanced" or None, default=None
-        Factor of c_i for each class. N is then set by the class of the smaller total, so that
-        which nu are feasible does not depend on it.
+        Factor of c_i for each class. Where it makes nu infeasible, the largest feasible value
+        takes the place of nu: all samples of the lighter class are margin errors, and the boundary
+        moves towards the outermost of them as its weight goes to zero.
     kernel, degree, gamma, coef0, probability, tol, cache_size, verbose, max_iter, \
 decision_function_shape, break_ties, multi_class, random_state, callback
         As in `SVC`.
@@ -421,15 +323,10 @@ decision_function_shape, break_ties, multi_class, random_state, callback
         return samples.cost
 
     def _problem(self, signs, weight, cost, index):
-        # Folds may miss the shares of the classes by one sample.
-        nu = min(float(self.nu), _largest_nu(signs, weight))
         positive, negative = signs > 0, signs < 0
-        sizes = weight[positive].sum(), weight[negative].sum()
-        costs = cost[positive].sum(), cost[negative].sum()
-        half = 0.5 * nu * sum(sizes)
-        if min(sizes) > 0:
-            half *= min(costs) / min(sizes)
-        half = min(half, *costs)
+        sides = cost[positive].sum(), cost[negative].sum()
+        # Folds may miss the shares of the classes by one sample, and class_weight changes them.
+        half = min(0.5 * float(self.nu) * sum(sides), *(_WITHIN * side for side in sides))
         return Problem(
             linear=np.zeros(len(signs)),
             lower=np.where(negative, -cost, 0.0),
@@ -439,14 +336,24 @@ decision_function_shape, break_ties, multi_class, random_state, callback
             total=np.array([half, -half]),
         )
 
-    def _scale_and_bias(self, multipliers):
-        rho = 0.5 * float(multipliers[0] - multipliers[1])
-        if not rho > 0:
+    def _gradient_scale(self, problems):
+        return nu_scale([p for p in problems if p.total.any()] or problems, float(self.nu))
+
+    def _scale_and_bias(self, problem, solution):
+        above, below = multiplier_values(solution)
+        sides = float(problem.upper.sum()), -float(problem.lower.sum())
+        excess = 0.5 * float(self.nu) * sum(sides) / min(sides) if min(sides) > 0 else 1.0
+        if excess > 1:
+            # Every rho from here on is optimal: the lighter class is all margin errors.
+            more = (1 - 1 / excess) * (above - below)
+            above, below = (above + more, below) if sides[0] < sides[1] else (above, below - more)
+        rho = 0.5 * (above - below)
+        if not rho > _NO_MARGIN * np.abs(solution.gradient).max(initial=0):
             raise ValueError(
                 f"{type(self).__name__}: at nu={self.nu} the margin is zero, because the reduced "
                 "convex hulls of two classes meet; use a larger nu or another kernel."
             )
-        return 1 / rho, -0.5 * float(multipliers[0] + multipliers[1]) / rho
+        return 1 / rho, np.array([above, below])
 
     def _multipliers(self, problem, coef, bias):
         size = float(np.abs(coef).sum())

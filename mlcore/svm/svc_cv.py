@@ -9,10 +9,10 @@ import numpy as np
 
 from mlcore.checks import as_choice, as_class_weights, as_integer, as_real
 from mlcore.exceptions import warn
-from mlcore.svm.classifier import KernelClassifier, LabelledSamples
+from mlcore.svm.classifier import KernelClassifier
 from mlcore.svm.folds import feasible_start, stratified_folds
 from mlcore.svm.machine import Settings
-from mlcore.svm.multiclass import Duel, duels, winners
+from mlcore.svm.multiclass import Duel, LabelledSamples, duels, winners
 from mlcore.svm.smo import RowStore
 
 _WITHOUT_GAMMA = ("linear", "cosine", "precomputed")
@@ -232,13 +232,14 @@ class SVCCV(KernelClassifier):
             if counts.max() < cv:
                 raise ValueError(
                     f"cv={cv} cannot be greater than the number of members in each class; the "
-                    f"largest, {samples.classes[counts.argmax()]!r}, has {counts.max()}."
+                    f"largest, {samples.classes.tolist()[counts.argmax()]!r}, has {counts.max()}."
                 )
             if counts.min() < cv:
+                least = samples.classes.tolist()[counts.argmin()]
                 warn(
                     "UserWarning",
-                    f"class {samples.classes[counts.argmin()]!r} has only {counts.min()} members, "
-                    f"less than cv={cv}: some folds test none of it.",
+                    f"class {least!r} has only {counts.min()} members, less than cv={cv}: some "
+                    "folds test none of it.",
                 )
             fold = np.empty(len(order), dtype=np.intp)
             fold[order] = stratified_folds(samples.codes[order], cv)

@@ -8,6 +8,8 @@ from numpy.testing import assert_array_equal
 
 from mlcore.datasets import load_digits
 
+PUBLISHED = "87ff0c9e40dc7e2c0e34e7257799c2e3f3aec1a016363bb11cad869ec428a826"
+
 
 def test_shapes_types_and_range():
     X, y = load_digits()
@@ -18,8 +20,8 @@ def test_shapes_types_and_range():
 
 def test_every_value_is_the_published_one():
     X, y = load_digits()
-    published = hashlib.sha256((X * 16).astype(np.uint8).tobytes() + y.astype(np.uint8).tobytes())
-    assert published.hexdigest() == "87ff0c9e40dc7e2c0e34e7257799c2e3f3aec1a016363bb11cad869ec428a826"
+    values = (X * 16).astype(np.uint8).tobytes() + y.astype(np.uint8).tobytes()
+    assert hashlib.sha256(values).hexdigest() == PUBLISHED
 
 
 def test_equals_the_copy_in_scikit_learn():

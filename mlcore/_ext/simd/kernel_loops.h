@@ -97,14 +97,57 @@ static inline __attribute__((always_inline)) void NAME(panel_rows)(
   }
 }
 
+/* The same for many features. A panel is then larger than the first-level cache, so BATCH rows visit FEATURES of its
+   features at a time, their sums waiting in memory. */
+static inline __attribute__((always_inline)) void NAME(panel_batches)(
+    const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows, const int64_t *indptr,
+    const int32_t *indices, const REAL *values, const REAL *row_terms, const REAL *panel, const REAL *column_terms,
+    int lanes, REAL *out, ptrdiff_t stride, const int64_t *dest) {
+  enum { BATCH = 32, FEATURES = 80 };
+  kernel_spec fixed = *k;
+  fixed.kind = kind;
+  for (ptrdiff_t first = 0; first < n_rows; first += BATCH) {
+    const int have = n_rows - first < BATCH ? (int)(n_rows - first) : BATCH;
+    VEC sums[BATCH][NAME(BLOCKS)];
+    int64_t at[BATCH];
+    for (int i = 0; i < have; i++) {
+      at[i] = indptr[rows[first + i]];
+      for (int b = 0; b < NAME(BLOCKS); b++)
+        sums[i][b] = kind == KERNEL_LAPLACIAN || kind == KERNEL_CHI2 ? LOAD(column_terms + b * NAME(LANES)) : (VEC){0};
+    }
+    for (ptrdiff_t limit = FEATURES; limit < d + FEATURES; limit += FEATURES)
+      for (int i = 0; i < have; i++) {
+        const int64_t stop = indptr[rows[first + i] + 1];
+        int64_t t = at[i];
+        if (t == stop || indices[t] >= limit) continue;
+        VEC sum[NAME(BLOCKS)];
+        for (int b = 0; b < NAME(BLOCKS); b++) sum[b] = sums[i][b];
+        do {
+          NAME(visit)(kind, values[t], panel + (ptrdiff_t)indices[t] * PANEL, sum);
+          t++;
+        } while (t < stop && indices[t] < limit);
+        for (int b = 0; b < NAME(BLOCKS); b++) sums[i][b] = sum[b];
+        at[i] = t;
+      }
+    for (int i = 0; i < have; i++) {
+      const ptrdiff_t r = first + i;
+      NAME(finish_lanes)(&fixed, sums[i], row_terms[rows[r]], column_terms, lanes, out + (dest ? dest[r] : r) * stride);
+    }
+  }
+}
+
 static void NAME(panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows,
                         const int64_t *indptr, const int32_t *indices, const REAL *values, const REAL *row_terms,
                         const REAL *panel, const REAL *column_terms, int lanes, REAL *out, ptrdiff_t stride,
                         const int64_t *dest) {
 #define CASE(kind)                                                                                                   \
   case kind:                                                                                                         \
-    NAME(panel_rows)(k, kind, d, n_rows, rows, indptr, indices, values, row_terms, panel, column_terms, lanes, out,  \
-                     stride, dest);                                                                                  \
+    if (d > 128)                                                                                                     \
+      NAME(panel_batches)(k, kind, d, n_rows, rows, indptr, indices, values, row_terms, panel, column_terms, lanes,  \
+                          out, stride, dest);                                                                        \
+    else                                                                                                             \
+      NAME(panel_rows)(k, kind, d, n_rows, rows, indptr, indices, values, row_terms, panel, column_terms, lanes,     \
+                       out, stride, dest);                                                                           \
     break
   switch (k->kind) {
     CASE(KERNEL_LINEAR);

@@ -5,12 +5,19 @@
    low[t] - G[t] that of a fall (low[t] = +inf where it cannot fall); epsilon is in `up` and `low`. A group is optimal
    when its largest gain to rise is no more than its least loss to fall. */
 
+enum { NAME(AHEAD) = 4096 / sizeof(REAL) }; /* prefetch across pages, where the hardware stops */
+
 /* After beta[t] changed: where can it go now? At beta = 0 the term epsilon |beta| has a kink. */
 static inline void NAME(refresh)(smo_working_set *s, int64_t t) {
   const double b = s->beta[t];
   ((REAL *)s->up)[t] = b < s->upper[t] ? (REAL)(b >= 0 ? -s->epsilon : s->epsilon) : -(REAL)INFINITY;
   ((REAL *)s->low)[t] = b > s->lower[t] ? (REAL)(b > 0 ? -s->epsilon : s->epsilon) : (REAL)INFINITY;
 }
+
+#ifndef MLCORE_WHOLE
+#define MLCORE_WHOLE
+static inline int64_t whole(int64_t t, int64_t lanes) { return (t + lanes - 1) / lanes * lanes; }
+#endif
 
 typedef struct {
   REAL best, least; /* largest gain to rise, least loss to fall */
@@ -22,10 +29,22 @@ static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int
                                           REAL cj, const REAL *kj) {
   REAL *restrict G = s->G;
   const REAL *restrict up = s->up, *restrict low = s->low;
+  NAME(extremes) e = {-(REAL)INFINITY, (REAL)INFINITY, start};
+  const int64_t first = whole(start, NAME(LANES)) < stop ? whole(start, NAME(LANES)) : stop;
+  const int64_t last = first + (stop - first) / NAME(LANES) * NAME(LANES);
+  for (int64_t t = start; t < stop; t = t + 1 == first ? last : t + 1) { /* the ends that fill no vector */
+    if (t == first) t = last;
+    if (t == stop) break;
+    G[t] += ci * ki[t] + cj * kj[t];
+    const REAL rise = up[t] - G[t], fall = low[t] - G[t];
+    if (rise > e.best) e.best = rise, e.at = t;
+    if (fall < e.least) e.least = fall;
+  }
   VEC best = (VEC){0} - (REAL)INFINITY, least = (VEC){0} + (REAL)INFINITY;
   INTVEC at = {0}, here;
-  for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(start + lane);
-  for (int64_t t = start; t < stop; t += NAME(LANES)) {
+  for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(first + lane);
+  for (int64_t t = first; t < last; t += NAME(LANES)) {
+    __builtin_prefetch(kj + t + NAME(AHEAD));
     const VEC g = LOAD(G + t) + ci * LOAD(ki + t) + cj * LOAD(kj + t);
     STORE(G + t, g);
     const VEC rise = LOAD(up + t) - g, fall = LOAD(low + t) - g;
@@ -35,8 +54,7 @@ static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int
     least = SELECT(GREATER(least, fall), fall, least);
     here += NAME(LANES);
   }
-  NAME(extremes) e = {best[0], least[0], at[0]};
-  for (int lane = 1; lane < NAME(LANES); lane++) {
+  for (int lane = 0; lane < NAME(LANES); lane++) {
     if (best[lane] > e.best || (best[lane] == e.best && at[lane] < e.at)) e.best = best[lane], e.at = at[lane];
     if (least[lane] < e.least) e.least = least[lane];
   }
@@ -49,10 +67,24 @@ static inline int64_t NAME(partner)(const smo_working_set *s, int64_t start, int
                                     const REAL *ki) {
   const REAL *restrict G = s->G, *restrict low = s->low, *restrict diagonal = s->diagonal;
   const REAL least_curvature = (REAL)1e-12;
+  int64_t j = -1;
+  REAL top_j = 0, bottom_j = 1;
+  const int64_t first = whole(start, NAME(LANES)) < stop ? whole(start, NAME(LANES)) : stop;
+  const int64_t last = first + (stop - first) / NAME(LANES) * NAME(LANES);
+  for (int64_t t = start; t < stop; t = t + 1 == first ? last : t + 1) {
+    if (t == first) t = last;
+    if (t == stop) break;
+    const REAL apart = gain + (G[t] - low[t]);
+    REAL curvature = (Kii + diagonal[t]) - 2 * ki[t];
+    if (!(curvature > least_curvature)) curvature = least_curvature;
+    if (apart > 0 && (j < 0 || apart * apart * bottom_j > top_j * curvature))
+      j = t, top_j = apart * apart, bottom_j = curvature;
+  }
   VEC top = {0}, bottom = (VEC){0} + 1;
   INTVEC at = (INTVEC){0} - 1, here;
-  for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(start + lane);
-  for (int64_t t = start; t < stop; t += NAME(LANES)) {
+  for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(first + lane);
+  for (int64_t t = first; t < last; t += NAME(LANES)) {
+    __builtin_prefetch(ki + t + NAME(AHEAD));
     const VEC apart = gain + (LOAD(G + t) - LOAD(low + t));
     const VEC curvature = NAME(max)(least_curvature, (Kii + LOAD(diagonal + t)) - 2 * LOAD(ki + t));
     const VEC square = apart * apart;
@@ -62,12 +94,10 @@ static inline int64_t NAME(partner)(const smo_working_set *s, int64_t start, int
     at = CHOOSE(better, here, at);
     here += NAME(LANES);
   }
-  int64_t j = -1;
-  REAL t = 0, b = 1;
   for (int lane = 0; lane < NAME(LANES); lane++) {
     if (at[lane] < 0) continue;
-    const REAL left = top[lane] * b, right = t * bottom[lane];
-    if (j < 0 || left > right || (left == right && at[lane] < j)) j = at[lane], t = top[lane], b = bottom[lane];
+    const REAL left = top[lane] * bottom_j, right = top_j * bottom[lane];
+    if (j < 0 || left > right || (left == right && at[lane] < j)) j = at[lane], top_j = top[lane], bottom_j = bottom[lane];
   }
   return j;
 }
@@ -76,7 +106,6 @@ static inline int64_t NAME(partner)(const smo_working_set *s, int64_t start, int
 static int64_t NAME(smo)(smo_working_set *s, double tol, int64_t max_steps) {
   const REAL *K = s->K, *diagonal = s->diagonal;
   REAL *G = s->G;
-  const int64_t edge[3] = {0, s->split, s->width};
   const REAL *ki = K, *kj = K;
   REAL ci = 0, cj = 0;
   int64_t steps = 0;
@@ -85,8 +114,8 @@ static int64_t NAME(smo)(smo_working_set *s, double tol, int64_t max_steps) {
     double violation = -INFINITY;
     int group = 0;
     for (int g = 0; g < 2; g++) {
-      if (edge[g] == edge[g + 1]) continue;
-      const NAME(extremes) e = NAME(update)(s, edge[g], edge[g + 1], ci, ki, cj, kj);
+      if (s->begin[g] == s->end[g]) continue;
+      const NAME(extremes) e = NAME(update)(s, s->begin[g], s->end[g], ci, ki, cj, kj);
       if ((double)e.best - (double)e.least > violation) {
         violation = (double)e.best - (double)e.least;
         worst = e;
@@ -98,7 +127,7 @@ static int64_t NAME(smo)(smo_working_set *s, double tol, int64_t max_steps) {
     if (!(violation > tol) || steps >= max_steps) return steps;
     const int64_t i = worst.at;
     ki = K + i * s->stride;
-    const int64_t j = NAME(partner)(s, edge[group], edge[group + 1], worst.best, diagonal[i], ki);
+    const int64_t j = NAME(partner)(s, s->begin[group], s->end[group], worst.best, diagonal[i], ki);
     if (j < 0) return steps;
     kj = K + j * s->stride;
     double curvature = (double)diagonal[i] + (double)diagonal[j] - 2.0 * (double)ki[j];

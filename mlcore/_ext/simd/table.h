@@ -19,8 +19,9 @@ typedef struct {
 
 /* A working set of the dual problem (see smo_loops.h). */
 typedef struct {
-  int64_t split, width, stride; /* group 0 is [0, split), group 1 [split, width); both multiples of 16 */
-  const void *K;                /* width x stride */
+  int64_t begin[2], end[2]; /* slots of each group, whole vectors of 16 */
+  int64_t stride;           /* between the rows of K */
+  const void *K;
   void *G, *up, *low;           /* gradient, and its offsets where a variable may rise or fall */
   const void *diagonal;
   double *beta;

@@ -1,0 +1,103 @@
+"""Full rows of a kernel matrix, kept by recent use within a bound of memory."""
+
+import numpy as np
+
+from mlcore._ext import smo as _ext
+from mlcore.threads import effective_threads
+
+LINE = 16  # values; rows and groups of slots are padded to whole vectors
+
+
+def padded(count: int) -> int:
+    """The next multiple of `LINE`."""
+    return -(-count // LINE) * LINE
+
+
+class RowStore:
+    """Rows of K over all training samples, computed when first asked for.
+
+    Parameters
+    ----------
+    kernel : KernelRows
+    cache_size : float
+        Megabytes for the rows, the square of a working set and the packed samples together.
+
+    Attributes
+    ----------
+    whole : bool
+        Whether row i of `rows` is row i of K, for every i.
+    square : int
+        Side of the largest square of K that a solver may keep.
+    """
+
+    CHEAP = 32.0  # products per value: up to this, half of K costs less than what the search for
+    # the rows that matter would waste
+    SMALL = 1024  # samples: up to this, one square of all is all that a solver asks for
+
+    def __init__(self, kernel, cache_size):
+        self.kernel = kernel
+        n, size = kernel.n, kernel.dtype.itemsize
+        budget = max(0.0, cache_size * 1e6 - kernel.nbytes)
+        # With too few rows or too small a square, every round would fetch everything again.
+        self.capacity = int(min(n, max(64, 0.7 * budget // (padded(n) * size))))
+        self.square = int(max(512, (0.25 * budget / size) ** 0.5))
+        self.whole = False
+        self._rows = None
+        self._slot = np.full(n, -1, dtype=np.int64)
+        self._owner = np.full(self.capacity, -1, dtype=np.int64)
+        self._used = np.zeros(self.capacity, dtype=np.int64)
+        self._clock = 0
+
+    @property
+    def rows(self):
+        """(capacity, n padded) array; memory is touched only where rows are stored."""
+        if self._rows is None:
+            n = self.kernel.n
+            self._rows = np.empty((self.capacity, padded(n)), dtype=self.kernel.dtype)
+        return self._rows
+
+    def complete(self):
+        """Compute and hold all of K, if there is room and its values are cheap."""
+        n = self.kernel.n
+        cheap = self.kernel.terms <= self.CHEAP and not self.kernel.linear
+        if self.whole or self.capacity < n or not (cheap or n <= self.SMALL):
+            return
+        self.rows[:, n:] = 0.0
+        self.kernel.fill_all(self.rows)
+        self._slot[:] = self._owner[:] = np.arange(n)
+        self.whole = True
+
+    def held(self, samples):
+        """The slot of each sample's row, -1 where it is not held."""
+        return self._slot[samples]
+
+    def fetch(self, samples):
+        """Slots of the samples' rows (at most `capacity` of them), computed where missing."""
+        if self.whole:
+            return samples
+        self._clock += 1
+        slots = self._slot[samples]
+        self._used[slots[slots >= 0]] = self._clock
+        missing = samples[slots < 0]
+        if len(missing):
+            order = np.argsort(self._used, kind="stable")[: len(missing)]
+            gone = self._owner[order]
+            self._slot[gone[gone >= 0]] = -1
+            self._owner[order] = -1
+            self._used[order] = 0
+            self.kernel.fill(missing, self.rows, order)  # if interrupted, the slots hold nothing
+            self._owner[order] = missing
+            self._used[order] = self._clock
+            self._slot[missing] = order
+            slots = self._slot[samples]
+        return slots
+
+    def add_product(self, samples, weights, out, spans):
+        """out += sum_s weights[s] K[s] over the given spans of samples."""
+        for start in range(0, len(samples), self.capacity):
+            part = slice(start, start + self.capacity)
+            slots = self.fetch(samples[part])
+            for first, last in spans:
+                _ext.accumulate(
+                    slots, weights[part], self.rows, out, first, last, effective_threads()
+                )

@@ -1,0 +1,155 @@
+"""Probabilities: links, coupling, and that they never contradict predict."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from mlcore.svm import SVC, NuSVC
+from mlcore.svm.probability import agreeing, apply_link, couple, fit_link, two_class
+
+
+def overlapping(n=200, classes=2, seed=0):
+    rng = np.random.default_rng([n, classes, seed])
+    y = rng.integers(0, classes, n)
+    return rng.normal(size=(n, 2)) + 1.2 * y[:, None], y
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_link_maximises_the_likelihood(seed):
+    rng = np.random.default_rng(seed)
+    f, w = rng.normal(size=300), rng.integers(0, 3, 300).astype(float)
+    signs = np.where(rng.random(300) < expit(np.where(f > 0, 3, 1) * f), 1.0, -1.0)
+    n_plus, n_minus = w[signs > 0].sum(), w[signs < 0].sum()
+    t = np.where(signs > 0, (n_plus + 1) / (n_plus + 2), 1 / (n_minus + 2))
+
+    def loss(slopes):
+        z = f * np.where(f > 0, slopes[1], slopes[0])
+        return w @ (np.logaddexp(0, -z) * t + np.logaddexp(0, z) * (1 - t))
+
+    expected = minimize(loss, [1.0, 1.0], method="Nelder-Mead", options={"xatol": 1e-9})
+    assert_allclose(fit_link(f, signs, w), expected.x, rtol=1e-4)
+    assert loss(fit_link(f, signs, w)) <= expected.fun + 1e-9
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_link_survives_separable_one_sided_and_contrary_values(scale):
+    f = scale * np.array([-2.0, -1.0, 1.0, 2.0])
+    ones = np.ones(4)
+    separable = fit_link(f, np.sign(f), ones)
+    assert (separable > 0).all() and np.isfinite(separable).all()
+    contrary = fit_link(f, -np.sign(f), ones)
+    assert (contrary > 0).all()
+    p = apply_link(f, contrary)
+    assert (np.diff(p) > 0).all()
+    one_sided = fit_link(np.abs(f), np.array([1.0, -1, 1, 1]), ones)
+    assert one_sided[0] == one_sided[1] > 0
+    assert_array_equal(fit_link(np.zeros(4), np.sign(f), ones), [1, 1])
+
+
+@given(st.integers(3, 6), st.integers(0, 2**31))
+@settings(max_examples=40, deadline=None)
+def test_coupling_recovers_consistent_probabilities(n_classes, seed):
+    p = np.random.default_rng(seed).dirichlet(np.ones(n_classes), size=5) + 1e-3
+    p /= p.sum(axis=1, keepdims=True)
+    i, j = np.triu_indices(n_classes, 1)
+    assert_allclose(couple(p[:, i] / (p[:, i] + p[:, j]), n_classes), p, atol=1e-8)
+
+
+@given(st.integers(3, 6), st.integers(0, 2**31), st.sampled_from([np.float32, np.float64]))
+@settings(max_examples=60, deadline=None)
+def test_agreement_is_the_nearest_that_names_the_winner(n_classes, seed, dtype):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(n_classes), size=4)
+    winner = rng.integers(0, n_classes, 4)
+    q = agreeing(p, winner, np.dtype(dtype))
+    assert_array_equal(q.astype(dtype).argmax(axis=1), winner)
+    assert_allclose(q.sum(axis=1), 1, atol=1e-12)
+    assert (q >= 0).all()
+    for _ in range(20):  # no admissible point is nearer
+        other = rng.dirichlet(np.ones(n_classes), size=4)
+        rows = np.flatnonzero(other.argmax(axis=1) == winner)
+        near = ((q - p) ** 2).sum(axis=1)[rows]
+        assert (near <= ((other - p) ** 2).sum(axis=1)[rows] + 1e-5).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_half_is_crossed_exactly_where_the_decision_is(dtype):
+    f = np.array([-1e-300, -1e-20, 0.0, 1e-20, 1e-300, 1e-8])
+    p = two_class(apply_link(f, np.array([1.0, 2.0])), f, np.dtype(dtype))
+    assert_array_equal(p.argmax(axis=1), f > 0)
+    assert p.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("machine", [SVC(), NuSVC(nu=0.4), SVC(class_weight={0: 20.0})])
+def test_binary_probabilities_are_one_increasing_map_of_decisions(machine, dtype):
+    X, y = overlapping()
+    X = X.astype(dtype)
+    machine.set_params(probability=True, random_state=0, gamma=0.5).fit(X, y)
+    new = np.random.default_rng(1).uniform(-3, 5, size=(2000, 2)).astype(dtype)
+    p, f = machine.predict_proba(new), machine.decision_function(new)
+    assert p.dtype == dtype
+    assert_allclose(p.sum(axis=1), 1, atol=1e-6)
+    assert_array_equal(machine.classes_[p.argmax(axis=1)], machine.predict(new))
+    order = np.argsort(f, kind="stable")
+    assert (np.diff(p[order, 1]) >= 0).all()
+    assert_allclose(machine.predict_log_proba(new), np.log(p))
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("break_ties", [False, True])
+def test_many_class_probabilities_agree_with_predict(multi_class, break_ties):
+    X, y = overlapping(200, classes=4)
+    kwargs = dict(gamma=0.5, multi_class=multi_class, break_ties=break_ties)
+    machine = SVC(probability=True, random_state=0, **kwargs).fit(X, y)
+    new = np.random.default_rng(1).uniform(-3, 7, size=(2000, 2))
+    p = machine.predict_proba(new)
+    assert_allclose(p.sum(axis=1), 1, atol=1e-12)
+    assert_array_equal(machine.classes_[p.argmax(axis=1)], machine.predict(new))
+    assert_array_equal(SVC(**kwargs).fit(X, y).predict(new), machine.predict(new))
+
+
+def test_probabilities_are_calibrated_on_new_data():
+    X, y = overlapping(4000, seed=1)
+    machine = SVC(probability=True, random_state=0, gamma=0.3).fit(X[:400], y[:400])
+    p = machine.predict_proba(X[400:])[:, 1]
+    exact = expit(1.2 * (X[400:].sum(axis=1) - 1.2))  # of the two normal densities
+    assert np.mean((p - exact) ** 2) < 0.015
+    for low in np.arange(0, 1, 0.2):
+        here = (p >= low) & (p < low + 0.2)
+        assert abs(p[here].mean() - y[400:][here].mean()) < 0.1
+
+
+def test_probabilities_repeat_with_the_seed():
+    X, y = overlapping(150, classes=3)
+    p, q, other = (
+        SVC(probability=True, random_state=seed, gamma=0.5).fit(X, y).predict_proba(X)
+        for seed in (0, 0, 1)
+    )
+    assert_array_equal(p, q)
+    assert (p != other).any()
+
+
+def test_methods_exist_only_with_probability():
+    X, y = overlapping(40)
+    machine = SVC().fit(X, y)
+    assert not hasattr(machine, "predict_proba") and not hasattr(machine, "predict_log_proba")
+    with pytest.raises(AttributeError, match="only with probability=True"):
+        machine.predict_proba(X)
+    machine.set_params(probability=True)
+    with pytest.raises(ValueError, match="set after the fit"):
+        machine.predict_proba(X)
+
+
+def test_calibration_needs_two_samples_of_each_class():
+    X, y = overlapping(20)
+    y[:] = 0
+    y[3] = 1
+    with pytest.raises(ValueError, match="at least 2 of each class, but class 1 has 1"):
+        SVC(probability=True).fit(X, y)
+    y[4] = 1
+    assert SVC(probability=True, random_state=0).fit(X, y).link_slopes_.shape == (1, 2)

@@ -1,0 +1,174 @@
+"""SVCCV against an exhaustive search over SVC, and the folds against scikit-learn's."""
+
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
+
+from mlcore.exceptions import ConvergenceWarning
+from mlcore.svm import SVC, SVCCV
+from mlcore.svm.folds import feasible_start, stratified_folds
+
+CS, GAMMAS = [0.1, 1.0, 10.0], [0.05, 0.5, 5.0]
+
+
+def overlapping(n=150, classes=2, seed=0):
+    rng = np.random.default_rng([n, classes, seed])
+    y = rng.integers(0, classes, n)
+    return rng.normal(size=(n, 3)) + 0.8 * y[:, None], y
+
+
+@pytest.mark.parametrize("n_folds", [2, 3, 5, 7])
+@pytest.mark.parametrize("seed", range(5))
+def test_folds_are_those_of_stratified_k_fold(n_folds, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.choice(4, size=160, p=[0.5, 0.3, 0.1, 0.1])
+    fold = stratified_folds(y, n_folds)
+    for k, (_, test) in enumerate(StratifiedKFold(n_folds).split(y, y)):
+        assert_array_equal(np.flatnonzero(fold == k), test)
+
+
+def test_shuffled_folds_keep_the_shares_and_repeat():
+    y = np.repeat([0, 1, 2], [50, 30, 20])
+    fold = stratified_folds(y, 5, np.random.default_rng(0))
+    assert_array_equal(fold, stratified_folds(y, 5, np.random.default_rng(0)))
+    for k in range(5):
+        assert_array_equal(np.bincount(y[fold == k]), [10, 6, 4])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_feasible_start_is_feasible_and_keeps_bounds(seed):
+    rng = np.random.default_rng(seed)
+    upper = np.where(rng.random(30) < 0.5, rng.random(30), 0)
+    lower = np.where(upper > 0, 0, -rng.random(30))
+    beta = feasible_start(2 * rng.normal(size=30), lower, upper)
+    assert (beta >= lower).all() and (beta <= upper).all()
+    assert abs(beta.sum()) < 1e-12
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_choice_and_scores_are_those_of_an_exhaustive_search(classes, class_weight, multi_class):
+    X, y = overlapping(classes=classes)
+    kwargs = dict(class_weight=class_weight, multi_class=multi_class)
+    ours = SVCCV(Cs=CS, gammas=GAMMAS, **kwargs).fit(X, y)
+    theirs = GridSearchCV(SVC(**kwargs), {"C": CS, "gamma": GAMMAS}).fit(X, y)
+    assert {"C": ours.C_, "gamma": ours.gamma_} == theirs.best_params_
+    for name in ("mean_test_score", "std_test_score", "rank_test_score", "split3_test_score"):
+        assert_allclose(ours.cv_results_[name], theirs.cv_results_[name], atol=1e-12)
+    assert ours.best_index_ == theirs.best_index_
+    assert_allclose(ours.best_score_, theirs.best_score_)
+    assert_array_equal(ours.predict(X), theirs.predict(X))
+    direct = SVC(C=ours.C_, gamma=ours.gamma_, **kwargs).fit(X, y)
+    assert_allclose(ours.decision_function(X), direct.decision_function(X), atol=1e-7)
+    assert (np.atleast_1d(ours.verify(X, y).duality_gap) < 1e-6).all()
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+def test_kernels_without_a_width_search_c_alone(kernel):
+    X, y = overlapping(100)
+    data = X @ X.T if kernel == "precomputed" else X
+    ours = SVCCV(Cs=CS, kernel=kernel).fit(data, y)
+    theirs = GridSearchCV(SVC(kernel=kernel), {"C": CS}).fit(data, y)
+    assert ours.C_ == theirs.best_params_["C"]
+    assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"])
+
+
+@pytest.mark.parametrize("cv", [3, ShuffleSplit(4, random_state=0), StratifiedKFold(4)])
+def test_splitters_and_pairs_of_indices_are_taken(cv):
+    X, y = overlapping(100)
+    ours = SVCCV(Cs=CS, gammas=GAMMAS, cv=cv).fit(X, y)
+    theirs = GridSearchCV(SVC(), {"C": CS, "gamma": GAMMAS}, cv=cv).fit(X, y)
+    assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"])
+    if hasattr(cv, "split"):
+        pairs = list(cv.split(X, y))
+        assert_array_equal(
+            SVCCV(Cs=CS, gammas=GAMMAS, cv=pairs).fit(X, y).cv_results_["split1_test_score"],
+            ours.cv_results_["split1_test_score"],
+        )
+
+
+def test_zero_weights_are_absent_from_folds_and_scores():
+    X, y = overlapping(120)
+    w = np.random.default_rng(0).integers(0, 2, 120).astype(float)
+    ours = SVCCV(Cs=CS, gammas=GAMMAS).fit(X, y, sample_weight=w)
+    without = SVCCV(Cs=CS, gammas=GAMMAS).fit(X[w > 0], y[w > 0])
+    assert_array_equal(ours.cv_results_["mean_test_score"], without.cv_results_["mean_test_score"])
+    assert_allclose(ours.decision_function(X), without.decision_function(X), atol=1e-8)
+    assert (w[ours.support_] > 0).all()
+
+
+def test_balanced_accuracy_is_the_mean_over_classes():
+    X, y = overlapping(120)
+    y = np.where(np.arange(120) < 90, 0, y)
+    ours = SVCCV(Cs=CS, gammas=GAMMAS, scoring="balanced_accuracy").fit(X, y)
+    grid = {"C": CS, "gamma": GAMMAS}
+    theirs = GridSearchCV(SVC(), grid, scoring="balanced_accuracy").fit(X, y)
+    assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"])
+
+
+def test_rare_classes_warn_and_work():
+    X, y = overlapping(60, classes=3)
+    y[y == 2] = 0
+    y[5] = 2
+    with pytest.warns(UserWarning, match="class 2 has only 1 members, less than cv=5"):
+        ours = SVCCV(Cs=CS, gammas=GAMMAS).fit(X, y)
+    assert set(ours.classes_) == {0, 1, 2} and np.isfinite(ours.best_score_)
+
+
+def test_default_grid_is_about_the_scale_of_the_data():
+    X, y = overlapping(80)
+    for unit in (1.0, 1e3):
+        ours = SVCCV().fit(unit * X, y)
+        widths = np.unique(ours.cv_results_["param_gamma"])
+        assert_allclose(widths * 3 * (unit * X).var(), [0.1, 1, 10], rtol=1e-9)
+
+
+def test_search_is_several_times_faster_than_an_exhaustive_one():
+    X, y = load_digits(n_class=2, return_X_y=True)
+    X = np.repeat(X / 16, 2, axis=0) + 0.3 * np.random.default_rng(0).normal(size=(720, 64))
+    y = np.repeat(y, 2)
+    Cs, gammas = [0.1, 1.0, 10.0, 100.0], [0.003, 0.01, 0.03]
+    start = time.perf_counter()
+    ours = SVCCV(Cs=Cs, gammas=gammas).fit(X, y)
+    ours_seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    theirs = GridSearchCV(SVC(), {"C": Cs, "gamma": gammas}).fit(X, y)
+    assert theirs.best_params_ == {"C": ours.C_, "gamma": ours.gamma_}
+    assert ours_seconds < time.perf_counter() - start  # by how much is for the benchmarks
+
+
+def test_max_iter_warns():
+    X, y = overlapping(400)
+    with pytest.warns(ConvergenceWarning, match="SVCCV stopped after max_iter=2"):
+        assert not SVCCV(Cs=[100.0], gammas=[1.0], max_iter=2).fit(X, y).converged_
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        (dict(Cs=[]), ValueError, "Cs must be a sequence of at least one number"),
+        (dict(Cs=1.0), TypeError, "Cs=1.0 is of type float"),
+        (dict(Cs=[1.0, 0.0]), ValueError, "Cs=0.0"),
+        (dict(Cs=[np.inf]), ValueError, "Cs=inf"),
+        (dict(gammas="scale"), TypeError, "gammas='scale' is of type str"),
+        (dict(gammas=["wide"]), ValueError, "gamma='wide'"),
+        (dict(gammas=[-1.0]), ValueError, "gamma=-1.0"),
+        (dict(cv=1), ValueError, "cv=1"),
+        (dict(cv="five"), TypeError, "cv='five'"),
+        (dict(cv=50), ValueError, "cv=50 cannot be greater than the number of members"),
+        (dict(cv=[]), ValueError, "cv yields no pairs"),
+        (dict(cv=[([0, 1], [99])]), ValueError, "cv must yield pairs .* below 40"),
+        (dict(scoring="f1"), ValueError, "scoring='f1' .* 'accuracy', 'balanced_accuracy'"),
+    ],
+)
+def test_parameters_out_of_range_are_named(params, error, message):
+    X, y = overlapping(40)
+    model = SVCCV(**params)
+    with pytest.raises(error, match=message):
+        model.fit(X, y)
+    assert not any(name.endswith("_") for name in vars(model))
