@@ -80,12 +80,11 @@ class Packed:
         """The chosen samples as columns; all of them (kept for the next call) by default."""
         if chosen is None:
             if self._all is None:
-                self._all = self._columns(np.arange(self.n))
+                self._all = self._columns(np.arange(self.n), everything=True)
             return self._all
-        return self._columns(np.ascontiguousarray(chosen, dtype=np.int64))
+        return self._columns(np.ascontiguousarray(chosen, dtype=np.int64), everything=False)
 
-    def _columns(self, chosen):
-        everything = len(chosen) == self.n and self._all is None
+    def _columns(self, chosen, everything):
         if self.layout == "products":
             B = self._dense if everything else self._dense[chosen]
             return B, self.terms[chosen], len(chosen)
@@ -224,13 +223,18 @@ def _transformed(X, kernel, shift, scale):
         norms = np.sqrt(_row_sums(X, "square"))
         inverse = 1.0 / np.where(norms > 0, norms, 1.0)
         if sparse.issparse(X):
-            return sparse.csr_array(sparse.diags_array(inverse) @ X)
+            return _with_data(X, X.data * np.repeat(inverse, np.diff(X.indptr)))
         return X * inverse[:, None]
     if shift is not None:
         X = X - shift
     if scale is not None:
-        X = X * scale
+        X = _with_data(X, X.data * scale) if sparse.issparse(X) else X * scale
     return X
+
+
+def _with_data(X, data):
+    """CSR of the same pattern, its indices still in order, as the lists of non-zeros need them."""
+    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
 
 
 def _row_sums(X, what):

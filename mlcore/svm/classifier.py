@@ -6,14 +6,19 @@ import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_class_weights, as_labels, as_weights
 from mlcore.model import Classifier
-from mlcore.svm.evidence import Evidence, measure, snap_to_bounds
+from mlcore.svm.evidence import (
+    Evidence,
+    evidence_attributes,
+    measure,
+    merged_evidence,
+    multiplier_values,
+    snap_to_bounds,
+)
 from mlcore.svm.machine import (
     KernelMachine,
     Settings,
-    evidence_attributes,
     kept_samples,
-    merged_evidence,
-    multiplier_values,
+    product,
 )
 from mlcore.svm.multiclass import (
     Duel,
@@ -57,11 +62,13 @@ class KernelClassifier(Classifier, KernelMachine):
         """Return s and the multipliers; f(x) = s (sum_i beta_i k(x_i, x) - their mean)."""
         return 1.0, multiplier_values(solution)
 
-    def _multipliers(
-        self, problem: Problem, coef: np.ndarray, bias: float
-    ) -> tuple[float, np.ndarray]:
+    def _scale_attributes(self, multipliers: list[np.ndarray]) -> dict[str, Any]:
+        """Return fitted attributes of a dual whose solutions are scaled."""
+        return {}
+
+    def _multipliers(self, column: int) -> tuple[float, np.ndarray]:
         """Return (1 / s, multipliers) of a fitted duel."""
-        return 1.0, np.array([-bias])
+        return 1.0, -self.intercept_[[column]]
 
     # ---- before the work
 
@@ -155,13 +162,14 @@ class KernelClassifier(Classifier, KernelMachine):
 
         betas = np.zeros((len(chosen), len(samples.rows)))
         at_bound = np.zeros(len(samples.rows), dtype=bool)
-        scales, biases, evidences = [], [], []
+        norms, biases, found, evidences = [], [], [], []
         for beta, problem, solution in zip(betas, problems, solutions, strict=True):
             scale, multipliers = self._scale_and_bias(problem, solution)
             products = solution.gradient - problem.linear
             evidences.append(measure(problem, solution.beta, products, multipliers))
             norm = scale * np.sqrt(max(0.0, float(solution.beta @ products)))
-            scales.append(norm)
+            norms.append(norm)
+            found.append(multipliers)
             biases.append(-scale * multipliers.mean())
             place = slice(None) if problem.index is None else problem.index
             beta[place] = scale * solution.beta
@@ -175,13 +183,14 @@ class KernelClassifier(Classifier, KernelMachine):
         dual_coef = to_layout(chosen, betas[:, vectors], codes, n_classes)
         fitted = self._expansion(X, samples.rows[vectors], dual_coef, settings)
         if settings.kernel == "linear":
-            fitted["coef_"] = betas[:, vectors] @ fitted["support_vectors_"]
+            fitted["coef_"] = product(betas[:, vectors], fitted["support_vectors_"])
         with np.errstate(divide="ignore"):
-            margins = 2 / np.array(scales)
+            margins = 2 / np.array(norms)
         converged = all(s.converged for s in solutions)
         return {
             **fitted,
             **evidence_attributes(evidences),
+            **self._scale_attributes(found),
             "classes_": samples.classes,
             "class_weight_": samples.class_weight,
             "n_support_": np.bincount(codes, minlength=n_classes).astype(np.int32),
@@ -234,7 +243,7 @@ class KernelClassifier(Classifier, KernelMachine):
     def _decisions(self, X: Any) -> np.ndarray:
         """Return the decision value of every duel for checked X: (n_samples, n_duels) float64."""
         if "coef_" in vars(self):
-            return np.asarray(X @ self.coef_.T) + self.intercept_
+            return product(X, self.coef_.T) + self.intercept_
         chosen = self._duels()
         if one_vs_rest(chosen) or len(chosen) == 1:
             return self._sums(X, self.dual_coef_) + self.intercept_
@@ -383,9 +392,7 @@ class KernelClassifier(Classifier, KernelMachine):
         evidences = []
         for column, problem in enumerate(problems):
             place = rows if problem.index is None else problem.index
-            unscale, multipliers = self._multipliers(
-                problem, betas[column, place], float(self.intercept_[column])
-            )
+            unscale, multipliers = self._multipliers(column)
             beta = snap_to_bounds(problem, unscale * betas[column, place])
             evidences.append(measure(problem, beta, unscale * sums[place, column], multipliers))
         return merged_evidence(evidences)

@@ -13,11 +13,11 @@ because a convex function lies above its tangents. Minus that bound is the prima
 machine, written once: the maxima are its slacks times their costs.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.svm.smo import Problem
+from mlcore.svm.smo import Problem, Solution
 
 _AT_BOUND = 1e-10
 
@@ -35,6 +35,14 @@ class Evidence(NamedTuple):
         Their difference: a bound on the distance of either to the optimum.
     kkt_violation : float or ndarray of float64
         Largest violation of the Karush-Kuhn-Tucker conditions, the quantity that `tol` bounds.
+
+    Examples
+    --------
+    >>> from mlcore.svm import SVC
+    >>> X, y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
+    >>> evidence = SVC(kernel="linear", C=10.0).fit(X, y).verify(X, y)
+    >>> evidence.duality_gap < 1e-9
+    True
     """
 
     dual_objective: float | np.ndarray
@@ -61,10 +69,11 @@ def measure(
     group = np.zeros(len(beta), dtype=np.intp) if problem.group is None else problem.group
     multipliers = np.atleast_1d(multipliers)
     gradient = products + problem.linear
-    squared_norm = float(beta @ products)
+    # Sums of products, not BLAS: the same bytes whatever the number of threads.
+    squared_norm = float((beta * products).sum())
     dual = -(
         0.5 * squared_norm
-        + float(problem.linear @ beta)
+        + float((problem.linear * beta).sum())
         + problem.epsilon * float(np.abs(beta).sum())
     )
     rate = multipliers[group] - gradient
@@ -77,7 +86,7 @@ def measure(
         margin = 1 - float(slack)
         primal = 0.5 * squared_norm / margin**2 if margin > 0 else np.inf
     else:
-        slacks = problem.upper @ above - problem.lower @ below
+        slacks = (problem.upper * above - problem.lower * below).sum()
         totals = 0.0 if problem.total is None else float(np.dot(multipliers, problem.total))
         primal = 0.5 * squared_norm + float(slacks) - totals
     return Evidence(dual, primal, primal - dual, kkt_violation(problem, beta, gradient))
@@ -116,3 +125,29 @@ def snap_to_bounds(problem: Problem, beta: np.ndarray) -> np.ndarray:
         near = np.isfinite(bound) & (np.abs(beta - bound) <= _AT_BOUND * np.abs(bound))
         beta = np.where(near, bound, beta)
     return beta
+
+
+def multiplier_values(solution: Solution) -> np.ndarray:
+    """Return the multiplier of each equality; where its interval has one end, that end.
+
+    An interval is open where all multipliers of a group are at the same bound.
+    """
+    return np.array(
+        [
+            next((v for v in (value, low, high) if np.isfinite(v)), 0.0)
+            for low, high, value in solution.multipliers
+        ]
+    )
+
+
+def evidence_attributes(evidences: list[Evidence]) -> dict[str, Any]:
+    """Return the fitted attributes of the evidence: floats for one problem, else arrays."""
+    merged = merged_evidence(evidences)
+    return {f"{name}_": value for name, value in merged._asdict().items()}
+
+
+def merged_evidence(evidences: list[Evidence]) -> Evidence:
+    """Return one Evidence, of floats for one problem and of arrays for several."""
+    if len(evidences) == 1:
+        return evidences[0]
+    return Evidence(*(np.array(values) for values in zip(*evidences, strict=True)))

@@ -18,8 +18,15 @@ from mlcore.exceptions import warn
 from mlcore.kernels.gram import KERNELS, KernelRows, kernel_sums, resolve_gamma
 from mlcore.model import Model
 from mlcore.progress import Progress
-from mlcore.svm.evidence import Evidence, measure, snap_to_bounds
+from mlcore.svm.evidence import (
+    Evidence,
+    evidence_attributes,
+    measure,
+    multiplier_values,
+    snap_to_bounds,
+)
 from mlcore.svm.smo import Problem, RowStore, Solution, solve_many
+from mlcore.threads import single_threaded_blas
 
 _FEW = 256  # samples whose problem is solved to rounding error: it costs a few milliseconds
 _PSD_SAMPLE = 64
@@ -85,11 +92,11 @@ class KernelMachine(Model):
             max_iter=max_iter,
         )
 
-    def _check_gamma(self, gamma):
+    def _check_gamma(self, gamma, name="gamma"):
         owner = type(self).__name__
         if isinstance(gamma, str):
-            return as_choice(gamma, "gamma", ("scale", "auto"), owner=owner)
-        return as_real(gamma, "gamma", owner=owner, at_least=0)
+            return as_choice(gamma, name, ("scale", "auto"), owner=owner)
+        return as_real(gamma, name, owner=owner, at_least=0)
 
     def _progress(self) -> Progress:
         return Progress(self.verbose, self.callback, type(self).__name__)
@@ -300,7 +307,7 @@ class SingleProblemMachine(KernelMachine):
         at_bound[variables[reached & (solution.beta != 0)]] = True
         fitted = self._expansion(samples, kept[chosen], coef[None, chosen], settings)
         if settings.kernel == "linear":
-            fitted["coef_"] = fitted["dual_coef_"] @ fitted["support_vectors_"]
+            fitted["coef_"] = product(fitted["dual_coef_"], fitted["support_vectors_"])
         self._set_fitted(
             X,
             **fitted,
@@ -317,7 +324,7 @@ class SingleProblemMachine(KernelMachine):
         """Return f(x) for every row, in the precision of the fit."""
         X = self._checked_later(X)
         if "coef_" in vars(self):
-            values = (X @ self.coef_.T)[:, 0]
+            values = product(X, self.coef_.T)[:, 0]
         else:
             values = self._sums(X, self.dual_coef_)[:, 0]
         return (values + self.intercept_[0]).astype(self.support_vectors_.dtype)
@@ -333,17 +340,10 @@ class SingleProblemMachine(KernelMachine):
         return measure(problem, snap_to_bounds(problem, beta), products, multipliers)
 
 
-def multiplier_values(solution: Solution) -> np.ndarray:
-    """Return the multiplier of each equality; where its interval has one end, that end.
-
-    An interval is open where all multipliers of a group are at the same bound.
-    """
-    return np.array(
-        [
-            next((v for v in (value, low, high) if np.isfinite(v)), 0.0)
-            for low, high, value in solution.multipliers
-        ]
-    )
+def product(A: Any, B: Any) -> np.ndarray:
+    """Return A @ B, the same bytes whatever the number of threads."""
+    with single_threaded_blas():
+        return A @ B
 
 
 def nu_scale(problems: list[Problem], nu: float) -> float:
@@ -355,19 +355,6 @@ def nu_scale(problems: list[Problem], nu: float) -> float:
         float(np.abs(p.total).sum()) / (nu * max(1, np.count_nonzero(p.upper > p.lower)))
         for p in problems
     )
-
-
-def evidence_attributes(evidences: list[Evidence]) -> dict[str, Any]:
-    """Return the fitted attributes of the evidence: floats for one problem, else arrays."""
-    merged = merged_evidence(evidences)
-    return {f"{name}_": value for name, value in merged._asdict().items()}
-
-
-def merged_evidence(evidences: list[Evidence]) -> Evidence:
-    """Return one Evidence, of floats for one problem and of arrays for several."""
-    if len(evidences) == 1:
-        return evidences[0]
-    return Evidence(*(np.array(values) for values in zip(*evidences, strict=True)))
 
 
 def kept_samples(X: Any, rows: np.ndarray, settings: Settings) -> Any:

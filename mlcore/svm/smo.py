@@ -168,9 +168,7 @@ class _Solver:
             idle = 0 if objective < least or self.violation <= self.tol else idle + 1
             least = min(least, objective)
             left = self.max_iter - self.working.n_iter
-            if self.violation <= self.tol or left <= 0 or idle >= 5:
-                break
-            if self._diverges(objective):
+            if self.violation <= self.tol or left <= 0 or idle >= 5 or self._diverges(objective):
                 break
             self.working.load(self._choose(rise, fall))
             moved, change = self.working.solve(
@@ -194,11 +192,17 @@ class _Solver:
         return float(0.5 * (b @ (self.gradient + self.q)) + self.epsilon * np.abs(b).sum())
 
     def _diverges(self, objective):
-        """Whether the objective falls without end: only where a box is open."""
+        """Whether the objective falls without end: only where a box is open.
+
+        Then b'Kb stays small against |b|_1 squared; their ratio bounds the squared distance between
+        the convex hulls of the classes, which rounding no longer tells from 0.
+        """
         if np.isfinite(self.lower).all() and np.isfinite(self.upper).all():
             return False
-        scale = max(float(self.rows.kernel.diagonal.max()), 1e-300)
-        return not np.isfinite(objective) or -objective * scale > 1e12
+        size = float(np.abs(self.beta).sum())
+        radius = max(float(self.rows.kernel.diagonal.max()), 1e-300)
+        squared = float(self.beta @ self.product[self.index])
+        return not np.isfinite(objective) or squared < 1e-13 * radius * size**2
 
     def _choose(self, rise, fall):
         """The variables of the next working set, per group, in ascending order."""

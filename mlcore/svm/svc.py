@@ -6,7 +6,9 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_bool, as_random_state, as_real
-from mlcore.svm.machine import multiplier_values, nu_scale
+from mlcore.exceptions import warn
+from mlcore.svm.evidence import multiplier_values
+from mlcore.svm.machine import nu_scale
 from mlcore.svm.multiclass import duels
 from mlcore.svm.probability import ProbabilisticClassifier
 from mlcore.svm.smo import Problem
@@ -240,8 +242,9 @@ class NuSVC(SupportVectorClassifier):
         Factor of c_i for each class. Where it makes nu infeasible, the largest feasible value
         takes the place of nu: all samples of the lighter class are margin errors, and the boundary
         moves towards the outermost of them as its weight goes to zero.
-    kernel, degree, gamma, coef0, probability, tol, cache_size, verbose, max_iter, \
-decision_function_shape, break_ties, multi_class, random_state, callback
+    kernel, degree, gamma, coef0, probability, tol, cache_size, verbose, max_iter
+        As in `SVC`.
+    decision_function_shape, break_ties, multi_class, random_state, callback
         As in `SVC`.
 
     Attributes
@@ -250,6 +253,8 @@ decision_function_shape, break_ties, multi_class, random_state, callback
         Evidence for the problem above, before the division by rho.
     margin_error_indices_ : (n_errors,) intp
         Rows with a multiplier at its bound c_i.
+    rho_ : (n_problems,) float64
+        0, with a warning, where the reduced convex hulls of the classes meet.
     others
         As in `SVC`.
 
@@ -348,17 +353,23 @@ decision_function_shape, break_ties, multi_class, random_state, callback
             more = (1 - 1 / excess) * (above - below)
             above, below = (above + more, below) if sides[0] < sides[1] else (above, below - more)
         rho = 0.5 * (above - below)
-        if not rho > _NO_MARGIN * np.abs(solution.gradient).max(initial=0):
-            raise ValueError(
-                f"{type(self).__name__}: at nu={self.nu} the margin is zero, because the reduced "
-                "convex hulls of two classes meet; use a larger nu or another kernel."
-            )
-        return 1 / rho, np.array([above, below])
+        if rho > _NO_MARGIN * np.abs(solution.gradient).max(initial=0):
+            return 1 / rho, np.array([above, below])
+        warn(
+            "UserWarning",
+            f"{type(self).__name__}: at nu={self.nu} the margin is zero, because the reduced "
+            "convex hulls of two classes meet: their decision function is constant. Use a larger "
+            "nu or another kernel.",
+        )
+        return 1.0, np.full(2, 0.5 * (above + below))
 
-    def _multipliers(self, problem, coef, bias):
-        size = float(np.abs(coef).sum())
-        rho = (problem.total[0] - problem.total[1]) / size if size > 0 else 0.0
-        return rho, np.array([rho - rho * bias, -rho - rho * bias])
+    def _scale_attributes(self, multipliers):
+        return {"rho_": np.array([0.5 * (above - below) for above, below in multipliers])}
+
+    def _multipliers(self, column):
+        rho, bias = self.rho_[column], self.intercept_[column]
+        unscale = rho if rho > 0 else 1.0
+        return unscale, np.array([rho, -rho]) - unscale * bias
 
 
 def _largest_nu(signs: np.ndarray, weight: np.ndarray) -> float:

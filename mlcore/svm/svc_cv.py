@@ -13,7 +13,7 @@ from mlcore.svm.classifier import KernelClassifier
 from mlcore.svm.folds import feasible_start, stratified_folds
 from mlcore.svm.machine import Settings
 from mlcore.svm.multiclass import Duel, LabelledSamples, duels, winners
-from mlcore.svm.smo import RowStore
+from mlcore.svm.smo import Problem, RowStore, Solution
 
 _WITHOUT_GAMMA = ("linear", "cosine", "precomputed")
 
@@ -209,7 +209,9 @@ class SVCCV(KernelClassifier):
         if self.gammas is None:
             return []
         owner = type(self).__name__
-        return [self._check_gamma(gamma) for gamma in _sequence(self.gammas, "gammas", owner)]
+        return [
+            self._check_gamma(gamma, "gammas") for gamma in _sequence(self.gammas, "gammas", owner)
+        ]
 
     def _resolved_gammas(self, gammas, settings, samples) -> list[float]:
         def resolved(gamma):
@@ -287,14 +289,13 @@ class SVCCV(KernelClassifier):
                     samples, chosen, train=fold.train, held_out=held_out, cost=Cs[c] * cost
                 )
                 if before is not None:
-                    previous, betas = before
-                    for problem, beta in zip(problems, betas, strict=True):
-                        # Scaled, multipliers at their bound stay there and sums stay zero.
-                        beta = beta * (Cs[c] / previous)
-                        problem.start = np.clip(beta, problem.lower, problem.upper)
+                    longest = Cs[c] / before[0]
+                    for problem, old, solution in zip(problems, *before[1:], strict=True):
+                        start = _longer(old, solution, longest)
+                        problem.start = np.clip(start, problem.lower, problem.upper)
                 solutions = self._solve(problems, store, settings, progress)
                 self._warn_unconverged(solutions, settings)
-                before = Cs[c], [solution.beta for solution in solutions]
+                before = Cs[c], problems, solutions
                 decisions = np.stack(
                     self._held_out_decisions(problems, solutions, held_out), axis=1
                 )
@@ -323,6 +324,17 @@ class SVCCV(KernelClassifier):
 
     def _cost(self, samples):
         return self.C_ * samples.cost
+
+
+def _longer(problem: Problem, solution: Solution, longest: float) -> np.ndarray:
+    """Return the best multiple s beta, 1 <= s <= longest, of a solution for a C so much larger.
+
+    Multiples keep the sum at zero, and on their ray the objective is a parabola.
+    """
+    beta = solution.beta
+    curvature = float(beta @ (solution.gradient - problem.linear))
+    best = -float(beta @ problem.linear) / curvature if curvature > 0 else longest
+    return beta * min(max(best, 1.0), longest)
 
 
 def _sequence(values: Any, name: str, owner: str) -> list:

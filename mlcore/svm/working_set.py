@@ -7,6 +7,7 @@ from mlcore._ext import smo as _ext
 from mlcore.svm.row_store import LINE, padded
 from mlcore.threads import effective_threads
 
+_ENDLESS = 1e30  # a step as long as this comes from an open box and a matrix that is singular
 _CALL_STEPS = 20_000  # pair steps of one compiled call: well under a second, then Ctrl-C
 
 
@@ -292,7 +293,12 @@ class WorkingSet:
             return None
         right = np.column_stack([-(self.G[slots] + self.epsilon * sign[slots]), A])
         X = cho_solve(factor, right, overwrite_b=True, check_finite=False)
-        level = np.linalg.solve(A.T @ X[:, 1:], missing - A.T @ X[:, 0])
+        try:
+            level = np.linalg.solve(A.T @ X[:, 1:], missing - A.T @ X[:, 0])
+        except np.linalg.LinAlgError:
+            return None
+        if not np.isfinite(X).all() or not np.isfinite(level).all():
+            return None
         change = np.zeros(len(free))
         change[slots] = X[:, 0] + X[:, 1:] @ level
         self.beta += change
@@ -345,7 +351,7 @@ class WorkingSet:
             for begin, end in self.spans
         )
         self.beta, self.G = start, start_G
-        if not feasible or not step.any():
+        if not feasible or not step.any() or not np.abs(step).max() < _ENDLESS:
             return
         reach = self.G.copy()
         self._follow(step)
