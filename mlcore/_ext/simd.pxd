@@ -12,8 +12,10 @@ cdef extern from "simd/table.h" nogil:
         double gamma
         double coef0
     ctypedef struct smo_working_set:
-        int64_t begin[2]
-        int64_t end[2]
+        int n_spans
+        int group[4]
+        int64_t begin[4]
+        int64_t end[4]
         int64_t stride
         const void* K
         void* G

@@ -73,11 +73,14 @@ def steps(const floating[:, ::1] K, floating[::1] G, floating[::1] up, floating[
           const double[::1] upper, tuple spans, double epsilon, double tol, int64_t max_steps):
     """At most `max_steps` pair steps, until the violation is at most `tol`: (steps, violation).
 
-    `spans` are the slots (begin, end) of the two groups.
+    `spans` are up to four (begin, end, group) of slots.
     """
     cdef smo_working_set s
     cdef int64_t made
-    (s.begin[0], s.end[0]), (s.begin[1], s.end[1]) = spans
+    cdef int p
+    s.n_spans = len(spans)
+    for p in range(s.n_spans):
+        s.begin[p], s.end[p], s.group[p] = spans[p]
     s.stride = K.shape[1]
     s.K, s.G, s.up, s.low, s.diagonal = &K[0, 0], &G[0], &up[0], &low[0], &diagonal[0]
     s.beta, s.lower, s.upper = &beta[0], &lower[0], &upper[0]

@@ -70,6 +70,10 @@ class KernelClassifier(Classifier, KernelMachine):
         """Return (1 / s, multipliers) of a fitted duel."""
         return 1.0, -self.intercept_[[column]]
 
+    def _hard(self) -> bool:
+        """Whether no margin error is allowed."""
+        return False
+
     # ---- before the work
 
     def _check_choices(self) -> None:
@@ -167,7 +171,7 @@ class KernelClassifier(Classifier, KernelMachine):
             scale, multipliers = self._scale_and_bias(problem, solution)
             products = solution.gradient - problem.linear
             evidences.append(measure(problem, solution.beta, products, multipliers))
-            norm = scale * np.sqrt(max(0.0, float(solution.beta @ products)))
+            norm = scale * np.sqrt(max(0.0, float((solution.beta * products).sum())))
             norms.append(norm)
             found.append(multipliers)
             biases.append(-scale * multipliers.mean())
@@ -204,7 +208,8 @@ class KernelClassifier(Classifier, KernelMachine):
 
     def _require_separated(self, solutions, chosen, classes):
         for solution, duel in zip(solutions, chosen, strict=True):
-            if solution.diverged:
+            stuck = self._hard() and self.max_iter < 0 and not solution.converged
+            if solution.diverged or stuck:
                 other = (
                     "the rest"
                     if duel.negative is None
@@ -217,10 +222,7 @@ class KernelClassifier(Classifier, KernelMachine):
                 )
 
     def _held_out_decisions(
-        self,
-        problems: list[Problem],
-        solutions: list[Solution],
-        held_out: np.ndarray,
+        self, problems: list[Problem], solutions: list[Solution], held_out: np.ndarray
     ) -> list[np.ndarray]:
         """Return for each duel the decision values of its held-out samples, from the gradients."""
         found = []
@@ -249,8 +251,7 @@ class KernelClassifier(Classifier, KernelMachine):
             return self._sums(X, self.dual_coef_) + self.intercept_
         # Class by class: n_classes - 1 sums over its own vectors, where duels would need them all.
         ends = np.cumsum(self.n_support_)
-        decisions = np.empty((X.shape[0], len(chosen)))
-        decisions[:] = self.intercept_
+        decisions = np.tile(self.intercept_, (X.shape[0], 1))
         for own, end in enumerate(ends):
             if self.n_support_[own] == 0:
                 continue

@@ -151,3 +151,14 @@ def merged_evidence(evidences: list[Evidence]) -> Evidence:
     if len(evidences) == 1:
         return evidences[0]
     return Evidence(*(np.array(values) for values in zip(*evidences, strict=True)))
+
+
+def nu_scale(problems: list[Problem], nu: float) -> float:
+    """Return the least sum of multipliers of machines with `nu`, against nu for each sample.
+
+    Their gradient is proportional to it: without it, weights below `tol` would solve nothing.
+    """
+    return min(
+        float(np.abs(p.total).sum()) / (nu * max(1, np.count_nonzero(p.upper > p.lower)))
+        for p in problems
+    )

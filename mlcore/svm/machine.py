@@ -346,17 +346,6 @@ def product(A: Any, B: Any) -> np.ndarray:
         return A @ B
 
 
-def nu_scale(problems: list[Problem], nu: float) -> float:
-    """Return the least sum of multipliers of machines with `nu`, against nu for each sample.
-
-    Their gradient is proportional to it: without it, weights below `tol` would solve nothing.
-    """
-    return min(
-        float(np.abs(p.total).sum()) / (nu * max(1, np.count_nonzero(p.upper > p.lower)))
-        for p in problems
-    )
-
-
 def kept_samples(X: Any, rows: np.ndarray, settings: Settings) -> Any:
     """Return those rows of X (of a precomputed kernel: rows and columns), X itself if it is all."""
     if np.array_equal(rows, np.arange(X.shape[0])):
@@ -391,7 +380,7 @@ def _weighted_scale(X: Any, weight: np.ndarray) -> float:
     n_features = X.shape[1]
     total = weight.sum() * n_features
     rows = X.sum(axis=1, dtype=np.float64)
-    mean = float(weight @ np.asarray(rows).ravel()) / total
+    mean = float((weight * np.asarray(rows).ravel()).sum()) / total
     spread = 0.0
     for start in range(0, X.shape[0], _BLOCK):
         block, w = X[start : start + _BLOCK], weight[start : start + _BLOCK]

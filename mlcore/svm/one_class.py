@@ -7,8 +7,8 @@ import numpy as np
 
 from mlcore.checks import as_real
 from mlcore.model import OutlierDetector
-from mlcore.svm.evidence import Evidence
-from mlcore.svm.machine import SingleProblemMachine, nu_scale
+from mlcore.svm.evidence import Evidence, nu_scale
+from mlcore.svm.machine import SingleProblemMachine
 from mlcore.svm.smo import Problem
 
 _BORDER = 1e-10

@@ -32,7 +32,7 @@ class RowStore:
 
     CHEAP = 32.0  # products per value: up to this, half of K costs less than what the search for
     # the rows that matter would waste
-    SMALL = 1024  # samples: up to this, one square of all is all that a solver asks for
+    SMALL = 2048  # samples: up to this, one square of all is all that a solver asks for
 
     def __init__(self, kernel, cache_size):
         self.kernel = kernel
@@ -56,11 +56,11 @@ class RowStore:
             self._rows = np.empty((self.capacity, padded(n)), dtype=self.kernel.dtype)
         return self._rows
 
-    def complete(self):
-        """Compute and hold all of K, if there is room and its values are cheap."""
+    def complete(self, sharing=1):
+        """Compute and hold all of K, if there is room and it pays for `sharing` problems on it."""
         n = self.kernel.n
-        cheap = self.kernel.terms <= self.CHEAP and not self.kernel.linear
-        if self.whole or self.capacity < n or not (cheap or n <= self.SMALL):
+        pays = sharing > 2 or (self.kernel.terms <= self.CHEAP and not self.kernel.linear)
+        if self.whole or self.capacity < n or not (pays or n <= self.SMALL):
             return
         self.rows[:, n:] = 0.0
         self.kernel.fill_all(self.rows)

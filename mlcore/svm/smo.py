@@ -23,7 +23,7 @@ from mlcore.svm.working_set import WorkingSet, offers
 
 __all__ = ["Problem", "RowStore", "Solution", "solve", "solve_many"]
 
-_ENTIRE = 1024  # up to this, all variables make one working set
+_ENTIRE = 2048  # up to this, all variables make one working set
 
 
 @dataclass
@@ -108,13 +108,15 @@ def solve(problem, rows, *, tol, max_iter=-1, progress=None):
 
 def solve_many(problems, rows, *, tol, max_iter=-1, progress=None):
     """The solutions of several problems on the same samples, sharing their kernel rows."""
+    if len(problems) > 2:
+        rows.complete(len(problems))
     return [solve(p, rows, tol=tol, max_iter=max_iter, progress=progress) for p in problems]
 
 
 class _Solver:
     MARGIN = 1.0  # of the violation: how far from violating a bounded variable may be and still stay
-    FIRST, ROOM = 1024, 1.5  # least variables of a working set, and how many for each free one
-    FULL, SUB = 0.3, 0.1  # a round ends at this part of the violation it began with
+    FIRST, ROOM = 1536, 1.5  # least variables of a working set, and how many for each free one
+    FULL, SUB = 0.3, 0.3  # a round ends at this part of the violation it began with
 
     def __init__(self, problem, rows, tol, max_iter, progress):
         self.rows, self.tol, self.progress = rows, tol, progress
@@ -128,6 +130,8 @@ class _Solver:
         group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
         self.members = (np.flatnonzero(group == 0), np.flatnonzero(group == 1))
         self.product = np.zeros(n)  # K b, by sample
+        if rows.kernel.linear:  # many constraints are tight: small sets go round in rings
+            self.FIRST, self.SUB = 2048, 0.1
         self.w = np.zeros(rows.kernel.d) if rows.kernel.linear else None
         self.spans = _spans(self.index, n)
         self.working = WorkingSet(rows, self.index, self.epsilon, self.members)
@@ -184,7 +188,7 @@ class _Solver:
         """The violation at which the next round may end."""
         if len(self.beta) <= _ENTIRE:
             return 0.4 * self.tol
-        part = self.FULL if self.working.K is self.rows.rows else self.SUB
+        part = self.FULL if self.working.borrowed else self.SUB
         return max(0.4 * self.tol, part * self.violation)
 
     def _objective(self):
@@ -207,7 +211,7 @@ class _Solver:
     def _choose(self, rise, fall):
         """The variables of the next working set, per group, in ascending order."""
         m = len(self.beta)
-        if m <= _ENTIRE and m <= sum(self.working.limits):
+        if m <= _ENTIRE and (self.working.may_borrow or m <= sum(self.working.limits)):
             return self.members
         if self.working.may_borrow and self._candidates(rise, fall) > 0.6 * m:
             return self.members

@@ -7,8 +7,7 @@ import numpy as np
 
 from mlcore.checks import as_bool, as_random_state, as_real
 from mlcore.exceptions import warn
-from mlcore.svm.evidence import multiplier_values
-from mlcore.svm.machine import nu_scale
+from mlcore.svm.evidence import multiplier_values, nu_scale
 from mlcore.svm.multiclass import duels
 from mlcore.svm.probability import ProbabilisticClassifier
 from mlcore.svm.smo import Problem
@@ -69,9 +68,6 @@ class SupportVectorClassifier(ProbabilisticClassifier):
                 )
         self._set_fitted(X, **fitted)
         return self
-
-    def _hard(self) -> bool:
-        return False
 
 
 class SVC(SupportVectorClassifier):

@@ -332,8 +332,8 @@ def _longer(problem: Problem, solution: Solution, longest: float) -> np.ndarray:
     Multiples keep the sum at zero, and on their ray the objective is a parabola.
     """
     beta = solution.beta
-    curvature = float(beta @ (solution.gradient - problem.linear))
-    best = -float(beta @ problem.linear) / curvature if curvature > 0 else longest
+    curvature = float((beta * (solution.gradient - problem.linear)).sum())
+    best = -float((beta * problem.linear).sum()) / curvature if curvature > 0 else longest
     return beta * min(max(best, 1.0), longest)
 
 

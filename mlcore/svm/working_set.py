@@ -24,110 +24,105 @@ class WorkingSet:
     """Variables with the square of K between them, kept from round to round.
 
     Group 0 has slots from 0 on, group 1 from `limits[0]` on, each as many as are in use, with some
-    between that hold nothing and cannot move. A variable keeps its slot as long as it stays.
+    between that hold nothing and cannot move. A variable keeps its slot as long as it stays. Where
+    all of K is at hand, it serves as the square of all variables, and a slot is a sample.
 
     Attributes
     ----------
-    K : array (capacity, capacity) of which the slots in use are filled
-    spans : ((begin, end), (begin, end))
-        Slots of the two groups.
-    variable : int64 (capacity,)
-        The variable in each slot, -1 for none.
+    K : array of which the slots in use are filled
+    spans : tuple of (begin, end, group)
+        The slots in use.
+    limits : tuple of int
+        Most variables of each group.
     """
 
     def __init__(self, rows, index, epsilon, members):
         self.rows, self.index, self.epsilon = rows, index, epsilon
-        # Variable i is sample i, one group after the other: K itself can serve as the square.
-        self._split = len(members[0])
-        order = np.arange(rows.kernel.n)
-        self._in_order = np.array_equal(index, order) and np.array_equal(
-            np.concatenate(members), order
-        )
         self.n_iter = 0
         m, sizes = len(index), [padded(len(k)) for k in members]
         if sum(sizes) > rows.square:
             sizes = [padded(rows.square * len(k) // m) for k in members]
-        self.limits = tuple(sizes)  # most variables of each group
-        self._slot_of = np.full(m, -1, dtype=np.int64)
-        self._own = None
-        self._forget()
+        self.limits = tuple(sizes)
+        self._runs = _runs(index, members)
+        self._own = self._slot_of = None
+        self._borrowed = False
+
+    @property
+    def may_borrow(self):
+        """Whether K itself can serve as the square of all variables."""
+        return self._runs is not None and self.rows.whole
+
+    @property
+    def borrowed(self):
+        """Whether it does."""
+        return self._borrowed
+
+    def load(self, chosen):
+        """Make `chosen` (two ascending arrays of variables) the set."""
+        m = len(self.index)
+        if self.may_borrow and sum(map(len, chosen)) == m:
+            if not self._borrowed:
+                self.K, self.spans = self.rows.rows, self._runs
+                self._slots, self._variables = self.index, np.arange(m)
+                self._borrowed, self._slot_of = True, None
+            return
+        if self._slot_of is None:
+            self._forget()
+        entered, spans = [], []
+        for members, (begin, end, group) in zip(chosen, self.spans, strict=True):
+            held = self._variable[begin:end]
+            stay = np.zeros(m + 1, dtype=bool)  # the last for slots of no variable
+            stay[members] = True
+            leaving = held[~stay[held] & (held >= 0)]
+            held[~stay[held]] = -1
+            self._slot_of[leaving] = -1
+            new = members[self._slot_of[members] < 0]
+            if len(members) < 0.75 * len(held):
+                end = self._compact(begin, end)
+            end = max(end, begin + padded(len(members)))
+            holes = begin + np.flatnonzero(self._variable[begin:end] < 0)[: len(new)]
+            self._variable[holes] = new
+            self._slot_of[new] = holes
+            entered.append(holes)
+            spans.append((begin, end, group))
+        self.spans = tuple(spans)
+        self._slots = np.flatnonzero(self._variable >= 0)
+        self._variables = self._variable[self._slots]
+        self._fill(np.concatenate(entered))
 
     def _forget(self):
         """An own, empty square."""
         side = sum(self.limits)
         if self._own is None:
             self._own = np.empty((side, side), dtype=self.rows.kernel.dtype)
-        self.K = self._own
-        self.spans = ((0, 0), (self.limits[0], self.limits[0]))
-        self.variable = np.full(side, -1, dtype=np.int64)
-        self._slot_of[:] = -1
-        self._borrowed = False
-
-    def load(self, chosen):
-        """Make `chosen` (two ascending arrays of variables) the set."""
-        if self.may_borrow and sum(map(len, chosen)) == len(self.index):
-            self._borrow()
-            return
-        if self._borrowed:
-            self._forget()
-        entered, spans = [], []
-        for members, (begin, end) in zip(chosen, self.spans, strict=True):
-            held = self.variable[begin:end]
-            stay = np.zeros(len(self._slot_of) + 1, dtype=bool)
-            stay[members] = True
-            leaving = held[~stay[held] & (held >= 0)]
-            held[~stay[held]] = -1
-            self._slot_of[leaving] = -1
-            new = members[self._slot_of[members] < 0]
-            if np.count_nonzero(held >= 0) + len(new) < 0.75 * len(held):
-                end = self._compact(begin, end)
-            width = padded(len(members))
-            end = max(end, begin + width)
-            holes = begin + np.flatnonzero(self.variable[begin:end] < 0)[: len(new)]
-            self.variable[holes] = new
-            self._slot_of[new] = holes
-            entered.append(holes)
-            spans.append((begin, end))
-        self.spans = tuple(spans)
-        self._fill(np.concatenate(entered))
-
-    @property
-    def may_borrow(self):
-        """Whether K itself can serve as the square of all variables."""
-        return self._in_order and self.rows.whole
-
-    def _borrow(self):
-        """The whole matrix serves as the square."""
-        n = self.rows.kernel.n
-        self.K = self.rows.rows
-        self.spans = ((0, self._split), (self._split, n))
-        self.variable = np.full(self.K.shape[1], -1, dtype=np.int64)
-        self.variable[:n] = np.arange(n)
-        self._borrowed = True
+        self.K, self._borrowed = self._own, False
+        self.spans = ((0, 0, 0), (self.limits[0], self.limits[0], 1))
+        self._variable = np.full(side, -1, dtype=np.int64)  # of each slot
+        self._slot_of = np.full(len(self.index), -1, dtype=np.int64)  # of each variable
 
     def _compact(self, begin, end):
         """Close the gaps of one group; its new end."""
-        old = begin + np.flatnonzero(self.variable[begin:end] >= 0)
+        old = begin + np.flatnonzero(self._variable[begin:end] >= 0)
         new = np.arange(begin, begin + len(old))
-        used = np.concatenate([np.arange(b, e) for b, e in self.spans])
+        used = np.concatenate([np.arange(b, e) for b, e, _ in self.spans])
         other = used[(used < begin) | (used >= end)]
         # Rows and columns only move down, in ascending order and by one thread: in place.
         _ext.gather(self.K, old, old, self.K, new, new, 1)
         if len(other):
             _ext.gather(self.K, old, other, self.K, new, other, 1)
             _ext.gather(self.K, other, old, self.K, other, new, 1)
-        self.variable[new] = self.variable[old]
-        self.variable[begin + len(old) : end] = -1
-        self._slot_of[self.variable[new]] = new
+        self._variable[new] = self._variable[old]
+        self._variable[begin + len(old) : end] = -1
+        self._slot_of[self._variable[new]] = new
         return begin + padded(len(old))
 
     def _fill(self, entered):
         """Rows and columns of K for the slots that have new variables."""
-        used = np.concatenate([np.arange(b, e) for b, e in self.spans])
-        samples = np.where(self.variable[used] >= 0, self.index[self.variable[used]], 0)
+        used = np.concatenate([np.arange(b, e) for b, e, _ in self.spans])
+        samples = np.where(self._variable[used] >= 0, self.index[self._variable[used]], 0)
         if len(entered):
             threads, store = effective_threads(), self.rows
-            mine = self.index[self.variable[entered]]
+            mine = self.index[self._variable[entered]]
             slots = store.held(mine)
             # Few features: to compute a value again is quicker than to pick it from a row.
             held = slots >= 0 if store.kernel.terms > store.CHEAP else np.zeros(len(mine), bool)
@@ -166,16 +161,12 @@ class WorkingSet:
         -------
         moved, change : the variables that moved, and by how much
         """
-        end = max(end for _, end in self.spans)
-        slots = np.flatnonzero(self.variable[:end] >= 0)
-        v = self.variable[slots]
-        self._end, self._slots = end, slots
+        end, slots, v = self.spans[-1][1], self._slots, self._variables
         self.lower, self.upper, self.beta, self.G = (np.zeros(end) for _ in range(4))
         self.lower[slots], self.upper[slots] = lower[v], upper[v]
         self.beta[slots], self.G[slots] = beta[v], gradient[v]
-        diagonal = np.zeros(end)
-        diagonal[slots] = self.rows.kernel.diagonal[self.index[v]]
-        self._diagonal = diagonal.astype(self.K.dtype)
+        self._diagonal = np.zeros(end, dtype=self.K.dtype)
+        self._diagonal[slots] = self.rows.kernel.diagonal[self.index[v]]
         self._descend(tol, max_steps, face)
         new = self.beta[slots]
         moved = np.flatnonzero(new != beta[v])
@@ -219,18 +210,24 @@ class WorkingSet:
         """Bring the gradient up to date after beta += change."""
         slots = np.flatnonzero(change)
         if len(slots):
-            for begin, end in self.spans:
+            for begin, end, _ in self.spans:
                 _ext.accumulate(
                     slots, change[slots], self.K, self.G, begin, end, effective_threads()
                 )
 
-    def _violation(self):
-        worst = 0.0
+    def _groups(self):
+        """The slots of each group that has any, as masks."""
+        masks = []
+        for group in (0, 1):
+            mask = np.zeros(len(self.beta), dtype=bool)
+            for begin, end, of in self.spans:
+                mask[begin:end] |= of == group
+            masks.append(mask)
+        return [mask for mask in masks if mask.any()]
+
+    def _violation(self, groups):
         rise, fall = offers(self.G, self.beta, self.lower, self.upper, self.epsilon)
-        for begin, end in self.spans:
-            if end > begin:
-                worst = max(worst, rise[begin:end].max() - fall[begin:end].min())
-        return worst
+        return max(rise[g].max() - fall[g].min() for g in groups)
 
     def _solve_face(self, tol):
         """Block pivoting: solve for the free variables, fix those that leave their box, free those
@@ -241,23 +238,26 @@ class WorkingSet:
         serves as a direction, along which the objective is minimised: it never rises.
         """
         start, start_G = self.beta.copy(), self.G.copy()
-        totals = [self.beta[begin:end].sum() for begin, end in self.spans]
+        groups = self._groups()
+        totals = [self.beta[g].sum() for g in groups]
         free = np.zeros(len(start), dtype=bool)
         free[self._free()] = True
         sign = np.sign(self.beta) if self.epsilon > 0 else np.zeros(len(start))
         fewest, patience = np.inf, 3
         for _ in range(20):
-            levels = self._to_face(free, sign, totals)
+            levels = self._to_face(free, sign, groups, totals)
             if levels is None:
                 break
-            changes = self._pivot(free, sign, levels, tol)
-            if changes == 0 and self._violation() <= tol:
-                return True
+            changes = self._pivot(free, sign, groups, levels, tol)
+            if changes == 0 and self._violation(groups) <= tol:
+                if self._balanced(self.beta, groups, totals):
+                    return True
+                break
             patience -= changes >= fewest
             if patience == 0:
                 break
             fewest = min(fewest, changes)
-        self._line_search(start, start_G, free, totals)
+        self._line_search(start, start_G, free, groups, totals)
         return False
 
     def _walls(self, slots, sign):
@@ -268,7 +268,7 @@ class WorkingSet:
             high = np.where(sign[slots] < 0, 0.0, high)
         return low, high
 
-    def _to_face(self, free, sign, totals):
+    def _to_face(self, free, sign, groups, totals):
         """Minimise over the free variables, all others fixed; the level of G in each group.
 
         None where the face is empty or its matrix not positive definite.
@@ -283,10 +283,9 @@ class WorkingSet:
         H = H.astype(np.float64)
         # A proximal term of the size of K's own rounding: repeating the solve removes its effect.
         H.flat[:: f + 1] += f * np.finfo(self.K.dtype).eps * max(H.diagonal().max(), 1e-300)
-        groups = [(slots >= b) & (slots < e) for b, e in self.spans]
-        present = [g for g in range(2) if groups[g].any()]
-        A = np.column_stack([groups[g] for g in present]).astype(np.float64)
-        missing = np.array([totals[g] - self.beta[slice(*self.spans[g])].sum() for g in present])
+        present = [k for k, g in enumerate(groups) if g[slots].any()]
+        A = np.column_stack([groups[k][slots] for k in present]).astype(np.float64)
+        missing = np.array([totals[k] - self.beta[groups[k]].sum() for k in present])
         try:
             factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
@@ -303,11 +302,11 @@ class WorkingSet:
         change[slots] = X[:, 0] + X[:, 1:] @ level
         self.beta += change
         self._follow(change)
-        levels = np.full(2, np.nan)
+        levels = np.full(len(groups), np.nan)
         levels[present] = level
         return levels
 
-    def _pivot(self, free, sign, levels, tol):
+    def _pivot(self, free, sign, groups, levels, tol):
         """Clip what left its walls, release what gains by it; how many of either."""
         slots = np.flatnonzero(free)
         low, high = self._walls(slots, sign)
@@ -319,15 +318,14 @@ class WorkingSet:
         rise, fall = offers(self.G, self.beta, self.lower, self.upper, self.epsilon)
         bound = ~free
         released = 0
-        for (begin, end), level in zip(self.spans, levels, strict=True):
+        for group, level in zip(groups, levels, strict=True):
             if np.isnan(level):
                 continue
-            part = slice(begin, end)
-            up = bound[part] & (rise[part] > -level + tol)
-            down = bound[part] & (fall[part] < -level - tol)
-            free[part] |= up | down
-            sign[part][up] = 1.0
-            sign[part][down] = -1.0
+            up = bound & group & (rise > -level + tol)
+            down = bound & group & (fall < -level - tol)
+            free |= up | down
+            sign[up] = 1.0
+            sign[down] = -1.0
             released += np.count_nonzero(up) + np.count_nonzero(down)
         free[slots[hit]] = False
         if self.epsilon > 0:
@@ -335,21 +333,25 @@ class WorkingSet:
         self._follow(change)
         return np.count_nonzero(hit) + released
 
-    def _line_search(self, start, start_G, free, totals):
+    def _balanced(self, beta, groups, totals):
+        """Whether each group has its sum, up to the rounding of summing it."""
+        return all(
+            abs(beta[g].sum() - total) <= 1e-13 * np.abs(beta[g]).sum()
+            for g, total in zip(groups, totals, strict=True)
+        )
+
+    def _line_search(self, start, start_G, free, groups, totals):
         """From `start` towards the point reached, made feasible, as far as the objective falls."""
         self.beta = np.clip(self.beta, self.lower, self.upper)
-        for (begin, end), total in zip(self.spans, totals, strict=True):
-            slots = begin + np.flatnonzero(free[begin:end])
-            rest = total - self.beta[begin:end].sum() + self.beta[slots].sum()
+        for group, total in zip(groups, totals, strict=True):
+            slots = np.flatnonzero(free & group)
+            rest = total - self.beta[group].sum() + self.beta[slots].sum()
             if len(slots):
                 self.beta[slots] = nearest_with_sum(
                     self.beta[slots], self.lower[slots], self.upper[slots], rest
                 )
         step = self.beta - start
-        feasible = all(
-            abs(step[begin:end].sum()) <= 1e-10 * (1e-300 + np.abs(step[begin:end]).sum())
-            for begin, end in self.spans
-        )
+        feasible = self._balanced(self.beta, groups, totals)
         self.beta, self.G = start, start_G
         if not feasible or not step.any() or not np.abs(step).max() < _ENDLESS:
             return
@@ -379,3 +381,17 @@ def nearest_with_sum(x, low, high, total):
         else:
             right = middle
     return np.clip(x + right, low, high)
+
+
+def _runs(index, members):
+    """The spans of samples of ascending variables, at most four of them; None if there are more."""
+    group = np.zeros(len(index), dtype=np.int64)
+    group[members[1]] = 1
+    breaks = np.flatnonzero((np.diff(index) != 1) | (np.diff(group) != 0)) + 1
+    if len(breaks) > 3 or (np.diff(index) <= 0).any():
+        return None
+    edges = [0, *breaks.tolist(), len(index)]
+    return tuple(
+        (int(index[a]), int(index[b - 1]) + 1, int(group[a]))
+        for a, b in zip(edges, edges[1:], strict=False)
+    )

@@ -61,14 +61,17 @@ static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int
   return e;
 }
 
-/* The partner of i that promises the largest decrease, (gain - loss)^2 / (Kii + Kjj - 2 Kij); -1 if none.
-   (Fan, Chen and Lin, JMLR 6, 2005.) Fractions are compared by cross-multiplication: no division in the loop. */
-static inline int64_t NAME(partner)(const smo_working_set *s, int64_t start, int64_t stop, REAL gain, REAL Kii,
-                                    const REAL *ki) {
+typedef struct {
+  int64_t j;
+  REAL top, bottom;
+} NAME(choice);
+
+/* The partner of i in [start, stop) that promises the largest decrease, (gain - loss)^2 / (Kii + Kjj - 2 Kij), if it is
+   better than `best` (Fan, Chen and Lin, JMLR 6, 2005). Fractions are compared by cross-multiplication: no division. */
+static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start, int64_t stop, REAL gain, REAL Kii,
+                                         const REAL *ki, NAME(choice) best) {
   const REAL *restrict G = s->G, *restrict low = s->low, *restrict diagonal = s->diagonal;
   const REAL least_curvature = (REAL)1e-12;
-  int64_t j = -1;
-  REAL top_j = 0, bottom_j = 1;
   const int64_t first = whole(start, NAME(LANES)) < stop ? whole(start, NAME(LANES)) : stop;
   const int64_t last = first + (stop - first) / NAME(LANES) * NAME(LANES);
   for (int64_t t = start; t < stop; t = t + 1 == first ? last : t + 1) {
@@ -77,8 +80,8 @@ static inline int64_t NAME(partner)(const smo_working_set *s, int64_t start, int
     const REAL apart = gain + (G[t] - low[t]);
     REAL curvature = (Kii + diagonal[t]) - 2 * ki[t];
     if (!(curvature > least_curvature)) curvature = least_curvature;
-    if (apart > 0 && (j < 0 || apart * apart * bottom_j > top_j * curvature))
-      j = t, top_j = apart * apart, bottom_j = curvature;
+    if (apart > 0 && (best.j < 0 || apart * apart * best.bottom > best.top * curvature))
+      best.j = t, best.top = apart * apart, best.bottom = curvature;
   }
   VEC top = {0}, bottom = (VEC){0} + 1;
   INTVEC at = (INTVEC){0} - 1, here;
@@ -96,10 +99,11 @@ static inline int64_t NAME(partner)(const smo_working_set *s, int64_t start, int
   }
   for (int lane = 0; lane < NAME(LANES); lane++) {
     if (at[lane] < 0) continue;
-    const REAL left = top[lane] * bottom_j, right = top_j * bottom[lane];
-    if (j < 0 || left > right || (left == right && at[lane] < j)) j = at[lane], top_j = top[lane], bottom_j = bottom[lane];
+    const REAL left = top[lane] * best.bottom, right = best.top * bottom[lane];
+    if (best.j < 0 || left > right || (left == right && at[lane] < best.j))
+      best.j = at[lane], best.top = top[lane], best.bottom = bottom[lane];
   }
-  return j;
+  return best;
 }
 
 /* Steps until the working set's violation is at most tol, or max_steps; returns the steps made. */
@@ -110,24 +114,27 @@ static int64_t NAME(smo)(smo_working_set *s, double tol, int64_t max_steps) {
   REAL ci = 0, cj = 0;
   int64_t steps = 0;
   for (;; steps++) {
-    NAME(extremes) worst = {0};
-    double violation = -INFINITY;
-    int group = 0;
-    for (int g = 0; g < 2; g++) {
-      if (s->begin[g] == s->end[g]) continue;
-      const NAME(extremes) e = NAME(update)(s, s->begin[g], s->end[g], ci, ki, cj, kj);
-      if ((double)e.best - (double)e.least > violation) {
-        violation = (double)e.best - (double)e.least;
-        worst = e;
-        group = g;
-      }
+    const NAME(extremes) none = {-(REAL)INFINITY, (REAL)INFINITY, -1};
+    NAME(extremes) found[2] = {none, none};
+    for (int p = 0; p < s->n_spans; p++) {
+      const NAME(extremes) e = NAME(update)(s, s->begin[p], s->end[p], ci, ki, cj, kj);
+      NAME(extremes) *f = &found[s->group[p]];
+      if (e.best > f->best) f->best = e.best, f->at = e.at;
+      if (e.least < f->least) f->least = e.least;
     }
+    const int group = (double)found[1].best - found[1].least > (double)found[0].best - found[0].least;
+    const NAME(extremes) worst = found[group];
+    const double violation = (double)worst.best - (double)worst.least;
     s->violation = violation;
     ci = cj = 0;
     if (!(violation > tol) || steps >= max_steps) return steps;
     const int64_t i = worst.at;
     ki = K + i * s->stride;
-    const int64_t j = NAME(partner)(s, s->begin[group], s->end[group], worst.best, diagonal[i], ki);
+    NAME(choice) choice = {-1, 0, 1};
+    for (int p = 0; p < s->n_spans; p++)
+      if (s->group[p] == group)
+        choice = NAME(partner)(s, s->begin[p], s->end[p], worst.best, diagonal[i], ki, choice);
+    const int64_t j = choice.j;
     if (j < 0) return steps;
     kj = K + j * s->stride;
     double curvature = (double)diagonal[i] + (double)diagonal[j] - 2.0 * (double)ki[j];

@@ -17,12 +17,15 @@ typedef struct {
   double gamma, coef0;
 } kernel_spec;
 
-/* A working set of the dual problem (see smo_loops.h). */
+/* A working set of the dual problem (see smo_loops.h): its variables are the slots in up to SPANS spans, each of
+   group 0 or 1; other slots are not touched. */
+enum { SPANS = 4 };
 typedef struct {
-  int64_t begin[2], end[2]; /* slots of each group, whole vectors of 16 */
-  int64_t stride;           /* between the rows of K */
+  int n_spans, group[SPANS];
+  int64_t begin[SPANS], end[SPANS];
+  int64_t stride; /* between the rows of K */
   const void *K;
-  void *G, *up, *low;           /* gradient, and its offsets where a variable may rise or fall */
+  void *G, *up, *low; /* gradient, and its offsets where a variable may rise or fall */
   const void *diagonal;
   double *beta;
   const double *lower, *upper;
