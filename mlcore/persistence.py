@@ -83,12 +83,27 @@ def load(path: str | os.PathLike) -> Model:
     ----------
     path : path-like
 
+    Returns
+    -------
+    model : Model
+        Of the class that was saved, with the same parameters and fitted attributes.
+
     Raises
     ------
     OSError
         If the file cannot be read.
     ValueError
         If it is truncated, damaged, something else, or written by a newer mlcore.
+
+    Examples
+    --------
+    >>> import mlcore, os, tempfile
+    >>> from mlcore.svm import SVC
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.npz")
+    ...     mlcore.save(SVC(C=10.0), path)
+    ...     mlcore.load(path)
+    SVC(C=10.0)
     """
     if not zipfile.is_zipfile(path):
         with open(path, "rb"):  # a missing file, or a folder, says so itself

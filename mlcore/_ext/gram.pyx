@@ -27,6 +27,7 @@ ctypedef fused index:
 
 cdef enum:
     BAND = 4
+    CACHES = 1 << 24  # bytes; a larger result is written past the caches
     TILE_ROWS = 256
     TILE_COLUMNS = 256
     LAPLACIAN = 5
@@ -130,20 +131,21 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
     """Bands first..last of a symmetric matrix: tiles on and below the diagonal, then mirrored.
 
     A band is BAND panels wide, and so are its tiles: long runs of `out` are written at once.
-    `order` is 0, 1, ..., n - 1; `scratch` is (n_threads, BAND * width, BAND * width + 16).
+    `order` is 0, 1, ..., n - 1; `scratch` is (n_threads, 2 BAND width, BAND width + 16).
     """
     cdef kernel_spec spec
     cdef Py_ssize_t n = out.shape[0], width = panels.shape[2], side = BAND * width
     cdef Py_ssize_t stride = scratch.shape[2], bands = (n + side - 1) // side
     cdef Py_ssize_t tile_at, top, left, rows, columns, p, r
+    cdef bint past = n * n * sizeof(floating) > CACHES
     cdef int lanes
     cdef floating* tile
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
     for tile_at in prange(first * bands, last * bands, nogil=True, num_threads=n_threads,
                           schedule="dynamic"):
-        left = tile_at // bands * side
-        top = tile_at % bands * side
-        if top < left:
+        top = tile_at // bands * side  # rows first, so that new pages are touched in order
+        left = tile_at % bands * side
+        if left > top:
             continue
         tile = &scratch[threadid(), 0, 0]
         rows = min(side, n - top)
@@ -160,27 +162,32 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
                     &spec, panels.shape[1], rows, &order[top], &indptr[0], &indices[0], &values[0], &row_terms[0],
                     &panels[p, 0, 0], &column_terms[p * width], lanes, tile + p * width - left,
                     stride, NULL)
-        write_symmetric(tile, stride, rows, columns, top == left, &out[top, left],
-                        &out[left, top], out.shape[1])
+        write_symmetric(tile, stride, rows, columns, top == left, tile + side * stride,
+                        &out[top, left], &out[left, top], out.shape[1], past)
 
 
 cdef inline void write_symmetric(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
-                                 Py_ssize_t columns, bint diagonal, floating* below,
-                                 floating* above, Py_ssize_t n) noexcept nogil:
-    """The tile and its transpose to their places; of a diagonal tile only the lower half counts."""
+                                 Py_ssize_t columns, bint diagonal, floating* turned,
+                                 floating* below, floating* above, Py_ssize_t n,
+                                 bint past) noexcept nogil:
+    """The tile and its transpose to their places; of a diagonal tile only the lower half counts.
+
+    `turned` is scratch like the tile.
+    """
     cdef Py_ssize_t r, c
     if diagonal:
         for r in range(rows):
             memcpy(below + r * n, tile + r * stride, (r + 1) * sizeof(floating))
             for c in range(r):
                 above[c * n + r] = tile[r * stride + c]
-        return
-    for r in range(rows):
-        memcpy(below + r * n, tile + r * stride, columns * sizeof(floating))
-    if floating is float:
-        simd_table().f.transpose(tile, stride, rows, columns, above, n)
+    elif floating is float:
+        simd_table().f.copy(tile, stride, rows, columns, below, n, False)
+        simd_table().f.transpose(tile, stride, rows, columns, turned, stride)
+        simd_table().f.copy(turned, stride, columns, rows, above, n, past)
     else:
-        simd_table().d.transpose(tile, stride, rows, columns, above, n)
+        simd_table().d.copy(tile, stride, rows, columns, below, n, False)
+        simd_table().d.transpose(tile, stride, rows, columns, turned, stride)
+        simd_table().d.copy(turned, stride, columns, rows, above, n, past)
 
 
 def product_block(int kind, double gamma, double coef0, int degree, const floating[:, ::1] A,
@@ -191,12 +198,13 @@ def product_block(int kind, double gamma, double coef0, int degree, const floati
     """out[dest[r], c] = k(A[r], B[c]) for the row tiles first..last, by BLAS.
 
     With `symmetric` (A is B, dest is 0, 1, ...), only tiles on and below the diagonal are formed.
-    `scratch` is (n_threads, TILE_ROWS, TILE_COLUMNS).
+    `scratch` is (n_threads, 2 TILE_ROWS, TILE_COLUMNS).
     """
     cdef kernel_spec spec
     cdef Py_ssize_t n = A.shape[0], m = B.shape[0], tile_at, top, left, r, rows, columns
     cdef Py_ssize_t across = (m + TILE_COLUMNS - 1) // TILE_COLUMNS
     cdef int d = <int> A.shape[1]
+    cdef bint past = n * m * sizeof(floating) > CACHES
     cdef floating* tile
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
     for tile_at in prange(first * across, last * across, nogil=True, num_threads=n_threads,
@@ -218,8 +226,9 @@ def product_block(int kind, double gamma, double coef0, int degree, const floati
                 simd_table().d.finish(&spec, columns, row_terms[top + r], &column_terms[left],
                                       tile + r * TILE_COLUMNS)
         if symmetric:
-            write_symmetric(tile, TILE_COLUMNS, rows, columns, top == left, &out[top, left],
-                            &out[left, top], out.shape[1])
+            write_symmetric(tile, TILE_COLUMNS, rows, columns, top == left,
+                            tile + TILE_ROWS * TILE_COLUMNS, &out[top, left],
+                            &out[left, top], out.shape[1], past)
         else:
             for r in range(rows):
                 memcpy(&out[dest[top + r], left], tile + r * TILE_COLUMNS,

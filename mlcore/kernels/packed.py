@@ -122,7 +122,7 @@ class Packed:
         step = self._step(m, len(rows))
         if self.layout == "products":
             step = max(_TILE_ROWS, step // _TILE_ROWS * _TILE_ROWS)
-            scratch = np.empty((threads, _TILE_ROWS, _TILE_COLUMNS), dtype=self.dtype)
+            scratch = np.empty((threads, 2 * _TILE_ROWS, _TILE_COLUMNS), dtype=self.dtype)
         for start in range(0, len(rows), step):
             now, to = rows[start : start + step], dest[start : start + step]
             if self.layout == "products":
@@ -169,7 +169,7 @@ class Packed:
             for i in range(self.n):  # sums in another order differ in their last bit
                 out[i, i + 1 :] = out[i + 1 :, i]
         elif self.layout == "products":
-            scratch = np.empty((threads, _TILE_ROWS, _TILE_COLUMNS), dtype=self.dtype)
+            scratch = np.empty((threads, 2 * _TILE_ROWS, _TILE_COLUMNS), dtype=self.dtype)
             tiles = -(-self.n // _TILE_ROWS)
             step = max(1, self._step(self.n, self.n) // _TILE_ROWS)
             with single_threaded_blas():
@@ -182,7 +182,7 @@ class Packed:
             panels, terms, _ = self.columns()
             width = panels.shape[2]
             side = _BAND * width
-            scratch = np.empty((threads, side, side + 16), dtype=self.dtype)
+            scratch = np.empty((threads, 2 * side, side + 16), dtype=self.dtype)
             bands = -(-self.n // side)
             step = max(1, self._step(self.n, self.n) // side)
             for first in range(0, bands, step):

@@ -7,6 +7,10 @@
    is zero the term is that of the column alone, so only the row's non-zeros need a visit:
    |x - y| = |y| + (|x - y| - |y|), and (x - y)^2 / (x + y) = y + ((x - y)^2 / (x + y) - y). */
 
+#ifndef TOGETHER
+#define TOGETHER (VECTOR_BYTES == 64 ? 4 : 1) /* rows whose sums fit the registers */
+#endif
+
 enum { NAME(LANES) = VECTOR_BYTES / sizeof(REAL), NAME(BLOCKS) = PANEL_BYTES / VECTOR_BYTES };
 
 /* Inner product (or distance) -> kernel value. Terms: rbf gamma |x|^2, laplacian and chi2 the sums over features. */
@@ -54,13 +58,19 @@ static inline __attribute__((always_inline)) void NAME(visit)(int kind, REAL x, 
   }
 }
 
-static inline __attribute__((always_inline)) void NAME(finish_lanes)(const kernel_spec *k, const VEC *sum,
-                                                                     REAL row_term, const REAL *column_terms,
-                                                                     int lanes, REAL *to) {
+/* Not inlined: its constants would take the registers of the caller's sums. */
+static __attribute__((noinline)) void NAME(finish_lanes)(const kernel_spec *k, const VEC *sum, REAL row_term,
+                                                         const REAL *column_terms, int lanes, REAL *to) {
   REAL whole[PANEL] __attribute__((aligned(64)));
   REAL *block = lanes == PANEL ? to : whole;
-  for (int b = 0; b < NAME(BLOCKS); b++)
-    STORE(block + b * NAME(LANES), NAME(transform)(k, sum[b], row_term, LOAD(column_terms + b * NAME(LANES))));
+  if (k->kind == KERNEL_RBF) {
+    const kernel_spec fixed = {KERNEL_RBF, 0, k->gamma, 0};
+    for (int b = 0; b < NAME(BLOCKS); b++)
+      STORE(block + b * NAME(LANES),
+            NAME(transform)(&fixed, sum[b], row_term, LOAD(column_terms + b * NAME(LANES))));
+  } else
+    for (int b = 0; b < NAME(BLOCKS); b++)
+      STORE(block + b * NAME(LANES), NAME(transform)(k, sum[b], row_term, LOAD(column_terms + b * NAME(LANES))));
   if (lanes != PANEL) memcpy(to, whole, lanes * sizeof(REAL));
 }
 
@@ -68,32 +78,34 @@ static inline __attribute__((always_inline)) void NAME(panel_rows)(
     const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows, const int64_t *indptr,
     const int32_t *indices, const REAL *values, const REAL *row_terms, const REAL *panel, const REAL *column_terms,
     int lanes, REAL *out, ptrdiff_t stride, const int64_t *dest) {
-  kernel_spec fixed = *k;
-  fixed.kind = kind;
   VEC origin[NAME(BLOCKS)];
   for (int b = 0; b < NAME(BLOCKS); b++)
     origin[b] = kind == KERNEL_LAPLACIAN || kind == KERNEL_CHI2 ? LOAD(column_terms + b * NAME(LANES)) : (VEC){0};
-  for (ptrdiff_t r = 0; r < n_rows; r++) {
-    const int64_t row = rows[r], start = indptr[row], stop = indptr[row + 1];
-    VEC sum[NAME(BLOCKS)];
-    for (int b = 0; b < NAME(BLOCKS); b++) sum[b] = origin[b];
-    REAL *to = out + (dest ? dest[r] : r) * stride;
-    if (stop - start == d && r + 1 < n_rows && indptr[rows[r + 1] + 1] - indptr[rows[r + 1]] == d) {
-      /* Two rows without zeros share each load of the panel. */
-      const int64_t next = rows[r + 1];
-      const REAL *x0 = values + start, *x1 = values + indptr[next];
-      VEC sum1[NAME(BLOCKS)];
-      for (int b = 0; b < NAME(BLOCKS); b++) sum1[b] = origin[b];
-      for (ptrdiff_t f = 0; f < d; f++) {
-        NAME(visit)(kind, x0[f], panel + f * PANEL, sum);
-        NAME(visit)(kind, x1[f], panel + f * PANEL, sum1);
+  ptrdiff_t r = 0;
+  while (r < n_rows) {
+    int full = 0;
+    while (full < TOGETHER && r + full < n_rows && indptr[rows[r + full] + 1] - indptr[rows[r + full]] == d) full++;
+    if (full == TOGETHER) { /* rows without zeros share each load of the panel */
+      VEC sums[TOGETHER][NAME(BLOCKS)];
+      const REAL *x[TOGETHER];
+      for (int i = 0; i < TOGETHER; i++) {
+        x[i] = values + indptr[rows[r + i]];
+        for (int b = 0; b < NAME(BLOCKS); b++) sums[i][b] = origin[b];
       }
-      r++;
-      NAME(finish_lanes)(&fixed, sum1, row_terms[next], column_terms, lanes, out + (dest ? dest[r] : r) * stride);
-    } else
-      for (int64_t t = start; t < stop; t++)
+      for (ptrdiff_t f = 0; f < d; f++)
+        for (int i = 0; i < TOGETHER; i++) NAME(visit)(kind, x[i][f], panel + f * PANEL, sums[i]);
+      for (int i = 0; i < TOGETHER; i++, r++)
+        NAME(finish_lanes)(k, sums[i], row_terms[rows[r]], column_terms, lanes,
+                           out + (dest ? dest[r] : r) * stride);
+    } else {
+      const int64_t stop = indptr[rows[r] + 1];
+      VEC sum[NAME(BLOCKS)];
+      for (int b = 0; b < NAME(BLOCKS); b++) sum[b] = origin[b];
+      for (int64_t t = indptr[rows[r]]; t < stop; t++)
         NAME(visit)(kind, values[t], panel + (ptrdiff_t)indices[t] * PANEL, sum);
-    NAME(finish_lanes)(&fixed, sum, row_terms[row], column_terms, lanes, to);
+      NAME(finish_lanes)(k, sum, row_terms[rows[r]], column_terms, lanes, out + (dest ? dest[r] : r) * stride);
+      r++;
+    }
   }
 }
 
@@ -104,8 +116,6 @@ static inline __attribute__((always_inline)) void NAME(panel_batches)(
     const int32_t *indices, const REAL *values, const REAL *row_terms, const REAL *panel, const REAL *column_terms,
     int lanes, REAL *out, ptrdiff_t stride, const int64_t *dest) {
   enum { BATCH = 32, FEATURES = 80 };
-  kernel_spec fixed = *k;
-  fixed.kind = kind;
   for (ptrdiff_t first = 0; first < n_rows; first += BATCH) {
     const int have = n_rows - first < BATCH ? (int)(n_rows - first) : BATCH;
     VEC sums[BATCH][NAME(BLOCKS)];
@@ -131,7 +141,7 @@ static inline __attribute__((always_inline)) void NAME(panel_batches)(
       }
     for (int i = 0; i < have; i++) {
       const ptrdiff_t r = first + i;
-      NAME(finish_lanes)(&fixed, sums[i], row_terms[rows[r]], column_terms, lanes, out + (dest ? dest[r] : r) * stride);
+      NAME(finish_lanes)(k, sums[i], row_terms[rows[r]], column_terms, lanes, out + (dest ? dest[r] : r) * stride);
     }
   }
 }
@@ -187,6 +197,19 @@ static void NAME(transpose)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t r
 #endif
   for (; c < columns; c++)
     for (ptrdiff_t r = 0; r < rows; r++) to[c * to_stride + r] = from[r * from_stride + c];
+}
+
+static void NAME(copy)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, REAL *to,
+                       ptrdiff_t to_stride, int past) {
+  for (ptrdiff_t r = 0; r < rows; r++, from += from_stride, to += to_stride) {
+    ptrdiff_t c = 0;
+    if (past) {
+      while (c < columns && (uintptr_t)(to + c) % VECTOR_BYTES) to[c] = from[c], c++;
+      for (; c + NAME(LANES) <= columns; c += NAME(LANES)) STREAM(to + c, LOAD(from + c));
+    }
+    memcpy(to + c, from + c, (size_t)(columns - c) * sizeof(REAL));
+  }
+  if (past) STREAM_FENCE();
 }
 
 static void NAME(finish)(const kernel_spec *k, ptrdiff_t n, REAL row_term, const REAL *column_terms, REAL *row) {

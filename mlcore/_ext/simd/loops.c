@@ -12,6 +12,7 @@
 #define STORE store_f
 #define SELECT select_f
 #define EXP exp_f
+#define STREAM STREAM_F
 #ifdef ZIP_LOW_F
 #define ZIP_LOW ZIP_LOW_F
 #define ZIP_HIGH ZIP_HIGH_F
@@ -32,6 +33,7 @@
 #undef STORE
 #undef SELECT
 #undef EXP
+#undef STREAM
 #undef ZIP_LOW
 #undef ZIP_HIGH
 #undef MASK
@@ -49,6 +51,7 @@
 #define STORE store_d
 #define SELECT select_d
 #define EXP exp_d
+#define STREAM STREAM_D
 #ifdef ZIP_LOW_D
 #define ZIP_LOW ZIP_LOW_D
 #define ZIP_HIGH ZIP_HIGH_D
@@ -63,7 +66,7 @@
 #define QUOTE(name) #name
 #define STRING(name) QUOTE(name)
 const simd_loops TARGET_NAME(simd_loops) = {
-    {panel_f, transpose_f, finish_f, exponential_f, accumulate_f, smo_f},
-    {panel_d, transpose_d, finish_d, exponential_d, accumulate_d, smo_d},
+    {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f},
+    {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d},
     STRING(TARGET_NAME(loops)),
 };

@@ -125,6 +125,21 @@ static inline vfloat exp_f(vfloat x) {
   return ldexp_f(1.0f + (r + r * r * q), n);
 }
 
+/* A store past the caches, to an aligned address: what is written once, in bulk, need not be read first. */
+#if defined(MLCORE_TARGET_AVX512)
+#define STREAM_F(p, v) _mm512_stream_ps(p, v)
+#define STREAM_D(p, v) _mm512_stream_pd(p, v)
+#define STREAM_FENCE() _mm_sfence()
+#elif defined(MLCORE_TARGET_AVX2)
+#define STREAM_F(p, v) _mm256_stream_ps(p, v)
+#define STREAM_D(p, v) _mm256_stream_pd(p, v)
+#define STREAM_FENCE() _mm_sfence()
+#else
+#define STREAM_F(p, v) store_f(p, v)
+#define STREAM_D(p, v) store_d(p, v)
+#define STREAM_FENCE() ((void)0)
+#endif
+
 /* a0 b0 a1 b1 ... of the lower and of the upper half of two vectors. */
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
