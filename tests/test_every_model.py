@@ -205,7 +205,7 @@ def refuses(call, error, message):
 # ---- scikit-learn
 
 
-@pytest.mark.filterwarnings("default:NuSVC:UserWarning")  # some of their data are degenerate
+@pytest.mark.filterwarnings("default::UserWarning")  # some of their data are degenerate
 @parametrize_with_checks(CHECKED)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
@@ -340,6 +340,14 @@ def test_nan_infinity_and_huge_values_are_refused_by_every_method(bad, place, en
         refuses(lambda a=arranged: entry.make().fit(a, y), ValueError, f"X contains .*{message}")
         for method in methods(model):
             refuses(lambda a=arranged, m=method: m(a), ValueError, f"X contains .*{message}")
+
+
+def test_what_cannot_fit_is_refused_before_it_is_allocated(entry, data):
+    virtual = np.broadcast_to(1.0, (10**8, 10**5))  # 8 bytes that stand for 80 TB
+    message = "of 100000000 x 100000 needs 80000000000000 bytes.*are free: pass fewer rows"
+    refuses(lambda: entry.make().fit(virtual, None), MemoryError, message)
+    for method in methods(entry.make().fit(*data)):
+        refuses(lambda method=method: method(virtual), MemoryError, message)
 
 
 # ---- values and degenerate data

@@ -103,23 +103,28 @@ def panel_block(int kind, double gamma, double coef0, int degree,
                 int n_threads):
     """out[dest[r], c] = k(sample rows[r], column c); column_terms padded to whole panels."""
     cdef kernel_spec spec
-    cdef Py_ssize_t width = panels.shape[2], p
+    cdef Py_ssize_t width = panels.shape[2], count = panels.shape[0], tile_at, p, top, n_rows
+    # Many features make a large panel, which more rows must pay for.
+    cdef Py_ssize_t step = 128 if panels.shape[1] <= 128 else 512
     cdef int lanes
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
-    if rows.shape[0] == 0:
-        return
-    for p in prange(panels.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
+    # Rows first: what is written lies together, and so do the pages that are new.
+    for tile_at in prange((rows.shape[0] + step - 1) // step * count, nogil=True,
+                          num_threads=n_threads, schedule="dynamic"):
+        top = tile_at // count * step
+        p = tile_at % count
+        n_rows = min(step, rows.shape[0] - top)
         lanes = <int> min(width, n_columns - p * width)
         if floating is float:
             simd_table().f.panel(
-                &spec, panels.shape[1], rows.shape[0], &rows[0], &indptr[0], &indices[0], &values[0], &row_terms[0],
-                &panels[p, 0, 0], &column_terms[p * width], lanes, &out[0, p * width],
-                out.shape[1], &dest[0])
+                &spec, panels.shape[1], n_rows, &rows[top], &indptr[0], &indices[0], &values[0],
+                &row_terms[0], &panels[p, 0, 0], &column_terms[p * width], lanes,
+                &out[0, p * width], out.shape[1], &dest[top])
         else:
             simd_table().d.panel(
-                &spec, panels.shape[1], rows.shape[0], &rows[0], &indptr[0], &indices[0], &values[0], &row_terms[0],
-                &panels[p, 0, 0], &column_terms[p * width], lanes, &out[0, p * width],
-                out.shape[1], &dest[0])
+                &spec, panels.shape[1], n_rows, &rows[top], &indptr[0], &indices[0], &values[0],
+                &row_terms[0], &panels[p, 0, 0], &column_terms[p * width], lanes,
+                &out[0, p * width], out.shape[1], &dest[top])
 
 
 def panel_symmetric(int kind, double gamma, double coef0, int degree,

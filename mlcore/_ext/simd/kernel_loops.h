@@ -13,15 +13,16 @@
 
 enum { NAME(LANES) = VECTOR_BYTES / sizeof(REAL), NAME(BLOCKS) = PANEL_BYTES / VECTOR_BYTES };
 
-/* Inner product (or distance) -> kernel value. Terms: rbf gamma |x|^2, laplacian and chi2 the sums over features. */
+/* Inner product (or distance) -> kernel value. Terms: rbf gamma |x|^2, laplacian and chi2 the sums over features; there
+   gamma is in units of ln 2, so that exp becomes 2^. */
 static inline VEC NAME(transform)(const kernel_spec *k, VEC v, REAL row_term, VEC column_terms) {
   const REAL gamma = (REAL)k->gamma;
   switch (k->kind) {
   case KERNEL_RBF:
-    return EXP(NAME(min)(0, 2 * gamma * v - (column_terms + row_term)));
+    return EXP2(NAME(min)(0, 2 * gamma * v - (column_terms + row_term)));
   case KERNEL_LAPLACIAN:
   case KERNEL_CHI2:
-    return EXP(NAME(min)(0, -gamma * v));
+    return EXP2(NAME(min)(0, -gamma * v));
   case KERNEL_POLYNOMIAL: {
     VEC base = gamma * v + (REAL)k->coef0, power = (VEC){0} + 1;
     for (int degree = k->degree; degree > 0; degree >>= 1) {

@@ -12,6 +12,7 @@
 #define STORE store_f
 #define SELECT select_f
 #define EXP exp_f
+#define EXP2 exp2_f
 #define STREAM STREAM_F
 #ifdef ZIP_LOW_F
 #define ZIP_LOW ZIP_LOW_F
@@ -33,6 +34,7 @@
 #undef STORE
 #undef SELECT
 #undef EXP
+#undef EXP2
 #undef STREAM
 #undef ZIP_LOW
 #undef ZIP_HIGH
@@ -51,6 +53,7 @@
 #define STORE store_d
 #define SELECT select_d
 #define EXP exp_d
+#define EXP2 exp2_d
 #define STREAM STREAM_D
 #ifdef ZIP_LOW_D
 #define ZIP_LOW ZIP_LOW_D

@@ -125,6 +125,38 @@ static inline vfloat exp_f(vfloat x) {
   return ldexp_f(1.0f + (r + r * r * q), n);
 }
 
+/* 2^x for x <= 0, within an ulp: with x in units of ln 2 the reduction is exact and half as long as that of exp. */
+static inline vdouble exp2_d(vdouble x) {
+  const double magic = 0x1.8p52;
+  x = max_d(-1080.0, x);
+  vdouble n = (x + magic) - magic, r = x - n;
+  vdouble q = (vdouble){0} + 4.4549624846332122933e-10;
+  q = q * r + 7.0725894883963451044e-9;
+  q = q * r + 1.0178062436412765366e-7;
+  q = q * r + 1.3215442570224649306e-6;
+  q = q * r + 1.5252733829851595615e-5;
+  q = q * r + 1.5403530441765086496e-4;
+  q = q * r + 1.3333558146416926097e-3;
+  q = q * r + 9.6181291076068712426e-3;
+  q = q * r + 5.5504108664821594353e-2;
+  q = q * r + 2.4022650695910098247e-1;
+  q = q * r + 6.9314718055994530942e-1;
+  return ldexp_d(1.0 + r * q, n);
+}
+
+static inline vfloat exp2_f(vfloat x) {
+  const float magic = 0x1.8p23f;
+  x = max_f(-152.0f, x);
+  vfloat n = (x + magic) - magic, r = x - n;
+  vfloat q = (vfloat){0} + 1.5453172887040158938e-4f;
+  q = q * r + 1.3390874847810528437e-3f;
+  q = q * r + 9.6180825386369608494e-3f;
+  q = q * r + 5.5503570926890300218e-2f;
+  q = q * r + 2.4022650760606957384e-1f;
+  q = q * r + 6.9314718803071341016e-1f;
+  return ldexp_f(1.0f + r * q, n);
+}
+
 /* A store past the caches, to an aligned address: what is written once, in bulk, need not be read first. */
 #if defined(MLCORE_TARGET_AVX512)
 #define STREAM_F(p, v) _mm512_stream_ps(p, v)
