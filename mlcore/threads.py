@@ -1,5 +1,6 @@
 """Threads: how many a loop may use, and BLAS held to one beneath them."""
 
+import math
 import os
 import threading
 from collections.abc import Iterator
@@ -10,21 +11,28 @@ from threadpoolctl import ThreadpoolController
 
 from mlcore._ext import threads as _ext
 
+_WORTH = 1_000_000  # operations: some tenths of a millisecond
 _forked = False
 _lock, _users, _limiter = threading.Lock(), 0, None
 
 
-def effective_threads() -> int:
+def effective_threads(work: float = math.inf) -> int:
     """Threads that a compiled loop uses now.
 
     Follows ``OMP_NUM_THREADS`` and threadpoolctl's limits. In a forked child it is 1: GNU OpenMP
     waits for ever on threads that a fork did not copy.
 
+    Parameters
+    ----------
+    work : float
+        Elementary operations of the loop. Where they take less time than threads need to wake, on a
+        busy machine far less, the answer is 1.
+
     Returns
     -------
     n_threads : int, at least 1
     """
-    return 1 if _forked else max(1, _ext.max_threads())
+    return 1 if _forked or work < _WORTH else max(1, _ext.max_threads())
 
 
 @cache

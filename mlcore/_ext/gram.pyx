@@ -9,7 +9,7 @@ In each the values are finished (norms, exp) while the tile is in cache, every e
 writer, and its value does not depend on the number of threads.
 """
 from cython cimport floating
-from cython.parallel cimport parallel, prange, threadid
+from cython.parallel cimport prange, threadid
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
@@ -141,7 +141,7 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
     cdef kernel_spec spec
     cdef Py_ssize_t n = out.shape[0], width = panels.shape[2], side = BAND * width
     cdef Py_ssize_t stride = scratch.shape[2], bands = (n + side - 1) // side
-    cdef Py_ssize_t tile_at, top, left, rows, columns, p, r
+    cdef Py_ssize_t tile_at, top, left, rows, columns, p
     cdef bint past = n * n * sizeof(floating) > CACHES
     cdef int lanes
     cdef floating* tile
@@ -159,12 +159,14 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
             lanes = <int> min(width, n - p * width)
             if floating is float:
                 simd_table().f.panel(
-                    &spec, panels.shape[1], rows, &order[top], &indptr[0], &indices[0], &values[0], &row_terms[0],
+                    &spec, panels.shape[1], rows, &order[top], &indptr[0], &indices[0],
+                    &values[0], &row_terms[0],
                     &panels[p, 0, 0], &column_terms[p * width], lanes, tile + p * width - left,
                     stride, NULL)
             else:
                 simd_table().d.panel(
-                    &spec, panels.shape[1], rows, &order[top], &indptr[0], &indices[0], &values[0], &row_terms[0],
+                    &spec, panels.shape[1], rows, &order[top], &indptr[0], &indices[0],
+                    &values[0], &row_terms[0],
                     &panels[p, 0, 0], &column_terms[p * width], lanes, tile + p * width - left,
                     stride, NULL)
         write_symmetric(tile, stride, rows, columns, top == left, tile + side * stride,

@@ -1,8 +1,7 @@
 """Kernels: Gram matrices, feature maps and Mercer's condition."""
 
+from mlcore.kernels.centering import GramCenterer, center_gram
 from mlcore.kernels.gram import (
-    GramCenterer,
-    center_gram,
     gram_matrix,
     is_positive_semidefinite,
     polynomial_features,

@@ -1,4 +1,4 @@
-"""Gram matrices: kernel values between samples, their centring, and what checks them."""
+"""Gram matrices: kernel values between samples, and what checks them."""
 
 from collections.abc import Callable
 from itertools import combinations_with_replacement
@@ -11,12 +11,11 @@ from scipy.linalg import eigvalsh
 from mlcore.checks import as_choice, as_integer, as_real, as_samples, require_memory
 from mlcore.kernels.packed import Packed
 from mlcore.kernels.rows import KernelRows, called
+from mlcore.threads import single_threaded_blas
 
 __all__ = [
     "KERNELS",
-    "GramCenterer",
     "KernelRows",
-    "center_gram",
     "gram_matrix",
     "is_positive_semidefinite",
     "kernel_sums",
@@ -123,7 +122,7 @@ def gram_matrix(
         )  # fmt: skip
         out = np.empty((n, m), dtype=X.dtype)
     else:
-        _require_out(out, (n, m), X.dtype)
+        require_out(out, (n, m), X.dtype)
     parameters = dict(gamma=gamma, degree=degree, coef0=coef0, dtype=X.dtype)
     if Y is None:
         Packed(X, kernel, **parameters).symmetric(out)
@@ -135,12 +134,13 @@ def gram_matrix(
 
 
 def _into(out, K):
-    _require_out(out, K.shape, K.dtype)
+    require_out(out, K.shape, K.dtype)
     out[...] = K
     return out
 
 
-def _require_out(out, shape, dtype):
+def require_out(out, shape: tuple, dtype) -> None:
+    """Refuse an `out` that is no writeable C-contiguous array of this shape and dtype."""
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out is a {type(out).__name__}; a NumPy array is needed.")
     if out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous:
@@ -150,6 +150,14 @@ def _require_out(out, shape, dtype):
         )
     if not out.flags.writeable:
         raise ValueError("out is read-only; a writeable array is needed.")
+
+
+def as_square(K, owner: str) -> np.ndarray:
+    """K as samples are checked, and square."""
+    K = as_samples(K, owner=owner, name="K")
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"K has shape {K.shape}; {owner} needs a square matrix.")
+    return K
 
 
 def _require_non_negative(X, name):
@@ -208,115 +216,27 @@ def kernel_sums(X, V, A, kernel, *, gamma=1.0, degree=3, coef0=0.0) -> np.ndarra
     O(n m (d + k)) time, O(m d) memory and blocks of some megabytes.
     """
     n, m = X.shape[0], V.shape[0] if V is not None else A.shape[0]
-    A = np.asarray(A, dtype=np.float64).reshape(m, -1)
+    A = np.asarray(A, dtype=np.float64).reshape(m, A.shape[1])
     sums = np.zeros((n, A.shape[1]))
-    if m == 0:
-        return sums
-    if isinstance(kernel, str) and kernel == "precomputed":
-        step = max(1, 1_000_000 // m)
-        for start in range(0, n, step):
-            sums[start : start + step] = X[start : start + step].astype(np.float64) @ A
+    if m == 0 or n == 0:
         return sums
     step = max(1, min(n, 1_000_000 // m))
-    if callable(kernel):
-        for start in range(0, n, step):
-            sums[start : start + step] = called(kernel, X[start : start + step], V) @ A
-        return sums
-    parameters = dict(gamma=gamma, degree=degree, coef0=coef0, dtype=X.dtype)
-    columns = Packed(V, kernel, **parameters)
-    rows = Packed(X, kernel, **parameters, like=columns)
-    block = np.empty((step, m), dtype=X.dtype)
+    packed = isinstance(kernel, str) and kernel != "precomputed"
+    if packed:
+        parameters = dict(gamma=gamma, degree=degree, coef0=coef0, dtype=X.dtype)
+        columns = Packed(V, kernel, **parameters)
+        rows = Packed(X, kernel, **parameters, like=columns)
+        block = np.empty((step, m), dtype=X.dtype)
     for start in range(0, n, step):
         now = np.arange(start, min(n, start + step))
-        rows.block(now, columns.columns(), block, now - start)
-        sums[now] = block[: len(now)].astype(np.float64, copy=False) @ A
-    return sums
-
-
-def center_gram(K, *, out: np.ndarray | None = None) -> np.ndarray:
-    """K of samples whose mean in feature space is moved to the origin.
-
-    K - 1K/n - K1/n + 1K1/n², where 1 is the matrix of ones.
-
-    Parameters
-    ----------
-    K : array-like (n, n)
-    out : array (n, n), optional
-        May be K itself.
-
-    Returns
-    -------
-    centered : array (n, n)
-        Its rows and columns sum to 0 up to rounding.
-
-    References
-    ----------
-    .. [1] B. Schölkopf, A. Smola, K.-R. Müller, *Nonlinear Component Analysis as a Kernel
-       Eigenvalue Problem*, Neural Computation 10, 1998, appendix A.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mlcore.kernels import center_gram
-    >>> center_gram(np.eye(2))
-    array([[ 0.5, -0.5],
-           [-0.5,  0.5]])
-    """
-    return GramCenterer().fit(K)._centered(_square(K, "center_gram"), out)
-
-
-class GramCenterer:
-    """Centres Gram matrices of new rows as the training matrix was centred.
-
-    Attributes
-    ----------
-    column_means_ : float64 (n,)
-    mean_ : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mlcore.kernels import GramCenterer
-    >>> centerer = GramCenterer().fit(np.eye(2))
-    >>> centerer.transform([[1.0, 0.0]])
-    array([[ 0.5, -0.5]])
-    """
-
-    def fit(self, K) -> "GramCenterer":
-        """Learn the means of a training matrix (n, n)."""
-        K = _square(K, "GramCenterer")
-        self.column_means_ = K.mean(axis=0, dtype=np.float64)
-        self.mean_ = float(self.column_means_.mean())
-        return self
-
-    def transform(self, K) -> np.ndarray:
-        """Centre the kernel values (m, n) of new rows with the training samples."""
-        K = as_samples(K, owner="GramCenterer", name="K")
-        if K.shape[1] != len(self.column_means_):
-            raise ValueError(
-                f"K has {K.shape[1]} columns, but GramCenterer was fitted to "
-                f"{len(self.column_means_)} samples."
-            )
-        return self._centered(K, None)
-
-    def _centered(self, K, out):
-        if out is None:
-            out = np.empty_like(K)
+        if packed:
+            rows.block(now, columns.columns(), block, now - start)
+            values = block[: len(now)]
         else:
-            _require_out(out, K.shape, K.dtype)
-        rows = K.mean(axis=1, dtype=np.float64)[:, None] - self.mean_
-        step = max(1, 1_000_000 // K.shape[1])  # float64 sums, without an n x n copy of them
-        for start in range(0, len(K), step):
-            part = slice(start, start + step)
-            np.subtract(K[part], rows[part] + self.column_means_, out=out[part], casting="unsafe")
-        return out
-
-
-def _square(K, owner):
-    K = as_samples(K, owner=owner, name="K")
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(f"K has shape {K.shape}; {owner} needs a square matrix.")
-    return K
+            values = called(kernel, X[now], V) if callable(kernel) else X[now]
+        with single_threaded_blas():  # the order of its sums depends on its threads
+            sums[now] = values.astype(np.float64, copy=False) @ A
+    return sums
 
 
 def polynomial_features(X, degree: int, coef0: float = 1.0) -> np.ndarray:
@@ -401,7 +321,7 @@ def is_positive_semidefinite(K, *, tol: float | None = None) -> tuple[bool, floa
     >>> is_positive_semidefinite([[1.0, 2.0], [2.0, 1.0]])
     (False, -1.0)
     """
-    K = _square(K, "is_positive_semidefinite")
+    K = as_square(K, "is_positive_semidefinite")
     eps = float(np.finfo(K.dtype).eps)
     K = K.astype(np.float64)
     eigenvalues = eigvalsh(0.5 * (K + K.T))

@@ -95,7 +95,7 @@ class Packed:
             panels = np.empty((count, self.d, width), dtype=self.dtype)
             terms = np.zeros(count * width, dtype=self.dtype)
             terms[: len(chosen)] = self.terms[chosen]
-            _ext.pack_panels(*self._lists, chosen, panels, effective_threads())
+            _ext.pack_panels(*self._lists, chosen, panels, effective_threads(panels.size))
             return panels, terms, len(chosen)
         by_feature = (self._sparse if everything else self._sparse[chosen]).tocsc()
         lists = (by_feature.indptr, by_feature.indices, by_feature.data.astype(self.dtype))
@@ -120,8 +120,8 @@ class Packed:
 
     def block(self, rows, columns, out, dest):
         """out[dest[r], :m] = k(rows[r], column) for the m columns; dest are rows of `out`."""
-        threads = effective_threads()
         m = columns[2]
+        threads = effective_threads(len(rows) * m * max(4.0, self.terms_per_value))
         step = self._step(m, len(rows))
         if self.layout == "products":
             step = max(_TILE_ROWS, step // _TILE_ROWS * _TILE_ROWS)
@@ -162,11 +162,12 @@ class Packed:
                     part = slice(start, start + 256)
                     out[part] = self._dense[part].astype(np.float64, copy=False) @ w
         else:
-            _ext.project(*self._lists, w, out, effective_threads())
+            _ext.project(*self._lists, w, out, effective_threads(self._lists[0][-1]))
 
     def symmetric(self, out):
         """out = the whole matrix of these samples, half of it computed; the diagonal is exact."""
-        threads, order = effective_threads(), np.arange(self.n)
+        threads = effective_threads(self.n * self.n * max(4.0, self.terms_per_value))
+        order = np.arange(self.n)
         if self.layout == "inverted":
             self.block(order, self.columns(), out, order)
             for i in range(self.n):  # sums in another order differ in their last bit
@@ -267,7 +268,7 @@ def _diagonal(kernel, squares, gamma, coef0, degree, n):
 
 def _lists(X, dtype):
     """(indptr, indices, values) of the non-zeros, with one slot of slack at the end."""
-    X, threads = np.ascontiguousarray(X), effective_threads()
+    X, threads = np.ascontiguousarray(X), effective_threads(X.size)
     indptr = np.zeros(len(X) + 1, dtype=np.int64)
     _ext.count_nonzeros(X, indptr, threads)
     np.cumsum(indptr, out=indptr)

@@ -62,7 +62,6 @@ class RowStore:
         pays = sharing > 2 or (self.kernel.terms <= self.CHEAP and not self.kernel.linear)
         if self.whole or self.capacity < n or not (pays or n <= self.SMALL):
             return
-        self.rows[:, n:] = 0.0
         self.kernel.fill_all(self.rows)
         self._slot[:] = self._owner[:] = np.arange(n)
         self.whole = True
@@ -98,6 +97,5 @@ class RowStore:
             part = slice(start, start + self.capacity)
             slots = self.fetch(samples[part])
             for first, last in spans:
-                _ext.accumulate(
-                    slots, weights[part], self.rows, out, first, last, effective_threads()
-                )
+                threads = effective_threads(len(slots) * (last - first))
+                _ext.accumulate(slots, weights[part], self.rows, out, first, last, threads)

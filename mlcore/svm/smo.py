@@ -8,10 +8,11 @@ the sum of b over each of one or two groups being fixed. A variable may rise, at
 u_i = -g_i -+ epsilon with g = Kb + q, or fall; the problem is solved when, in each group, no gain
 exceeds the loss of a fall by more than `tol` (the KKT conditions).
 
-The solver works in rounds. A round picks the few thousand variables that are free or violate most,
-takes the square of K between them, and solves that small problem: by sequential minimal optimisation
-with second-order choice of the pair, and, where many variables are free, by Newton steps on the face
-they span. Only then are full rows of K fetched, and only for variables that moved.
+The solver works in rounds. A round picks the few thousand variables that are free or violate
+most, takes the square of K between them, and solves that small problem: by sequential minimal
+optimisation with second-order choice of the pair, and by block pivoting where pair steps crawl. Only
+then are full rows of K fetched, and only for variables that moved. Where K is cheap it is computed
+whole, half of it by symmetry, and is itself the first square.
 """
 
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import numpy as np
 
 from mlcore.svm.row_store import RowStore
 from mlcore.svm.working_set import WorkingSet, offers
+from mlcore.threads import single_threaded_blas
 
 __all__ = ["Problem", "RowStore", "Solution", "solve", "solve_many"]
 
@@ -103,7 +105,8 @@ def solve(problem, rows, *, tol, max_iter=-1, progress=None):
     -------
     Solution
     """
-    return _Solver(problem, rows, tol, max_iter, progress).run()
+    with single_threaded_blas():  # the order of its sums depends on its threads
+        return _Solver(problem, rows, tol, max_iter, progress).run()
 
 
 def solve_many(problems, rows, *, tol, max_iter=-1, progress=None):
@@ -114,7 +117,7 @@ def solve_many(problems, rows, *, tol, max_iter=-1, progress=None):
 
 
 class _Solver:
-    MARGIN = 1.0  # of the violation: how far from violating a bounded variable may be and still stay
+    MARGIN = 1.0  # of the violation: how far from it a bounded variable may be and still stay
     FIRST, ROOM = 1536, 1.5  # least variables of a working set, and how many for each free one
     FULL, SUB = 0.3, 0.3  # a round ends at this part of the violation it began with
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mlcore._ext import smo as _ext
-from mlcore.svm.row_store import LINE, padded
+from mlcore.svm.row_store import padded
 from mlcore.threads import effective_threads
 
 _ENDLESS = 1e30  # a step as long as this comes from an open box and a matrix that is singular
@@ -121,7 +121,7 @@ class WorkingSet:
         used = np.concatenate([np.arange(b, e) for b, e, _ in self.spans])
         samples = np.where(self._variable[used] >= 0, self.index[self._variable[used]], 0)
         if len(entered):
-            threads, store = effective_threads(), self.rows
+            threads, store = effective_threads(len(entered) * len(used)), self.rows
             mine = self.index[self._variable[entered]]
             slots = store.held(mine)
             # Few features: to compute a value again is quicker than to pick it from a row.
@@ -142,8 +142,9 @@ class WorkingSet:
         block = kernel.block(samples, columns)
         everything = np.arange(len(columns))
         _ext.gather(
-            block, np.arange(len(slots)), everything, self.K, slots, used, effective_threads()
-        )
+            block, np.arange(len(slots)), everything, self.K, slots, used,
+            effective_threads(block.size),
+        )  # fmt: skip
 
     def solve(self, beta, gradient, lower, upper, *, tol, max_steps, face):
         """Improve the set's variables, to a violation of `tol` where that takes no too many steps.
@@ -211,9 +212,8 @@ class WorkingSet:
         slots = np.flatnonzero(change)
         if len(slots):
             for begin, end, _ in self.spans:
-                _ext.accumulate(
-                    slots, change[slots], self.K, self.G, begin, end, effective_threads()
-                )
+                threads = effective_threads(len(slots) * (end - begin))
+                _ext.accumulate(slots, change[slots], self.K, self.G, begin, end, threads)
 
     def _groups(self):
         """The slots of each group that has any, as masks."""
@@ -279,7 +279,7 @@ class WorkingSet:
             return None
         H = np.empty((f, f), dtype=self.K.dtype)
         everything = np.arange(f)
-        _ext.gather(self.K, slots, slots, H, everything, everything, effective_threads())
+        _ext.gather(self.K, slots, slots, H, everything, everything, effective_threads(f * f))
         H = H.astype(np.float64)
         # A proximal term of the size of K's own rounding: repeating the solve removes its effect.
         H.flat[:: f + 1] += f * np.finfo(self.K.dtype).eps * max(H.diagonal().max(), 1e-300)

@@ -54,10 +54,9 @@ static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int
     least = SELECT(GREATER(least, fall), fall, least);
     here += NAME(LANES);
   }
-  for (int lane = 0; lane < NAME(LANES); lane++) {
-    if (best[lane] > e.best || (best[lane] == e.best && at[lane] < e.at)) e.best = best[lane], e.at = at[lane];
-    if (least[lane] < e.least) e.least = least[lane];
-  }
+  const REAL top = NAME(highest)(best), bottom = NAME(lowest)(least);
+  if (top > e.best) e.best = top, e.at = NAME(where)(best, top, at);
+  if (bottom < e.least) e.least = bottom;
   return e;
 }
 
@@ -97,12 +96,9 @@ static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start
     at = CHOOSE(better, here, at);
     here += NAME(LANES);
   }
-  for (int lane = 0; lane < NAME(LANES); lane++) {
-    if (at[lane] < 0) continue;
-    const REAL left = top[lane] * best.bottom, right = best.top * bottom[lane];
-    if (best.j < 0 || left > right || (left == right && at[lane] < best.j))
-      best.j = at[lane], best.top = top[lane], best.bottom = bottom[lane];
-  }
+  const VEC ratio = top / bottom;
+  const REAL most = NAME(highest)(ratio);
+  if (most > 0 && most * best.bottom > best.top) best.j = NAME(where)(ratio, most, at), best.top = most, best.bottom = 1;
   return best;
 }
 

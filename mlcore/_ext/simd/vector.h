@@ -53,6 +53,17 @@ static inline vfloat max_f(float c, vfloat x) { return _mm512_max_ps((vfloat){0}
 static inline vfloat min_f(float c, vfloat x) { return _mm512_min_ps((vfloat){0} + c, x); }
 static inline vdouble max_d(double c, vdouble x) { return _mm512_max_pd((vdouble){0} + c, x); }
 static inline vdouble min_d(double c, vdouble x) { return _mm512_min_pd((vdouble){0} + c, x); }
+static inline float highest_f(vfloat x) { return _mm512_reduce_max_ps(x); }
+static inline float lowest_f(vfloat x) { return _mm512_reduce_min_ps(x); }
+static inline double highest_d(vdouble x) { return _mm512_reduce_max_pd(x); }
+static inline double lowest_d(vdouble x) { return _mm512_reduce_min_pd(x); }
+/* The least index among the lanes where x is c; one such lane there must be. */
+static inline int64_t where_f(vfloat x, float c, vint32 at) {
+  return _mm512_mask_reduce_min_epi32(_mm512_cmp_ps_mask(x, (vfloat){0} + c, _CMP_EQ_OQ), (__m512i)at);
+}
+static inline int64_t where_d(vdouble x, double c, vint64 at) {
+  return _mm512_mask_reduce_min_epi64(_mm512_cmp_pd_mask(x, (vdouble){0} + c, _CMP_EQ_OQ), (__m512i)at);
+}
 static inline vfloat ldexp_f(vfloat y, vfloat n) { return _mm512_scalef_ps(y, n); }
 static inline vdouble ldexp_d(vdouble y, vdouble n) { return _mm512_scalef_pd(y, n); }
 #else
@@ -66,6 +77,25 @@ static inline vfloat select_f(mask_f m, vfloat yes, vfloat no) { return (vfloat)
 static inline vdouble select_d(mask_d m, vdouble yes, vdouble no) {
   return (vdouble)choose_d(m, (vint64)yes, (vint64)no);
 }
+#define REDUCTIONS(suffix, real, vec, ivec)                                                                         \
+  static inline real highest_##suffix(vec x) {                                                                       \
+    real r = x[0];                                                                                                   \
+    for (size_t lane = 1; lane < VECTOR_BYTES / sizeof(real); lane++) r = x[lane] > r ? x[lane] : r;                 \
+    return r;                                                                                                        \
+  }                                                                                                                  \
+  static inline real lowest_##suffix(vec x) {                                                                        \
+    real r = x[0];                                                                                                   \
+    for (size_t lane = 1; lane < VECTOR_BYTES / sizeof(real); lane++) r = x[lane] < r ? x[lane] : r;                 \
+    return r;                                                                                                        \
+  }                                                                                                                  \
+  static inline int64_t where_##suffix(vec x, real c, ivec at) {                                                     \
+    int64_t r = INT64_MAX;                                                                                           \
+    for (size_t lane = 0; lane < VECTOR_BYTES / sizeof(real); lane++)                                                \
+      if (x[lane] == c && at[lane] < r) r = at[lane];                                                                \
+    return r;                                                                                                        \
+  }
+REDUCTIONS(f, float, vfloat, vint32)
+REDUCTIONS(d, double, vdouble, vint64)
 #if defined(MLCORE_TARGET_AVX2)
 #include <immintrin.h>
 static inline vfloat max_f(float c, vfloat x) { return _mm256_max_ps((vfloat){0} + c, x); }
