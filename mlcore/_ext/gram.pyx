@@ -95,6 +95,27 @@ def pack_panels(const int64_t[::1] indptr, const int32_t[::1] indices, const flo
                 panel[indices[t] * width + lane] = values[t]
 
 
+cdef inline void panel_tile(const kernel_spec* spec, Py_ssize_t d, Py_ssize_t n_rows,
+                            const int64_t* rows, const int64_t* indptr, const int32_t* indices,
+                            const floating* values, const floating* row_terms,
+                            const floating* panel, const floating* column_terms, int lanes,
+                            floating* out, Py_ssize_t stride, const int64_t* dest) noexcept nogil:
+    if floating is float:
+        simd_table().f.panel(spec, d, n_rows, rows, indptr, indices, values, row_terms, panel,
+                             column_terms, lanes, out, stride, dest)
+    else:
+        simd_table().d.panel(spec, d, n_rows, rows, indptr, indices, values, row_terms, panel,
+                             column_terms, lanes, out, stride, dest)
+
+
+cdef inline void finish_row(const kernel_spec* spec, Py_ssize_t n, floating row_term,
+                            const floating* column_terms, floating* row) noexcept nogil:
+    if floating is float:
+        simd_table().f.finish(spec, n, row_term, column_terms, row)
+    else:
+        simd_table().d.finish(spec, n, row_term, column_terms, row)
+
+
 def panel_block(int kind, double gamma, double coef0, int degree,
                 const int64_t[::1] rows, const int64_t[::1] indptr, const int32_t[::1] indices,
                 const floating[::1] values, const floating[::1] row_terms,
@@ -115,16 +136,9 @@ def panel_block(int kind, double gamma, double coef0, int degree,
         p = tile_at % count
         n_rows = min(step, rows.shape[0] - top)
         lanes = <int> min(width, n_columns - p * width)
-        if floating is float:
-            simd_table().f.panel(
-                &spec, panels.shape[1], n_rows, &rows[top], &indptr[0], &indices[0], &values[0],
-                &row_terms[0], &panels[p, 0, 0], &column_terms[p * width], lanes,
-                &out[0, p * width], out.shape[1], &dest[top])
-        else:
-            simd_table().d.panel(
-                &spec, panels.shape[1], n_rows, &rows[top], &indptr[0], &indices[0], &values[0],
-                &row_terms[0], &panels[p, 0, 0], &column_terms[p * width], lanes,
-                &out[0, p * width], out.shape[1], &dest[top])
+        panel_tile(&spec, panels.shape[1], n_rows, &rows[top], &indptr[0], &indices[0], &values[0],
+                   &row_terms[0], &panels[p, 0, 0], &column_terms[p * width], lanes,
+                   &out[0, p * width], out.shape[1], &dest[top])
 
 
 def panel_symmetric(int kind, double gamma, double coef0, int degree,
@@ -157,18 +171,9 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
         columns = min(side, n - left)
         for p in range(left // width, (left + columns + width - 1) // width):
             lanes = <int> min(width, n - p * width)
-            if floating is float:
-                simd_table().f.panel(
-                    &spec, panels.shape[1], rows, &order[top], &indptr[0], &indices[0],
-                    &values[0], &row_terms[0],
-                    &panels[p, 0, 0], &column_terms[p * width], lanes, tile + p * width - left,
-                    stride, NULL)
-            else:
-                simd_table().d.panel(
-                    &spec, panels.shape[1], rows, &order[top], &indptr[0], &indices[0],
-                    &values[0], &row_terms[0],
-                    &panels[p, 0, 0], &column_terms[p * width], lanes, tile + p * width - left,
-                    stride, NULL)
+            panel_tile(&spec, panels.shape[1], rows, &order[top], &indptr[0], &indices[0],
+                       &values[0], &row_terms[0], &panels[p, 0, 0], &column_terms[p * width],
+                       lanes, tile + p * width - left, stride, NULL)
         write_symmetric(tile, stride, rows, columns, top == left, tile + side * stride,
                         &out[top, left], &out[left, top], out.shape[1], past)
 
@@ -226,12 +231,8 @@ def product_block(int kind, double gamma, double coef0, int degree, const floati
         gemm_nt(<int> rows, <int> columns, d, <floating> 1, &A[top, 0], d, &B[left, 0], d,
                 <floating> 0, tile, TILE_COLUMNS)
         for r in range(rows):
-            if floating is float:
-                simd_table().f.finish(&spec, columns, row_terms[top + r], &column_terms[left],
-                                      tile + r * TILE_COLUMNS)
-            else:
-                simd_table().d.finish(&spec, columns, row_terms[top + r], &column_terms[left],
-                                      tile + r * TILE_COLUMNS)
+            finish_row(&spec, columns, row_terms[top + r], &column_terms[left],
+                       tile + r * TILE_COLUMNS)
         if symmetric:
             write_symmetric(tile, TILE_COLUMNS, rows, columns, top == left,
                             tile + TILE_ROWS * TILE_COLUMNS, &out[top, left],
@@ -274,10 +275,7 @@ def inverted_block(int kind, double gamma, double coef0, int degree, const int64
                     to[members[u]] = to[members[u]] - 4 * x * y / (x + y)
                 else:
                     to[members[u]] = to[members[u]] + x * y
-        if floating is float:
-            simd_table().f.finish(&spec, n_columns, row_terms[rows[r]], &column_terms[0], to)
-        else:
-            simd_table().d.finish(&spec, n_columns, row_terms[rows[r]], &column_terms[0], to)
+        finish_row(&spec, n_columns, row_terms[rows[r]], &column_terms[0], to)
 
 
 def combine(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
