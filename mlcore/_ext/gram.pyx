@@ -5,8 +5,7 @@ panels      rows as lists of non-zeros against panels of 64 (float) or 32 (doubl
             few features, dense data with many zeros, moderately sparse data;
 products    BLAS on tiles of dense rows: many features, few zeros;
 inverted    rows against a list of samples per feature: very sparse data.
-In each the values are finished (norms, exp) while the tile is in cache, every element has one
-writer, and its value does not depend on the number of threads.
+Values are finished (norms, exp) while the tile is in cache; every element has one writer.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
@@ -35,13 +34,11 @@ cdef enum:
 
 KINDS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3, "cosine": 4, "laplacian": 5,
          "chi2": 6}
-
-
 PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}  # samples in a panel, by bytes of a value
 
 
 def exponential(const floating[::1] x, floating[::1] y):
-    """y = exp(x), the vectorised one that the kernels use."""
+    """y = 2^x for x <= 0, the vectorised one that the kernels use."""
     with nogil:
         if floating is float:
             simd_table().f.exponential(x.shape[0], &x[0], &y[0])
@@ -272,7 +269,8 @@ def inverted_block(int kind, double gamma, double coef0, int degree, const int64
                 if kind == LAPLACIAN:
                     to[members[u]] = to[members[u]] + <floating> (fabs(x - y) - fabs(x) - fabs(y))
                 elif kind == CHI2:
-                    to[members[u]] = to[members[u]] - 4 * x * y / (x + y)
+                    if x > 0 and y > 0:  # zeros may be stored
+                        to[members[u]] = to[members[u]] - 4 * x * y / (x + y)
                 else:
                     to[members[u]] = to[members[u]] + x * y
         finish_row(&spec, n_columns, row_terms[rows[r]], &column_terms[0], to)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mlcore.checks import as_samples
+from mlcore.checks import as_samples, require_memory
+from mlcore.exceptions import peer_class
 from mlcore.kernels.gram import as_square, require_out
 
 
@@ -64,6 +65,8 @@ class GramCenterer:
 
     def transform(self, K) -> np.ndarray:
         """Centre the kernel values (m, n) of new rows with the training samples."""
+        if not hasattr(self, "column_means_"):
+            raise peer_class("NotFittedError")("GramCenterer is not fitted yet: call `fit` first.")
         K = as_samples(K, owner="GramCenterer", name="K")
         if K.shape[1] != len(self.column_means_):
             raise ValueError(
@@ -74,6 +77,9 @@ class GramCenterer:
 
     def _centered(self, K, out):
         if out is None:
+            require_memory(
+                *K.shape, K.itemsize, what="the centred matrix", instead="centre K in place, out=K"
+            )
             out = np.empty_like(K)
         else:
             require_out(out, K.shape, K.dtype)

@@ -109,7 +109,7 @@ def gram_matrix(
         return K if out is None else _into(out, K)
     kernel = as_choice("polynomial" if kernel == "poly" else kernel, "kernel", KERNELS)
     gamma = resolve_gamma("auto" if gamma is None else gamma, X)
-    degree = as_integer(degree, "degree", at_least=0)
+    degree = as_integer(degree, "degree", at_least=0, at_most=2**31 - 1)
     coef0 = as_real(coef0, "coef0")
     if kernel == "chi2":
         _require_non_negative(X, "X")
@@ -123,6 +123,8 @@ def gram_matrix(
         out = np.empty((n, m), dtype=X.dtype)
     else:
         require_out(out, (n, m), X.dtype)
+        if any(isinstance(A, np.ndarray) and np.may_share_memory(out, A) for A in (X, Y)):
+            raise ValueError("out shares memory with X or Y; an array of its own is needed.")
     parameters = dict(gamma=gamma, degree=degree, coef0=coef0, dtype=X.dtype)
     if Y is None:
         Packed(X, kernel, **parameters).symmetric(out)

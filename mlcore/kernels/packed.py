@@ -11,6 +11,9 @@ from mlcore.threads import effective_threads, single_threaded_blas
 
 _LOG2_E = 1.4426950408889634
 _DISTANCES = ("rbf", "laplacian", "chi2")
+# gamma ** power, multiplied into X, does what gamma does.
+_POWERS = {"rbf": 0.5, "polynomial": 0.5, "sigmoid": 0.5, "laplacian": 1.0, "chi2": 1.0}
+_FAR = 1e14  # in units of 1 / gamma: the kernel value of anything as far apart is 0
 _TILE_ROWS, _TILE_COLUMNS, _BAND = 256, 256, 4
 _CALL_TERMS = 1e9  # products of two numbers in one compiled call: a tenth of a second, then Ctrl-C
 
@@ -36,18 +39,22 @@ class Packed:
             self.layout, self.shift, self.scale = _layout(X, kernel, gamma)
         else:
             self.layout, self.shift, self.scale = like.layout, like.shift, like.scale
-        X = _transformed(X, kernel, self.shift, self.scale)
-        squares = _row_sums(X, "square") if kernel != "laplacian" else None
-        if kernel == "rbf" and self.scale is not None:
-            self.gamma, gamma = 0.5, 0.5
-        self.diagonal = _diagonal(kernel, squares, gamma, coef0, degree, self.n)
-        if kernel == "rbf":
-            terms = gamma * _LOG2_E * squares
-        elif kernel in ("laplacian", "chi2"):
-            terms = _row_sums(X, "absolute")
-        else:
-            terms = np.zeros(self.n)
-        self.terms = terms.astype(self.dtype)
+        if self.scale is not None:
+            self.gamma = gamma = 1.0
+        with np.errstate(over="ignore"):  # to infinity: what is infinitely far has the value 0
+            X = _transformed(X, kernel, self.shift, self.scale)
+            squares = _row_sums(X, "square") if kernel != "laplacian" else None
+            self.diagonal = _diagonal(kernel, squares, gamma, coef0, degree, self.n)
+            if kernel == "rbf":
+                terms = gamma * _LOG2_E * squares
+            elif kernel in ("laplacian", "chi2"):
+                terms = _row_sums(X, "absolute")
+            else:
+                terms = np.zeros(self.n)
+            self.terms = terms.astype(self.dtype)
+        if kernel == "polynomial":
+            self.norm = float(np.sqrt(squares.max(initial=0.0)))
+            _require_range(gamma * self.norm * (like or self).norm + abs(coef0), degree, dtype)
         self._dense = self._lists = self._sparse = None
         if self.layout == "products":
             if sparse.issparse(X):
@@ -55,10 +62,12 @@ class Packed:
             self._dense = np.ascontiguousarray(X, dtype=self.dtype)
         elif sparse.issparse(X):
             self._sparse = X
+            # The loops take the address of the first, which there must be.
+            indices, values = (X.indices, X.data) if X.nnz else (np.zeros(1), np.zeros(1))
             self._lists = (
                 X.indptr.astype(np.int64),
-                X.indices.astype(np.int32, copy=False),
-                X.data.astype(self.dtype, copy=False),
+                indices.astype(np.int32, copy=False),
+                values.astype(self.dtype, copy=False),
             )
         else:
             self._lists = _lists(X, self.dtype)
@@ -171,7 +180,7 @@ class Packed:
         if self.layout == "inverted":
             self.block(order, self.columns(), out, order)
             for i in range(self.n):  # sums in another order differ in their last bit
-                out[i, i + 1 :] = out[i + 1 :, i]
+                out[i, i + 1 : self.n] = out[i + 1 : self.n, i]
         elif self.layout == "products":
             scratch = np.empty((threads, 2 * _TILE_ROWS, _TILE_COLUMNS), dtype=self.dtype)
             tiles = -(-self.n // _TILE_ROWS)
@@ -213,27 +222,64 @@ def _layout(X, kernel, gamma):
         if kernel in ("rbf", "laplacian") and density > 0.35:
             # Differences do not change, but the squares that cancel in them get smaller.
             shift = X.mean(axis=0, dtype=np.float64)
-    scale = None
-    if kernel == "rbf" and n:
-        values = X.data if sparse.issparse(X) else X
-        peak = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-        if peak > 0 and not 1e-12 < peak < 1e12:  # the squares would leave float32's range
-            scale = float(np.sqrt(2.0 * gamma))
-    return layout, shift, scale
+    return layout, shift, _scale(X, kernel, gamma)
+
+
+def _scale(X, kernel, gamma):
+    """What X is multiplied by, in place of gamma; None unless float32 could not hold the terms."""
+    if kernel not in _POWERS:
+        return None
+    values = X.data if sparse.issparse(X) else X
+    peak = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if 1e-12 < peak < 1e12 and gamma * max(1.0, peak) ** 2 < 1e12:
+        return None
+    scale = np.float64(gamma) ** _POWERS[kernel]
+    return scale if kernel == "polynomial" or peak == 0 else min(scale, _FAR / peak)
 
 
 def _transformed(X, kernel, shift, scale):
     if kernel == "cosine":
         norms = np.sqrt(_row_sums(X, "square"))
-        inverse = 1.0 / np.where(norms > 0, norms, 1.0)
-        if sparse.issparse(X):
-            return _with_data(X, X.data * np.repeat(inverse, np.diff(X.indptr)))
-        return X * inverse[:, None]
+        tiny = norms < 1e-140  # their squares lose digits
+        if tiny.any():
+            X = _times(X, np.where(tiny, 2.0**600, 1.0))
+            norms = np.sqrt(_row_sums(X, "square"))
+        return _times(X, 1.0 / np.where(norms > 0, norms, 1.0))
     if shift is not None:
         X = X - shift
     if scale is not None:
-        X = _with_data(X, X.data * scale) if sparse.issparse(X) else X * scale
+        X = _times(X, np.full(X.shape[0], scale))
+        if kernel in _DISTANCES:
+            values = X.data if sparse.issparse(X) else X
+            np.clip(values, -10 * _FAR, 10 * _FAR, out=values)
     return X
+
+
+def _times(X, factors):
+    """Row i times factors[i], in float64, as a copy."""
+    if sparse.issparse(X):
+        return _with_data(X, X.data * np.repeat(factors, np.diff(X.indptr)))
+    return X * factors[:, None]
+
+
+def _require_range(reach, degree, dtype):
+    """Refuse a polynomial kernel whose values, as large as reach^degree, overflow."""
+    if degree * np.log(max(reach, 1.0)) >= np.log(np.finfo(dtype).max):
+        raise ValueError(
+            f"The polynomial kernel overflows {np.dtype(dtype)}: its values reach {reach:.3g} to "
+            f"the power of degree={degree}. Scale the features, or lower gamma, coef0 or degree."
+        )
+
+
+def largest_value(X, kernel, *, gamma, coef0, degree) -> float:
+    """What the kernel's values on X reach, about."""
+    if kernel not in ("linear", "polynomial"):
+        return 1.0
+    size = _row_sums(X, "square").max(initial=0.0)
+    if kernel == "polynomial":
+        with np.errstate(over="ignore", under="ignore"):
+            size = (gamma * size + abs(coef0)) ** degree
+    return float(size)
 
 
 def _with_data(X, data):

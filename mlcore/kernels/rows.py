@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlcore.kernels.packed import Packed
+from mlcore.kernels.packed import Packed, largest_value
 
 
 class KernelRows:
@@ -31,20 +31,24 @@ class KernelRows:
 
     def __init__(self, X, kernel, *, gamma=1.0, degree=3, coef0=0.0, double=False):
         self.n, self.d = X.shape
-        self.dtype = np.dtype(np.float64 if double else np.float32)
         self._packed = self._matrix = self._function = None
+        parameters = dict(gamma=gamma, coef0=coef0, degree=degree)
         if callable(kernel):
             self._function, self._X = kernel, X
             self.diagonal = np.array(
                 [called(kernel, X[[i]], X[[i]])[0, 0] for i in range(self.n)], dtype=np.float64
             )
+            size = np.abs(self.diagonal).max()
         elif kernel == "precomputed":
             self._matrix = X
             self.diagonal = np.diagonal(X).astype(np.float64)
+            size = max(X.max(), -X.min())
         else:
-            self._packed = Packed(
-                X, kernel, gamma=gamma, coef0=coef0, degree=degree, dtype=self.dtype
-            )
+            size = largest_value(X, kernel, **parameters)
+        single = not double and (size == 0 or 1e-30 < size < 1e30)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        if not callable(kernel) and kernel != "precomputed":
+            self._packed = Packed(X, kernel, **parameters, dtype=self.dtype)
             self.diagonal = self._packed.diagonal
 
     @property

@@ -3,8 +3,10 @@
 import numpy as np
 
 from mlcore._ext import smo as _ext
+from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
+_PASSING = 4 << 20  # bytes of rows that pass through the cache together
 LINE = 16  # values; rows and groups of slots are padded to whole vectors
 
 
@@ -26,12 +28,13 @@ class RowStore:
     ----------
     whole : bool
         Whether row i of `rows` is row i of K, for every i.
+    keeps : bool
+        Whether rows are kept at all: those that cost little are computed again instead.
     square : int
         Side of the largest square of K that a solver may keep.
     """
 
-    CHEAP = 32.0  # products per value: up to this, half of K costs less than what the search for
-    # the rows that matter would waste
+    CHEAP = 32.0  # products per value: up to this, to compute it again is as quick as to fetch it
     SMALL = 2048  # samples: up to this, one square of all is all that a solver asks for
 
     def __init__(self, kernel, cache_size):
@@ -42,6 +45,7 @@ class RowStore:
         self.capacity = int(min(n, max(64, 0.7 * budget // (padded(n) * size))))
         self.square = int(max(512, (0.25 * budget / size) ** 0.5))
         self.whole = False
+        self.keeps = kernel.terms > self.CHEAP or kernel.linear
         self._rows = None
         self._slot = np.full(n, -1, dtype=np.int64)
         self._owner = np.full(self.capacity, -1, dtype=np.int64)
@@ -53,14 +57,13 @@ class RowStore:
         """(capacity, n padded) array; memory is touched only where rows are stored."""
         if self._rows is None:
             n = self.kernel.n
-            self._rows = np.empty((self.capacity, padded(n)), dtype=self.kernel.dtype)
+            self._rows = scratch_array((self.capacity, padded(n)), self.kernel.dtype, self)
         return self._rows
 
     def complete(self, sharing=1):
         """Compute and hold all of K, if there is room and it pays for `sharing` problems on it."""
         n = self.kernel.n
-        pays = sharing > 2 or (self.kernel.terms <= self.CHEAP and not self.kernel.linear)
-        if self.whole or self.capacity < n or not (pays or n <= self.SMALL):
+        if self.whole or self.capacity < n or not (sharing > 2 or n <= self.SMALL):
             return
         self.kernel.fill_all(self.rows)
         self._slot[:] = self._owner[:] = np.arange(n)
@@ -93,9 +96,16 @@ class RowStore:
 
     def add_product(self, samples, weights, out, spans):
         """out += sum_s weights[s] K[s] over the given spans of samples."""
-        for start in range(0, len(samples), self.capacity):
-            part = slice(start, start + self.capacity)
-            slots = self.fetch(samples[part])
+        step = self.capacity
+        if not (self.keeps or self.whole):  # rows pass through a part that stays in cache
+            step = min(step, max(64, _PASSING // (self.rows.shape[1] * self.rows.itemsize)))
+        for start in range(0, len(samples), step):
+            part = slice(start, start + step)
+            if self.keeps or self.whole:
+                slots = self.fetch(samples[part])
+            else:
+                slots = np.arange(len(samples[part]))
+                self.kernel.fill(samples[part], self.rows, slots)
             for first, last in spans:
                 threads = effective_threads(len(slots) * (last - first))
                 _ext.accumulate(slots, weights[part], self.rows, out, first, last, threads)

@@ -71,7 +71,8 @@ class Solution:
         The largest KKT violation.
     multipliers : list of (low, high, value)
         For each group, the interval that the KKT conditions leave for the constraint's multiplier
-        and the value taken: the mean over free variables, else the middle.
+        and the value taken: the mean over free variables, else the middle, or where the interval is
+        open its end.
     n_iter : int
         Pair steps and Newton steps.
     converged, diverged : bool
@@ -133,8 +134,14 @@ class _Solver:
         group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
         self.members = (np.flatnonzero(group == 0), np.flatnonzero(group == 1))
         self.product = np.zeros(n)  # K b, by sample
+        # Violators are drawn by their violation times a number in (0, 1], fixed for each: a set of
+        # only the worst would be solved at the cost of all the others.
+        fraction = 1.0 - (0.6180339887498949 * np.arange(m)) % 1.0
+        self.mixture = fraction if rows.keeps else fraction**2
+        if not rows.keeps or rows.kernel.linear:  # a round costs more than the steps it saves
+            self.SUB = 0.1
         if rows.kernel.linear:  # many constraints are tight: small sets go round in rings
-            self.FIRST, self.SUB = 2048, 0.1
+            self.FIRST = 2048
         self.w = np.zeros(rows.kernel.d) if rows.kernel.linear else None
         self.spans = _spans(self.index, n)
         self.working = WorkingSet(rows, self.index, self.epsilon, self.members)
@@ -233,7 +240,7 @@ class _Solver:
             if np.count_nonzero(candidates) > room:
                 half = room // 2
                 taken = np.zeros(size, dtype=bool)
-                for side in (up, down):
+                for side in (up * self.mixture[members], down * self.mixture[members]):
                     best = np.argpartition(-side, half)[:half]
                     taken[best[side[best] > 0]] = True
                 # The rest of the room: free variables, which the others' moves unsettle, then those
@@ -263,8 +270,9 @@ class _Solver:
                 continue
             up, down = rise[members], fall[members]
             free = np.isfinite(up) & np.isfinite(down) & (up == down)
-            value = -float(up[free].mean()) if free.any() else -0.5 * float(top + bottom)
-            multipliers.append((-float(top), -float(bottom), value))
+            ends = [-float(end) for end in (bottom, top) if np.isfinite(end)]
+            value = -float(up[free].mean()) if free.any() else sum(ends) / max(1, len(ends))
+            multipliers.append((-float(bottom), -float(top), value))
         return Solution(
             beta=self.beta, gradient=self.gradient, objective=objective,
             violation=float(self.violation), multipliers=multipliers,

@@ -5,6 +5,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mlcore._ext import smo as _ext
 from mlcore.svm.row_store import padded
+from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
 _ENDLESS = 1e30  # a step as long as this comes from an open box and a matrix that is singular
@@ -94,7 +95,7 @@ class WorkingSet:
         """An own, empty square."""
         side = sum(self.limits)
         if self._own is None:
-            self._own = np.empty((side, side), dtype=self.rows.kernel.dtype)
+            self._own = scratch_array((side, side), self.rows.kernel.dtype, self)
         self.K, self._borrowed = self._own, False
         self.spans = ((0, 0, 0), (self.limits[0], self.limits[0], 1))
         self._variable = np.full(side, -1, dtype=np.int64)  # of each slot
@@ -124,8 +125,7 @@ class WorkingSet:
             threads, store = effective_threads(len(entered) * len(used)), self.rows
             mine = self.index[self._variable[entered]]
             slots = store.held(mine)
-            # Few features: to compute a value again is quicker than to pick it from a row.
-            held = slots >= 0 if store.kernel.terms > store.CHEAP else np.zeros(len(mine), bool)
+            held = (slots >= 0) & store.keeps
             _ext.gather(store.rows, slots[held], samples, self.K, entered[held], used, threads)
             missing = entered[~held]
             if len(missing):

@@ -234,12 +234,12 @@ static void NAME(finish)(const kernel_spec *k, ptrdiff_t n, REAL row_term, const
 
 static void NAME(exponential)(ptrdiff_t n, const REAL *x, REAL *y) {
   ptrdiff_t j = 0;
-  for (; j + NAME(LANES) <= n; j += NAME(LANES)) STORE(y + j, EXP(LOAD(x + j)));
+  for (; j + NAME(LANES) <= n; j += NAME(LANES)) STORE(y + j, EXP2(LOAD(x + j)));
   if (j < n) {
     const size_t bytes = (size_t)(n - j) * sizeof(REAL);
     VEC v = {0};
     memcpy(&v, x + j, bytes);
-    v = EXP(v);
+    v = EXP2(v);
     memcpy(y + j, &v, bytes);
   }
 }

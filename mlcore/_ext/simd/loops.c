@@ -11,7 +11,6 @@
 #define LOAD load_f
 #define STORE store_f
 #define SELECT select_f
-#define EXP exp_f
 #define EXP2 exp2_f
 #define STREAM STREAM_F
 #ifdef ZIP_LOW_F
@@ -33,7 +32,6 @@
 #undef LOAD
 #undef STORE
 #undef SELECT
-#undef EXP
 #undef EXP2
 #undef STREAM
 #undef ZIP_LOW
@@ -52,7 +50,6 @@
 #define LOAD load_d
 #define STORE store_d
 #define SELECT select_d
-#define EXP exp_d
 #define EXP2 exp2_d
 #define STREAM STREAM_D
 #ifdef ZIP_LOW_D

@@ -1,4 +1,4 @@
-/* Vectors of the width this file is compiled for, and exp on them.
+/* Vectors of the width this file is compiled for, and 2^x on them.
 
    The same source is compiled once per target (meson.build): the 16-byte baseline, 32 bytes for AVX2 and
    64 bytes for AVX-512. GCC and Clang turn the vector types into the target's registers. */
@@ -121,41 +121,8 @@ static inline vdouble ldexp_d(vdouble y, vdouble n) {
 }
 #endif
 
-/* exp(x) = 2^n (1 + r + r^2 q(r)), n = round(x / ln 2), |r| <= ln(2) / 2, q by Chebyshev interpolation: relative
-   truncation error 3e-19 (double) and 1e-8 (float). NaN stays NaN; below the range 0, above it infinity; within 2 ulp. */
-static inline vdouble exp_d(vdouble x) {
-  const double magic = 0x1.8p52;
-  x = min_d(709.79, max_d(-745.5, x));
-  vdouble n = (x * 0x1.71547652b82fep+0 + magic) - magic;
-  vdouble r = (x - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33;
-  vdouble q = (vdouble){0} + 2.0914686968086877233e-9;
-  q = q * r + 2.5105217004720745164e-8;
-  q = q * r + 2.7557273643110295328e-7;
-  q = q * r + 2.755725540020642443e-6;
-  q = q * r + 2.4801587325547741216e-5;
-  q = q * r + 1.9841269874820625271e-4;
-  q = q * r + 1.3888888888883748305e-3;
-  q = q * r + 8.3333333333261351258e-3;
-  q = q * r + 4.1666666666666669755e-2;
-  q = q * r + 1.6666666666666670991e-1;
-  q = q * r + 0.5;
-  return ldexp_d(1.0 + (r + r * r * q), n);
-}
-
-static inline vfloat exp_f(vfloat x) {
-  const float magic = 0x1.8p23f;
-  x = min_f(88.9f, max_f(-104.2f, x));
-  vfloat n = (x * 0x1.715476p+0f + magic) - magic;
-  vfloat r = (x - n * 0x1.62e400p-1f) - n * 0x1.7f7d1cp-20f;
-  vfloat q = (vfloat){0} + 1.3926183587713494542e-3f;
-  q = q * r + 8.3631790527225773704e-3f;
-  q = q * r + 4.1666554617204574203e-2f;
-  q = q * r + 1.6666576989698775683e-1f;
-  q = q * r + 0.5f;
-  return ldexp_f(1.0f + (r + r * r * q), n);
-}
-
-/* 2^x for x <= 0, within an ulp: with x in units of ln 2 the reduction is exact and half as long as that of exp. */
+/* 2^x for x <= 0 = 2^n (1 + r q(r)), n = round(x), |r| <= 1/2, q by Chebyshev interpolation; within 1.2 ulp, NaN stays
+   NaN. exp takes it with x in units of ln 2: then the reduction is exact and half as long. */
 static inline vdouble exp2_d(vdouble x) {
   const double magic = 0x1.8p52;
   x = max_d(-1080.0, x);

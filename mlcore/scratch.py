@@ -1,0 +1,77 @@
+"""Work memory that one fit leaves to the next.
+
+New memory is dear: the system clears every page on its first use, and a virtual machine may have to
+ask its host for each, which can take longer than the fit. So the largest work arrays are kept,
+a bounded part of them, marked as free: the system takes their pages back when it needs them.
+"""
+
+import mmap
+import weakref
+from math import prod
+
+import numpy as np
+
+_KEPT_BYTES = 128 << 20  # of one buffer; what lies behind is given back at once
+_KEPT_BUFFERS = 2
+_free: list = []  # append and pop are atomic: any thread, and the garbage collector, may call them
+
+
+def scratch_array(shape: tuple[int, ...], dtype: np.dtype, owner: object) -> np.ndarray:
+    """An uninitialised array that is free for reuse once `owner` is collected.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    dtype : dtype
+    owner : object
+        The only holder of the array and of its views; it must be weakly referable.
+
+    Returns
+    -------
+    array : ndarray
+        Memory is touched only where it is written.
+
+    Raises
+    ------
+    MemoryError
+        If the system has no such address range.
+    """
+    size = max(1, prod(shape)) * np.dtype(dtype).itemsize
+    if not hasattr(mmap, "MADV_FREE") or size < 1 << 20:
+        return np.empty(shape, dtype)
+    buffer = _taken(size)
+    if buffer is None:
+        try:
+            buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise MemoryError(f"no {size} bytes of work memory: {error}") from error
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            buffer.madvise(mmap.MADV_HUGEPAGE)
+    weakref.finalize(owner, _give_back, buffer)
+    return np.frombuffer(buffer, dtype, prod(shape)).reshape(shape)
+
+
+def _taken(size):
+    """A kept buffer that is large enough, or None."""
+    others, found = [], None
+    while _free and found is None:
+        try:
+            buffer = _free.pop()
+        except IndexError:
+            break
+        if len(buffer) >= size:
+            found = buffer
+        else:
+            others.append(buffer)
+    _free.extend(others)
+    return found
+
+
+def _give_back(buffer):
+    if len(_free) >= _KEPT_BUFFERS:
+        _free.pop(0)  # the oldest; unmapped when its last view is gone
+    kept = min(len(buffer), _KEPT_BYTES)
+    buffer.madvise(mmap.MADV_FREE, 0, kept)
+    if len(buffer) > kept:
+        buffer.madvise(mmap.MADV_DONTNEED, kept, len(buffer) - kept)
+    _free.append(buffer)

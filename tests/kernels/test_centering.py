@@ -1,0 +1,102 @@
+"""Centring in feature space: against the matrix formula, and the samples where they are known."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import KernelCenterer
+
+from mlcore.exceptions import NotFittedError
+from mlcore.kernels import GramCenterer, center_gram, gram_matrix
+
+
+def samples(n, d=3, seed=0):
+    return np.random.default_rng([n, d, seed]).normal(size=(n, d)) + 2.0
+
+
+@pytest.mark.parametrize("n", [1, 2, 33, 100])
+def test_the_matrix_formula(n):
+    K = gram_matrix(samples(n), kernel="rbf", gamma=0.3)
+    ones = np.full((n, n), 1 / n)
+    expected = K - ones @ K - K @ ones + ones @ K @ ones
+    assert_allclose(center_gram(K), expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(("dtype", "atol"), [(np.float32, 1e-5), (np.float64, 1e-13)])
+def test_with_the_linear_kernel_the_samples_are_centred(dtype, atol):
+    X, new = samples(80), samples(15, seed=1)
+    K = gram_matrix(X.astype(dtype), kernel="linear")
+    centred = X - X.mean(axis=0)
+    assert center_gram(K).dtype == dtype
+    assert_allclose(center_gram(K), centred @ centred.T, rtol=0, atol=20 * atol)
+    rows = GramCenterer().fit(K).transform(gram_matrix(new.astype(dtype), X, kernel="linear"))
+    assert rows.dtype == dtype
+    assert_allclose(rows, (new - X.mean(axis=0)) @ centred.T, rtol=0, atol=20 * atol)
+
+
+def test_new_rows_as_scikit_learn_centres_them():
+    K, new = gram_matrix(samples(50)), gram_matrix(samples(9, seed=1), samples(50))
+    expected = KernelCenterer().fit(K).transform(new.copy())
+    assert_allclose(GramCenterer().fit(K).transform(new), expected, rtol=0, atol=1e-14)
+
+
+def test_rows_and_columns_sum_to_zero_and_centring_twice_changes_nothing():
+    K = center_gram(gram_matrix(samples(60), kernel="polynomial"))
+    size = abs(K).max()
+    assert abs(K.sum(axis=0)).max() < 1e-12 * size and abs(K.sum(axis=1)).max() < 1e-12 * size
+    assert_allclose(center_gram(K), K, rtol=0, atol=1e-13 * size)
+
+
+def test_means_of_single_precision_are_taken_in_double():
+    K = np.full((2000, 2000), 1.0, np.float32) + np.eye(2000, dtype=np.float32) * 1e-3
+    assert_allclose(center_gram(K), center_gram(K.astype(np.float64)), rtol=0, atol=2e-10)
+
+
+def test_a_matrix_that_is_not_symmetric_is_centred_by_rows_and_columns():
+    K = np.random.default_rng(0).normal(size=(7, 7))
+    centred = center_gram(K)
+    assert_allclose(centred.sum(axis=0), 0, atol=1e-14)
+    assert_allclose(centred.sum(axis=1), 0, atol=1e-14)
+
+
+def test_in_place_and_into_another_array():
+    K = gram_matrix(samples(1500))  # more than one block
+    before = K.copy()
+    expected = center_gram(K)
+    assert_array_equal(K, before)
+    out = np.empty_like(K)
+    assert center_gram(K, out=out) is out
+    assert_array_equal(out, expected)
+    assert center_gram(K, out=K) is K
+    assert_array_equal(K, expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"K": np.ones((2, 3))}, ValueError, r"K has shape \(2, 3\).*square"),
+        ({"K": [[np.inf]]}, ValueError, "infinity"),
+        ({"K": np.eye(2), "out": np.eye(3)}, ValueError, r"out has shape \(3, 3\)"),
+        ({"K": np.eye(2), "out": np.eye(2, dtype=np.float32)}, ValueError, "out has.*float32"),
+        ({"K": np.eye(2), "out": [[1.0]]}, TypeError, "out is a list"),
+    ],
+)
+def test_what_cannot_be_centred(arguments, error, message):
+    with pytest.raises(error, match=message):
+        center_gram(**arguments)
+
+
+def test_what_a_centerer_refuses():
+    with pytest.raises(NotFittedError, match="GramCenterer is not fitted"):
+        GramCenterer().transform(np.eye(2))
+    with pytest.raises(ValueError, match="K has 3 columns, but GramCenterer was fitted to 2"):
+        GramCenterer().fit(np.eye(2)).transform(np.eye(3))
+    with pytest.raises(ValueError, match="square"):
+        GramCenterer().fit(np.ones((2, 3)))
+
+
+def test_a_result_that_cannot_fit_is_refused(monkeypatch):
+    K = np.ones((2500, 2500), np.float32)
+    monkeypatch.setattr("mlcore.checks.memory.free_bytes", lambda: 2**20)
+    with pytest.raises(MemoryError, match="centred matrix of 2500 x 2500 needs 25000000 bytes"):
+        center_gram(K)
+    assert center_gram(K, out=K) is K

@@ -1,0 +1,121 @@
+"""The vectorised exponential, 2^x for x <= 0, against multiple precision."""
+
+import os
+import subprocess
+import sys
+
+import mpmath
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from mlcore._ext.gram import exponential
+
+DTYPES = [np.float32, np.float64]
+ULPS = 1.2  # what the loop promises; 2 would do for the kernels
+
+
+def power_of_two(x):
+    y = np.full_like(x, np.nan)
+    exponential(x, y)
+    return y
+
+
+def exact(x):
+    with mpmath.workprec(100):
+        return [mpmath.power(2, mpmath.mpf(v)) for v in x.tolist()]
+
+
+def worst_ulps(y, x):
+    """The largest distance from the exact powers, in units of the last place there."""
+    info, worst = np.finfo(y.dtype), 0.0
+    with mpmath.workprec(100):
+        for value, truth in zip(y.tolist(), exact(x), strict=True):
+            exponent = max(int(mpmath.frexp(truth)[1]) - 1, info.minexp)
+            unit = mpmath.ldexp(1, exponent - info.nmant)
+            worst = max(worst, float(abs(mpmath.mpf(value) - truth) / unit))
+    return worst
+
+
+def normal_range(info, rng):
+    return rng.uniform(info.minexp, 0, 3000)
+
+
+def denormal_results(info, rng):
+    return rng.uniform(info.minexp - info.nmant - 2, info.minexp, 3000)
+
+
+def near_zero(info, rng):
+    return -(10.0 ** rng.uniform(-12, 0, 1000))
+
+
+def around_halves(info, rng):
+    """Where the reduced argument is largest, and changes its sign."""
+    halves = np.arange(info.minexp - info.nmant - 2, 0) + 0.5
+    halves = halves.astype(info.dtype)
+    return np.concatenate([halves, np.nextafter(halves, 0), np.nextafter(halves, -np.inf)])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("sample", [normal_range, denormal_results, near_zero, around_halves])
+def test_within_its_ulps_of_multiple_precision(sample, dtype):
+    x = sample(np.finfo(dtype), np.random.default_rng(0)).astype(dtype)
+    assert worst_ulps(power_of_two(x), x) <= ULPS
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_within_its_ulps_of_a_wider_type_at_a_million_points(dtype):
+    wider = np.float64 if dtype == np.float32 else np.longdouble
+    if np.finfo(wider).nmant < np.finfo(dtype).nmant + 8:
+        pytest.skip("long double is no wider than double here")
+    info = np.finfo(dtype)
+    x = np.random.default_rng(1).uniform(info.minexp - info.nmant - 2, 0, 1_000_000).astype(dtype)
+    truth = np.exp2(x.astype(wider))
+    unit = np.maximum(np.spacing(truth.astype(dtype)), info.smallest_subnormal).astype(wider)
+    assert (np.abs(power_of_two(x) - truth) / unit).max() <= ULPS
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_whole_powers_are_exact(dtype):
+    info = np.finfo(dtype)
+    whole = np.arange(info.minexp - info.nmant, 1)
+    assert_array_equal(power_of_two(whole.astype(dtype)), np.ldexp(dtype(1), whole))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_special_values(dtype):
+    info = np.finfo(dtype)
+    below = dtype(info.minexp - info.nmant - 1)  # half the smallest number: a tie, to even
+    x = np.array([0.0, -0.0, -info.smallest_subnormal, -info.tiny, below, -1e30, info.min, -np.inf])
+    assert_array_equal(power_of_two(x.astype(dtype)), np.array([1] * 4 + [0] * 4, dtype))
+    assert np.isnan(power_of_two(np.array([np.nan, -np.nan], dtype))).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_never_above_one_and_never_falling_by_more_than_rounding(dtype):
+    x = np.sort(-np.random.default_rng(2).exponential(5, 100_000)).astype(dtype)
+    y = power_of_two(x)
+    assert y.max() <= 1 and y.min() > 0
+    assert (np.diff(y.astype(np.float64)) >= -2 * np.spacing(y[1:])).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_length_and_alignment(dtype):
+    """The tail that fills no vector, from any address."""
+    x = -np.random.default_rng(3).exponential(5, 200).astype(dtype)
+    whole = power_of_two(x)
+    for n in range(1, 70):
+        y = np.full(200, np.nan, dtype)
+        exponential(x[n : 2 * n], y[3 : 3 + n])
+        assert_array_equal(y[3 : 3 + n], whole[n : 2 * n])
+        assert np.isnan(y[:3]).all() and np.isnan(y[3 + n :]).all()
+
+
+@pytest.mark.parametrize("target", ["baseline", "avx2", "avx512"])
+def test_instruction_sets(target):
+    """These tests again, with the loops of another target (what the processor lacks falls back)."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    command += ["-k", "not instruction_sets"]
+    environment = os.environ | {"MLCORE_SIMD": target}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
