@@ -11,9 +11,13 @@ from math import prod
 
 import numpy as np
 
-_KEPT_BYTES = 128 << 20  # of one buffer; what lies behind is given back at once
+_KEPT_BYTES = 256 << 20  # of one buffer; what lies behind is given back at once
 _KEPT_BUFFERS = 2
 _free: list = []  # append and pop are atomic: any thread, and the garbage collector, may call them
+
+
+class Lease:
+    """An owner of a work array that ends before the object that works with it."""
 
 
 def scratch_array(shape: tuple[int, ...], dtype: np.dtype, owner: object) -> np.ndarray:

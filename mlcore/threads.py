@@ -13,7 +13,7 @@ from mlcore._ext import threads as _ext
 
 _WORTH = 1_000_000  # operations: some tenths of a millisecond
 _forked = False
-_lock, _users, _limiter = threading.Lock(), 0, None
+_lock, _users, _limits = threading.Lock(), 0, []
 
 
 def effective_threads(work: float = math.inf) -> int:
@@ -36,8 +36,18 @@ def effective_threads(work: float = math.inf) -> int:
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through the loaded libraries: milliseconds, so once
+def _blas() -> list:
+    """The loaded BLAS libraries; finding them takes milliseconds, so once."""
+    return [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas"]
+
+
+def _limit(library, n_threads: int) -> None:
+    # From threadpoolctl 3.8 on only the thread that set a limit first is heard; the limit is the
+    # process's, and here whoever enters first and leaves last must be.
+    release = getattr(library, "clear_controlling_thread", lambda force: None)
+    release(force=True)
+    library.set_num_threads(n_threads)
+    release(force=True)
 
 
 @contextmanager
@@ -46,10 +56,12 @@ def single_threaded_blas() -> Iterator[None]:
 
     Nested and concurrent uses count: the last to leave restores the limits.
     """
-    global _users, _limiter
+    global _users, _limits
     with _lock:
         if _users == 0:
-            _limiter = _controller().limit(limits=1, user_api="blas")
+            _limits = [(library, library.num_threads) for library in _blas()]
+            for library, _ in _limits:
+                _limit(library, 1)
         _users += 1
     try:
         yield
@@ -57,15 +69,15 @@ def single_threaded_blas() -> Iterator[None]:
         with _lock:
             _users -= 1
             if _users == 0:
-                _limiter.restore_original_limits()
-                _limiter = None
+                for library, before in _limits:
+                    _limit(library, before)
 
 
 def _after_fork_in_child() -> None:
-    global _forked, _lock, _users, _limiter
+    global _forked, _lock, _users, _limits
     _forked = True
     # Another thread of the parent may have held the lock; it does not exist here.
-    _lock, _users, _limiter = threading.Lock(), 0, None
+    _lock, _users, _limits = threading.Lock(), 0, []
 
 
 if hasattr(os, "register_at_fork"):

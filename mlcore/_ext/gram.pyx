@@ -1,7 +1,7 @@
 """Hot loops of mlcore.kernels.gram: kernel values between samples, block by block.
 
 Three ways to the inner products, chosen by the caller from the shape of the data:
-panels      rows as lists of non-zeros against panels of 64 (float) or 32 (double) packed columns:
+panels      (and differences) rows as lists of non-zeros against panels of 64 (float) or 32 (double) packed columns:
             few features, dense data with many zeros, moderately sparse data;
 products    BLAS on tiles of dense rows: many features, few zeros;
 inverted    rows against a list of samples per feature: very sparse data.
@@ -33,7 +33,7 @@ cdef enum:
     CHI2 = 6
 
 KINDS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3, "cosine": 4, "laplacian": 5,
-         "chi2": 6}
+         "chi2": 6, "differences": 7}
 PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}  # samples in a panel, by bytes of a value
 
 

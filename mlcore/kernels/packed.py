@@ -9,6 +9,7 @@ from scipy import sparse
 from mlcore._ext import gram as _ext
 from mlcore.threads import effective_threads, single_threaded_blas
 
+_FEW = 8  # features: up to this, squares of differences cost no more than exp
 _LOG2_E = 1.4426950408889634
 _DISTANCES = ("rbf", "laplacian", "chi2")
 # gamma ** power, multiplied into X, does what gamma does.
@@ -41,6 +42,8 @@ class Packed:
             self.layout, self.shift, self.scale = like.layout, like.shift, like.scale
         if self.scale is not None:
             self.gamma = gamma = 1.0
+        if self.layout == "differences" and sparse.issparse(X):
+            X = X.toarray()
         with np.errstate(over="ignore"):  # to infinity: what is infinitely far has the value 0
             X = _transformed(X, kernel, self.shift, self.scale)
             squares = _row_sums(X, "square") if kernel != "laplacian" else None
@@ -70,13 +73,20 @@ class Packed:
                 values.astype(self.dtype, copy=False),
             )
         else:
-            self._lists = _lists(X, self.dtype)
+            self._lists = _lists(X, self.dtype, zeros=self.layout == "differences")
             if self.layout == "inverted":
                 indptr, indices, values = self._lists
                 self._sparse = sparse.csr_array(
                     (values[:-1], indices[:-1], indptr), shape=(self.n, self.d)
                 )
         self._all = None
+
+    @property
+    def condition(self):
+        """By how much more than one rounding a value may be off: what cancels in a distance."""
+        if self.kernel == "rbf" and self.layout != "differences":
+            return 1.0 + float(self.terms.max(initial=0.0))
+        return max(1.0, float(np.abs(self.diagonal).max(initial=0.0)))
 
     @property
     def nbytes(self):
@@ -98,7 +108,7 @@ class Packed:
         if self.layout == "products":
             B = self._dense if everything else self._dense[chosen]
             return B, self.terms[chosen], len(chosen)
-        if self.layout == "panels":
+        if self.layout in ("panels", "differences"):
             width = _ext.PANEL_WIDTH[self.dtype.itemsize]
             count = -(-len(chosen) // width)
             panels = np.empty((count, self.d, width), dtype=self.dtype)
@@ -113,7 +123,8 @@ class Packed:
     def _spec(self):
         # The loops compute powers of 2 where the kernel has those of e.
         gamma = self.gamma * _LOG2_E if self.kernel in _DISTANCES else self.gamma
-        return _ext.KINDS[self.kernel], gamma, self.coef0, self.degree
+        kind = "differences" if self.layout == "differences" else self.kernel
+        return _ext.KINDS[kind], gamma, self.coef0, self.degree
 
     @property
     def terms_per_value(self):
@@ -143,7 +154,7 @@ class Packed:
                         *self._spec(), self._dense[now], self.terms[now], columns[0], columns[1],
                         out, to, False, scratch, 0, -(-len(now) // _TILE_ROWS), threads,
                     )  # fmt: skip
-            elif self.layout == "panels":
+            elif self.layout in ("panels", "differences"):
                 _ext.panel_block(
                     *self._spec(), now, *self._lists, self.terms, columns[0], columns[1], m,
                     out, to, threads,
@@ -218,6 +229,8 @@ def _layout(X, kernel, gamma):
         density = np.count_nonzero(probe) / max(1, probe.size)
         few = d <= 64 or density <= 0.35 or kernel in ("laplacian", "chi2")
         layout = "panels" if few else "products"
+        if kernel == "rbf" and d <= _FEW:
+            layout = "differences"
         shift = None
         if kernel in ("rbf", "laplacian") and density > 0.35:
             # Differences do not change, but the squares that cancel in them get smaller.
@@ -312,10 +325,14 @@ def _diagonal(kernel, squares, gamma, coef0, degree, n):
     return squares
 
 
-def _lists(X, dtype):
-    """(indptr, indices, values) of the non-zeros, with one slot of slack at the end."""
+def _lists(X, dtype, zeros):
+    """(indptr, indices, values) of the non-zeros, with one slot of slack; `zeros` keeps these."""
     X, threads = np.ascontiguousarray(X), effective_threads(X.size)
-    indptr = np.zeros(len(X) + 1, dtype=np.int64)
+    n, d = X.shape
+    if zeros:
+        indices = np.tile(np.arange(d, dtype=np.int32), n)
+        return np.arange(n + 1, dtype=np.int64) * d, indices, X.astype(dtype).ravel()
+    indptr = np.zeros(n + 1, dtype=np.int64)
     _ext.count_nonzeros(X, indptr, threads)
     np.cumsum(indptr, out=indptr)
     indices = np.zeros(indptr[-1] + 1, dtype=np.int32)

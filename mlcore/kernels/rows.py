@@ -52,6 +52,14 @@ class KernelRows:
             self.diagonal = self._packed.diagonal
 
     @property
+    def rounding(self) -> float:
+        """The size of the rounding errors in the values, about."""
+        eps = float(np.finfo(self.dtype).eps) / 2
+        if self._packed is None:
+            return eps * float(np.abs(self.diagonal).max())
+        return eps * self._packed.condition
+
+    @property
     def nbytes(self) -> int:
         """Memory held beside the samples."""
         return self._packed.nbytes if self._packed is not None else 0

@@ -124,10 +124,17 @@ class KernelMachine(Model):
 
     # ---- the work
 
-    def _open_store(self, X: Any, settings: Settings, *, exact: bool = False) -> RowStore:
-        """Return the kernel rows over X, in float64 where the result needs the digits."""
-        double = exact or settings.tol < 1e-4 or X.shape[0] <= _FEW
-        kernel = KernelRows(X, settings.kernel, **settings.parameters, double=double)
+    def _open_store(self, X: Any, settings: Settings, reach: float) -> RowStore:
+        """Return the kernel rows over X, in float64 where the result needs the digits.
+
+        `reach` is the largest multiplier. The rounding of K, times the multipliers, must stay well
+        below `tol`; signs are mixed, so the errors of n terms add up to about sqrt(n).
+        """
+        name, tol = settings.kernel, settings.tol
+        double = tol < 1e-4 or X.shape[0] <= _FEW or not np.isfinite(reach)
+        kernel = KernelRows(X, name, **settings.parameters, double=double)
+        if kernel.rounding * reach * np.sqrt(kernel.n) > tol and kernel.dtype != np.float64:
+            kernel = KernelRows(X, name, **settings.parameters, double=True)
         self._check_definite(kernel, settings)
         return RowStore(kernel, settings.cache_size)
 
@@ -293,7 +300,7 @@ class SingleProblemMachine(KernelMachine):
         problem = self._problem(y, weight)
         settings = self._resolved(settings, used, weight)
         with progress:
-            store = self._open_store(used, settings)
+            store = self._open_store(used, settings, problem.reach)
             (solution,) = self._solve([problem], store, settings, progress)
         self._warn_unconverged([solution], settings)
 

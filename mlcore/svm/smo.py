@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlcore.svm.row_store import RowStore
-from mlcore.svm.working_set import WorkingSet, offers
+from mlcore.svm.pivoting import offers
+from mlcore.svm.row_store import LINE, RowStore
+from mlcore.svm.working_set import WorkingSet
 from mlcore.threads import single_threaded_blas
 
 __all__ = ["Problem", "RowStore", "Solution", "solve", "solve_many"]
@@ -55,6 +56,11 @@ class Problem:
     epsilon: float = 0.0
     group: np.ndarray | None = None
     total: tuple | None = None
+
+    @property
+    def reach(self) -> float:
+        """The largest absolute value that a variable may take."""
+        return float(max(self.upper.max(), -self.lower.min()))
 
 
 @dataclass
@@ -134,10 +140,12 @@ class _Solver:
         group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
         self.members = (np.flatnonzero(group == 0), np.flatnonzero(group == 1))
         self.product = np.zeros(n)  # K b, by sample
-        # Violators are drawn by their violation times a number in (0, 1], fixed for each: a set of
-        # only the worst would be solved at the cost of all the others.
-        fraction = 1.0 - (0.6180339887498949 * np.arange(m)) % 1.0
-        self.mixture = fraction if rows.keeps else fraction**2
+        self.mixture = np.ones(m)
+        if problem.total is None and self.epsilon == 0:
+            # Where many variables end at a bound, violators are drawn by their violation times a
+            # number in (0, 1]: a set of only the worst is solved at the cost of all the others.
+            fraction = 1.0 - (0.6180339887498949 * np.arange(m)) % 1.0
+            self.mixture = fraction if rows.keeps else fraction**2
         if not rows.keeps or rows.kernel.linear:  # a round costs more than the steps it saves
             self.SUB = 0.1
         if rows.kernel.linear:  # many constraints are tight: small sets go round in rings
@@ -187,7 +195,7 @@ class _Solver:
             self.working.load(self._choose(rise, fall))
             moved, change = self.working.solve(
                 self.beta, self.gradient, self.lower, self.upper, tol=self._goal(),
-                max_steps=min(left, 200 * len(self.beta)), face=True,
+                max_steps=min(left, 200 * len(self.beta)),
             )  # fmt: skip
             if len(moved) == 0:
                 break
@@ -235,12 +243,14 @@ class _Solver:
             free = inside[members]
             score = np.maximum(up, down)
             candidates = score > -self.MARGIN * gap
-            room = max(self.FIRST * size // m, int(self.ROOM * np.count_nonzero(free)))
+            room = max(LINE, self.FIRST * size // m, int(self.ROOM * np.count_nonzero(free)))
             room = min(size, limit) if self.rows.whole else min(size, room, limit)
             if np.count_nonzero(candidates) > room:
                 half = room // 2
                 taken = np.zeros(size, dtype=bool)
-                for side in (up * self.mixture[members], down * self.mixture[members]):
+                drawn = self.mixture[members]
+                drawn[[up.argmax(), down.argmax()]] = 1.0  # the worst pair, or nothing may move
+                for side in (up * drawn, down * drawn):
                     best = np.argpartition(-side, half)[:half]
                     taken[best[side[best] > 0]] = True
                 # The rest of the room: free variables, which the others' moves unsettle, then those

@@ -60,7 +60,7 @@ class SupportVectorClassifier(ProbabilisticClassifier):
         problems = self._problems(samples, duels(len(samples.classes), self.multi_class))
         settings = self._resolved(settings, samples.X, samples.weight)
         with progress:
-            store = self._open_store(samples.X, settings, exact=self._hard())
+            store = self._open_store(samples.X, settings, max(p.reach for p in problems))
             fitted = self._fit_duels(checked, samples, settings, store, problems, progress)
             if probability:
                 fitted["link_slopes_"] = self._calibrate(

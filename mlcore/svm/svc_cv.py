@@ -168,11 +168,12 @@ class SVCCV(KernelClassifier):
         widths = self._resolved_gammas(gammas, settings, samples)
 
         scores = np.empty((len(Cs), len(widths), len(folds)))
+        reach = max(Cs) * float(samples.cost.max())
         best: tuple[float, int] | None = None
         with progress:
             for g, width in enumerate(widths):
                 at = replace(settings, gamma=width)
-                store = self._open_store(samples.X, at)
+                store = self._open_store(samples.X, at, reach)
                 starts = self._search_width(
                     samples, folds, chosen, Cs, at, store, scoring, scores[:, g], progress
                 )
@@ -184,7 +185,7 @@ class SVCCV(KernelClassifier):
             if width != widths[g]:  # one store at a time: `cache_size` bounds the fit
                 del store
                 at = replace(settings, gamma=widths[g])
-                store = self._open_store(samples.X, at)
+                store = self._open_store(samples.X, at, reach)
             problems = self._problems(samples, chosen, cost=Cs[c] * samples.cost)
             for problem, beta in zip(problems, betas, strict=True):
                 here = beta if problem.index is None else beta[problem.index]

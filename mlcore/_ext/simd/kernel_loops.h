@@ -3,7 +3,8 @@
    A panel holds PANEL samples, value by value of each feature: panel[f * PANEL + lane]. A row is a list of its
    non-zeros, so one loop serves sparse rows, dense rows with many zeros, and rows of few features.
 
-   Distances that are not inner products start from the panel's own sum over all features (column_terms): where the row
+   Few features are taken with their zeros: squares of differences, exact where samples are near. Other
+   distances that are not inner products start from the panel's own sum over all features (column_terms): where the row
    is zero the term is that of the column alone, so only the row's non-zeros need a visit:
    |x - y| = |y| + (|x - y| - |y|), and (x - y)^2 / (x + y) = y + ((x - y)^2 / (x + y) - y). */
 
@@ -20,6 +21,7 @@ static inline VEC NAME(transform)(const kernel_spec *k, VEC v, REAL row_term, VE
   switch (k->kind) {
   case KERNEL_RBF:
     return EXP2(NAME(min)(0, 2 * gamma * v - (column_terms + row_term)));
+  case KERNEL_RBF_DIFFERENCES:
   case KERNEL_LAPLACIAN:
   case KERNEL_CHI2:
     return EXP2(NAME(min)(0, -gamma * v));
@@ -49,7 +51,9 @@ static inline VEC NAME(absolute)(VEC v) { return SELECT(GREATER(-v, v), -v, v); 
 static inline __attribute__((always_inline)) void NAME(visit)(int kind, REAL x, const REAL *column, VEC *sum) {
   for (int b = 0; b < NAME(BLOCKS); b++) {
     const VEC y = LOAD(column + b * NAME(LANES));
-    if (kind == KERNEL_LAPLACIAN)
+    if (kind == KERNEL_RBF_DIFFERENCES)
+      sum[b] += (x - y) * (x - y);
+    else if (kind == KERNEL_LAPLACIAN)
       sum[b] += NAME(absolute)(x - y) - NAME(absolute)(y);
     else if (kind == KERNEL_CHI2) { /* 0 / 0 is 0: a feature that both lack adds nothing */
       const VEC both = x + y, apart = x - y;
@@ -166,6 +170,7 @@ static void NAME(panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, con
     CASE(KERNEL_RBF);
     CASE(KERNEL_SIGMOID);
     CASE(KERNEL_COSINE);
+    CASE(KERNEL_RBF_DIFFERENCES);
     CASE(KERNEL_LAPLACIAN);
     CASE(KERNEL_CHI2);
   }

@@ -9,7 +9,16 @@
    samples. 256 bytes a feature: four 64-byte accumulators cover the latency of a fused multiply-add. */
 enum { PANEL_BYTES = 256, PANEL_FLOAT = 64, PANEL_DOUBLE = 32 };
 
-enum { KERNEL_LINEAR, KERNEL_POLYNOMIAL, KERNEL_RBF, KERNEL_SIGMOID, KERNEL_COSINE, KERNEL_LAPLACIAN, KERNEL_CHI2 };
+enum {
+  KERNEL_LINEAR,
+  KERNEL_POLYNOMIAL,
+  KERNEL_RBF,
+  KERNEL_SIGMOID,
+  KERNEL_COSINE,
+  KERNEL_LAPLACIAN,
+  KERNEL_CHI2,
+  KERNEL_RBF_DIFFERENCES /* rbf of few features, from differences: nothing cancels */
+};
 
 typedef struct {
   int kind;

@@ -1,0 +1,552 @@
+"""The dual solver: the KKT conditions as written, exact minima, LIBSVM, every path to the rows."""
+
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn import svm as peer
+from threadpoolctl import threadpool_limits
+
+from mlcore.kernels.rows import KernelRows
+from mlcore.svm.smo import Problem, RowStore, solve, solve_many
+from mlcore.svm.working_set import WorkingSet
+
+KINDS = ["svc", "svr", "one class", "nu svc", "nu svr", "weights", "points", "repeated", "started"]
+EPS = float(np.finfo(np.float64).eps)
+KERNELS = {
+    "rbf": {"gamma": 0.5},
+    "linear": {},
+    "polynomial": {"gamma": 0.5, "coef0": 1.0, "degree": 2},
+    "laplacian": {"gamma": 0.3},
+}
+
+
+def samples(n, d=3, seed=0):
+    return np.random.default_rng([n, d, seed]).normal(size=(n, d))
+
+
+def problem(kind, n, seed=0, C=3.0):
+    """One problem of each shape that the machines pose, on n samples."""
+    rng = np.random.default_rng([n, seed, len(kind)])
+    y = np.where(rng.random(n) < 0.4, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    f, box = rng.normal(size=n), np.full(n, C)
+    low, high = np.where(y > 0, 0, -box), np.where(y > 0, box, 0)
+    if kind == "svc":
+        return Problem(-y, low, high)
+    if kind == "svr":
+        return Problem(-f, -box, box, epsilon=0.2)
+    if kind == "one class":
+        return Problem(0 * f, 0 * f, box, total=(0.3 * box.sum(),))
+    if kind == "nu svc":
+        total = 0.5 * C * min((y > 0).sum(), (y < 0).sum())
+        return Problem(0 * f, low, high, group=(y < 0).astype(np.int8), total=(total, -total))
+    if kind == "nu svr":
+        total = 0.2 * box.sum()
+        return Problem(
+            -np.r_[f, f], np.r_[0 * box, -box], np.r_[box, 0 * box], index=np.r_[:n, :n],
+            group=np.repeat(np.array([0, 1], np.int8), n), total=(total, -total),
+        )  # fmt: skip
+    if kind == "weights":  # one of them a sample without weight
+        box = C * rng.integers(0, 4, n)
+        return Problem(-y, np.where(y > 0, 0, -box), np.where(y > 0, box, 0.0))
+    if kind == "points":  # some can not move, away from 0
+        start = np.where(rng.random(n) < 0.3, f, 0.0)
+        fixed = start != 0
+        return Problem(
+            -f, np.where(fixed, f, -box), np.where(fixed, f, box), start=start, epsilon=0.1
+        )
+    if kind == "repeated":  # one sample in several variables, in no order
+        m = n + n // 2
+        return Problem(
+            rng.normal(size=m), np.full(m, -C), np.full(m, C), index=rng.integers(0, n, m)
+        )
+    start = rng.uniform(low, high)
+    return Problem(-y, low, high, start=start)
+
+
+def rows_of(X, kernel="rbf", double=True):
+    return KernelRows(X, kernel, **KERNELS.get(kernel, {}), double=double)
+
+
+def matrix(X, problem, kernel="rbf"):
+    """K between the variables, in double precision."""
+    index = np.arange(len(problem.linear)) if problem.index is None else problem.index
+    return rows_of(X, kernel).block(np.arange(X.shape[0]))[np.ix_(index, index)]
+
+
+def objective(K, p, beta):
+    return 0.5 * beta @ K @ beta + p.linear @ beta + p.epsilon * np.abs(beta).sum()
+
+
+def groups(p):
+    group = np.zeros(len(p.linear)) if p.group is None else p.group
+    return [group == g for g in np.unique(group)]
+
+
+def violation(K, p, beta):
+    """How far the best pair move of a group still falls, per unit of the move."""
+    g = K @ beta + p.linear
+    up = g + np.where(beta >= 0, p.epsilon, -p.epsilon)
+    down = g + np.where(beta > 0, p.epsilon, -p.epsilon)
+    worst = 0.0
+    for members in groups(p):
+        rises, falls = members & (beta < p.upper), members & (beta > p.lower)
+        if rises.any() and falls.any():
+            worst = max(worst, down[falls].max() - up[rises].min())
+    return worst
+
+
+def check(K, p, solution, tol, eps=EPS):
+    """All that holds of a solution, from the definitions."""
+    beta = solution.beta
+    sums = np.abs(K) @ np.abs(beta)
+    rounding = 50 * eps * (1 + sums.max(initial=0.0))
+    assert solution.converged and not solution.diverged and solution.violation <= tol
+    assert (beta >= p.lower).all() and (beta <= p.upper).all()
+    start = np.zeros(len(beta)) if p.start is None else p.start
+    for k, members in enumerate(groups(p)):
+        total = start[members].sum() if p.total is None else p.total[k]
+        assert abs(beta[members].sum() - total) <= 1e-12 * (1 + np.abs(beta[members]).sum())
+    assert_allclose(solution.gradient, K @ beta + p.linear, rtol=0, atol=rounding)
+    assert violation(K, p, beta) <= tol + 2 * rounding
+    size = 1 + 0.5 * np.abs(beta) @ sums + np.abs(p.linear) @ np.abs(beta)
+    assert_allclose(solution.objective, objective(K, p, beta), rtol=0, atol=50 * eps * size)
+    assert len(solution.multipliers) == len(groups(p))
+    for (low, high, value), members in zip(solution.multipliers, groups(p), strict=True):
+        g = solution.gradient[members]
+        b, lower, upper = beta[members], p.lower[members], p.upper[members]
+        rises = (g + np.where(b >= 0, p.epsilon, -p.epsilon))[b < upper]
+        falls = (g + np.where(b > 0, p.epsilon, -p.epsilon))[b > lower]
+        assert low == falls.max(initial=-np.inf) and high == rises.min(initial=np.inf)
+        assert np.isfinite(value)
+        assert low - tol <= value <= high + tol
+
+
+# ---- the conditions of optimality
+
+
+@pytest.mark.parametrize("double", [True, False])
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_kkt_conditions_hold(kind, kernel, double):
+    tol, eps = (1e-6, EPS) if double else (1e-3, 4 * float(np.finfo(np.float32).eps))
+    for n in (2, 5, 17, 120):
+        X, p = samples(n), problem(kind, n)
+        solution = solve(p, RowStore(rows_of(X, kernel, double), 200.0), tol=tol)
+        check(matrix(X, p, kernel), p, solution, tol, eps)
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(KINDS), st.integers(2, 60), st.integers(1, 6), st.integers(0, 2**32 - 1),
+    st.floats(-3, 3), st.sampled_from(list(KERNELS)), st.booleans(),
+)  # fmt: skip
+def test_the_kkt_conditions_hold_whatever_the_problem(kind, n, d, seed, log_C, kernel, sparse_X):
+    X, p = samples(n, d, seed), problem(kind, n, seed, C=10.0**log_C)
+    K = matrix(X, p, kernel)
+    tol = 1e-5 * (1 + np.abs(K).max())
+    layout = sparse.csr_array if sparse_X else np.asarray
+    check(K, p, solve(p, RowStore(rows_of(layout(X), kernel), 200.0), tol=tol), tol)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_samples_and_a_constant_kernel(kind):
+    """Singular matrices: the optimum is no longer one point, but it is found."""
+    X = np.repeat(samples(10), 4, axis=0)
+    p = problem(kind, 40)
+    check(matrix(X, p), p, solve(p, RowStore(rows_of(X), 200.0), tol=1e-6), 1e-6)
+    X = np.ones((40, 2))
+    check(matrix(X, p), p, solve(p, RowStore(rows_of(X), 200.0), tol=1e-6), 1e-6)
+
+
+# ---- exact minima
+
+
+def exact_minimum(K, p):
+    """The least objective over all ways to be at a bound, at 0 or free: exponential, and exact."""
+    m = len(p.linear)
+    members = groups(p)
+    start = np.zeros(m) if p.start is None else p.start
+    totals = p.total or [start[g].sum() for g in members]
+    states = []
+    for low, high in zip(p.lower, p.upper, strict=True):
+        fixed = {(v, None) for v in (low, high, 0.0) if low <= v <= high}
+        signs = (1.0, -1.0) if p.epsilon > 0 else (0.0,)
+        states.append([*fixed, *((None, sign) for sign in signs)])
+    least = np.inf
+    for state in itertools.product(*states):
+        free = np.array([value is None for value, _ in state])
+        beta = np.array([0.0 if value is None else value for value, _ in state])
+        sign = np.array([0.0 if s is None else s for _, s in state])
+        A = np.array(members, dtype=float)[:, free]
+        rest = [total - beta[g].sum() for total, g in zip(totals, members, strict=True)]
+        if free.any():
+            zero = np.zeros((len(A), len(A)))
+            system = np.block([[K[np.ix_(free, free)], A.T], [A, zero]])
+            right = np.r_[-(p.linear + p.epsilon * sign + K @ beta)[free], rest]
+            beta[free] = np.linalg.lstsq(system, right)[0][: free.sum()]
+        sums = np.array([total - beta[g].sum() for total, g in zip(totals, members, strict=True)])
+        inside = (beta >= p.lower - 1e-12).all() and (beta <= p.upper + 1e-12).all()
+        if inside and np.abs(sums).max() < 1e-10:
+            least = min(least, objective(K, p, beta))
+    return least
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "kind", ["svc", "svr", "one class", "nu svc", "weights", "points", "started"]
+)
+def test_the_least_of_all_faces(kind, seed):
+    n = 4 if kind in ("svr", "points") else 6
+    X, p = samples(n, 2, seed), problem(kind, n, seed, C=[0.1, 1.0, 3.0, 30.0, 1000.0][seed])
+    K = matrix(X, p)
+    solution = solve(p, RowStore(rows_of(X), 200.0), tol=1e-10)
+    assert_allclose(solution.objective, exact_minimum(K, p), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_samples_in_closed_form(seed):
+    """beta = (t, -t): the minimum of a parabola with a kink, on an interval."""
+    rng = np.random.default_rng(seed)
+    X, q, epsilon, C = rng.normal(size=(2, 1)), rng.normal(size=2), 0.3 * rng.random(), rng.random()
+    p = Problem(q, np.full(2, -C), np.full(2, C), epsilon=epsilon)
+    curvature = 2 - 2 * np.exp(-0.5 * (X[0, 0] - X[1, 0]) ** 2)
+    slope = q[0] - q[1]
+    t = -np.sign(slope) * max(0.0, abs(slope) - 2 * epsilon) / curvature
+    solution = solve(p, RowStore(rows_of(X), 200.0), tol=1e-12)
+    assert_allclose(solution.beta[0], np.clip(t, -C, C), rtol=1e-9)
+    assert solution.beta[0] == -solution.beta[1]
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0, 1e3])
+@pytest.mark.parametrize("kind", ["svc", "svr", "one class", "weights"])
+def test_the_objective_of_libsvm(kind, C):
+    n = 150
+    X = samples(n)
+    p = problem(kind, n, C=1.0 if kind == "one class" else C)
+    K = matrix(X, p)
+    if kind == "svr":
+        theirs = peer.SVR(kernel="precomputed", C=C, epsilon=p.epsilon, tol=1e-9).fit(K, -p.linear)
+    elif kind == "one class":
+        theirs = peer.OneClassSVM(kernel="precomputed", nu=0.3, tol=1e-9).fit(K)
+    else:
+        weight = np.maximum(p.upper, -p.lower) / C
+        theirs = peer.SVC(kernel="precomputed", C=C, tol=1e-9).fit(K, -p.linear, weight)
+    beta = np.zeros(n)
+    used = np.flatnonzero(p.upper > p.lower) if kind == "weights" else np.arange(n)
+    beta[used[theirs.support_] if kind == "weights" else theirs.support_] = theirs.dual_coef_[0]
+    solution = solve(p, RowStore(rows_of(X), 200.0), tol=1e-9 * max(1.0, C))
+    expected = objective(K, p, beta)
+    assert_allclose(solution.objective, expected, rtol=1e-7)
+    assert solution.objective <= expected + 1e-9 * abs(expected)
+
+
+# ---- every path to the rows of K
+
+
+def paths():
+    """n, d, kernel, double, cache_size: how the rows are had."""
+    return {
+        "all of K at hand": (700, 3, "rbf", True, 200.0),
+        "all of K in single": (700, 3, "rbf", False, 200.0),
+        "a square smaller than the problem": (900, 3, "rbf", True, 1e-3),
+        "rows computed again": (2600, 3, "rbf", False, 1e-3),
+        "rows that come and go": (2300, 40, "rbf", False, 1e-3),
+        "rows that come and go, in double": (2300, 40, "laplacian", True, 1e-3),
+        "rows that stay": (2300, 40, "rbf", False, 200.0),
+        "a weight vector": (2500, 20, "linear", False, 200.0),
+        "a weight vector, a small square": (2500, 70, "linear", True, 1e-3),
+        "many samples, a small square": (4500, 3, "rbf", False, 1.0),
+    }
+
+
+@pytest.mark.parametrize("kind", ["svc", "svr", "one class", "nu svc", "nu svr"])
+@pytest.mark.parametrize("path", paths())
+def test_every_path_leads_to_the_optimum(path, kind):
+    n, d, kernel, double, cache_size = paths()[path]
+    X = samples(n, d) * (0.4 if d > 3 else 1.0)
+    p = problem(kind, n, C=0.3)
+    if kind == "svr":
+        p.linear, p.epsilon = -np.sin(2 * X[:, 0]), 0.1
+    elif kind == "svc":
+        y = np.sign(X[:, 0] + 0.3 * samples(n, 1, 1)[:, 0])
+        p = Problem(-y, np.where(y > 0, 0, -0.3), np.where(y > 0, 0.3, 0.0))
+    rows = rows_of(X, kernel, double)
+    assert rows.dtype == (np.float64 if double else np.float32)
+    solution = solve(p, RowStore(rows, cache_size), tol=1e-3)
+    eps = EPS if double else 4 * float(np.finfo(np.float32).eps)
+    check(matrix(X, p, kernel), p, solution, 1e-3, eps)
+
+
+@pytest.mark.parametrize("cache_size", [1e-3, 1.0, 200.0])
+def test_the_optimum_does_not_depend_on_the_cache(cache_size):
+    X = samples(1500, 40) * 0.4
+    p = problem("svc", 1500, C=1.0)
+    solution = solve(p, RowStore(rows_of(X), cache_size), tol=1e-5)
+    reference = solve(p, RowStore(rows_of(X), 1e4), tol=1e-5)
+    assert_allclose(solution.objective, reference.objective, rtol=1e-7)
+
+
+def test_working_sets_grow_shrink_and_are_chosen_anew(monkeypatch):
+    sizes = []
+    plain = WorkingSet.load
+
+    def watched(self, chosen):
+        sizes.append(sum(map(len, chosen)))
+        plain(self, chosen)
+
+    monkeypatch.setattr(WorkingSet, "load", watched)
+    X = samples(3000, 2)
+    y = np.sign(np.sin(3 * X[:, 0]) + X[:, 1] + 0.2 * samples(3000, 1, 1)[:, 0])
+    p = Problem(-y, np.where(y > 0, 0, -10.0), np.where(y > 0, 10.0, 0.0))
+    solution = solve(p, RowStore(rows_of(X), 1e-3), tol=1e-4)
+    check(matrix(X, p), p, solution, 1e-4)
+    assert len(sizes) > 3 and max(sizes) <= 512 and min(sizes) < max(sizes)
+
+
+@pytest.mark.parametrize("kind", ["nu svc", "one class"])
+@pytest.mark.parametrize("cache_size", [1e-3, 200.0])
+def test_a_group_of_few_is_not_starved(cache_size, kind):
+    """Three samples of one class among thousands, or three that must carry all."""
+    X = samples(2600, 40) * 0.4
+    few = np.arange(2600) % 1000 == 7
+    box = np.full(2600, 1.0)
+    if kind == "nu svc":
+        sign = np.where(few, -1.0, 1.0)
+        low, high = np.where(few, -1.0, 0.0), np.where(few, 0.0, 1.0)
+        group = few.astype(np.int8)
+        p = Problem(0.1 * X[:, 0] * sign, low, high, group=group, total=(1.5, -1.5))
+    else:
+        p = Problem(0.1 * X[:, 0], 0 * box, np.where(few, box, 1e-4), total=(2.0,))
+    solution = solve(p, RowStore(rows_of(X), cache_size), tol=1e-5)
+    check(matrix(X, p), p, solution, 1e-5)
+
+
+@pytest.mark.parametrize("n_runs", [1, 2, 4, 9])
+def test_some_of_the_samples(n_runs):
+    """A problem on runs of the samples, as between two of several classes, beside others."""
+    X = samples(600)
+    runs = [np.arange(start, start + 30) for start in np.linspace(0, 570, n_runs).astype(int)]
+    index = np.concatenate(runs)
+    p = problem("svc", len(index))
+    p.index = index
+    for cache_size in (1e-3, 200.0):
+        store = RowStore(rows_of(X), cache_size)
+        check(matrix(X, p), p, solve(p, store, tol=1e-6), 1e-6)
+
+
+def test_problems_that_share_samples_share_their_rows():
+    X = samples(400, 40)
+    problems = [problem("svc", 400, seed) for seed in range(4)]
+    store = RowStore(rows_of(X), 200.0)
+    together = solve_many(problems, store, tol=1e-6)
+    assert store.whole
+    for p, solution in zip(problems, together, strict=True):
+        check(matrix(X, p), p, solution, 1e-6)
+        alone = solve(p, RowStore(rows_of(X), 200.0), tol=1e-6)
+        assert_allclose(solution.objective, alone.objective, rtol=1e-10)
+
+
+def test_precomputed_and_users_kernels():
+    X = samples(200)
+    p = problem("svc", 200)
+    K = matrix(X, p)
+
+    def kernel(A, B):
+        return np.exp(-0.5 * ((A[:, None] - B) ** 2).sum(axis=2))
+
+    for rows in (KernelRows(K, "precomputed", double=True), KernelRows(X, kernel, double=True)):
+        check(K, p, solve(p, RowStore(rows, 1e-3), tol=1e-6), 1e-6)
+
+
+def test_any_number_of_threads_gives_the_same_bytes():
+    X = samples(1300)
+    p = problem("svr", 1300, C=100.0)
+    found = []
+    for threads in (1, 2, 7):
+        with threadpool_limits(threads):
+            found.append(solve(p, RowStore(rows_of(X), 200.0), tol=1e-4))
+    for other in found[1:]:
+        assert_array_equal(other.beta, found[0].beta)
+        assert_array_equal(other.gradient, found[0].gradient)
+        assert other.multipliers == found[0].multipliers
+        assert (other.objective, other.n_iter) == (found[0].objective, found[0].n_iter)
+
+
+# ---- where it starts, how it goes, when it stops
+
+
+class Recorded:
+    def __init__(self, stop_at=None):
+        self.steps, self.objectives, self.violations, self.stop_at = [], [], [], stop_at
+
+    def step(self, step, objective, change):
+        self.steps.append(step)
+        self.objectives.append(objective)
+        self.violations.append(change)
+        if len(self.steps) == self.stop_at:
+            raise StopIteration("enough")
+
+
+@pytest.mark.parametrize("kind", ["svc", "svr", "one class", "nu svr"])
+@pytest.mark.parametrize("double", [True, False])
+def test_the_dual_objective_rises_from_report_to_report(kind, double):
+    X = samples(2500, 40) * 0.4
+    p = problem(kind, 2500)
+    seen = Recorded()
+    solution = solve(p, RowStore(rows_of(X, double=double), 1e-3), tol=1e-3, progress=seen)
+    assert len(seen.steps) > 2
+    assert (np.diff(seen.steps) > 0).all()
+    slack = (1e-12 if double else 1e-6) * np.abs(seen.objectives).max()
+    assert (np.diff(seen.objectives) >= -slack).all()
+    assert seen.objectives[-1] == -solution.objective
+    assert seen.violations[-1] == solution.violation <= 1e-3 < min(seen.violations[:-1])
+
+
+def test_what_a_callback_raises_passes():
+    with pytest.raises(StopIteration, match="enough"):
+        p = problem("svc", 50)
+        solve(p, RowStore(rows_of(samples(50)), 200.0), tol=1e-3, progress=Recorded(stop_at=1))
+
+
+@pytest.mark.parametrize("max_iter", [1, 10, 50])
+def test_max_iter_stops_at_a_feasible_point(max_iter):
+    X, p = samples(200), problem("nu svr", 200)
+    solution = solve(p, RowStore(rows_of(X), 200.0), tol=1e-9, max_iter=max_iter)
+    assert solution.n_iter == max_iter and not solution.converged
+    assert solution.violation == pytest.approx(violation(matrix(X, p), p, solution.beta), abs=1e-12)
+    assert (solution.beta >= p.lower).all() and (solution.beta <= p.upper).all()
+    assert_allclose([solution.beta[:200].sum(), solution.beta[200:].sum()], p.total, rtol=1e-12)
+
+
+def test_a_solution_is_its_own_start():
+    X, p = samples(300), problem("svc", 300)
+    first = solve(p, RowStore(rows_of(X), 200.0), tol=1e-6)
+    p.start = first.beta
+    again = solve(p, RowStore(rows_of(X), 200.0), tol=1e-6)
+    assert again.n_iter == 0 and first.n_iter > 0
+    assert_array_equal(again.beta, first.beta)
+
+
+def test_the_start_is_left_as_it_is():
+    X, p = samples(50), problem("started", 50)
+    before = p.start.copy()
+    solve(p, RowStore(rows_of(X), 200.0), tol=1e-6)
+    assert_array_equal(p.start, before)
+
+
+@pytest.mark.parametrize("share", [0.0, 1e-3, 0.5, 1.0])
+@pytest.mark.parametrize("n", [3, 400])
+def test_required_sums_from_nothing_to_all(n, share):
+    X, box = samples(n), np.random.default_rng(0).exponential(size=n)
+    p = Problem(np.zeros(n), np.zeros(n), box, total=(share * box.sum(),))
+    solution = solve(p, RowStore(rows_of(X), 200.0), tol=1e-8)
+    assert (solution.beta >= 0).all() and (solution.beta <= box).all()
+    assert_allclose(solution.beta.sum(), share * box.sum(), rtol=1e-12)
+    assert violation(matrix(X, p), p, solution.beta) <= 1e-8 + 1e-12
+    if share in (0.0, 1.0):  # all at one bound: the interval of the multiplier has one end
+        ((low, high, value),) = solution.multipliers
+        assert np.isfinite(value) and value == (high if share == 0 else low)
+
+
+def test_boxes_that_are_all_points():
+    p = Problem(-np.ones(3), np.ones(3), np.ones(3), start=np.ones(3))
+    solution = solve(p, RowStore(rows_of(samples(3)), 200.0), tol=1e-6)
+    assert solution.converged and solution.n_iter == 0
+    assert solution.multipliers == [(-np.inf, np.inf, 0.0)]
+    check(matrix(samples(3), p), p, solution, 1e-6)
+
+
+def test_one_variable_cannot_move():
+    p = Problem(np.array([-1.0]), np.array([-1.0]), np.array([1.0]), epsilon=0.1)
+    solution = solve(p, RowStore(rows_of(samples(1)), 200.0), tol=1e-6)
+    assert solution.converged and solution.beta[0] == 0
+
+
+# ---- open boxes
+
+
+def open_problem(y):
+    return Problem(-y, np.where(y > 0, 0, -np.inf), np.where(y > 0, np.inf, 0.0))
+
+
+@pytest.mark.parametrize("n", [2, 30, 300])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_hard_margin_is_the_limit_of_large_C(kernel, n):
+    X = samples(n, 2)
+    y = np.sign(X[:, 0] + 1e-9)
+    y[:2] = 1, -1
+    X[:, 0] += 2 * y
+    hard = open_problem(y)
+    solution = solve(hard, RowStore(rows_of(X, kernel), 200.0), tol=1e-8)
+    check(matrix(X, hard, kernel), hard, solution, 1e-8)
+    size = 2 * np.abs(solution.beta).max()
+    soft = Problem(-y, np.where(y > 0, 0, -size), np.where(y > 0, size, 0.0))
+    expected = solve(soft, RowStore(rows_of(X, kernel), 200.0), tol=1e-8).objective
+    assert_allclose(solution.objective, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [4, 100, 1000])
+def test_a_margin_that_cannot_be_is_told(n):
+    X = samples(n, 2)
+    y = np.where(np.random.default_rng(0).random(n) < 0.5, 1.0, -1.0)
+    y[:2] = 1, -1
+    X[1] = X[0]  # the same place, the other class
+    for kernel in ("linear", "rbf"):
+        store = RowStore(rows_of(X, kernel), 200.0)
+        solution = solve(open_problem(y), store, tol=1e-3)
+        assert solution.diverged
+        assert abs(solution.beta.sum()) <= 1e-9 * np.abs(solution.beta).sum()
+
+
+# ---- kernels that are none
+
+
+def indefinite(n):
+    K = np.random.default_rng(n).normal(size=(n, n))
+    return K + K.T
+
+
+@pytest.mark.parametrize("kind", ["svc", "svr", "one class", "nu svc"])
+@pytest.mark.parametrize("n", [6, 300])
+def test_indefinite_kernels_end_at_a_feasible_point(n, kind):
+    p = problem(kind, n)
+    for K in (indefinite(n), -np.eye(n), -np.ones((n, n)), np.zeros((n, n))):
+        rows = KernelRows(K, "precomputed", double=True)
+        solution = solve(p, RowStore(rows, 200.0), tol=1e-6, max_iter=50_000)
+        assert np.isfinite(solution.beta).all()
+        assert (solution.beta >= p.lower).all() and (solution.beta <= p.upper).all()
+        totals = p.total or (0.0,)
+        for members, total in zip(groups(p), totals, strict=True):
+            size = 1 + np.abs(solution.beta).sum()
+            assert abs(solution.beta[members].sum() - total) <= 1e-12 * size
+        if solution.converged:
+            assert violation(K, p, solution.beta) <= 1e-6 + 1e-9
+
+
+@pytest.mark.parametrize("n", [6, 300])
+def test_kernels_that_are_not_symmetric_end(n):
+    K = np.random.default_rng(n).normal(size=(n, n))
+    p = problem("svc", n)
+    rows = KernelRows(K, "precomputed", double=True)
+    solution = solve(p, RowStore(rows, 200.0), tol=1e-6, max_iter=50_000)
+    assert (solution.beta >= p.lower).all() and (solution.beta <= p.upper).all()
+    assert abs(solution.beta.sum()) <= 1e-12 * (1 + np.abs(solution.beta).sum())
+
+
+@pytest.mark.parametrize("target", ["baseline", "avx2"])
+def test_instruction_sets(target):
+    """The paths and the conditions again, with the loops of another target."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    command += ["-k", "(conditions_hold and not whatever) or (every_path and svr)"]
+    environment = os.environ | {"MLCORE_SIMD": target}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr

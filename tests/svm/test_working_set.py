@@ -1,0 +1,234 @@
+"""Working sets: the kept square of K, the small problem on it, and block pivoting on a face."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mlcore.kernels.rows import KernelRows
+from mlcore.svm.row_store import RowStore
+from mlcore.svm.working_set import WorkingSet, nearest_with_sum, offers
+
+NO_ONE = np.zeros(0, dtype=np.intp)
+
+
+def samples(n, d=3, seed=0):
+    return np.random.default_rng([n, d, seed]).normal(size=(n, d))
+
+
+# ---- offers
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.25])
+def test_offers_are_one_sided_derivatives(epsilon):
+    lower, upper = np.array([-2.0, -2, 0, -2, -2, 1]), np.array([2.0, 2, 2, 0, 2, 1])
+    beta = np.array([1.0, -1, 0, 0, 0, 1])
+    g = np.arange(6) - 2.5
+    rise, fall = offers(g, beta, lower, upper, epsilon)
+    h = 1e-7
+    for i in range(6):
+        slope_up = g[i] + epsilon * (abs(beta[i] + h) - abs(beta[i])) / h
+        slope_down = g[i] + epsilon * (abs(beta[i]) - abs(beta[i] - h)) / h
+        can_rise, can_fall = beta[i] < upper[i], beta[i] > lower[i]
+        assert rise[i] == (pytest.approx(-slope_up, abs=1e-6) if can_rise else -np.inf)
+        assert fall[i] == (pytest.approx(-slope_down, abs=1e-6) if can_fall else np.inf)
+
+
+# ---- the square of K
+
+
+def square_of(working):
+    """K between the variables in use, and those variables, in the order of the slots."""
+    slots = working._slots
+    return working.K[np.ix_(slots, slots)], working._variables
+
+
+def sequences():
+    """Which variables are chosen, round after round: sets that grow, shrink and drift."""
+    return st.lists(
+        st.tuples(st.floats(0.02, 0.9), st.floats(0, 1), st.integers(0, 2**32 - 1)),
+        min_size=1,
+        max_size=8,
+    )
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("d", [3, 40])
+@given(rounds=sequences())
+def test_the_square_follows_the_choice(d, groups, repeated, rounds):
+    n = 90
+    kernel = KernelRows(samples(n, d), "rbf", gamma=0.1, double=True)
+    expected = kernel.block(np.arange(n))
+    store = RowStore(kernel, 1e-3)  # 64 rows of K are held
+    index = np.tile(np.arange(n), 2) if repeated else np.arange(n)
+    m = len(index)
+    members = (np.arange(m), NO_ONE) if groups == 1 else (np.arange(0, m, 2), np.arange(1, m, 2))
+    working = WorkingSet(store, index, 0.0, members)
+    for share, drift, seed in rounds:
+        rng = np.random.default_rng(seed)
+        chosen = []
+        for k in members:
+            window = (rng.random(len(k)) + drift * np.linspace(0, 1, len(k))) < share
+            chosen.append(k[window])
+        if sum(map(len, chosen)) == 0:
+            continue
+        store.fetch(rng.permutation(n)[: rng.integers(1, 64)])  # other rows come and go
+        working.load(chosen)
+        K, variables = square_of(working)
+        assert_array_equal(np.sort(variables), np.sort(np.concatenate(chosen)))
+        assert_allclose(K, expected[np.ix_(index[variables], index[variables])], atol=1e-15)
+        for begin, end, group in working.spans:
+            inside = (working._slots >= begin) & (working._slots < end)
+            assert_array_equal(np.sort(variables[inside]), chosen[group])
+
+
+def test_the_whole_matrix_serves_as_the_square_of_all_variables():
+    kernel = KernelRows(samples(100), "rbf", gamma=0.1, double=True)
+    store = RowStore(kernel, 200.0)
+    store.complete()
+    some = np.r_[10:30, 50:100]  # two runs of samples, as one of several classes has them
+    for index in (np.arange(100), some):
+        m = len(index)
+        working = WorkingSet(store, index, 0.0, (np.arange(m), NO_ONE))
+        assert working.may_borrow
+        working.load((np.arange(m), NO_ONE))
+        assert working.borrowed and working.K is store.rows
+        K, variables = square_of(working)
+        assert_array_equal(variables, np.arange(m))
+        assert_allclose(K, kernel.block(index, index), atol=1e-15)
+        half = np.arange(m // 2)
+        working.load((half, NO_ONE))  # and an own square for fewer
+        K, variables = square_of(working)
+        assert not working.borrowed
+        assert_allclose(K, kernel.block(index[variables], index[variables]), atol=1e-15)
+        working.load((np.arange(m), NO_ONE))
+        assert working.borrowed
+
+
+@pytest.mark.parametrize("index", [np.arange(20)[::-1], np.arange(0, 100, 9), np.r_[:9, :9]])
+def test_what_is_in_no_order_or_in_too_many_runs_is_not_borrowed(index):
+    store = RowStore(KernelRows(samples(100), "rbf", gamma=0.1), 200.0)
+    store.complete()
+    assert not WorkingSet(store, index, 0.0, (np.arange(len(index)), NO_ONE)).may_borrow
+
+
+# ---- the small problem
+
+
+def small_problem(n, *, epsilon=0.0, C=10.0, kernel="rbf", double=True, seed=0, gamma=0.5):
+    rows = KernelRows(samples(n, seed=seed), kernel, gamma=gamma, double=double)
+    store = RowStore(rows, 200.0)
+    working = WorkingSet(store, np.arange(n), epsilon, (np.arange(n), NO_ONE))
+    working.load((np.arange(n), NO_ONE))
+    q = np.random.default_rng(seed).normal(size=n)
+    lower, upper = np.full(n, -C), np.full(n, C)
+    return working, rows.block(np.arange(n)).astype(np.float64), q, lower, upper
+
+
+def objective(K, q, beta, epsilon):
+    return 0.5 * beta @ K @ beta + q @ beta + epsilon * np.abs(beta).sum()
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_solve_reports_what_moved_and_reaches_the_tolerance(epsilon):
+    working, K, q, lower, upper = small_problem(80, epsilon=epsilon)
+    beta = np.zeros(80)
+    moved, change = working.solve(beta, q.copy(), lower, upper, tol=1e-6, max_steps=10**6)
+    assert_array_equal(np.flatnonzero(beta), moved)
+    assert_array_equal(beta[moved], change)
+    assert (beta >= lower).all() and (beta <= upper).all() and abs(beta.sum()) < 1e-12
+    rise, fall = offers(K @ beta + q, beta, lower, upper, epsilon)
+    assert rise.max() - fall.min() <= 1e-6 + 1e-12
+
+
+@pytest.mark.parametrize("max_steps", [1, 7, 100])
+def test_no_more_steps_than_allowed(max_steps):
+    working, K, q, lower, upper = small_problem(80)
+    beta = np.zeros(80)
+    working.solve(beta, q.copy(), lower, upper, tol=1e-12, max_steps=max_steps)
+    assert working.n_iter == max_steps
+    assert objective(K, q, beta, 0) < 0 and abs(beta.sum()) < 1e-12
+
+
+def watch_faces(monkeypatch, epsilon):
+    """Record what each step on a face returned, and check what it must keep."""
+    outcomes = []
+    plain = WorkingSet._solve_face
+
+    def watched(self, tol):
+        beta, G = self.beta.copy(), self.G.copy()
+        settled = plain(self, tol)
+        outcomes.append(settled)
+        change = self.beta - beta
+        slots = np.flatnonzero(change)
+        end = len(beta)
+        product = self.K[slots, :end].astype(np.float64).T @ change[slots]
+        rise = change @ (G + 0.5 * product) + epsilon * (np.abs(self.beta) - np.abs(beta)).sum()
+        size = 1 + np.abs(change) @ np.abs(G)
+        assert rise <= 1e-9 * size  # the objective never rises
+        assert_allclose(self.G, G + product, rtol=0, atol=1e-7 * (1 + np.abs(product).max()))
+        assert (self.beta >= self.lower).all() and (self.beta <= self.upper).all()
+        for begin, stop, _ in self.spans:
+            before, after = beta[begin:stop], self.beta[begin:stop]
+            assert abs(after.sum() - before.sum()) <= 1e-11 * (1 + np.abs(before).sum())
+        return settled
+
+    monkeypatch.setattr(WorkingSet, "_solve_face", watched)
+    return outcomes
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "C", "seed"), [(0.0, 1e6, 0), (0.3, 10.0, 1), (0.3, 10.0, 2), (1.0, 1e3, 0)]
+)
+def test_a_face_that_settles_solves_the_problem(epsilon, C, seed, monkeypatch):
+    """Variables that are released from a bound, and that end at the kink at 0, among them."""
+    working, K, q, lower, upper = small_problem(150, epsilon=epsilon, C=C, seed=seed)
+    outcomes = watch_faces(monkeypatch, epsilon)
+    beta = np.zeros(150)
+    working.solve(beta, q.copy(), lower, upper, tol=1e-8, max_steps=10**6)
+    assert outcomes == [True]
+    rise, fall = offers(K @ beta + q, beta, lower, upper, epsilon)
+    assert rise.max() - fall.min() <= 1e-7
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.05])
+def test_a_face_that_does_not_settle_is_left_no_worse(epsilon, monkeypatch):
+    """A linear kernel of rank 3 is singular: many faces are flat, and pivoting goes round."""
+    working, K, q, lower, upper = small_problem(150, epsilon=epsilon, C=1e3, kernel="linear")
+    outcomes = watch_faces(monkeypatch, epsilon)
+    beta = np.zeros(150)
+    working.solve(beta, q.copy(), lower, upper, tol=1e-8, max_steps=10_000)
+    assert outcomes and not all(outcomes)
+    assert objective(K, q, beta, epsilon) < 0
+
+
+def test_a_face_without_free_variables_is_left_as_it_is():
+    working, K, q, lower, upper = small_problem(20)
+    working.solve(np.zeros(20), q.copy(), lower, upper, tol=1e-6, max_steps=0)
+    assert working._solve_face(1e-6) in (False, True)
+    assert_allclose(working.beta.sum(), 0, atol=1e-12)
+
+
+# ---- the nearest point with a given sum
+
+
+@given(st.integers(1, 30), st.integers(0, 2**32 - 1), st.floats(0, 1))
+def test_nearest_with_sum(n, seed, share):
+    rng = np.random.default_rng(seed)
+    low = -rng.exponential(size=n)
+    high = low + rng.exponential(size=n) * (rng.random(n) < 0.9)
+    total = low.sum() + share * (high - low).sum()
+    x = np.clip(rng.normal(size=n), low, high)
+    found = nearest_with_sum(x, low, high, total)
+    assert (found >= low).all() and (found <= high).all()
+    assert abs(found.sum() - total) <= 1e-13 * n * (1 + np.abs(found).max())
+    # Nearest: all that can move were moved by the same amount, and no farther than needed.
+    inside = (found > low) & (found < high)
+    shift = (found - x)[inside]
+    if inside.any():
+        assert_allclose(shift, shift[0], rtol=0, atol=1e-12)
+        at_low, at_high = ~inside & (found == low), ~inside & (found == high)
+        assert (found - x)[at_low & (low < high)].min(initial=np.inf) >= shift[0] - 1e-12
+        assert (found - x)[at_high & (low < high)].max(initial=-np.inf) <= shift[0] + 1e-12
