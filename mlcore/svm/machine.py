@@ -127,8 +127,7 @@ class KernelMachine(Model):
     def _open_store(self, X: Any, settings: Settings, reach: float) -> RowStore:
         """Return the kernel rows over X, in float64 where the result needs the digits.
 
-        `reach` is the largest multiplier. The rounding of K, times the multipliers, must stay well
-        below `tol`; signs are mixed, so the errors of n terms add up to about sqrt(n).
+        `reach` is the largest multiplier; errors of n terms of mixed signs add up to sqrt(n).
         """
         name, tol = settings.kernel, settings.tol
         double = tol < 1e-4 or X.shape[0] <= _FEW or not np.isfinite(reach)
