@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 _KEPT_BYTES = 256 << 20  # of one buffer; what lies behind is given back at once
-_KEPT_BUFFERS = 2
+_KEPT_BUFFERS = 4
 _free: list = []  # append and pop are atomic: any thread, and the garbage collector, may call them
 
 
@@ -56,19 +56,18 @@ def scratch_array(shape: tuple[int, ...], dtype: np.dtype, owner: object) -> np.
 
 
 def _taken(size):
-    """A kept buffer that is large enough, or None."""
-    others, found = [], None
-    while _free and found is None:
+    """The smallest kept buffer that is large enough, or None."""
+    candidates = []
+    while _free:
         try:
-            buffer = _free.pop()
-        except IndexError:
+            candidates.append(_free.pop())
+        except IndexError:  # another thread was quicker
             break
-        if len(buffer) >= size:
-            found = buffer
-        else:
-            others.append(buffer)
-    _free.extend(others)
-    return found
+    candidates.sort(key=len)
+    found = next((k for k, buffer in enumerate(candidates) if len(buffer) >= size), None)
+    buffer = None if found is None else candidates.pop(found)
+    _free.extend(candidates)
+    return buffer
 
 
 def _give_back(buffer):

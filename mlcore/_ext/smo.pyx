@@ -61,6 +61,8 @@ def mirror_rows(floating[:, ::1] K, const int64_t[::1] rows, const int64_t[::1] 
                 int n_threads):
     """K[others, rows] = K[rows, others].T, both ascending."""
     cdef Py_ssize_t m = others.shape[0], tile, r, i
+    if m == 0 or rows.shape[0] == 0:
+        return
     for tile in prange((m + LINE - 1) // LINE, nogil=True, num_threads=n_threads,
                        schedule="static"):
         for r in range(rows.shape[0]):  # about a cache line of each new row, over LINE rows

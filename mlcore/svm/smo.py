@@ -148,6 +148,8 @@ class _Solver:
             self.mixture = fraction if rows.keeps else fraction**2
         if not rows.keeps or rows.kernel.linear:  # a round costs more than the steps it saves
             self.SUB = 0.1
+        if not rows.keeps:
+            self.FIRST, self.ROOM = min(2560, max(1536, m // 3)), 1.25
         if rows.kernel.linear:  # many constraints are tight: small sets go round in rings
             self.FIRST = 2048
         self.w = np.zeros(rows.kernel.d) if rows.kernel.linear else None

@@ -69,7 +69,7 @@ class WorkingSet(Face):
             held[~stay[held]] = -1
             self._slot_of[leaving] = -1
             new = members[self._slot_of[members] < 0]
-            if len(members) < 0.75 * len(held):
+            if len(members) < 0.85 * len(held):
                 end = self._compact(begin, end)
             end = max(end, begin + padded(len(members)))
             holes = begin + np.flatnonzero(self._variable[begin:end] < 0)[: len(new)]
@@ -130,32 +130,21 @@ class WorkingSet(Face):
 
     def _fill(self, entered):
         """Rows and columns of K for the slots that have new variables."""
-        used = np.concatenate([np.arange(b, e) for b, e, _ in self.spans])
-        samples = np.where(self._variable[used] >= 0, self.index[self._variable[used]], 0)
-        if len(entered):
-            threads, store = effective_threads(len(entered) * len(used)), self.rows
-            mine = self.index[self._variable[entered]]
-            slots = store.held(mine)
-            held = (slots >= 0) & store.keeps
-            _ext.gather(store.rows, slots[held], samples, self.K, entered[held], used, threads)
-            missing = entered[~held]
-            if len(missing):
-                self._compute(missing, mine[~held], samples, used)
-            stayed = used[np.isin(used, entered, assume_unique=True, invert=True)]
-            if len(stayed):
-                _ext.mirror_rows(self.K, entered, stayed, threads)
-
-    def _compute(self, slots, samples, columns, used):
-        kernel = self.rows.kernel
-        if len(used) == used[-1] + 1:  # the columns are the first slots
-            kernel.fill(samples, self.K, slots, columns)
+        if len(entered) == 0:
             return
-        block = kernel.block(samples, columns)
-        everything = np.arange(len(columns))
-        _ext.gather(
-            block, np.arange(len(slots)), everything, self.K, slots, used,
-            effective_threads(block.size),
-        )  # fmt: skip
+        # All slots up to the last in use; what stands for no variable is computed in vain.
+        used = np.arange(max(end for begin, end, _ in self.spans if end > begin))
+        variables = self._variable[: len(used)]
+        samples = np.where(variables >= 0, self.index[variables], 0)
+        threads, store = effective_threads(len(entered) * len(used)), self.rows
+        mine = samples[entered]
+        slots = store.held(mine)
+        held = (slots >= 0) & store.keeps
+        _ext.gather(store.rows, slots[held], samples, self.K, entered[held], used, threads)
+        store.kernel.fill(mine[~held], self.K, entered[~held], samples)
+        stays = np.ones(len(used), dtype=bool)
+        stays[entered] = False
+        _ext.mirror_rows(self.K, entered, used[stays], threads)
 
     def solve(self, beta, gradient, lower, upper, *, tol, max_steps):
         """Improve the set's variables, to a violation of `tol` where that takes no too many steps.

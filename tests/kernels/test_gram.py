@@ -191,24 +191,30 @@ def test_cosine_does_not_depend_on_the_scale(scale):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [2, 20, 90])
 @pytest.mark.parametrize("kernel", WITH_GAMMA)
-def test_a_huge_gamma_gives_limits_not_nan(kernel, dtype):
-    X = np.array([[1.0, 2.0], [3.0, 0.5]], dtype)
+def test_a_huge_gamma_gives_limits_not_nan(kernel, d, dtype):
+    X = np.tile(np.array([[1.0, 2.0], [3.0, 0.5], [1.0, 2.0]], dtype), d // 2)
     for gamma in (1e20, 1e39, 1e200, 1e308):
         if kernel == "polynomial":
             with pytest.raises(ValueError, match=rf"overflows {np.dtype(dtype)}.*degree=20"):
                 gram_matrix(X, kernel=kernel, gamma=gamma, degree=20)
-        else:
-            K = gram_matrix(X, kernel=kernel, gamma=gamma)
-            assert_array_equal(K, np.ones((2, 2)) if kernel == "sigmoid" else np.eye(2))
+            continue
+        K = gram_matrix(X, kernel=kernel, gamma=gamma)
+        assert_array_equal(K[:2, :2], np.ones((2, 2)) if kernel == "sigmoid" else np.eye(2))
+        assert K.min() >= 0 and K.max() <= 1  # that of equal rows depends on rounding
 
 
-def test_rows_far_beyond_the_columns_are_infinitely_far():
-    near, far = samples(5, 2), np.full((1, 2), 1e150)
-    for kernel in DISTANCES:
-        for gamma in (1.0, 1e20, 1e300):
-            assert_array_equal(gram_matrix(far, near, kernel=kernel, gamma=gamma), 0)
-            assert_array_equal(gram_matrix(near, far, kernel=kernel, gamma=gamma), 0)
+@pytest.mark.parametrize(("dtype", "largest"), [(np.float32, 5e17), (np.float64, 1e150)])
+@pytest.mark.parametrize("d", [2, 20, 90])
+@pytest.mark.parametrize("kernel", DISTANCES)
+def test_rows_far_beyond_the_columns_are_infinitely_far(kernel, d, dtype, largest):
+    near, far = samples(5, d, 0, dtype), np.full((1, d), largest, dtype)
+    near[3] = 0
+    for gamma in (1.0, 1e10, 1e20, 1e38, 1e300):
+        for origin in (near, near[3:4]):
+            assert_array_equal(gram_matrix(far, origin, kernel=kernel, gamma=gamma), 0)
+            assert_array_equal(gram_matrix(origin, far, kernel=kernel, gamma=gamma), 0)
 
 
 def test_a_polynomial_that_overflows_is_refused_and_one_that_does_not_is_not():

@@ -61,6 +61,13 @@ def test_rows_blocks_and_the_whole_matrix(kind, double):
     assert np.isnan(whole[:, N:]).all()
 
 
+@pytest.mark.parametrize("d", [3, 20, 90])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_the_diagonal_of_distance_kernels_is_exact_in_any_row(kernel, d):
+    rows = KernelRows(100 * samples(N, d), kernel, gamma=0.3, double=False)
+    assert_array_equal(np.diagonal(rows.block(np.arange(N))), 1)
+
+
 def test_a_precomputed_or_users_matrix_is_taken_as_it_is():
     """Not symmetric: row i of the matrix is row i here, of either kind."""
     K = np.random.default_rng(0).normal(size=(N, N))
