@@ -1,7 +1,7 @@
 """Hot loops of mlcore.kernels.gram: kernel values between samples, block by block.
 
 Three ways to the inner products, chosen by the caller from the shape of the data:
-panels      (and differences) rows as lists of non-zeros against panels of 64 (float) or 32 (double) packed columns:
+panels      (or differences) rows as lists of non-zeros against panels of 64 or 32 packed columns:
             few features, dense data with many zeros, moderately sparse data;
 products    BLAS on tiles of dense rows: many features, few zeros;
 inverted    rows against a list of samples per feature: very sparse data.

@@ -125,13 +125,11 @@ class KernelMachine(Model):
     # ---- the work
 
     def _open_store(self, X: Any, settings: Settings, reach: float) -> RowStore:
-        """Return the kernel rows over X, in float64 where the result needs the digits.
-
-        `reach` is the largest multiplier. Errors of n terms add up to less than their root of n.
-        """
+        """Return the kernel rows over X, in float64 where `tol` and the largest multiplier need it."""
         name, tol = settings.kernel, settings.tol
         double = tol < 1e-4 or X.shape[0] <= _FEW or not np.isfinite(reach)
         kernel = KernelRows(X, name, **settings.parameters, double=double)
+        # Errors of n terms of mixed signs add up to less than sqrt(n) of them.
         if kernel.rounding * reach * np.sqrt(kernel.n) > 4 * tol and not double:
             kernel = KernelRows(X, name, **settings.parameters, double=True)
         self._check_definite(kernel, settings)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.kernels.rows import KernelRows
-from mlcore.svm.row_store import RowStore
 from mlcore.svm.pivoting import nearest_with_sum, offers
+from mlcore.svm.row_store import RowStore
 from mlcore.svm.working_set import WorkingSet
 
 NO_ONE = np.zeros(0, dtype=np.intp)
