@@ -125,7 +125,7 @@ class KernelMachine(Model):
     # ---- the work
 
     def _open_store(self, X: Any, settings: Settings, reach: float) -> RowStore:
-        """Return the kernel rows over X, in float64 where `tol` and the largest multiplier need it."""
+        """Return the kernel rows over X, in float64 where tol and the multipliers need it."""
         name, tol = settings.kernel, settings.tol
         double = tol < 1e-4 or X.shape[0] <= _FEW or not np.isfinite(reach)
         kernel = KernelRows(X, name, **settings.parameters, double=double)
