@@ -90,11 +90,14 @@ class Packed:
 
     @property
     def nbytes(self):
-        """Memory that the layout holds."""
+        """Memory that the layout holds, or will when its columns are asked for."""
         arrays = [self._dense] if self._dense is not None else list(self._lists)
-        if self._all is not None and self.layout != "products":
-            arrays += [a for a in self._all[:3] if isinstance(a, np.ndarray)]
-        return sum(a.nbytes for a in arrays)
+        columns = 0
+        if self.layout in ("panels", "differences"):
+            columns = self.n * self.d * self.dtype.itemsize
+        elif self.layout == "inverted":
+            columns = sum(a.nbytes for a in arrays)
+        return columns + sum(a.nbytes for a in arrays)
 
     def columns(self, chosen=None):
         """The chosen samples as columns; all of them (kept for the next call) by default."""

@@ -85,7 +85,7 @@ class KernelMachine(Model):
         return Settings(
             kernel=kernel,
             gamma=self._check_gamma(gamma),
-            degree=as_integer(self.degree, "degree", owner=owner, at_least=0),
+            degree=as_integer(self.degree, "degree", owner=owner, at_least=0, at_most=2**31 - 1),
             coef0=as_real(self.coef0, "coef0", owner=owner),
             tol=as_real(self.tol, "tol", owner=owner, above=0),
             cache_size=as_real(self.cache_size, "cache_size", owner=owner, above=0),

@@ -1,6 +1,7 @@
 """Support vector classification: with a cost C for errors, or with a bound nu on their share."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -59,6 +60,10 @@ class SupportVectorClassifier(ProbabilisticClassifier):
             self._require_two_of_each(samples)
         problems = self._problems(samples, duels(len(samples.classes), self.multi_class))
         settings = self._resolved(settings, samples.X, samples.weight)
+        if samples.X is not checked and isinstance(samples.X, np.ndarray):
+            # The copy of X in another order counts against the memory that was allowed.
+            left = settings.cache_size - samples.X.nbytes / 1e6
+            settings = replace(settings, cache_size=max(left, 1e-3))
         with progress:
             store = self._open_store(samples.X, settings, max(p.reach for p in problems))
             fitted = self._fit_duels(checked, samples, settings, store, problems, progress)
