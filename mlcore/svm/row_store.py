@@ -6,7 +6,7 @@ from mlcore._ext import smo as _ext
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
-_PASSING = 4 << 20  # bytes of rows that pass through the cache together
+_PASSING = 16 << 20  # bytes of rows that pass through the cache together
 LINE = 16  # values; rows and groups of slots are padded to whole vectors
 
 
