@@ -1,8 +1,9 @@
-"""Work memory that one fit leaves to the next.
+"""Memory of large arrays that one call leaves to the next.
 
 New memory is dear: the system clears every page on its first use, and a virtual machine may have to
-ask its host for each, which can take longer than the fit. So the largest work arrays are kept,
-a bounded part of them, marked as free: the system takes their pages back when it needs them.
+ask its host for each, which can take longer than the fit. So the largest work arrays and Gram
+matrices are kept, a bounded part of them, marked as free: the system takes their pages back when
+it needs them.
 """
 
 import mmap
@@ -12,23 +13,25 @@ from math import prod
 import numpy as np
 
 _KEPT_BYTES = 256 << 20  # of one buffer; what lies behind is given back at once
-_KEPT_BUFFERS = 4
+_KEPT_BUFFERS = 8
 _free: list = []  # append and pop are atomic: any thread, and the garbage collector, may call them
 
 
-class Lease:
-    """An owner of a work array that ends before the object that works with it."""
+class _Memory:
+    """The base of one array and of its views: when it is collected, none of them is left."""
+
+    def __init__(self, array: np.ndarray):
+        self.__array_interface__ = array.__array_interface__
+        self._array = array
 
 
-def scratch_array(shape: tuple[int, ...], dtype: np.dtype, owner: object) -> np.ndarray:
-    """An uninitialised array that is free for reuse once `owner` is collected.
+def scratch_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An uninitialised array, whose memory is kept for later ones when it and its views are gone.
 
     Parameters
     ----------
     shape : tuple of int
     dtype : dtype
-    owner : object
-        The only holder of the array and of its views; it must be weakly referable.
 
     Returns
     -------
@@ -51,8 +54,9 @@ def scratch_array(shape: tuple[int, ...], dtype: np.dtype, owner: object) -> np.
             raise MemoryError(f"no {size} bytes of work memory: {error}") from error
         if hasattr(mmap, "MADV_HUGEPAGE"):
             buffer.madvise(mmap.MADV_HUGEPAGE)
-    weakref.finalize(owner, _give_back, buffer)
-    return np.frombuffer(buffer, dtype, prod(shape)).reshape(shape)
+    memory = _Memory(np.frombuffer(buffer, dtype, prod(shape)).reshape(shape))
+    weakref.finalize(memory, _give_back, buffer)
+    return np.asarray(memory)
 
 
 def _taken(size):

@@ -55,3 +55,17 @@ class Search:
 
     def track_score_lost_to_separate_fits(self):
         return float(max(self.separate_fits()) - self.search.fit(self.X, self.y).best_score_)
+
+
+class TwoClasses:
+    """Overlapping classes: many multipliers at their bound, and many steps where C is large."""
+
+    params, param_names = [(500, 1500, 4000)], ["n_samples"]
+
+    def setup(self, n_samples):
+        rng = np.random.default_rng(n_samples)
+        self.y = rng.integers(0, 2, n_samples)
+        self.X = rng.normal(size=(n_samples, 6)) + 0.7 * self.y[:, None]
+
+    def time_search(self, n_samples):
+        SVCCV(Cs=COSTS, gammas=GAMMAS).fit(self.X, self.y)

@@ -16,10 +16,6 @@ from libc.string cimport memcpy, memset
 from mlcore._ext.blas cimport gemm_nt
 from mlcore._ext.simd cimport PANEL_DOUBLE, PANEL_FLOAT, kernel_spec, simd_table
 
-ctypedef fused sample:
-    float
-    double
-
 ctypedef fused index:
     int32_t
     int64_t
@@ -44,37 +40,6 @@ def exponential(const floating[::1] x, floating[::1] y):
             simd_table().f.exponential(x.shape[0], &x[0], &y[0])
         else:
             simd_table().d.exponential(x.shape[0], &x[0], &y[0])
-
-
-def count_nonzeros(const sample[:, ::1] X, int64_t[::1] counts, int n_threads):
-    """counts[i + 1] = non-zeros of row i."""
-    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], i
-    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
-        counts[i + 1] = nonzeros(&X[i, 0], d)
-
-
-cdef inline int64_t nonzeros(const sample* x, Py_ssize_t d) noexcept nogil:
-    cdef int64_t count = 0
-    cdef Py_ssize_t f
-    for f in range(d):
-        count += x[f] != 0
-    return count
-
-
-def fill_lists(const sample[:, ::1] X, const int64_t[::1] indptr, int32_t[::1] indices,
-               floating[::1] values, int n_threads):
-    """The non-zeros of each row; `indptr` (n + 1,) counts them, one slot of slack at the end."""
-    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], i, f
-    cdef int64_t at, last
-    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
-        at = indptr[i]
-        last = indptr[i + 1]
-        for f in range(d):
-            if at == last:
-                break
-            indices[at] = <int32_t> f
-            values[at] = <floating> X[i, f]
-            at = at + (X[i, f] != 0)
 
 
 def pack_panels(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
@@ -118,24 +83,35 @@ def panel_block(int kind, double gamma, double coef0, int degree,
                 const floating[::1] values, const floating[::1] row_terms,
                 const floating[:, :, ::1] panels, const floating[::1] column_terms,
                 Py_ssize_t n_columns, floating[:, ::1] out, const int64_t[::1] dest,
-                int n_threads):
-    """out[dest[r], c] = k(sample rows[r], column c); column_terms padded to whole panels."""
+                floating[:, :, ::1] scratch, int n_threads):
+    """out[dest[r], c] = k(sample rows[r], column c); column_terms padded to whole panels.
+
+    `scratch` is (n_threads, rows of a tile, BAND width + 16).
+    """
     cdef kernel_spec spec
-    cdef Py_ssize_t width = panels.shape[2], count = panels.shape[0], tile_at, p, top, n_rows
-    # Many features make a large panel, which more rows must pay for.
-    cdef Py_ssize_t step = 128 if panels.shape[1] <= 128 else 512
+    cdef Py_ssize_t width = panels.shape[2], side = BAND * width, tile_at, p, top, left, n_rows
+    cdef Py_ssize_t across = (n_columns + side - 1) // side, step = scratch.shape[1]
+    cdef Py_ssize_t stride = scratch.shape[2], columns
+    cdef bint past = rows.shape[0] * n_columns * sizeof(floating) > CACHES
     cdef int lanes
+    cdef floating* tile
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
     # Rows first: what is written lies together, and so do the pages that are new.
-    for tile_at in prange((rows.shape[0] + step - 1) // step * count, nogil=True,
+    for tile_at in prange((rows.shape[0] + step - 1) // step * across, nogil=True,
                           num_threads=n_threads, schedule="dynamic"):
-        top = tile_at // count * step
-        p = tile_at % count
+        top = tile_at // across * step
+        left = tile_at % across * side
         n_rows = min(step, rows.shape[0] - top)
-        lanes = <int> min(width, n_columns - p * width)
-        panel_tile(&spec, panels.shape[1], n_rows, &rows[top], &indptr[0], &indices[0], &values[0],
-                   &row_terms[0], &panels[p, 0, 0], &column_terms[p * width], lanes,
-                   &out[0, p * width], out.shape[1], &dest[top])
+        columns = min(side, n_columns - left)
+        tile = &scratch[threadid(), 0, 0]
+        for p in range(left // width, (left + columns + width - 1) // width):
+            lanes = <int> min(width, n_columns - p * width)
+            panel_tile(&spec, panels.shape[1], n_rows, &rows[top], &indptr[0], &indices[0],
+                       &values[0], &row_terms[0], &panels[p, 0, 0], &column_terms[p * width],
+                       lanes, tile + p * width - left if past else &out[0, p * width],
+                       stride if past else out.shape[1], NULL if past else &dest[top])
+        if past:
+            copy_tile(tile, stride, n_rows, columns, &out[0, left], out.shape[1], &dest[top], True)
 
 
 def panel_symmetric(int kind, double gamma, double coef0, int degree,
@@ -189,14 +165,22 @@ cdef inline void write_symmetric(const floating* tile, Py_ssize_t stride, Py_ssi
             memcpy(below + r * n, tile + r * stride, (r + 1) * sizeof(floating))
             for c in range(r):
                 above[c * n + r] = tile[r * stride + c]
-    elif floating is float:
-        simd_table().f.copy(tile, stride, rows, columns, below, n, False)
+        return
+    copy_tile(tile, stride, rows, columns, below, n, NULL, past)
+    if floating is float:
         simd_table().f.transpose(tile, stride, rows, columns, turned, stride)
-        simd_table().f.copy(turned, stride, columns, rows, above, n, past)
     else:
-        simd_table().d.copy(tile, stride, rows, columns, below, n, False)
         simd_table().d.transpose(tile, stride, rows, columns, turned, stride)
-        simd_table().d.copy(turned, stride, columns, rows, above, n, past)
+    copy_tile(turned, stride, columns, rows, above, n, NULL, past)
+
+
+cdef inline void copy_tile(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
+                           Py_ssize_t columns, floating* out, Py_ssize_t out_stride,
+                           const int64_t* dest, bint past) noexcept nogil:
+    if floating is float:
+        simd_table().f.copy(tile, stride, rows, columns, out, out_stride, dest, past)
+    else:
+        simd_table().d.copy(tile, stride, rows, columns, out, out_stride, dest, past)
 
 
 def product_block(int kind, double gamma, double coef0, int degree, const floating[:, ::1] A,
@@ -235,9 +219,8 @@ def product_block(int kind, double gamma, double coef0, int degree, const floati
                             tile + TILE_ROWS * TILE_COLUMNS, &out[top, left],
                             &out[left, top], out.shape[1], past)
         else:
-            for r in range(rows):
-                memcpy(&out[dest[top + r], left], tile + r * TILE_COLUMNS,
-                       columns * sizeof(floating))
+            copy_tile(tile, TILE_COLUMNS, rows, columns, &out[0, left], out.shape[1], &dest[top],
+                      past)
 
 
 def inverted_block(int kind, double gamma, double coef0, int degree, const int64_t[::1] rows,
@@ -274,27 +257,3 @@ def inverted_block(int kind, double gamma, double coef0, int degree, const int64
                 else:
                     to[members[u]] = to[members[u]] + x * y
         finish_row(&spec, n_columns, row_terms[rows[r]], &column_terms[0], to)
-
-
-def combine(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
-            const int64_t[::1] rows, const double[::1] weights, double[::1] w):
-    """w += sum_r weights[r] x of rows[r], from lists of non-zeros."""
-    cdef Py_ssize_t r
-    cdef int64_t t
-    with nogil:
-        for r in range(rows.shape[0]):
-            for t in range(indptr[rows[r]], indptr[rows[r] + 1]):
-                w[indices[t]] += weights[r] * values[t]
-
-
-def project(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
-            const double[::1] w, double[::1] out, int n_threads):
-    """out[i] = x_i.w, from lists of non-zeros."""
-    cdef Py_ssize_t i
-    cdef int64_t t
-    cdef double total
-    for i in prange(out.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
-        total = 0
-        for t in range(indptr[i], indptr[i + 1]):
-            total = total + w[indices[t]] * values[t]
-        out[i] = total

@@ -34,7 +34,7 @@ cdef extern from "simd/table.h" nogil:
         void (*transpose)(const float*, Py_ssize_t, Py_ssize_t, Py_ssize_t, float*,
                           Py_ssize_t) noexcept nogil
         void (*copy)(const float*, Py_ssize_t, Py_ssize_t, Py_ssize_t, float*, Py_ssize_t,
-                     int) noexcept nogil
+                     const int64_t*, int) noexcept nogil
         void (*finish)(const kernel_spec*, Py_ssize_t, float, const float*, float*) noexcept nogil
         void (*exponential)(Py_ssize_t, const float*, float*) noexcept nogil
         void (*accumulate)(Py_ssize_t, const int64_t*, const double*, const float*, Py_ssize_t,
@@ -47,7 +47,7 @@ cdef extern from "simd/table.h" nogil:
         void (*transpose)(const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double*,
                           Py_ssize_t) noexcept nogil
         void (*copy)(const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double*, Py_ssize_t,
-                     int) noexcept nogil
+                     const int64_t*, int) noexcept nogil
         void (*finish)(const kernel_spec*, Py_ssize_t, double, const double*,
                        double*) noexcept nogil
         void (*exponential)(Py_ssize_t, const double*, double*) noexcept nogil

@@ -11,6 +11,7 @@ from scipy.linalg import eigvalsh
 from mlcore.checks import as_choice, as_integer, as_real, as_samples, require_memory
 from mlcore.kernels.packed import Packed
 from mlcore.kernels.rows import KernelRows, called
+from mlcore.scratch import scratch_array
 from mlcore.threads import single_threaded_blas
 
 __all__ = [
@@ -120,7 +121,7 @@ def gram_matrix(
             n, m, X.dtype.itemsize, what="the Gram matrix",
             instead="compute it for blocks of rows of X, or use a model that never forms it",
         )  # fmt: skip
-        out = np.empty((n, m), dtype=X.dtype)
+        out = scratch_array((n, m), X.dtype)
     else:
         require_out(out, (n, m), X.dtype)
         if any(isinstance(A, np.ndarray) and np.may_share_memory(out, A) for A in (X, Y)):

@@ -6,7 +6,9 @@ The one place that knows the layouts of `mlcore._ext.gram`: panels, products and
 import numpy as np
 from scipy import sparse
 
-from mlcore._ext import gram as _ext
+from mlcore._ext import gram as _gram
+from mlcore._ext import packed as _ext
+from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, single_threaded_blas
 
 _FEW = 8  # features: up to this, squares of differences cost no more than exp
@@ -45,7 +47,7 @@ class Packed:
         if self.layout == "differences" and sparse.issparse(X):
             X = X.toarray()
         with np.errstate(over="ignore"):  # to infinity: what is infinitely far has the value 0
-            X = _transformed(X, kernel, self.shift, self.scale)
+            X = _transformed(X, kernel, self.shift, self.scale, self.dtype)
             squares = _row_sums(X, "square") if kernel != "laplacian" else None
             self.diagonal = _diagonal(kernel, squares, gamma, coef0, degree, self.n)
             if kernel == "rbf":
@@ -112,12 +114,12 @@ class Packed:
             B = self._dense if everything else self._dense[chosen]
             return B, self.terms[chosen], len(chosen)
         if self.layout in ("panels", "differences"):
-            width = _ext.PANEL_WIDTH[self.dtype.itemsize]
+            width = _gram.PANEL_WIDTH[self.dtype.itemsize]
             count = -(-len(chosen) // width)
             panels = np.empty((count, self.d, width), dtype=self.dtype)
             terms = np.zeros(count * width, dtype=self.dtype)
             terms[: len(chosen)] = self.terms[chosen]
-            _ext.pack_panels(*self._lists, chosen, panels, effective_threads(panels.size))
+            _gram.pack_panels(*self._lists, chosen, panels, effective_threads(panels.size))
             return panels, terms, len(chosen)
         by_feature = (self._sparse if everything else self._sparse[chosen]).tocsc()
         lists = (by_feature.indptr, by_feature.indices, by_feature.data.astype(self.dtype))
@@ -127,7 +129,7 @@ class Packed:
         # The loops compute powers of 2 where the kernel has those of e.
         gamma = self.gamma * _LOG2_E if self.kernel in _DISTANCES else self.gamma
         kind = "differences" if self.layout == "differences" else self.kernel
-        return _ext.KINDS[kind], gamma, self.coef0, self.degree
+        return _gram.KINDS[kind], gamma, self.coef0, self.degree
 
     @property
     def terms_per_value(self):
@@ -149,21 +151,26 @@ class Packed:
         if self.layout == "products":
             step = max(_TILE_ROWS, step // _TILE_ROWS * _TILE_ROWS)
             scratch = np.empty((threads, 2 * _TILE_ROWS, _TILE_COLUMNS), dtype=self.dtype)
+        elif self.layout != "inverted":
+            side = _BAND * columns[0].shape[2]
+            # Many features make a large panel, which more rows must pay for.
+            tile_rows = 128 if self.d <= 128 else 512
+            scratch = np.empty((threads, tile_rows, side + 16), dtype=self.dtype)
         for start in range(0, len(rows), step):
             now, to = rows[start : start + step], dest[start : start + step]
             if self.layout == "products":
                 with single_threaded_blas():
-                    _ext.product_block(
+                    _gram.product_block(
                         *self._spec(), self._dense[now], self.terms[now], columns[0], columns[1],
                         out, to, False, scratch, 0, -(-len(now) // _TILE_ROWS), threads,
                     )  # fmt: skip
             elif self.layout in ("panels", "differences"):
-                _ext.panel_block(
+                _gram.panel_block(
                     *self._spec(), now, *self._lists, self.terms, columns[0], columns[1], m,
-                    out, to, threads,
+                    out, to, scratch, threads,
                 )  # fmt: skip
             else:
-                _ext.inverted_block(
+                _gram.inverted_block(
                     *self._spec(), now, *self._lists, self.terms, *columns[0], columns[1],
                     out, to, m, threads,
                 )  # fmt: skip
@@ -201,7 +208,7 @@ class Packed:
             step = max(1, self._step(self.n, self.n) // _TILE_ROWS)
             with single_threaded_blas():
                 for first in range(0, tiles, step):
-                    _ext.product_block(
+                    _gram.product_block(
                         *self._spec(), self._dense, self.terms, self._dense, self.terms,
                         out, order, True, scratch, first, min(tiles, first + step), threads,
                     )  # fmt: skip
@@ -213,7 +220,7 @@ class Packed:
             bands = -(-self.n // side)
             step = max(1, self._step(self.n, self.n) // side)
             for first in range(0, bands, step):
-                _ext.panel_symmetric(
+                _gram.panel_symmetric(
                     *self._spec(), order, *self._lists, self.terms, panels, terms, out, scratch,
                     first, min(bands, first + step), threads,
                 )  # fmt: skip
@@ -253,7 +260,7 @@ def _scale(X, kernel, gamma):
     return scale if kernel == "polynomial" or peak == 0 else min(scale, _FAR / peak)
 
 
-def _transformed(X, kernel, shift, scale):
+def _transformed(X, kernel, shift, scale, dtype):
     if kernel == "cosine":
         norms = np.sqrt(_row_sums(X, "square"))
         tiny = norms < 1e-140  # their squares lose digits
@@ -262,7 +269,10 @@ def _transformed(X, kernel, shift, scale):
             norms = np.sqrt(_row_sums(X, "square"))
         return _times(X, 1.0 / np.where(norms > 0, norms, 1.0))
     if shift is not None:
-        X = X - shift
+        X = X.toarray() if sparse.issparse(X) else X
+        # What is scaled next may be out of float32's range before.
+        to = scratch_array(X.shape, dtype if scale is None else np.dtype(np.float64))
+        X = np.subtract(X, shift, out=to, casting="same_kind")
     if scale is not None:
         X = _times(X, np.full(X.shape[0], scale))
         if kernel in _DISTANCES:
@@ -332,12 +342,13 @@ def _lists(X, dtype, zeros):
     """(indptr, indices, values) of the non-zeros, with one slot of slack; `zeros` keeps these."""
     X, threads = np.ascontiguousarray(X), effective_threads(X.size)
     n, d = X.shape
-    if zeros:
+    indptr = np.arange(n + 1, dtype=np.int64) * d
+    if not zeros:
+        _ext.count_nonzeros(X, indptr, threads)
+        np.cumsum(indptr, out=indptr)
+    if indptr[-1] == n * d > 0:
         indices = np.tile(np.arange(d, dtype=np.int32), n)
-        return np.arange(n + 1, dtype=np.int64) * d, indices, X.astype(dtype).ravel()
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    _ext.count_nonzeros(X, indptr, threads)
-    np.cumsum(indptr, out=indptr)
+        return indptr, indices, X.astype(dtype, copy=False).ravel()
     indices = np.zeros(indptr[-1] + 1, dtype=np.int32)
     values = np.zeros(indptr[-1] + 1, dtype=dtype)
     _ext.fill_lists(X, indptr, indices, values, threads)

@@ -31,7 +31,7 @@ from mlcore.svm.multiclass import (
     to_layout,
     winners,
 )
-from mlcore.svm.smo import Problem, RowStore, Solution
+from mlcore.svm.smo import Problem, Solution
 
 _UNOPPOSED = 1e100  # decision value where a fold leaves a duel only one class
 
@@ -153,14 +153,12 @@ class KernelClassifier(Classifier, KernelMachine):
         X: Any,
         samples: LabelledSamples,
         settings: Settings,
-        store: RowStore,
         problems: list[Problem],
-        progress: Any,
+        solutions: list[Solution],
     ) -> dict[str, Any]:
-        """Solve the duels and return all fitted attributes but those of X."""
+        """Return all fitted attributes but those of X from the solved duels."""
         n_classes = len(samples.classes)
         chosen = duels(n_classes, self.multi_class)
-        solutions = self._solve(problems, store, settings, progress)
         self._require_separated(solutions, chosen, samples.classes)
         self._warn_unconverged(solutions, settings)
 

@@ -1,6 +1,20 @@
 """Stratified folds, and starting points for problems on part of the samples."""
 
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
 import numpy as np
+
+from mlcore.checks import as_integer
+from mlcore.exceptions import warn
+from mlcore.svm.multiclass import LabelledSamples
+
+
+class Fold(NamedTuple):
+    """Masks of the samples to train on and to score."""
+
+    train: np.ndarray
+    test: np.ndarray
 
 
 def stratified_folds(
@@ -53,3 +67,55 @@ def feasible_start(beta: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np
     before = np.cumsum(amounts) - amounts
     beta[heavy] -= np.sign(excess) * np.clip(abs(excess) - before, 0, amounts)
     return beta
+
+
+def folds_of(
+    cv: Any, X: Any, y: Any, samples: LabelledSamples, n_samples: int, owner: str
+) -> list[Fold]:
+    """Return the folds as masks over the samples with weight."""
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        cv = as_integer(cv, "cv", owner=owner, at_least=2)
+        # The folds go by the order of the rows in X, whatever the order they are stored in.
+        order = np.argsort(samples.rows)
+        counts = np.bincount(samples.codes)
+        if counts.max() < cv:
+            raise ValueError(
+                f"cv={cv} cannot be greater than the number of members in each class; the "
+                f"largest, {samples.classes.tolist()[counts.argmax()]!r}, has {counts.max()}."
+            )
+        if counts.min() < cv:
+            least = samples.classes.tolist()[counts.argmin()]
+            warn(
+                "UserWarning",
+                f"class {least!r} has only {counts.min()} members, less than cv={cv}: some "
+                "folds test none of it.",
+            )
+        fold = np.empty(len(order), dtype=np.intp)
+        fold[order] = stratified_folds(samples.codes[order], cv)
+        return [Fold(fold != k, fold == k) for k in range(cv)]
+    pairs = list(cv.split(X, y) if hasattr(cv, "split") else cv)
+    if not pairs:
+        raise ValueError(f"{owner}: cv yields no pairs of training and test indices.")
+    folds = []
+    for pair in pairs:
+        try:
+            train, test = (_mask(part, n_samples)[samples.rows] for part in pair)
+        except (TypeError, ValueError, IndexError) as error:
+            raise ValueError(
+                f"{owner}: cv must yield pairs of training and test indices below "
+                f"{n_samples}: {error}"
+            ) from None
+        if not (train.any() and test.any()):
+            raise ValueError(f"{owner}: cv yields a fold without training or test samples.")
+        folds.append(Fold(train, test))
+    return folds
+
+
+def _mask(indices: Any, n_samples: int) -> np.ndarray:
+    """Return a mask of samples from indices or a mask."""
+    indices = np.asarray(indices)
+    if indices.dtype.kind not in "iub":
+        raise TypeError(f"found indices of type {indices.dtype}")
+    mask = np.zeros(n_samples, dtype=bool)
+    mask[indices] = True
+    return mask

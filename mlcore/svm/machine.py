@@ -28,7 +28,7 @@ from mlcore.svm.evidence import (
 from mlcore.svm.smo import Problem, RowStore, Solution, solve_many
 from mlcore.threads import single_threaded_blas
 
-_FEW = 256  # samples whose problem is solved to rounding error: it costs a few milliseconds
+FEW = 256  # samples whose problem is solved to rounding error: it costs a few milliseconds
 _PSD_SAMPLE = 64
 _BLOCK = 1024
 
@@ -127,7 +127,7 @@ class KernelMachine(Model):
     def _open_store(self, X: Any, settings: Settings, reach: float) -> RowStore:
         """Return the kernel rows over X, in float64 where tol and the multipliers need it."""
         name, tol = settings.kernel, settings.tol
-        double = tol < 1e-4 or X.shape[0] <= _FEW or not np.isfinite(reach)
+        double = tol < 1e-4 or X.shape[0] <= FEW or not np.isfinite(reach)
         kernel = KernelRows(X, name, **settings.parameters, double=double)
         # Errors of n terms of mixed signs add up to less than sqrt(n) of them.
         if kernel.rounding * reach * np.sqrt(kernel.n) > 4 * tol and not double:
@@ -165,7 +165,7 @@ class KernelMachine(Model):
         tol = settings.tol * min(1.0, self._gradient_scale(problems))
         solutions = solve_many(problems, store, tol=tol, **limits)
         done = all(s.converged and not s.diverged for s in solutions)
-        if done and settings.max_iter < 0 and store.kernel.n <= _FEW:
+        if done and settings.max_iter < 0 and store.kernel.n <= FEW:
             size = max(1.0, max(float(np.abs(s.gradient).max(initial=0)) for s in solutions))
             resumed = [replace(p, start=s.beta) for p, s in zip(problems, solutions, strict=True)]
             limits["max_iter"] = 100 * store.kernel.n

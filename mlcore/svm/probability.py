@@ -11,12 +11,14 @@ either side keeps the second degree of freedom, and with it the calibration of a
 """
 
 from collections.abc import Callable
+from hashlib import blake2b
 from types import MethodType
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy import sparse
 
+from mlcore.exceptions import warn
 from mlcore.svm.classifier import KernelClassifier
 from mlcore.svm.folds import feasible_start, stratified_folds
 from mlcore.svm.machine import Settings
@@ -44,6 +46,36 @@ class OnlyWithProbability:
                 f"{owner.__name__} has {self.function.__name__} only with probability=True."
             )
         return MethodType(self.function, model)
+
+
+def expit(z: np.ndarray) -> np.ndarray:
+    """Return 1 / (1 + exp(-z))."""
+    from scipy import special  # 35 ms that only probabilities should cost
+
+    return special.expit(z)
+
+
+def distinct_rows(X: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of rows that differ in X or label, and which of them each row equals.
+
+    Their order depends on what rows hold, not on where or how. O(n d) time. Rows are told apart by
+    64 bits of a hash.
+    """
+    hashes = bytearray()
+    for i, code in enumerate(codes):
+        row = blake2b(code.tobytes(), digest_size=8)
+        if sparse.issparse(X):
+            stored = slice(X.indptr[i], X.indptr[i + 1])
+            columns, values = X.indices[stored], X.data[stored]
+        else:
+            columns, values = np.arange(X.shape[1]), X[i]
+        row.update(columns[values != 0].astype(np.int64))
+        row.update(values[values != 0])
+        hashes += row.digest()
+    _, first, copy_of = np.unique(
+        np.frombuffer(hashes, dtype=np.uint64), return_index=True, return_inverse=True
+    )
+    return first, copy_of
 
 
 def fit_link(decisions: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -190,13 +222,37 @@ def two_class(positive: np.ndarray, decisions: np.ndarray, dtype: np.dtype) -> n
 class ProbabilisticClassifier(KernelClassifier):
     """A classifier with `predict_proba` where its parameter `probability` is true."""
 
-    def _require_two_of_each(self, samples: LabelledSamples) -> None:
-        counts = np.bincount(samples.codes)
-        if counts.min() < 2:
+    def _folds(
+        self, samples: LabelledSamples, settings: Settings, random_state: np.random.Generator
+    ) -> tuple[np.ndarray, int]:
+        """Return the fold in which each sample is held out, and the number of folds.
+
+        Copies are held out together, so that a weight of 2 is a copy here too. The only sample of
+        a class is never held out: its fold is -1.
+        """
+        if settings.precomputed:
+            first = copy_of = np.arange(len(samples.codes))
+        else:
+            first, copy_of = distinct_rows(samples.X, samples.codes)
+        codes = samples.codes[first]
+        counts = np.bincount(codes)
+        if counts.max() < 2:
             raise ValueError(
-                f"probability=True holds samples out and needs at least 2 of each class, but class "
-                f"{samples.classes.tolist()[counts.argmin()]!r} has 1."
+                "probability=True holds samples out, but no class has 2 distinct ones: use more "
+                "samples."
             )
+        if counts.min() < 2:
+            warn(
+                "UserWarning",
+                f"class {samples.classes.tolist()[counts.argmin()]!r} has no 2 distinct samples, "
+                "of which probability=True could hold one out: its probabilities rest on the "
+                "samples of other classes.",
+            )
+        n_folds = min(_FOLDS, int(counts[counts > 1].min()))
+        several = counts[codes] > 1
+        fold = np.full(len(first), -1)
+        fold[several] = stratified_folds(codes[several], n_folds, random_state)
+        return fold[copy_of], n_folds
 
     def _calibrate(
         self,
@@ -204,7 +260,7 @@ class ProbabilisticClassifier(KernelClassifier):
         settings: Settings,
         store: RowStore,
         fitted: dict[str, Any],
-        random_state: np.random.Generator,
+        folds: tuple[np.ndarray, int],
         progress: Any,
     ) -> np.ndarray:
         """Return the slopes of each duel's link, (n_duels, 2), from decision values held out.
@@ -213,8 +269,7 @@ class ProbabilisticClassifier(KernelClassifier):
         """
         chosen = duels(len(samples.classes), self.multi_class)
         signs = np.stack([duel.signs(samples.codes) for duel in chosen])
-        n_folds = min(_FOLDS, int(np.bincount(samples.codes).min()))
-        fold = stratified_folds(samples.codes, n_folds, random_state)
+        fold, n_folds = folds
         betas = np.zeros(signs.shape)
         vector_codes = np.repeat(np.arange(len(samples.classes)), fitted["n_support_"])
         place = np.argsort(samples.rows)[np.searchsorted(np.sort(samples.rows), fitted["support_"])]
@@ -231,10 +286,11 @@ class ProbabilisticClassifier(KernelClassifier):
             values = self._held_out_decisions(problems, solutions, held_out)
             for row, wanted, found in zip(decisions, held_out, values, strict=True):
                 row[wanted] = found
+        known = (signs != 0) & (fold >= 0)
         return np.array(
             [
-                fit_link(f[s != 0], s[s != 0], samples.weight[s != 0])
-                for f, s in zip(decisions, signs, strict=True)
+                fit_link(f[here], s[here], samples.weight[here])
+                for f, s, here in zip(decisions, signs, known, strict=True)
             ]
         )
 

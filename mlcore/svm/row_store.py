@@ -57,7 +57,7 @@ class RowStore:
         """(capacity, n padded) array; memory is touched only where rows are stored."""
         if self._rows is None:
             n = self.kernel.n
-            self._rows = scratch_array((self.capacity, padded(n)), self.kernel.dtype, self)
+            self._rows = scratch_array((self.capacity, padded(n)), self.kernel.dtype)
         return self._rows
 
     def complete(self, sharing=1):

@@ -56,8 +56,7 @@ class SupportVectorClassifier(ProbabilisticClassifier):
         progress = self._progress()
         checked = self._samples(X, settings)
         samples = self._labelled(checked, y, sample_weight, settings)
-        if probability:
-            self._require_two_of_each(samples)
+        folds = self._folds(samples, settings, random_state) if probability else None
         problems = self._problems(samples, duels(len(samples.classes), self.multi_class))
         settings = self._resolved(settings, samples.X, samples.weight)
         if samples.X is not checked and isinstance(samples.X, np.ndarray):
@@ -66,10 +65,11 @@ class SupportVectorClassifier(ProbabilisticClassifier):
             settings = replace(settings, cache_size=max(left, 1e-3))
         with progress:
             store = self._open_store(samples.X, settings, max(p.reach for p in problems))
-            fitted = self._fit_duels(checked, samples, settings, store, problems, progress)
-            if probability:
+            solutions = self._solve(problems, store, settings, progress)
+            fitted = self._fit_duels(checked, samples, settings, problems, solutions)
+            if folds is not None:
                 fitted["link_slopes_"] = self._calibrate(
-                    samples, settings, store, fitted, random_state, progress
+                    samples, settings, store, fitted, folds, progress
                 )
         self._set_fitted(X, **fitted)
         return self
@@ -355,6 +355,13 @@ class NuSVC(SupportVectorClassifier):
             above, below = (above + more, below) if sides[0] < sides[1] else (above, below - more)
         rho = 0.5 * (above - below)
         if rho > _NO_MARGIN * np.abs(solution.gradient).max(initial=0):
+            if rho <= solution.violation:
+                warn(
+                    "ConvergenceWarning",
+                    f"{type(self).__name__}: at nu={self.nu} the margin is zero within the KKT "
+                    f"violation ({rho:.2g} against {solution.violation:.2g}): decision values are "
+                    "uncertain. Use a larger nu, a smaller tol or another kernel.",
+                )
             return 1 / rho, np.array([above, below])
         warn(
             "UserWarning",

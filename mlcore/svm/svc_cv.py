@@ -1,37 +1,32 @@
 """C and gamma of a support vector classifier, chosen together by cross-validation."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from mlcore.checks import as_choice, as_class_weights, as_integer, as_real
-from mlcore.exceptions import warn
+from mlcore.checks import as_choice, as_class_weights, as_real
 from mlcore.svm.classifier import KernelClassifier
-from mlcore.svm.folds import feasible_start, stratified_folds
-from mlcore.svm.machine import Settings
+from mlcore.svm.folds import Fold, feasible_start, folds_of
+from mlcore.svm.machine import FEW, Settings
 from mlcore.svm.multiclass import Duel, LabelledSamples, duels, winners
-from mlcore.svm.smo import Problem, RowStore, Solution
+from mlcore.svm.seeding import SeededDuel, best_multiple, spans_of
+from mlcore.svm.smo import Problem, Solution
 
 _WITHOUT_GAMMA = ("linear", "cosine", "precomputed")
-
-
-class _Fold(NamedTuple):
-    """Masks of the samples to train on and to score."""
-
-    train: np.ndarray
-    test: np.ndarray
 
 
 class SVCCV(KernelClassifier):
     """`SVC` with C and gamma chosen by cross-validation over a grid.
 
-    The choice is that of an exhaustive search, at a fraction of its work: for each gamma the rows
-    of the kernel are computed once, over all samples, for all folds and all C; each C starts from
-    the solution of the one before; and held-out samples take part in a fold's problem as variables
-    that cannot move, so that the solver's own gradient holds their decision values.
+    The choice is that of an exhaustive search, at a fraction of its work: for each gamma the kernel
+    is computed once, over all samples, for all folds and all C; each C on all samples starts from
+    the one before, and each fold from the solution on all samples, of which it leaves out a part.
+    Where the kernel matrix does not fit in `cache_size`, its rows are shared and each C starts from
+    the one before. Held-out samples take part as variables that cannot move, so that the solver's
+    own gradient holds their decision values.
 
     Parameters
     ----------
@@ -163,34 +158,30 @@ class SVCCV(KernelClassifier):
         progress = self._progress()
         checked = self._samples(X, settings)
         samples = self._labelled(checked, y, sample_weight, settings)
-        folds = self._folds(X, y, samples, checked.shape[0])
+        folds = folds_of(self.cv, X, y, samples, checked.shape[0], type(self).__name__)
         chosen = duels(len(samples.classes), self.multi_class)
         widths = self._resolved_gammas(gammas, settings, samples)
 
         scores = np.empty((len(Cs), len(widths), len(folds)))
-        reach = max(Cs) * float(samples.cost.max())
         best: tuple[float, int] | None = None
+        found = None
         with progress:
             for g, width in enumerate(widths):
                 at = replace(settings, gamma=width)
-                store = self._open_store(samples.X, at, reach)
-                starts = self._search_width(
-                    samples, folds, chosen, Cs, at, store, scoring, scores[:, g], progress
+                found = self._search_width(
+                    samples, folds, chosen, Cs, at, scoring, scores[:, g], progress, found
                 )
                 for c in range(len(Cs)):
                     rank = (-float(np.average(scores[c, g])), c * len(widths) + g)
                     if best is None or rank < best:
-                        best, betas = rank, starts[c]
+                        best, fit = rank, found[c]
             c, g = divmod(best[1], len(widths))
-            if width != widths[g]:  # one store at a time: `cache_size` bounds the fit
-                del store
-                at = replace(settings, gamma=widths[g])
-                store = self._open_store(samples.X, at, reach)
-            problems = self._problems(samples, chosen, cost=Cs[c] * samples.cost)
-            for problem, beta in zip(problems, betas, strict=True):
-                here = beta if problem.index is None else beta[problem.index]
-                problem.start = feasible_start(here, problem.lower, problem.upper)
-            fitted = self._fit_duels(checked, samples, at, store, problems, progress)
+            at = replace(settings, gamma=widths[g])
+            problems, solutions = fit
+            if solutions is None:
+                store = self._open_store(samples.X, at, Cs[c] * float(samples.cost.max()))
+                solutions = self._solve(problems, store, at, progress)
+            fitted = self._fit_duels(checked, samples, at, problems, solutions)
         results = _results(Cs, widths, scores.reshape(-1, len(folds)))
         self._set_fitted(
             X,
@@ -223,66 +214,92 @@ class SVCCV(KernelClassifier):
             return [0.1 * scale, scale, 10 * scale]
         return [resolved(gamma) for gamma in gammas]
 
-    def _folds(self, X: Any, y: Any, samples: LabelledSamples, n_samples: int) -> list[_Fold]:
-        """Return the folds as masks over the samples with weight."""
-        owner = type(self).__name__
-        cv = self.cv
-        if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
-            cv = as_integer(cv, "cv", owner=owner, at_least=2)
-            # The folds go by the order of the rows in X, whatever the order they are stored in.
-            order = np.argsort(samples.rows)
-            counts = np.bincount(samples.codes)
-            if counts.max() < cv:
-                raise ValueError(
-                    f"cv={cv} cannot be greater than the number of members in each class; the "
-                    f"largest, {samples.classes.tolist()[counts.argmax()]!r}, has {counts.max()}."
-                )
-            if counts.min() < cv:
-                least = samples.classes.tolist()[counts.argmin()]
-                warn(
-                    "UserWarning",
-                    f"class {least!r} has only {counts.min()} members, less than cv={cv}: some "
-                    "folds test none of it.",
-                )
-            fold = np.empty(len(order), dtype=np.intp)
-            fold[order] = stratified_folds(samples.codes[order], cv)
-            return [_Fold(fold != k, fold == k) for k in range(cv)]
-        pairs = list(cv.split(X, y) if hasattr(cv, "split") else cv)
-        if not pairs:
-            raise ValueError(f"{owner}: cv yields no pairs of training and test indices.")
-        folds = []
-        for pair in pairs:
-            try:
-                train, test = (_mask(part, n_samples)[samples.rows] for part in pair)
-            except (TypeError, ValueError, IndexError) as error:
-                raise ValueError(
-                    f"{owner}: cv must yield pairs of training and test indices below "
-                    f"{n_samples}: {error}"
-                ) from None
-            if not (train.any() and test.any()):
-                raise ValueError(f"{owner}: cv yields a fold without training or test samples.")
-            folds.append(_Fold(train, test))
-        return folds
-
     # ---- the work
 
     def _search_width(
         self,
         samples: LabelledSamples,
-        folds: list[_Fold],
+        folds: list[Fold],
         chosen: list[Duel],
         Cs: list[float],
         settings: Settings,
-        store: RowStore,
         scoring: str,
         scores: np.ndarray,
         progress: Any,
-    ) -> dict[int, np.ndarray]:
-        """Fill `scores` (n_Cs, n_folds); return for each C multipliers for the start of a refit."""
-        starts = {}
+        before: list[tuple[list[Problem], list[Solution] | None]] | None,
+    ) -> list[tuple[list[Problem], list[Solution] | None]]:
+        """Fill `scores` (n_Cs, n_folds); return for each C the duels on all samples.
+
+        They are solved where all of K is at hand, else they have a start. `before` is what the
+        width before this one returned.
+        """
+        found = None
+        for C in (min(Cs), max(Cs)):  # few multipliers reach a large C: single precision may do
+            store = self._open_store(samples.X, settings, C * float(samples.cost.max()))
+            task = samples, folds, chosen, Cs, settings, store, progress
+            store.complete(len(chosen) * len(folds) * len(Cs))
+            if store.whole and store.kernel.n > FEW:
+                found = self._search_whole(*task, before, C == max(Cs))
+            elif C == max(Cs):
+                found = self._search_rows(*task)
+            if found is not None:
+                break
+            del store, task  # one at a time: `cache_size` bounds the fit
+        decisions, fits = found
+        for (c, f), values in decisions.items():
+            named = winners(values, chosen, len(samples.classes), break_ties=bool(self.break_ties))
+            test = folds[f].test
+            scores[c, f] = _score(samples.codes[test], named, samples.weight[test], scoring)
+        return fits
+
+    def _search_whole(self, samples, folds, chosen, Cs, settings, store, progress, before, exact):
+        """Decision values of held-out samples by (C, fold), with all of K.
+
+        None where multipliers turn out too large for its precision, unless it is `exact`.
+        """
+        rounding = store.kernel.rounding * np.sqrt(store.kernel.n)
+        exact = exact or store.kernel.dtype == np.float64
+        boxes = [samples.cost]
+        for train, _ in folds:
+            factors = self._fold_factors(samples, train)
+            boxes.append(np.where(train, samples.weight * factors[samples.codes], 0.0))
+        tests = [np.flatnonzero(fold.test) for fold in folds]
+        spans = spans_of([fold.test for fold in folds])
+        decisions = {
+            (c, f): np.empty((len(test), len(chosen)))
+            for c in range(len(Cs))
+            for f, test in enumerate(tests)
+        }
+        fits, order = [([], []) for _ in Cs], np.argsort(Cs, kind="stable")
+        for number, duel in enumerate(chosen):
+            seeded = SeededDuel(
+                store, duel.signs(samples.codes), np.stack(boxes), settings.tol, settings.max_iter
+            )
+            if before is not None and before[order[0]][1] is not None:
+                seeded.start(before[order[0]][1][number].beta)
+            for c in order:
+                unsettled = seeded.advance(Cs[c])
+                if not exact and rounding * np.abs(seeded.beta).max() > 4 * settings.tol:
+                    return None
+                for row in unsettled:
+                    if settings.max_iter < 0:
+                        (solution,) = self._solve([seeded.problem(row)], store, settings, progress)
+                        seeded.replace(row, solution)
+                    self._warn_unconverged([seeded.solution(row)], settings)
+                fits[c][0].append(seeded.problem(0))
+                fits[c][1].append(seeded.solution(0))
+                last = fits[c][1][-1]
+                progress.step(last.n_iter, -last.objective, last.violation)
+                values = seeded.decisions(spans)
+                for f, test in enumerate(tests):
+                    decisions[c, f][:, number] = values[1 + f, test]
+        return decisions, fits
+
+    def _search_rows(self, samples, folds, chosen, Cs, settings, store, progress):
+        """Decision values of held-out samples by (C, fold), with rows of K as they are needed."""
+        decisions, starts = {}, {}
         for f, fold in enumerate(folds):
-            factors = self._fold_factors(samples, fold.train)
-            cost = samples.weight * factors[samples.codes]
+            cost = samples.weight * self._fold_factors(samples, fold.train)[samples.codes]
             held_out = np.broadcast_to(fold.test, (len(chosen), len(fold.test)))
             before = None
             for c in np.argsort(Cs, kind="stable"):
@@ -292,23 +309,27 @@ class SVCCV(KernelClassifier):
                 if before is not None:
                     longest = Cs[c] / before[0]
                     for problem, old, solution in zip(problems, *before[1:], strict=True):
-                        start = _longer(old, solution, longest)
+                        beta, product = solution.beta, solution.gradient - old.linear
+                        start = beta * best_multiple(beta, -old.linear, product, longest)
                         problem.start = np.clip(start, problem.lower, problem.upper)
                 solutions = self._solve(problems, store, settings, progress)
                 self._warn_unconverged(solutions, settings)
                 before = Cs[c], problems, solutions
-                decisions = np.stack(
+                decisions[c, f] = np.stack(
                     self._held_out_decisions(problems, solutions, held_out), axis=1
-                )
-                named = winners(
-                    decisions, chosen, len(samples.classes), break_ties=bool(self.break_ties)
-                )
-                scores[c, f] = _score(
-                    samples.codes[fold.test], named, samples.weight[fold.test], scoring
                 )
                 if f == 0:
                     starts[c] = self._refit_start(samples, problems, solutions)
-        return starts
+        return decisions, [
+            (self._started(samples, chosen, C, starts[c]), None) for c, C in enumerate(Cs)
+        ]
+
+    def _started(self, samples, chosen, C, betas):
+        problems = self._problems(samples, chosen, cost=C * samples.cost)
+        for problem, beta in zip(problems, betas, strict=True):
+            here = beta if problem.index is None else beta[problem.index]
+            problem.start = feasible_start(here, problem.lower, problem.upper)
+        return problems
 
     def _fold_factors(self, samples: LabelledSamples, train: np.ndarray) -> np.ndarray:
         if not isinstance(self.class_weight, str):
@@ -327,17 +348,6 @@ class SVCCV(KernelClassifier):
         return self.C_ * samples.cost
 
 
-def _longer(problem: Problem, solution: Solution, longest: float) -> np.ndarray:
-    """Return the best multiple s beta, 1 <= s <= longest, of a solution for a C so much larger.
-
-    Multiples keep the sum at zero, and on their ray the objective is a parabola.
-    """
-    beta = solution.beta
-    curvature = float((beta * (solution.gradient - problem.linear)).sum())
-    best = -float((beta * problem.linear).sum()) / curvature if curvature > 0 else longest
-    return beta * min(max(best, 1.0), longest)
-
-
 def _sequence(values: Any, name: str, owner: str) -> list:
     """Return `values` as a list, refusing what is no sequence or empty."""
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
@@ -348,16 +358,6 @@ def _sequence(values: Any, name: str, owner: str) -> list:
     if np.ndim(values) != 1 or len(values) == 0:
         raise ValueError(f"{owner}: {name} must be a sequence of at least one number.")
     return list(values)
-
-
-def _mask(indices: Any, n_samples: int) -> np.ndarray:
-    """Return a mask of samples from indices or a mask."""
-    indices = np.asarray(indices)
-    if indices.dtype.kind not in "iub":
-        raise TypeError(f"found indices of type {indices.dtype}")
-    mask = np.zeros(n_samples, dtype=bool)
-    mask[indices] = True
-    return mask
 
 
 def _score(codes: np.ndarray, named: np.ndarray, weight: np.ndarray, scoring: str) -> float:

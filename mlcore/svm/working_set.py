@@ -3,7 +3,7 @@
 import numpy as np
 
 from mlcore._ext import smo as _ext
-from mlcore.scratch import Lease, scratch_array
+from mlcore.scratch import scratch_array
 from mlcore.svm.pivoting import Face, offers
 from mlcore.svm.row_store import padded
 from mlcore.threads import effective_threads
@@ -98,8 +98,7 @@ class WorkingSet(Face):
             min(limit, padded(max(have, size + size // 4)))
             for size, have, limit in zip(wanted, self._room, self.limits, strict=True)
         )
-        lease = Lease()
-        K = scratch_array((sum(room), sum(room)), self.rows.kernel.dtype, lease)
+        K = scratch_array((sum(room), sum(room)), self.rows.kernel.dtype)
         variable = np.full(sum(room), -1, dtype=np.int64)
         old = np.flatnonzero(self._variable >= 0)
         shift = np.where(old < self._room[0], 0, room[0] - self._room[0])
@@ -108,7 +107,7 @@ class WorkingSet(Face):
             _ext.gather(self.K, old, old, K, old + shift, old + shift, threads)
             variable[old + shift] = self._variable[old]
             self._slot_of[variable[old + shift]] = old + shift
-        self.K, self._lease, self._variable, self._room = K, lease, variable, room
+        self.K, self._variable, self._room = K, variable, room
         (_, end, _), (begin, last, _) = self.spans
         self.spans = ((0, end, 0), (room[0], room[0] + last - begin, 1))
 

@@ -5,11 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from mlcore.svm import SVC, NuSVC
-from mlcore.svm.probability import agreeing, apply_link, couple, fit_link, two_class
+from mlcore.svm.probability import (
+    agreeing,
+    apply_link,
+    couple,
+    distinct_rows,
+    fit_link,
+    two_class,
+)
 
 
 def overlapping(n=200, classes=2, seed=0):
@@ -145,11 +153,28 @@ def test_methods_exist_only_with_probability():
         machine.predict_proba(X)
 
 
-def test_calibration_needs_two_samples_of_each_class():
+def test_the_only_sample_of_a_class_is_never_held_out():
     X, y = overlapping(20)
     y[:] = 0
     y[3] = 1
-    with pytest.raises(ValueError, match="at least 2 of each class, but class 1 has 1"):
-        SVC(probability=True).fit(X, y)
+    machine = SVC(probability=True, random_state=0, gamma=0.5)
+    with pytest.warns(UserWarning, match="class 1 has no 2 distinct samples"):
+        p = machine.fit(X, y).predict_proba(X)
+    assert np.isfinite(p).all() and (machine.link_slopes_ > 0).all()
     y[4] = 1
-    assert SVC(probability=True, random_state=0).fit(X, y).link_slopes_.shape == (1, 2)
+    assert machine.fit(X, y).link_slopes_.shape == (1, 2)
+    with pytest.raises(ValueError, match="no class has 2 distinct ones"):
+        machine.fit(X[:2], [0, 1])
+
+
+@pytest.mark.parametrize("container", [np.array, sp.csr_array])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_give_the_probabilities_of_copies_in_any_order(classes, container):
+    X, y = overlapping(60, classes=classes)
+    weight = np.random.default_rng(1).integers(0, 4, len(y))
+    machine = SVC(probability=True, random_state=0, gamma=0.5)
+    expected = machine.fit(container(X), y, sample_weight=weight).predict_proba(X)
+    order = np.random.default_rng(2).permutation(np.repeat(np.arange(len(y)), weight))
+    found = machine.fit(container(X[order]), y[order]).predict_proba(X)
+    assert_allclose(found, expected, rtol=1e-7)
+    assert distinct_rows(container(X[order]), y[order])[0].shape == ((weight > 0).sum(),)

@@ -476,6 +476,15 @@ def test_parameters_out_of_range_are_named(params, error, message):
     assert not any(name.endswith("_") for name in vars(model))
 
 
+@pytest.mark.parametrize("tol", [1e-1, 1e-3])
+@pytest.mark.parametrize("seed", range(4))
+def test_nu_svc_warns_of_a_margin_that_cannot_be_told_from_zero(seed, tol):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(600, 2)), rng.integers(0, 2, 600)  # no relation: the hulls meet
+    with pytest.warns(UserWarning, match="NuSVC: at nu=0.3 the margin is zero"):
+        NuSVC(kernel="linear", nu=0.3, tol=tol).fit(X, y)
+
+
 def test_infeasible_nu_is_refused_before_any_kernel_value():
     def never(A, B):
         raise AssertionError("the kernel was asked")

@@ -205,9 +205,10 @@ static void NAME(transpose)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t r
     for (ptrdiff_t r = 0; r < rows; r++) to[c * to_stride + r] = from[r * from_stride + c];
 }
 
-static void NAME(copy)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, REAL *to,
-                       ptrdiff_t to_stride, int past) {
-  for (ptrdiff_t r = 0; r < rows; r++, from += from_stride, to += to_stride) {
+static void NAME(copy)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, REAL *out,
+                       ptrdiff_t stride, const int64_t *dest, int past) {
+  for (ptrdiff_t r = 0; r < rows; r++, from += from_stride) {
+    REAL *to = out + (dest ? dest[r] : r) * stride;
     ptrdiff_t c = 0;
     if (past) {
       while (c < columns && (uintptr_t)(to + c) % VECTOR_BYTES) to[c] = from[c], c++;

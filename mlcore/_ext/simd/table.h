@@ -48,9 +48,9 @@ typedef struct {
                 const real *column_terms, int lanes, real *out, ptrdiff_t stride, const int64_t *dest);               \
   void (*transpose)(const real *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, real *to,            \
                     ptrdiff_t to_stride);                                                                             \
-  /* to[r, c] = from[r, c]; `past` the caches where the target is too large for them */                               \
-  void (*copy)(const real *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, real *to,                 \
-               ptrdiff_t to_stride, int past);                                                                        \
+  /* out[dest[r], c] = from[r, c]; `past` the caches where the target is too large for them */                       \
+  void (*copy)(const real *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, real *out,                \
+               ptrdiff_t stride, const int64_t *dest, int past);                                                      \
   /* in place: inner products -> kernel values, one row */                                                            \
   void (*finish)(const kernel_spec *k, ptrdiff_t n, real row_term, const real *column_terms, real *row);              \
   void (*exponential)(ptrdiff_t n, const real *x, real *y);                                                           \

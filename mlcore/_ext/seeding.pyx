@@ -1,0 +1,300 @@
+"""Hot loops of mlcore.svm.seeding: the problems of a duel on all samples and on those of each fold.
+
+Row 0 of `beta`, `product` = beta K and `box` belongs to the problem on all m samples, every other
+row to a fold, where held-out samples have a box of 0; 0 <= sign beta <= box, and beta sums to 0.
+Arrays are C order, checked by the caller; `diagonal` is K's.
+"""
+from cython cimport floating
+from cython.parallel cimport prange, threadid
+from libc.math cimport INFINITY, fabs, isfinite
+from libc.stdint cimport int64_t
+
+from mlcore._ext.simd cimport simd_table, smo_working_set
+
+cdef enum:
+    LINE = 16
+    ENTIRE = 640  # up to so many variables, K itself is worked on
+    LEAST = 384   # variables of a smaller square
+    CROWD = 512   # so many in the first rounds, when far too many are free
+    EARLY = 8     # such rounds
+    HALVINGS = 16
+
+cdef double UNOPPOSED = 1e100  # decision value where a fold has only one class
+
+
+cdef struct edges:
+    double top, bottom       # the largest gain of a rise, the least loss of a fall
+    Py_ssize_t rises, falls  # their variables
+    Py_ssize_t free
+    double level             # the multiplier of the sum
+
+
+def seed(const floating[:, ::1] K, const double[::1] sign, const double[:, ::1] box, double ratio,
+         double[:, ::1] beta, double[:, ::1] product, int64_t[:, ::1] slots, double[:, ::1] change,
+         int n_threads):
+    """Start the folds from row 0; only a solution with no variable at its old bound, `ratio` times
+    the new, stays as it is, because it is one for every larger box.
+    `slots` and `change` are scratch, (n_threads, m).
+    """
+    cdef Py_ssize_t r
+    cdef int thread
+    for r in prange(1, beta.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
+        if not unbounded(beta.shape[1], &box[r, 0], ratio, &beta[r, 0]):
+            thread = threadid()
+            seed_row(K, sign, &box[r, 0], &beta[0, 0], &product[0, 0], &beta[r, 0], &product[r, 0],
+                     &slots[thread, 0], &change[thread, 0])
+
+
+cdef bint unbounded(Py_ssize_t m, const double* box, double ratio,
+                    const double* beta) noexcept nogil:
+    cdef Py_ssize_t t
+    for t in range(m):
+        if box[t] > 0 and fabs(beta[t]) >= ratio * box[t]:
+            return False
+    return True
+
+
+cdef void seed_row(const floating[:, ::1] K, const double[::1] sign, const double* box,
+                   const double* beta0, const double* product0, double* beta, double* product,
+                   int64_t* slots, double* change) noexcept nogil:
+    cdef Py_ssize_t m = sign.shape[0], t, p
+    cdef int64_t count = 0
+    cdef double excess = 0, take
+    for t in range(m):
+        beta[t] = sign[t] * min(fabs(beta0[t]), box[t])
+        product[t] = product0[t]
+        excess += beta[t]
+    # What one side has too much is taken from its free variables first: bounds are often right.
+    for p in range(2):
+        for t in range(m):
+            if excess * beta[t] > 0 and (p == 1 or fabs(beta[t]) < box[t]):
+                take = min(fabs(beta[t]), fabs(excess)) * (1.0 if excess > 0 else -1.0)
+                beta[t] -= take
+                excess -= take
+    for t in range(m):
+        if beta[t] != beta0[t]:
+            slots[count], change[count] = t, beta[t] - beta0[t]
+            count += 1
+    add_rows(K, count, slots, change, 0, m, product)
+
+
+cdef inline void add_rows(const floating[:, ::1] K, int64_t count, const int64_t* slots,
+                          const double* change, Py_ssize_t first, Py_ssize_t last,
+                          double* out) noexcept nogil:
+    if floating is float:
+        simd_table().f.accumulate(count, slots, change, &K[0, 0], K.shape[1], first, last, out)
+    else:
+        simd_table().d.accumulate(count, slots, change, &K[0, 0], K.shape[1], first, last, out)
+
+
+def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[::1] sign,
+           const double[:, ::1] box, double[:, ::1] beta, double[:, ::1] product,
+           Py_ssize_t first, Py_ssize_t last, double tol, int64_t max_steps, int64_t[::1] steps,
+           double[::1] violation, double[::1] level, floating[:, ::1] squares, Py_ssize_t side,
+           floating[:, ::1] single, double[:, ::1] wide, int64_t[:, ::1] whole, int n_threads):
+    """Bring rows first..last to a violation of `tol`, each in at most `max_steps` pair steps.
+
+    `steps`, `violation` and `level` (the multiplier of the sum) receive a value for each row.
+    Scratch for each thread: `squares` of side² values, `single` 4, `wide` 4 and `whole` 2 for each
+    variable, rounded up to LINE.
+    """
+    cdef Py_ssize_t r
+    cdef int thread
+    for r in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        thread = threadid()
+        steps[r] = settle_row(
+            K, diagonal, sign, &box[r, 0], &beta[r, 0], &product[r, 0], tol, max_steps,
+            &squares[thread, 0], side, &single[thread, 0], &wide[thread, 0], &whole[thread, 0],
+            &violation[r], &level[r])
+
+
+cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
+                        const double[::1] sign, const double* box, double* beta, double* product,
+                        double tol, int64_t max_steps, floating* square, Py_ssize_t side,
+                        floating* single, double* wide, int64_t* chosen, double* violation,
+                        double* level) noexcept nogil:
+    cdef Py_ssize_t m = sign.shape[0], room, count, t
+    cdef int64_t spent = 0, allowed, moved
+    cdef int64_t* slots = chosen + (m + LINE - 1) // LINE * LINE
+    cdef edges e
+    cdef double goal
+    cdef bint direct
+    cdef int turn = 0
+    while True:
+        e = find_edges(m, &sign[0], box, beta, product)
+        violation[0] = max(0.0, e.top - e.bottom)
+        level[0] = e.level
+        if violation[0] <= tol or spent >= max_steps:
+            return spent
+        room = max(<Py_ssize_t> LEAST, e.free + e.free // 2)
+        if turn < EARLY:
+            room = min(room, <Py_ssize_t> CROWD)
+        direct = m <= ENTIRE or room > min(side, 6 * m // 10)
+        allowed, goal = max_steps - spent, 0.8 * tol
+        if direct or turn == 0:
+            count = m
+            for t in range(m):
+                chosen[t] = t
+            if not direct:  # as many steps as cost about a square
+                allowed = min(allowed, 2 * room * room // m)
+        else:
+            goal = max(goal, 0.1 * violation[0])
+            count = choose(m, &sign[0], box, beta, product, e, room, wide, chosen)
+        spent += solve_chosen(K, diagonal, &sign[0], box, beta, product, count, chosen,
+                              direct or turn == 0, square, single, wide, goal, allowed)
+        moved = take_over(m, count, chosen, beta, wide, slots)
+        add_rows(K, moved, slots, wide, 0, m, product)
+        if moved == 0 and turn > 0:
+            return spent
+        turn += 1
+
+
+cdef edges find_edges(Py_ssize_t m, const double* sign, const double* box, const double* beta,
+                      const double* product) noexcept nogil:
+    cdef edges e
+    cdef Py_ssize_t t
+    cdef double gain, size, total = 0
+    cdef bint up = False, down = False
+    e.top, e.bottom, e.rises, e.falls, e.free = -INFINITY, INFINITY, 0, 0, 0
+    for t in range(m):
+        if box[t] == 0:
+            continue
+        gain = sign[t] - product[t]
+        size = fabs(beta[t])
+        up, down = up or sign[t] > 0, down or sign[t] < 0
+        if (size < box[t] if sign[t] > 0 else size > 0) and gain > e.top:
+            e.top, e.rises = gain, t
+        if (size > 0 if sign[t] > 0 else size < box[t]) and gain < e.bottom:
+            e.bottom, e.falls = gain, t
+        if 0 < size < box[t]:
+            e.free += 1
+            total -= gain
+    if not (up and down):
+        e.level = UNOPPOSED * (<double> down - <double> up)
+    elif e.free > 0:
+        e.level = total / e.free
+    elif isfinite(e.top) and isfinite(e.bottom):
+        e.level = -0.5 * (e.top + e.bottom)
+    else:
+        e.level = -e.top if isfinite(e.top) else -e.bottom
+    return e
+
+
+cdef Py_ssize_t choose(Py_ssize_t m, const double* sign, const double* box, const double* beta,
+                       const double* product, edges e, Py_ssize_t room, double* score,
+                       int64_t* chosen) noexcept nogil:
+    """Free variables and those that violate most, or nearly, at most about `room`: their number.
+
+    `score` is scratch of m.
+    """
+    cdef Py_ssize_t t, count = 0, above
+    cdef double gap = e.top - e.bottom, middle = 0.5 * (e.top + e.bottom)
+    cdef double low = -gap, high = 1.6 * gap, threshold = low, away, size
+    cdef int halving
+    for t in range(m):
+        size = fabs(beta[t])
+        if box[t] == 0:
+            score[t] = -INFINITY
+        elif 0 < size < box[t]:
+            score[t] = gap + fabs(sign[t] - product[t] - middle)
+        else:
+            away = sign[t] - product[t] - middle
+            score[t] = away if (size == 0) == (sign[t] > 0) else -away
+    for halving in range(HALVINGS):
+        above = 0
+        for t in range(m):
+            above += score[t] > threshold
+        if above <= room:
+            if halving == 0:
+                break
+            high = threshold
+        else:
+            low = threshold
+        threshold = 0.5 * (low + high)
+    if halving > 0:
+        threshold = high
+    score[e.rises] = score[e.falls] = 2 * gap  # the worst pair, or nothing may move
+    for t in range(m):
+        if score[t] > threshold:
+            chosen[count] = t
+            count += 1
+    return count
+
+
+cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal,
+                          const double* sign, const double* box, const double* beta,
+                          const double* product, Py_ssize_t count, const int64_t* chosen,
+                          bint entire, floating* square, floating* single, double* wide,
+                          double tol, int64_t max_steps) noexcept nogil:
+    """Pair steps on the chosen variables, whose new values go to `wide`: how many."""
+    cdef smo_working_set s
+    cdef Py_ssize_t padded = (count + LINE - 1) // LINE * LINE, r, c, t
+    cdef floating* G = single
+    cdef floating* up = single + padded
+    cdef floating* low = single + 2 * padded
+    cdef floating* own = single + 3 * padded
+    cdef double* lower = wide + padded
+    cdef double* upper = wide + 2 * padded
+    for r in range(padded):
+        t = chosen[r] if r < count else 0
+        wide[r] = beta[t] if r < count else 0.0
+        lower[r] = -box[t] if r < count and sign[t] < 0 else 0.0
+        upper[r] = box[t] if r < count and sign[t] > 0 else 0.0
+        G[r] = <floating> (product[t] - sign[t])
+        up[r] = <floating> (0.0 if wide[r] < upper[r] else -INFINITY)
+        low[r] = <floating> (0.0 if wide[r] > lower[r] else INFINITY)
+        own[r] = diagonal[t]
+    s.K, s.stride = &K[0, 0], K.shape[1]
+    if not entire:
+        for r in range(count):
+            for c in range(count):
+                square[r * padded + c] = K[chosen[r], chosen[c]]
+            for c in range(count, padded):
+                square[r * padded + c] = 0
+        s.K, s.stride = square, padded
+    s.n_spans, s.begin[0], s.group[0] = 1, 0, 0
+    s.end[0] = count if entire else padded
+    s.G, s.up, s.low, s.diagonal = G, up, low, own
+    s.beta, s.lower, s.upper = wide, lower, upper
+    s.epsilon = s.violation = 0
+    if floating is float:
+        return simd_table().f.smo(&s, tol, max_steps)
+    else:
+        return simd_table().d.smo(&s, tol, max_steps)
+
+
+cdef int64_t take_over(Py_ssize_t m, Py_ssize_t count, const int64_t* chosen, double* beta,
+                       double* change, int64_t* slots) noexcept nogil:
+    """beta[chosen] = the values in `change`, which receives the differences of those that moved."""
+    cdef Py_ssize_t r, moved = 0
+    cdef double value
+    for r in range(count):
+        value = change[r]
+        if value != beta[chosen[r]]:
+            slots[moved], change[moved] = chosen[r], value - beta[chosen[r]]
+            beta[chosen[r]] = value
+            moved += 1
+    return moved
+
+
+def decide(const floating[:, ::1] K, const int64_t[::1] samples, const double[:, ::1] beta,
+           const double[::1] level, const int64_t[:, ::1] spans, int64_t[::1] slots,
+           double[::1] change, double[:, ::1] out):
+    """out[r, a:b] = sum_t beta[r, t] K[samples[t], a:b] - level[r] for each (r, a, b) of `spans`.
+
+    `spans` are sorted by r; `slots` and `change` are scratch of m.
+    """
+    cdef Py_ssize_t p, t, r, row = -1
+    cdef int64_t count = 0
+    with nogil:
+        for p in range(spans.shape[0]):
+            r = spans[p, 0]
+            if r != row:
+                row, count = r, 0
+                for t in range(samples.shape[0]):
+                    if beta[r, t] != 0:
+                        slots[count], change[count] = samples[t], beta[r, t]
+                        count += 1
+            for t in range(spans[p, 1], spans[p, 2]):
+                out[r, t] = -level[r]
+            add_rows(K, count, &slots[0], &change[0], spans[p, 1], spans[p, 2], &out[r, 0])

@@ -1,0 +1,187 @@
+"""The problems of one duel, on all samples and on those of each fold, for one C after another.
+
+A fold leaves out only a part of the samples, so it starts from the solution on all of them, whose
+product with K is known: only the rows of what was left out, or moved, are added to it
+(DeCoste and Wagstaff, KDD 2000). All of K is at hand, and held-out samples have a box of 0: the
+product holds their decision values too.
+"""
+
+import numpy as np
+
+from mlcore._ext import seeding as _ext
+from mlcore._ext import smo as _smo
+from mlcore.svm.row_store import padded
+from mlcore.svm.smo import Problem, RowStore, Solution
+from mlcore.threads import effective_threads
+
+_CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-C
+_STEPS = 30  # pair steps for each sample; what needs more needs block pivoting
+_SIDE = 2048  # of the largest square of a working set
+
+
+class SeededDuel:
+    """A duel at one width of the kernel.
+
+    Parameters
+    ----------
+    store : RowStore
+        With all of K.
+    signs : float64 (n,)
+        Of each sample's class, 0 where it takes no part.
+    unit_boxes : float64 (1 + n_folds, n)
+        Bounds of the multipliers at C = 1, of all samples and of each fold, 0 where held out.
+    tol : float
+    max_iter : int
+        Bound on the pair steps of each problem, -1 for none.
+
+    Attributes
+    ----------
+    index : intp (m,), or None for all samples
+        Samples that take part.
+    beta, product : float64 (1 + n_folds, m)
+        The solutions, and K beta.
+    level : float64 (1 + n_folds,)
+        The multiplier of the sum: a decision value is the product less this.
+    """
+
+    def __init__(
+        self,
+        store: RowStore,
+        signs: np.ndarray,
+        unit_boxes: np.ndarray,
+        tol: float,
+        max_iter: int,
+    ) -> None:
+        self.tol, self.max_iter = tol, max_iter
+        taking = np.flatnonzero(signs)
+        self.samples, K = taking, store.rows
+        self.index = None
+        diagonal = store.kernel.diagonal
+        if len(taking) < len(signs):
+            self.index, m = taking, len(taking)
+            signs, unit_boxes, diagonal = signs[taking], unit_boxes[:, taking], diagonal[taking]
+            K = np.zeros((m, padded(m)), dtype=K.dtype)
+            threads = effective_threads(m * m)
+            _smo.gather(store.rows, taking, taking, K, np.arange(m), np.arange(m), threads)
+        self.K, self.diagonal = K, diagonal.astype(K.dtype)
+        self.signs, self._unit_boxes = signs, np.ascontiguousarray(unit_boxes)
+        self._everything = store.rows
+        shape = self._unit_boxes.shape
+        self.beta, self.product = np.zeros(shape), np.zeros(shape)
+        self.steps = np.zeros(shape[0], dtype=np.int64)
+        self.violation, self.level = np.zeros(shape[0]), np.zeros(shape[0])
+        self.C = 0.0
+
+    def start(self, beta: np.ndarray) -> None:
+        """Begin with multipliers of all samples that another width of the kernel has led to."""
+        moved = np.flatnonzero(beta)
+        threads = effective_threads(len(moved) * len(beta))
+        self.beta[0] = beta
+        _smo.accumulate(moved, beta[moved], self.K, self.product[0], 0, len(beta), threads)
+
+    def advance(self, C: float) -> np.ndarray:
+        """Solve for this C, no less than those before; the rows that pair steps did not settle."""
+        ratio, before = self.C / C, self.beta[0]
+        if ratio > 0:
+            growth = best_multiple(before, self.signs, self.product[0], C / self.C)
+            self.beta[0] *= growth
+            self.product[0] *= growth
+        self.C, self.boxes = C, C * self._unit_boxes
+        self._settle(0, 1)
+        n_rows, m = self.beta.shape
+        threads = effective_threads(n_rows * m * 100)
+        slots, change = np.empty((threads, m), dtype=np.int64), np.empty((threads, m))
+        _ext.seed(
+            self.K, self.signs, self.boxes, ratio, self.beta, self.product, slots, change, threads
+        )
+        self._settle(1, n_rows)
+        return np.flatnonzero(self.violation > self.tol)
+
+    def _settle(self, first: int, last: int) -> None:
+        """Bring some rows to `tol`, as far as pair steps get."""
+        steps, left = np.zeros_like(self.steps), self.max_iter
+        if left < 0:
+            left = _STEPS * max(1000, len(self.signs))
+        while True:
+            self._step(first, last, min(left, _CALL_STEPS))
+            steps += self.steps
+            left -= int(self.steps[first:last].max())
+            active = (self.steps > 0) & (self.violation > self.tol)
+            if left <= 0 or not active[first:last].any():
+                break
+        self.steps[first:last] = steps[first:last]
+
+    def _step(self, first: int, last: int, max_steps: int) -> None:
+        m = len(self.signs)
+        wide, side = padded(m), min(_SIDE, padded(m))
+        threads = effective_threads((last - first) * m * 100)
+        _ext.settle(
+            self.K, self.diagonal, self.signs, self.boxes, self.beta, self.product, first, last,
+            self.tol, max_steps, self.steps, self.violation, self.level,
+            np.empty((threads, side * side), dtype=self.K.dtype), side - 16,
+            np.empty((threads, 4 * wide), dtype=self.K.dtype), np.empty((threads, 4 * wide)),
+            np.empty((threads, 2 * wide), dtype=np.int64), threads,
+        )  # fmt: skip
+
+    def problem(self, row: int) -> Problem:
+        """Return one of the problems, to start where it stands."""
+        box = self.boxes[row]
+        return Problem(
+            linear=-self.signs,
+            lower=np.where(self.signs < 0, -box, 0.0),
+            upper=np.where(self.signs > 0, box, 0.0),
+            index=self.index,
+            start=self.beta[row],
+        )
+
+    def replace(self, row: int, solution: Solution) -> None:
+        """Take over the solution of `problem(row)`."""
+        self.beta[row], self.product[row] = solution.beta, solution.gradient + self.signs
+        self._step(row, row + 1, 0)
+
+    def solution(self, row: int) -> Solution:
+        """Return a solution as the solver of single problems would."""
+        beta, product = self.beta[row].copy(), self.product[row]
+        level, violation = float(self.level[row]), float(self.violation[row])
+        return Solution(
+            beta=beta,
+            gradient=product - self.signs,
+            objective=float(beta @ (0.5 * product - self.signs)),
+            violation=violation,
+            multipliers=[(level, level, level)],
+            n_iter=int(self.steps[row]),
+            converged=violation <= self.tol,
+        )
+
+    def decisions(self, spans: np.ndarray) -> np.ndarray:
+        """Return decision values (1 + n_folds, n), filled for (row, first, last) of `spans`."""
+        if self.index is None:
+            return self.product - self.level[:, None]
+        n = self._everything.shape[1]
+        out = np.empty((len(self.beta), n))
+        slots, change = np.empty(len(self.signs), dtype=np.int64), np.empty(len(self.signs))
+        _ext.decide(
+            self._everything, self.samples, self.beta, self.level, spans, slots, change, out
+        )
+        return out
+
+
+def best_multiple(
+    beta: np.ndarray, signs: np.ndarray, product: np.ndarray, longest: float
+) -> float:
+    """Return the best s, 1 <= s <= longest, for s beta as a start where C is so much larger.
+
+    Multiples keep the sum at zero, and on their ray the objective is a parabola.
+    """
+    curvature = float(beta @ product)
+    best = float(beta @ signs) / curvature if curvature > 0 else longest
+    return min(max(best, 1.0), longest)
+
+
+def spans_of(folds: list[np.ndarray]) -> np.ndarray:
+    """Return the runs of held-out samples as rows (1 + fold, first, last), intp, by fold."""
+    spans = []
+    for f, test in enumerate(folds):
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], test.astype(np.int8), [0]])))
+        spans += [(1 + f, first, last) for first, last in edges.reshape(-1, 2)]
+    return np.array(spans, dtype=np.int64)

@@ -1,0 +1,151 @@
+"""The seeded search over more than a few samples, against an exhaustive one and single solves."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
+
+from mlcore.kernels.gram import KernelRows
+from mlcore.svm import SVC, SVCCV, seeding
+from mlcore.svm.seeding import SeededDuel, best_multiple, spans_of
+from mlcore.svm.smo import RowStore, solve
+
+CS, GAMMAS = [10.0, 0.1, 1.0], [0.05, 0.5, 5.0]
+EXACT = dict(tol=1e-7)  # the tables are equal, not only up to samples near the boundary
+
+
+def overlapping(n=330, classes=2, seed=0):
+    rng = np.random.default_rng([n, classes, seed])
+    y = rng.integers(0, classes, n)
+    return rng.normal(size=(n, 3)) + 0.8 * y[:, None], y
+
+
+def assert_same_search(X, y, cv=4, gammas=GAMMAS, **kwargs):
+    kwargs = {**EXACT, **kwargs}
+    grid = {"C": CS} if gammas is None else {"C": CS, "gamma": gammas}
+    theirs = GridSearchCV(SVC(**kwargs), grid, cv=cv).fit(X, y)
+    ours = SVCCV(Cs=CS, gammas=gammas, cv=cv, **kwargs).fit(X, y)
+    for name in ("mean_test_score", "rank_test_score", "split1_test_score"):
+        assert_allclose(ours.cv_results_[name], theirs.cv_results_[name], atol=1e-12)
+    assert ours.best_index_ == theirs.best_index_
+    best = theirs.best_estimator_
+    assert_allclose(ours.decision_function(X), best.decision_function(X), atol=1e-4)
+    assert (np.atleast_1d(ours.verify(X, y).kkt_violation) < 1e-5).all()
+    return ours
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("class_weight", [None, {0: 2.0}])
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_choice_and_scores_are_those_of_an_exhaustive_search(classes, class_weight, multi_class):
+    X, y = overlapping(classes=classes)
+    assert_same_search(X, y, class_weight=class_weight, multi_class=multi_class)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    "cv", [ShuffleSplit(3, random_state=0), StratifiedKFold(3, shuffle=True, random_state=1)]
+)
+def test_folds_may_overlap_and_be_scattered(classes, cv):
+    X, y = overlapping(classes=classes)
+    assert_same_search(X, y, cv=cv)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+def test_kernels_without_a_width(kernel):
+    X, y = overlapping()
+    data = X @ X.T if kernel == "precomputed" else X
+    assert_same_search(data, y, kernel=kernel, gammas=None)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_problems_that_pair_steps_do_not_settle_go_to_the_solver_of_one(classes, monkeypatch):
+    monkeypatch.setattr(seeding, "_STEPS", 0)
+    X, y = overlapping(classes=classes)
+    assert_same_search(X, y)
+
+
+def test_a_cache_that_holds_no_kernel_matrix_changes_nothing():
+    X, y = overlapping()
+    whole = SVCCV(Cs=CS, gammas=GAMMAS, **EXACT).fit(X, y)
+    rows = SVCCV(Cs=CS, gammas=GAMMAS, cache_size=0.2, **EXACT).fit(X, y)
+    assert_array_equal(whole.cv_results_["mean_test_score"], rows.cv_results_["mean_test_score"])
+    assert_allclose(whole.decision_function(X), rows.decision_function(X), atol=1e-4)
+
+
+def test_large_multipliers_get_double_precision():
+    X, y = overlapping(400)
+    Cs = [1.0, 1e5]
+    ours = SVCCV(Cs=Cs, gammas=[1.0], cv=3).fit(X, y)
+    theirs = GridSearchCV(SVC(), {"C": Cs, "gamma": [1.0]}, cv=3).fit(X, y)
+    assert_allclose(
+        ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], atol=0.01
+    )
+    assert ours.best_index_ == theirs.best_index_
+
+
+def seeded(n, tol=1e-6, max_iter=-1, scattered=False):
+    rng = np.random.default_rng(n)
+    X, y = overlapping(n)
+    signs = np.where(y == 1, 1.0, -1.0)
+    if scattered:
+        signs[rng.random(n) < 0.2] = 0.0
+    boxes = np.ones((4, n))
+    for f, row in enumerate(boxes[1:]):
+        row[f::3] = 0.0
+    store = RowStore(KernelRows(X, "rbf", gamma=0.5, double=True), 500)
+    store.complete(10)
+    return SeededDuel(store, signs, boxes, tol, max_iter), store
+
+
+@pytest.mark.parametrize("n", [100, 900, 1500])
+@pytest.mark.parametrize("scattered", [False, True])
+def test_each_row_is_the_optimum_of_its_problem(n, scattered):
+    duel, store = seeded(n, scattered=scattered)
+    for C in (0.1, 1.0, 5.0):
+        assert len(duel.advance(C)) == 0
+        for row in range(4):
+            problem, found = duel.problem(row), duel.solution(row)
+            assert (found.beta >= problem.lower).all() and (found.beta <= problem.upper).all()
+            assert abs(found.beta.sum()) < 1e-9 * C * n
+            problem.start = None
+            single = solve(problem, store, tol=1e-6)
+            assert_allclose(found.objective, single.objective, rtol=1e-7)
+            assert_allclose(found.gradient, single.gradient, atol=1e-3)
+            high, low, _ = single.multipliers[0]  # no more than an interval may be determined
+            assert low - 1e-4 <= found.multipliers[0][2] <= high + 1e-4 or low > high
+
+
+def test_decisions_of_held_out_samples_are_sums_over_the_kernel():
+    duel, store = seeded(300, scattered=True)
+    duel.advance(1.0)
+    tests = [np.arange(300) % 3 == f for f in range(3)]
+    decisions = duel.decisions(spans_of(tests))
+    K = store.rows[:, :300]
+    for f, test in enumerate(tests):
+        expected = duel.beta[1 + f] @ K[duel.index][:, test] - duel.level[1 + f]
+        assert_allclose(decisions[1 + f, np.flatnonzero(test)], expected, atol=1e-9)
+
+
+def test_max_iter_bounds_the_steps_of_each_problem():
+    duel, _ = seeded(300, max_iter=7)
+    assert len(duel.advance(1.0)) == 4
+    assert (duel.steps <= 7).all()
+
+
+def test_a_fold_of_one_class_decides_for_it():
+    X, y = overlapping(300)
+    store = RowStore(KernelRows(X, "rbf", gamma=0.5, double=True), 500)
+    store.complete(10)
+    boxes = np.ones((2, 300))
+    boxes[1, y == 1] = 0.0
+    duel = SeededDuel(store, np.where(y == 1, 1.0, -1.0), boxes, 1e-3, -1)
+    duel.advance(1.0)
+    assert (duel.decisions(spans_of([y == 1]))[1] < 0).all()
+
+
+def test_the_best_multiple_is_within_its_bounds():
+    beta, signs = np.array([1.0, -1.0]), np.array([1.0, -1.0])
+    assert best_multiple(beta, signs, 0.5 * beta, 10.0) == 2.0
+    assert best_multiple(beta, signs, 4.0 * beta, 10.0) == 1.0
+    assert best_multiple(beta, signs, 0.0 * beta, 10.0) == 10.0
