@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks.memory import require_memory
+from mlcore.threads import single_threaded_blas
 
 _REFUSED = (str, bytes, np.datetime64, np.timedelta64, np.ndarray)
 _MISSING = ("NoneType", "NAType", "NaTType")
@@ -96,7 +97,8 @@ def require_finite(
     """Refuse NaN, infinity, and rows whose squared norms come near overflow.
 
     The limit, a quarter of the largest float, keeps every squared distance of two rows finite.
-    One dot product tells almost always, so this costs one pass over memory.
+    One dot product tells almost always, so this costs one pass over memory; by one thread, as the
+    threads of BLAS go on waiting for work when it is done, and our own wait for them.
 
     Parameters
     ----------
@@ -107,7 +109,9 @@ def require_finite(
     limit = np.finfo(array.dtype).max / 4
     flat = array.ravel()
     with np.errstate(all="ignore"):
-        if np.dot(flat, flat) <= limit:
+        with single_threaded_blas():
+            fine = np.dot(flat, flat) <= limit
+        if fine:
             return
         rows = array if array.ndim == 2 else array[:, None]
         norms = np.einsum("ij,ij->i", rows, rows)
