@@ -35,6 +35,7 @@ class RowStore:
     """
 
     CHEAP = 32.0  # products per value: up to this, to compute it again is as quick as to fetch it
+    LITTLE = 256 << 20  # bytes: up to this, all values that cost little are computed at once
     SMALL = 2048  # samples: up to this, one square of all is all that a solver asks for
 
     def __init__(self, kernel, cache_size):
@@ -63,7 +64,8 @@ class RowStore:
     def complete(self, sharing=1):
         """Compute and hold all of K, if there is room and it pays for `sharing` problems on it."""
         n = self.kernel.n
-        if self.whole or self.capacity < n or not (sharing > 2 or n <= self.SMALL):
+        little = not self.keeps and n * padded(n) * self.kernel.dtype.itemsize <= self.LITTLE
+        if self.whole or self.capacity < n or not (sharing > 2 or n <= self.SMALL or little):
             return
         self.kernel.fill_all(self.rows)
         self._slot[:] = self._owner[:] = np.arange(n)
