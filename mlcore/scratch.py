@@ -14,6 +14,7 @@ import numpy as np
 
 _KEPT_BYTES = 256 << 20  # of one buffer; what lies behind is given back at once
 _KEPT_BUFFERS = 8
+_SLACK = 4  # a buffer so many times too large waits for a larger array
 _free: list = []  # append and pop are atomic: any thread, and the garbage collector, may call them
 
 
@@ -55,7 +56,8 @@ def scratch_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         if hasattr(mmap, "MADV_HUGEPAGE"):
             buffer.madvise(mmap.MADV_HUGEPAGE)
     memory = _Memory(np.frombuffer(buffer, dtype, prod(shape)).reshape(shape))
-    weakref.finalize(memory, _give_back, buffer)
+    # Not when Python ends: an array that is still there may be read until the last moment.
+    weakref.finalize(memory, _give_back, buffer).atexit = False
     return np.asarray(memory)
 
 
@@ -68,17 +70,17 @@ def _taken(size):
         except IndexError:  # another thread was quicker
             break
     candidates.sort(key=len)
-    found = next((k for k, buffer in enumerate(candidates) if len(buffer) >= size), None)
+    fits = (k for k, buffer in enumerate(candidates) if size <= len(buffer) <= _SLACK * size)
+    found = next(fits, None)
     buffer = None if found is None else candidates.pop(found)
     _free.extend(candidates)
     return buffer
 
 
 def _give_back(buffer):
-    if len(_free) >= _KEPT_BUFFERS:
-        _free.pop(0)  # the oldest; unmapped when its last view is gone
     kept = min(len(buffer), _KEPT_BYTES)
     buffer.madvise(mmap.MADV_FREE, 0, kept)
     if len(buffer) > kept:
         buffer.madvise(mmap.MADV_DONTNEED, kept, len(buffer) - kept)
     _free.append(buffer)
+    del _free[:-_KEPT_BUFFERS]  # the oldest; unmapped when their last view is gone

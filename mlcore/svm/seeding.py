@@ -15,6 +15,7 @@ from mlcore.svm.smo import Problem, RowStore, Solution
 from mlcore.threads import effective_threads
 
 _CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-C
+_CALL_TERMS = 1e9  # values of K that the call visits: some tenths of a second
 _STEPS = 30  # pair steps for each sample; what needs more needs block pivoting
 _SIDE = 2048  # of the largest square of a working set
 
@@ -100,10 +101,11 @@ class SeededDuel:
     def _settle(self, first: int, last: int) -> None:
         """Bring some rows to `tol`, as far as pair steps get."""
         steps, left = np.zeros_like(self.steps), self.max_iter
+        at_once = min(_CALL_STEPS, int(_CALL_TERMS / (len(self.signs) * (last - first))) + 1)
         if left < 0:
             left = _STEPS * max(1000, len(self.signs))
         while True:
-            self._step(first, last, min(left, _CALL_STEPS))
+            self._step(first, last, min(left, at_once))
             steps += self.steps
             left -= int(self.steps[first:last].max())
             active = (self.steps > 0) & (self.violation > self.tol)

@@ -1,0 +1,77 @@
+"""Memory that large arrays leave to later ones: never while anything can still see it."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from mlcore import scratch
+from mlcore.kernels import gram_matrix
+from mlcore.scratch import scratch_array
+
+pytestmark = pytest.mark.skipif(not hasattr(scratch.mmap, "MADV_FREE"), reason="nothing is kept")
+SHAPE = (600, 500)  # 2.4 MB of float64
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch):
+    monkeypatch.setattr(scratch, "_free", [])
+
+
+def test_memory_is_kept_only_when_the_last_view_is_gone():
+    array = scratch_array(SHAPE, np.float64)
+    array[:] = 7
+    view = array[10:20, ::2]
+    del array
+    assert not scratch._free
+    other = scratch_array(SHAPE, np.float64)
+    other[:] = 1
+    assert (view == 7).all() and not np.shares_memory(view, other)
+    del view
+    assert len(scratch._free) == 1
+
+
+def test_the_next_array_of_about_the_size_gets_the_memory():
+    address = scratch_array(SHAPE, np.float64).__array_interface__["data"][0]
+    again = scratch_array(SHAPE, np.float32)
+    assert again.__array_interface__["data"][0] == address
+    assert again.dtype == np.float32 and again.shape == SHAPE and again.flags.writeable
+
+
+def test_a_far_larger_buffer_waits_for_a_larger_array():
+    scratch_array((10, *SHAPE), np.float64)
+    small = scratch_array(SHAPE, np.float64)
+    assert len(scratch._free) == 1 and small.shape == SHAPE
+
+
+def test_small_arrays_are_ordinary():
+    assert scratch_array((10, 10), np.float64).flags.owndata and not scratch._free
+
+
+def test_no_more_than_some_buffers_are_kept():
+    arrays = [scratch_array(SHAPE, np.float64) for _ in range(scratch._KEPT_BUFFERS + 3)]
+    arrays.clear()
+    assert len(scratch._free) == scratch._KEPT_BUFFERS
+
+
+def test_gram_matrices_at_once_do_not_share_memory():
+    X = np.random.default_rng(0).normal(size=(500, 4))
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda k: gram_matrix(X, gamma=k), range(1, 13)))
+    for k, K in enumerate(results, start=1):
+        np.testing.assert_array_equal(K, gram_matrix(X, gamma=k))
+
+
+def test_a_result_is_whole_when_python_ends():
+    code = """
+import atexit
+from mlcore import scratch
+kept = []
+atexit.register(lambda: print(len(scratch._free), (kept[0] == 7).all()))
+kept.append(scratch.scratch_array((600, 500), "float64"))
+kept[0][:] = 7
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "True"]
