@@ -85,6 +85,9 @@ def gram_matrix(
     -----
     O(n m d) time; O((n + m) d) memory beside the result.
 
+    The memory of a large result is kept for the next one when the last reference is gone, marked as
+    free: the system counts it to the process until it needs it elsewhere.
+
     References
     ----------
     .. [1] B. Schölkopf, A. Smola, *Learning with Kernels*, MIT Press, 2002, chapter 2.
