@@ -64,7 +64,7 @@ def test_gram_matrices_at_once_do_not_share_memory():
         np.testing.assert_array_equal(K, gram_matrix(X, gamma=k))
 
 
-def test_a_result_is_whole_when_python_ends():
+def test_a_result_is_whole_when_python_ends(tmp_path):
     code = """
 import atexit
 from mlcore import scratch
@@ -73,5 +73,6 @@ atexit.register(lambda: print(len(scratch._free), (kept[0] == 7).all()))
 kept.append(scratch.scratch_array((600, 500), "float64"))
 kept[0][:] = 7
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.split() == ["0", "True"]
