@@ -20,11 +20,11 @@ static inline VEC NAME(transform)(const kernel_spec *k, VEC v, REAL row_term, VE
   const REAL gamma = (REAL)k->gamma;
   switch (k->kind) {
   case KERNEL_RBF:
-    return EXP2(NAME(min)(0, 2 * gamma * v - (column_terms + row_term)));
+    return EXP2(NAME(min)((VEC){0}, 2 * gamma * v - (column_terms + row_term)));
   case KERNEL_RBF_DIFFERENCES:
   case KERNEL_LAPLACIAN:
   case KERNEL_CHI2:
-    return EXP2(NAME(min)(0, -gamma * v));
+    return EXP2(NAME(min)((VEC){0}, -gamma * v));
   case KERNEL_POLYNOMIAL: {
     VEC base = gamma * v + (REAL)k->coef0, power = (VEC){0} + 1;
     for (int degree = k->degree; degree > 0; degree >>= 1) {
@@ -39,7 +39,7 @@ static inline VEC NAME(transform)(const kernel_spec *k, VEC v, REAL row_term, VE
     return t;
   }
   case KERNEL_COSINE:
-    return NAME(min)(1, NAME(max)(-1, v));
+    return NAME(min)((VEC){0} + 1, NAME(max)((VEC){0} - 1, v));
   default:
     return v;
   }

@@ -40,22 +40,35 @@ static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int
     if (rise > e.best) e.best = rise, e.at = t;
     if (fall < e.least) e.least = fall;
   }
-  VEC best = (VEC){0} - (REAL)INFINITY, least = (VEC){0} + (REAL)INFINITY;
-  INTVEC at = {0}, here;
+  /* Two independent halves: one comparison need not wait for the one before. */
+  VEC best[2], least[2];
+  INTVEC at[2] = {{0}, {0}}, here;
+  best[0] = best[1] = (VEC){0} - (REAL)INFINITY;
+  least[0] = least[1] = (VEC){0} + (REAL)INFINITY;
   for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(first + lane);
-  for (int64_t t = first; t < last; t += NAME(LANES)) {
+  for (int64_t t = first; t < last;) {
     __builtin_prefetch(kj + t + NAME(AHEAD));
-    const VEC g = LOAD(G + t) + ci * LOAD(ki + t) + cj * LOAD(kj + t);
-    STORE(G + t, g);
-    const VEC rise = LOAD(up + t) - g, fall = LOAD(low + t) - g;
-    const MASK better = GREATER(rise, best);
-    best = SELECT(better, rise, best);
-    at = CHOOSE(better, here, at);
-    least = SELECT(GREATER(least, fall), fall, least);
-    here += NAME(LANES);
+    const int both = t + 2 * NAME(LANES) <= last;
+#define HALF(h)                                                                                                    \
+  {                                                                                                                \
+    const VEC g = LOAD(G + t) + ci * LOAD(ki + t) + cj * LOAD(kj + t);                                             \
+    STORE(G + t, g);                                                                                               \
+    const VEC rise = LOAD(up + t) - g, fall = LOAD(low + t) - g;                                                   \
+    const MASK better = GREATER(rise, best[h]);                                                                    \
+    best[h] = SELECT(better, rise, best[h]);                                                                       \
+    at[h] = CHOOSE(better, here, at[h]);                                                                           \
+    least[h] = NAME(min)(fall, least[h]);                                                                          \
+    here += NAME(LANES), t += NAME(LANES);                                                                         \
   }
-  const REAL top = NAME(highest)(best), bottom = NAME(lowest)(least);
-  if (top > e.best) e.best = top, e.at = NAME(where)(best, top, at);
+    HALF(0)
+    if (both) HALF(1)
+#undef HALF
+  }
+  const MASK better = GREATER(best[1], best[0]);
+  best[0] = SELECT(better, best[1], best[0]);
+  at[0] = CHOOSE(better, at[1], at[0]);
+  const REAL top = NAME(highest)(best[0]), bottom = NAME(lowest)(NAME(min)(least[0], least[1]));
+  if (top > e.best) e.best = top, e.at = NAME(where)(best[0], top, at[0]);
   if (bottom < e.least) e.least = bottom;
   return e;
 }
@@ -82,23 +95,35 @@ static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start
     if (apart > 0 && (best.j < 0 || apart * apart * best.bottom > best.top * curvature))
       best.j = t, best.top = apart * apart, best.bottom = curvature;
   }
-  VEC top = {0}, bottom = (VEC){0} + 1;
-  INTVEC at = (INTVEC){0} - 1, here;
+  VEC top[2], bottom[2];
+  INTVEC at[2], here;
+  top[0] = top[1] = (VEC){0};
+  bottom[0] = bottom[1] = (VEC){0} + 1;
+  at[0] = at[1] = (INTVEC){0} - 1;
   for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(first + lane);
-  for (int64_t t = first; t < last; t += NAME(LANES)) {
+  for (int64_t t = first; t < last;) {
     __builtin_prefetch(ki + t + NAME(AHEAD));
-    const VEC apart = gain + (LOAD(G + t) - LOAD(low + t));
-    const VEC curvature = NAME(max)(least_curvature, (Kii + LOAD(diagonal + t)) - 2 * LOAD(ki + t));
-    const VEC square = apart * apart;
-    const MASK better = GREATER(square * bottom, top * curvature) & GREATER(apart, (VEC){0});
-    top = SELECT(better, square, top);
-    bottom = SELECT(better, curvature, bottom);
-    at = CHOOSE(better, here, at);
-    here += NAME(LANES);
+    const int both = t + 2 * NAME(LANES) <= last;
+#define HALF(h)                                                                                                    \
+  {                                                                                                                \
+    const VEC apart = NAME(max)((VEC){0}, gain + (LOAD(G + t) - LOAD(low + t)));                                   \
+    const VEC curvature = NAME(max)((VEC){0} + least_curvature, (Kii + LOAD(diagonal + t)) - 2 * LOAD(ki + t));    \
+    const VEC square = apart * apart;                                                                              \
+    const MASK better = GREATER(square * bottom[h], top[h] * curvature);                                        \
+    top[h] = SELECT(better, square, top[h]);                                                                       \
+    bottom[h] = SELECT(better, curvature, bottom[h]);                                                              \
+    at[h] = CHOOSE(better, here, at[h]);                                                                           \
+    here += NAME(LANES), t += NAME(LANES);                                                                         \
   }
-  const VEC ratio = top / bottom;
+    HALF(0)
+    if (both) HALF(1)
+#undef HALF
+  }
+  const MASK better = GREATER(top[1] * bottom[0], top[0] * bottom[1]);
+  at[0] = CHOOSE(better, at[1], at[0]);
+  const VEC ratio = SELECT(better, top[1], top[0]) / SELECT(better, bottom[1], bottom[0]);
   const REAL most = NAME(highest)(ratio);
-  if (most > 0 && most * best.bottom > best.top) best.j = NAME(where)(ratio, most, at), best.top = most, best.bottom = 1;
+  if (most > 0 && most * best.bottom > best.top) best.j = NAME(where)(ratio, most, at[0]), best.top = most, best.bottom = 1;
   return best;
 }
 

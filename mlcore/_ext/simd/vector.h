@@ -49,10 +49,10 @@ static inline vint32 choose_f(mask_f m, vint32 yes, vint32 no) {
 static inline vint64 choose_d(mask_d m, vint64 yes, vint64 no) {
   return (vint64)_mm512_mask_blend_epi64(m, (__m512i)no, (__m512i)yes);
 }
-static inline vfloat max_f(float c, vfloat x) { return _mm512_max_ps((vfloat){0} + c, x); }
-static inline vfloat min_f(float c, vfloat x) { return _mm512_min_ps((vfloat){0} + c, x); }
-static inline vdouble max_d(double c, vdouble x) { return _mm512_max_pd((vdouble){0} + c, x); }
-static inline vdouble min_d(double c, vdouble x) { return _mm512_min_pd((vdouble){0} + c, x); }
+static inline vfloat max_f(vfloat c, vfloat x) { return _mm512_max_ps(c, x); }
+static inline vfloat min_f(vfloat c, vfloat x) { return _mm512_min_ps(c, x); }
+static inline vdouble max_d(vdouble c, vdouble x) { return _mm512_max_pd(c, x); }
+static inline vdouble min_d(vdouble c, vdouble x) { return _mm512_min_pd(c, x); }
 static inline float highest_f(vfloat x) { return _mm512_reduce_max_ps(x); }
 static inline float lowest_f(vfloat x) { return _mm512_reduce_min_ps(x); }
 static inline double highest_d(vdouble x) { return _mm512_reduce_max_pd(x); }
@@ -98,24 +98,24 @@ REDUCTIONS(f, float, vfloat, vint32)
 REDUCTIONS(d, double, vdouble, vint64)
 #if defined(MLCORE_TARGET_AVX2)
 #include <immintrin.h>
-static inline vfloat max_f(float c, vfloat x) { return _mm256_max_ps((vfloat){0} + c, x); }
-static inline vfloat min_f(float c, vfloat x) { return _mm256_min_ps((vfloat){0} + c, x); }
-static inline vdouble max_d(double c, vdouble x) { return _mm256_max_pd((vdouble){0} + c, x); }
-static inline vdouble min_d(double c, vdouble x) { return _mm256_min_pd((vdouble){0} + c, x); }
+static inline vfloat max_f(vfloat c, vfloat x) { return _mm256_max_ps(c, x); }
+static inline vfloat min_f(vfloat c, vfloat x) { return _mm256_min_ps(c, x); }
+static inline vdouble max_d(vdouble c, vdouble x) { return _mm256_max_pd(c, x); }
+static inline vdouble min_d(vdouble c, vdouble x) { return _mm256_min_pd(c, x); }
 #else
-static inline vfloat max_f(float c, vfloat x) { return select_f((vint32)(x < c), (vfloat){0} + c, x); }
-static inline vfloat min_f(float c, vfloat x) { return select_f((vint32)(x > c), (vfloat){0} + c, x); }
-static inline vdouble max_d(double c, vdouble x) { return select_d((vint64)(x < c), (vdouble){0} + c, x); }
-static inline vdouble min_d(double c, vdouble x) { return select_d((vint64)(x > c), (vdouble){0} + c, x); }
+static inline vfloat max_f(vfloat c, vfloat x) { return select_f((vint32)(x < c), c, x); }
+static inline vfloat min_f(vfloat c, vfloat x) { return select_f((vint32)(x > c), c, x); }
+static inline vdouble max_d(vdouble c, vdouble x) { return select_d((vint64)(x < c), c, x); }
+static inline vdouble min_d(vdouble c, vdouble x) { return select_d((vint64)(x > c), c, x); }
 #endif
 /* y 2^n, n whole: in two factors, so that a result below the normal range is rounded once. */
 static inline vfloat ldexp_f(vfloat y, vfloat n) {
-  vfloat n1 = min_f(100.0f, max_f(-100.0f, n));
+  vfloat n1 = min_f((vfloat){0} + 100.0f, max_f((vfloat){0} - 100.0f, n));
   vint32 two_n1 = (vint32)(n1 + (0x1.8p23f + 127.0f)) << 23, two_n2 = (vint32)((n - n1) + (0x1.8p23f + 127.0f)) << 23;
   return (y * (vfloat)two_n1) * (vfloat)two_n2;
 }
 static inline vdouble ldexp_d(vdouble y, vdouble n) {
-  vdouble n1 = min_d(1000.0, max_d(-1000.0, n));
+  vdouble n1 = min_d((vdouble){0} + 1000.0, max_d((vdouble){0} - 1000.0, n));
   vint64 two_n1 = (vint64)(n1 + (0x1.8p52 + 1023.0)) << 52, two_n2 = (vint64)((n - n1) + (0x1.8p52 + 1023.0)) << 52;
   return (y * (vdouble)two_n1) * (vdouble)two_n2;
 }
@@ -125,7 +125,7 @@ static inline vdouble ldexp_d(vdouble y, vdouble n) {
    NaN. exp takes it with x in units of ln 2: then the reduction is exact and half as long. */
 static inline vdouble exp2_d(vdouble x) {
   const double magic = 0x1.8p52;
-  x = max_d(-1080.0, x);
+  x = max_d((vdouble){0} - 1080.0, x);
   vdouble n = (x + magic) - magic, r = x - n;
   vdouble q = (vdouble){0} + 4.4549624846332122933e-10;
   q = q * r + 7.0725894883963451044e-9;
@@ -143,7 +143,7 @@ static inline vdouble exp2_d(vdouble x) {
 
 static inline vfloat exp2_f(vfloat x) {
   const float magic = 0x1.8p23f;
-  x = max_f(-152.0f, x);
+  x = max_f((vfloat){0} - 152.0f, x);
   vfloat n = (x + magic) - magic, r = x - n;
   vfloat q = (vfloat){0} + 1.5453172887040158938e-4f;
   q = q * r + 1.3390874847810528437e-3f;
