@@ -919,9 +919,7 @@ def test_truncated_and_newer_files_are_a_clear_error(entry, data, tmp_path):
         path.write_bytes(whole[:length])
         with pytest.raises(ValueError, match="not an mlcore model file, or it is truncated"):
             mlcore.load(path)
-    newer = pickle.dumps(model).replace(
-        mlcore.__version__.encode(), b"9" * len(mlcore.__version__)
-    )
+    newer = pickle.dumps(model).replace(mlcore.__version__.encode(), b"9" * len(mlcore.__version__))
     with pytest.raises(ValueError, match="newer than the mlcore"):
         pickle.loads(newer)
 

@@ -7,9 +7,10 @@ Arrays are C order, checked by the caller; `diagonal` is K's.
 from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY, fabs, isfinite
-from libc.stdint cimport int64_t
+from libc.stdint cimport int8_t, int64_t
 
-from mlcore._ext.simd cimport simd_table, smo_working_set
+from mlcore._ext.descent cimport GOES_ON, advance_d, advance_f, begin, descent
+from mlcore._ext.simd cimport simd_table
 
 cdef enum:
     LINE = 16
@@ -91,12 +92,13 @@ def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[
            const double[:, ::1] box, double[:, ::1] beta, double[:, ::1] product,
            Py_ssize_t first, Py_ssize_t last, double tol, int64_t max_steps, int64_t[::1] steps,
            double[::1] violation, double[::1] level, floating[:, ::1] squares, Py_ssize_t side,
-           floating[:, ::1] single, double[:, ::1] wide, int64_t[:, ::1] whole, int n_threads):
+           floating[:, ::1] single, double[:, ::1] wide, int64_t[:, ::1] whole,
+           int8_t[:, ::1] marks, double[:, ::1] faces, Py_ssize_t room, int n_threads):
     """Bring rows first..last to a violation of `tol`, each in at most `max_steps` pair steps.
 
     `steps`, `violation` and `level` (the multiplier of the sum) receive a value for each row.
-    Scratch for each thread: `squares` of side² values, `single` 4, `wide` 4 and `whole` 2 for each
-    variable, rounded up to LINE.
+    Scratch for each thread: `squares` of side² values, `faces` of room²; `single` 4, `wide` 10,
+    `whole` 4 and `marks` 2 for each variable, rounded up to LINE.
     """
     cdef Py_ssize_t r
     cdef int thread
@@ -105,13 +107,14 @@ def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[
         steps[r] = settle_row(
             K, diagonal, sign, &box[r, 0], &beta[r, 0], &product[r, 0], tol, max_steps,
             &squares[thread, 0], side, &single[thread, 0], &wide[thread, 0], &whole[thread, 0],
-            &violation[r], &level[r])
+            &marks[thread, 0], &faces[thread, 0], room, &violation[r], &level[r])
 
 
 cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
                         const double[::1] sign, const double* box, double* beta, double* product,
                         double tol, int64_t max_steps, floating* square, Py_ssize_t side,
-                        floating* single, double* wide, int64_t* chosen, double* violation,
+                        floating* single, double* wide, int64_t* chosen, int8_t* marks,
+                        double* face, Py_ssize_t room_of_face, double* violation,
                         double* level) noexcept nogil:
     cdef Py_ssize_t m = sign.shape[0], room, count, t
     cdef int64_t spent = 0, allowed, moved
@@ -136,12 +139,13 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
             for t in range(m):
                 chosen[t] = t
             if not direct:  # as many steps as cost about a square
-                allowed = min(allowed, 2 * room * room // m)
+                allowed = min(allowed, 8 * room * room // m)
         else:
             goal = max(goal, 0.1 * violation[0])
             count = choose(m, &sign[0], box, beta, product, e, room, wide, chosen)
         spent += solve_chosen(K, diagonal, &sign[0], box, beta, product, count, chosen,
-                              direct or turn == 0, square, single, wide, goal, allowed)
+                              direct or turn == 0, square, single, wide, slots, marks, face,
+                              room_of_face, goal, allowed)
         moved = take_over(m, count, chosen, beta, wide, slots)
         add_rows(K, moved, slots, wide, 0, m, product)
         if moved == 0 and turn > 0:
@@ -225,42 +229,44 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
                           const double* sign, const double* box, const double* beta,
                           const double* product, Py_ssize_t count, const int64_t* chosen,
                           bint entire, floating* square, floating* single, double* wide,
+                          int64_t* slots, int8_t* marks, double* face, Py_ssize_t room_of_face,
                           double tol, int64_t max_steps) noexcept nogil:
-    """Pair steps on the chosen variables, whose new values go to `wide`: how many."""
-    cdef smo_working_set s
+    """Descend on the chosen variables, whose new values go to `wide`: the pair steps and faces."""
+    cdef descent d
     cdef Py_ssize_t padded = (count + LINE - 1) // LINE * LINE, r, c, t
-    cdef floating* G = single
-    cdef floating* up = single + padded
-    cdef floating* low = single + 2 * padded
     cdef floating* own = single + 3 * padded
     cdef double* lower = wide + padded
     cdef double* upper = wide + 2 * padded
+    d.G, d.wide, d.slots, d.marks = wide + 3 * padded, wide + 4 * padded, slots, marks
     for r in range(padded):
         t = chosen[r] if r < count else 0
         wide[r] = beta[t] if r < count else 0.0
         lower[r] = -box[t] if r < count and sign[t] < 0 else 0.0
         upper[r] = box[t] if r < count and sign[t] > 0 else 0.0
-        G[r] = <floating> (product[t] - sign[t])
-        up[r] = <floating> (0.0 if wide[r] < upper[r] else -INFINITY)
-        low[r] = <floating> (0.0 if wide[r] > lower[r] else INFINITY)
+        d.G[r] = product[t] - sign[t]
         own[r] = diagonal[t]
-    s.K, s.stride = &K[0, 0], K.shape[1]
+    d.s.K, d.s.stride = &K[0, 0], K.shape[1]
     if not entire:
         for r in range(count):
             for c in range(count):
                 square[r * padded + c] = K[chosen[r], chosen[c]]
             for c in range(count, padded):
                 square[r * padded + c] = 0
-        s.K, s.stride = square, padded
-    s.n_spans, s.begin[0], s.group[0] = 1, 0, 0
-    s.end[0] = count if entire else padded
-    s.G, s.up, s.low, s.diagonal = G, up, low, own
-    s.beta, s.lower, s.upper = wide, lower, upper
-    s.epsilon = s.violation = 0
+        d.s.K, d.s.stride = square, padded
+    d.s.n_spans, d.s.begin[0], d.s.group[0] = 1, 0, 0
+    d.s.end[0] = count if entire else padded
+    d.s.G, d.s.up, d.s.low, d.s.diagonal = single, single + padded, single + 2 * padded, own
+    d.s.beta, d.s.lower, d.s.upper, d.s.epsilon = wide, lower, upper, 0
+    d.n, d.tol, d.left, d.n_threads = padded, tol, max_steps, 1
+    d.H, d.room, d.limit = face, room_of_face, room_of_face
+    begin(&d)
     if floating is float:
-        return simd_table().f.smo(&s, tol, max_steps)
+        while advance_f(&d) == GOES_ON:
+            pass
     else:
-        return simd_table().d.smo(&s, tol, max_steps)
+        while advance_d(&d) == GOES_ON:
+            pass
+    return d.made
 
 
 cdef int64_t take_over(Py_ssize_t m, Py_ssize_t count, const int64_t* chosen, double* beta,

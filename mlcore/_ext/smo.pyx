@@ -1,10 +1,10 @@
-"""Hot loops of mlcore.svm.smo: pair steps inside a working set, and the gradient's update."""
+"""Hot loops of mlcore.svm.smo: rows and squares of K, and the gradient's update."""
 from cython cimport floating
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 from libc.string cimport memmove
 
-from mlcore._ext.simd cimport simd_table, smo_working_set
+from mlcore._ext.simd cimport simd_table
 
 cdef enum:
     LINE = 16
@@ -68,29 +68,3 @@ def mirror_rows(floating[:, ::1] K, const int64_t[::1] rows, const int64_t[::1] 
         for r in range(rows.shape[0]):  # about a cache line of each new row, over LINE rows
             for i in range(tile * LINE, min(m, tile * LINE + LINE)):
                 K[others[i], rows[r]] = K[rows[r], others[i]]
-
-
-def steps(const floating[:, ::1] K, floating[::1] G, floating[::1] up, floating[::1] low,
-          const floating[::1] diagonal, double[::1] beta, const double[::1] lower,
-          const double[::1] upper, tuple spans, double epsilon, double tol, int64_t max_steps):
-    """At most `max_steps` pair steps, until the violation is at most `tol`: (steps, violation).
-
-    `spans` are up to four (begin, end, group) of slots.
-    """
-    cdef smo_working_set s
-    cdef int64_t made
-    cdef int p
-    s.n_spans = len(spans)
-    for p in range(s.n_spans):
-        s.begin[p], s.end[p], s.group[p] = spans[p]
-    s.stride = K.shape[1]
-    s.K, s.G, s.up, s.low, s.diagonal = &K[0, 0], &G[0], &up[0], &low[0], &diagonal[0]
-    s.beta, s.lower, s.upper = &beta[0], &lower[0], &upper[0]
-    s.epsilon = epsilon
-    s.violation = 0
-    with nogil:
-        if floating is float:
-            made = simd_table().f.smo(&s, tol, max_steps)
-        else:
-            made = simd_table().d.smo(&s, tol, max_steps)
-    return made, s.violation

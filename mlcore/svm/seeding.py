@@ -6,10 +6,13 @@ product with K is known: only the rows of what was left out, or moved, are added
 product holds their decision values too.
 """
 
+import math
+
 import numpy as np
 
 from mlcore._ext import seeding as _ext
 from mlcore._ext import smo as _smo
+from mlcore.scratch import scratch_array
 from mlcore.svm.row_store import padded
 from mlcore.svm.smo import Problem, RowStore, Solution
 from mlcore.threads import effective_threads
@@ -18,6 +21,7 @@ _CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-
 _CALL_TERMS = 1e9  # values of K that the call visits: some tenths of a second
 _STEPS = 30  # pair steps for each sample; what needs more needs block pivoting
 _SIDE = 2048  # of the largest square of a working set
+_FACE = 1024  # most free variables that a face is tried with
 
 
 class SeededDuel:
@@ -72,6 +76,16 @@ class SeededDuel:
         self.steps = np.zeros(shape[0], dtype=np.int64)
         self.violation, self.level = np.zeros(shape[0]), np.zeros(shape[0])
         self.C = 0.0
+        m, rows, dtype = shape[1], effective_threads(shape[0] * shape[1] * 100), self.K.dtype
+        side, face, wide = min(_SIDE, padded(m)), min(_FACE, padded(m)), padded(m)
+        self._scratch = (
+            scratch_array((rows, side * side), dtype),
+            scratch_array((rows, face * face), np.float64),
+            np.empty((rows, 4 * wide), dtype=dtype),
+            np.empty((rows, 10 * wide)),
+            np.empty((rows, 4 * wide), dtype=np.int64),
+            np.empty((rows, 2 * wide), dtype=np.int8),
+        )
 
     def start(self, beta: np.ndarray) -> None:
         """Begin with multipliers of all samples that another width of the kernel has led to."""
@@ -115,14 +129,13 @@ class SeededDuel:
 
     def _step(self, first: int, last: int, max_steps: int) -> None:
         m = len(self.signs)
-        wide, side = padded(m), min(_SIDE, padded(m))
         threads = effective_threads((last - first) * m * 100)
+        squares, faces, single, wide, whole, marks = self._scratch
         _ext.settle(
             self.K, self.diagonal, self.signs, self.boxes, self.beta, self.product, first, last,
-            self.tol, max_steps, self.steps, self.violation, self.level,
-            np.empty((threads, side * side), dtype=self.K.dtype), side - 16,
-            np.empty((threads, 4 * wide), dtype=self.K.dtype), np.empty((threads, 4 * wide)),
-            np.empty((threads, 2 * wide), dtype=np.int64), threads,
+            self.tol, max_steps, self.steps, self.violation, self.level, squares,
+            math.isqrt(squares.shape[1]) - 16, single, wide, whole, marks, faces,
+            math.isqrt(faces.shape[1]), threads,
         )  # fmt: skip
 
     def problem(self, row: int) -> Problem:

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlcore.svm.pivoting import offers
 from mlcore.svm.row_store import LINE, RowStore
 from mlcore.svm.working_set import WorkingSet
 from mlcore.threads import single_threaded_blas
@@ -27,6 +26,15 @@ from mlcore.threads import single_threaded_blas
 __all__ = ["Problem", "RowStore", "Solution", "solve", "solve_many"]
 
 _ENTIRE = 2048  # up to this, all variables make one working set
+
+
+def offers(g, beta, lower, upper, epsilon):
+    """Gain of a rise of each variable (-inf where it cannot) and loss of a fall (inf)."""
+    if epsilon == 0:
+        return np.where(beta < upper, -g, -np.inf), np.where(beta > lower, -g, np.inf)
+    rise = np.where(beta < upper, -g - np.where(beta >= 0, epsilon, -epsilon), -np.inf)
+    fall = np.where(beta > lower, -g - np.where(beta > 0, epsilon, -epsilon), np.inf)
+    return rise, fall
 
 
 @dataclass

@@ -2,16 +2,14 @@
 
 import numpy as np
 
+from mlcore._ext import descent as _descent
 from mlcore._ext import smo as _ext
 from mlcore.scratch import scratch_array
-from mlcore.svm.pivoting import Face, offers
 from mlcore.svm.row_store import padded
 from mlcore.threads import effective_threads
 
-_CALL_STEPS = 20_000  # pair steps of one compiled call: well under a second, then Ctrl-C
 
-
-class WorkingSet(Face):
+class WorkingSet:
     """Variables with the square of K between them, kept from round to round.
 
     The slots of group 0 come first, then those of group 1, each with some behind those in use that
@@ -25,11 +23,15 @@ class WorkingSet(Face):
         The slots in use.
     limits : tuple of int
         Most variables of each group.
+    n_iter : int
+        Pair steps and faces so far.
+    faces : int64 (2,)
+        Faces tried, and those that settled.
     """
 
     def __init__(self, rows, index, epsilon, members):
         self.rows, self.index, self.epsilon = rows, index, epsilon
-        self.n_iter = 0
+        self.n_iter, self.faces = 0, np.zeros(2, dtype=np.int64)
         m, sizes = len(index), [padded(len(k)) for k in members]
         if sum(sizes) > rows.square:
             sizes = [padded(-(-rows.square * len(k) // m)) for k in members]
@@ -160,43 +162,24 @@ class WorkingSet(Face):
         moved, change : the variables that moved, and by how much
         """
         end, slots, v = self.spans[-1][1], self._slots, self._variables
-        self.lower, self.upper, self.beta, self.G = (np.zeros(end) for _ in range(4))
-        self.lower[slots], self.upper[slots] = lower[v], upper[v]
-        self.beta[slots], self.G[slots] = beta[v], gradient[v]
-        self._diagonal = np.zeros(end, dtype=self.K.dtype)
-        self._diagonal[slots] = self.rows.kernel.diagonal[self.index[v]]
-        self._descend(tol, max_steps)
-        new = self.beta[slots]
+        dtype = self.K.dtype
+        low, high, b, G = (np.zeros(end) for _ in range(4))
+        low[slots], high[slots], b[slots], G[slots] = lower[v], upper[v], beta[v], gradient[v]
+        diagonal = np.zeros(end, dtype=dtype)
+        diagonal[slots] = self.rows.kernel.diagonal[self.index[v]]
+        steps, tried, settled = _descent.descend(
+            self.K, diagonal, b, G, low, high, self.spans, self.epsilon, tol, max_steps,
+            np.empty((3, end), dtype=dtype), np.empty((6, end)), np.empty((2, end), dtype=np.int64),
+            np.empty((2, end), dtype=np.int8), lambda f: scratch_array((f, f), np.float64),
+            effective_threads(),
+        )  # fmt: skip
+        self.n_iter += steps
+        self.faces += np.array([tried, settled])
+        new = b[slots]
         moved = np.flatnonzero(new != beta[v])
         change = new[moved] - beta[v[moved]]
         beta[v] = new
         return v[moved], change
-
-    def _descend(self, tol, max_steps):
-        dtype, w = self.K.dtype, len(self._slots)
-        spent = since_face = 0
-        failures = 0
-        while True:
-            free = self._free()
-            # A face is tried once the steps since the last have cost as much as it will.
-            patience = max(4 * w, 2 * len(free) ** 3 // (10 * w)) << failures
-            rise, fall = offers(0.0, self.beta, self.lower, self.upper, self.epsilon)
-            start = self.beta.copy()
-            allowed = min(_CALL_STEPS, patience - since_face, max_steps - spent)
-            made, violation = _ext.steps(
-                self.K, self.G.astype(dtype), rise.astype(dtype), fall.astype(dtype),
-                self._diagonal, self.beta, self.lower, self.upper, self.spans, self.epsilon, tol,
-                int(allowed),
-            )  # fmt: skip
-            spent, since_face = spent + made, since_face + made
-            self.n_iter += made
-            if violation <= tol or made < allowed or spent >= max_steps:
-                return
-            self._follow(self.beta - start)
-            if since_face >= patience:
-                since_face = 0
-                failures += not self._solve_face(tol)
-                self.n_iter += 1
 
 
 def _runs(index, members):

@@ -1,6 +1,5 @@
 """SVCCV against an exhaustive search over SVC, and the folds against scikit-learn's."""
 
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from mlcore._ext.descent import nearest_with_sum
 from mlcore.kernels.rows import KernelRows
-from mlcore.svm.pivoting import nearest_with_sum, offers
 from mlcore.svm.row_store import RowStore
+from mlcore.svm.smo import offers
 from mlcore.svm.working_set import WorkingSet
 
 NO_ONE = np.zeros(0, dtype=np.intp)
@@ -153,63 +154,61 @@ def test_no_more_steps_than_allowed(max_steps):
     assert objective(K, q, beta, 0) < 0 and abs(beta.sum()) < 1e-12
 
 
-def watch_faces(monkeypatch, epsilon):
-    """Record what each step on a face returned, and check what it must keep."""
-    outcomes = []
-    plain = WorkingSet._solve_face
-
-    def watched(self, tol):
-        beta, G = self.beta.copy(), self.G.copy()
-        settled = plain(self, tol)
-        outcomes.append(settled)
-        change = self.beta - beta
-        slots = np.flatnonzero(change)
-        end = len(beta)
-        product = self.K[slots, :end].astype(np.float64).T @ change[slots]
-        rise = change @ (G + 0.5 * product) + epsilon * (np.abs(self.beta) - np.abs(beta)).sum()
-        size = 1 + np.abs(change) @ np.abs(G)
-        assert rise <= 1e-9 * size  # the objective never rises
-        assert_allclose(self.G, G + product, rtol=0, atol=1e-7 * (1 + np.abs(product).max()))
-        assert (self.beta >= self.lower).all() and (self.beta <= self.upper).all()
-        for begin, stop, _ in self.spans:
-            before, after = beta[begin:stop], self.beta[begin:stop]
-            assert abs(after.sum() - before.sum()) <= 1e-11 * (1 + np.abs(before).sum())
-        return settled
-
-    monkeypatch.setattr(WorkingSet, "_solve_face", watched)
-    return outcomes
-
-
 @pytest.mark.parametrize(
     ("epsilon", "C", "seed"), [(0.0, 1e6, 0), (0.3, 10.0, 1), (0.3, 10.0, 2), (1.0, 1e3, 0)]
 )
-def test_a_face_that_settles_solves_the_problem(epsilon, C, seed, monkeypatch):
+def test_a_face_that_settles_solves_the_problem(epsilon, C, seed):
     """Variables that are released from a bound, and that end at the kink at 0, among them."""
     working, K, q, lower, upper = small_problem(150, epsilon=epsilon, C=C, seed=seed)
-    outcomes = watch_faces(monkeypatch, epsilon)
     beta = np.zeros(150)
     working.solve(beta, q.copy(), lower, upper, tol=1e-8, max_steps=10**6)
-    assert outcomes == [True]
+    assert_array_equal(working.faces, [1, 1])
     rise, fall = offers(K @ beta + q, beta, lower, upper, epsilon)
     assert rise.max() - fall.min() <= 1e-7
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.05])
-def test_a_face_that_does_not_settle_is_left_no_worse(epsilon, monkeypatch):
+def test_a_face_that_does_not_settle_is_left_no_worse(epsilon):
     """A linear kernel of rank 3 is singular: many faces are flat, and pivoting goes round."""
-    working, K, q, lower, upper = small_problem(150, epsilon=epsilon, C=1e3, kernel="linear")
-    outcomes = watch_faces(monkeypatch, epsilon)
-    beta = np.zeros(150)
-    working.solve(beta, q.copy(), lower, upper, tol=1e-8, max_steps=10_000)
-    assert outcomes and not all(outcomes)
-    assert objective(K, q, beta, epsilon) < 0
+    before, tried = 0.0, 0
+    for max_steps in range(500, 10_001, 500):  # with the faces between, step by step
+        working, K, q, lower, upper = small_problem(150, epsilon=epsilon, C=1e3, kernel="linear")
+        beta = np.zeros(150)
+        working.solve(beta, q.copy(), lower, upper, tol=1e-8, max_steps=max_steps)
+        assert (beta >= lower).all() and (beta <= upper).all()
+        assert abs(beta.sum()) <= 1e-11 * (1 + np.abs(beta).sum())
+        reached = objective(K, q, beta, epsilon)
+        size = np.abs(beta) @ np.abs(K) @ np.abs(beta)
+        assert reached <= before + 1e-12 * size
+        before, tried = reached, max(tried, int(working.faces[0] - working.faces[1]))
+    assert tried > 0 and before < 0
 
 
-def test_a_face_without_free_variables_is_left_as_it_is():
-    working, K, q, lower, upper = small_problem(20)
-    working.solve(np.zeros(20), q.copy(), lower, upper, tol=1e-6, max_steps=0)
-    assert working._solve_face(1e-6) in (False, True)
-    assert_allclose(working.beta.sum(), 0, atol=1e-12)
+def test_the_sum_of_each_group_stays():
+    rows = KernelRows(samples(150), "rbf", gamma=0.5, double=True)
+    members = (np.arange(0, 150, 3), np.setdiff1d(np.arange(150), np.arange(0, 150, 3)))
+    working = WorkingSet(RowStore(rows, 1e-3), np.arange(150), 0.0, members)
+    working.limits = (64, 112)  # room for all, whatever the store's
+    working.load(members)
+    q = np.random.default_rng(0).normal(size=150)
+    beta = np.where(np.isin(np.arange(150), members[0]), 1.0, -2.0)
+    K = rows.block(np.arange(150)).astype(np.float64)
+    lower, upper = np.full(150, -1e3), np.full(150, 1e3)
+    working.solve(beta, K @ beta + q, lower, upper, tol=1e-8, max_steps=10**6)
+    assert working.faces[1] == 1
+    for k, each in zip(members, (1.0, -2.0), strict=True):
+        assert abs(beta[k].sum() - each * len(k)) <= 1e-12 * np.abs(beta[k]).sum()
+        rise, fall = offers(K @ beta + q, beta, lower, upper, 0.0)
+        assert rise[k].max() - fall[k].min() <= 1e-7
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_without_free_variables_no_face_is_tried(epsilon):
+    """Walls so close that every variable ends at one."""
+    working, K, q, lower, upper = small_problem(20, epsilon=epsilon, C=1e-6)
+    beta = np.zeros(20)
+    working.solve(beta, q.copy(), lower, upper, tol=1e-9, max_steps=10**6)
+    assert working.faces[1] == 0 and abs(beta.sum()) < 1e-18
 
 
 # ---- the nearest point with a given sum
@@ -222,7 +221,8 @@ def test_nearest_with_sum(n, seed, share):
     high = low + rng.exponential(size=n) * (rng.random(n) < 0.9)
     total = low.sum() + share * (high - low).sum()
     x = np.clip(rng.normal(size=n), low, high)
-    found = nearest_with_sum(x, low, high, total)
+    found = x.copy()
+    nearest_with_sum(found, low, high, total)
     assert (found >= low).all() and (found <= high).all()
     assert abs(found.sum() - total) <= 1e-13 * n * (1 + np.abs(found).max())
     # Nearest: all that can move were moved by the same amount, and no farther than needed.
