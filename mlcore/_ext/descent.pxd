@@ -16,6 +16,7 @@ cdef struct descent:
     double tol
     int64_t left       # pair steps that may still be made
     int64_t made       # pair steps and faces
+    int64_t whole      # faces whose step was taken whole
     int n_threads
     double* H          # scratch, room²
     Py_ssize_t room    # a face of more variables waits for a larger H,
@@ -25,8 +26,7 @@ cdef struct descent:
     int64_t* slots     # scratch, 2 n
     int8_t* marks      # scratch, 2 n
     int64_t since      # pair steps since the last face
-    int failures, rounds, patience
-    Py_ssize_t fewest
+    int failures, rounds
     double total[2]
 
 

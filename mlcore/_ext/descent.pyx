@@ -1,24 +1,25 @@
-"""The small problem of a working set: pair steps, and block pivoting where they crawl.
+"""The small problem of a working set: pair steps, and Newton steps where they crawl.
 
-Block pivoting solves for the free variables, fixes those that leave their box, frees those that a
-wall holds wrongly, until nothing changes. From near the solution this takes a few Cholesky
-factorisations where pair steps crawl (Kunisch and Rendl, SIAM J. Optim. 14, 2003). Where it does
-not settle, the point it reached serves as a direction, along which the objective is minimised: it
-never rises.
+On a face, the free variables make a Newton step, all others fixed; those that leave their box are
+fixed at its wall and the rest steps again, until none leaves. Near the solution this takes a few
+Cholesky factorisations where pair steps crawl. The objective is then minimised along the way from
+the start to the point reached: it never rises. Which variables are free is for the pair steps to
+find out, to which it returns (Moré and Toraldo, SIAM J. Optim. 1, 1991, with pair steps in place
+of projected gradients).
 """
 from cpython.exc cimport PyErr_CheckSignals
 from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int8_t, int64_t
-from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
+from scipy.linalg.cython_lapack cimport dpotrf, dpotrs, spotrf, spotrs
 
 from mlcore._ext.simd cimport simd_table, smo_working_set
 
 cdef enum:
     CALL_STEPS = 20_000  # pair steps of one advance: some hundredths of a second
-    ROUNDS = 20          # of a face
-    PATIENCE = 3         # of them that may bring no fewer changes than the best before
+    ROUNDS = 6           # of a face: factorisations
+    REFINED = 3          # solves with one of them
     SPAN = 2048          # of the gradient: 16 KiB of doubles, half of a small first-level cache
     WORTH = 1_000_000    # operations that pay for waking threads, as in mlcore.threads
 
@@ -35,14 +36,13 @@ def descend(const floating[:, ::1] K, const floating[::1] diagonal, double[::1] 
     At most `max_steps` pair steps, until the violation is at most `tol`. `G` is K beta + q at the
     start. `spans` are up to four (begin, end, group) of slots; slots of no variable have a box
     that is a point. `single` (3, n), `wide` (6, n), `slots` and `marks` (2, n) are scratch;
-    `square(f)` returns float64 scratch (f, f). Returns (steps, faces tried, faces that settled),
+    `square(f)` returns float64 scratch (f, f). Returns (steps, faces, faces with a whole step),
     where a face is one of the steps.
     """
     cdef descent d
     cdef double[:, ::1] H
     cdef int p
     cdef outcome found
-    cdef int64_t faces
     d.s.n_spans = len(spans)
     for p in range(d.s.n_spans):
         d.s.begin[p], d.s.end[p], d.s.group[p] = spans[p]
@@ -63,12 +63,11 @@ def descend(const floating[:, ::1] K, const floating[::1] diagonal, double[::1] 
             H = square(d.room)
             d.H = &H[0, 0]
         elif found == ENDED:
-            faces = d.made - (max_steps - d.left)
-            return d.made, faces, faces - d.failures
+            return d.made, d.made - (max_steps - d.left), d.whole
 
 
 cdef void begin(descent* d) noexcept nogil:
-    d.made = d.since = d.failures = d.rounds = 0
+    d.made = d.whole = d.since = d.failures = d.rounds = 0
 
 
 cdef outcome advance_f(descent* d) noexcept nogil:
@@ -85,14 +84,16 @@ cdef outcome advance(descent* d, const floating* K) noexcept nogil:
     if d.rounds == 0:
         return pair_steps(d, K)
     found = face_round(d, K)
-    if found == ENDED:
-        d.made += 1
-        if d.rounds > 0:  # not settled
-            line_search(d, K)
-            d.failures += 1
-            d.since = d.rounds = 0
-            return GOES_ON
-    return found
+    if found != ENDED:
+        return found
+    d.made += 1
+    d.rounds = 0
+    if line_search(d, K) < 1:
+        d.failures += 1
+        return GOES_ON
+    d.whole += 1
+    d.failures = 0
+    return ENDED if violation(d, False) <= d.tol else GOES_ON
 
 
 # ---- pair steps
@@ -110,7 +111,7 @@ cdef outcome pair_steps(descent* d, const floating* K) noexcept nogil:
     for p in range(s.n_spans):
         w += s.end[p] - s.begin[p]
     # A face is tried once the steps since the last have cost as much as it will.
-    patience = max(4 * w, 2 * f * f * f // (10 * w)) << min(d.failures, 20)
+    patience = max(3 * w, f * f * f // (20 * w)) << min(d.failures, 4)
     allowed = min(CALL_STEPS, d.left)
     if f <= d.limit:
         allowed = max(0, min(allowed, patience - d.since))
@@ -216,7 +217,7 @@ cdef void begin_face(descent* d) noexcept nogil:
     cdef int8_t* side = d.marks + d.n
     cdef Py_ssize_t t
     cdef int p
-    d.rounds, d.patience, d.fewest = 1, PATIENCE, d.n + 1
+    d.rounds, d.since = 1, 0
     d.total[0] = d.total[1] = 0
     for p in range(d.s.n_spans):
         for t in range(d.s.begin[p], d.s.end[p]):
@@ -227,12 +228,11 @@ cdef void begin_face(descent* d) noexcept nogil:
 
 
 cdef outcome face_round(descent* d, const floating* K) noexcept nogil:
-    """ENDED where it settled (then `rounds` is 0), or where it will not."""
+    """A Newton step of the free variables, and their walls; ENDED where none is left to take."""
     cdef int64_t* slots = d.slots
-    cdef Py_ssize_t t, f = 0, changes
+    cdef Py_ssize_t t, f = 0, hits = 0
     cdef int64_t of_group[2]
-    cdef double level[2]
-    cdef int p
+    cdef int p, solve
     of_group[0] = of_group[1] = 0
     for p in range(d.s.n_spans):
         for t in range(d.s.begin[p], d.s.end[p]):
@@ -242,110 +242,109 @@ cdef outcome face_round(descent* d, const floating* K) noexcept nogil:
                 of_group[d.s.group[p]] += 1
     if d.room < f <= d.limit:
         return NEEDS_ROOM
-    if f == 0 or f > d.limit or not to_face(d, K, f, of_group, level):
+    if f == 0 or f > d.limit or not factorise(d, K, f):
         return ENDED
-    changes = pivot(d, K, f, of_group, level)
-    if changes == 0 and violation(d) <= d.tol:
-        if balanced(d):
-            d.rounds = 0
-        return ENDED
-    if changes >= d.fewest:
-        d.patience -= 1
-    d.fewest = min(d.fewest, changes)
+    for solve in range(REFINED):
+        if not newton_step(d, K, f, of_group):
+            return ENDED
+        hits = stop_at_walls(d, K, f)
+        if hits > 0 or violation(d, True) <= 0.1 * d.tol:
+            break
     d.rounds += 1
-    return ENDED if d.patience == 0 or d.rounds > ROUNDS else GOES_ON
+    return GOES_ON if hits > 0 and d.rounds <= ROUNDS else ENDED
 
 
-cdef bint to_face(descent* d, const floating* K, Py_ssize_t f, const int64_t* of_group,
-                  double* level) noexcept nogil:
-    """Minimise over the f free variables, all others fixed; the level of G in each group.
-
-    False where the matrix of the face is not positive definite.
-    """
+cdef bint factorise(descent* d, const floating* K, Py_ssize_t f) noexcept nogil:
+    """Factorise K between the free variables, in its precision; False where it is not positive."""
     cdef const int64_t* slots = d.slots
-    cdef double* x = d.wide + 3 * d.n  # K^-1 of -G and of each group's ones
-    cdef double* column
-    cdef double highest = 0, precision
-    cdef double missing[2]
-    cdef double a00 = 0, a01 = 0, a11 = 0, b0, b1 = 0, determinant
-    cdef int order = <int> f, columns = 1, info = 0, p, k, threads
-    cdef int which[2]  # the column of each group
-    cdef Py_ssize_t r, t, i
-    threads = d.n_threads if f * f > WORTH else 1
+    cdef floating* H = <floating*> d.H
+    cdef double highest = 0
+    cdef int order = <int> f, info = 0, threads = d.n_threads if f * f > WORTH else 1
+    cdef Py_ssize_t r
     if threads == 1:
         for r in range(f):
-            gather_row(K + slots[r] * d.s.stride, slots, r + 1, d.H + r * f)
+            gather_row(K + slots[r] * d.s.stride, slots, r + 1, H + r * f)
     else:
         for r in prange(f, num_threads=threads, schedule="static", chunksize=16):
-            gather_row(K + slots[r] * d.s.stride, slots, r + 1, d.H + r * f)
+            gather_row(K + slots[r] * d.s.stride, slots, r + 1, H + r * f)
     # A proximal term of the size of K's own rounding: repeating the solve removes its effect.
-    precision = 1.1920929e-07 if floating is float else 2.220446049250313e-16
     for r in range(f):
-        highest = max(highest, d.H[r * f + r])
+        highest = max(highest, H[r * f + r])
+    highest = max(highest, 1e-300) * f * (1.2e-07 if floating is float else 2.3e-16)
     for r in range(f):
-        d.H[r * f + r] += f * precision * max(highest, 1e-300)
-    dpotrf(b"U", &order, d.H, &order, &info)  # rows of the lower half: columns of the upper
-    if info != 0:
-        return False
-    for k in range(2):
-        which[k], missing[k] = 0, d.total[k]
-        if of_group[k] > 0:
-            which[k] = columns
-            columns += 1
-    r = 0
-    for p in range(d.s.n_spans):
-        k = d.s.group[p]
-        for t in range(d.s.begin[p], d.s.end[p]):
-            missing[k] -= d.s.beta[t]
-            if d.marks[t]:
-                x[r] = -d.G[t]
-                if d.s.epsilon > 0:
-                    x[r] -= d.s.epsilon * d.marks[d.n + t]
-                for i in range(1, columns):
-                    x[i * f + r] = 1 if which[k] == i else 0
-                r += 1
-    dpotrs(b"U", &order, &columns, d.H, &order, x, &order, &info)
-    # The sum of each group decides its level: A' (x0 + X level) = missing.
-    for r in range(columns * f):
-        if not isfinite(x[r]):
-            return False
-    k = 0 if of_group[0] > 0 else 1
-    b0, b1 = missing[k], missing[1]
-    column = x + f
-    r = 0
-    for p in range(d.s.n_spans):
-        for t in range(d.s.begin[p], d.s.end[p]):
-            if not d.marks[t]:
-                continue
-            if d.s.group[p] == k:
-                a00 += column[r]
-                b0 -= x[r]
-                if columns == 3:
-                    a01 += column[f + r]
-            else:
-                a11 += column[f + r]
-                b1 -= x[r]
-            r += 1
-    if columns == 2:
-        level[k] = b0 / a00 if a00 > 0 else INFINITY
-        level[1 - k] = 0
+        H[r * f + r] += <floating> highest
+    # The lower half by rows is the upper half by columns.
+    if floating is float:
+        spotrf(b"U", &order, H, &order, &info)
     else:
-        determinant = a00 * a11 - a01 * a01
-        level[0] = (a11 * b0 - a01 * b1) / determinant if determinant > 0 else INFINITY
-        level[1] = (a00 * b1 - a01 * b0) / determinant if determinant > 0 else INFINITY
-    if not (isfinite(level[0]) and isfinite(level[1])):
-        return False
+        dpotrf(b"U", &order, H, &order, &info)
+    return info == 0
+
+
+cdef bint newton_step(descent* d, const floating* K, Py_ssize_t f,
+                      const int64_t* of_group) noexcept nogil:
+    """Move the f free variables to their minimum, all others fixed."""
+    cdef const int64_t* slots = d.slots
+    cdef double* change = d.wide + 2 * d.n
+    cdef floating* x = <floating*> (d.wide + 3 * d.n)  # of -G and of each group's ones
+    cdef floating* first = x + f
+    cdef floating* second = x + 2 * f
+    cdef double missing[2]
+    cdef double a[2][2]
+    cdef double level[2]
+    cdef double determinant
+    cdef int order = <int> f, columns = 1, info = 0, p, k, column
+    cdef int which[2]  # the group of each column
+    cdef Py_ssize_t r = 0, t
+    for k in range(2):
+        missing[k] = d.total[k]
+        if of_group[k] > 0:
+            which[columns - 1] = k
+            columns += 1
+    for p in range(d.s.n_spans):
+        for t in range(d.s.begin[p], d.s.end[p]):
+            missing[d.s.group[p]] -= d.s.beta[t]
+            if d.marks[t]:
+                x[r] = <floating> -(d.G[t] + d.s.epsilon * d.marks[d.n + t])
+                for column in range(columns - 1):
+                    first[column * f + r] = 1 if which[column] == d.s.group[p] else 0
+                r += 1
+    if floating is float:
+        spotrs(b"U", &order, &columns, <float*> d.H, &order, x, &order, &info)
+    else:
+        dpotrs(b"U", &order, &columns, d.H, &order, x, &order, &info)
+    # The sums decide the level of G in each group: row by row of A, sum(x + level column).
+    a[0][0] = a[0][1] = a[1][0] = a[1][1] = 0
+    r = 0
+    for p in range(d.s.n_spans):
+        k = 0 if d.s.group[p] == which[0] else 1
+        for t in range(d.s.begin[p], d.s.end[p]):
+            if d.marks[t]:
+                missing[d.s.group[p]] -= x[r]
+                a[k][0] += first[r]
+                if columns == 3:
+                    a[k][1] += second[r]
+                r += 1
+    if columns == 2:
+        level[0], level[1] = missing[which[0]] / a[0][0], 0
+    else:
+        determinant = a[0][0] * a[1][1] - a[0][1] * a[1][0]
+        level[0] = (a[1][1] * missing[0] - a[0][1] * missing[1]) / determinant
+        level[1] = (a[0][0] * missing[1] - a[1][0] * missing[0]) / determinant
     for r in range(f):
-        x[r] += level[k] * column[r]
+        change[r] = x[r] + level[0] * first[r]
         if columns == 3:
-            x[r] += level[1] * column[f + r]
-        d.s.beta[slots[r]] += x[r]
-    follow(d, K, f, slots, x)
+            change[r] += level[1] * second[r]
+        if not isfinite(change[r]):
+            return False
+    for r in range(f):
+        d.s.beta[slots[r]] += change[r]
+    follow(d, K, f, slots, change)
     return True
 
 
 cdef inline void gather_row(const floating* row, const int64_t* columns, Py_ssize_t count,
-                            double* out) noexcept nogil:
+                            floating* out) noexcept nogil:
     cdef Py_ssize_t c
     for c in range(count):
         out[c] = row[columns[c]]
@@ -361,48 +360,32 @@ cdef inline void walls(const descent* d, Py_ssize_t t, double* low, double* high
             high[0] = 0
 
 
-cdef Py_ssize_t pivot(descent* d, const floating* K, Py_ssize_t f, const int64_t* of_group,
-                      const double* level) noexcept nogil:
-    """Clip what left its walls, release what gains by it; how many of either."""
+cdef Py_ssize_t stop_at_walls(descent* d, const floating* K, Py_ssize_t f) noexcept nogil:
+    """Fix the variables that left their walls there; how many."""
     cdef double* change = d.wide + 2 * d.n
     cdef double* beta = d.s.beta
-    cdef int8_t* free = d.marks
-    cdef int8_t* side = d.marks + d.n
     cdef int64_t* moved = d.slots + d.n
     cdef int64_t count = 0
-    cdef Py_ssize_t r, t, changes = 0
+    cdef Py_ssize_t r, t, hits = 0
     cdef double low = 0, high = 0, at
-    cdef int p, k
-    cdef bint up, down
     for r in range(f):
         t = d.slots[r]
         walls(d, t, &low, &high)
         if low < beta[t] < high:
             continue
         at = low if beta[t] <= low else high
-        free[t] = -1  # leaves the face once the others are looked at
-        changes += 1
+        d.marks[t] = 0
+        hits += 1
         if beta[t] != at:
             moved[count], change[count] = t, at - beta[t]
             count += 1
             beta[t] = at
-    for p in range(d.s.n_spans):
-        k = d.s.group[p]
-        for t in range(d.s.begin[p], d.s.end[p]):
-            if free[t] == -1:
-                free[t] = 0
-            elif free[t] == 0 and of_group[k] > 0:
-                up = rise_of(&d.s, t, d.G[t]) > d.tol - level[k]
-                down = fall_of(&d.s, t, d.G[t]) < -d.tol - level[k]
-                if up or down:
-                    free[t] = 1
-                    side[t] = 1 if (beta[t] >= 0 if up else beta[t] > 0) else -1
-                    changes += 1
     follow(d, K, count, moved, change)
-    return changes
+    return hits
 
 
-cdef double violation(const descent* d) noexcept nogil:
+cdef double violation(const descent* d, bint of_face) noexcept nogil:
+    """The largest, of all variables or of those of the face."""
     cdef double most = -INFINITY, top, bottom
     cdef Py_ssize_t t
     cdef int p, k
@@ -411,8 +394,9 @@ cdef double violation(const descent* d) noexcept nogil:
         for p in range(d.s.n_spans):
             if d.s.group[p] == k:
                 for t in range(d.s.begin[p], d.s.end[p]):
-                    top = max(top, rise_of(&d.s, t, d.G[t]))
-                    bottom = min(bottom, fall_of(&d.s, t, d.G[t]))
+                    if d.marks[t] or not of_face:
+                        top = max(top, rise_of(&d.s, t, d.G[t]))
+                        bottom = min(bottom, fall_of(&d.s, t, d.G[t]))
         most = max(most, top - bottom)
     return most
 
@@ -434,31 +418,35 @@ cdef bint balanced(const descent* d) noexcept nogil:
     return True
 
 
-cdef void line_search(descent* d, const floating* K) noexcept nogil:
-    """From the start towards the point reached, made feasible, as far as the objective falls."""
+cdef double line_search(descent* d, const floating* K) noexcept nogil:
+    """Go from the start towards the point reached, made feasible, as far as the objective falls.
+
+    How far: 1 is all the way.
+    """
     cdef smo_working_set* s = &d.s
     cdef double* start = d.wide
     cdef double* start_G = d.wide + d.n
     cdef double longest = 0, slope = 0, curve = 0, step, part
     cdef Py_ssize_t t
     cdef int p, k
-    cdef bint feasible
-    for p in range(s.n_spans):
-        for t in range(s.begin[p], s.end[p]):
-            s.beta[t] = min(max(s.beta[t], s.lower[t]), s.upper[t])
-    for k in range(2):
-        level_group(d, k)
-    feasible = balanced(d)
+    cdef bint feasible = balanced(d)
+    if not feasible:
+        for k in range(2):
+            level_group(d, k)
+        feasible = balanced(d)
+        for p in range(s.n_spans):
+            for t in range(s.begin[p], s.end[p]):
+                d.G[t] = start_G[t]
+        if feasible:
+            follow_from(d, K, start)
     for p in range(s.n_spans):
         for t in range(s.begin[p], s.end[p]):
             longest = max(longest, fabs(s.beta[t] - start[t]))
-            d.G[t] = start_G[t]
-    if not feasible or longest == 0 or not longest < ENDLESS:
+    if not feasible or not longest < ENDLESS:
         for p in range(s.n_spans):
             for t in range(s.begin[p], s.end[p]):
-                s.beta[t] = start[t]
-        return
-    follow_from(d, K, start)
+                s.beta[t], d.G[t] = start[t], start_G[t]
+        return 0
     # |b| is convex: the chord bounds it, so this model bounds the objective from above.
     for p in range(s.n_spans):
         for t in range(s.begin[p], s.end[p]):
@@ -466,11 +454,14 @@ cdef void line_search(descent* d, const floating* K) noexcept nogil:
             slope += start_G[t] * step + s.epsilon * (fabs(s.beta[t]) - fabs(start[t]))
             curve += step * (d.G[t] - start_G[t])
     part = min(1.0, -slope / max(curve, 1e-300)) if slope < 0 else 0.0
+    if part == 1:
+        return part
     for p in range(s.n_spans):
         for t in range(s.begin[p], s.end[p]):
             d.G[t] = start_G[t] + part * (d.G[t] - start_G[t])
             step = start[t] + part * (s.beta[t] - start[t])
             s.beta[t] = min(max(step, s.lower[t]), s.upper[t])
+    return part
 
 
 cdef void level_group(descent* d, int group) noexcept nogil:

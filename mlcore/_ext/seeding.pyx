@@ -15,7 +15,7 @@ from mlcore._ext.simd cimport simd_table
 cdef enum:
     LINE = 16
     ENTIRE = 640  # up to so many variables, K itself is worked on
-    LEAST = 384   # variables of a smaller square
+    LEAST = 256   # variables of a smaller square
     CROWD = 512   # so many in the first rounds, when far too many are free
     EARLY = 8     # such rounds
     HALVINGS = 16
@@ -212,6 +212,8 @@ cdef Py_ssize_t choose(Py_ssize_t m, const double* sign, const double* box, cons
             if halving == 0:
                 break
             high = threshold
+            if above > room - room // 8:
+                break
         else:
             low = threshold
         threshold = 0.5 * (low + high)
@@ -247,11 +249,7 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
         own[r] = diagonal[t]
     d.s.K, d.s.stride = &K[0, 0], K.shape[1]
     if not entire:
-        for r in range(count):
-            for c in range(count):
-                square[r * padded + c] = K[chosen[r], chosen[c]]
-            for c in range(count, padded):
-                square[r * padded + c] = 0
+        fill_square(K, count, chosen, padded, square)
         d.s.K, d.s.stride = square, padded
     d.s.n_spans, d.s.begin[0], d.s.group[0] = 1, 0, 0
     d.s.end[0] = count if entire else padded
@@ -267,6 +265,31 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
         while advance_d(&d) == GOES_ON:
             pass
     return d.made
+
+
+cdef void fill_square(const floating[:, ::1] K, Py_ssize_t count, const int64_t* chosen,
+                      Py_ssize_t padded, floating* square) noexcept nogil:
+    """K between the chosen, 0 in the padding; read half, the rest mirrored tile by tile."""
+    cdef Py_ssize_t r, c, tile, other
+    cdef const floating* row
+    for r in range(padded):
+        tile = r // LINE * LINE
+        if r < count:
+            row = &K[chosen[r], 0]
+            for c in range(tile, count):
+                square[r * padded + c] = row[chosen[c]]
+        for c in range(count if r < count else tile, padded):
+            square[r * padded + c] = 0
+    for r in range(padded // LINE):
+        tile = r * LINE
+        for c in range(r):
+            other = c * LINE
+            if floating is float:
+                simd_table().f.transpose(square + other * padded + tile, padded, LINE, LINE,
+                                         square + tile * padded + other, padded)
+            else:
+                simd_table().d.transpose(square + other * padded + tile, padded, LINE, LINE,
+                                         square + tile * padded + other, padded)
 
 
 cdef int64_t take_over(Py_ssize_t m, Py_ssize_t count, const int64_t* chosen, double* beta,

@@ -250,19 +250,32 @@ static void NAME(exponential)(ptrdiff_t n, const REAL *x, REAL *y) {
   }
 }
 
-/* Sums in double whatever the rows' precision, in the order of the rows. A tile of g stays in registers for four rows. */
+/* g[j] += sum_i c[i] k[i][j], in the order of i; n is a constant where this is inlined. */
+static inline __attribute__((always_inline)) void NAME(add_rows)(const int n, const REAL *const *k, const double *c,
+                                                                 ptrdiff_t start, ptrdiff_t stop, double *restrict g) {
+  enum { L = VECTOR_BYTES / sizeof(double) };
+  const ptrdiff_t last = start + (stop - start) / L * L;
+  for (ptrdiff_t j = start; j < last; j += L) {
+    vdouble sum = load_d(g + j);
+    for (int i = 0; i < n; i++) sum += c[i] * WIDEN(k[i] + j);
+    store_d(g + j, sum);
+  }
+  for (ptrdiff_t j = last; j < stop; j++)
+    for (int i = 0; i < n; i++) g[j] += c[i] * (double)k[i][j];
+}
+
+/* Sums in double whatever the rows' precision, in the order of the rows. */
 static void NAME(accumulate)(ptrdiff_t n_rows, const int64_t *slots, const double *a, const REAL *rows,
                              ptrdiff_t stride, ptrdiff_t start, ptrdiff_t stop, double *g) {
-  for (ptrdiff_t r = 0; r < n_rows; r += 4) {
-    const int have = n_rows - r < 4 ? (int)(n_rows - r) : 4;
-    const REAL *k[4];
-    double c[4];
-    for (int i = 0; i < 4; i++) {
-      k[i] = rows + slots[r + (i < have ? i : 0)] * stride;
-      c[i] = i < have ? a[r + i] : 0.0;
-    }
-    const REAL *restrict k0 = k[0], *restrict k1 = k[1], *restrict k2 = k[2], *restrict k3 = k[3];
-    for (ptrdiff_t j = start; j < stop; j++)
-      g[j] = g[j] + c[0] * (double)k0[j] + c[1] * (double)k1[j] + c[2] * (double)k2[j] + c[3] * (double)k3[j];
+  enum { AT_ONCE = 8 };
+  const REAL *k[AT_ONCE];
+  for (ptrdiff_t r = 0; r < n_rows;) {
+    const int have = n_rows - r < AT_ONCE ? 1 : AT_ONCE;
+    for (int i = 0; i < have; i++) k[i] = rows + slots[r + i] * stride;
+    if (have == AT_ONCE)
+      NAME(add_rows)(AT_ONCE, k, a + r, start, stop, g);
+    else
+      NAME(add_rows)(1, k, a + r, start, stop, g);
+    r += have;
   }
 }

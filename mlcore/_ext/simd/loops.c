@@ -9,6 +9,7 @@
 #define PANEL PANEL_FLOAT
 #define NAME(name) name##_f
 #define LOAD load_f
+#define WIDEN widen_f
 #define STORE store_f
 #define SELECT select_f
 #define EXP2 exp2_f
@@ -30,6 +31,7 @@
 #undef PANEL
 #undef NAME
 #undef LOAD
+#undef WIDEN
 #undef STORE
 #undef SELECT
 #undef EXP2
@@ -48,6 +50,7 @@
 #define PANEL PANEL_DOUBLE
 #define NAME(name) name##_d
 #define LOAD load_d
+#define WIDEN widen_d
 #define STORE store_d
 #define SELECT select_d
 #define EXP2 exp2_d

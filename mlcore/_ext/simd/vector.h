@@ -31,6 +31,10 @@ typedef double vdouble_any __attribute__((vector_size(VECTOR_BYTES), aligned(8),
 
 static inline vfloat load_f(const float *p) { return *(const vfloat_any *)p; }
 static inline vdouble load_d(const double *p) { return *(const vdouble_any *)p; }
+/* As many values as a vector of doubles has lanes, in double precision. */
+typedef float vfloat_half __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_alias));
+static inline vdouble widen_f(const float *p) { return __builtin_convertvector(*(const vfloat_half *)p, vdouble); }
+static inline vdouble widen_d(const double *p) { return load_d(p); }
 static inline void store_f(float *p, vfloat v) { *(vfloat_any *)p = v; }
 static inline void store_d(double *p, vdouble v) { *(vdouble_any *)p = v; }
 /* Comparison, choice and extremes. GCC makes 3 to 5 instructions of each from plain vector code in C, which doubles the
