@@ -232,7 +232,7 @@ cdef outcome face_round(descent* d, const floating* K) noexcept nogil:
     cdef int64_t* slots = d.slots
     cdef Py_ssize_t t, f = 0, hits = 0
     cdef int64_t of_group[2]
-    cdef int p, solve
+    cdef int p, _solve
     of_group[0] = of_group[1] = 0
     for p in range(d.s.n_spans):
         for t in range(d.s.begin[p], d.s.end[p]):
@@ -244,7 +244,7 @@ cdef outcome face_round(descent* d, const floating* K) noexcept nogil:
         return NEEDS_ROOM
     if f == 0 or f > d.limit or not factorise(d, K, f):
         return ENDED
-    for solve in range(REFINED):
+    for _solve in range(REFINED):
         if not newton_step(d, K, f, of_group):
             return ENDED
         hits = stop_at_walls(d, K, f)

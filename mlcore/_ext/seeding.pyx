@@ -235,7 +235,7 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
                           double tol, int64_t max_steps) noexcept nogil:
     """Descend on the chosen variables, whose new values go to `wide`: the pair steps and faces."""
     cdef descent d
-    cdef Py_ssize_t padded = (count + LINE - 1) // LINE * LINE, r, c, t
+    cdef Py_ssize_t padded = (count + LINE - 1) // LINE * LINE, r, t
     cdef floating* own = single + 3 * padded
     cdef double* lower = wide + padded
     cdef double* upper = wide + 2 * padded
