@@ -46,8 +46,20 @@ def test_a_far_larger_buffer_waits_for_a_larger_array():
     assert len(scratch._free) == 1 and small.shape == SHAPE
 
 
-def test_small_arrays_are_ordinary():
-    assert scratch_array((10, 10), np.float64).flags.owndata and not scratch._free
+@pytest.mark.parametrize("shape", [(1,), (10, 10), (3, 7), SHAPE, (0, 4)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_begin_on_a_cache_line(shape, dtype):
+    arrays = [scratch_array(shape, dtype) for _ in range(5)]
+    for k, array in enumerate(arrays):
+        array[...] = k
+    for k, array in enumerate(arrays):
+        assert array.shape == shape and array.dtype == dtype and (array == k).all()
+        assert array.size == 0 or array.ctypes.data % 64 == 0
+
+
+def test_small_arrays_are_not_kept():
+    scratch_array((10, 10), np.float64)
+    assert not scratch._free
 
 
 def test_no_more_than_some_buffers_are_kept():

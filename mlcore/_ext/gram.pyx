@@ -11,10 +11,11 @@ from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from mlcore._ext.blas cimport gemm_nt
-from mlcore._ext.simd cimport PANEL_DOUBLE, PANEL_FLOAT, kernel_spec, simd_table
+from mlcore._ext.simd cimport PANEL_DOUBLE, PANEL_FLOAT, kernel_spec, simd_copies, simd_table
 
 ctypedef fused index:
     int32_t
@@ -27,6 +28,11 @@ cdef enum:
     TILE_COLUMNS = 256
     LAPLACIAN = 5
     CHI2 = 6
+
+
+cdef struct pending:
+    simd_copies waiting[2]  # a finished tile and its transpose, copied while the next is computed
+    int half                # of the scratch, that the next tile takes
 
 KINDS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3, "cosine": 4, "laplacian": 5,
          "chi2": 6, "differences": 7}
@@ -61,13 +67,14 @@ cdef inline void panel_tile(const kernel_spec* spec, Py_ssize_t d, Py_ssize_t n_
                             const int64_t* rows, const int64_t* indptr, const int32_t* indices,
                             const floating* values, const floating* row_terms,
                             const floating* panel, const floating* column_terms, int lanes,
-                            floating* out, Py_ssize_t stride, const int64_t* dest) noexcept nogil:
+                            floating* out, Py_ssize_t stride, const int64_t* dest,
+                            simd_copies* waiting) noexcept nogil:
     if floating is float:
         simd_table().f.panel(spec, d, n_rows, rows, indptr, indices, values, row_terms, panel,
-                             column_terms, lanes, out, stride, dest)
+                             column_terms, lanes, out, stride, dest, waiting)
     else:
         simd_table().d.panel(spec, d, n_rows, rows, indptr, indices, values, row_terms, panel,
-                             column_terms, lanes, out, stride, dest)
+                             column_terms, lanes, out, stride, dest, waiting)
 
 
 cdef inline void finish_row(const kernel_spec* spec, Py_ssize_t n, floating row_term,
@@ -86,15 +93,17 @@ def panel_block(int kind, double gamma, double coef0, int degree,
                 floating[:, :, ::1] scratch, int n_threads):
     """out[dest[r], c] = k(sample rows[r], column c); column_terms padded to whole panels.
 
-    `scratch` is (n_threads, rows of a tile, BAND width + 16).
+    `scratch` is (n_threads, 2 rows of a tile, BAND width + 16).
     """
     cdef kernel_spec spec
     cdef Py_ssize_t width = panels.shape[2], side = BAND * width, tile_at, p, top, left, n_rows
-    cdef Py_ssize_t across = (n_columns + side - 1) // side, step = scratch.shape[1]
+    cdef Py_ssize_t across = (n_columns + side - 1) // side, step = scratch.shape[1] // 2
     cdef Py_ssize_t stride = scratch.shape[2], columns
     cdef bint past = rows.shape[0] * n_columns * sizeof(floating) > CACHES
     cdef int lanes
     cdef floating* tile
+    cdef pending* own
+    cdef pending* of_threads = new_pending(n_threads)
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
     # Rows first: what is written lies together, and so do the pages that are new.
     for tile_at in prange((rows.shape[0] + step - 1) // step * across, nogil=True,
@@ -103,15 +112,21 @@ def panel_block(int kind, double gamma, double coef0, int degree,
         left = tile_at % across * side
         n_rows = min(step, rows.shape[0] - top)
         columns = min(side, n_columns - left)
-        tile = &scratch[threadid(), 0, 0]
+        own = &of_threads[threadid()]
+        tile = &scratch[threadid(), own.half * step, 0]
         for p in range(left // width, (left + columns + width - 1) // width):
             lanes = <int> min(width, n_columns - p * width)
             panel_tile(&spec, panels.shape[1], n_rows, &rows[top], &indptr[0], &indices[0],
                        &values[0], &row_terms[0], &panels[p, 0, 0], &column_terms[p * width],
                        lanes, tile + p * width - left if past else &out[0, p * width],
-                       stride if past else out.shape[1], NULL if past else &dest[top])
+                       stride if past else out.shape[1], NULL if past else &dest[top],
+                       own.waiting if past else NULL)
         if past:
-            copy_tile(tile, stride, n_rows, columns, &out[0, left], out.shape[1], &dest[top], True)
+            copy_waiting(tile, own.waiting, True)
+            own.waiting[0] = copies(tile, stride, n_rows, columns, &out[0, left], out.shape[1],
+                                    &dest[top])
+            own.half = 1 - own.half
+    end_pending(&scratch[0, 0, 0], of_threads, n_threads)
 
 
 def panel_symmetric(int kind, double gamma, double coef0, int degree,
@@ -123,7 +138,7 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
     """Bands first..last of a symmetric matrix: tiles on and below the diagonal, then mirrored.
 
     A band is BAND panels wide, and so are its tiles: long runs of `out` are written at once.
-    `order` is 0, 1, ..., n - 1; `scratch` is (n_threads, 2 BAND width, BAND width + 16).
+    `order` is 0, 1, ..., n - 1; `scratch` is (n_threads, 4 BAND width, BAND width + 16).
     """
     cdef kernel_spec spec
     cdef Py_ssize_t n = out.shape[0], width = panels.shape[2], side = BAND * width
@@ -132,6 +147,8 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
     cdef bint past = n * n * sizeof(floating) > CACHES
     cdef int lanes
     cdef floating* tile
+    cdef pending* own
+    cdef pending* of_threads = new_pending(n_threads)
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
     for tile_at in prange(first * bands, last * bands, nogil=True, num_threads=n_threads,
                           schedule="dynamic"):
@@ -139,48 +156,79 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
         left = tile_at % bands * side
         if left > top:
             continue
-        tile = &scratch[threadid(), 0, 0]
+        own = &of_threads[threadid()]
+        tile = &scratch[threadid(), own.half * 2 * side, 0]
         rows = min(side, n - top)
         columns = min(side, n - left)
         for p in range(left // width, (left + columns + width - 1) // width):
             lanes = <int> min(width, n - p * width)
             panel_tile(&spec, panels.shape[1], rows, &order[top], &indptr[0], &indices[0],
                        &values[0], &row_terms[0], &panels[p, 0, 0], &column_terms[p * width],
-                       lanes, tile + p * width - left, stride, NULL)
-        write_symmetric(tile, stride, rows, columns, top == left, tile + side * stride,
-                        &out[top, left], &out[left, top], out.shape[1], past)
+                       lanes, tile + p * width - left, stride, NULL,
+                       own.waiting if past else NULL)
+        copy_waiting(tile, own.waiting, past)
+        both_places(tile, stride, rows, columns, top == left, tile + side * stride,
+                    &out[top, left], &out[left, top], out.shape[1], own.waiting)
+        if not past:
+            copy_waiting(tile, own.waiting, False)
+        own.half = 1 - own.half
+    end_pending(&scratch[0, 0, 0], of_threads, n_threads)
 
 
-cdef inline void write_symmetric(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
-                                 Py_ssize_t columns, bint diagonal, floating* turned,
-                                 floating* below, floating* above, Py_ssize_t n,
-                                 bint past) noexcept nogil:
-    """The tile and its transpose to their places; of a diagonal tile only the lower half counts.
+cdef pending* new_pending(int n_threads) except NULL:
+    cdef pending* of_threads = <pending*> calloc(n_threads, sizeof(pending))
+    if of_threads == NULL:
+        raise MemoryError
+    return of_threads
+
+
+cdef void end_pending(const floating* like, pending* of_threads, int n_threads) noexcept:
+    """Copy what still waits; `like` tells the precision."""
+    cdef int thread
+    for thread in range(n_threads):
+        copy_waiting(like, of_threads[thread].waiting, True)
+    free(of_threads)
+
+
+cdef inline simd_copies copies(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
+                               Py_ssize_t columns, floating* out, Py_ssize_t out_stride,
+                               const int64_t* dest) noexcept nogil:
+    cdef simd_copies c
+    c.rows, c.columns, c.from_stride, c.stride = rows, columns, stride, out_stride
+    c.source, c.out, c.dest, c.at = tile, out, dest, 0
+    return c
+
+
+cdef inline void copy_waiting(const floating* like, simd_copies* waiting,
+                              bint past) noexcept nogil:
+    """Copy all of both; `like` tells the precision."""
+    cdef int i
+    for i in range(2):
+        if floating is float:
+            simd_table().f.copy(waiting + i, past)
+        else:
+            simd_table().d.copy(waiting + i, past)
+
+
+cdef inline void both_places(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
+                             Py_ssize_t columns, bint diagonal, floating* turned,
+                             floating* below, floating* above, Py_ssize_t n,
+                             simd_copies* waiting) noexcept nogil:
+    """Let a tile and its transpose wait; of a diagonal tile the lower half counts.
 
     `turned` is scratch like the tile.
     """
-    cdef Py_ssize_t r, c
-    if diagonal:
-        for r in range(rows):
-            memcpy(below + r * n, tile + r * stride, (r + 1) * sizeof(floating))
-            for c in range(r):
-                above[c * n + r] = tile[r * stride + c]
-        return
-    copy_tile(tile, stride, rows, columns, below, n, NULL, past)
+    cdef Py_ssize_t r
     if floating is float:
         simd_table().f.transpose(tile, stride, rows, columns, turned, stride)
     else:
         simd_table().d.transpose(tile, stride, rows, columns, turned, stride)
-    copy_tile(turned, stride, columns, rows, above, n, NULL, past)
-
-
-cdef inline void copy_tile(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
-                           Py_ssize_t columns, floating* out, Py_ssize_t out_stride,
-                           const int64_t* dest, bint past) noexcept nogil:
-    if floating is float:
-        simd_table().f.copy(tile, stride, rows, columns, out, out_stride, dest, past)
+    if diagonal:
+        for r in range(rows):
+            memcpy(turned + r * stride, tile + r * stride, (r + 1) * sizeof(floating))
     else:
-        simd_table().d.copy(tile, stride, rows, columns, out, out_stride, dest, past)
+        waiting[0] = copies(tile, stride, rows, columns, below, n, <int64_t*> NULL)
+    waiting[1] = copies(turned, stride, columns, rows, above, n, <int64_t*> NULL)
 
 
 def product_block(int kind, double gamma, double coef0, int degree, const floating[:, ::1] A,
@@ -199,6 +247,8 @@ def product_block(int kind, double gamma, double coef0, int degree, const floati
     cdef int d = <int> A.shape[1]
     cdef bint past = n * m * sizeof(floating) > CACHES
     cdef floating* tile
+    cdef pending* own
+    cdef pending* of_threads = new_pending(n_threads)
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
     for tile_at in prange(first * across, last * across, nogil=True, num_threads=n_threads,
                           schedule="dynamic"):
@@ -214,13 +264,16 @@ def product_block(int kind, double gamma, double coef0, int degree, const floati
         for r in range(rows):
             finish_row(&spec, columns, row_terms[top + r], &column_terms[left],
                        tile + r * TILE_COLUMNS)
+        own = &of_threads[threadid()]
         if symmetric:
-            write_symmetric(tile, TILE_COLUMNS, rows, columns, top == left,
-                            tile + TILE_ROWS * TILE_COLUMNS, &out[top, left],
-                            &out[left, top], out.shape[1], past)
+            both_places(tile, <Py_ssize_t> TILE_COLUMNS, rows, columns, top == left,
+                        tile + TILE_ROWS * TILE_COLUMNS, &out[top, left], &out[left, top],
+                        out.shape[1], own.waiting)
         else:
-            copy_tile(tile, TILE_COLUMNS, rows, columns, &out[0, left], out.shape[1], &dest[top],
-                      past)
+            own.waiting[0] = copies(tile, <Py_ssize_t> TILE_COLUMNS, rows, columns, &out[0, left],
+                                    out.shape[1], &dest[top])
+        copy_waiting(tile, own.waiting, past)
+    end_pending(&scratch[0, 0, 0], of_threads, n_threads)
 
 
 def inverted_block(int kind, double gamma, double coef0, int degree, const int64_t[::1] rows,

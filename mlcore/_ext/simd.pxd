@@ -27,14 +27,22 @@ cdef extern from "simd/table.h" nogil:
         const double* upper
         double epsilon
         double violation
+    ctypedef struct simd_copies:
+        Py_ssize_t rows
+        Py_ssize_t columns
+        Py_ssize_t from_stride
+        Py_ssize_t stride
+        Py_ssize_t at
+        const void* source "from"
+        void* out
+        const int64_t* dest
     ctypedef struct float_loops "simd_loops_float":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const float*, const float*, const float*, const float*, int,
-                      float*, Py_ssize_t, const int64_t*) noexcept nogil
+                      float*, Py_ssize_t, const int64_t*, simd_copies*) noexcept nogil
         void (*transpose)(const float*, Py_ssize_t, Py_ssize_t, Py_ssize_t, float*,
                           Py_ssize_t) noexcept nogil
-        void (*copy)(const float*, Py_ssize_t, Py_ssize_t, Py_ssize_t, float*, Py_ssize_t,
-                     const int64_t*, int) noexcept nogil
+        void (*copy)(simd_copies*, int) noexcept nogil
         void (*finish)(const kernel_spec*, Py_ssize_t, float, const float*, float*) noexcept nogil
         void (*exponential)(Py_ssize_t, const float*, float*) noexcept nogil
         void (*accumulate)(Py_ssize_t, const int64_t*, const double*, const float*, Py_ssize_t,
@@ -43,11 +51,11 @@ cdef extern from "simd/table.h" nogil:
     ctypedef struct double_loops "simd_loops_double":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const double*, const double*, const double*, const double*,
-                      int, double*, Py_ssize_t, const int64_t*) noexcept nogil
+                      int, double*, Py_ssize_t, const int64_t*,
+                      simd_copies*) noexcept nogil
         void (*transpose)(const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double*,
                           Py_ssize_t) noexcept nogil
-        void (*copy)(const double*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double*, Py_ssize_t,
-                     const int64_t*, int) noexcept nogil
+        void (*copy)(simd_copies*, int) noexcept nogil
         void (*finish)(const kernel_spec*, Py_ssize_t, double, const double*,
                        double*) noexcept nogil
         void (*exponential)(Py_ssize_t, const double*, double*) noexcept nogil

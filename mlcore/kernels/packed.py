@@ -116,9 +116,9 @@ class Packed:
         if self.layout in ("panels", "differences"):
             width = _gram.PANEL_WIDTH[self.dtype.itemsize]
             count = -(-len(chosen) // width)
-            panels = np.empty((count, self.d, width), dtype=self.dtype)
-            terms = np.zeros(count * width, dtype=self.dtype)
-            terms[: len(chosen)] = self.terms[chosen]
+            panels = scratch_array((count, self.d, width), self.dtype)
+            terms = scratch_array((count * width,), self.dtype)
+            terms[: len(chosen)], terms[len(chosen) :] = self.terms[chosen], 0
             _gram.pack_panels(*self._lists, chosen, panels, effective_threads(panels.size))
             return panels, terms, len(chosen)
         by_feature = (self._sparse if everything else self._sparse[chosen]).tocsc()
@@ -150,12 +150,12 @@ class Packed:
         step = self._step(m, len(rows))
         if self.layout == "products":
             step = max(_TILE_ROWS, step // _TILE_ROWS * _TILE_ROWS)
-            scratch = np.empty((threads, 2 * _TILE_ROWS, _TILE_COLUMNS), dtype=self.dtype)
+            scratch = scratch_array((threads, 2 * _TILE_ROWS, _TILE_COLUMNS), self.dtype)
         elif self.layout != "inverted":
             side = _BAND * columns[0].shape[2]
             # Many features make a large panel, which more rows must pay for.
             tile_rows = 128 if self.d <= 128 else 512
-            scratch = np.empty((threads, tile_rows, side + 16), dtype=self.dtype)
+            scratch = scratch_array((threads, 2 * tile_rows, side + 16), self.dtype)
         for start in range(0, len(rows), step):
             now, to = rows[start : start + step], dest[start : start + step]
             if self.layout == "products":
@@ -203,7 +203,7 @@ class Packed:
             for i in range(self.n):  # sums in another order differ in their last bit
                 out[i, i + 1 : self.n] = out[i + 1 : self.n, i]
         elif self.layout == "products":
-            scratch = np.empty((threads, 2 * _TILE_ROWS, _TILE_COLUMNS), dtype=self.dtype)
+            scratch = scratch_array((threads, 2 * _TILE_ROWS, _TILE_COLUMNS), self.dtype)
             tiles = -(-self.n // _TILE_ROWS)
             step = max(1, self._step(self.n, self.n) // _TILE_ROWS)
             with single_threaded_blas():
@@ -216,7 +216,7 @@ class Packed:
             panels, terms, _ = self.columns()
             width = panels.shape[2]
             side = _BAND * width
-            scratch = np.empty((threads, 2 * side, side + 16), dtype=self.dtype)
+            scratch = scratch_array((threads, 4 * side, side + 16), self.dtype)
             bands = -(-self.n // side)
             step = max(1, self._step(self.n, self.n) // side)
             for first in range(0, bands, step):

@@ -81,7 +81,7 @@ class SeededDuel:
         self._scratch = (
             scratch_array((rows, side * side), dtype),
             scratch_array((rows, face * face), np.float64),
-            np.empty((rows, 4 * wide), dtype=dtype),
+            scratch_array((rows, 4 * wide), dtype),
             np.empty((rows, 10 * wide)),
             np.empty((rows, 4 * wide), dtype=np.int64),
             np.empty((rows, 2 * wide), dtype=np.int8),

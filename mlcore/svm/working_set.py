@@ -165,11 +165,13 @@ class WorkingSet:
         dtype = self.K.dtype
         low, high, b, G = (np.zeros(end) for _ in range(4))
         low[slots], high[slots], b[slots], G[slots] = lower[v], upper[v], beta[v], gradient[v]
-        diagonal = np.zeros(end, dtype=dtype)
+        single = scratch_array((4, padded(end)), dtype)
+        diagonal = single[3, :end]
+        diagonal[:] = 0
         diagonal[slots] = self.rows.kernel.diagonal[self.index[v]]
         steps, tried, settled = _descent.descend(
             self.K, diagonal, b, G, low, high, self.spans, self.epsilon, tol, max_steps,
-            np.empty((3, end), dtype=dtype), np.empty((6, end)), np.empty((2, end), dtype=np.int64),
+            single, np.empty((6, end)), np.empty((2, end), dtype=np.int64),
             np.empty((2, end), dtype=np.int8), lambda f: scratch_array((f, f), np.float64),
             effective_threads(),
         )  # fmt: skip

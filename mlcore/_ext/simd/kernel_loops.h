@@ -79,10 +79,46 @@ static __attribute__((noinline)) void NAME(finish_lanes)(const kernel_spec *k, c
   if (lanes != PANEL) memcpy(to, whole, lanes * sizeof(REAL));
 }
 
+/* Copy the next values of what waits, up to `count` and no farther than the end of their row. */
+static inline void NAME(copy_part)(simd_copies *c, ptrdiff_t count, int past) {
+  const REAL *from = c->from;
+  REAL *to = (REAL *)c->out + (c->dest ? *c->dest * c->stride : 0);
+  ptrdiff_t at = c->at, last = c->columns - at < count ? c->columns : at + count;
+  if (past) {
+    while (at < last && (uintptr_t)(to + at) % VECTOR_BYTES) to[at] = from[at], at++;
+    for (; at + NAME(LANES) <= last; at += NAME(LANES)) STREAM(to + at, LOAD(from + at));
+    if (last < c->columns) last = at; /* what fills no vector goes with the next */
+  }
+  memcpy(to + at, from + at, (size_t)(last - at) * sizeof(REAL));
+  c->at = last;
+  if (last < c->columns) return;
+  c->at = 0;
+  c->rows--;
+  c->from = from + c->from_stride;
+  if (c->dest)
+    c->dest++;
+  else
+    c->out = to + c->stride;
+}
+
+static void NAME(copy)(simd_copies *waiting, int past) {
+  while (waiting->rows > 0) NAME(copy_part)(waiting, waiting->columns, past);
+  if (past) STREAM_FENCE();
+}
+
+/* A row of a tile is computed: some of the tile before is written, so that memory is at work meanwhile. */
+static inline void NAME(copy_between)(simd_copies *waiting) {
+  enum { AT_ONCE = 16 * NAME(LANES) };
+  if (waiting && waiting[0].rows > 0)
+    NAME(copy_part)(&waiting[0], AT_ONCE, 1);
+  else if (waiting && waiting[1].rows > 0)
+    NAME(copy_part)(&waiting[1], AT_ONCE, 1);
+}
+
 static inline __attribute__((always_inline)) void NAME(panel_rows)(
     const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows, const int64_t *indptr,
     const int32_t *indices, const REAL *values, const REAL *row_terms, const REAL *panel, const REAL *column_terms,
-    int lanes, REAL *out, ptrdiff_t stride, const int64_t *dest) {
+    int lanes, REAL *out, ptrdiff_t stride, const int64_t *dest, simd_copies *waiting) {
   VEC origin[NAME(BLOCKS)];
   for (int b = 0; b < NAME(BLOCKS); b++)
     origin[b] = kind == KERNEL_LAPLACIAN || kind == KERNEL_CHI2 ? LOAD(column_terms + b * NAME(LANES)) : (VEC){0};
@@ -99,9 +135,11 @@ static inline __attribute__((always_inline)) void NAME(panel_rows)(
       }
       for (ptrdiff_t f = 0; f < d; f++)
         for (int i = 0; i < TOGETHER; i++) NAME(visit)(kind, x[i][f], panel + f * PANEL, sums[i]);
-      for (int i = 0; i < TOGETHER; i++, r++)
+      for (int i = 0; i < TOGETHER; i++, r++) {
         NAME(finish_lanes)(k, sums[i], row_terms[rows[r]], column_terms, lanes,
                            out + (dest ? dest[r] : r) * stride);
+        NAME(copy_between)(waiting);
+      }
     } else {
       const int64_t stop = indptr[rows[r] + 1];
       VEC sum[NAME(BLOCKS)];
@@ -109,6 +147,7 @@ static inline __attribute__((always_inline)) void NAME(panel_rows)(
       for (int64_t t = indptr[rows[r]]; t < stop; t++)
         NAME(visit)(kind, values[t], panel + (ptrdiff_t)indices[t] * PANEL, sum);
       NAME(finish_lanes)(k, sum, row_terms[rows[r]], column_terms, lanes, out + (dest ? dest[r] : r) * stride);
+      NAME(copy_between)(waiting);
       r++;
     }
   }
@@ -119,7 +158,7 @@ static inline __attribute__((always_inline)) void NAME(panel_rows)(
 static inline __attribute__((always_inline)) void NAME(panel_batches)(
     const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows, const int64_t *indptr,
     const int32_t *indices, const REAL *values, const REAL *row_terms, const REAL *panel, const REAL *column_terms,
-    int lanes, REAL *out, ptrdiff_t stride, const int64_t *dest) {
+    int lanes, REAL *out, ptrdiff_t stride, const int64_t *dest, simd_copies *waiting) {
   enum { BATCH = 32, FEATURES = 80 };
   for (ptrdiff_t first = 0; first < n_rows; first += BATCH) {
     const int have = n_rows - first < BATCH ? (int)(n_rows - first) : BATCH;
@@ -147,6 +186,7 @@ static inline __attribute__((always_inline)) void NAME(panel_batches)(
     for (int i = 0; i < have; i++) {
       const ptrdiff_t r = first + i;
       NAME(finish_lanes)(k, sums[i], row_terms[rows[r]], column_terms, lanes, out + (dest ? dest[r] : r) * stride);
+      NAME(copy_between)(waiting);
     }
   }
 }
@@ -154,15 +194,15 @@ static inline __attribute__((always_inline)) void NAME(panel_batches)(
 static void NAME(panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows,
                         const int64_t *indptr, const int32_t *indices, const REAL *values, const REAL *row_terms,
                         const REAL *panel, const REAL *column_terms, int lanes, REAL *out, ptrdiff_t stride,
-                        const int64_t *dest) {
+                        const int64_t *dest, simd_copies *waiting) {
 #define CASE(kind)                                                                                                   \
   case kind:                                                                                                         \
     if (d > 128)                                                                                                     \
       NAME(panel_batches)(k, kind, d, n_rows, rows, indptr, indices, values, row_terms, panel, column_terms, lanes,  \
-                          out, stride, dest);                                                                        \
+                          out, stride, dest, waiting);                                                               \
     else                                                                                                             \
       NAME(panel_rows)(k, kind, d, n_rows, rows, indptr, indices, values, row_terms, panel, column_terms, lanes,     \
-                       out, stride, dest);                                                                           \
+                       out, stride, dest, waiting);                                                                  \
     break
   switch (k->kind) {
     CASE(KERNEL_LINEAR);
@@ -203,20 +243,6 @@ static void NAME(transpose)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t r
 #endif
   for (; c < columns; c++)
     for (ptrdiff_t r = 0; r < rows; r++) to[c * to_stride + r] = from[r * from_stride + c];
-}
-
-static void NAME(copy)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, REAL *out,
-                       ptrdiff_t stride, const int64_t *dest, int past) {
-  for (ptrdiff_t r = 0; r < rows; r++, from += from_stride) {
-    REAL *to = out + (dest ? dest[r] : r) * stride;
-    ptrdiff_t c = 0;
-    if (past) {
-      while (c < columns && (uintptr_t)(to + c) % VECTOR_BYTES) to[c] = from[c], c++;
-      for (; c + NAME(LANES) <= columns; c += NAME(LANES)) STREAM(to + c, LOAD(from + c));
-    }
-    memcpy(to + c, from + c, (size_t)(columns - c) * sizeof(REAL));
-  }
-  if (past) STREAM_FENCE();
 }
 
 static void NAME(finish)(const kernel_spec *k, ptrdiff_t n, REAL row_term, const REAL *column_terms, REAL *row) {

@@ -41,16 +41,26 @@ typedef struct {
   double epsilon, violation;
 } smo_working_set;
 
+/* Rows that wait to be copied, a part of a row at a time between other work: memory takes them meanwhile. */
+typedef struct {
+  ptrdiff_t rows, columns, from_stride, stride;
+  ptrdiff_t at; /* values of the next row that are copied already */
+  const void *from;
+  void *out;
+  const int64_t *dest; /* the rows of `out`, or NULL: one after the other */
+} simd_copies;
+
 #define LOOPS(real)                                                                                                  \
-  /* out[dest[r], :lanes] = k(row r, column of the panel), for `n_rows` rows given as lists of non-zeros */          \
+  /* out[dest[r], :lanes] = k(row r, column of the panel), for `n_rows` rows given as lists of non-zeros; in between,  \
+     rows of waiting[0] and then waiting[1] are copied */                                                             \
   void (*panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows, const int64_t *indptr,                   \
                 const int32_t *indices, const real *values, const real *row_terms, const real *panel,                 \
-                const real *column_terms, int lanes, real *out, ptrdiff_t stride, const int64_t *dest);               \
+                const real *column_terms, int lanes, real *out, ptrdiff_t stride, const int64_t *dest,                  \
+                simd_copies *waiting);                                                                                \
   void (*transpose)(const real *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, real *to,            \
                     ptrdiff_t to_stride);                                                                             \
-  /* out[dest[r], c] = from[r, c]; `past` the caches where the target is too large for them */                       \
-  void (*copy)(const real *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, real *out,                \
-               ptrdiff_t stride, const int64_t *dest, int past);                                                      \
+  /* all that waits; `past` the caches where the target is too large for them */                                      \
+  void (*copy)(simd_copies *waiting, int past);                                                                        \
   /* in place: inner products -> kernel values, one row */                                                            \
   void (*finish)(const kernel_spec *k, ptrdiff_t n, real row_term, const real *column_terms, real *row);              \
   void (*exponential)(ptrdiff_t n, const real *x, real *y);                                                           \
