@@ -47,10 +47,10 @@ static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int
   least[0] = least[1] = (VEC){0} + (REAL)INFINITY;
   for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(first + lane);
   for (int64_t t = first; t < last;) {
-    __builtin_prefetch(kj + t + NAME(AHEAD));
     const int both = t + 2 * NAME(LANES) <= last;
 #define HALF(h)                                                                                                    \
   {                                                                                                                \
+    __builtin_prefetch(kj + t + NAME(AHEAD));                                                                      \
     const VEC g = LOAD(G + t) + ci * LOAD(ki + t) + cj * LOAD(kj + t);                                             \
     STORE(G + t, g);                                                                                               \
     const VEC rise = LOAD(up + t) - g, fall = LOAD(low + t) - g;                                                   \
@@ -102,10 +102,10 @@ static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start
   at[0] = at[1] = (INTVEC){0} - 1;
   for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(first + lane);
   for (int64_t t = first; t < last;) {
-    __builtin_prefetch(ki + t + NAME(AHEAD));
     const int both = t + 2 * NAME(LANES) <= last;
 #define HALF(h)                                                                                                    \
   {                                                                                                                \
+    __builtin_prefetch(ki + t + NAME(AHEAD));                                                                      \
     const VEC apart = NAME(max)((VEC){0}, gain + (LOAD(G + t) - LOAD(low + t)));                                   \
     const VEC curvature = NAME(max)((VEC){0} + least_curvature, (Kii + LOAD(diagonal + t)) - 2 * LOAD(ki + t));    \
     const VEC square = apart * apart;                                                                              \
