@@ -53,10 +53,13 @@ def scratch_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         raw = np.empty(size + _LINE, dtype=np.uint8)
         start = -raw.ctypes.data % _LINE
         return raw[start : start + size].view(dtype)[: prod(shape)].reshape(shape)
+    # In steps of an eighth to a quarter: arrays of about the same size leave one buffer, not many.
+    step = 1 << size.bit_length() - 3
+    whole = -(-size // step) * step
     buffer = _taken(size)
     if buffer is None:
         try:
-            buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            buffer = mmap.mmap(-1, whole, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except OSError as error:
             raise MemoryError(f"no {size} bytes of work memory: {error}") from error
         if hasattr(mmap, "MADV_HUGEPAGE"):

@@ -18,6 +18,7 @@ from mlcore.exceptions import warn
 from mlcore.kernels.gram import KERNELS, KernelRows, kernel_sums, resolve_gamma
 from mlcore.model import Model
 from mlcore.progress import Progress
+from mlcore.scratch import scratch_array
 from mlcore.svm.evidence import (
     Evidence,
     evidence_attributes,
@@ -200,7 +201,13 @@ class KernelMachine(Model):
         self, X: Any, support: np.ndarray, dual_coef: np.ndarray, settings: Settings
     ) -> dict[str, Any]:
         """Return the fitted attributes of the support vectors, rows `support` of the fit's X."""
-        vectors = np.empty((0, 0), dtype=X.dtype) if settings.precomputed else X[support]
+        if settings.precomputed:
+            vectors = np.empty((0, 0), dtype=X.dtype)
+        elif sparse.issparse(X):
+            vectors = X[support]
+        else:
+            vectors = scratch_array((len(support), X.shape[1]), X.dtype)
+            np.take(X, support, axis=0, out=vectors, mode="clip")  # "raise" makes a copy first
         return {
             "support_": support.astype(np.int32),
             "support_vectors_": vectors,
@@ -299,6 +306,7 @@ class SingleProblemMachine(KernelMachine):
         with progress:
             store = self._open_store(used, settings, problem.reach)
             (solution,) = self._solve([problem], store, settings, progress)
+        store = used = None  # their memory serves the support vectors
         self._warn_unconverged([solution], settings)
 
         multipliers = multiplier_values(solution)

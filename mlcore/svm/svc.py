@@ -59,13 +59,18 @@ class SupportVectorClassifier(ProbabilisticClassifier):
         folds = self._folds(samples, settings, random_state) if probability else None
         problems = self._problems(samples, duels(len(samples.classes), self.multi_class))
         settings = self._resolved(settings, samples.X, samples.weight)
-        if samples.X is not checked and isinstance(samples.X, np.ndarray):
+        packed = not (settings.precomputed or callable(settings.kernel))
+        if samples.X is not checked and isinstance(samples.X, np.ndarray) and not packed:
             # The copy of X in another order counts against the memory that was allowed.
             left = settings.cache_size - samples.X.nbytes / 1e6
             settings = replace(settings, cache_size=max(left, 1e-3))
         with progress:
             store = self._open_store(samples.X, settings, max(p.reach for p in problems))
+            if packed:
+                samples = replace(samples, X=None)  # the store has its own
             solutions = self._solve(problems, store, settings, progress)
+            if folds is None:
+                store = None  # its memory serves the support vectors
             fitted = self._fit_duels(checked, samples, settings, problems, solutions)
             if folds is not None:
                 fitted["link_slopes_"] = self._calibrate(
