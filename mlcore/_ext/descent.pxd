@@ -1,7 +1,16 @@
-"""A working set's small problem and the state of its descent, for loops that own many of them."""
+"""The small problem of a working set, the state of its descent, and what both its ways need.
+
+Inline, so that no call crosses a module.
+"""
+from cython cimport floating
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int8_t, int64_t
 
+from mlcore._ext.row_store cimport add_product
 from mlcore._ext.simd cimport smo_working_set
+
+cdef enum:
+    WORTH = 1_000_000  # operations that pay for waking threads, as in mlcore.threads
 
 
 cdef enum outcome:
@@ -18,7 +27,7 @@ cdef struct descent:
     int64_t made       # pair steps and faces
     int64_t whole      # faces whose step was taken whole
     int n_threads
-    double* H          # scratch, room²
+    void* H            # scratch in the precision of K, room²
     Py_ssize_t room    # a face of more variables waits for a larger H,
     Py_ssize_t limit   # of still more is not tried
     Py_ssize_t n       # slots, in use or not
@@ -30,6 +39,90 @@ cdef struct descent:
     double total[2]
 
 
-cdef void begin(descent* d) noexcept nogil
-cdef outcome advance_f(descent* d) noexcept nogil
-cdef outcome advance_d(descent* d) noexcept nogil
+cdef inline double rise_of(const smo_working_set* s, Py_ssize_t t, double G) noexcept nogil:
+    """Gain of a rise of a variable; -inf where it cannot."""
+    if not s.beta[t] < s.upper[t]:
+        return -INFINITY
+    return -G - (s.epsilon if s.beta[t] >= 0 else -s.epsilon)
+
+
+cdef inline double fall_of(const smo_working_set* s, Py_ssize_t t, double G) noexcept nogil:
+    """Loss of a fall of a variable; inf where it cannot."""
+    if not s.beta[t] > s.lower[t]:
+        return INFINITY
+    return -G - (s.epsilon if s.beta[t] > 0 else -s.epsilon)
+
+
+cdef inline bint inside(const smo_working_set* s, Py_ssize_t t) noexcept nogil:
+    return (s.lower[t] < s.beta[t] < s.upper[t]) and (s.epsilon == 0 or s.beta[t] != 0)
+
+
+cdef inline Py_ssize_t count_free(const descent* d) noexcept nogil:
+    """Variables inside their box, or in the face in hand."""
+    cdef Py_ssize_t t, f = 0
+    cdef int p
+    for p in range(d.s.n_spans):
+        for t in range(d.s.begin[p], d.s.end[p]):
+            if d.marks[t] != 0 if d.rounds > 0 else inside(&d.s, t):
+                f += 1
+    return f
+
+
+cdef inline double violation(const descent* d, bint of_face) noexcept nogil:
+    """The largest, of all variables or of those of the face."""
+    cdef double top[2]
+    cdef double bottom[2]
+    cdef Py_ssize_t t
+    cdef int p, k
+    top[0] = top[1] = -INFINITY
+    bottom[0] = bottom[1] = INFINITY
+    for p in range(d.s.n_spans):
+        k = d.s.group[p]
+        for t in range(d.s.begin[p], d.s.end[p]):
+            if d.marks[t] or not of_face:
+                top[k] = max(top[k], rise_of(&d.s, t, d.G[t]))
+                bottom[k] = min(bottom[k], fall_of(&d.s, t, d.G[t]))
+    return max(top[0] - bottom[0], top[1] - bottom[1])
+
+
+cdef inline bint balanced(const descent* d) noexcept nogil:
+    """Whether each group has its sum, up to the rounding of summing it."""
+    cdef double excess[2]
+    cdef double size[2]
+    cdef Py_ssize_t t
+    cdef int p, k
+    excess[0], excess[1], size[0], size[1] = -d.total[0], -d.total[1], 0, 0
+    for p in range(d.s.n_spans):
+        k = d.s.group[p]
+        for t in range(d.s.begin[p], d.s.end[p]):
+            excess[k] += d.s.beta[t]
+            size[k] += fabs(d.s.beta[t])
+    return fabs(excess[0]) <= 1e-13 * size[0] and fabs(excess[1]) <= 1e-13 * size[1]
+
+
+cdef inline void follow(descent* d, const floating* K, int64_t count, const int64_t* slots,
+                        const double* change) noexcept nogil:
+    """Bring G up to date after beta[slots] += change."""
+    cdef Py_ssize_t first, last
+    cdef int p
+    if count == 0:
+        return
+    for p in range(d.s.n_spans):
+        first, last = d.s.begin[p], d.s.end[p]
+        add_product(count, slots, change, K, d.s.stride, first, last, d.G,
+                    d.n_threads if count * (last - first) > WORTH else 1)
+
+
+cdef inline void follow_from(descent* d, const floating* K, const double* start) noexcept nogil:
+    """Bring G up to date after beta moved away from `start`."""
+    cdef double* change = d.wide + 2 * d.n
+    cdef int64_t* moved = d.slots + d.n
+    cdef int64_t count = 0
+    cdef Py_ssize_t t
+    cdef int p
+    for p in range(d.s.n_spans):
+        for t in range(d.s.begin[p], d.s.end[p]):
+            if d.s.beta[t] != start[t]:
+                moved[count], change[count] = t, d.s.beta[t] - start[t]
+                count += 1
+    follow(d, K, count, moved, change)

@@ -9,8 +9,9 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int8_t, int64_t
 
-from mlcore._ext.descent cimport GOES_ON, advance_d, advance_f, begin, descent
-from mlcore._ext.simd cimport simd_table
+from mlcore._ext.descent cimport GOES_ON, descent
+from mlcore._ext.row_store cimport add_product
+from mlcore._ext.working_set cimport advance_d, advance_f, begin, fill_square
 
 cdef enum:
     LINE = 16
@@ -76,16 +77,7 @@ cdef void seed_row(const floating[:, ::1] K, const double[::1] sign, const doubl
         if beta[t] != beta0[t]:
             slots[count], change[count] = t, beta[t] - beta0[t]
             count += 1
-    add_rows(K, count, slots, change, 0, m, product)
-
-
-cdef inline void add_rows(const floating[:, ::1] K, int64_t count, const int64_t* slots,
-                          const double* change, Py_ssize_t first, Py_ssize_t last,
-                          double* out) noexcept nogil:
-    if floating is float:
-        simd_table().f.accumulate(count, slots, change, &K[0, 0], K.shape[1], first, last, out)
-    else:
-        simd_table().d.accumulate(count, slots, change, &K[0, 0], K.shape[1], first, last, out)
+    add_product(count, slots, change, &K[0, 0], K.shape[1], 0, m, product, 1)
 
 
 def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[::1] sign,
@@ -93,7 +85,7 @@ def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[
            Py_ssize_t first, Py_ssize_t last, double tol, int64_t max_steps, int64_t[::1] steps,
            double[::1] violation, double[::1] level, floating[:, ::1] squares, Py_ssize_t side,
            floating[:, ::1] single, double[:, ::1] wide, int64_t[:, ::1] whole,
-           int8_t[:, ::1] marks, double[:, ::1] faces, Py_ssize_t room, int n_threads):
+           int8_t[:, ::1] marks, floating[:, ::1] faces, Py_ssize_t room, int n_threads):
     """Bring rows first..last to a violation of `tol`, each in at most `max_steps` pair steps.
 
     `steps`, `violation` and `level` (the multiplier of the sum) receive a value for each row.
@@ -114,7 +106,7 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
                         const double[::1] sign, const double* box, double* beta, double* product,
                         double tol, int64_t max_steps, floating* square, Py_ssize_t side,
                         floating* single, double* wide, int64_t* chosen, int8_t* marks,
-                        double* face, Py_ssize_t room_of_face, double* violation,
+                        floating* face, Py_ssize_t room_of_face, double* violation,
                         double* level) noexcept nogil:
     cdef Py_ssize_t m = sign.shape[0], room, count, t
     cdef int64_t spent = 0, allowed, moved
@@ -147,7 +139,7 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
                               direct or turn == 0, square, single, wide, slots, marks, face,
                               room_of_face, goal, allowed)
         moved = take_over(m, count, chosen, beta, wide, slots)
-        add_rows(K, moved, slots, wide, 0, m, product)
+        add_product(moved, slots, wide, &K[0, 0], K.shape[1], 0, m, product, 1)
         if moved == 0 and turn > 0:
             return spent
         turn += 1
@@ -231,7 +223,7 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
                           const double* sign, const double* box, const double* beta,
                           const double* product, Py_ssize_t count, const int64_t* chosen,
                           bint entire, floating* square, floating* single, double* wide,
-                          int64_t* slots, int8_t* marks, double* face, Py_ssize_t room_of_face,
+                          int64_t* slots, int8_t* marks, floating* face, Py_ssize_t room_of_face,
                           double tol, int64_t max_steps) noexcept nogil:
     """Descend on the chosen variables, whose new values go to `wide`: the pair steps and faces."""
     cdef descent d
@@ -249,7 +241,7 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
         own[r] = diagonal[t]
     d.s.K, d.s.stride = &K[0, 0], K.shape[1]
     if not entire:
-        fill_square(K, count, chosen, padded, square)
+        fill_square(&K[0, 0], K.shape[1], count, chosen, padded, square)
         d.s.K, d.s.stride = square, padded
     d.s.n_spans, d.s.begin[0], d.s.group[0] = 1, 0, 0
     d.s.end[0] = count if entire else padded
@@ -265,31 +257,6 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
         while advance_d(&d) == GOES_ON:
             pass
     return d.made
-
-
-cdef void fill_square(const floating[:, ::1] K, Py_ssize_t count, const int64_t* chosen,
-                      Py_ssize_t padded, floating* square) noexcept nogil:
-    """K between the chosen, 0 in the padding; read half, the rest mirrored tile by tile."""
-    cdef Py_ssize_t r, c, tile, other
-    cdef const floating* row
-    for r in range(padded):
-        tile = r // LINE * LINE
-        if r < count:
-            row = &K[chosen[r], 0]
-            for c in range(tile, count):
-                square[r * padded + c] = row[chosen[c]]
-        for c in range(count if r < count else tile, padded):
-            square[r * padded + c] = 0
-    for r in range(padded // LINE):
-        tile = r * LINE
-        for c in range(r):
-            other = c * LINE
-            if floating is float:
-                simd_table().f.transpose(square + other * padded + tile, padded, LINE, LINE,
-                                         square + tile * padded + other, padded)
-            else:
-                simd_table().d.transpose(square + other * padded + tile, padded, LINE, LINE,
-                                         square + tile * padded + other, padded)
 
 
 cdef int64_t take_over(Py_ssize_t m, Py_ssize_t count, const int64_t* chosen, double* beta,
@@ -326,4 +293,5 @@ def decide(const floating[:, ::1] K, const int64_t[::1] samples, const double[:,
                         count += 1
             for t in range(spans[p, 1], spans[p, 2]):
                 out[r, t] = -level[r]
-            add_rows(K, count, &slots[0], &change[0], spans[p, 1], spans[p, 2], &out[r, 0])
+            add_product(count, &slots[0], &change[0], &K[0, 0], K.shape[1], spans[p, 1],
+                        spans[p, 2], &out[r, 0], 1)

@@ -4,7 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mlcore.exceptions import warn
 from mlcore.kernels.packed import Packed, largest_value
+
+_PSD_SAMPLE = 64
 
 
 class KernelRows:
@@ -119,6 +122,21 @@ class KernelRows:
         out = np.empty((len(rows), m), dtype=self.dtype)
         self.fill(rows, out, np.arange(len(rows)), columns)
         return out
+
+    def warn_if_indefinite(self, name):
+        """Warn of a kernel that is not positive semi-definite on some of the samples."""
+        some = np.unique(np.linspace(0, self.n - 1, _PSD_SAMPLE).astype(np.intp))
+        K = np.asarray(self.block(some, some), dtype=np.float64)
+        slack = np.sqrt(np.finfo(self.dtype).eps) * np.abs(K).max()
+        shown = repr(name) if isinstance(name, str) else getattr(name, "__name__", repr(name))
+        if np.abs(K - K.T).max() > slack:
+            warn("UserWarning", f"kernel {shown} is not symmetric: k(x, y) differs from k(y, x).")
+        elif np.linalg.eigvalsh(K)[0] < -slack:
+            warn(
+                "UserWarning",
+                f"kernel {shown} is not positive semi-definite on these samples: the solution "
+                "is a stationary point, and its duality gap no bound.",
+            )
 
 
 def called(kernel: Callable, A, B) -> np.ndarray:

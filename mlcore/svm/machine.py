@@ -30,7 +30,6 @@ from mlcore.svm.smo import Problem, RowStore, Solution, solve_many
 from mlcore.threads import single_threaded_blas
 
 FEW = 256  # samples whose problem is solved to rounding error: it costs a few milliseconds
-_PSD_SAMPLE = 64
 _BLOCK = 1024
 
 
@@ -133,27 +132,10 @@ class KernelMachine(Model):
         # Errors of n terms of mixed signs add up to less than sqrt(n) of them.
         if kernel.rounding * reach * np.sqrt(kernel.n) > 4 * tol and not double:
             kernel = KernelRows(X, name, **settings.parameters, double=True)
-        self._check_definite(kernel, settings)
-        return RowStore(kernel, settings.cache_size)
-
-    def _check_definite(self, kernel: KernelRows, settings: Settings) -> None:
-        """Warn of a kernel that is not positive semi-definite on some of the samples."""
-        name = settings.kernel
         suspect = callable(name) or name in ("precomputed", "sigmoid")
-        if not (suspect or (name == "polynomial" and settings.coef0 < 0)):
-            return
-        some = np.unique(np.linspace(0, kernel.n - 1, _PSD_SAMPLE).astype(np.intp))
-        K = np.asarray(kernel.block(some, some), dtype=np.float64)
-        slack = np.sqrt(np.finfo(kernel.dtype).eps) * np.abs(K).max()
-        shown = repr(name) if isinstance(name, str) else getattr(name, "__name__", repr(name))
-        if np.abs(K - K.T).max() > slack:
-            warn("UserWarning", f"kernel {shown} is not symmetric: k(x, y) differs from k(y, x).")
-        elif np.linalg.eigvalsh(K)[0] < -slack:
-            warn(
-                "UserWarning",
-                f"kernel {shown} is not positive semi-definite on these samples: the solution "
-                "is a stationary point, and its duality gap no bound.",
-            )
+        if suspect or (name == "polynomial" and settings.coef0 < 0):
+            kernel.warn_if_indefinite(name)
+        return RowStore(kernel, settings.cache_size)
 
     def _solve(
         self, problems: list[Problem], store: RowStore, settings: Settings, progress: Progress

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcore._ext import smo as _ext
+from mlcore._ext import row_store as _ext
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 

@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
+from mlcore._ext import row_store as _rows
 from mlcore._ext import seeding as _ext
-from mlcore._ext import smo as _smo
+from mlcore._ext import working_set as _square
 from mlcore.scratch import scratch_array
 from mlcore.svm.row_store import padded
 from mlcore.svm.smo import Problem, RowStore, Solution
@@ -19,7 +20,7 @@ from mlcore.threads import effective_threads
 
 _CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-C
 _CALL_TERMS = 1e9  # values of K that the call visits: some tenths of a second
-_STEPS = 30  # pair steps for each sample; what needs more needs block pivoting
+_STEPS = 30  # pair steps for each sample; what needs more is left to the solver of single problems
 _SIDE = 2048  # of the largest square of a working set
 _FACE = 1024  # most free variables that a face is tried with
 
@@ -67,7 +68,7 @@ class SeededDuel:
             signs, unit_boxes, diagonal = signs[taking], unit_boxes[:, taking], diagonal[taking]
             K = np.zeros((m, padded(m)), dtype=K.dtype)
             threads = effective_threads(m * m)
-            _smo.gather(store.rows, taking, taking, K, np.arange(m), np.arange(m), threads)
+            _square.gather(store.rows, taking, taking, K, np.arange(m), np.arange(m), threads)
         self.K, self.diagonal = K, diagonal.astype(K.dtype)
         self.signs, self._unit_boxes = signs, np.ascontiguousarray(unit_boxes)
         self._everything = store.rows
@@ -80,7 +81,7 @@ class SeededDuel:
         side, face, wide = min(_SIDE, padded(m)), min(_FACE, padded(m)), padded(m)
         self._scratch = (
             scratch_array((rows, side * side), dtype),
-            scratch_array((rows, face * face), np.float64),
+            scratch_array((rows, face * face), dtype),
             scratch_array((rows, 4 * wide), dtype),
             np.empty((rows, 10 * wide)),
             np.empty((rows, 4 * wide), dtype=np.int64),
@@ -92,7 +93,7 @@ class SeededDuel:
         moved = np.flatnonzero(beta)
         threads = effective_threads(len(moved) * len(beta))
         self.beta[0] = beta
-        _smo.accumulate(moved, beta[moved], self.K, self.product[0], 0, len(beta), threads)
+        _rows.accumulate(moved, beta[moved], self.K, self.product[0], 0, len(beta), threads)
 
     def advance(self, C: float) -> np.ndarray:
         """Solve for this C, no less than those before; the rows that pair steps did not settle."""

@@ -10,9 +10,10 @@ exceeds the loss of a fall by more than `tol` (the KKT conditions).
 
 The solver works in rounds. A round picks the few thousand variables that are free or violate
 most, takes the square of K between them, and solves that small problem: by sequential minimal
-optimisation with second-order choice of the pair, and by block pivoting where pair steps crawl.
-Only then are full rows of K fetched, and only for variables that moved. Where K is cheap it is
-computed whole, half of it by symmetry, and is itself the first square.
+optimisation with second-order choice of the pair, and by Newton steps on the face of the free
+variables where pair steps crawl. Only then are full rows of K fetched, and only for variables that
+moved. Where K is cheap it is computed whole, half of it by symmetry, and is itself the first
+square.
 """
 
 from dataclasses import dataclass

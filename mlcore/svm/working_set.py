@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from mlcore._ext import descent as _descent
-from mlcore._ext import smo as _ext
+from mlcore._ext import working_set as _ext
 from mlcore.scratch import scratch_array
 from mlcore.svm.row_store import padded
 from mlcore.threads import effective_threads
+
+_FACE = 4096  # most free variables that a Newton step is tried with: some tenths of a second
 
 
 class WorkingSet:
@@ -169,10 +170,11 @@ class WorkingSet:
         diagonal = single[3, :end]
         diagonal[:] = 0
         diagonal[slots] = self.rows.kernel.diagonal[self.index[v]]
-        steps, tried, settled = _descent.descend(
+        steps, tried, settled = _ext.descend(
             self.K, diagonal, b, G, low, high, self.spans, self.epsilon, tol, max_steps,
             single, np.empty((6, end)), np.empty((2, end), dtype=np.int64),
-            np.empty((2, end), dtype=np.int8), lambda f: scratch_array((f, f), np.float64),
+            np.empty((2, end), dtype=np.int8), lambda f: scratch_array((f, f), dtype),
+            min(_FACE, max(256, self.rows.square // 2)),
             effective_threads(),
         )  # fmt: skip
         self.n_iter += steps

@@ -1,4 +1,4 @@
-"""Working sets: the kept square of K, the small problem on it, and block pivoting on a face."""
+"""Working sets: the kept square of K, the small problem on it, and Newton steps on a face."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mlcore._ext.descent import nearest_with_sum
+from mlcore._ext.working_set import nearest_with_sum
 from mlcore.kernels.rows import KernelRows
 from mlcore.svm.row_store import RowStore
 from mlcore.svm.smo import offers
@@ -169,7 +169,7 @@ def test_a_face_that_settles_solves_the_problem(epsilon, C, seed):
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.05])
 def test_a_face_that_does_not_settle_is_left_no_worse(epsilon):
-    """A linear kernel of rank 3 is singular: many faces are flat, and pivoting goes round."""
+    """A linear kernel of rank 3 is singular: many faces are flat, and their Newton steps go far."""
     before, tried = 0.0, 0
     for max_steps in range(500, 10_001, 500):  # with the faces between, step by step
         working, K, q, lower, upper = small_problem(150, epsilon=epsilon, C=1e3, kernel="linear")

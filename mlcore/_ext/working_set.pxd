@@ -1,0 +1,12 @@
+"""The descent of a small problem and its square of K, for loops that own many of them."""
+from cython cimport floating
+from libc.stdint cimport int64_t
+
+from mlcore._ext.descent cimport descent, outcome
+
+
+cdef void fill_square(const floating* K, Py_ssize_t stride, Py_ssize_t count,
+                      const int64_t* chosen, Py_ssize_t padded, floating* square) noexcept nogil
+cdef void begin(descent* d) noexcept nogil
+cdef outcome advance_f(descent* d) noexcept nogil
+cdef outcome advance_d(descent* d) noexcept nogil

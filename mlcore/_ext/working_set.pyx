@@ -1,0 +1,207 @@
+"""Hot loops of mlcore.svm.working_set: squares of K, and the small problem of a working set.
+
+The problem is solved by pair steps, and by Newton steps (face.pxd) where those crawl.
+"""
+from cpython.exc cimport PyErr_CheckSignals
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.stdint cimport int8_t, int64_t
+from libc.string cimport memmove
+
+from mlcore._ext.descent cimport (
+    ENDED, GOES_ON, NEEDS_ROOM, count_free, descent, fall_of, follow_from, outcome, rise_of,
+    violation
+)
+from mlcore._ext.face cimport begin_face, face_round, line_search, move_to_sum
+from mlcore._ext.simd cimport simd_table, smo_working_set
+
+cdef enum:
+    CALL_STEPS = 20_000  # pair steps of one advance: some hundredths of a second
+    LINE = 16            # values of a cache line, at least
+
+
+# ---- squares of K
+
+
+def gather(const floating[:, ::1] rows, const int64_t[::1] slots, const int64_t[::1] columns,
+           floating[:, ::1] K, const int64_t[::1] dest, const int64_t[::1] places, int n_threads):
+    """K[dest[r], places[c]] = rows[slots[r], columns[c]]; runs in both are copied whole."""
+    cdef Py_ssize_t m = columns.shape[0], r
+    if m == 0 or slots.shape[0] == 0:
+        return
+    for r in prange(slots.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
+        gather_row(&rows[slots[r], 0], &columns[0], m, &K[dest[r], 0], &places[0])
+
+
+cdef inline void gather_row(const floating* source, const int64_t* columns, Py_ssize_t m,
+                            floating* to, const int64_t* places) noexcept nogil:
+    cdef Py_ssize_t c = 0, run, last
+    while c < m:
+        run = 1
+        while (c + run < m and columns[c + run] == columns[c] + run
+               and places[c + run] == places[c] + run):
+            run += 1
+        if run > 8:
+            memmove(to + places[c], source + columns[c], run * sizeof(floating))
+            c += run
+        else:
+            last = c + run
+            while c < last:
+                to[places[c]] = source[columns[c]]
+                c += 1
+
+
+def mirror_rows(floating[:, ::1] K, const int64_t[::1] rows, const int64_t[::1] others,
+                int n_threads):
+    """K[others, rows] = K[rows, others].T, both ascending."""
+    cdef Py_ssize_t m = others.shape[0], tile, r, i
+    if m == 0 or rows.shape[0] == 0:
+        return
+    for tile in prange((m + LINE - 1) // LINE, nogil=True, num_threads=n_threads,
+                       schedule="static"):
+        for r in range(rows.shape[0]):  # about a cache line of each new row, over LINE rows
+            for i in range(tile * LINE, min(m, tile * LINE + LINE)):
+                K[others[i], rows[r]] = K[rows[r], others[i]]
+
+
+cdef void fill_square(const floating* K, Py_ssize_t stride, Py_ssize_t count,
+                      const int64_t* chosen, Py_ssize_t padded, floating* square) noexcept nogil:
+    """K between the chosen, 0 in the padding; read half, the rest mirrored tile by tile."""
+    cdef Py_ssize_t r, c, tile, other
+    cdef const floating* row
+    for r in range(padded):
+        tile = r // LINE * LINE
+        if r < count:
+            row = K + chosen[r] * stride
+            for c in range(tile, count):
+                square[r * padded + c] = row[chosen[c]]
+        for c in range(count if r < count else tile, padded):
+            square[r * padded + c] = 0
+    for r in range(padded // LINE):
+        tile = r * LINE
+        for c in range(r):
+            other = c * LINE
+            if floating is float:
+                simd_table().f.transpose(square + other * padded + tile, padded, LINE, LINE,
+                                         square + tile * padded + other, padded)
+            else:
+                simd_table().d.transpose(square + other * padded + tile, padded, LINE, LINE,
+                                         square + tile * padded + other, padded)
+
+
+# ---- the small problem
+
+
+def descend(const floating[:, ::1] K, const floating[::1] diagonal, double[::1] beta,
+            double[::1] G, const double[::1] lower, const double[::1] upper, tuple spans,
+            double epsilon, double tol, int64_t max_steps, floating[:, ::1] single,
+            double[:, ::1] wide, int64_t[:, ::1] slots, int8_t[:, ::1] marks, square,
+            Py_ssize_t limit, int n_threads):
+    """Lower 1/2 beta'K beta + q'beta + epsilon |beta|_1 in a box, with the sum of each group fixed.
+
+    At most `max_steps` pair steps, until the violation is at most `tol`. `G` is K beta + q at the
+    start. `spans` are up to four (begin, end, group) of slots; slots of no variable have a box
+    that is a point. `single` (3, n), `wide` (6, n), `slots` and `marks` (2, n) are scratch;
+    `square(f)` returns scratch (f, f) for a face of f variables, at most `limit`. Returns (steps,
+    faces, faces with a whole step), where a face is one of the steps.
+    """
+    cdef descent d
+    cdef floating[:, ::1] H
+    cdef int p
+    cdef outcome found
+    d.s.n_spans = len(spans)
+    for p in range(d.s.n_spans):
+        d.s.begin[p], d.s.end[p], d.s.group[p] = spans[p]
+    d.s.stride = K.shape[1]
+    d.s.K, d.s.diagonal, d.s.epsilon = &K[0, 0], &diagonal[0], epsilon
+    d.s.G, d.s.up, d.s.low = &single[0, 0], &single[1, 0], &single[2, 0]
+    d.s.beta, d.s.lower, d.s.upper = &beta[0], &lower[0], &upper[0]
+    d.G, d.tol, d.left, d.n_threads, d.n = &G[0], tol, max_steps, n_threads, beta.shape[0]
+    d.wide, d.slots, d.marks = &wide[0, 0], &slots[0, 0], &marks[0, 0]
+    d.H, d.room, d.limit = NULL, 0, limit
+    begin(&d)
+    while True:
+        with nogil:
+            found = advance_f(&d) if floating is float else advance_d(&d)
+        PyErr_CheckSignals()
+        if found == NEEDS_ROOM:
+            d.room = min(d.limit, count_free(&d) * 5 // 4)
+            H = square(d.room)
+            d.H = &H[0, 0]
+        elif found == ENDED:
+            return d.made, d.made - (max_steps - d.left), d.whole
+
+
+cdef void begin(descent* d) noexcept nogil:
+    d.made = d.whole = d.since = d.failures = d.rounds = 0
+
+
+cdef outcome advance_f(descent* d) noexcept nogil:
+    return advance(d, <const float*> d.s.K)
+
+
+cdef outcome advance_d(descent* d) noexcept nogil:
+    return advance(d, <const double*> d.s.K)
+
+
+cdef outcome advance(descent* d, const floating* K) noexcept nogil:
+    """Some pair steps, or one round of a face."""
+    cdef outcome found
+    if d.rounds == 0:
+        return pair_steps(d, K)
+    found = face_round(d, K)
+    if found != ENDED:
+        return found
+    d.made += 1
+    d.rounds = 0
+    if line_search(d, K) < 1:
+        d.failures += 1
+        return GOES_ON
+    d.whole += 1
+    d.failures = 0
+    return ENDED if violation(d, False) <= d.tol else GOES_ON
+
+
+# ---- pair steps
+
+
+cdef outcome pair_steps(descent* d, const floating* K) noexcept nogil:
+    cdef smo_working_set* s = &d.s
+    cdef double* start = d.wide
+    cdef floating* G = <floating*> s.G
+    cdef floating* up = <floating*> s.up
+    cdef floating* low = <floating*> s.low
+    cdef Py_ssize_t t, w = 0
+    cdef int64_t allowed, made, patience, f = count_free(d)
+    cdef int p
+    for p in range(s.n_spans):
+        w += s.end[p] - s.begin[p]
+    # A face is tried once the steps since the last have cost as much as it will.
+    patience = max(3 * w, f * f * f // (20 * w)) << min(d.failures, 4)
+    allowed = min(CALL_STEPS, d.left)
+    if f <= d.limit:
+        allowed = max(0, min(allowed, patience - d.since))
+    for p in range(s.n_spans):
+        for t in range(s.begin[p], s.end[p]):
+            start[t] = s.beta[t]
+            G[t] = <floating> d.G[t]
+            up[t] = <floating> rise_of(s, t, 0.0)
+            low[t] = <floating> fall_of(s, t, 0.0)
+    if floating is float:
+        made = simd_table().f.smo(s, d.tol, allowed)
+    else:
+        made = simd_table().d.smo(s, d.tol, allowed)
+    d.left -= made
+    d.made += made
+    d.since += made
+    if s.violation <= d.tol or made < allowed or d.left <= 0:
+        return ENDED
+    follow_from(d, K, start)
+    if d.since >= patience and f <= d.limit:
+        begin_face(d)
+    return GOES_ON
+
+
+def nearest_with_sum(double[::1] x, const double[::1] low, const double[::1] high, double total):
+    """Move x within its box by one amount for all, to a sum of `total`, or as near as that goes."""
+    move_to_sum(x.shape[0], &x[0], &low[0], &high[0], total)
