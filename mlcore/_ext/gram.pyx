@@ -126,7 +126,7 @@ def panel_block(int kind, double gamma, double coef0, int degree,
 
 
 def panel_symmetric(int kind, double gamma, double coef0, int degree,
-                    const int64_t[::1] order, const int64_t[::1] indptr,
+                    const int64_t[::1] chosen, const int64_t[::1] indptr,
                     const int32_t[::1] indices, const floating[::1] values,
                     const floating[::1] row_terms, const floating[:, :, ::1] panels,
                     const floating[::1] column_terms, floating[:, ::1] out,
@@ -134,10 +134,10 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
     """Bands first..last of a symmetric matrix: tiles on and below the diagonal, then mirrored.
 
     A band is BAND panels wide, and so are its tiles: long runs of `out` are written at once.
-    `order` is 0, 1, ..., n - 1; `scratch` is (n_threads, 4 BAND width, BAND width + 16).
+    `chosen` are the samples of the panels; `scratch` is (n_threads, 4 BAND width, BAND width + 16).
     """
     cdef kernel_spec spec
-    cdef Py_ssize_t n = out.shape[0], width = panels.shape[2], side = BAND * width
+    cdef Py_ssize_t n = chosen.shape[0], width = panels.shape[2], side = BAND * width
     cdef Py_ssize_t stride = scratch.shape[2], bands = (n + side - 1) // side
     cdef Py_ssize_t tile_at, top, left, rows, columns, p
     cdef bint past = n * n * sizeof(floating) > CACHES
@@ -158,7 +158,7 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
         columns = min(side, n - left)
         for p in range(left // width, (left + columns + width - 1) // width):
             lanes = <int> min(width, n - p * width)
-            panel_tile(&spec, panels.shape[1], rows, &order[top], &indptr[0], &indices[0],
+            panel_tile(&spec, panels.shape[1], rows, &chosen[top], &indptr[0], &indices[0],
                        &values[0], &row_terms[0], &panels[p, 0, 0], &column_terms[p * width],
                        lanes, tile + p * width - left, stride, NULL,
                        own.waiting if past else NULL)

@@ -111,7 +111,7 @@ class Packed:
 
     def _columns(self, chosen, everything):
         if self.layout == "products":
-            B = self._dense if everything else self._dense[chosen]
+            B = self._dense if everything else self._samples(chosen)
             return B, self.terms[chosen], len(chosen)
         if self.layout in ("panels", "differences"):
             width = _gram.PANEL_WIDTH[self.dtype.itemsize]
@@ -124,6 +124,10 @@ class Packed:
         by_feature = (self._sparse if everything else self._sparse[chosen]).tocsc()
         lists = (by_feature.indptr, by_feature.indices, by_feature.data.astype(self.dtype))
         return lists, self.terms[chosen], len(chosen)
+
+    def _samples(self, chosen):
+        out = scratch_array((len(chosen), self.d), self.dtype)
+        return np.take(self._dense, chosen, axis=0, out=out, mode="clip")  # "raise" copies first
 
     def _spec(self):
         # The loops compute powers of 2 where the kernel has those of e.
@@ -161,7 +165,7 @@ class Packed:
             if self.layout == "products":
                 with single_threaded_blas():
                     _gram.product_block(
-                        *self._spec(), self._dense[now], self.terms[now], columns[0], columns[1],
+                        *self._spec(), self._samples(now), self.terms[now], columns[0], columns[1],
                         out, to, False, scratch, 0, -(-len(now) // _TILE_ROWS), threads,
                     )  # fmt: skip
             elif self.layout in ("panels", "differences"):
@@ -194,37 +198,45 @@ class Packed:
         else:
             _ext.project(*self._lists, w, out, effective_threads(self._lists[0][-1]))
 
-    def symmetric(self, out):
-        """out = the whole matrix of these samples, half of it computed; the diagonal is exact."""
-        threads = effective_threads(self.n * self.n * max(4.0, self.terms_per_value))
-        order = np.arange(self.n)
+    def symmetric(self, out, chosen=None):
+        """out[:m, :m] = K between the m chosen samples (all by default), half of it computed.
+
+        The diagonal is exact.
+        """
+        everything = chosen is None
+        if everything:
+            chosen = np.arange(self.n)
+        m = len(chosen)
+        threads = effective_threads(m * m * max(4.0, self.terms_per_value))
+        order = np.arange(m)
         if self.layout == "inverted":
-            self.block(order, self.columns(), out, order)
-            for i in range(self.n):  # sums in another order differ in their last bit
-                out[i, i + 1 : self.n] = out[i + 1 : self.n, i]
+            self.block(chosen, self.columns(None if everything else chosen), out, order)
+            for i in range(m):  # sums in another order differ in their last bit
+                out[i, i + 1 : m] = out[i + 1 : m, i]
         elif self.layout == "products":
             scratch = scratch_array((threads, 2 * _TILE_ROWS, _TILE_COLUMNS), self.dtype)
-            tiles = -(-self.n // _TILE_ROWS)
-            step = max(1, self._step(self.n, self.n) // _TILE_ROWS)
+            tiles = -(-m // _TILE_ROWS)
+            step = max(1, self._step(m, m) // _TILE_ROWS)
+            A, terms, _ = self.columns(None if everything else chosen)
             with single_threaded_blas():
                 for first in range(0, tiles, step):
                     _gram.product_block(
-                        *self._spec(), self._dense, self.terms, self._dense, self.terms,
-                        out, order, True, scratch, first, min(tiles, first + step), threads,
+                        *self._spec(), A, terms, A, terms, out, order, True, scratch, first,
+                        min(tiles, first + step), threads,
                     )  # fmt: skip
         else:
-            panels, terms, _ = self.columns()
+            panels, terms, _ = self.columns(None if everything else chosen)
             width = panels.shape[2]
             side = _BAND * width
             scratch = scratch_array((threads, 4 * side, side + 16), self.dtype)
-            bands = -(-self.n // side)
-            step = max(1, self._step(self.n, self.n) // side)
+            bands = -(-m // side)
+            step = max(1, self._step(m, m) // side)
             for first in range(0, bands, step):
                 _gram.panel_symmetric(
-                    *self._spec(), order, *self._lists, self.terms, panels, terms, out, scratch,
+                    *self._spec(), chosen, *self._lists, self.terms, panels, terms, out, scratch,
                     first, min(bands, first + step), threads,
                 )  # fmt: skip
-        out[order, order] = self.diagonal
+        out[order, order] = self.diagonal[chosen]
 
 
 def _layout(X, kernel, gamma):

@@ -108,13 +108,18 @@ class KernelRows:
         """out = X w, float64 (n,); for the linear kernel."""
         self._packed.project(w, out)
 
-    def fill_all(self, out):
-        """out[:, :n] = K, half of it computed where the kernel is known to be symmetric."""
+    @property
+    def halves(self) -> bool:
+        """Whether `fill_all` takes half the work of `fill`: where the kernel is known symmetric."""
+        return self._packed is not None and self._packed.layout != "inverted"
+
+    def fill_all(self, out, chosen=None):
+        """out[:m, :m] = K between the m chosen samples, all by default."""
         if self._packed is not None:
-            self._packed.symmetric(out)
+            self._packed.symmetric(out, chosen)
         else:
-            everything = np.arange(self.n)
-            self.fill(everything, out, everything)
+            everything = np.arange(self.n) if chosen is None else chosen
+            self.fill(everything, out, np.arange(len(everything)), chosen)
 
     def block(self, rows, columns=None):
         """K[rows][:, columns] as a new array."""

@@ -155,6 +155,7 @@ class _Solver:
             # number in (0, 1]: a set of only the worst is solved at the cost of all the others.
             fraction = 1.0 - (0.6180339887498949 * np.arange(m)) % 1.0
             self.mixture = fraction if rows.keeps else fraction**2
+        self.FIRST = max(self.FIRST, m // 7)
         if not rows.keeps or rows.kernel.linear:  # a round costs more than the steps it saves
             self.SUB = 0.1
         if not rows.keeps:

@@ -142,6 +142,9 @@ class WorkingSet:
         mine = samples[entered]
         slots = store.held(mine)
         held = (slots >= 0) & store.keeps
+        if store.kernel.halves and 2 * np.count_nonzero(~held) > len(used):
+            store.kernel.fill_all(self.K, samples)
+            return
         _ext.gather(store.rows, slots[held], samples, self.K, entered[held], used, threads)
         store.kernel.fill(mine[~held], self.K, entered[~held], samples)
         stays = np.ones(len(used), dtype=bool)
