@@ -162,3 +162,9 @@ def nu_scale(problems: list[Problem], nu: float) -> float:
         float(np.abs(p.total).sum()) / (nu * max(1, np.count_nonzero(p.upper > p.lower)))
         for p in problems
     )
+
+
+def largest_nu(signs: np.ndarray, weight: np.ndarray) -> float:
+    """Return the largest nu that two classes of these weights allow."""
+    sizes = weight[signs > 0].sum(), weight[signs < 0].sum()
+    return float(2 * min(sizes) / max(sum(sizes), np.finfo(np.float64).tiny))

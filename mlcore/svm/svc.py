@@ -8,12 +8,13 @@ import numpy as np
 
 from mlcore.checks import as_bool, as_random_state, as_real
 from mlcore.exceptions import warn
-from mlcore.svm.evidence import multiplier_values, nu_scale
+from mlcore.svm.evidence import largest_nu, multiplier_values, nu_scale
 from mlcore.svm.multiclass import duels
 from mlcore.svm.probability import ProbabilisticClassifier
 from mlcore.svm.smo import Problem
 
 _NO_MARGIN = 1e-13
+_FINEST = 1e-3  # how far below `tol` a narrow margin takes the solver
 _WITHIN = 1 - 1e-9  # a multiplier stays free on either side, which fixes rho and the bias
 
 
@@ -248,9 +249,10 @@ class NuSVC(SupportVectorClassifier):
         Factor of c_i for each class. Where it makes nu infeasible, the largest feasible value
         takes the place of nu: all samples of the lighter class are margin errors, and the boundary
         moves towards the outermost of them as its weight goes to zero.
-    kernel, degree, gamma, coef0, probability, tol, cache_size, verbose, max_iter
-        As in `SVC`.
-    decision_function_shape, break_ties, multi_class, random_state, callback
+    tol : float, default=1e-3
+        Largest KKT violation, as a part of rho where that is below 1.
+    kernel, degree, gamma, coef0, probability, cache_size, verbose, max_iter, callback
+    decision_function_shape, break_ties, multi_class, random_state
         As in `SVC`.
 
     Attributes
@@ -323,7 +325,7 @@ class NuSVC(SupportVectorClassifier):
         return super()._problems(samples, chosen, train=train, held_out=held_out, cost=cost)
 
     def _require_feasible(self, samples, chosen):
-        largest = min(_largest_nu(duel.signs(samples.codes), samples.weight) for duel in chosen)
+        largest = min(largest_nu(duel.signs(samples.codes), samples.weight) for duel in chosen)
         if self.nu > largest * (1 + 1e-12):
             raise ValueError(
                 f"{type(self).__name__}: nu={self.nu} is infeasible for these class sizes; the "
@@ -349,6 +351,18 @@ class NuSVC(SupportVectorClassifier):
 
     def _gradient_scale(self, problems):
         return nu_scale([p for p in problems if p.total.any()] or problems, float(self.nu))
+
+    def _solve(self, problems, store, settings, progress):
+        """Solve to `tol` in units of the margin, by which the decision function is divided."""
+        solutions = super()._solve(problems, store, settings, progress)
+        if settings.max_iter >= 0:
+            return solutions
+        margins = [0.5 * np.subtract(*multiplier_values(s)) for s in solutions if s.gradient.any()]
+        rounding = store.kernel.rounding * max(p.reach for p in problems) * np.sqrt(store.kernel.n)
+        finer = max(settings.tol * min(margins, default=1.0), _FINEST * settings.tol, 4 * rounding)
+        if finer < max(s.violation for s in solutions):
+            solutions = self._refine(problems, solutions, store, finer, progress)
+        return solutions
 
     def _scale_and_bias(self, problem, solution):
         above, below = multiplier_values(solution)
@@ -383,8 +397,3 @@ class NuSVC(SupportVectorClassifier):
         rho, bias = self.rho_[column], self.intercept_[column]
         unscale = rho if rho > 0 else 1.0
         return unscale, np.array([rho, -rho]) - unscale * bias
-
-
-def _largest_nu(signs: np.ndarray, weight: np.ndarray) -> float:
-    sizes = weight[signs > 0].sum(), weight[signs < 0].sum()
-    return float(2 * min(sizes) / max(sum(sizes), np.finfo(np.float64).tiny))
