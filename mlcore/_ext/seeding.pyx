@@ -99,15 +99,15 @@ def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[
         steps[r] = settle_row(
             K, diagonal, sign, &box[r, 0], &beta[r, 0], &product[r, 0], tol, max_steps,
             &squares[thread, 0], side, &single[thread, 0], &wide[thread, 0], &whole[thread, 0],
-            &marks[thread, 0], &faces[thread, 0], room, &violation[r], &level[r])
+            &marks[thread, 0], &faces[thread, 0], room, r == 0, &violation[r], &level[r])
 
 
 cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
                         const double[::1] sign, const double* box, double* beta, double* product,
                         double tol, int64_t max_steps, floating* square, Py_ssize_t side,
                         floating* single, double* wide, int64_t* chosen, int8_t* marks,
-                        floating* face, Py_ssize_t room_of_face, double* violation,
-                        double* level) noexcept nogil:
+                        floating* face, Py_ssize_t room_of_face, bint crowded,
+                        double* violation, double* level) noexcept nogil:
     cdef Py_ssize_t m = sign.shape[0], room, count, t
     cdef int64_t spent = 0, allowed, moved
     cdef int64_t* slots = chosen + (m + LINE - 1) // LINE * LINE
@@ -122,7 +122,7 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
         if violation[0] <= tol or spent >= max_steps:
             return spent
         room = max(<Py_ssize_t> LEAST, e.free + e.free // 2)
-        if turn < EARLY:
+        if turn < EARLY and crowded:
             room = min(room, <Py_ssize_t> CROWD)
         direct = m <= ENTIRE or room > min(side, 6 * m // 10)
         allowed, goal = max_steps - spent, 0.8 * tol
