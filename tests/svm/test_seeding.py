@@ -25,7 +25,7 @@ def assert_same_search(X, y, cv=4, gammas=GAMMAS, **kwargs):
     grid = {"C": CS} if gammas is None else {"C": CS, "gamma": gammas}
     theirs = GridSearchCV(SVC(**kwargs), grid, cv=cv).fit(X, y)
     ours = SVCCV(Cs=CS, gammas=gammas, cv=cv, **kwargs).fit(X, y)
-    for name in ("mean_test_score", "rank_test_score", "split1_test_score"):
+    for name in ("mean_test_score", "rank_test_score", "split0_test_score"):
         assert_allclose(ours.cv_results_[name], theirs.cv_results_[name], atol=1e-12)
     assert ours.best_index_ == theirs.best_index_
     best = theirs.best_estimator_
@@ -142,6 +142,11 @@ def test_a_fold_of_one_class_decides_for_it():
     duel = SeededDuel(store, np.where(y == 1, 1.0, -1.0), boxes, 1e-3, -1)
     duel.advance(1.0)
     assert (duel.decisions(spans_of([y == 1]))[1] < 0).all()
+
+
+def test_one_split_alone_is_searched_too():
+    X, y = overlapping()
+    assert_same_search(X, y, cv=ShuffleSplit(1, random_state=0))
 
 
 def test_the_best_multiple_is_within_its_bounds():
