@@ -11,7 +11,9 @@ from mlcore import scratch
 from mlcore.kernels import gram_matrix
 from mlcore.scratch import scratch_array
 
-pytestmark = pytest.mark.skipif(not hasattr(scratch.mmap, "MADV_FREE"), reason="nothing is kept")
+where_memory_is_kept = pytest.mark.skipif(
+    not hasattr(scratch.mmap, "MADV_FREE"), reason="this system cannot mark pages as free"
+)
 SHAPE = (600, 500)  # 2.4 MB of float64
 
 
@@ -20,6 +22,7 @@ def nothing_kept(monkeypatch):
     monkeypatch.setattr(scratch, "_free", [])
 
 
+@where_memory_is_kept
 def test_memory_is_kept_only_when_the_last_view_is_gone():
     array = scratch_array(SHAPE, np.float64)
     array[:] = 7
@@ -33,6 +36,7 @@ def test_memory_is_kept_only_when_the_last_view_is_gone():
     assert len(scratch._free) == 1
 
 
+@where_memory_is_kept
 def test_the_next_array_of_about_the_size_gets_the_memory():
     address = scratch_array(SHAPE, np.float64).__array_interface__["data"][0]
     again = scratch_array(SHAPE, np.float32)
@@ -40,6 +44,7 @@ def test_the_next_array_of_about_the_size_gets_the_memory():
     assert again.dtype == np.float32 and again.shape == SHAPE and again.flags.writeable
 
 
+@where_memory_is_kept
 def test_a_far_larger_buffer_waits_for_a_larger_array():
     scratch_array((10, *SHAPE), np.float64)
     small = scratch_array(SHAPE, np.float64)
@@ -57,11 +62,23 @@ def test_arrays_begin_on_a_cache_line(shape, dtype):
         assert array.size == 0 or array.ctypes.data % 64 == 0
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_where_pages_cannot_be_marked_as_free_nothing_is_kept(dtype, monkeypatch):
+    monkeypatch.delattr(scratch.mmap, "MADV_FREE", raising=False)
+    array = scratch_array(SHAPE, dtype)
+    array[:] = 7
+    assert array.shape == SHAPE and array.dtype == dtype and (array == 7).all()
+    assert array.ctypes.data % 64 == 0
+    del array
+    assert not scratch._free
+
+
 def test_small_arrays_are_not_kept():
     scratch_array((10, 10), np.float64)
     assert not scratch._free
 
 
+@where_memory_is_kept
 def test_no_more_than_some_buffers_are_kept():
     arrays = [scratch_array(SHAPE, np.float64) for _ in range(scratch._KEPT_BUFFERS + 3)]
     arrays.clear()
