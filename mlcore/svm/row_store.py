@@ -42,8 +42,9 @@ class RowStore:
         self.kernel = kernel
         n, size = kernel.n, kernel.dtype.itemsize
         budget = max(0.0, cache_size * 1e6 - kernel.nbytes)
-        # With too few rows or too small a square, every round would fetch everything again.
-        self.capacity = int(min(n, max(64, 0.7 * budget // (padded(n) * size))))
+        # The rest serves to pack the samples of a square, and a round's lists. With too few rows or
+        # too small a square, every round would fetch everything again.
+        self.capacity = int(min(n, max(64, 0.66 * budget // (padded(n) * size))))
         self.square = int(max(512, (0.25 * budget / size) ** 0.5))
         self.whole = False
         self.keeps = kernel.terms > self.CHEAP or kernel.linear
