@@ -22,11 +22,15 @@ _CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-
 _CALL_TERMS = 1e9  # values of K that the call visits: some tenths of a second
 _STEPS = 30  # pair steps for each sample; what needs more is left to the solver of single problems
 _SIDE = 2048  # of the largest square of a working set
+_TOUCHES = 500  # of a variable in a problem of a fold, at least
 _FACE = 1024  # most free variables that a face is tried with
 
 
 class SeededDuel:
     """A duel at one width of the kernel.
+
+    `prepare` the first C, then `advance` from each to the next: the problem on all samples is one C
+    ahead of the folds, so that threads work on both.
 
     Parameters
     ----------
@@ -76,8 +80,8 @@ class SeededDuel:
         self.beta, self.product = np.zeros(shape), np.zeros(shape)
         self.steps = np.zeros(shape[0], dtype=np.int64)
         self.violation, self.level = np.zeros(shape[0]), np.zeros(shape[0])
-        self.C = 0.0
-        m, rows, dtype = shape[1], effective_threads(shape[0] * shape[1] * 100), self.K.dtype
+        self.C, self.boxes = 0.0, np.empty(shape)
+        m, rows, dtype = shape[1], effective_threads(shape[0] * shape[1] * _TOUCHES), self.K.dtype
         side, face, wide = min(_SIDE, padded(m)), min(_FACE, padded(m)), padded(m)
         self._scratch = (
             scratch_array((rows, side * side), dtype),
@@ -95,23 +99,38 @@ class SeededDuel:
         self.beta[0] = beta
         _rows.accumulate(moved, beta[moved], self.K, self.product[0], 0, len(beta), threads)
 
-    def advance(self, C: float) -> np.ndarray:
-        """Solve for this C, no less than those before; the rows that pair steps did not settle."""
-        ratio, before = self.C / C, self.beta[0]
-        if ratio > 0:
-            growth = best_multiple(before, self.signs, self.product[0], C / self.C)
-            self.beta[0] *= growth
-            self.product[0] *= growth
-        self.C, self.boxes = C, C * self._unit_boxes
+    def prepare(self, C: float) -> None:
+        """Solve the problem on all samples for this C, no less than those before."""
+        self._grow(C)
         self._settle(0, 1)
+
+    def advance(self, following: float | None) -> np.ndarray:
+        """Solve the folds for the C that is prepared, and prepare the `following`, at once.
+
+        Returns the folds that pair steps did not settle.
+        """
+        C, ratio = self.C, self._ratio
+        self.boxes[1:] = C * self._unit_boxes[1:]
         n_rows, m = self.beta.shape
-        threads = effective_threads(n_rows * m * 100)
+        threads = effective_threads(n_rows * m * _TOUCHES)
         slots, change = np.empty((threads, m), dtype=np.int64), np.empty((threads, m))
         _ext.seed(
             self.K, self.signs, self.boxes, ratio, self.beta, self.product, slots, change, threads
         )
-        self._settle(1, n_rows)
-        return np.flatnonzero(self.violation > self.tol)
+        if following is not None:
+            self._grow(following)
+        self._settle(1 if following is None else 0, n_rows)
+        return 1 + np.flatnonzero(self.violation[1:] > self.tol)
+
+    def _grow(self, C: float) -> None:
+        """Begin the problem on all samples for this C with a multiple of where it stands."""
+        self._ratio = self.C / C
+        if self.C > 0:
+            growth = best_multiple(self.beta[0], self.signs, self.product[0], C / self.C)
+            self.beta[0] *= growth
+            self.product[0] *= growth
+        self.C = C
+        self.boxes[0] = C * self._unit_boxes[0]
 
     def _settle(self, first: int, last: int) -> None:
         """Bring some rows to `tol`, as far as pair steps get."""
@@ -130,7 +149,7 @@ class SeededDuel:
 
     def _step(self, first: int, last: int, max_steps: int) -> None:
         m = len(self.signs)
-        threads = effective_threads((last - first) * m * 100)
+        threads = effective_threads((last - first) * m * _TOUCHES)
         squares, faces, single, wide, whole, marks = self._scratch
         _ext.settle(
             self.K, self.diagonal, self.signs, self.boxes, self.beta, self.product, first, last,

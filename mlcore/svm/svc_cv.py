@@ -14,6 +14,7 @@ from mlcore.svm.machine import FEW, Settings
 from mlcore.svm.multiclass import Duel, LabelledSamples, duels, winners
 from mlcore.svm.seeding import SeededDuel, best_multiple, spans_of
 from mlcore.svm.smo import Problem, Solution
+from mlcore.threads import single_threaded_blas
 
 _WITHOUT_GAMMA = ("linear", "cosine", "precomputed")
 
@@ -239,7 +240,8 @@ class SVCCV(KernelClassifier):
             task = samples, folds, chosen, Cs, settings, store, progress
             store.complete(len(chosen) * len(folds) * len(Cs))
             if store.whole and store.kernel.n > FEW:
-                found = self._search_whole(*task, before, C == max(Cs))
+                with single_threaded_blas():  # the order of its sums depends on its threads
+                    found = self._search_whole(*task, before, C == max(Cs))
             elif C == max(Cs):
                 found = self._search_rows(*task)
             if found is not None:
@@ -277,23 +279,30 @@ class SVCCV(KernelClassifier):
             )
             if before is not None and before[order[0]][1] is not None:
                 seeded.start(before[order[0]][1][number].beta)
-            for c in order:
-                unsettled = seeded.advance(Cs[c])
-                if not exact and rounding * np.abs(seeded.beta).max() > 4 * settings.tol:
+            seeded.prepare(Cs[order[0]])
+            for c, following in zip(order, [*order[1:], None], strict=True):
+                if seeded.violation[0] > settings.tol:
+                    self._settle_alone(seeded, 0, store, settings, progress)
+                last = seeded.solution(0)
+                fits[c][0].append(seeded.problem(0))
+                fits[c][1].append(last)
+                unsettled = seeded.advance(None if following is None else Cs[following])
+                largest = max(np.abs(last.beta).max(), np.abs(seeded.beta[1:]).max())
+                if not exact and rounding * largest > 4 * settings.tol:
                     return None
                 for row in unsettled:
-                    if settings.max_iter < 0:
-                        (solution,) = self._solve([seeded.problem(row)], store, settings, progress)
-                        seeded.replace(row, solution)
-                    self._warn_unconverged([seeded.solution(row)], settings)
-                fits[c][0].append(seeded.problem(0))
-                fits[c][1].append(seeded.solution(0))
-                last = fits[c][1][-1]
+                    self._settle_alone(seeded, row, store, settings, progress)
                 progress.step(last.n_iter, -last.objective, last.violation)
                 values = seeded.decisions(spans)
                 for f, test in enumerate(tests):
                     decisions[c, f][:, number] = values[1 + f, test]
         return decisions, fits
+
+    def _settle_alone(self, seeded, row, store, settings, progress):
+        if settings.max_iter < 0:
+            (solution,) = self._solve([seeded.problem(row)], store, settings, progress)
+            seeded.replace(row, solution)
+        self._warn_unconverged([seeded.solution(row)], settings)
 
     def _search_rows(self, samples, folds, chosen, Cs, settings, store, progress):
         """Decision values of held-out samples by (C, fold), with rows of K as they are needed."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
+from threadpoolctl import threadpool_limits
 
 from mlcore.kernels.gram import KernelRows
 from mlcore.svm import SVC, SVCCV, seeding
@@ -102,10 +103,13 @@ def seeded(n, tol=1e-6, max_iter=-1, scattered=False):
 @pytest.mark.parametrize("scattered", [False, True])
 def test_each_row_is_the_optimum_of_its_problem(n, scattered):
     duel, store = seeded(n, scattered=scattered)
-    for C in (0.1, 1.0, 5.0):
-        assert len(duel.advance(C)) == 0
-        for row in range(4):
-            problem, found = duel.problem(row), duel.solution(row)
+    duel.prepare(0.1)
+    for C, following in ((0.1, 1.0), (1.0, 5.0), (5.0, None)):
+        whole = duel.problem(0), duel.solution(0)
+        assert len(duel.advance(following)) == 0
+        folds = [(duel.problem(row), duel.solution(row)) for row in range(1, 4)]
+        for problem, found in [whole, *folds]:
+            assert found.violation <= 1e-6
             assert (found.beta >= problem.lower).all() and (found.beta <= problem.upper).all()
             assert abs(found.beta.sum()) < 1e-9 * C * n
             problem.start = None
@@ -118,7 +122,8 @@ def test_each_row_is_the_optimum_of_its_problem(n, scattered):
 
 def test_decisions_of_held_out_samples_are_sums_over_the_kernel():
     duel, store = seeded(300, scattered=True)
-    duel.advance(1.0)
+    duel.prepare(1.0)
+    duel.advance(None)
     tests = [np.arange(300) % 3 == f for f in range(3)]
     decisions = duel.decisions(spans_of(tests))
     K = store.rows[:, :300]
@@ -129,7 +134,10 @@ def test_decisions_of_held_out_samples_are_sums_over_the_kernel():
 
 def test_max_iter_bounds_the_steps_of_each_problem():
     duel, _ = seeded(300, max_iter=7)
-    assert len(duel.advance(1.0)) == 4
+    duel.prepare(1.0)
+    assert duel.violation[0] > duel.tol
+    assert len(duel.advance(2.0)) == 3
+    assert duel.violation[0] > duel.tol
     assert (duel.steps <= 7).all()
 
 
@@ -140,7 +148,8 @@ def test_a_fold_of_one_class_decides_for_it():
     boxes = np.ones((2, 300))
     boxes[1, y == 1] = 0.0
     duel = SeededDuel(store, np.where(y == 1, 1.0, -1.0), boxes, 1e-3, -1)
-    duel.advance(1.0)
+    duel.prepare(1.0)
+    duel.advance(None)
     assert (duel.decisions(spans_of([y == 1]))[1] < 0).all()
 
 
@@ -154,3 +163,15 @@ def test_the_best_multiple_is_within_its_bounds():
     assert best_multiple(beta, signs, 0.5 * beta, 10.0) == 2.0
     assert best_multiple(beta, signs, 4.0 * beta, 10.0) == 1.0
     assert best_multiple(beta, signs, 0.0 * beta, 10.0) == 10.0
+
+
+def test_the_threads_of_blas_change_nothing():
+    X, y = overlapping(1500)  # enough free variables for Newton steps, which BLAS factorises
+
+    def tables(threads):
+        with threadpool_limits(threads, "blas"):
+            found = SVCCV(Cs=[100.0], gammas=[2.0, 5.0], cv=3).fit(X, y)
+        return found.duality_gap_, found.dual_coef_, found.decision_function(X)
+
+    for one, three in zip(tables(1), tables(3), strict=True):
+        assert_array_equal(one, three)
