@@ -323,6 +323,16 @@ class OutlierDetector:
         return self.fit(X, **fit_params).predict(X)
 
 
+class Clusterer:
+    """Mixin of clusterers."""
+
+    _kind = "clusterer"
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit to `X` and return the labels of its rows."""
+        return self.fit(X, y, sample_weight).labels_
+
+
 class Transformer:
     """Mixin of models that map samples to new features; they define `_n_out()`, how many."""
 
