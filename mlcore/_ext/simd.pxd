@@ -27,6 +27,19 @@ cdef extern from "simd/table.h" nogil:
         const double* upper
         double epsilon
         double violation
+    ctypedef struct latent_class_counts:
+        Py_ssize_t stride
+        int64_t size
+        const int64_t* rows
+        const int32_t* begin
+        const int32_t* end
+        const int32_t* words
+        const void* counts
+        const double* weights
+        const void* u
+        const void* t
+        double* u_sums
+        double* t_sums
     ctypedef struct simd_copies:
         Py_ssize_t rows
         Py_ssize_t columns
@@ -48,6 +61,7 @@ cdef extern from "simd/table.h" nogil:
         void (*accumulate)(Py_ssize_t, const int64_t*, const double*, const float*, Py_ssize_t,
                            Py_ssize_t, Py_ssize_t, double*) noexcept nogil
         int64_t (*smo)(smo_working_set*, double, int64_t) noexcept nogil
+        double (*latent_class)(const latent_class_counts*, Py_ssize_t, Py_ssize_t) noexcept nogil
     ctypedef struct double_loops "simd_loops_double":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const double*, const double*, const double*, const double*,
@@ -62,6 +76,7 @@ cdef extern from "simd/table.h" nogil:
         void (*accumulate)(Py_ssize_t, const int64_t*, const double*, const double*, Py_ssize_t,
                            Py_ssize_t, Py_ssize_t, double*) noexcept nogil
         int64_t (*smo)(smo_working_set*, double, int64_t) noexcept nogil
+        double (*latent_class)(const latent_class_counts*, Py_ssize_t, Py_ssize_t) noexcept nogil
     ctypedef struct simd_loops:
         float_loops f
         double_loops d

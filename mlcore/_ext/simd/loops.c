@@ -24,6 +24,7 @@
 #define TANH tanhf
 #include "kernel_loops.h"
 #include "smo_loops.h"
+#include "latent_class_loops.h"
 #undef REAL
 #undef VEC
 #undef INTVEC
@@ -65,11 +66,12 @@
 #define TANH tanh
 #include "kernel_loops.h"
 #include "smo_loops.h"
+#include "latent_class_loops.h"
 
 #define QUOTE(name) #name
 #define STRING(name) QUOTE(name)
 const simd_loops TARGET_NAME(simd_loops) = {
-    {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f},
-    {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d},
+    {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f, latent_class_f},
+    {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, latent_class_d},
     STRING(TARGET_NAME(loops)),
 };

@@ -41,6 +41,19 @@ typedef struct {
   double epsilon, violation;
 } smo_working_set;
 
+/* Non-zero counts of documents, and the tables of the aspect model (see latent_class_loops.h). */
+typedef struct {
+  ptrdiff_t stride; /* values of a padded row of each table */
+  int64_t size;     /* of `words` and `counts` */
+  const int64_t *rows;        /* where a document's non-zeros begin */
+  const int32_t *begin, *end; /* those to visit, counted from there */
+  const int32_t *words;
+  const void *counts;
+  const double *weights; /* of the documents */
+  const void *u, *t;
+  double *u_sums, *t_sums; /* u_sums may be NULL */
+} latent_class_counts;
+
 /* Rows that wait to be copied, a part of a row at a time between other work: memory takes them meanwhile. */
 typedef struct {
   ptrdiff_t rows, columns, from_stride, stride;
@@ -67,7 +80,8 @@ typedef struct {
   /* g[j] += sum_r a[r] rows[slots[r], j] for j in [start, stop) */                                                   \
   void (*accumulate)(ptrdiff_t n_rows, const int64_t *slots, const double *a, const real *rows, ptrdiff_t stride,     \
                      ptrdiff_t start, ptrdiff_t stop, double *g);                                                     \
-  int64_t (*smo)(smo_working_set *s, double tol, int64_t max_steps);
+  int64_t (*smo)(smo_working_set *s, double tol, int64_t max_steps);                                                 \
+  double (*latent_class)(const latent_class_counts *s, ptrdiff_t first, ptrdiff_t last);
 
 typedef struct { LOOPS(float) } simd_loops_float;
 typedef struct { LOOPS(double) } simd_loops_double;

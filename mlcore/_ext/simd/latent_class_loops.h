@@ -1,0 +1,149 @@
+/* The E-step of the aspect model on the non-zeros of a count matrix; included once per precision by loops.c.
+
+   A word's row of u and a document's row of t hold the components side by side, padded with zeros to 64 bytes. The
+   probability of word w in document d is p = u_w . t_d; then with ratio = count / p the sums of the M-step are
+   t_sums_d = sum_w ratio u_w and u_sums_w = sum_d weight_d ratio t_d. Words are visited WORDS at a time: their rows of u
+   are in the first-level cache when they are read again. */
+
+#ifndef MLCORE_LOG
+#define MLCORE_LOG
+/* log x for normal x > 0 = e ln 2 + log m, m in [sqrt 1/2, sqrt 2), log m = 2 artanh((m - 1) / (m + 1)) by its series:
+   the first term left out is below 1e-17. */
+typedef uint64_t vuint64 __attribute__((vector_size(VECTOR_BYTES)));
+static inline vdouble log_d(vdouble x) {
+  const uint64_t half_root = 0x3fe6a09e667f3bcdu, bias = (uint64_t)1023 << 52;
+  const vuint64 bits = (vuint64)x, exponent = (bits - half_root + bias) >> 52;
+  const vdouble m = (vdouble)(bits - (exponent << 52) + bias);
+  const vdouble e = (vdouble)(exponent | 0x4330000000000000u) - (0x1p52 + 1023.0);
+  const vdouble s = (m - 1.0) / (m + 1.0), z = s * s;
+  vdouble q = (vdouble){0} + 1.0 / 21;
+  q = q * z + 1.0 / 19;
+  q = q * z + 1.0 / 17;
+  q = q * z + 1.0 / 15;
+  q = q * z + 1.0 / 13;
+  q = q * z + 1.0 / 11;
+  q = q * z + 1.0 / 9;
+  q = q * z + 1.0 / 7;
+  q = q * z + 1.0 / 5;
+  q = q * z + 1.0 / 3;
+  return e * 0x1.62e42fefa39efp-1 + 2.0 * (s + s * (z * q));
+}
+enum { WORDS = 32, LINE_GROUP = 4 /* lines of a row whose sums fit the registers */, WORDS_AHEAD = 8 };
+#endif
+
+enum {
+  NAME(LINE) = 64 / sizeof(REAL),
+  NAME(PARTS) = 64 / VECTOR_BYTES,
+  NAME(DOUBLES) = VECTOR_BYTES / sizeof(double),
+  NAME(LEAST_EXPONENT) = sizeof(REAL) == 4 ? -100 : -900, /* sums of 1 / p stay finite */
+};
+
+/* x[0] ... x[LANES - 1] -> the sums of their lanes, each in its own lane. */
+static inline __attribute__((always_inline)) VEC NAME(sums_of_lanes)(VEC *x) {
+#ifdef ZIP_LOW
+  for (int half = NAME(LANES) / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; i++) x[i] = ZIP_LOW(x[i], x[i + half]) + ZIP_HIGH(x[i], x[i + half]);
+  return x[0];
+#else
+  VEC sums = {0};
+  for (int i = 0; i < NAME(LANES); i++)
+    for (int lane = 0; lane < NAME(LANES); lane++) sums[i] += x[i][lane];
+  return sums;
+#endif
+}
+
+/* p[i] += u[words[i]] . t over `lines` lines, for i < n rounded up to LANES: behind n the last word is repeated. */
+static inline __attribute__((always_inline)) void NAME(dots)(int lines, ptrdiff_t stride, int n, const int32_t *words,
+                                                             const REAL *u, const REAL *t, REAL *p) {
+  VEC document[LINE_GROUP * NAME(PARTS)];
+  for (int b = 0; b < lines * NAME(PARTS); b++) document[b] = LOAD(t + b * NAME(LANES));
+  for (int i = 0; i < n; i += NAME(LANES)) {
+    VEC sums[NAME(LANES)];
+    for (int lane = 0; lane < NAME(LANES); lane++) {
+      const REAL *word = u + words[i + lane < n ? i + lane : n - 1] * stride;
+      VEC sum = LOAD(word) * document[0];
+      for (int b = 1; b < lines * NAME(PARTS); b++) sum += LOAD(word + b * NAME(LANES)) * document[b];
+      sums[lane] = sum;
+    }
+    STORE(p + i, LOAD(p + i) + NAME(sums_of_lanes)(sums));
+  }
+}
+
+/* t_sums += sum_i ratio[i] u[words[i]], and u_sums[words[i]] += weight ratio[i] t. */
+static inline __attribute__((always_inline)) void NAME(spread)(int lines, ptrdiff_t stride, int n, const int32_t *words,
+                                                               const REAL *ratio, double weight, const REAL *u,
+                                                               const REAL *t, double *u_sums, double *t_sums) {
+  enum { WIDE = LINE_GROUP * 64 / sizeof(REAL) / NAME(DOUBLES) };
+  const int wide = lines * NAME(LINE) / NAME(DOUBLES);
+  VEC sums[LINE_GROUP * NAME(PARTS)];
+  vdouble document[WIDE];
+  for (int b = 0; b < lines * NAME(PARTS); b++) sums[b] = (VEC){0};
+  for (int b = 0; b < wide; b++) document[b] = weight * WIDEN(t + b * NAME(DOUBLES));
+  for (int i = 0; i < n; i++) {
+    const REAL *word = u + words[i] * stride;
+    const double r = (double)ratio[i];
+    for (int b = 0; b < lines * NAME(PARTS); b++) sums[b] += ratio[i] * LOAD(word + b * NAME(LANES));
+    if (u_sums != NULL) {
+      double *word_sums = u_sums + words[i] * stride;
+      for (int b = 0; b < wide; b++)
+        store_d(word_sums + b * NAME(DOUBLES), load_d(word_sums + b * NAME(DOUBLES)) + r * document[b]);
+    }
+  }
+  REAL lanes[LINE_GROUP * 64 / sizeof(REAL)];
+  for (int b = 0; b < lines * NAME(PARTS); b++) STORE(lanes + b * NAME(LANES), sums[b]);
+  for (int b = 0; b < wide; b++)
+    store_d(t_sums + b * NAME(DOUBLES), load_d(t_sums + b * NAME(DOUBLES)) + WIDEN(lanes + b * NAME(DOUBLES)));
+}
+
+#define LINES(call)                                                                                                  \
+  for (ptrdiff_t at = 0, left = s->stride / NAME(LINE); left > 0; left -= LINE_GROUP, at += LINE_GROUP * NAME(LINE)) \
+    switch (left) {                                                                                                  \
+    case 1: { enum { lines = 1 }; call; break; }                                                                     \
+    case 2: { enum { lines = 2 }; call; break; }                                                                     \
+    case 3: { enum { lines = 3 }; call; break; }                                                                     \
+    default: { enum { lines = LINE_GROUP }; call; }                                                                  \
+    }
+
+/* The sums over the non-zeros begin[d] ... end[d] - 1 of documents first ... last - 1; returns
+   sum weight count log p. A p below 2^LEAST_EXPONENT counts as that in the logarithm, and gives no ratio. */
+static double NAME(latent_class)(const latent_class_counts *s, ptrdiff_t first, ptrdiff_t last) {
+  const REAL *counts = s->counts, *u = s->u, *tables_t = s->t;
+  const VEC least = (VEC){0} + (REAL)ldexp(1.0, NAME(LEAST_EXPONENT));
+  double total = 0;
+  for (ptrdiff_t d = first; d < last; d++) {
+    const REAL *t = tables_t + d * s->stride;
+    double *t_sums = s->t_sums + d * s->stride;
+    const double weight = s->weights[d];
+    const int64_t row = s->rows[d];
+    vdouble log_likelihood = {0};
+    for (int64_t begin = row + s->begin[d], end = row + s->end[d]; begin < end; begin += WORDS) {
+      const int n = end - begin < WORDS ? (int)(end - begin) : WORDS;
+      const int32_t *words = s->words + begin;
+      REAL p[WORDS], ratio[WORDS];
+      double wide_p[WORDS], wide_counts[WORDS];
+      for (int i = 0; i < n; i++)
+        for (ptrdiff_t b = 0; b < s->stride; b += NAME(LINE)) {
+          if (begin + i + WORDS_AHEAD < s->size)
+            __builtin_prefetch(u + words[i + WORDS_AHEAD] * s->stride + b);
+          if (s->u_sums != NULL)
+            for (ptrdiff_t c = 0; c < NAME(LINE); c += 8)
+              __builtin_prefetch(s->u_sums + words[i] * s->stride + b + c, 1);
+        }
+      for (int i = 0; i < WORDS; i++) p[i] = 0, ratio[i] = i < n ? counts[begin + i] : 0;
+      LINES(NAME(dots)(lines, s->stride, n, words, u + at, t + at, p))
+      for (int i = 0; i < n; i += NAME(LANES)) {
+        const VEC x = LOAD(p + i), c = LOAD(ratio + i), safe = NAME(max)(least, x);
+        for (int lane = 0; lane < NAME(LANES); lane++) wide_p[i + lane] = safe[lane], wide_counts[i + lane] = c[lane];
+        STORE(ratio + i, SELECT(GREATER(least, x), (VEC){0}, c / safe));
+      }
+      for (int i = 0; i < n; i += NAME(DOUBLES)) log_likelihood += load_d(wide_counts + i) * log_d(load_d(wide_p + i));
+      LINES(NAME(spread)(lines, s->stride, n, words, ratio, weight, u + at, t + at,
+                         s->u_sums == NULL ? NULL : s->u_sums + at, t_sums + at))
+    }
+    double sum = 0;
+    for (int lane = 0; lane < NAME(DOUBLES); lane++) sum += log_likelihood[lane];
+    total += weight * sum;
+  }
+  return total;
+}
+#undef LINES

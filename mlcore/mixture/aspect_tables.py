@@ -1,0 +1,233 @@
+"""The counts and tables that the loops of the aspect model run over, and its EM steps."""
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext import latent_class as _ext
+from mlcore.checks import require_memory
+from mlcore.checks.arrays import real_array
+from mlcore.scratch import scratch_array
+from mlcore.threads import effective_threads
+
+_OPERATIONS = 100_000_000  # multiply-adds of one compiled call: some hundredths of a second
+_CACHE = 1 << 20  # bytes of the words' tables that one block of words may take
+_RUN = 12  # non-zeros of a document in one block of words, or blocks cost more than they save
+_BLOCKS = 64
+_SPAN = 1024  # words summed in one go
+_SUM_TOLERANCE = 1e-3  # of a given distribution, which is then scaled to sum to 1
+_SAFE = 60  # counts of such powers of two are computed with as they are
+
+
+class AspectTables:
+    """Documents of counts, P(word | component) and P(component | document).
+
+    Counts are scaled by a power of two where they are huge or tiny, weights where the largest is
+    not 1; the pseudo-counts with them, so that nothing else changes.
+
+    Parameters
+    ----------
+    X : csr_array (n, v) of non-negative float32 or float64
+    weights : (n,) float64 or None
+        Of the documents; None is all ones.
+    components : (k, v)
+    mixtures : (n, k) or (k,)
+        P(component | document); (k,) is the same for all.
+    alpha : float
+        Pseudo-counts of every word of a component and of every component of a document.
+    for_fit : bool
+        Whether the words' sums are needed, and blocks that threads can share.
+
+    Attributes
+    ----------
+    totals : (n,) float64
+        Scaled counts of each document.
+    mass : float
+        Weighted sum of `totals`.
+    unit : int
+        2^unit is what a scaled and weighted count of 1 stands for.
+    """
+
+    def __init__(self, X, weights, components, mixtures, alpha, for_fit=True):
+        (n, v), k, dtype = X.shape, len(components), X.dtype
+        self.k, self._v = k, v
+        line = 64 // dtype.itemsize
+        stride = -(-k // line) * line
+        require_tables(n + v, stride, dtype)
+        self._rows = X.indptr.astype(np.int64, copy=False)
+        self._words = X.indices.astype(np.int32, copy=False)
+        self._counts, power = _scaled(X.data)
+        self.weights, weight_power = (np.ones(n), 0) if weights is None else _scaled(weights, 1)
+        self._alpha = min(float(np.ldexp(alpha, -power)), 2.0**100)
+        self._word_alpha = min(float(np.ldexp(self._alpha, -weight_power)), 2.0**200)
+        self.unit = power + weight_power
+        work = len(self._words) * stride
+        self._threads = effective_threads(6.0 * work)
+        blocks = self._n_blocks(stride) if for_fit else 1
+        self._parts = max(1, work // (_OPERATIONS * blocks))
+        self._document_bounds, word_bounds = self._bounds(blocks)
+        self._cuts = np.empty((blocks + 1, n), dtype=np.int32)
+        self.totals = np.empty(n)
+        _ext.cut(
+            self._rows, self._words, self._counts, word_bounds, self._cuts, self.totals,
+            self._threads,
+        )  # fmt: skip
+        self.mass = float((self.weights * self.totals).sum())
+        self._u = _padded(components.T, (v, stride), dtype)
+        self._t = _padded(mixtures, (n, stride), dtype)
+        self._t_sums = _zeros((n, stride))
+        self._u_sums = _zeros((v, stride)) if for_fit else None
+        self._log_likelihoods = np.zeros(blocks)
+
+    def _n_blocks(self, stride):
+        n, v, nnz = len(self._rows) - 1, self._v, len(self._words)
+        fitting = v * stride * (self._counts.itemsize + 8) / _CACHE
+        return int(min(max(fitting, 8), nnz / (_RUN * n), n, v, _BLOCKS)) or 1
+
+    def _bounds(self, blocks):
+        """Documents and words where blocks begin, by equal shares of the non-zeros."""
+        n, v, nnz = len(self._rows) - 1, self._v, len(self._words)
+        if blocks == 1:
+            return np.array([0, n]), np.array([0, v])
+        shares = np.arange(1, blocks) / blocks
+        documents = np.searchsorted(self._rows, shares * nnz)
+        # Rare words count too: they fill the cache.
+        visits = np.cumsum(np.bincount(self._words, minlength=v) / nnz + 1 / v) / 2
+        words = np.searchsorted(visits, shares)
+        bounds = (
+            np.concatenate(([0], inner, [end])) for inner, end in ((documents, n), (words, v))
+        )
+        return tuple(np.maximum.accumulate(b).astype(np.int64) for b in bounds)
+
+    def expect(self):
+        """Add up the sums of the M-step; return the mean of log P(word | document) per count."""
+        self._log_likelihoods[:] = 0
+        blocks = len(self._log_likelihoods)
+        for round_ in range(blocks):
+            for part in range(self._parts):
+                _ext.expect(
+                    self._rows, self._words, self._counts, self.weights, self._u, self._t,
+                    self._u_sums, self._t_sums, self._cuts, self._document_bounds, round_, part,
+                    self._parts, self._log_likelihoods, self._threads,
+                )  # fmt: skip
+        return float(self._log_likelihoods.sum()) / self.mass
+
+    def expected_counts(self):
+        """Turn the words' sums into weighted counts, in units of the data: (k, v) float64."""
+        self._sum_words(0.0)
+        counts = np.ldexp(self._u_sums[:, : self.k].T, self.unit)
+        self._u_sums[:] = 0
+        return counts
+
+    def _sum_words(self, alpha):
+        masses = np.empty((-(-self._v // _SPAN), self.k))
+        _ext.expected_counts(self._u, self._u_sums, self.k, alpha, masses, _SPAN, self._threads)
+        return masses.sum(axis=0)
+
+    def maximise(self):
+        """The M-step of words and documents, from the sums that `expect` has left."""
+        masses = self._sum_words(self._word_alpha)
+        _ext.move_words(self._u, self._u_sums, masses, self._threads)
+        _ext.move_documents(self._t, self._t_sums, self.k, self._alpha, self._threads)
+
+    def fold_in(self, tol, max_iter):
+        """Iterate the mixtures alone, each until none of its values moves by more than `tol`."""
+        n, whole = len(self.totals), np.ascontiguousarray(self._cuts[[0, -1]])
+        work = self._rows * (self._u.shape[1] * min(max_iter, 100))
+        at = 0
+        while at < n:
+            end = int(np.searchsorted(work, work[at] + _OPERATIONS, side="right")) - 1
+            end = min(n, max(at + 1, end))
+            _ext.fold_in(
+                self._rows, self._words, self._counts, self.weights, self._u, self._t,
+                self._t_sums, whole, at, end, self.k, self._alpha, tol, max_iter,
+                self._threads,
+            )  # fmt: skip
+            at = end
+
+    def log_prior(self):
+        """The mean per count of the prior's log density, up to a constant."""
+        return self.log_prior_of_documents() + self.log_prior_of_words()
+
+    def log_prior_of_documents(self):
+        """Its part for P(component | document)."""
+        return self._mean_of_logs(self._t, self._alpha, self.weights)
+
+    def log_prior_of_words(self):
+        """Its part for P(word | component)."""
+        return self._mean_of_logs(self._u, self._word_alpha, np.float64(1))
+
+    def _mean_of_logs(self, table, alpha, weights):
+        if alpha == 0:
+            return 0.0
+        logs = np.empty(len(table))
+        _ext.sums_of_logs(table, self.k, logs, self._threads)
+        return alpha * float(np.sum(weights * logs, where=weights > 0)) / self.mass
+
+    def components(self):
+        """P(word | component), (k, v)."""
+        return np.ascontiguousarray(self._u[:, : self.k].T)
+
+    def mixtures(self):
+        """P(component | document), (n, k)."""
+        return np.ascontiguousarray(self._t[:, : self.k])
+
+
+def require_tables(rows, k, dtype):
+    """Raise MemoryError where tables of so many words and documents do not fit."""
+    require_memory(
+        rows,
+        k,
+        np.dtype(dtype).itemsize + 8,
+        what="the tables of words and documents",
+        instead="use fewer components, or fit on fewer documents",
+    )
+
+
+def random_components(counts, weights, k, random):
+    """Random rows around the words' shares, whatever the order of documents."""
+    data = counts.data / np.float64(counts.data.max())
+    rows = sp.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+    weights = np.ones(len(counts.indptr) - 1) if weights is None else weights / weights.max()
+    shares = rows.T @ weights
+    components = (shares / shares.sum()) * random.standard_exponential((k, counts.shape[1]))
+    components += np.finfo(np.float32).tiny  # words that only new documents have
+    return components / components.sum(axis=1, keepdims=True)
+
+
+def distributions(values, name, shape):
+    """A given start as float64, its rows scaled to sum to 1."""
+    if values is None:
+        return None
+    values = real_array(values, name).astype(np.float64)
+    if values.shape != shape:
+        raise ValueError(f"{name} has shape {values.shape}, but must have {shape}.")
+    sums = values.sum(axis=-1, keepdims=True)
+    # Not so with NaN either.
+    if not (values >= 0).all() or not (np.abs(sums - 1) <= _SUM_TOLERANCE).all():
+        raise ValueError(
+            f"{name} holds values from {values.min():g} to {values.max():g} with sums from "
+            f"{sums.min():g} to {sums.max():g}, but must hold probabilities >= 0, rows of sum 1."
+        )
+    return values / sums
+
+
+def _scaled(values, safe=_SAFE):
+    """`values` times the power of two that brings the largest near 1, and that power."""
+    power = int(np.frexp(values.max(initial=0))[1])
+    if abs(power) <= safe and values.flags.c_contiguous:
+        return values, 0
+    return np.ldexp(values, -power), power
+
+
+def _padded(values, shape, dtype):
+    table = scratch_array(shape, dtype)
+    k = values.shape[-1]
+    table[:, :k] = values
+    table[:, k:] = 0
+    return table
+
+
+def _zeros(shape):
+    table = scratch_array(shape, np.dtype(np.float64))
+    table[:] = 0
+    return table

@@ -1,0 +1,396 @@
+"""The aspect model, or probabilistic latent semantic analysis, of counts of words in documents."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks import as_bool, as_integer, as_random_state, as_real, as_weights
+from mlcore.mixture.aspect_tables import (
+    AspectTables,
+    distributions,
+    random_components,
+    require_tables,
+)
+from mlcore.model import Model, Transformer, warn
+from mlcore.progress import Progress
+from mlcore.row_sums import merged
+
+
+class LatentClassStatistics(NamedTuple):
+    """Sums over documents, from which `LatentClassModel.update` takes its step."""
+
+    word_counts: np.ndarray  # (k, v) expected counts of each word from each component
+    log_likelihood: float  # of the counts, with the prior of the documents' mixtures
+    mass: float  # the sum of the counts
+
+
+class LatentClassModel(Transformer, Model):
+    r"""Explain counts of words in documents by components that each have their own words.
+
+    .. math:: P(w, d) = \sum_j \lambda_j u_j(w) v_j(d)
+
+    is fitted to a matrix of counts G, documents by words, by expectation-maximisation: it minimises
+    the relative entropy between G / sum(G) and P. A step takes O(n_components) time for each
+    non-zero count; the fit takes O(n_components (n_samples + n_features)) memory.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+    tol : float, default=1e-4
+        A fit has converged when a step raises the mean log-likelihood of a count by no more than
+        this; 0 takes exactly `max_iter` steps.
+    max_iter : int, default=200
+        Most steps.
+    alpha : float, default=0.01
+        Pseudo-counts, added to those of each word in each component and of each component in each
+        document: the fit maximises the likelihood times Dirichlet densities with parameter
+        1 + alpha of u_j and of P(j | d). A positive value keeps every probability positive; 0 is
+        plain maximum likelihood, where a probability that has become 0 stays 0.
+    n_init : int, default=1
+        Random starts, of which the best is kept.
+    weights_init : (n_components,) array, optional
+        Weights to start from, instead of equal ones.
+    components_init : (n_components, n_features) array, optional
+        Components to start from, instead of random ones.
+    document_components_init : (n_components, n_samples) array, optional
+        v_j(d) to start from, instead of the same mixture for every document.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the components, the weights and, where the number of documents is
+        the same, the documents' mixtures of the fit before.
+    random_state : None, int, Generator or RandomState
+        Of the random starts.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
+
+    Attributes
+    ----------
+    weights_ : (n_components,)
+        lambda_j.
+    components_ : (n_components, n_features)
+        u_j(w), rows that sum to 1.
+    document_components_ : (n_components, n_samples)
+        v_j(d) of the documents of `fit`, rows that sum to 1.
+    log_likelihood_trace_ : (n_iter_,) float64
+        Mean over all counts of log P(w, d) before each step, with P(d) the document's share of the
+        counts, and with the log density of the prior: it never falls. -inf where a positive `alpha`
+        meets a probability of 0 in the start. The entropy of G / sum(G), with its sign changed,
+        less this is the relative entropy that plain maximum likelihood minimises.
+    n_iter_ : int
+    converged_ : bool
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Notes
+    -----
+    Weights of documents count copies: 2 is a document given twice, 0 its absence, with v_j(d) = 0.
+    A document without words, and a word without documents, change nothing. In a logarithm, a
+    probability below 2^-900 (2^-100 in float32) counts as that. A component that has lost all its
+    counts, which takes alpha = 0, keeps its words with a weight of 0, and a warning names it.
+
+    References
+    ----------
+    T. Hofmann, *Unsupervised learning by probabilistic latent semantic analysis*, Machine Learning
+    42, 2001. A. Shashua, *Introduction to Machine Learning*, arXiv:0904.3664, section 3.5.2.
+
+    Examples
+    --------
+    >>> from mlcore.mixture import LatentClassModel
+    >>> counts = [[4, 2, 0, 0], [2, 1, 0, 0], [0, 0, 3, 6]]
+    >>> model = LatentClassModel(n_components=2, random_state=0).fit(counts)
+    >>> mixtures = model.transform(counts).round(1)
+    >>> bool((mixtures[0] == mixtures[1]).all()), bool((mixtures[0] == mixtures[2]).any())
+    (True, False)
+    """
+
+    _tags: ClassVar = {
+        "input_tags.sparse": True,
+        "input_tags.positive_only": True,
+        "transformer_tags.preserves_dtype": ["float64", "float32"],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_components: int = 10,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        alpha: float = 0.01,
+        n_init: int = 1,
+        weights_init: Any = None,
+        components_init: Any = None,
+        document_components_init: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.alpha = alpha
+        self.n_init = n_init
+        self.weights_init = weights_init
+        self.components_init = components_init
+        self.document_components_init = document_components_init
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model to counts.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            Counts of words (columns) in documents (rows), not negative; they need not be whole.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work.
+        MemoryError
+            If what must be held does not fit.
+        """
+        k, random = self._checked_parameters()
+        with Progress(self.verbose, self.callback, type(self).__name__) as progress:
+            counts, weights = self._training_counts(X, sample_weight)
+            starts = 1 if self._start_is_given() else self.n_init
+            step, best = 0, None
+            for _ in range(starts):
+                components, _, mixtures = self._start(counts, weights, k, random)
+                tables = AspectTables(counts, weights, components, mixtures, self.alpha)
+                trace, converged = self._ascend(tables, progress, step)
+                step += len(trace)
+                if best is None or trace[-1] > best["log_likelihood_trace_"][-1]:
+                    best = _read(tables)
+                    best["log_likelihood_trace_"] = np.array(trace)
+                    best["converged_"] = converged
+        best["n_iter_"] = len(best["log_likelihood_trace_"])
+        if not best["converged_"] and self.tol > 0:
+            warn(
+                "ConvergenceWarning",
+                f"LatentClassModel did not converge in max_iter={self.max_iter} steps: the last "
+                f"raised the mean log-likelihood by more than tol={self.tol:g}.",
+            )
+        lost = np.flatnonzero(best["weights_"] == 0)
+        if len(lost):
+            warn(
+                "UserWarning",
+                f"LatentClassModel: components {lost.tolist()} have no counts left, and weights_ "
+                "of 0: use alpha > 0, fewer components or another start.",
+            )
+        self._set_fitted(X, **best)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return P(component | document) for each row of `X`, shape (n_samples, n_components).
+
+        Each document is folded in: EM on its mixture alone, from `weights_`, until none of its
+        values moves by more than `tol`, at most `max_iter` times. A document without words that the
+        components have gets the prior's mixture, equal shares; with ``alpha=0`` `weights_`.
+        """
+        return self._wrap(self._folded(X).mixtures(), X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean over all counts of log P(word | document), documents folded in.
+
+        `X` needs at least one positive count; `sample_weight` (n_samples,) is of the documents.
+        """
+        tables = self._folded(X, sample_weight, for_fit=True)
+        if not tables.mass > 0:
+            raise ValueError("X has no counts: at least one must be positive for a score.")
+        return tables.expect()
+
+    def perplexity(self, X: Any, sample_weight: Any = None) -> float:
+        """Return exp(-score): the number of equally likely words that would be as surprising."""
+        return float(np.exp(-self.score(X, sample_weight=sample_weight)))
+
+    # ---- the seam of mlcore.row_sums
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the components to start from; random ones follow the words' shares in `X`."""
+        k, random = self._checked_parameters()
+        counts, weights = self._training_counts(X, sample_weight)
+        components, shares, _ = self._start(counts, weights, k, random)
+        self._set_fitted(
+            X,
+            components_=components,
+            weights_=shares,
+            log_likelihood_trace_=np.empty(0),
+            n_iter_=0,
+            converged_=False,
+        )
+        return self
+
+    def partial_statistics(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> LatentClassStatistics:
+        """Return the expected counts of words from components over the documents of `X`.
+
+        Nothing is remembered of a document, so its mixture is first folded in, as `transform` does,
+        under the components now; then the counts of its words are shared out by
+        P(component | word, document). So one step here is worth more than a step of `fit`, which
+        moves mixtures and components together, and takes longer.
+        """
+        tables = self._folded(X, sample_weight, for_fit=True)
+        mass, mean = float(np.ldexp(tables.mass, tables.unit)), 0.0
+        if mass > 0:
+            mean = tables.expect() + tables.log_prior_of_documents()
+        return LatentClassStatistics(tables.expected_counts(), mean * mass, mass)
+
+    def merge(self, a: LatentClassStatistics, b: LatentClassStatistics) -> LatentClassStatistics:
+        """Return the sums over the documents of both."""
+        return merged(a, b)
+
+    def update(self, statistics: LatentClassStatistics) -> Self:
+        """Replace components and weights by the shares of the expected counts.
+
+        `log_likelihood_trace_` grows by the value before the step, here the mean of
+        log P(word | document) and of the prior. `document_components_` belongs to `fit` alone.
+        """
+        self._check_fitted()
+        counts, log_likelihood, mass = statistics
+        if not mass > 0:
+            raise ValueError("the statistics hold no counts: at least one must be positive.")
+        dtype, alpha, old = self.components_.dtype, float(self.alpha), self.components_
+        if alpha > 0:
+            with np.errstate(divide="ignore"):
+                log_likelihood += alpha * float(np.log(old, dtype=np.float64).sum())
+        components = counts + alpha
+        sums = components.sum(axis=1, keepdims=True)
+        components = np.where(sums > 0, components / np.where(sums > 0, sums, 1), old)
+        changed = {
+            "components_": components.astype(dtype),
+            "weights_": (counts.sum(axis=1) / counts.sum()).astype(dtype),
+            "log_likelihood_trace_": np.append(self.log_likelihood_trace_, log_likelihood / mass),
+            "n_iter_": self.n_iter_ + 1,
+        }
+        kept = {name: v for name, v in vars(self).items() if name != "document_components_"}
+        self.__dict__ = kept | changed
+        return self
+
+    # ---- inside
+
+    def _n_out(self):
+        return len(self.components_)
+
+    def _checked_parameters(self):
+        owner = type(self).__name__
+        k = as_integer(self.n_components, "n_components", owner=owner, at_least=1)
+        as_real(self.tol, "tol", owner=owner, at_least=0)
+        as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
+        as_real(self.alpha, "alpha", owner=owner, at_least=0)
+        as_integer(self.n_init, "n_init", owner=owner, at_least=1)
+        as_bool(self.warm_start, "warm_start", owner=owner)
+        return k, as_random_state(self.random_state, owner=owner)
+
+    def _counts(self, X, reset):
+        like = None if reset else getattr(self, "components_", None)  # _check_X asks for the fit
+        X = self._check_X(X, reset=reset, like=like)
+        counts = X if sp.issparse(X) else sp.csr_array(X)
+        if counts.data.min(initial=0) < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__} (least: "
+                f"{counts.data.min():g}): X must hold counts, zero or positive."
+            )
+        return counts
+
+    def _training_counts(self, X, sample_weight):
+        counts = self._counts(X, reset=True)
+        weights = None
+        present = counts.data.max(initial=0) > 0
+        if sample_weight is not None:
+            weights = as_weights(sample_weight, counts.shape[0])
+            present = present and (counts[weights > 0].data > 0).any()
+        if not present:
+            raise ValueError(
+                f"X has no counts, all are zero: {type(self).__name__} needs at least one positive "
+                "count in a document of positive weight."
+            )
+        return counts, weights
+
+    def _start_is_given(self):
+        return self.components_init is not None or self._goes_on()
+
+    def _goes_on(self):
+        return bool(self.warm_start) and hasattr(self, "components_")
+
+    def _start(self, counts, weights, k, random):
+        """P(word | component), weights and P(component | document) before the first step."""
+        (n, v), dtype = counts.shape, counts.dtype
+        require_tables(n + v, k, dtype)
+        weights_ = distributions(self.weights_init, "weights_init", (k,))
+        components = distributions(self.components_init, "components_init", (k, v))
+        documents = self.document_components_init
+        documents = distributions(documents, "document_components_init", (k, n))
+        if self._goes_on():
+            weights_, components = self.weights_, self.components_
+            if components.shape != (k, v):
+                raise ValueError(
+                    f"warm_start=True goes on from components_ of shape {components.shape}, but "
+                    f"n_components={k} and X has {v} features: use warm_start=False."
+                )
+            before = getattr(self, "document_components_", None)
+            documents = before if before is not None and before.shape[1] == n else None
+        if weights_ is None:
+            weights_ = np.full(k, 1 / k)
+        mixtures = weights_
+        if documents is not None:
+            joint = (weights_[:, None] * documents).T
+            sums = joint.sum(axis=1, keepdims=True)
+            mixtures = np.where(sums > 0, joint / np.where(sums > 0, sums, 1), weights_)
+        if components is None:
+            components = random_components(counts, weights, k, random)
+        return components.astype(dtype), weights_.astype(dtype), mixtures.astype(dtype)
+
+    def _ascend(self, tables, progress, steps_before):
+        """Steps of EM: the trace, and whether it has converged."""
+        shares = tables.weights * tables.totals / tables.mass
+        constant = float((shares * np.log(np.where(shares > 0, shares, 1))).sum())
+        trace, before = [], -np.inf
+        for step in range(1, self.max_iter + 1):
+            objective = tables.expect() + constant + tables.log_prior()
+            tables.maximise()
+            change = objective - before if objective > -np.inf else np.inf
+            trace.append(objective)
+            progress.step(steps_before + step, objective=objective, change=change)
+            if change <= self.tol and self.tol > 0:
+                return trace, True
+            before = objective
+        return trace, False
+
+    def _folded(self, X, sample_weight=None, for_fit=False):
+        """The tables of documents whose mixtures are fitted under the components now."""
+        counts = self._counts(X, reset=False)
+        weights = None if sample_weight is None else as_weights(sample_weight, counts.shape[0])
+        start = self.components_, self.weights_
+        tables = AspectTables(counts, weights, *start, self.alpha, for_fit)
+        tables.fold_in(self.tol, self.max_iter)
+        return tables
+
+
+def _read(tables):
+    """The fitted values, from P(word | component) and P(component | document)."""
+    components, mixtures = tables.components(), tables.mixtures()
+    shares = tables.weights * tables.totals / tables.mass
+    joint = mixtures.T * shares
+    weights = joint.sum(axis=1)
+    alive = weights[:, None] > 0
+    documents = np.where(alive, joint / np.where(alive, weights[:, None], 1), shares)
+    return {
+        "components_": components,
+        "weights_": (weights / weights.sum()).astype(components.dtype),
+        "document_components_": documents.astype(components.dtype),
+    }
