@@ -5,9 +5,8 @@ Shapes, C order, checked by the caller: counts of n documents as CSR (`rows` (n 
 components side by side and padded with zeros; u_sums and t_sums are the sums of the same shapes
 that the M-step multiplies them by.
 
-Documents and words are cut into the same number of blocks. In one round every thread has its own
-block of documents and its own block of words, so nothing is written twice at a time, and the order
-in which a word's sums are added depends on the blocks alone, never on the threads.
+Documents are cut into chunks with a table of words' sums each, which are added in one order: how
+many there are depends on the counts alone, so the bytes do not depend on the threads.
 """
 from cython cimport floating
 from cython.parallel cimport prange
@@ -20,22 +19,16 @@ cdef double SMALLEST = 2.2250738585072014e-308  # normal: below, arithmetic is s
 cdef double SMALLEST_SINGLE = 1.1754943508222875e-38
 
 
-def cut(const int64_t[::1] rows, const int32_t[::1] words, const floating[::1] counts,
-        const int64_t[::1] word_bounds, int32_t[:, ::1] cuts, double[::1] totals, int n_threads):
-    """cuts[b, d] = non-zeros of document d before word_bounds[b]; totals[d] = its counts' sum."""
-    cdef Py_ssize_t d, b
-    cdef int64_t i, first, last
+def row_sums(const int64_t[::1] rows, const floating[::1] counts, double[::1] totals,
+             int n_threads):
+    """totals[d] = the sum of the counts of document d."""
+    cdef Py_ssize_t d
+    cdef int64_t i
     cdef double total
     for d in prange(totals.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
-        first, last, total, b = rows[d], rows[d + 1], 0, 0
-        for i in range(first, last):
-            while words[i] >= word_bounds[b]:
-                cuts[b, d] = <int32_t> (i - first)
-                b = b + 1
+        total = 0
+        for i in range(rows[d], rows[d + 1]):
             total = total + counts[i]
-        while b < cuts.shape[0]:
-            cuts[b, d] = <int32_t> (last - first)
-            b = b + 1
         totals[d] = total
 
 
@@ -44,7 +37,7 @@ cdef latent_class_counts tables(const int64_t[::1] rows, const int32_t[::1] word
                                 const floating[:, ::1] u, const floating[:, ::1] t,
                                 double[:, ::1] t_sums) noexcept nogil:
     cdef latent_class_counts s
-    s.stride, s.size = u.shape[1], words.shape[0]
+    s.stride = u.shape[1]
     s.rows, s.words, s.counts, s.weights = &rows[0], &words[0], &counts[0], &weights[0]
     s.u, s.t, s.t_sums, s.u_sums = &u[0, 0], &t[0, 0], &t_sums[0, 0], NULL
     return s
@@ -60,56 +53,51 @@ cdef inline double visit(floating* which, const latent_class_counts* s, Py_ssize
 
 def expect(const int64_t[::1] rows, const int32_t[::1] words, const floating[::1] counts,
            const double[::1] weights, const floating[:, ::1] u, const floating[:, ::1] t,
-           double[:, ::1] u_sums, double[:, ::1] t_sums, const int32_t[:, ::1] cuts,
-           const int64_t[::1] document_bounds, Py_ssize_t round_, Py_ssize_t part,
-           Py_ssize_t n_parts, double[::1] log_likelihoods, int n_threads):
-    """The E-step of one round, and of one of the parts that each block of documents has.
+           double[:, :, ::1] u_sums, double[:, ::1] t_sums, const int64_t[::1] bounds,
+           Py_ssize_t part, Py_ssize_t n_parts, double[::1] log_likelihoods, int n_threads):
+    """The E-step of one of the equal parts that each chunk of documents has.
 
-    log_likelihoods[b] += sum weight count log p over what document block b meets.
+    log_likelihoods[c] += sum weight count log p over what it meets of chunk c.
     """
-    cdef Py_ssize_t n_blocks = document_bounds.shape[0] - 1, b
-    for b in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="dynamic"):
-        log_likelihoods[b] += expect_block(
-            rows, words, counts, weights, u, t, u_sums, t_sums, cuts,
-            (b + round_) % n_blocks, document_bounds[b], document_bounds[b + 1], part, n_parts)
+    cdef Py_ssize_t c
+    for c in prange(u_sums.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
+        log_likelihoods[c] += expect_part(
+            rows, words, counts, weights, u, t, &u_sums[c, 0, 0], t_sums, bounds[c],
+            bounds[c + 1] - bounds[c], part, n_parts)
 
 
-cdef double expect_block(const int64_t[::1] rows, const int32_t[::1] words,
-                         const floating[::1] counts, const double[::1] weights,
-                         const floating[:, ::1] u, const floating[:, ::1] t,
-                         double[:, ::1] u_sums, double[:, ::1] t_sums,
-                         const int32_t[:, ::1] cuts, Py_ssize_t block, int64_t first, int64_t last,
-                         Py_ssize_t part, Py_ssize_t n_parts) noexcept nogil:
+cdef double expect_part(const int64_t[::1] rows, const int32_t[::1] words,
+                        const floating[::1] counts, const double[::1] weights,
+                        const floating[:, ::1] u, const floating[:, ::1] t, double* u_sums,
+                        double[:, ::1] t_sums, int64_t first, int64_t n, Py_ssize_t part,
+                        Py_ssize_t n_parts) noexcept nogil:
     cdef latent_class_counts s = tables(rows, words, counts, weights, u, t, t_sums)
-    s.u_sums = &u_sums[0, 0]
-    s.begin, s.end = &cuts[block, 0], &cuts[block + 1, 0]
-    return visit(<floating*> NULL, &s, first + (last - first) * part // n_parts,
-                 first + (last - first) * (part + 1) // n_parts)
+    s.u_sums = u_sums
+    return visit(<floating*> NULL, &s, first + n * part // n_parts,
+                 first + n * (part + 1) // n_parts)
 
 
 def fold_in(const int64_t[::1] rows, const int32_t[::1] words, const floating[::1] counts,
             const double[::1] weights, const floating[:, ::1] u, floating[:, ::1] t,
-            double[:, ::1] t_sums, const int32_t[:, ::1] cuts, Py_ssize_t first, Py_ssize_t last,
-            Py_ssize_t k, double alpha, double tol, Py_ssize_t max_iter, int n_threads):
+            double[:, ::1] t_sums, Py_ssize_t first, Py_ssize_t last, Py_ssize_t k, double alpha,
+            double tol, Py_ssize_t max_iter, int n_threads):
     """t[first:last] by EM with u fixed, each row until it moves by no more than `tol`.
 
-    `cuts` is that of one block; `t_sums` is zero before and after.
+    `t_sums` is zero before and after.
     """
     cdef Py_ssize_t d
     for d in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic",
                     chunksize=16):
-        fold_in_document(rows, words, counts, weights, u, t, t_sums, cuts, d, k, alpha, tol,
-                         max_iter)
+        fold_in_document(rows, words, counts, weights, u, t, t_sums, d, k, alpha, tol, max_iter)
 
 
 cdef void fold_in_document(const int64_t[::1] rows, const int32_t[::1] words,
                            const floating[::1] counts, const double[::1] weights,
                            const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] t_sums,
-                           const int32_t[:, ::1] cuts, Py_ssize_t d, Py_ssize_t k, double alpha,
-                           double tol, Py_ssize_t max_iter) noexcept nogil:
+                           Py_ssize_t d, Py_ssize_t k, double alpha, double tol,
+                           Py_ssize_t max_iter) noexcept nogil:
     cdef latent_class_counts s = tables(rows, words, counts, weights, u, t, t_sums)
     cdef Py_ssize_t _step
-    s.begin, s.end = &cuts[0, 0], &cuts[1, 0]
     for _step in range(max_iter):
         visit(<floating*> NULL, &s, d, d + 1)
         if move(k, alpha, &t[d, 0], &t_sums[d, 0]) <= tol:
@@ -142,29 +130,34 @@ def move_documents(floating[:, ::1] t, double[:, ::1] t_sums, Py_ssize_t k, doub
         move(k, alpha, &t[d, 0], &t_sums[d, 0])
 
 
-def expected_counts(const floating[:, ::1] u, double[:, ::1] u_sums, Py_ssize_t k, double alpha,
+def expected_counts(const floating[:, ::1] u, double[:, :, ::1] u_sums, Py_ssize_t k, double alpha,
                     double[:, ::1] masses, Py_ssize_t span, int n_threads):
-    """u_sums = alpha + u u_sums; masses[b] = its sum over the words of the b-th span."""
-    cdef Py_ssize_t b, w, j
+    """u_sums[0] = alpha + u sum_c u_sums[c]; masses[b] = its sum over the words of span b."""
+    cdef Py_ssize_t b, c, w, j
     for b in prange(masses.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
         for j in range(k):
             masses[b, j] = 0
         for w in range(b * span, min(u.shape[0], (b + 1) * span)):
+            for c in range(1, u_sums.shape[0]):
+                for j in range(k):
+                    u_sums[0, w, j] += u_sums[c, w, j]
+                    u_sums[c, w, j] = 0
             for j in range(k):
-                u_sums[w, j] = alpha + u[w, j] * u_sums[w, j]
-                masses[b, j] += u_sums[w, j]
+                u_sums[0, w, j] = alpha + u[w, j] * u_sums[0, w, j]
+                masses[b, j] += u_sums[0, w, j]
 
 
-def move_words(floating[:, ::1] u, double[:, ::1] u_sums, const double[::1] masses, int n_threads):
-    """u = u_sums / masses where there is mass; u_sums = 0."""
+def move_words(floating[:, ::1] u, double[:, :, ::1] u_sums, const double[::1] masses,
+               int n_threads):
+    """u = u_sums[0] / masses where there is mass; u_sums[0] = 0."""
     cdef Py_ssize_t w, j, k = masses.shape[0]
     cdef double value, smallest = SMALLEST_SINGLE if floating is float else SMALLEST
     for w in prange(u.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
         for j in range(k):
             if masses[j] > 0:
-                value = u_sums[w, j] / masses[j]
+                value = u_sums[0, w, j] / masses[j]
                 u[w, j] = <floating> (value if value >= smallest else 0.0)
-            u_sums[w, j] = 0
+            u_sums[0, w, j] = 0
 
 
 def sums_of_logs(const floating[:, ::1] table, Py_ssize_t k, double[::1] out, int n_threads):

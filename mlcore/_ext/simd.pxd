@@ -29,10 +29,7 @@ cdef extern from "simd/table.h" nogil:
         double violation
     ctypedef struct latent_class_counts:
         Py_ssize_t stride
-        int64_t size
         const int64_t* rows
-        const int32_t* begin
-        const int32_t* end
         const int32_t* words
         const void* counts
         const double* weights

@@ -10,9 +10,8 @@ from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
 _OPERATIONS = 100_000_000  # multiply-adds of one compiled call: some hundredths of a second
-_CACHE = 1 << 20  # bytes of the words' tables that one block of words may take
-_RUN = 12  # non-zeros of a document in one block of words, or blocks cost more than they save
-_BLOCKS = 64
+_CHUNKS = 8  # of documents, at most
+_VISITS = 40  # of a word by a chunk, on the average, that make a table for the chunk worth while
 _SPAN = 1024  # words summed in one go
 _SUM_TOLERANCE = 1e-3  # of a given distribution, which is then scaled to sum to 1
 _SAFE = 60  # counts of such powers of two are computed with as they are
@@ -35,7 +34,7 @@ class AspectTables:
     alpha : float
         Pseudo-counts of every word of a component and of every component of a document.
     for_fit : bool
-        Whether the words' sums are needed, and blocks that threads can share.
+        Whether the words' sums are needed.
 
     Attributes
     ----------
@@ -62,60 +61,37 @@ class AspectTables:
         self.unit = power + weight_power
         work = len(self._words) * stride
         self._threads = effective_threads(6.0 * work)
-        blocks = self._n_blocks(stride) if for_fit else 1
-        self._parts = max(1, work // (_OPERATIONS * blocks))
-        self._document_bounds, word_bounds = self._bounds(blocks)
-        self._cuts = np.empty((blocks + 1, n), dtype=np.int32)
+        chunks = int(min(max(len(self._words) / (_VISITS * v), 1), n, _CHUNKS))
+        self._parts = max(1, work // (_OPERATIONS * chunks))
+        # Where chunks begin, by equal shares of the non-zeros.
+        shares = np.arange(1, chunks) * len(self._words) // chunks
+        inner = np.searchsorted(self._rows, shares)
+        self._bounds = np.concatenate(([0], inner, [n])).astype(np.int64)
         self.totals = np.empty(n)
-        _ext.cut(
-            self._rows, self._words, self._counts, word_bounds, self._cuts, self.totals,
-            self._threads,
-        )  # fmt: skip
+        _ext.row_sums(self._rows, self._counts, self.totals, self._threads)
         self.mass = float((self.weights * self.totals).sum())
         self._u = _padded(components.T, (v, stride), dtype)
         self._t = _padded(mixtures, (n, stride), dtype)
         self._t_sums = _zeros((n, stride))
-        self._u_sums = _zeros((v, stride)) if for_fit else None
-        self._log_likelihoods = np.zeros(blocks)
-
-    def _n_blocks(self, stride):
-        n, v, nnz = len(self._rows) - 1, self._v, len(self._words)
-        fitting = v * stride * (self._counts.itemsize + 8) / _CACHE
-        return int(min(max(fitting, 8), nnz / (_RUN * n), n, v, _BLOCKS)) or 1
-
-    def _bounds(self, blocks):
-        """Documents and words where blocks begin, by equal shares of the non-zeros."""
-        n, v, nnz = len(self._rows) - 1, self._v, len(self._words)
-        if blocks == 1:
-            return np.array([0, n]), np.array([0, v])
-        shares = np.arange(1, blocks) / blocks
-        documents = np.searchsorted(self._rows, shares * nnz)
-        # Rare words count too: they fill the cache.
-        visits = np.cumsum(np.bincount(self._words, minlength=v) / nnz + 1 / v) / 2
-        words = np.searchsorted(visits, shares)
-        bounds = (
-            np.concatenate(([0], inner, [end])) for inner, end in ((documents, n), (words, v))
-        )
-        return tuple(np.maximum.accumulate(b).astype(np.int64) for b in bounds)
+        self._u_sums = _zeros((chunks, v, stride)) if for_fit else None
+        self._log_likelihoods = np.zeros(chunks)
 
     def expect(self):
         """Add up the sums of the M-step; return the mean of log P(word | document) per count."""
         self._log_likelihoods[:] = 0
-        blocks = len(self._log_likelihoods)
-        for round_ in range(blocks):
-            for part in range(self._parts):
-                _ext.expect(
-                    self._rows, self._words, self._counts, self.weights, self._u, self._t,
-                    self._u_sums, self._t_sums, self._cuts, self._document_bounds, round_, part,
-                    self._parts, self._log_likelihoods, self._threads,
-                )  # fmt: skip
+        for part in range(self._parts):
+            _ext.expect(
+                self._rows, self._words, self._counts, self.weights, self._u, self._t,
+                self._u_sums, self._t_sums, self._bounds, part, self._parts,
+                self._log_likelihoods, self._threads,
+            )  # fmt: skip
         return float(self._log_likelihoods.sum()) / self.mass
 
     def expected_counts(self):
         """Turn the words' sums into weighted counts, in units of the data: (k, v) float64."""
         self._sum_words(0.0)
-        counts = np.ldexp(self._u_sums[:, : self.k].T, self.unit)
-        self._u_sums[:] = 0
+        counts = np.ldexp(self._u_sums[0, :, : self.k].T, self.unit)
+        self._u_sums[0] = 0
         return counts
 
     def _sum_words(self, alpha):
@@ -131,7 +107,7 @@ class AspectTables:
 
     def fold_in(self, tol, max_iter):
         """Iterate the mixtures alone, each until none of its values moves by more than `tol`."""
-        n, whole = len(self.totals), np.ascontiguousarray(self._cuts[[0, -1]])
+        n = len(self.totals)
         work = self._rows * (self._u.shape[1] * min(max_iter, 100))
         at = 0
         while at < n:
@@ -139,7 +115,7 @@ class AspectTables:
             end = min(n, max(at + 1, end))
             _ext.fold_in(
                 self._rows, self._words, self._counts, self.weights, self._u, self._t,
-                self._t_sums, whole, at, end, self.k, self._alpha, tol, max_iter,
+                self._t_sums, at, end, self.k, self._alpha, tol, max_iter,
                 self._threads,
             )  # fmt: skip
             at = end

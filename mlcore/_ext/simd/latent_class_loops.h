@@ -28,7 +28,7 @@ static inline vdouble log_d(vdouble x) {
   q = q * z + 1.0 / 3;
   return e * 0x1.62e42fefa39efp-1 + 2.0 * (s + s * (z * q));
 }
-enum { WORDS = 32, LINE_GROUP = 4 /* lines of a row whose sums fit the registers */, WORDS_AHEAD = 8 };
+enum { WORDS = 32, LINE_GROUP = 4 /* lines of a row whose sums fit the registers */ };
 #endif
 
 enum {
@@ -52,25 +52,28 @@ static inline __attribute__((always_inline)) VEC NAME(sums_of_lanes)(VEC *x) {
 #endif
 }
 
-/* p[i] += u[words[i]] . t over `lines` lines, for i < n rounded up to LANES: behind n the last word is repeated. */
-static inline __attribute__((always_inline)) void NAME(dots)(int lines, ptrdiff_t stride, int n, const int32_t *words,
-                                                             const REAL *u, const REAL *t, REAL *p) {
+/* p[i] (+)= u[rows[i]] . t over `lines` lines, for n words, a multiple of LANES. */
+static inline __attribute__((always_inline)) void NAME(dots)(int lines, int n, const ptrdiff_t *rows, const REAL *u,
+                                                             const double *u_sums, const REAL *t, int add, REAL *p) {
   VEC document[LINE_GROUP * NAME(PARTS)];
   for (int b = 0; b < lines * NAME(PARTS); b++) document[b] = LOAD(t + b * NAME(LANES));
   for (int i = 0; i < n; i += NAME(LANES)) {
     VEC sums[NAME(LANES)];
     for (int lane = 0; lane < NAME(LANES); lane++) {
-      const REAL *word = u + words[i + lane < n ? i + lane : n - 1] * stride;
+      const REAL *word = u + rows[i + lane];
       VEC sum = LOAD(word) * document[0];
       for (int b = 1; b < lines * NAME(PARTS); b++) sum += LOAD(word + b * NAME(LANES)) * document[b];
       sums[lane] = sum;
+      if (u_sums != NULL)
+        for (int b = 0; b < lines * NAME(LINE); b += 8) __builtin_prefetch(u_sums + rows[i + lane] + b, 1);
     }
-    STORE(p + i, LOAD(p + i) + NAME(sums_of_lanes)(sums));
+    const VEC sum = NAME(sums_of_lanes)(sums);
+    STORE(p + i, add ? LOAD(p + i) + sum : sum);
   }
 }
 
-/* t_sums += sum_i ratio[i] u[words[i]], and u_sums[words[i]] += weight ratio[i] t. */
-static inline __attribute__((always_inline)) void NAME(spread)(int lines, ptrdiff_t stride, int n, const int32_t *words,
+/* t_sums += sum_i ratio[i] u[rows[i]], and u_sums[rows[i]] += weight ratio[i] t. */
+static inline __attribute__((always_inline)) void NAME(spread)(int lines, int n, const ptrdiff_t *rows,
                                                                const REAL *ratio, double weight, const REAL *u,
                                                                const REAL *t, double *u_sums, double *t_sums) {
   enum { WIDE = LINE_GROUP * 64 / sizeof(REAL) / NAME(DOUBLES) };
@@ -80,14 +83,12 @@ static inline __attribute__((always_inline)) void NAME(spread)(int lines, ptrdif
   for (int b = 0; b < lines * NAME(PARTS); b++) sums[b] = (VEC){0};
   for (int b = 0; b < wide; b++) document[b] = weight * WIDEN(t + b * NAME(DOUBLES));
   for (int i = 0; i < n; i++) {
-    const REAL *word = u + words[i] * stride;
-    const double r = (double)ratio[i];
+    const REAL *word = u + rows[i];
     for (int b = 0; b < lines * NAME(PARTS); b++) sums[b] += ratio[i] * LOAD(word + b * NAME(LANES));
-    if (u_sums != NULL) {
-      double *word_sums = u_sums + words[i] * stride;
-      for (int b = 0; b < wide; b++)
-        store_d(word_sums + b * NAME(DOUBLES), load_d(word_sums + b * NAME(DOUBLES)) + r * document[b]);
-    }
+    if (u_sums == NULL) continue;
+    double *word_sums = u_sums + rows[i];
+    for (int b = 0; b < wide; b++)
+      store_d(word_sums + b * NAME(DOUBLES), load_d(word_sums + b * NAME(DOUBLES)) + (double)ratio[i] * document[b]);
   }
   REAL lanes[LINE_GROUP * 64 / sizeof(REAL)];
   for (int b = 0; b < lines * NAME(PARTS); b++) STORE(lanes + b * NAME(LANES), sums[b]);
@@ -104,8 +105,7 @@ static inline __attribute__((always_inline)) void NAME(spread)(int lines, ptrdif
     default: { enum { lines = LINE_GROUP }; call; }                                                                  \
     }
 
-/* The sums over the non-zeros begin[d] ... end[d] - 1 of documents first ... last - 1; returns
-   sum weight count log p. A p below 2^LEAST_EXPONENT counts as that in the logarithm, and gives no ratio. */
+/* The sums over documents first ... last - 1; returns sum weight count log p. A p below 2^LEAST_EXPONENT counts as that in the logarithm, and gives no ratio. */
 static double NAME(latent_class)(const latent_class_counts *s, ptrdiff_t first, ptrdiff_t last) {
   const REAL *counts = s->counts, *u = s->u, *tables_t = s->t;
   const VEC least = (VEC){0} + (REAL)ldexp(1.0, NAME(LEAST_EXPONENT));
@@ -114,31 +114,25 @@ static double NAME(latent_class)(const latent_class_counts *s, ptrdiff_t first, 
     const REAL *t = tables_t + d * s->stride;
     double *t_sums = s->t_sums + d * s->stride;
     const double weight = s->weights[d];
-    const int64_t row = s->rows[d];
     vdouble log_likelihood = {0};
-    for (int64_t begin = row + s->begin[d], end = row + s->end[d]; begin < end; begin += WORDS) {
+    for (int64_t begin = s->rows[d], end = s->rows[d + 1]; begin < end; begin += WORDS) {
       const int n = end - begin < WORDS ? (int)(end - begin) : WORDS;
-      const int32_t *words = s->words + begin;
+      const int whole_n = (n + NAME(LANES) - 1) / NAME(LANES) * NAME(LANES);
+      ptrdiff_t rows[WORDS];
       REAL p[WORDS], ratio[WORDS];
-      double wide_p[WORDS], wide_counts[WORDS];
-      for (int i = 0; i < n; i++)
-        for (ptrdiff_t b = 0; b < s->stride; b += NAME(LINE)) {
-          if (begin + i + WORDS_AHEAD < s->size)
-            __builtin_prefetch(u + words[i + WORDS_AHEAD] * s->stride + b);
-          if (s->u_sums != NULL)
-            for (ptrdiff_t c = 0; c < NAME(LINE); c += 8)
-              __builtin_prefetch(s->u_sums + words[i] * s->stride + b + c, 1);
-        }
-      for (int i = 0; i < WORDS; i++) p[i] = 0, ratio[i] = i < n ? counts[begin + i] : 0;
-      LINES(NAME(dots)(lines, s->stride, n, words, u + at, t + at, p))
-      for (int i = 0; i < n; i += NAME(LANES)) {
+      for (int i = 0; i < n; i++) rows[i] = s->words[begin + i] * s->stride;
+      memcpy(ratio, counts + begin, n * sizeof(REAL));
+      for (int i = n; i < whole_n; i++) rows[i] = rows[0], ratio[i] = 0;
+      LINES(NAME(dots)(lines, whole_n, rows, u + at, s->u_sums == NULL ? NULL : s->u_sums + at, t + at, at > 0, p))
+      for (int i = 0; i < whole_n; i += NAME(LANES)) {
         const VEC x = LOAD(p + i), c = LOAD(ratio + i), safe = NAME(max)(least, x);
-        for (int lane = 0; lane < NAME(LANES); lane++) wide_p[i + lane] = safe[lane], wide_counts[i + lane] = c[lane];
+        STORE(p + i, safe);
+        for (int half = 0; half < NAME(LANES); half += NAME(DOUBLES))
+          log_likelihood += WIDEN(ratio + i + half) * log_d(WIDEN(p + i + half));
         STORE(ratio + i, SELECT(GREATER(least, x), (VEC){0}, c / safe));
       }
-      for (int i = 0; i < n; i += NAME(DOUBLES)) log_likelihood += load_d(wide_counts + i) * log_d(load_d(wide_p + i));
-      LINES(NAME(spread)(lines, s->stride, n, words, ratio, weight, u + at, t + at,
-                         s->u_sums == NULL ? NULL : s->u_sums + at, t_sums + at))
+      LINES(NAME(spread)(lines, n, rows, ratio, weight, u + at, t + at, s->u_sums == NULL ? NULL : s->u_sums + at,
+                         t_sums + at))
     }
     double sum = 0;
     for (int lane = 0; lane < NAME(DOUBLES); lane++) sum += log_likelihood[lane];

@@ -44,9 +44,7 @@ typedef struct {
 /* Non-zero counts of documents, and the tables of the aspect model (see latent_class_loops.h). */
 typedef struct {
   ptrdiff_t stride; /* values of a padded row of each table */
-  int64_t size;     /* of `words` and `counts` */
-  const int64_t *rows;        /* where a document's non-zeros begin */
-  const int32_t *begin, *end; /* those to visit, counted from there */
+  const int64_t *rows; /* where a document's non-zeros begin */
   const int32_t *words;
   const void *counts;
   const double *weights; /* of the documents */
