@@ -2,8 +2,8 @@
 
    A word's row of u and a document's row of t hold the components side by side, padded with zeros to 64 bytes. The
    probability of word w in document d is p = u_w . t_d; then with ratio = count / p the sums of the M-step are
-   t_sums_d = sum_w ratio u_w and u_sums_w = sum_d weight_d ratio t_d. Words are visited WORDS at a time: their rows of u
-   are in the first-level cache when they are read again. */
+   t_sums_d = sum_w ratio u_w and u_sums_w = sum_d weight_d ratio t_d. Words are visited as many at a time, up to WORDS, as the
+   first-level cache holds rows of both tables for. */
 
 #ifndef MLCORE_LOG
 #define MLCORE_LOG
@@ -28,7 +28,7 @@ static inline vdouble log_d(vdouble x) {
   q = q * z + 1.0 / 3;
   return e * 0x1.62e42fefa39efp-1 + 2.0 * (s + s * (z * q));
 }
-enum { WORDS = 32, LINE_GROUP = 4 /* lines of a row whose sums fit the registers */ };
+enum { WORDS = 64, CACHED = 24576, LINE_GROUP = 4 /* lines of a row whose sums fit the registers */ };
 #endif
 
 enum {
@@ -109,14 +109,16 @@ static inline __attribute__((always_inline)) void NAME(spread)(int lines, int n,
 static double NAME(latent_class)(const latent_class_counts *s, ptrdiff_t first, ptrdiff_t last) {
   const REAL *counts = s->counts, *u = s->u, *tables_t = s->t;
   const VEC least = (VEC){0} + (REAL)ldexp(1.0, NAME(LEAST_EXPONENT));
+  const ptrdiff_t cached = CACHED / (s->stride * (ptrdiff_t)(sizeof(REAL) + sizeof(double)));
+  const int batch = cached > WORDS ? WORDS : cached < 16 ? 16 : (int)cached;
   double total = 0;
   for (ptrdiff_t d = first; d < last; d++) {
     const REAL *t = tables_t + d * s->stride;
     double *t_sums = s->t_sums + d * s->stride;
     const double weight = s->weights[d];
     vdouble log_likelihood = {0};
-    for (int64_t begin = s->rows[d], end = s->rows[d + 1]; begin < end; begin += WORDS) {
-      const int n = end - begin < WORDS ? (int)(end - begin) : WORDS;
+    for (int64_t begin = s->rows[d], end = s->rows[d + 1]; begin < end; begin += batch) {
+      const int n = end - begin < batch ? (int)(end - begin) : batch;
       const int whole_n = (n + NAME(LANES) - 1) / NAME(LANES) * NAME(LANES);
       ptrdiff_t rows[WORDS];
       REAL p[WORDS], ratio[WORDS];
