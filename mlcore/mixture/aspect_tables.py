@@ -56,8 +56,8 @@ class AspectTables:
         self._words = X.indices.astype(np.int32, copy=False)
         self._counts, power = _scaled(X.data)
         self.weights, weight_power = (np.ones(n), 0) if weights is None else _scaled(weights, 1)
-        self._alpha = min(float(np.ldexp(alpha, -power)), 2.0**100)
-        self._word_alpha = min(float(np.ldexp(self._alpha, -weight_power)), 2.0**200)
+        self._alpha = _pseudo_counts(alpha, power)
+        self._word_alpha = _pseudo_counts(self._alpha, weight_power)
         self.unit = power + weight_power
         work = len(self._words) * stride
         self._threads = effective_threads(6.0 * work)
@@ -193,6 +193,12 @@ def _scaled(values, safe=_SAFE):
     if abs(power) <= safe and values.flags.c_contiguous:
         return values, 0
     return np.ldexp(values, -power), power
+
+
+def _pseudo_counts(alpha, power):
+    """alpha / 2^power, or what is as good as infinity beside scaled counts."""
+    with np.errstate(over="ignore"):
+        return min(float(np.ldexp(alpha, -power)), 2.0**100)
 
 
 def _padded(values, shape, dtype):
