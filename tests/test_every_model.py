@@ -458,7 +458,7 @@ DEGENERATE = {
     "one distinct point": lambda X: np.ones_like(X),
     "all zero": lambda X: np.zeros_like(X),
     "one feature": lambda X: X[:, :1],
-    "more features than samples": lambda X: entry.draw(len(X), 500),
+    "more features than samples": lambda X: samples(len(X), 500),
 }
 
 

@@ -79,29 +79,31 @@ cdef double expect_part(const int64_t[::1] rows, const int32_t[::1] words,
 
 def fold_in(const int64_t[::1] rows, const int32_t[::1] words, const floating[::1] counts,
             const double[::1] weights, const floating[:, ::1] u, floating[:, ::1] t,
-            double[:, ::1] t_sums, Py_ssize_t first, Py_ssize_t last, Py_ssize_t k, double alpha,
-            double tol, Py_ssize_t max_iter, int n_threads):
-    """t[first:last] by EM with u fixed, each row until it moves by no more than `tol`.
+            double[:, ::1] t_sums, double[::1] change, Py_ssize_t first, Py_ssize_t last,
+            Py_ssize_t k, double alpha, double tol, Py_ssize_t max_steps, int n_threads):
+    """Steps of EM on t[first:last] with u fixed, where the last change was more than `tol`.
 
-    `t_sums` is zero before and after.
+    `t_sums` is zero before and after; change[d] receives the largest change of the last step.
     """
     cdef Py_ssize_t d
     for d in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic",
                     chunksize=16):
-        fold_in_document(rows, words, counts, weights, u, t, t_sums, d, k, alpha, tol, max_iter)
+        fold_in_document(rows, words, counts, weights, u, t, t_sums, change, d, k, alpha, tol,
+                         max_steps)
 
 
 cdef void fold_in_document(const int64_t[::1] rows, const int32_t[::1] words,
                            const floating[::1] counts, const double[::1] weights,
                            const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] t_sums,
-                           Py_ssize_t d, Py_ssize_t k, double alpha, double tol,
-                           Py_ssize_t max_iter) noexcept nogil:
+                           double[::1] change, Py_ssize_t d, Py_ssize_t k, double alpha,
+                           double tol, Py_ssize_t max_steps) noexcept nogil:
     cdef latent_class_counts s = tables(rows, words, counts, weights, u, t, t_sums)
     cdef Py_ssize_t _step
-    for _step in range(max_iter):
-        visit(<floating*> NULL, &s, d, d + 1)
-        if move(k, alpha, &t[d, 0], &t_sums[d, 0]) <= tol:
+    for _step in range(max_steps):
+        if change[d] <= tol:
             return
+        visit(<floating*> NULL, &s, d, d + 1)
+        change[d] = move(k, alpha, &t[d, 0], &t_sums[d, 0])
 
 
 cdef double move(Py_ssize_t k, double alpha, floating* t, double* t_sums) noexcept nogil:

@@ -12,6 +12,7 @@ from mlcore.threads import effective_threads
 _OPERATIONS = 100_000_000  # multiply-adds of one compiled call: some hundredths of a second
 _CHUNKS = 8  # of documents, at most
 _VISITS = 40  # of a word by a chunk, on the average, that make a table for the chunk worth while
+_STEPS = 20  # of EM on a document in one compiled call
 _SPAN = 1024  # words summed in one go
 _SUM_TOLERANCE = 1e-3  # of a given distribution, which is then scaled to sum to 1
 _SAFE = 60  # counts of such powers of two are computed with as they are
@@ -51,7 +52,8 @@ class AspectTables:
         self.k, self._v = k, v
         line = 64 // dtype.itemsize
         stride = -(-k // line) * line
-        require_tables(n + v, stride, dtype)
+        chunks = int(min(max(X.nnz / (_VISITS * v), 1), n, _CHUNKS))
+        require_tables(n + chunks * v, stride, dtype)
         self._rows = X.indptr.astype(np.int64, copy=False)
         self._words = X.indices.astype(np.int32, copy=False)
         self._counts, power = _scaled(X.data)
@@ -61,7 +63,6 @@ class AspectTables:
         self.unit = power + weight_power
         work = len(self._words) * stride
         self._threads = effective_threads(6.0 * work)
-        chunks = int(min(max(len(self._words) / (_VISITS * v), 1), n, _CHUNKS))
         self._parts = max(1, work // (_OPERATIONS * chunks))
         # Where chunks begin, by equal shares of the non-zeros.
         shares = np.arange(1, chunks) * len(self._words) // chunks
@@ -107,18 +108,21 @@ class AspectTables:
 
     def fold_in(self, tol, max_iter):
         """Iterate the mixtures alone, each until none of its values moves by more than `tol`."""
-        n = len(self.totals)
-        work = self._rows * (self._u.shape[1] * min(max_iter, 100))
-        at = 0
-        while at < n:
-            end = int(np.searchsorted(work, work[at] + _OPERATIONS, side="right")) - 1
-            end = min(n, max(at + 1, end))
-            _ext.fold_in(
-                self._rows, self._words, self._counts, self.weights, self._u, self._t,
-                self._t_sums, at, end, self.k, self._alpha, tol, max_iter,
-                self._threads,
-            )  # fmt: skip
-            at = end
+        n, change = len(self.totals), np.full(len(self.totals), np.inf)
+        work = self._rows * (self._u.shape[1] * _STEPS)
+        first = 0
+        while first < n:
+            last = int(np.searchsorted(work, work[first] + _OPERATIONS, side="right")) - 1
+            last = min(n, max(first + 1, last))
+            for step in range(0, max_iter, _STEPS):
+                _ext.fold_in(
+                    self._rows, self._words, self._counts, self.weights, self._u, self._t,
+                    self._t_sums, change, first, last, self.k, self._alpha, tol,
+                    min(_STEPS, max_iter - step), self._threads,
+                )  # fmt: skip
+                if change[first:last].max() <= tol:
+                    break
+            first = last
 
     def log_prior(self):
         """The mean per count of the prior's log density, up to a constant."""
@@ -137,7 +141,9 @@ class AspectTables:
             return 0.0
         logs = np.empty(len(table))
         _ext.sums_of_logs(table, self.k, logs, self._threads)
-        return alpha * float(np.sum(weights * logs, where=weights > 0)) / self.mass
+        present = weights > 0  # an absent document's logarithms may be infinite
+        np.multiply(logs, weights, out=logs, where=present)
+        return alpha * float(np.sum(logs, where=present)) / self.mass
 
     def components(self):
         """P(word | component), (k, v)."""

@@ -389,6 +389,10 @@ def test_zeros_of_the_start_are_kept_without_a_prior_and_left_with_one():
     assert (model.components_ > 0).all()
     assert model.log_likelihood_trace_[0] == -np.inf
     assert np.isfinite(model.log_likelihood_trace_[1:]).all()
+    init["document_components_init"][0, :20] = 0
+    init["document_components_init"] /= init["document_components_init"].sum(axis=1)[:, None]
+    model = fitted(G, np.arange(40) % 2, alpha=0.1, **init)  # also where a document is absent
+    assert np.isfinite(model.log_likelihood_trace_[1:]).all()
 
 
 def test_a_component_without_counts_is_reported():

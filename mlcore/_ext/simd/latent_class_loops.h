@@ -111,7 +111,7 @@ static double NAME(latent_class)(const latent_class_counts *s, ptrdiff_t first, 
   const VEC least = (VEC){0} + (REAL)ldexp(1.0, NAME(LEAST_EXPONENT));
   const ptrdiff_t cached = CACHED / (s->stride * (ptrdiff_t)(sizeof(REAL) + sizeof(double)));
   const int batch = cached > WORDS ? WORDS : cached < 16 ? 16 : (int)cached;
-  double total = 0;
+  vdouble total = {0};
   for (ptrdiff_t d = first; d < last; d++) {
     const REAL *t = tables_t + d * s->stride;
     double *t_sums = s->t_sums + d * s->stride;
@@ -136,10 +136,10 @@ static double NAME(latent_class)(const latent_class_counts *s, ptrdiff_t first, 
       LINES(NAME(spread)(lines, n, rows, ratio, weight, u + at, t + at, s->u_sums == NULL ? NULL : s->u_sums + at,
                          t_sums + at))
     }
-    double sum = 0;
-    for (int lane = 0; lane < NAME(DOUBLES); lane++) sum += log_likelihood[lane];
-    total += weight * sum;
+    total += weight * log_likelihood;
   }
-  return total;
+  double sum = 0;
+  for (int lane = 0; lane < NAME(DOUBLES); lane++) sum += total[lane];
+  return sum;
 }
 #undef LINES
