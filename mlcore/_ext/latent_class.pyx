@@ -38,7 +38,10 @@ cdef latent_class_counts tables(const int64_t[::1] rows, const int32_t[::1] word
                                 double[:, ::1] t_sums) noexcept nogil:
     cdef latent_class_counts s
     s.stride = u.shape[1]
-    s.rows, s.words, s.counts, s.weights = &rows[0], &words[0], &counts[0], &weights[0]
+    s.rows, s.weights = &rows[0], &weights[0]
+    s.words, s.counts = NULL, NULL
+    if words.shape[0] > 0:
+        s.words, s.counts = &words[0], &counts[0]
     s.u, s.t, s.t_sums, s.u_sums = &u[0, 0], &t[0, 0], &t_sums[0, 0], NULL
     return s
 
