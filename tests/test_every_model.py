@@ -19,7 +19,7 @@ import tracemalloc
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +35,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mlcore
+from mlcore.mixture import GaussianMixture
 from mlcore.model import NotFittedError
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -72,6 +73,8 @@ class Entry:
     sparse: bool = True
     weights: bool = True
     kernel: bool = True
+    endless: dict = field(default_factory=dict)  # parameters of a fit that does not end
+    takes: tuple = ()  # (name, value) that other models refuse
 
     def fit(self, X=None, seed=0, **params):
         X = samples(seed=seed) if X is None else X
@@ -80,6 +83,19 @@ class Entry:
 
 def searched(**params):
     return SVCCV(**{"Cs": (0.5, 5.0), "gammas": (0.1, 1.0), "cv": 3, **params})
+
+
+def mixture(covariance_type):
+    return Entry(
+        lambda: GaussianMixture(
+            2, covariance_type=covariance_type, random_state=0, max_iter=5000, tol=1e-4
+        ),
+        nothing,
+        sparse=False,
+        kernel=False,
+        endless={"tol": 0, "max_iter": 10**9, "n_components": 8},
+        takes=(("tol", 0),),
+    )
 
 
 MODELS = {
@@ -92,6 +108,7 @@ MODELS = {
     "NuSVR": Entry(NuSVR, numbers),
     "OneClassSVM": Entry(lambda: OneClassSVM(nu=0.2), nothing),
     "SVCCV": Entry(searched, two_labels),
+    **{f"GaussianMixture-{t}": mixture(t) for t in ("full", "tied", "diag", "spherical")},
 }
 CHECKED = [
     SVC(),
@@ -102,6 +119,10 @@ CHECKED = [
     NuSVR(),
     OneClassSVM(),
     SVCCV(),
+    GaussianMixture(),
+    GaussianMixture(2, covariance_type="tied", tol=1e-8, max_iter=1000),
+    GaussianMixture(2, covariance_type="diag"),
+    GaussianMixture(2, covariance_type="spherical"),
 ]
 INFEASIBLE = "nu=0.5 is infeasible for their class sizes, also for scikit-learn's NuSVC"
 EXPECTED_FAILURES = {
@@ -124,21 +145,30 @@ BAD_PARAMETERS = {
     "callback": (3, "print"),
     "class_weight": ("equal", 3, {"none such": 1.0}, {0: -1.0, "low": -1.0}),
     "coef0": NOT_A_NUMBER,
+    "covariance_type": ("fulll", None, 3),
     "cv": (1, 0, -2, 2.5, "five", 10**30),
     "decision_function_shape": ("ovx", None, 1),
     "degree": (-1, 1.5, "3", None, True, 10**30),
     "epsilon": (-0.1, NAN, INF, "1", None, True),
     "gamma": (-1.0, NAN, INF, "scaled", None, True, 10**400),
     "gammas": ((), (-1.0,), (NAN,), ("scaled",), 3),
+    "init_params": ("k-meanss", None, 3),
     "kernel": ("rbg", None, 3, "precomputedd"),
+    "means_init": ([[NAN] * 4] * 2, np.zeros((3, 4)), "1", [[1j] * 4] * 2),
     "max_iter": (0, -2, 1.5, "9", None, True, 10**30),
     "multi_class": ("ovx", None, 1),
+    "n_components": (0, -1, 1.5, "2", None, True, 61, 10**12, 10**30),
+    "n_init": (0, -1, 1.5, "2", None, True, 10**30),
     "nu": (*NOT_POSITIVE, 1.5, INF),
+    "precisions_init": (-np.ones((2, 4)), np.full((2, 4, 4), NAN), "1", np.ones((9, 9))),
     "probability": NOT_BOOL,
     "random_state": (-1, "seed", 1.5),
+    "reg_covar": (-1.0, NAN, INF, "1", True, 10**400),
     "scoring": ("none such", 3, None),
     "tol": (*NOT_POSITIVE, INF),
     "verbose": (-1, "yes", 1.5, None),
+    "warm_start": NOT_BOOL,
+    "weights_init": ([0.5, 0.6], [1.5, -0.5], [1.0], [NAN, 1.0], "1"),
 }
 
 
@@ -373,7 +403,9 @@ def test_what_cannot_fit_is_refused_before_it_is_allocated(entry, data):
 # ---- values and degenerate data
 
 
-DEGENERACY = "margin is zero|infeasible|cannot be separated|constant|distinct|degenerate|one class"
+DEGENERACY = (
+    "margin is zero|rescale|infeasible|cannot be separated|constant|distinct|degenerate|one class"
+)
 
 
 def finite_or_named(entry, X, y, **params):
@@ -644,7 +676,7 @@ def test_weight_two_is_a_copy_and_zero_is_absence(entry, data):
         pytest.skip("the folds of a cross-validation are drawn from rows")
     counts = np.arange(len(X)) % 3
     y_repeated = None if y is None else y.repeat(counts)
-    gamma = {"gamma": 0.3} if entry.make().kernel == "rbf" else {}
+    gamma = {"gamma": 0.3} if entry.make().get_params().get("kernel") == "rbf" else {}
     model = entry.make().set_params(tol=1e-7, **gamma)
     weighted = clone(model).fit(X, y, sample_weight=counts)
     repeated = clone(model).fit(X.repeat(counts, axis=0), y_repeated)
@@ -675,6 +707,7 @@ BAD = [
     for model, entry in MODELS.items()
     for name in entry.make().get_params(deep=False)
     for value in BAD_PARAMETERS.get(name, ())
+    if (name, value) not in entry.takes
 ]
 
 
@@ -1022,6 +1055,7 @@ def interrupted_fit(name):
     X = rng.normal(size=(100_000, 30))
     y = entry.targets(rng.normal(size=X.shape))  # no relation to X: the hardest
     hard = {"C": 1e4, "tol": 1e-9, "epsilon": 1e-3, "nu": 0.3, "Cs": (1e3, 1e4), "gammas": (0.1,)}
+    hard |= entry.endless
     names = model.get_params()
     model.set_params(**{name: value for name, value in hard.items() if name in names})
     print("fitting", flush=True)

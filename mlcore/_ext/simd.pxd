@@ -36,6 +36,23 @@ cdef extern from "simd/table.h" nogil:
         const void* source "from"
         void* out
         const int64_t* dest
+    enum:
+        GAUSSIAN_FULL
+        GAUSSIAN_TIED
+        GAUSSIAN_DIAGONAL
+        GAUSSIAN_SPHERICAL
+        GAUSSIAN_ROWS
+        GAUSSIAN_PIECE
+    ctypedef struct gaussian_mixture:
+        int kind
+        Py_ssize_t d
+        Py_ssize_t k
+        const double* constants
+        const void* means
+        const void* factors
+        const void* centres
+        const void* origin
+        const void* rotation
     ctypedef struct float_loops "simd_loops_float":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const float*, const float*, const float*, const float*, int,
@@ -48,6 +65,8 @@ cdef extern from "simd/table.h" nogil:
         void (*accumulate)(Py_ssize_t, const int64_t*, const double*, const float*, Py_ssize_t,
                            Py_ssize_t, Py_ssize_t, double*) noexcept nogil
         int64_t (*smo)(smo_working_set*, double, int64_t) noexcept nogil
+        void (*gaussian)(const gaussian_mixture*, Py_ssize_t, const float*, const float*, int32_t*,
+                         float*, double*, float*, float*) noexcept nogil
     ctypedef struct double_loops "simd_loops_double":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const double*, const double*, const double*, const double*,
@@ -62,6 +81,8 @@ cdef extern from "simd/table.h" nogil:
         void (*accumulate)(Py_ssize_t, const int64_t*, const double*, const double*, Py_ssize_t,
                            Py_ssize_t, Py_ssize_t, double*) noexcept nogil
         int64_t (*smo)(smo_working_set*, double, int64_t) noexcept nogil
+        void (*gaussian)(const gaussian_mixture*, Py_ssize_t, const double*, const double*,
+                         int32_t*, double*, double*, double*, double*) noexcept nogil
     ctypedef struct simd_loops:
         float_loops f
         double_loops d

@@ -21,9 +21,12 @@
 #define MASK mask_f
 #define GREATER GREATER_F
 #define CHOOSE choose_f
+#define ANY ANY_F
 #define TANH tanhf
 #include "kernel_loops.h"
 #include "smo_loops.h"
+#include "gaussian_density.h"
+#include "gaussian_loops.h"
 #undef REAL
 #undef VEC
 #undef INTVEC
@@ -41,6 +44,7 @@
 #undef MASK
 #undef GREATER
 #undef CHOOSE
+#undef ANY
 #undef TANH
 
 #define REAL double
@@ -62,14 +66,17 @@
 #define MASK mask_d
 #define GREATER GREATER_D
 #define CHOOSE choose_d
+#define ANY ANY_D
 #define TANH tanh
 #include "kernel_loops.h"
 #include "smo_loops.h"
+#include "gaussian_density.h"
+#include "gaussian_loops.h"
 
 #define QUOTE(name) #name
 #define STRING(name) QUOTE(name)
 const simd_loops TARGET_NAME(simd_loops) = {
-    {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f},
-    {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d},
+    {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f, gaussian_f},
+    {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, gaussian_d},
     STRING(TARGET_NAME(loops)),
 };
