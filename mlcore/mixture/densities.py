@@ -133,7 +133,7 @@ class Rows:
             rows = piece.stop - piece.start
             found = np.empty(rows, dtype), np.empty((rows if with_proba else 0, k), dtype)
             self._call(piece, layout, centres, moments, dtype, *found)
-            density[piece] = found[0]
+            density[piece] = np.maximum(found[0], np.finfo(out).min)
             if with_proba:
                 proba[piece] = found[1]
         return density, self._labels.astype(np.intp), proba
