@@ -1,7 +1,6 @@
 """Fitting mixtures by EM: what is the same whatever the components are."""
 
 import math
-from abc import abstractmethod
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -41,12 +40,15 @@ class Run:
 class Mixture(Model):
     """EM for any mixture. A subclass says what its components are:
 
-    ``_rows(X, weight)`` what it keeps of the rows, with their `total` weight; ``_start(rows, rng)``
-    and ``_given()`` parameters; ``_statistics(rows, parameters)``; ``_maximised(statistics,
-    parameters)`` the M step and which components collapsed; ``_expected(parameters)`` the
-    statistics, of mass 1, whose M step gives the parameters again; ``_parameters()`` and
-    ``_attributes(parameters)`` from and to fitted attributes; ``_arranged(parameters, order)``;
-    ``_densities``; ``_n_parameters()``.
+    ``_frame(X, weight)`` what sums and M step measure against, ``_fitted_frame()`` the same later;
+    ``_rows(X, weight, frame)`` the rows and their `total` weight; ``_given(n_features)`` and
+    ``_start(frame, rows, rng, given, number)`` parameters to begin with; ``_statistics(rows,
+    parameters)`` with ``log_likelihood`` and ``mass``; ``_maximised(statistics, parameters,
+    frame)`` the M step, and which components collapsed; ``_expected(parameters)`` the statistics
+    of mass 1 whose M step gives the parameters again; ``_parameters()`` and
+    ``_attributes(parameters, frame)`` from and to fitted attributes; ``_arranged(parameters,
+    order)``, ``_fits(parameters, n_features)``; ``_densities(X, with_proba)`` log-densities, labels
+    and probabilities; ``_like()`` an array of the type of the fit; ``_n_parameters()``.
     """
 
     _kind = "density_estimator"
@@ -152,8 +154,7 @@ class Mixture(Model):
         if all(value is not None for value in given):
             return [Run(self._start(frame, rows, None, given))], True
         rng = as_random_state(self.random_state)
-        n_init = int(self.n_init)
-        starts = [self._start(frame, rows, rng, given) for _ in range(n_init)]
+        starts = [self._start(frame, rows, rng, given, i) for i in range(int(self.n_init))]
         return [Run(start) for start in starts], any(value is not None for value in given)
 
     def _climb(self, run, frame, rows, n_steps, progress):
@@ -346,9 +347,8 @@ class Mixture(Model):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the (weighted) mean log-density of the rows of `X`; `y` is ignored."""
-        return float(
-            np.average(self.score_samples(X).astype(float), weights=self._w(X, sample_weight))
-        )
+        log_likelihood, n = self._likelihood(X, sample_weight)
+        return log_likelihood / n
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit to `X` and return the likeliest component of each of its rows."""
@@ -388,8 +388,3 @@ class Mixture(Model):
         if weight is None:
             return float(density.sum()), len(density)
         return float(weight @ density), float(weight.sum())
-
-    # ---- what a subclass defines
-
-    @abstractmethod
-    def _maximised(self, statistics, parameters, frame): ...

@@ -59,9 +59,9 @@ class GaussianMixture(Mixture):
         Starts; more than one are followed for ten steps each, and the best goes on. One on which
         fewer components collapse is better.
     init_params : {"k-means++", "random"}, default="k-means++"
-        Start from clusters, k-means++ and a few steps of k-means on at most some thousand rows, in
-        units that the covariance type does not see; or from rows drawn by their weights, with the
-        covariance of the whole.
+        Start from clusters, k-means++ and a few steps of k-means on at most some thousand rows,
+        with features of unit variance (spherical: as they are; full and tied, every second start:
+        uncorrelated too); or from rows drawn by their weights, with the covariance of the whole.
     weights_init : (n_components,), default=None
     means_init : (n_components, n_features), default=None
     precisions_init : array of a shape that goes with `covariance_type`, default=None
@@ -307,18 +307,18 @@ class GaussianMixture(Mixture):
                 raise given.not_positive("precisions_init", owner)
         return weights, means, shapes
 
-    def _start(self, frame, rows, rng, chosen):
+    def _start(self, frame, rows, rng, chosen, number=0):
         weights, means, shapes = chosen
         if rng is None:
             return Parameters(weights, means, *shapes)
-        found = self._drawn(frame, rows, rng, means)
+        found = self._drawn(frame, rows, rng, means, number % 2 == 1)
         return Parameters(
             found.weights if weights is None else weights,
             found.means if means is None else means,
             *(found[2:] if shapes is None else shapes),
         )
 
-    def _drawn(self, frame, rows, rng, means):
+    def _drawn(self, frame, rows, rng, means, rotated):
         """Parameters by clusters of some rows; or, at random, by some rows themselves."""
         k, kind = int(self.n_components), self.covariance_type
         X, weight = starts.sampled(rows.X, rows.weight, k, frame.spread, rng)
@@ -328,7 +328,7 @@ class GaussianMixture(Mixture):
         elif self.init_params == "random":
             seeds, labels = X[starts.drawn(weight, rng.random(k))], None
         else:
-            Z = starts.whitened(X, weight, kind)
+            Z = starts.whitened(X, weight, kind, rotated=rotated)
             labels, places = starts.k_means_labels(Z, weight, k, rng)
             seeds = X[places]
         statistics = starts.cluster_statistics(kind, X, weight, labels, seeds, frame)
