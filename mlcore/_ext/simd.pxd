@@ -46,6 +46,23 @@ cdef extern from "simd/table.h" nogil:
         const void* source "from"
         void* out
         const int64_t* dest
+    enum:
+        GAUSSIAN_FULL
+        GAUSSIAN_TIED
+        GAUSSIAN_DIAGONAL
+        GAUSSIAN_SPHERICAL
+        GAUSSIAN_ROWS
+        GAUSSIAN_PIECE
+    ctypedef struct gaussian_mixture:
+        int kind
+        Py_ssize_t d
+        Py_ssize_t k
+        const double* constants
+        const void* means
+        const void* factors
+        const void* centres
+        const void* origin
+        const void* rotation
     ctypedef struct float_loops "simd_loops_float":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const float*, const float*, const float*, const float*, int,
@@ -58,6 +75,8 @@ cdef extern from "simd/table.h" nogil:
         void (*accumulate)(Py_ssize_t, const int64_t*, const double*, const float*, Py_ssize_t,
                            Py_ssize_t, Py_ssize_t, double*) noexcept nogil
         int64_t (*smo)(smo_working_set*, double, int64_t) noexcept nogil
+        void (*gaussian)(const gaussian_mixture*, Py_ssize_t, const float*, const float*, int32_t*,
+                         float*, double*, float*, float*) noexcept nogil
         double (*latent_class)(const latent_class_counts*, Py_ssize_t, Py_ssize_t) noexcept nogil
     ctypedef struct double_loops "simd_loops_double":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
@@ -73,6 +92,8 @@ cdef extern from "simd/table.h" nogil:
         void (*accumulate)(Py_ssize_t, const int64_t*, const double*, const double*, Py_ssize_t,
                            Py_ssize_t, Py_ssize_t, double*) noexcept nogil
         int64_t (*smo)(smo_working_set*, double, int64_t) noexcept nogil
+        void (*gaussian)(const gaussian_mixture*, Py_ssize_t, const double*, const double*,
+                         int32_t*, double*, double*, double*, double*) noexcept nogil
         double (*latent_class)(const latent_class_counts*, Py_ssize_t, Py_ssize_t) noexcept nogil
     ctypedef struct simd_loops:
         float_loops f

@@ -21,9 +21,12 @@
 #define MASK mask_f
 #define GREATER GREATER_F
 #define CHOOSE choose_f
+#define ANY ANY_F
 #define TANH tanhf
 #include "kernel_loops.h"
 #include "smo_loops.h"
+#include "gaussian_density.h"
+#include "gaussian_loops.h"
 #include "latent_class_loops.h"
 #undef REAL
 #undef VEC
@@ -42,6 +45,7 @@
 #undef MASK
 #undef GREATER
 #undef CHOOSE
+#undef ANY
 #undef TANH
 
 #define REAL double
@@ -63,15 +67,18 @@
 #define MASK mask_d
 #define GREATER GREATER_D
 #define CHOOSE choose_d
+#define ANY ANY_D
 #define TANH tanh
 #include "kernel_loops.h"
 #include "smo_loops.h"
+#include "gaussian_density.h"
+#include "gaussian_loops.h"
 #include "latent_class_loops.h"
 
 #define QUOTE(name) #name
 #define STRING(name) QUOTE(name)
 const simd_loops TARGET_NAME(simd_loops) = {
-    {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f, latent_class_f},
-    {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, latent_class_d},
+    {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f, gaussian_f, latent_class_f},
+    {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, gaussian_d, latent_class_d},
     STRING(TARGET_NAME(loops)),
 };

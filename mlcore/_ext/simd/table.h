@@ -61,6 +61,18 @@ typedef struct {
   const int64_t *dest; /* the rows of `out`, or NULL: one after the other */
 } simd_copies;
 
+/* A mixture of Gaussians and where its moments are taken (see gaussian_loops.h). Arrays of the samples' type, C order:
+   means, from the origin, and centres (k, d); factors, with precision = factor factorᵀ: (k, d, d) upper triangular, (k, d)
+   or (k,). Tied: means are those of (x - origin) rotation, rotation (d, d) upper triangular, factors 1. */
+enum { GAUSSIAN_FULL, GAUSSIAN_TIED, GAUSSIAN_DIAGONAL, GAUSSIAN_SPHERICAL };
+enum { GAUSSIAN_ROWS = 1024, GAUSSIAN_PIECE = 128 }; /* of a block; of the part of it whose second moments are taken at once */
+typedef struct {
+  int kind;
+  ptrdiff_t d, k;
+  const double *constants; /* log2 of weight and of the density at the mean */
+  const void *means, *factors, *centres, *origin, *rotation;
+} gaussian_mixture;
+
 #define LOOPS(real)                                                                                                  \
   /* out[dest[r], :lanes] = k(row r, column of the panel), for `n_rows` rows given as lists of non-zeros; in between,  \
      rows of waiting[0] and then waiting[1] are copied */                                                             \
@@ -79,6 +91,8 @@ typedef struct {
   void (*accumulate)(ptrdiff_t n_rows, const int64_t *slots, const double *a, const real *rows, ptrdiff_t stride,     \
                      ptrdiff_t start, ptrdiff_t stop, double *g);                                                     \
   int64_t (*smo)(smo_working_set *s, double tol, int64_t max_steps);                                                 \
+  void (*gaussian)(const gaussian_mixture *g, ptrdiff_t n, const real *X, const real *weight, int32_t *labels,         \
+                   real *scratch, double *stats, real *density, real *proba);                                          \
   double (*latent_class)(const latent_class_counts *s, ptrdiff_t first, ptrdiff_t last);
 
 typedef struct { LOOPS(float) } simd_loops_float;

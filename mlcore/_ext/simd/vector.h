@@ -45,6 +45,8 @@ typedef __mmask16 mask_f;
 typedef __mmask8 mask_d;
 #define GREATER_F(a, b) _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ)
 #define GREATER_D(a, b) _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ)
+#define ANY_F(m) ((m) != 0)
+#define ANY_D(m) ((m) != 0)
 static inline vfloat select_f(mask_f m, vfloat yes, vfloat no) { return _mm512_mask_blend_ps(m, no, yes); }
 static inline vdouble select_d(mask_d m, vdouble yes, vdouble no) { return _mm512_mask_blend_pd(m, no, yes); }
 static inline vint32 choose_f(mask_f m, vint32 yes, vint32 no) {
@@ -67,6 +69,21 @@ static inline int64_t where_f(vfloat x, float c, vint32 at) {
 }
 static inline int64_t where_d(vdouble x, double c, vint64 at) {
   return _mm512_mask_reduce_min_epi64(_mm512_cmp_pd_mask(x, (vdouble){0} + c, _CMP_EQ_OQ), (__m512i)at);
+}
+/* Lanes above 0, one after the other, with `first` + their number; how many. A whole vector of each is written. */
+static inline int compress_f(vfloat x, int32_t first, int32_t *at, float *to) {
+  const __mmask16 m = GREATER_F(x, (vfloat){0});
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  store_f(to, _mm512_maskz_compress_ps(m, x));
+  _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, _mm512_set1_epi32(first))));
+  return __builtin_popcount(m);
+}
+static inline int compress_d(vdouble x, int32_t first, int32_t *at, double *to) {
+  const __mmask8 m = GREATER_D(x, (vdouble){0});
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  store_d(to, _mm512_maskz_compress_pd(m, x));
+  _mm256_storeu_si256((__m256i *)at, _mm256_maskz_compress_epi32(m, _mm256_add_epi32(lane, _mm256_set1_epi32(first))));
+  return __builtin_popcount(m);
 }
 static inline vfloat ldexp_f(vfloat y, vfloat n) { return _mm512_scalef_ps(y, n); }
 static inline vdouble ldexp_d(vdouble y, vdouble n) { return _mm512_scalef_pd(y, n); }
@@ -102,11 +119,16 @@ REDUCTIONS(f, float, vfloat, vint32)
 REDUCTIONS(d, double, vdouble, vint64)
 #if defined(MLCORE_TARGET_AVX2)
 #include <immintrin.h>
+#define ANY_F(m) (_mm256_movemask_ps((__m256)(m)) != 0)
+#define ANY_D(m) (_mm256_movemask_pd((__m256d)(m)) != 0)
 static inline vfloat max_f(vfloat c, vfloat x) { return _mm256_max_ps(c, x); }
 static inline vfloat min_f(vfloat c, vfloat x) { return _mm256_min_ps(c, x); }
 static inline vdouble max_d(vdouble c, vdouble x) { return _mm256_max_pd(c, x); }
 static inline vdouble min_d(vdouble c, vdouble x) { return _mm256_min_pd(c, x); }
 #else
+static inline int any_lane(vint64 m) { return (m[0] | m[1]) != 0; }
+#define ANY_F(m) any_lane((vint64)(m))
+#define ANY_D(m) any_lane(m)
 static inline vfloat max_f(vfloat c, vfloat x) { return select_f((vint32)(x < c), c, x); }
 static inline vfloat min_f(vfloat c, vfloat x) { return select_f((vint32)(x > c), c, x); }
 static inline vdouble max_d(vdouble c, vdouble x) { return select_d((vint64)(x < c), c, x); }

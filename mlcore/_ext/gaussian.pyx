@@ -1,0 +1,93 @@
+"""Hot loop of mlcore.mixture.gaussian: one step of EM on blocks of rows that stay in cache.
+
+For each row x: log2 p(x, j) = constants[j] - log2(e)/2 |(x - origin - means[j]) factors[j]|², and
+responsibilities w p(j | x), those under 2^-64 w taken as 0; they are kept for a block only. Moments
+are taken about `centres`. The rows are cut into as many parts as `moments` has rows, and the caller
+adds these in order, so that threads never change a bit. At most O(n k d²) time, or O(n k d) but
+for full covariances; much less where components are apart.
+
+Shapes, C order, checked by the caller: X (n, d); weight (n,) or (0,): all 1; constants (k,);
+origin (d,), near the data's mean; means (k, d), from the origin; centres (k, d); factors (k, d, d),
+upper triangular, (k, d) or (k,). Tied covariances: their factor is `rotation` (d, d), upper
+triangular, means are those of (x - origin) rotation, and factors (k,) are 1.
+`labels` (n,), in 0..k-1: the likeliest components, of the step before (any will do at first: they
+only save work) and then of this one. A row of `moments`: log-likelihood, masses (k), first (k, d)
+and second moments, (k, d, d) the upper half, or (k, d), or none when tied; no columns at all where
+moments are not asked for. `density` (n,) or (0,) receives log p(x), `proba` (n, k) or (0, k) the
+responsibilities.
+"""
+from cython cimport floating
+from cython.parallel cimport prange, threadid
+from libc.stdint cimport int32_t
+
+from mlcore._ext.simd cimport (
+    GAUSSIAN_DIAGONAL, GAUSSIAN_FULL, GAUSSIAN_PIECE, GAUSSIAN_ROWS, GAUSSIAN_SPHERICAL,
+    GAUSSIAN_TIED, PANEL_DOUBLE, PANEL_FLOAT, gaussian_mixture, simd_table,
+)
+
+KINDS = {"full": GAUSSIAN_FULL, "tied": GAUSSIAN_TIED, "diag": GAUSSIAN_DIAGONAL,
+         "spherical": GAUSSIAN_SPHERICAL}
+ROWS = GAUSSIAN_ROWS
+
+
+def n_moments(int kind, Py_ssize_t k, Py_ssize_t d):
+    """Values in a row of `moments`."""
+    return 1 + k + k * d + (k * d * d if kind == GAUSSIAN_FULL else 0 if kind == GAUSSIAN_TIED
+                            else k * d)
+
+
+def scratch_size(int kind, Py_ssize_t k, Py_ssize_t d, int itemsize):
+    """Values of scratch for a thread."""
+    cdef Py_ssize_t panel = PANEL_FLOAT if itemsize == 4 else PANEL_DOUBLE
+    cdef Py_ssize_t line = 64 // itemsize, side = (d + line - 1) // line * line
+    cdef Py_ssize_t size = 2 * d * panel + (k + d + 2) * GAUSSIAN_ROWS
+    if kind == GAUSSIAN_FULL:
+        size += (2 * GAUSSIAN_PIECE + side + 1) * side
+    return (size + line - 1) // line * line
+
+
+def em_step(int kind, const floating[:, ::1] X, const floating[::1] weight,
+            const double[::1] constants, const floating[:, ::1] means, const floating[::1] factors,
+            const floating[:, ::1] centres, const floating[::1] origin,
+            const floating[:, ::1] rotation, int32_t[::1] labels, double[:, ::1] moments,
+            floating[::1] density, floating[:, ::1] proba, floating[:, ::1] scratch,
+            int n_threads):
+    """Fill what is asked for, and `labels`; factors flat; scratch (n_threads, scratch_size())."""
+    cdef gaussian_mixture g
+    cdef Py_ssize_t n = X.shape[0], n_parts = moments.shape[0], part, blocks, start, stop
+    g.kind, g.d, g.k = kind, X.shape[1], means.shape[0]
+    g.constants, g.means, g.factors = &constants[0], &means[0, 0], &factors[0]
+    g.centres, g.origin, g.rotation = &centres[0, 0], &origin[0], &rotation[0, 0]
+    moments[:, :] = 0
+    blocks = (n + GAUSSIAN_ROWS - 1) // GAUSSIAN_ROWS
+    for part in prange(n_parts, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        start = blocks * part // n_parts * GAUSSIAN_ROWS
+        stop = min(n, blocks * (part + 1) // n_parts * GAUSSIAN_ROWS)
+        em_part(&g, X, weight, labels, start, stop, part, moments, density, proba,
+                &scratch[threadid(), 0])
+
+
+cdef void em_part(const gaussian_mixture* g, const floating[:, ::1] X, const floating[::1] weight,
+                  int32_t[::1] labels, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t part,
+                  double[:, ::1] moments, floating[::1] density, floating[:, ::1] proba,
+                  floating* scratch) noexcept nogil:
+    cdef const floating* w = NULL
+    cdef floating* p = NULL
+    cdef floating* r = NULL
+    cdef double* stats = NULL
+    cdef Py_ssize_t rows
+    if moments.shape[1] > 0:
+        stats = &moments[part, 0]
+    while start < stop:
+        rows = min(GAUSSIAN_ROWS, stop - start)
+        if weight.shape[0] > 0:
+            w = &weight[start]
+        if density.shape[0] > 0:
+            p = &density[start]
+        if proba.shape[0] > 0:
+            r = &proba[start, 0]
+        if floating is float:
+            simd_table().f.gaussian(g, rows, &X[start, 0], w, &labels[start], scratch, stats, p, r)
+        else:
+            simd_table().d.gaussian(g, rows, &X[start, 0], w, &labels[start], scratch, stats, p, r)
+        start = start + GAUSSIAN_ROWS

@@ -1,0 +1,243 @@
+/* One step of EM for a mixture of Gaussians, on a block of rows; included once per precision by loops.c.
+
+   Densities are taken with a vector's lanes over samples, from a copy of the block in panels (a feature of PANEL samples,
+   then the next feature); moments with lanes over features, from the rows. A mean or centre is subtracted from the sample
+   first of all, so nothing cancels but what the mean itself moves in one step.
+
+   Most responsibilities are 0 to every digit, less than 2^-DROP. The rows of a block are sorted by the component that
+   suited them best in the step before; a panel then needs few components: it begins with those of its own rows, and a
+   density is given up as soon as its part so far, an upper bound, is below 2^-DROP of the best for all the rows of a tile. Moments
+   visit the rows that count, one by one. All this leaves out only what is 0 in the result. */
+
+#ifndef ROUND
+/* The product is taken as it is, not fused into the sum again: the multipliers have more to do than the adders. */
+#if defined(__x86_64__)
+#define ROUND(product) __asm__("" : "+v"(product))
+#else
+#define ROUND(product) ((void)0)
+#endif
+#endif
+#define PAD(d) (((d) + 64 / sizeof(REAL) - 1) / (64 / sizeof(REAL)) * (64 / sizeof(REAL)))
+enum { NAME(SIDE) = VECTOR_BYTES == 64 ? 8 : 4 }; /* second moments: rows of a tile, of up to 3 vectors */
+
+/* Rows whose responsibility for a component is not 0, and these; their sum is added to `mass`. */
+static __attribute__((noinline)) ptrdiff_t NAME(collect)(ptrdiff_t panels, ptrdiff_t stride, const REAL *resp, int32_t *rows, REAL *r, double *mass) {
+  ptrdiff_t count = 0;
+  VEC sum[NAME(BLOCKS)] = {{0}};
+  for (ptrdiff_t p = 0; p < panels; p++)
+    for (int b = 0; b < NAME(BLOCKS); b++) {
+      const REAL *from = resp + p * stride + b * NAME(LANES);
+      const VEC x = LOAD(from);
+      if (!ANY(GREATER(x, (VEC){0}))) continue;
+      sum[b] += x;
+#ifdef MLCORE_TARGET_AVX512
+      count += NAME(compress)(x, (int32_t)(p * PANEL + b * NAME(LANES)), rows + count, r + count);
+#else
+      for (int lane = 0; lane < NAME(LANES); lane++) {
+        rows[count] = (int32_t)(p * PANEL + b * NAME(LANES) + lane);
+        r[count] = from[lane];
+        count += from[lane] > 0;
+      }
+#endif
+    }
+  for (int b = 1; b < NAME(BLOCKS); b++) sum[0] += sum[b];
+  double s = 0;
+  for (int lane = 0; lane < NAME(LANES); lane++) s += sum[0][lane];
+  *mass += s;
+  return count;
+}
+
+/* V vectors of features: first += sum r (x - centre) and, when `squares`, second += sum r (x - centre)². */
+static inline __attribute__((always_inline)) void NAME(axis_sums)(int V, int squares, ptrdiff_t d, ptrdiff_t count,
+                                                                   const int32_t *rows, const REAL *r, const REAL *X,
+                                                                   const REAL *centre, double *first, double *second) {
+  const int S = V <= 2 ? 2 : 1; /* sums side by side, against the latency of additions */
+  VEC c[4], a[2][4] = {{{0}}}, b[2][4] = {{{0}}};
+  for (int v = 0; v < V; v++) c[v] = LOAD(centre + v * NAME(LANES));
+  ptrdiff_t i = 0;
+  for (; i + S <= count; i += S)
+    for (int s = 0; s < S; s++)
+      for (int v = 0; v < V; v++) {
+        const VEC t = LOAD(X + rows[i + s] * d + v * NAME(LANES)) - c[v];
+        VEC w = t * r[i + s];
+        if (squares) {
+          ROUND(w);
+          b[s][v] += w * t;
+        }
+        a[s][v] += w;
+      }
+  if (i < count)
+    for (int v = 0; v < V; v++) {
+      const VEC t = LOAD(X + rows[i] * d + v * NAME(LANES)) - c[v], w = t * r[i];
+      a[0][v] += w;
+      if (squares) b[0][v] += w * t;
+    }
+  for (int v = 0; v < V; v++) {
+    a[0][v] += a[1][v];
+    b[0][v] += b[1][v];
+    for (int lane = 0; lane < NAME(LANES); lane++) {
+      first[v * NAME(LANES) + lane] += a[0][v][lane];
+      if (squares) second[v * NAME(LANES) + lane] += b[0][v][lane];
+    }
+  }
+}
+
+static inline __attribute__((always_inline)) void NAME(axis_moments_if)(int squares, ptrdiff_t d, ptrdiff_t count,
+                                                                         const int32_t *rows, const REAL *r, const REAL *X,
+                                                                         const REAL *centre, double *first,
+                                                                         double *second) {
+  ptrdiff_t f = 0;
+#define SUMS(V) NAME(axis_sums)(V, squares, d, count, rows, r, X + f, centre + f, first + f, second + f)
+  for (; f + 4 * NAME(LANES) <= d; f += 4 * NAME(LANES)) SUMS(4);
+  if (f + 2 * NAME(LANES) <= d) {
+    SUMS(2);
+    f += 2 * NAME(LANES);
+  }
+  if (f + NAME(LANES) <= d) {
+    SUMS(1);
+    f += NAME(LANES);
+  }
+#undef SUMS
+  for (; f < d; f++) {
+    REAL a = 0, b = 0;
+    for (ptrdiff_t i = 0; i < count; i++) {
+      const REAL t = X[rows[i] * d + f] - centre[f], w = t * r[i];
+      a += w;
+      b += w * t;
+    }
+    first[f] += a;
+    if (squares) second[f] += b;
+  }
+}
+
+static __attribute__((noinline)) void NAME(axis_moments)(int squares, ptrdiff_t d, ptrdiff_t count, const int32_t *rows,
+                                                         const REAL *r, const REAL *X, const REAL *centre, double *first,
+                                                         double *second) {
+  if (squares)
+    NAME(axis_moments_if)(1, d, count, rows, r, X, centre, first, second);
+  else
+    NAME(axis_moments_if)(0, d, count, rows, r, X, centre, first, second);
+}
+
+/* Rows a..a+SIDE and W vectors from column b of H += (r t)ᵀ t, over `count` rows of t and of rt = r t. */
+static inline __attribute__((always_inline)) void NAME(moment_tile)(int W, ptrdiff_t side, ptrdiff_t count, const REAL *rt,
+                                                                     const REAL *t, REAL *H) {
+  enum { A = NAME(SIDE) };
+  VEC sum[A][3];
+  for (int a = 0; a < A; a++)
+    for (int v = 0; v < W; v++) sum[a][v] = LOAD(H + a * side + v * NAME(LANES));
+  for (ptrdiff_t i = 0; i < count; i++) {
+    VEC x[3];
+    for (int v = 0; v < W; v++) x[v] = LOAD(t + i * side + v * NAME(LANES));
+    for (int a = 0; a < A; a++)
+      for (int v = 0; v < W; v++) sum[a][v] += x[v] * rt[i * side + a];
+  }
+  for (int a = 0; a < A; a++)
+    for (int v = 0; v < W; v++) STORE(H + a * side + v * NAME(LANES), sum[a][v]);
+}
+
+/* first += sum r t, second (d, d), upper half, += sum r t tᵀ, t = x - centre. Scratch: 2 PIECE + d rows of PAD(d). */
+static __attribute__((noinline)) void NAME(full_moments)(ptrdiff_t d, ptrdiff_t count, const int32_t *rows, const REAL *r, const REAL *X,
+                               const REAL *centre, REAL *scratch, double *first, double *second) {
+  enum { PIECE = GAUSSIAN_PIECE, L = NAME(LANES) };
+  const ptrdiff_t side = PAD(d);
+  REAL *t = scratch, *rt = t + PIECE * side, *H = rt + PIECE * side, *h1 = H + side * side;
+  memset(H, 0, (size_t)((side + 1) * side) * sizeof(REAL));
+  for (ptrdiff_t start = 0; start < count; start += PIECE) {
+    const ptrdiff_t piece = count - start < PIECE ? count - start : PIECE;
+    for (ptrdiff_t i = 0; i < piece; i++) {
+      const REAL *x = X + rows[start + i] * d;
+      const REAL ri = r[start + i];
+      REAL *to = t + i * side, *weighted = rt + i * side;
+      ptrdiff_t f = 0;
+      for (; f + L <= d; f += L) {
+        const VEC v = LOAD(x + f) - LOAD(centre + f), w = v * ri;
+        STORE(to + f, v);
+        STORE(weighted + f, w);
+        STORE(h1 + f, LOAD(h1 + f) + w);
+      }
+      for (; f < d; f++) {
+        to[f] = x[f] - centre[f];
+        weighted[f] = to[f] * ri;
+        h1[f] += weighted[f];
+      }
+      for (; f < side; f++) to[f] = weighted[f] = 0;
+    }
+    for (ptrdiff_t a = 0; a < d; a += NAME(SIDE)) {
+      ptrdiff_t b = a / L * L;
+      for (; b + 3 * L <= side; b += 3 * L) NAME(moment_tile)(3, side, piece, rt + a, t + b, H + a * side + b);
+      if (b + 2 * L <= side)
+        NAME(moment_tile)(2, side, piece, rt + a, t + b, H + a * side + b);
+      else if (b + L <= side)
+        NAME(moment_tile)(1, side, piece, rt + a, t + b, H + a * side + b);
+    }
+  }
+  for (ptrdiff_t a = 0; a < d; a++) {
+    first[a] += h1[a];
+    for (ptrdiff_t b = a; b < d; b++) second[a * d + b] += H[a * side + b];
+  }
+}
+
+/* Rows of a block in order of their labels, stably: rows and weights are copied, `from` tells where they were. */
+static void NAME(sort_rows)(ptrdiff_t d, ptrdiff_t k, ptrdiff_t n, const REAL *X, const REAL *weight, const int32_t *labels,
+                            int32_t *place, int32_t *from, int32_t *sorted, REAL *ordered, REAL *w) {
+  memset(place, 0, (size_t)k * sizeof(int32_t));
+  for (ptrdiff_t i = 0; i < n; i++) place[labels[i]]++;
+  for (ptrdiff_t j = 0, before = 0; j < k; j++) {
+    const int32_t count = place[j];
+    place[j] = (int32_t)before;
+    before += count;
+  }
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const int32_t to = place[labels[i]]++;
+    from[to] = (int32_t)i;
+    sorted[to] = labels[i];
+    w[to] = weight ? weight[i] : 1;
+    memcpy(ordered + to * d, X + i * d, (size_t)d * sizeof(REAL));
+  }
+}
+
+/* `stats` (moments), `density` (n) and `proba` (n, k) may be NULL: not asked for. `proba` wants `weight` NULL. */
+static void NAME(gaussian)(const gaussian_mixture *g, ptrdiff_t n, const REAL *X, const REAL *weight, int32_t *labels,
+                           REAL *scratch, double *stats, REAL *density, REAL *proba) {
+  const ptrdiff_t d = g->d, k = g->k, panels = (n + PANEL - 1) / PANEL;
+  REAL *panel = scratch, *turned = panel + d * PANEL, *resp = turned + d * PANEL, *w = resp + k * GAUSSIAN_ROWS,
+       *r = w + GAUSSIAN_ROWS, *ordered = r + GAUSSIAN_ROWS, *rest = ordered + d * GAUSSIAN_ROWS;
+  int32_t rows[GAUSSIAN_ROWS], from[GAUSSIAN_ROWS], sorted[GAUSSIAN_ROWS], found[GAUSSIAN_ROWS];
+  double log_likelihood = 0;
+  NAME(sort_rows)(d, k, n, X, weight, labels, (int32_t *)resp, from, sorted, ordered, w);
+  for (ptrdiff_t i = n; i < panels * PANEL; i++) w[i] = 0;
+  for (ptrdiff_t p = 0; p < panels; p++) {
+    const ptrdiff_t lanes = n - p * PANEL < PANEL ? n - p * PANEL : PANEL;
+    REAL *own = resp + p * k * PANEL;
+    if (lanes < PANEL) memset(panel, 0, (size_t)(d * PANEL) * sizeof(REAL));
+    NAME(transpose)(ordered + p * PANEL * d, d, lanes, d, panel, PANEL);
+    for (ptrdiff_t f = 0; f < d; f++)
+      for (int b = 0; b < PANEL; b += NAME(LANES))
+        STORE(panel + f * PANEL + b, LOAD(panel + f * PANEL + b) - ((const REAL *)g->origin)[f]);
+    if (g->kind == GAUSSIAN_TIED) NAME(rotate)(d, panel, g->rotation, turned);
+    if (g->kind == GAUSSIAN_TIED || g->kind == GAUSSIAN_SPHERICAL)
+      NAME(sphere_densities)(g, g->kind == GAUSSIAN_TIED ? turned : panel, own);
+    else
+      NAME(densities)(g, lanes, sorted + p * PANEL, panel, own);
+    log_likelihood += NAME(normalise)(k, w + p * PANEL, own, r + p * PANEL, found + p * PANEL);
+  }
+  for (ptrdiff_t i = 0; i < n; i++) {
+    labels[from[i]] = found[i];
+    if (density) density[from[i]] = r[i] * (REAL)LN_2;
+    if (proba)
+      for (ptrdiff_t j = 0; j < k; j++) proba[from[i] * k + j] = resp[(i / PANEL * k + j) * PANEL + i % PANEL];
+  }
+  if (!stats) return;
+  stats[0] += log_likelihood * LN_2;
+  double *mass = stats + 1, *first = mass + k, *second = first + k * d;
+  for (ptrdiff_t j = 0; j < k; j++) {
+    const REAL *centre = (const REAL *)g->centres + j * d;
+    const ptrdiff_t count = NAME(collect)(panels, k * PANEL, resp + j * PANEL, rows, r, mass + j);
+    if (g->kind == GAUSSIAN_FULL)
+      NAME(full_moments)(d, count, rows, r, ordered, centre, rest, first + j * d, second + j * d * d);
+    else
+      NAME(axis_moments)(g->kind != GAUSSIAN_TIED, d, count, rows, r, ordered, centre, first + j * d, second + j * d);
+  }
+}
+#undef PAD

@@ -1,0 +1,171 @@
+"""Covariances of a Gaussian mixture: the M step, kept positive definite, and their factors.
+
+By default the likelihood is maximised over covariances that are at least a millionth of the data's
+own variances, exactly: so it never decreases. A given number is added, as in scikit-learn.
+"""
+
+import numpy as np
+from scipy.linalg import lapack
+
+from mlcore.mixture.densities import Parameters, Statistics
+
+FLOOR = 1e-6  # of the variances of the data
+_EPS = np.finfo(np.float64).eps
+_SINGULAR = 1e-13  # a pivot of so small a part of its variance is nothing but rounding
+
+
+def maximised(
+    kind: str, statistics: Statistics, before: Parameters, origin, spread, reg_covar
+) -> tuple[Parameters, np.ndarray]:
+    """The M step.
+
+    Parameters
+    ----------
+    kind : str
+        The covariance type.
+    statistics : Statistics
+        Under the parameters `before`, which components without any mass keep.
+    before : Parameters
+    origin : (n_features,)
+    spread : (n_features,)
+        Variances of the data.
+    reg_covar : float or None
+
+    Returns
+    -------
+    parameters : Parameters
+    collapsed : (n_components,) bool
+        Without mass, or narrow as a point.
+    """
+    _, mass, first, second = statistics
+    empty = ~(mass > 0)
+    divisor = np.where(empty, 1.0, mass)
+    shift = np.where(empty[:, None], 0.0, first / divisor[:, None])
+    means = before.means + shift
+    if kind == "tied":
+        away = means - origin
+        S = (second - (away * mass[:, None]).T @ away) / mass.sum()
+        widths = np.diagonal(S)
+    elif kind == "full":
+        S = second / divisor[:, None, None] - shift[:, :, None] * shift[:, None, :]
+        widths = np.diagonal(S, axis1=1, axis2=2)
+    else:
+        S = second / divisor[:, None] - shift**2
+        widths = S
+        if kind == "spherical":
+            S = S.mean(axis=1)
+    covariances, factors = regularised(kind, S, means, spread, reg_covar)
+    varying = spread > 0
+    narrow = FLOOR if reg_covar is None else _SINGULAR
+    collapsed = np.zeros(len(mass), bool)
+    if varying.any() and kind != "tied":
+        collapsed = (widths[:, varying] <= narrow * spread[varying]).all(axis=1)
+    if kind != "tied" and empty.any():
+        covariances[empty], factors[empty] = before.covariances[empty], before.factors[empty]
+    return Parameters(mass / mass.sum(), means, covariances, factors), collapsed | empty
+
+
+def regularised(kind: str, S, means, spread, reg_covar):
+    """Covariances from the second central moments S, and their factors."""
+    grain = (_EPS * np.abs(means)) ** 2  # no variance of rounded numbers means anything below
+    added = 0.0 if reg_covar is None else reg_covar
+    unit = np.where(spread > 0, spread, spread.sum() / max(1, (spread > 0).sum()) or 1.0)
+    relative = FLOOR if reg_covar is None else _EPS**2
+    if kind == "diag":
+        covariances = np.maximum(S + added, np.maximum(relative * unit, grain))
+        return covariances, 1 / np.sqrt(covariances)
+    if kind == "spherical":
+        covariances = np.maximum(S + added, np.maximum(relative * unit.mean(), grain.mean(1)))
+        return covariances, 1 / np.sqrt(covariances)
+    full = S if kind == "full" else S[None]
+    grains = grain if kind == "full" else grain.max(axis=0)[None]
+    found = [
+        _one(one, added, reg_covar is None, unit, g) for one, g in zip(full, grains, strict=True)
+    ]
+    covariances, factors = (np.array(part) for part in zip(*found, strict=True))
+    return (covariances, factors) if kind == "full" else (covariances[0], factors[0])
+
+
+def _one(S, added, floored, unit, grain):
+    """One full covariance and its factor."""
+    C = S + np.diag(np.full(len(S), added))
+    scale = np.maximum(unit, grain / FLOOR) if floored else np.maximum(np.diag(C), grain)
+    scale = np.where(scale > 0, scale, unit)
+    floor = FLOOR if floored else _SINGULAR
+    if floored:
+        if lapack.dpotrf(C - np.diag(floor * scale), lower=1)[1] != 0:
+            C = _raised(C, scale, floor)
+    factor = _factor(C)
+    if factor is None or not floored and (np.diag(factor) ** 2 * scale).max() > 1 / _SINGULAR:
+        while True:
+            C = _raised(C, scale, floor)
+            factor = _factor(C)
+            if factor is not None:
+                break
+            floor *= 10
+    return C, factor
+
+
+def _factor(C):
+    """Upper triangular P with P Pᵀ the inverse of C, or None."""
+    L, failed = lapack.dpotrf(C, lower=1, clean=1)
+    if failed:
+        return None
+    inverse, failed = lapack.dtrtri(L, lower=1)
+    return None if failed or not np.isfinite(inverse).all() else inverse.T
+
+
+def _raised(C, scale, floor):
+    """C with eigenvalues of at least `floor`, in units of `scale`: the nearest in likelihood."""
+    root = np.sqrt(scale)
+    values, vectors = np.linalg.eigh(C / root[:, None] / root)
+    values = np.maximum(values, max(floor, 8 * len(C) * _EPS * values[-1]))
+    R = (vectors * values) @ vectors.T
+    return (R + R.T) / 2 * root[:, None] * root
+
+
+def from_precisions(kind: str, precisions):
+    """Covariances and factors of given precisions; None where these are not positive definite."""
+    if kind in ("diag", "spherical"):
+        return 1 / precisions, np.sqrt(precisions)
+    found = []
+    for precision in precisions if kind == "full" else precisions[None]:
+        # Lower Cholesky of the reversed matrix, reversed again, is the upper factor.
+        L, failed = lapack.dpotrf(precision[::-1, ::-1], lower=1, clean=1)
+        inverse, singular = lapack.dtrtri(L, lower=1) if not failed else (L, 1)
+        if failed or singular or not np.isfinite(inverse).all():
+            return None
+        inverse = inverse[::-1, ::-1]
+        found.append((inverse.T @ inverse, L[::-1, ::-1]))
+    covariances, factors = (np.array(part) for part in zip(*found, strict=True))
+    return (covariances, factors) if kind == "full" else (covariances[0], factors[0])
+
+
+def from_covariances(kind: str, covariances):
+    """Factors of given covariances; None where these are not positive definite."""
+    if kind in ("diag", "spherical"):
+        return 1 / np.sqrt(covariances)
+    found = [_factor(C) for C in (covariances if kind == "full" else covariances[None])]
+    if any(factor is None for factor in found):
+        return None
+    return np.array(found) if kind == "full" else found[0]
+
+
+def precisions(kind: str, factors):
+    """The precisions that belong to the factors."""
+    if kind in ("diag", "spherical"):
+        return factors**2
+    return factors @ np.swapaxes(factors, -1, -2)
+
+
+def n_parameters(kind: str, k: int, d: int) -> int:
+    """Free numbers in the covariances."""
+    half = d * (d + 1) // 2
+    return {"full": k * half, "tied": half, "diag": k * d, "spherical": k}[kind]
+
+
+def variances(kind: str, covariances, k: int, d: int):
+    """Variances of every feature in every component, (k, d)."""
+    if kind in ("full", "tied"):
+        return np.broadcast_to(np.diagonal(covariances, axis1=-2, axis2=-1), (k, d))
+    return covariances if kind == "diag" else np.broadcast_to(covariances[:, None], (k, d))

@@ -1,0 +1,244 @@
+"""Sums over rows under a mixture of Gaussians: moments, densities and responsibilities.
+
+Rows pass through the compiled loop in pieces, so that a signal never waits for long.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mlcore._ext import gaussian as _ext
+from mlcore.checks import require_memory
+from mlcore.scratch import scratch_array
+from mlcore.threads import effective_threads
+
+_OPERATIONS = 300_000_000  # of a compiled call: a few tenths of a second on the slowest machine
+_PART_VALUES = 1 << 21  # of the moments of all parts together
+_N_PARTS = 16
+# float32 does while a whitened coordinate is wrong by this many of its roundings at most, and the
+# least eigenvalue of a covariance by the square of the second number: 6e-5 and 2e-4.
+_MOST_ROUNDINGS, _MOST_STRETCH = 1e3, 64
+_LOG_2_PI = math.log(2 * math.pi)
+
+
+class Parameters(NamedTuple):
+    """A mixture of Gaussians, all float64; `factors` are scikit-learn's precisions_cholesky_."""
+
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    factors: np.ndarray
+
+
+class Statistics(NamedTuple):
+    """Sums over rows with responsibilities r_ij: what the next parameters follow from.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        Sum of w_i log p(x_i).
+    mass : (n_components,)
+        Sums of w_i r_ij.
+    first : (n_components, n_features)
+        Sums of w_i r_ij (x_i - m_j), about the means m_j of the parameters.
+    second : (n_components, n_features, n_features) or (n_components, n_features)
+        Of w_i r_ij times the products, or squares, of x_i - m_j. Tied: (n_features, n_features),
+        sums of w_i times the products of x_i - origin.
+
+    Examples
+    --------
+    >>> from mlcore.mixture import GaussianMixture
+    >>> model = GaussianMixture().begin([[0.0], [2.0]])
+    >>> model.partial_statistics([[0.0], [2.0]]).mass
+    array([2.])
+    """
+
+    log_likelihood: float
+    mass: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+
+class Rows:
+    """The rows of one call, with the likeliest component of each as the last pass found it.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) float32 or float64, C order
+    weight : (n_samples,) float64, or None: all 1
+    kind : str
+        The covariance type.
+    n_components : int
+    origin : (n_features,), of the type of X
+        Near the data, subtracted first of all.
+    """
+
+    def __init__(self, X, weight, kind, n_components, origin):
+        self.X, self.weight, self.origin = X, weight, origin
+        self.total = float(len(X) if weight is None else weight.sum())
+        self._kind, self._id, self._k = kind, _ext.KINDS[kind], n_components
+        self._labels = np.zeros(len(X), np.int32)
+        self._scatter = None
+        self._scratch = {}
+        d = X.shape[1]
+        work = n_components * d * (d if kind == "full" else 1) + (d * d if kind == "tied" else 0)
+        step = max(64, _OPERATIONS // work)
+        self._step = step if step < _ext.ROWS else step // _ext.ROWS * _ext.ROWS
+        self._work = work
+
+    def statistics(self, parameters: Parameters, *, exact: bool = False, centres=None):
+        """Return the Statistics, about `centres` or else the means.
+
+        They are computed in the type of the rows where that is good enough, with `exact` in
+        float64.
+        """
+        dtype = self._dtype(parameters, exact)
+        k, d = parameters.means.shape
+        size = _ext.n_moments(self._id, k, d)
+        parts = min(_N_PARTS, max(1, _PART_VALUES // size), -(-len(self.X) // _ext.ROWS))
+        moments, total = np.empty((parts, size)), np.zeros(size)
+        about = parameters.means if centres is None else centres
+        centres = about.astype(dtype)
+        layout = self._layout(parameters, dtype)
+        for piece in self._pieces():
+            self._call(piece, layout, centres, moments, dtype)
+            for part in moments:
+                total += part
+        mass, first = total[1 : 1 + k], total[1 + k : 1 + k + k * d].reshape(k, d)
+        second = total[1 + k + k * d :]
+        if self._kind == "full":
+            upper = second.reshape(k, d, d)
+            second = np.triu(upper) + np.triu(upper, 1).transpose(0, 2, 1)
+        elif self._kind == "tied":
+            second = self._scatter_about_origin()
+        else:
+            second = second.reshape(k, d)
+        found = Statistics(float(total[0]), mass, first, second)
+        return found if dtype == np.float64 else moved(found, self._kind, centres, about)
+
+    def densities(self, parameters: Parameters, *, with_proba: bool = False):
+        """Return log p(x_i), the likeliest components and, if asked for, the responsibilities."""
+        n, k, out = len(self.X), len(parameters.weights), self.X.dtype
+        if with_proba:
+            require_memory(
+                n, k, out.itemsize, what="the probabilities", instead="pass fewer rows at a time"
+            )
+        density, proba = np.empty(n, out), np.empty((n if with_proba else 0, k), out)
+        dtype = self._dtype(parameters, False)
+        layout = self._layout(parameters, dtype)
+        centres = parameters.means.astype(dtype)
+        moments = np.empty((_N_PARTS, 0))
+        for piece in self._pieces():
+            rows = piece.stop - piece.start
+            found = np.empty(rows, dtype), np.empty((rows if with_proba else 0, k), dtype)
+            self._call(piece, layout, centres, moments, dtype, *found)
+            density[piece] = np.maximum(found[0], np.finfo(out).min)
+            if with_proba:
+                proba[piece] = found[1]
+        return density, self._labels.astype(np.intp), proba
+
+    def _pieces(self):
+        n = len(self.X)
+        return [slice(lo, min(n, lo + self._step)) for lo in range(0, n, self._step)]
+
+    def _dtype(self, parameters, exact):
+        return np.dtype(np.float64 if exact or not self.in_single(parameters) else np.float32)
+
+    def in_single(self, parameters: Parameters) -> bool:
+        """Whether float32 does for these rows under these parameters."""
+        if self.X.dtype == np.float64 or self._kind == "tied":
+            return False
+        present = parameters.weights > 0
+        factors, covariances = parameters.factors[present], parameters.covariances[present]
+        away = np.abs(parameters.means[present] - self.origin)
+        if self._kind == "full":
+            deviations = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+            if not (deviations[:, None, :] @ np.abs(factors)).max() <= _MOST_STRETCH:
+                return False
+            roundings = (deviations + away)[:, None, :] @ np.abs(factors)
+        else:
+            roundings = 1 + away * (factors if self._kind == "diag" else factors[:, None])
+        return bool(roundings.max() <= _MOST_ROUNDINGS)
+
+    def _layout(self, parameters, dtype):
+        """What the compiled loop takes: constants, means, factors, rotation."""
+        weights, means, _, factors = parameters
+        d = means.shape[1]
+        origin = self.origin.astype(np.float64)
+        with np.errstate(divide="ignore"):
+            constants = np.log(weights) - 0.5 * d * _LOG_2_PI
+        constants += log_determinants(self._kind, factors, d)
+        means, rotation = means - origin, np.zeros((1, 1))
+        if self._kind == "tied":
+            means, rotation, factors = means @ factors, factors, np.ones(len(weights))
+        arrays = (means, factors.ravel(), rotation)
+        return constants / math.log(2), *(np.ascontiguousarray(a, dtype) for a in arrays)
+
+    def _call(self, piece, layout, centres, moments, dtype, density=None, proba=None):
+        constants, means, factors, rotation = layout
+        k, d = means.shape
+        threads = effective_threads((piece.stop - piece.start) * self._work)
+        if dtype not in self._scratch:
+            size = _ext.scratch_size(self._id, k, d, dtype.itemsize)
+            require_memory(
+                threads, size, dtype.itemsize, what="work memory", instead="use fewer features"
+            )
+            self._scratch[dtype] = scratch_array((threads, size), dtype)
+        scratch = self._scratch[dtype]
+        weight = np.empty(0) if self.weight is None else self.weight[piece]
+        _ext.em_step(
+            self._id,
+            self.X[piece].astype(dtype, copy=False),
+            weight.astype(dtype, copy=False),
+            constants,
+            means,
+            factors,
+            centres,
+            self.origin.astype(dtype, copy=False),
+            rotation,
+            self._labels[piece],
+            moments,
+            np.empty(0, dtype) if density is None else density,
+            np.empty((0, k), dtype) if proba is None else proba,
+            scratch,
+            min(threads, len(scratch)),
+        )
+
+    def _scatter_about_origin(self):
+        """The products of x - origin, which no step of EM changes: summed once."""
+        if self._scatter is None:
+            d = self.X.shape[1]
+            origin, scatter = self.origin.astype(np.float64), np.zeros((d, d))
+            for lo in range(0, len(self.X), 4096):
+                rows = self.X[lo : lo + 4096] - origin
+                weighted = rows
+                if self.weight is not None:
+                    weighted = rows * self.weight[lo : lo + 4096, None]
+                scatter += weighted.T @ rows
+            self._scatter = (scatter + scatter.T) / 2
+        return self._scatter
+
+
+def log_determinants(kind: str, factors: np.ndarray, n_features: int) -> np.ndarray:
+    """log det of each factor: half the log determinant of each precision."""
+    if kind in ("full", "tied"):
+        return np.log(np.diagonal(factors, axis1=-2, axis2=-1)).sum(-1)
+    return np.log(factors).sum(-1) if kind == "diag" else n_features * np.log(factors)
+
+
+def moved(statistics: Statistics, kind: str, centres, means) -> Statistics:
+    """The statistics about `means`, from those about `centres` close by."""
+    if kind == "tied":
+        shift = np.asarray(centres, np.float64) - means
+        first = statistics.first + statistics.mass[:, None] * shift
+        return statistics._replace(first=first)
+    log_likelihood, mass, first, second = statistics
+    shift = np.asarray(centres, np.float64) - means
+    step = mass[:, None] * shift
+    if kind == "full":
+        cross = first[:, :, None] * shift[:, None, :]
+        second = second + cross + cross.transpose(0, 2, 1) + step[:, :, None] * shift[:, None, :]
+    else:
+        second = second + 2 * first * shift + step * shift
+    return Statistics(log_likelihood, mass, first + step, second)

@@ -1,0 +1,390 @@
+"""Fitting mixtures by EM: what is the same whatever the components are."""
+
+import math
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mlcore.checks import (
+    as_bool,
+    as_choice,
+    as_integer,
+    as_random_state,
+    as_real,
+    as_weights,
+)
+from mlcore.model import Model, warn
+from mlcore.progress import Progress
+from mlcore.row_sums import merged
+from mlcore.threads import single_threaded_blas
+
+_SHORT_RUN = 10  # steps of each of several starts before one of them goes on
+_RECENT = 2  # partial_fit: how many times their share of all rows the newest rows count
+
+
+class Run:
+    """One climb of the likelihood: where it is, and how it came there."""
+
+    def __init__(self, parameters):
+        self.parameters = parameters
+        self.trace = []
+        self.collapsed = np.zeros(0, np.intp)
+        self.converged = False
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Larger is better; a component on a single point earns no credit for its density."""
+        return -len(self.collapsed), self.trace[-1]
+
+
+class Mixture(Model):
+    """EM for any mixture. A subclass says what its components are:
+
+    ``_frame(X, weight)`` what sums and M step measure against, ``_fitted_frame()`` the same later;
+    ``_rows(X, weight, frame)`` the rows and their `total` weight; ``_given(n_features)`` and
+    ``_start(frame, rows, rng, given, number)`` parameters to begin with; ``_statistics(rows,
+    parameters)`` with ``log_likelihood`` and ``mass``; ``_maximised(statistics, parameters,
+    frame)`` the M step, and which components collapsed; ``_expected(parameters)`` the statistics
+    of mass 1 whose M step gives the parameters again; ``_parameters()`` and
+    ``_attributes(parameters, frame)`` from and to fitted attributes; ``_arranged(parameters,
+    order)``, ``_fits(parameters, n_features)``; ``_densities(X, with_proba)`` log-densities, labels
+    and probabilities; ``_like()`` an array of the type of the fit; ``_n_parameters()``.
+    """
+
+    _kind = "density_estimator"
+
+    # ---- parameters
+
+    def _check_options(self) -> None:
+        owner = type(self).__name__
+        as_integer(self.n_components, "n_components", owner=owner, at_least=1)
+        as_real(self.tol, "tol", owner=owner, at_least=0)
+        as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
+        as_integer(self.n_init, "n_init", owner=owner, at_least=1)
+        as_choice(self.init_params, "init_params", ("k-means++", "random"), owner=owner)
+        as_bool(self.warm_start, "warm_start", owner=owner)
+        as_random_state(self.random_state, owner=owner)
+        Progress(self.verbose, self.callback, owner)
+
+    def _checked(self, X, sample_weight, *, reset):
+        """Rows that count, and their weights; None where all are 1."""
+        X = self._check_X(X, reset=reset, like=None if reset else self._like())
+        weight = None
+        if sample_weight is not None:
+            weight = as_weights(sample_weight, len(X)).astype(np.float64)
+            present = weight > 0
+            if not present.all():
+                X, weight = X[present], weight[present]
+        if reset and len(X) < self.n_components:
+            raise ValueError(
+                f"{type(self).__name__}: n_components={self.n_components} needs as many samples, "
+                f"but n_samples={len(X)}, not counting those of weight 0."
+            )
+        return X, weight
+
+    # ---- fitting
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Estimate the mixture by EM.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work.
+        MemoryError
+            If what must be held does not fit.
+        """
+        self._check_options()
+        original = X
+        X, weight = self._checked(X, sample_weight, reset=True)
+        owner = type(self).__name__
+        with single_threaded_blas(), Progress(self.verbose, self.callback, owner) as progress:
+            frame, rows, scale = self._framed(X, weight)
+            runs, given = self._runs(frame, rows)
+            if len(runs) > 1:
+                for run in runs:
+                    self._climb(run, frame, rows, min(_SHORT_RUN, self.max_iter), progress)
+                runs = [max(runs, key=lambda run: run.rank)]
+            (run,) = runs
+            self._climb(run, frame, rows, self.max_iter, progress)
+            if not given:
+                order = np.argsort(-run.parameters.weights, kind="stable")
+                run.parameters = self._arranged(run.parameters, order)
+                run.collapsed = np.flatnonzero(np.isin(order, run.collapsed))
+        self._set_fitted(
+            original,
+            **self._attributes(run.parameters, frame),
+            log_likelihood_trace_=np.array(run.trace),
+            lower_bound_=run.trace[-1],
+            n_iter_=len(run.trace),
+            converged_=run.converged,
+            collapsed_components_=run.collapsed,
+            total_weight_=math.ldexp(rows.total, scale),
+        )
+        self._report(run)
+        return self
+
+    def _framed(self, X, weight):
+        """The frame, the rows, and the power of two that their weights were divided by."""
+        scale = 0
+        if weight is not None:
+            scale = int(np.frexp(weight.max())[1])
+            weight = np.ldexp(weight, -scale)
+        frame = self._frame(X, weight)
+        return frame, self._rows(X, weight, frame), scale
+
+    def _runs(self, frame, rows):
+        """The starts, and whether they were given, in the user's order of components."""
+        if self.warm_start and hasattr(self, "weights_"):
+            previous = self._parameters()
+            if self._fits(previous, rows.X.shape[1]):
+                return [Run(previous)], True
+        given = self._given(rows.X.shape[1])
+        if all(value is not None for value in given):
+            return [Run(self._start(frame, rows, None, given))], True
+        rng = as_random_state(self.random_state)
+        starts = [self._start(frame, rows, rng, given, i) for i in range(int(self.n_init))]
+        return [Run(start) for start in starts], any(value is not None for value in given)
+
+    def _climb(self, run, frame, rows, n_steps, progress):
+        """Steps of EM until the mean log-likelihood moves by less than tol, or n_steps are done."""
+        while len(run.trace) < n_steps and not run.converged:
+            level, run.parameters, collapsed = self._step(rows, run.parameters, frame)
+            change = level - run.trace[-1] if run.trace else math.inf
+            run.trace.append(level)
+            run.collapsed = np.flatnonzero(collapsed)
+            progress.step(len(run.trace), level, change)
+            run.converged = abs(change) < self.tol
+
+    def _step(self, rows, parameters, frame):
+        """Mean log-likelihood, the next parameters, and which components collapsed."""
+        statistics = self._statistics(rows, parameters)
+        level = statistics.log_likelihood / rows.total
+        return level, *self._maximised(statistics, parameters, frame)
+
+    def _report(self, run):
+        owner = type(self).__name__
+        if not run.converged and self.tol > 0:
+            warn(
+                "ConvergenceWarning",
+                f"{owner} stopped after max_iter={self.max_iter} steps, before the mean "
+                f"log-likelihood moved by less than tol={self.tol:g}: raise max_iter or tol.",
+            )
+        if len(run.collapsed):
+            warn(
+                "ConvergenceWarning",
+                f"{owner}: components {run.collapsed.tolist()} have lost all their samples, or "
+                "have shrunk to single points (see collapsed_components_): use fewer components, "
+                "another start, or a larger regularisation.",
+            )
+
+    # ---- the same, by sums over blocks of rows
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the parameters to start from, as `fit` does, and take no step.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows that stand for all: the start, and what is measured against the data's variances,
+            follow from these.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        original = X
+        X, weight = self._checked(X, sample_weight, reset=True)
+        with single_threaded_blas():
+            frame, rows, _ = self._framed(X, weight)
+            parameters = self._runs(frame, rows)[0][0].parameters
+        self._set_fitted(original, **self._attributes(parameters, frame), **self._unfitted(0.0))
+        return self
+
+    def _unfitted(self, total_weight):
+        """The attributes of a mixture that no step has led to."""
+        return {
+            "log_likelihood_trace_": np.zeros(0),
+            "lower_bound_": -math.inf,
+            "n_iter_": 0,
+            "converged_": False,
+            "collapsed_components_": np.zeros(0, np.intp),
+            "total_weight_": total_weight,
+        }
+
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> NamedTuple:
+        """Return the sums over the rows of `X` under the parameters now.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : NamedTuple
+            Of a size that does not depend on the rows.
+        """
+        self._check_fitted()
+        X, weight = self._checked(X, sample_weight, reset=False)
+        with single_threaded_blas():
+            rows = self._rows(X, weight, self._fitted_frame())
+            return self._statistics(rows, self._parameters())
+
+    def merge(self, a: NamedTuple, b: NamedTuple) -> NamedTuple:
+        """Return the sums over the rows of both.
+
+        Parameters
+        ----------
+        a, b : NamedTuple
+            From `partial_statistics`, under the same parameters.
+
+        Returns
+        -------
+        statistics : NamedTuple
+        """
+        return merged(a, b)
+
+    def update(self, statistics: NamedTuple) -> Self:
+        """Replace the parameters by those the sums lead to: one step of EM.
+
+        Parameters
+        ----------
+        statistics : NamedTuple
+            From `partial_statistics`, merged over all rows.
+
+        Returns
+        -------
+        self
+        """
+        self._check_fitted()
+        self._updated(statistics, statistics, float(statistics.mass.sum()))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Move the mixture towards new rows: one step of EM on them and on what is known so far.
+
+        Earlier rows are stood for by the mixture itself. Of the weight of all rows seen, new ones
+        get twice their share, since earlier ones were summed under worse parameters (the step
+        sizes 2 / t of stepwise EM). The first call on a new model is `fit`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        if not hasattr(self, "weights_"):
+            return self.fit(X, y, sample_weight)
+        new = self.partial_statistics(X, y, sample_weight)
+        mass = float(new.mass.sum())
+        seen = self.total_weight_ + mass
+        share = min(1.0, _RECENT * mass / seen)
+        known = self._expected(self._parameters())
+        mixed = type(new)(
+            *(share / mass * a + (1 - share) * b for a, b in zip(new, known, strict=True))
+        )
+        self._updated(mixed, new, seen)
+        return self
+
+    def _updated(self, statistics, new, seen):
+        frame = self._fitted_frame()
+        parameters, collapsed = self._maximised(statistics, self._parameters(), frame)
+        level = float(new.log_likelihood / new.mass.sum())
+        change = level - self.lower_bound_
+        changed = dict(
+            self._attributes(parameters, frame),
+            log_likelihood_trace_=np.append(self.log_likelihood_trace_, level),
+            lower_bound_=level,
+            n_iter_=self.n_iter_ + 1,
+            converged_=bool(abs(change) < self.tol),
+            collapsed_components_=np.flatnonzero(collapsed),
+            total_weight_=seen,
+        )
+        self.__dict__ = {**vars(self), **changed}
+
+    # ---- the fitted mixture
+
+    def _asked(self, X, with_proba=False):
+        X = self._check_X(X, reset=False, like=self._like() if hasattr(self, "weights_") else None)
+        with single_threaded_blas():
+            return self._densities(X, with_proba)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the likeliest component of each row of `X`."""
+        return self._asked(X)[1]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of all components, (n_samples, n_components).
+
+        Those below 2^-64 are given as 0.
+        """
+        return self._asked(X, True)[2]
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the log-density of each row of `X`."""
+        return self._asked(X)[0]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the (weighted) mean log-density of the rows of `X`; `y` is ignored."""
+        log_likelihood, n = self._likelihood(X, sample_weight)
+        return log_likelihood / n
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit to `X` and return the likeliest component of each of its rows."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def aic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return Akaike's criterion, less is better: -2 log-likelihood + 2 free parameters."""
+        log_likelihood, _ = self._likelihood(X, sample_weight)
+        return -2 * log_likelihood + 2 * self._n_parameters()
+
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return Schwarz's criterion: -2 log-likelihood + log(n) free parameters."""
+        log_likelihood, n = self._likelihood(X, sample_weight)
+        return -2 * log_likelihood + math.log(n) * self._n_parameters()
+
+    def icl(self, X: Any, sample_weight: Any = None) -> float:
+        """Return the integrated complete likelihood: `bic` plus twice the entropy of the labels.
+
+        It prefers components that are apart (Biernacki, Celeux, Govaert, 2000).
+        """
+        proba = self.predict_proba(X).astype(float)
+        weight = self._w(X, sample_weight)
+        uncertain = -(proba * np.log(np.where(proba > 0, proba, 1.0))).sum(axis=1)
+        return self.bic(X, sample_weight) + 2 * float(
+            uncertain.sum() if weight is None else weight @ uncertain
+        )
+
+    def _w(self, X, sample_weight):
+        if sample_weight is None:
+            return None
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        return as_weights(sample_weight, n).astype(np.float64)
+
+    def _likelihood(self, X, sample_weight):
+        density = self.score_samples(X).astype(np.float64)
+        weight = self._w(X, sample_weight)
+        if weight is None:
+            return float(density.sum()), len(density)
+        return float(weight @ density), float(weight.sum())

@@ -1,0 +1,395 @@
+"""Mixtures of Gaussians."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mlcore.checks import as_choice, as_integer, as_random_state, as_real
+from mlcore.mixture import given, starts
+from mlcore.mixture.covariances import (
+    from_covariances,
+    from_precisions,
+    maximised,
+    n_parameters,
+    precisions,
+    variances,
+)
+from mlcore.mixture.densities import Parameters, Rows, Statistics
+from mlcore.mixture.em import Mixture
+
+KINDS = ("full", "tied", "diag", "spherical")
+_SMALLEST, _LARGEST = 1e-280, 1e280  # variances whose products with counts are still normal numbers
+_NARROW, _WIDE = 1e-12, 1e12  # deviations whose squares float32 holds
+
+
+class Frame(NamedTuple):
+    """What the sums and the M step measure against: a point near the data, and variances."""
+
+    origin: np.ndarray
+    spread: np.ndarray
+
+
+class GaussianMixture(Mixture):
+    r"""Fit a mixture of Gaussians by EM, and say how far it has come.
+
+    .. math:: p(x) = \sum_j \pi_j N(x; m_j, S_j)
+
+    The sum of the log-densities of all rows never decreases from step to step. Responsibilities
+    are kept for a block of rows at a time: a step takes O(n k d²) time (O(n k d) but for full
+    covariances), less where components are apart, and O(n) memory beside the data.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        One matrix each, one matrix for all, variances by feature, or one variance each.
+    tol : float, default=1e-3
+        The fit has converged when the mean log-likelihood of a sample moves by less in a step;
+        0 takes exactly `max_iter` steps.
+    reg_covar : float or None, default=None
+        A number is added to every variance, as in scikit-learn: it is in the data's own units
+        squared, and the likelihood may then decrease by as little. None keeps every covariance at
+        least a millionth of the variances of the data, so that the unit of a feature does not
+        matter; the likelihood is maximised within this limit exactly, and never decreases.
+        Whatever the value, covariances that rounding leaves singular are raised until they are
+        not.
+    max_iter : int, default=100
+    n_init : int, default=1
+        Starts; more than one are followed for ten steps each, and the best goes on. One on which
+        fewer components collapse is better.
+    init_params : {"k-means++", "random"}, default="k-means++"
+        Start from clusters, k-means++ and a few steps of k-means on at most some thousand rows,
+        with features of unit variance (spherical: as they are; full and tied, every second start:
+        uncorrelated too); or from rows drawn by their weights, with the covariance of the whole.
+    weights_init : (n_components,), default=None
+    means_init : (n_components, n_features), default=None
+    precisions_init : array of a shape that goes with `covariance_type`, default=None
+        Given starts, as in scikit-learn; those left out follow from the others.
+    random_state : None, int, Generator or RandomState, default=None
+    warm_start : bool, default=False
+        Start `fit` where the previous one ended, if that was of the same shape.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` after every step, the objective being
+        the mean log-likelihood; raising stops the fit.
+
+    Attributes
+    ----------
+    weights_ : (n_components,) float64
+        Descending, unless part of the start was given: then in the order given.
+    means_ : (n_components, n_features) float64
+    covariances_ : float64
+        (n_components, n_features, n_features) if full, (n_features, n_features) if tied,
+        (n_components, n_features) if diag, (n_components,) if spherical.
+    precisions_, precisions_cholesky_ : float64
+        Inverses, and the upper triangular P with P Pᵀ the inverse; for diag and spherical the
+        inverses and their square roots.
+    log_likelihood_trace_ : (n_iter_,) float64
+        Mean log-likelihood of a sample before each step.
+    lower_bound_ : float
+        The last of these.
+    n_iter_ : int
+    converged_ : bool
+    collapsed_components_ : (n_collapsed,) intp
+        Components that lost all their samples, and have weight 0, or that shrank to single
+        points, held up by the limit of `reg_covar`. A warning names them.
+    total_weight_ : float
+        Of the samples seen.
+    origin_ : (n_features,) of the type of the data
+        A point near the data that moments are taken about.
+    spread_ : (n_features,) float64
+        Variances of the data.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    References
+    ----------
+    A. Dempster, N. Laird, D. Rubin, *Maximum likelihood from incomplete data via the EM algorithm*,
+    JRSS B 39, 1977. C. Biernacki, G. Celeux, G. Govaert, *Choosing starting values for the EM
+    algorithm*, CSDA 41, 2003. O. Cappé, E. Moulines, *On-line EM algorithm for latent data models*,
+    JRSS B 71, 2009 (`partial_fit`).
+
+    Examples
+    --------
+    >>> from mlcore.mixture import GaussianMixture
+    >>> X = [[0.0], [0.2], [0.4], [9.0], [9.2]]
+    >>> mixture = GaussianMixture(n_components=2, random_state=0).fit(X)
+    >>> mixture.means_.round(3)
+    array([[0.2],
+           [9.1]])
+    >>> mixture.predict([[1.0], [8.0]])
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: str = "full",
+        tol: float = 1e-3,
+        reg_covar: float | None = None,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "k-means++",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callback = callback
+
+    @classmethod
+    def from_parameters(
+        cls, weights: Any, means: Any, covariances: Any, covariance_type: str = "full"
+    ) -> Self:
+        """Return a mixture of known parameters, ready to predict, sample or go on fitting.
+
+        Parameters
+        ----------
+        weights : (n_components,)
+        means : (n_components, n_features)
+        covariances : array of a shape that goes with `covariance_type`
+        covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+
+        Returns
+        -------
+        mixture : GaussianMixture
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the shapes do not agree, weights are no probabilities, or a covariance is not
+            symmetric and positive definite.
+        """
+        kind = as_choice(covariance_type, "covariance_type", KINDS, owner=cls.__name__)
+        means = given.means(means, "means")
+        k, d = means.shape
+        weights = given.weights(weights, "weights", k)
+        sigma = given.matrices(covariances, "covariances", kind, k, d)
+        factors = from_covariances(kind, sigma)
+        if factors is None:
+            raise given.not_positive("covariances")
+        origin = weights @ means
+        spread = weights @ (variances(kind, sigma, k, d) + (means - origin) ** 2)
+        model = cls(n_components=k, covariance_type=kind)
+        parameters = Parameters(weights, means, sigma, factors)
+        model._set_fitted(
+            means, **model._attributes(parameters, Frame(origin, spread)), **model._unfitted(1.0)
+        )
+        return model
+
+    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows drawn from the mixture by `random_state`, and their components, in order.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : (n_samples, n_features)
+        labels : (n_samples,) intp
+        """
+        self._check_fitted()
+        n = as_integer(n_samples, "n_samples", owner=type(self).__name__, at_least=1)
+        rng = as_random_state(self.random_state)
+        k, d = self.means_.shape
+        counts = rng.multinomial(n, self.weights_ / self.weights_.sum())
+        labels = np.repeat(np.arange(k), counts)
+        X = rng.normal(size=(n, d))
+        stop = 0
+        for j, count in enumerate(counts):
+            part, stop = slice(stop, stop + count), stop + count
+            if self.covariance_type in ("full", "tied"):
+                factor = self.precisions_cholesky_
+                factor = factor[j] if self.covariance_type == "full" else factor
+                X[part] = np.linalg.solve(factor.T, X[part].T).T
+            else:
+                X[part] /= self.precisions_cholesky_[j]
+            X[part] += self.means_[j]
+        return X.astype(self.origin_.dtype), labels
+
+    # ---- what Mixture asks for
+
+    def _check_options(self):
+        super()._check_options()
+        owner = type(self).__name__
+        as_choice(self.covariance_type, "covariance_type", KINDS, owner=owner)
+        if self.reg_covar is not None:
+            as_real(self.reg_covar, "reg_covar", owner=owner, at_least=0)
+
+    def _like(self):
+        return self.origin_
+
+    def _frame(self, X, weight):
+        location, spread = starts.location_and_spread(X, weight)
+        bad = (spread > _LARGEST) | ~np.isfinite(spread)
+        small = spread < _SMALLEST
+        if small.any():
+            bad |= small & (np.ptp(X, axis=0) > 4 * np.finfo(X.dtype).eps * np.abs(location))
+        if bad.any():
+            column = int(np.argmax(bad))
+            raise ValueError(
+                f"{type(self).__name__}: column {column} of X has a variance of about "
+                f"{spread[column]:.0e}, too far from 1 for float64 (allowed: {_SMALLEST:.0e} to "
+                f"{_LARGEST:.0e}), so that its covariance is degenerate: rescale X."
+            )
+        origin = location.astype(X.dtype)
+        return Frame(origin, spread)
+
+    def _fitted_frame(self):
+        return Frame(self.origin_, self.spread_)
+
+    def _rows(self, X, weight, frame):
+        deviations = np.sqrt(frame.spread[frame.spread > 0])
+        if X.dtype == np.float32 and not ((deviations > _NARROW) & (deviations < _WIDE)).all():
+            X = X.astype(np.float64)
+        return Rows(X, weight, self.covariance_type, int(self.n_components), frame.origin)
+
+    def _statistics(self, rows, parameters):
+        return rows.statistics(parameters)
+
+    def _maximised(self, statistics, parameters, frame):
+        reg_covar = None if self.reg_covar is None else float(self.reg_covar)
+        return maximised(
+            self.covariance_type, statistics, parameters, frame.origin, frame.spread, reg_covar
+        )
+
+    def _step(self, rows, parameters, frame):
+        statistics = self._statistics(rows, parameters)
+        level = statistics.log_likelihood / rows.total
+        new, collapsed = self._maximised(statistics, parameters, frame)
+        kind = self.covariance_type
+        poor = not rows.in_single(new) or _lost(statistics, new, kind, _SINGLE)
+        if rows.in_single(parameters) and poor:
+            statistics = rows.statistics(parameters, exact=True)
+            new, collapsed = self._maximised(statistics, parameters, frame)
+        if _lost(statistics, new, kind, _DOUBLE):
+            statistics = rows.statistics(parameters, exact=True, centres=new.means)
+            about = parameters._replace(means=new.means)
+            new, collapsed = self._maximised(statistics, about, frame)
+        return level, new, collapsed
+
+    def _densities(self, X, with_proba):
+        rows = Rows(X, None, self.covariance_type, len(self.weights_), self.origin_)
+        return rows.densities(self._parameters(), with_proba=with_proba)
+
+    def _given(self, d):
+        """Weights, means, and covariances with factors, as far as they are given."""
+        owner, k, kind = type(self).__name__, int(self.n_components), self.covariance_type
+        weights = means = shapes = None
+        if self.weights_init is not None:
+            weights = given.weights(self.weights_init, "weights_init", k, owner)
+        if self.means_init is not None:
+            means = given.means(self.means_init, "means_init", (k, d), owner)
+        if self.precisions_init is not None:
+            values = given.matrices(self.precisions_init, "precisions_init", kind, k, d, owner)
+            shapes = from_precisions(kind, values)
+            if shapes is None:
+                raise given.not_positive("precisions_init", owner)
+        return weights, means, shapes
+
+    def _start(self, frame, rows, rng, chosen, number=0):
+        weights, means, shapes = chosen
+        if rng is None:
+            return Parameters(weights, means, *shapes)
+        found = self._drawn(frame, rows, rng, means, number % 2 == 1)
+        return Parameters(
+            found.weights if weights is None else weights,
+            found.means if means is None else means,
+            *(found[2:] if shapes is None else shapes),
+        )
+
+    def _drawn(self, frame, rows, rng, means, rotated):
+        """Parameters by clusters of some rows; or, at random, by some rows themselves."""
+        k, kind = int(self.n_components), self.covariance_type
+        X, weight = starts.sampled(rows.X, rows.weight, k, frame.spread, rng)
+        if means is not None:
+            Z = starts.whitened(np.vstack([X, means]), np.r_[weight, np.zeros(k)], kind)
+            seeds, labels = means, starts.nearest_labels(Z[:-k], Z[-k:])
+        elif self.init_params == "random":
+            seeds, labels = X[starts.drawn(weight, rng.random(k))], None
+        else:
+            Z = starts.whitened(X, weight, kind, rotated=rotated)
+            labels, places = starts.k_means_labels(Z, weight, k, rng)
+            seeds = X[places]
+        statistics = starts.cluster_statistics(kind, X, weight, labels, seeds, frame)
+        return self._maximised(statistics, Parameters(None, seeds, None, None), frame)[0]
+
+    def _fits(self, parameters, d):
+        k, shape = int(self.n_components), given.shape(self.covariance_type, *self.means_.shape)
+        return self.means_.shape == (k, d) and self.covariances_.shape == shape
+
+    def _parameters(self):
+        return Parameters(self.weights_, self.means_, self.covariances_, self.precisions_cholesky_)
+
+    def _attributes(self, parameters, frame):
+        weights, means, sigma, factors = parameters
+        return {
+            "weights_": weights,
+            "means_": means,
+            "covariances_": sigma,
+            "precisions_": precisions(self.covariance_type, factors),
+            "precisions_cholesky_": factors,
+            "origin_": frame.origin,
+            "spread_": frame.spread,
+        }
+
+    def _arranged(self, parameters, order):
+        weights, means, sigma, factors = parameters
+        if self.covariance_type != "tied":
+            sigma, factors = sigma[order], factors[order]
+        return Parameters(weights[order], means[order], sigma, factors)
+
+    def _expected(self, parameters):
+        weights, means, sigma, _ = parameters
+        kind, (k, d) = self.covariance_type, means.shape
+        added = 0.0 if self.reg_covar is None else float(self.reg_covar)
+        if kind in ("full", "tied"):
+            sigma = sigma - added * np.eye(d)
+        else:
+            sigma = np.maximum(variances(kind, sigma, k, d) - added, 0.0)
+        if kind == "tied":
+            away = means - self.origin_
+            second = sigma + (away * weights[:, None]).T @ away
+        else:
+            second = sigma * weights.reshape(-1, *[1] * (sigma.ndim - 1))
+        return Statistics(0.0, weights, np.zeros((k, d)), second)
+
+    def _n_parameters(self):
+        k, d = self.means_.shape
+        return k - 1 + k * d + n_parameters(self.covariance_type, k, d)
+
+
+# How far a mean may move in a step, in deviations squared, before its moments about the old mean
+# have lost digits that count.
+_SINGLE, _DOUBLE = 1e-5 * 2.0**24, 1e-9 * 2.0**53
+
+
+def _lost(statistics, parameters, kind, most):
+    if kind == "tied":  # its moments are about the origin, and do not move
+        return False
+    filled = statistics.mass > 0
+    shift = (statistics.first[filled] / statistics.mass[filled, None]) ** 2
+    k, d = parameters.means.shape
+    if kind == "spherical":
+        shift = shift.mean(axis=1, keepdims=True)
+    return bool((shift > most * variances(kind, parameters.covariances, k, d)[filled]).any())

@@ -1,0 +1,64 @@
+"""Parameters of a mixture as users give them: checked, in float64."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcore.checks.arrays import real_array
+
+_TOLERANCE = 1e-6  # of sums of weights, and of symmetry
+
+
+def _array(value: Any, name: str, shape: tuple | None, owner: str) -> np.ndarray:
+    array = real_array(value, name).astype(np.float64)
+    if shape is not None and array.shape != shape:
+        raise ValueError(f"{owner}{name} has shape {array.shape}, but must have shape {shape}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{owner}{name} contains NaN or infinity, but must be finite.")
+    return np.ascontiguousarray(array)
+
+
+def weights(value: Any, name: str, k: int, owner: str = "") -> np.ndarray:
+    """Probabilities of shape (k,)."""
+    owner = owner and f"{owner}: "
+    found = _array(value, name, (k,), owner)
+    if (found < 0).any() or abs(found.sum() - 1) > _TOLERANCE:
+        raise ValueError(
+            f"{owner}{name} must be numbers >= 0 with sum 1; the least is {found.min():g}, "
+            f"the sum {found.sum():g}."
+        )
+    return found
+
+
+def means(value: Any, name: str, shape: tuple | None = None, owner: str = "") -> np.ndarray:
+    """Means of shape (k, d)."""
+    found = _array(value, name, shape, owner and f"{owner}: ")
+    if found.ndim != 2 or not found.size:
+        raise ValueError(f"{name} has shape {found.shape}, but must be 2-D and not empty.")
+    return found
+
+
+def matrices(value: Any, name: str, kind: str, k: int, d: int, owner: str = "") -> np.ndarray:
+    """Covariances or precisions: symmetric where they are matrices, else positive."""
+    prefix = owner and f"{owner}: "
+    found = _array(value, name, shape(kind, k, d), prefix)
+    if kind in ("diag", "spherical"):
+        if not (found > 0).all():
+            raise not_positive(name, owner)
+        return found
+    turned = np.swapaxes(found, -1, -2)
+    if (
+        np.abs(found - turned) > _TOLERANCE * np.abs(found).max(axis=(-1, -2), keepdims=True)
+    ).any():
+        raise ValueError(f"{prefix}{name} must be symmetric.")
+    return (found + turned) / 2
+
+
+def not_positive(name: str, owner: str = "") -> ValueError:
+    """The error about what is not positive definite."""
+    return ValueError(f"{owner and f'{owner}: '}{name} must be positive definite, or positive.")
+
+
+def shape(kind: str, k: int, d: int) -> tuple[int, ...]:
+    """Of covariances and precisions."""
+    return {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[kind]

@@ -1,0 +1,146 @@
+"""Starts of EM: k-means++ and a few steps of k-means on a sample of the rows.
+
+Draws go by the rows' values and weights, not by their places: neither the order of rows nor
+writing a row twice instead of weighting it changes a start.
+"""
+
+import numpy as np
+
+from mlcore.mixture.densities import Statistics
+
+_ROWS_PER_COMPONENT = 100
+_LEAST_ROWS = 4096
+_ROWS_PER_DIRECTION = 5
+_LLOYD_STEPS = 20
+_PIECE = 4096
+
+
+def location_and_spread(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted mean and variances of the columns, float64; exactly 0 where all is equal."""
+    head = X[:_PIECE].astype(np.float64)
+    same = (head == head[0]).all(axis=0)
+    pivot = np.where(same, head[0], head.mean(axis=0))
+    total, first, second = 0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for lo in range(0, len(X), _PIECE):
+        rows = X[lo : lo + _PIECE] - pivot
+        w = np.ones(len(rows)) if weight is None else weight[lo : lo + _PIECE]
+        total += w.sum()
+        first += w @ rows
+        second += np.einsum("i,ij,ij->j", w, rows, rows) if weight is not None else _squares(rows)
+    mean = first / total
+    return pivot + mean, np.maximum(second / total - mean**2, 0.0)
+
+
+def _squares(rows):
+    return np.einsum("ij,ij->j", rows, rows)
+
+
+def sampled(X: np.ndarray, weight, n_components: int, spread, rng) -> tuple:
+    """Rows, float64, in an order of their values, and their weights: all, or a draw of many."""
+    unit = np.sqrt(np.where(spread > 0, spread, 1.0))
+    direction = np.sqrt(np.arange(2.0, 2.0 + X.shape[1])) % 1 + 0.5  # no two values alike
+    order = np.argsort(X @ (direction / unit), kind="stable")
+    w = np.ones(len(X)) if weight is None else weight
+    most = max(_LEAST_ROWS, _ROWS_PER_COMPONENT * n_components)
+    if len(X) > most:
+        order, w = order[drawn(w[order], np.sort(rng.random(most)))], np.ones(most)
+    else:
+        w = w[order]
+    return X[order].astype(np.float64), w
+
+
+def drawn(weight: np.ndarray, uniform: np.ndarray) -> np.ndarray:
+    """Places drawn with chances in proportion to `weight`, by numbers uniform in [0, 1)."""
+    cumulative = np.cumsum(weight)
+    places = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
+    return np.minimum(places, np.flatnonzero(weight)[-1])
+
+
+def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
+    """The rows in units that covariances of the type `kind` do not see.
+
+    Each feature of unit variance; for spherical covariances, one unit for all. Full and tied ones
+    may be `rotated` too: uncorrelated, where there are rows enough to know (else all would be
+    equally far from each other). That finds clusters that are narrow side by side, but of many
+    features it makes noise as large as what parts the clusters. Features without variance are
+    left out.
+    """
+    w = weight / weight.sum()
+    Z = rows - w @ rows
+    deviation = np.sqrt(w @ Z**2)
+    Z = Z[:, deviation > 0]
+    deviation = deviation[deviation > 0]
+    if kind == "spherical" or not len(deviation):
+        return Z / (deviation.max() if len(deviation) else 1.0)
+    Z = Z / deviation
+    n_distinct = 1 + int((np.diff(Z, axis=0) != 0).any(axis=1).sum())  # equal rows are neighbours
+    if not rotated or kind == "diag" or n_distinct < _ROWS_PER_DIRECTION * Z.shape[1]:
+        return Z
+    values, vectors = np.linalg.eigh((Z * w[:, None]).T @ Z)
+    kept = values > 1e-3 * values[-1]
+    return Z @ (vectors[:, kept] / np.sqrt(values[kept]))
+
+
+def k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) -> tuple:
+    """Clusters of the rows, and the rows they grew from: k-means++, then Lloyd's steps."""
+    seeds = _seeds(Z, weight, n_components, rng)
+    centres = Z[seeds]
+    labels = None
+    for _ in range(_LLOYD_STEPS):
+        nearest = nearest_labels(Z, centres)
+        if labels is not None and np.array_equal(nearest, labels):
+            break
+        labels = nearest
+        member = labels[:, None] == np.arange(n_components)
+        mass = weight @ member
+        sums = (member * weight[:, None]).T @ Z
+        filled = mass > 0
+        centres = np.where(filled[:, None], sums / np.where(filled, mass, 1.0)[:, None], centres)
+    return labels, seeds
+
+
+def cluster_statistics(kind: str, X, weight, labels, seeds, frame) -> Statistics:
+    """The sums over rows with responsibilities of 0 and 1, by `labels`, about the seeds.
+
+    A seed without rows of its own, and every seed where `labels` is None, stands for one row and
+    has the variances of the whole.
+    """
+    k, d = seeds.shape
+    mass = np.zeros(k) if labels is None else np.bincount(labels, weight, k)
+    alone = mass == 0
+    mass = np.where(alone, weight.mean(), mass)
+    first, second = np.zeros((k, d)), mass[:, None] * frame.spread
+    if kind == "full":
+        second = second[:, :, None] * np.eye(d)
+    for j in np.flatnonzero(~alone):
+        own = labels == j
+        away = X[own] - seeds[j]
+        weighted = away * weight[own, None]
+        first[j] = weighted.sum(axis=0)
+        second[j] = weighted.T @ away if kind == "full" else (weighted * away).sum(axis=0)
+    if kind == "tied":
+        away = X - frame.origin
+        second = (away * weight[:, None]).T @ away * (mass.sum() / weight.sum())
+    return Statistics(0.0, mass, first, second)
+
+
+def nearest_labels(Z: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """The nearest centre of each row."""
+    return np.argmin((centres**2).sum(axis=1) - 2 * (Z @ centres.T), axis=1)
+
+
+def _seeds(Z, weight, k, rng):
+    """Greedy k-means++: of a few candidates, drawn by their distance, the best."""
+    trials = 2 + int(np.log(k))
+    first = int(drawn(weight, rng.random(1))[0])
+    seeds = [first]
+    distance = ((Z - Z[first]) ** 2).sum(axis=1)
+    for _ in range(1, k):
+        uniform = rng.random(trials)
+        chances = weight * distance
+        candidates = drawn(chances if chances.sum() > 0 else weight, uniform)
+        shorter = [np.minimum(distance, ((Z - Z[c]) ** 2).sum(axis=1)) for c in candidates]
+        best = int(np.argmin([weight @ s for s in shorter]))
+        seeds.append(int(candidates[best]))
+        distance = shorter[best]
+    return np.array(seeds)
