@@ -35,6 +35,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mlcore
+from mlcore.cluster import KMeans, MiniBatchKMeans
 from mlcore.model import NotFittedError
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -72,6 +73,7 @@ class Entry:
     sparse: bool = True
     weights: bool = True
     kernel: bool = True
+    allowed: tuple = ()  # (parameter, value) that other models refuse
 
     def fit(self, X=None, seed=0, **params):
         X = samples(seed=seed) if X is None else X
@@ -82,6 +84,7 @@ def searched(**params):
     return SVCCV(**{"Cs": (0.5, 5.0), "gammas": (0.1, 1.0), "cv": 3, **params})
 
 
+ZERO_TOL = (("tol", 0),)
 MODELS = {
     "SVC": Entry(SVC, labels),
     "SVC-probability": Entry(lambda: SVC(probability=True, random_state=0), labels),
@@ -92,6 +95,10 @@ MODELS = {
     "NuSVR": Entry(NuSVR, numbers),
     "OneClassSVM": Entry(lambda: OneClassSVM(nu=0.2), nothing),
     "SVCCV": Entry(searched, two_labels),
+    "KMeans": Entry(lambda: KMeans(3, random_state=0), nothing, kernel=False, allowed=ZERO_TOL),
+    "MiniBatchKMeans": Entry(
+        lambda: MiniBatchKMeans(3, random_state=0), nothing, kernel=False, allowed=ZERO_TOL
+    ),
 }
 CHECKED = [
     SVC(),
@@ -102,6 +109,8 @@ CHECKED = [
     NuSVR(),
     OneClassSVM(),
     SVCCV(),
+    KMeans(),
+    MiniBatchKMeans(),
 ]
 INFEASIBLE = "nu=0.5 is infeasible for their class sizes, also for scikit-learn's NuSVC"
 EXPECTED_FAILURES = {
@@ -118,6 +127,7 @@ NOT_A_NUMBER = (NAN, INF, "1", None, True)
 NOT_BOOL = ("yes", 2, None)
 BAD_PARAMETERS = {
     "C": NOT_POSITIVE,
+    "batch_size": (0, -1, 1.5, "9", None, True, 10**30),
     "Cs": ((), (1.0, -1.0), (NAN,), ("1",), 3, None, "12", (INF, NAN)),
     "break_ties": NOT_BOOL,
     "cache_size": (*NOT_POSITIVE, INF),
@@ -130,9 +140,13 @@ BAD_PARAMETERS = {
     "epsilon": (-0.1, NAN, INF, "1", None, True),
     "gamma": (-1.0, NAN, INF, "scaled", None, True, 10**400),
     "gammas": ((), (-1.0,), (NAN,), ("scaled",), 3),
+    "init": ("k-means", 3, None, np.zeros((2, 4)), np.zeros((3, 5)), np.full((3, 4), NAN)),
     "kernel": ("rbg", None, 3, "precomputedd"),
     "max_iter": (0, -2, 1.5, "9", None, True, 10**30),
+    "max_no_improvement": (0, -1, 1.5, "9", True, 10**30),
     "multi_class": ("ovx", None, 1),
+    "n_clusters": (0, -1, 1.5, "9", None, True, 61, 10**30),
+    "n_init": (0, -1, 1.5, "9", None, True, 10**30),
     "nu": (*NOT_POSITIVE, 1.5, INF),
     "probability": NOT_BOOL,
     "random_state": (-1, "seed", 1.5),
@@ -644,7 +658,7 @@ def test_weight_two_is_a_copy_and_zero_is_absence(entry, data):
         pytest.skip("the folds of a cross-validation are drawn from rows")
     counts = np.arange(len(X)) % 3
     y_repeated = None if y is None else y.repeat(counts)
-    gamma = {"gamma": 0.3} if entry.make().kernel == "rbf" else {}
+    gamma = {"gamma": 0.3} if entry.kernel and entry.make().kernel == "rbf" else {}
     model = entry.make().set_params(tol=1e-7, **gamma)
     weighted = clone(model).fit(X, y, sample_weight=counts)
     repeated = clone(model).fit(X.repeat(counts, axis=0), y_repeated)
@@ -675,6 +689,7 @@ BAD = [
     for model, entry in MODELS.items()
     for name in entry.make().get_params(deep=False)
     for value in BAD_PARAMETERS.get(name, ())
+    if (name, value) not in entry.allowed
 ]
 
 
@@ -1022,6 +1037,7 @@ def interrupted_fit(name):
     X = rng.normal(size=(100_000, 30))
     y = entry.targets(rng.normal(size=X.shape))  # no relation to X: the hardest
     hard = {"C": 1e4, "tol": 1e-9, "epsilon": 1e-3, "nu": 0.3, "Cs": (1e3, 1e4), "gammas": (0.1,)}
+    hard |= {"n_clusters": 2000, "batch_size": 10**5, "max_no_improvement": None}
     names = model.get_params()
     model.set_params(**{name: value for name, value in hard.items() if name in names})
     print("fitting", flush=True)
