@@ -27,8 +27,8 @@ class KMeans(CentroidModel):
     n_clusters : int, default=8
     init : str, array of shape (n_clusters, n_features) or callable, default="k-means++"
         Where to start: "k-means++", greedily; "random" samples drawn by their weights; given
-        centres; or what ``init(X, n_clusters, random_state=generator)`` returns. The seeds depend neither on
-        the order of samples nor on whether weights or copies repeat them.
+        centres; or what ``init(X, n_clusters, random_state=generator)`` returns. Seeds that are
+        drawn depend neither on the order of samples nor on whether weights or copies repeat them.
     n_init : "auto" or int, default="auto"
         Starts, of which the one with the least objective is kept; "auto" is 10 for
         ``init="random"`` and callables, else 1.
