@@ -28,8 +28,9 @@ class RowSampler:
                 if not sp.issparse(block):
                     block = np.asarray(block, dtype=np.float64)
                 keys[start : start + _BLOCK] = block @ direction
-        index = np.int32 if n < 2**31 else np.int64
-        self._order = np.argsort(keys, kind="stable").astype(index)
+        order = np.argsort(keys)
+        del keys
+        self._order = order.astype(np.int32 if n < 2**31 else np.int64)
         self._weights = weights
         self._cumulative = None
 
@@ -122,12 +123,11 @@ def _compare(X, weights, frame, candidates, nearest, *, take):
 
 
 def _compare_sparse(X, weights, frame, candidates, nearest, *, take):
-    points = frame.place(X[candidates])
-    norms = np.square(points.toarray()).sum(axis=1)
-    points = points.toarray().T
+    points = np.ascontiguousarray(frame.place(X[candidates]).toarray().T)
+    norms = np.square(points).sum(axis=0)
     potentials = np.zeros(len(candidates))
     eps = float(np.finfo(np.float64).eps)
-    for rows, block in frame.blocks(X, 2**10 + 64 * len(candidates)):
+    for rows, block in frame.blocks(X, 2**10 + 2**9 * len(candidates)):
         own = np.asarray(block.multiply(block).sum(axis=1)).reshape(-1, 1)
         squared = own + norms - 2 * (block @ points)
         squared[squared <= 64 * eps * (own + norms)] = 0  # equal points

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse as sp
 
 from mlcore.checks import as_integer
 from mlcore.cluster.centroids import CentroidModel, Statistics
@@ -18,8 +19,9 @@ class MiniBatchKMeans(CentroidModel):
     r"""Find centres that are near the samples, a batch of them at a time.
 
     Each step assigns the samples of one batch to their nearest centres and moves each centre to
-    the mean of all samples that it has ever been assigned. The objective is that of `KMeans`,
-    which the centres approach.
+    the mean of all samples that it has ever been assigned. A centre without any after as many
+    samples as the data have begins anew at a random one. The objective is that of `KMeans`, which
+    the centres approach.
 
     Parameters
     ----------
@@ -149,6 +151,10 @@ class MiniBatchKMeans(CentroidModel):
                 before = wide
                 wide = _averaged(wide, counts, sums, mass)
                 counts += mass
+                idle = np.flatnonzero(counts == 0)
+                if len(idle) and step % per_pass == 0:
+                    drawn = checked[sampler.draw_many(rng.random(len(idle)))]
+                    wide[idle] = frame.place(drawn.toarray() if sp.issparse(drawn) else drawn)
                 centers = wide.astype(centers.dtype)
                 shift = float(np.square(wide - before).sum())
                 if progress.active:

@@ -225,12 +225,12 @@ class SparsePartition:
 
     def assign(self, centers) -> int:
         """Give each sample the label of its nearest centre, and return how many labels changed."""
-        wide = centers.astype(np.float64)
-        half_norms = 0.5 * np.square(wide).sum(axis=1)
+        columns = np.ascontiguousarray(centers.T, dtype=np.float64)
+        half_norms = 0.5 * np.square(columns).sum(axis=0)
         self._sums, self._counts = np.zeros(centers.shape), np.zeros(len(centers))
         changed = 0
         for rows, block in self._blocks():
-            labels = np.argmin(half_norms - block @ wide.T, axis=1).astype(np.int32)
+            labels = np.argmin(half_norms - block @ columns, axis=1).astype(np.int32)
             changed += int(np.count_nonzero(labels != self.labels[rows]))
             self.labels[rows] = labels
             weights = self.weights[rows] if len(self.weights) else np.ones(len(labels))
@@ -260,7 +260,7 @@ class SparsePartition:
 
     def _blocks(self):
         per_row = self.X.nnz / self.X.shape[0]
-        return self.frame.blocks(self.X, self._k * (32 + 2 * per_row) + 2**10)
+        return self.frame.blocks(self.X, self._k * (2**9 + 2 * per_row))
 
 
 def partition_of(X, *others):

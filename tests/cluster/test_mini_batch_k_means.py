@@ -78,6 +78,14 @@ def test_neither_the_order_of_rows_nor_copies_for_weights_matter(seed):
     assert_array_equal(begun.cluster_centers_, repeated.cluster_centers_)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_centres_without_samples_begin_anew(kind):
+    X = blobs()
+    start = np.r_[X[:3], np.full((3, 4), 1e3)]
+    model = MiniBatchKMeans(6, init=start, random_state=0, max_iter=20).fit(kind(X))
+    assert (np.bincount(model.labels_, minlength=6) > 0).all() and (model.counts_ > 0).all()
+
+
 def test_it_stops_when_nothing_improves_or_centres_stand():
     X = blobs()
     patient = MiniBatchKMeans(12, random_state=0, max_no_improvement=None, max_iter=4).fit(X)
