@@ -59,7 +59,7 @@ class CentroidModel(Transformer, Clusterer, Model):
         out = np.empty((n, k), dtype=X.dtype)
         wide = centers.astype(np.float64)
         norms = np.square(wide).sum(axis=1)
-        for rows, block in frame.blocks(X, k * (2**9 + 2 * X.shape[1])):
+        for rows, block in frame.blocks(X, k * (2**10 + 2 * X.shape[1])):
             if sp.issparse(block):
                 own = np.asarray(block.multiply(block).sum(axis=1)).reshape(-1, 1)
                 distances = np.sqrt(np.maximum(0, own + norms - 2 * (block @ wide.T)))

@@ -8,8 +8,8 @@ from scipy import sparse as sp
 
 from mlcore.threads import single_threaded_blas
 
-_LONGEST_CALL = 2**29  # multiplications: some tenths of a second, within which Ctrl-C is heard
-_BLOCK = 2**19  # values of a block that must be formed
+_LONGEST_CALL = 2**30  # multiplications: some tenths of a second, within which Ctrl-C is heard
+_BLOCK = 2**21  # values of a block that must be formed
 _PILOT = 256  # rows that tell whether the data lie far from 0
 # The data are far where the square of their mean exceeds their spread so many times: products
 # then lose more than 3 of the 24 bits, 10 of the 53.
@@ -38,15 +38,19 @@ class Frame(NamedTuple):
         with np.errstate(all="ignore"):
             return np.ldexp(squares, 2 * self.power)
 
-    def blocks(self, X, work: float) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield rows of `X` in this frame; `work` is what a row costs, in multiplications."""
+    def block_size(self, X, work: float) -> int:
+        """Return how many rows a block has, where a row costs `work` multiplications."""
         n, d = X.shape
         size = _LONGEST_CALL / max(work, d)
         if sp.issparse(X):
             size = min(size, _BLOCK / max(1, X.nnz / n))
         elif self.origin is not None or self.power:
             size = min(size, max(_BLOCK / d, 32))
-        size = max(1, int(size))
+        return max(1, min(n, int(size)))
+
+    def blocks(self, X, work: float) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield rows of `X` in this frame; `work` is what a row costs, in multiplications."""
+        n, size = X.shape[0], self.block_size(X, work)
         for start in range(0, n, size):
             rows = slice(start, min(n, start + size))
             yield rows, self.place(X[rows])
@@ -96,6 +100,10 @@ def far_origin(X) -> np.ndarray | None:
     return np.ldexp(mean, power).astype(X.dtype)
 
 
+def _in_cache(X):
+    return _LONGEST_CALL / max(256, 2**16 // X.shape[1])
+
+
 def _power(largest):
     return int(np.frexp(largest)[1])
 
@@ -103,14 +111,14 @@ def _power(largest):
 def _largest(X, frame):
     return max(
         float(np.abs(block.data if sp.issparse(block) else block).max(initial=0))
-        for _, block in frame.blocks(X, 2**29 / max(256, 2**16 // X.shape[1]))
+        for _, block in frame.blocks(X, _in_cache(X))
     )
 
 
 def _moments(X, weights, frame):
     mean, squares = np.zeros(X.shape[1]), 0.0
     with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
-        for rows, block in frame.blocks(X, 2**29 / max(256, 2**16 // X.shape[1])):
+        for rows, block in frame.blocks(X, _in_cache(X)):
             w = weights[rows] if len(weights) else np.ones(block.shape[0])
             if sp.issparse(block):
                 mean += block.T @ w

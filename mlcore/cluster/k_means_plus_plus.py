@@ -127,7 +127,7 @@ def _compare_sparse(X, weights, frame, candidates, nearest, *, take):
     norms = np.square(points).sum(axis=0)
     potentials = np.zeros(len(candidates))
     eps = float(np.finfo(np.float64).eps)
-    for rows, block in frame.blocks(X, 2**10 + 2**9 * len(candidates)):
+    for rows, block in frame.blocks(X, 2**10 + 2**10 * len(candidates)):
         own = np.asarray(block.multiply(block).sum(axis=1)).reshape(-1, 1)
         squared = own + norms - 2 * (block @ points)
         squared[squared <= 64 * eps * (own + norms)] = 0  # equal points

@@ -12,6 +12,7 @@ from mlcore.cluster.frame import Frame
 from mlcore.threads import effective_threads, single_threaded_blas
 
 _CHUNKS = 32  # sums that threads fill side by side
+_CHUNK_ROWS = 1024  # at least: those that ask for the same centres are searched together
 _SUMS = 2**22  # values of all of them
 _BOUNDS_BYTES = 2**27  # of the bounds, or a quarter of the data where that is more
 _CACHED_CENTERS = 4096  # bytes
@@ -35,7 +36,8 @@ class Partition:
         n, d = X.shape
         self.X, self.weights, self.frame = X, weights, frame
         self.labels = np.full(n, -1, dtype=np.int32)
-        n_chunks = max(1, min(_CHUNKS, _SUMS // (n_clusters * d), n // 256))
+        rows = frame.block_size(X, n_clusters * d)
+        n_chunks = max(1, min(_CHUNKS, _SUMS // (n_clusters * d), rows // _CHUNK_ROWS))
         self._sums = np.zeros((n_chunks, n_clusters, d))
         self._counts = np.zeros((n_chunks, n_clusters))
         self._bounds = None
@@ -82,7 +84,7 @@ class Partition:
     def _recount(self):
         k = self._counts.shape[1]
         self._sums[...], self._counts[...] = 0, 0
-        for rows, block in self.frame.blocks(self.X, 64 * self.X.shape[1]):
+        for rows, block in self.frame.blocks(self.X, 2**13 + 64 * self.X.shape[1]):
             members = _membership(self.labels[rows], self.weights[rows], k)
             self._sums[0] += members @ block
             self._counts[0] += members.sum(axis=1)
@@ -90,7 +92,7 @@ class Partition:
     def distances(self, centers):
         """Yield rows, and the squares of their distances from the centres of their labels."""
         threads = effective_threads(self.X.size)
-        for rows, block in self.frame.blocks(self.X, 2**13 + self.X.shape[1]):
+        for rows, block in self.frame.blocks(self.X, 2**14 + self.X.shape[1]):
             out = np.empty(len(block))
             _ext.own_distances(block, centers, self.labels[rows], out, threads)
             yield rows, out
@@ -134,7 +136,7 @@ class Bounds:
         n, d = X.shape
         self.first = True
         self._norms = np.empty(n, dtype=X.dtype)
-        for rows, block in frame.blocks(X, 2**13 + d):
+        for rows, block in frame.blocks(X, 2**14 + d):
             np.einsum("id,id->i", block, block, out=self._norms[rows])
         self._reach = float(np.sqrt(self._norms.max()))
         n_groups = _n_groups(n_clusters, X.dtype)
@@ -260,7 +262,7 @@ class SparsePartition:
 
     def _blocks(self):
         per_row = self.X.nnz / self.X.shape[0]
-        return self.frame.blocks(self.X, self._k * (2**9 + 2 * per_row))
+        return self.frame.blocks(self.X, self._k * (2**10 + 2 * per_row))
 
 
 def partition_of(X, *others):
