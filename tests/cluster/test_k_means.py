@@ -71,6 +71,18 @@ def test_it_stops_where_scikit_learn_does(tol):
     assert_array_equal(model.labels_, peer.labels_)
 
 
+@pytest.mark.parametrize(("d", "k"), [(2, 9), (8, 64), (40, 30)])
+def test_weights_from_the_same_start_are_scikit_learns(d, k):
+    X = blobs(N_SAMPLES, d)
+    weights = np.random.default_rng(0).uniform(0.1, 3, len(X))
+    start = some_rows(X, k)
+    peer = ScikitLearns(k, init=start, n_init=1, tol=0).fit(X, sample_weight=weights)
+    model = KMeans(k, init=start, tol=0).fit(X, sample_weight=weights)
+    assert_array_equal(model.labels_, peer.labels_)
+    assert_allclose(model.cluster_centers_, peer.cluster_centers_, rtol=1e-12, atol=1e-11)
+    assert_allclose(model.inertia_, peer.inertia_, rtol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("max_iter", [2, 25, 100])
 @pytest.mark.parametrize(
@@ -388,6 +400,20 @@ def test_sparse_data_give_what_dense_data_do(dtype):
     assert sparse.cluster_centers_.dtype == dtype
     assert_array_equal(sparse.predict(X), dense.labels_)
     assert_array_equal(dense.predict(sp.csr_array(X)), dense.labels_)
+
+
+def test_an_interrupted_refit_leaves_the_old_model():
+    X = blobs(300, 3)
+    model = KMeans(4, random_state=0).fit(X)
+    before = pickle.dumps(vars(model))
+
+    def stop(**_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(callback=stop).fit(X[:100])
+    model.set_params(callback=None)
+    assert pickle.dumps(vars(model)) == before
 
 
 @pytest.mark.parametrize("init", ["k-means++", "random"])
