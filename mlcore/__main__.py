@@ -104,6 +104,24 @@ def model_selection(digits: Digits) -> Iterator[str]:
         yield _line(what, value)
 
 
+def clustering(digits: Digits) -> Iterator[str]:
+    """KMeans: the images grouped without their labels"""
+    from mlcore.cluster import KMeans
+
+    model = KMeans(n_clusters=10, n_init=10, random_state=0)
+    seconds = _fit_time(model, digits.X)
+    commonest = [np.bincount(digits.y[model.labels_ == j]).max() for j in range(10)]
+    own = model.cluster_centers_[model.labels_]
+    for what, value in (
+        (f"{len(own)} images, best of {model.n_init} starts", _duration(seconds)),
+        ("steps of the best, until the centres stood still", f"{model.n_iter_}"),
+        ("inertia: squared distances of images from their centres", f"{model.inertia_:.2f}"),
+        ("the same by its definition", f"{((digits.X - own) ** 2).sum():.2f}"),
+        ("show the commonest digit of their cluster", f"{sum(commonest) / len(own):.1%}"),
+    ):
+        yield _line(what, value)
+
+
 def mixtures(digits: Digits) -> Iterator[str]:
     """Mixture of Gaussians: the likelihood of images, and how EM climbed it"""
     from mlcore.mixture import GaussianMixture
@@ -122,7 +140,13 @@ def mixtures(digits: Digits) -> Iterator[str]:
         yield _line(what, value)
 
 
-SECTIONS = (gram_matrices, support_vector_machines, model_selection, mixtures)
+SECTIONS = (
+    gram_matrices,
+    support_vector_machines,
+    model_selection,
+    clustering,
+    mixtures,
+)
 
 
 def tour() -> None:

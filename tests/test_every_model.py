@@ -35,6 +35,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mlcore
+from mlcore.cluster import KMeans, MiniBatchKMeans
 from mlcore.mixture import GaussianMixture, LatentClassModel
 from mlcore.model import NotFittedError
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
@@ -94,6 +95,9 @@ def aspects(**params):
     return LatentClassModel(n_components=3, max_iter=20_000, random_state=0, **params)
 
 
+ZERO_TOL = (("tol", 0),)
+
+
 def mixture(covariance_type):
     return Entry(
         lambda: GaussianMixture(
@@ -103,7 +107,7 @@ def mixture(covariance_type):
         sparse=False,
         kernel=False,
         endless={"tol": 0, "max_iter": 10**9, "n_components": 8},
-        takes=(("tol", 0),),
+        takes=ZERO_TOL,
     )
 
 
@@ -118,7 +122,13 @@ MODELS = {
     "OneClassSVM": Entry(lambda: OneClassSVM(nu=0.2), nothing),
     "SVCCV": Entry(searched, two_labels),
     **{f"GaussianMixture-{t}": mixture(t) for t in ("full", "tied", "diag", "spherical")},
-    "LatentClassModel": Entry(aspects, nothing, kernel=False, draw=counts, takes=(("tol", 0), ("n_components", 61))),
+    "LatentClassModel": Entry(
+        aspects, nothing, kernel=False, draw=counts, takes=(*ZERO_TOL, ("n_components", 61))
+    ),
+    "KMeans": Entry(lambda: KMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL),
+    "MiniBatchKMeans": Entry(
+        lambda: MiniBatchKMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL
+    ),
 }
 CHECKED = [
     SVC(),
@@ -135,6 +145,8 @@ CHECKED = [
     GaussianMixture(2, covariance_type="spherical"),
     LatentClassModel(),
     LatentClassModel(n_components=2, alpha=0.0),
+    KMeans(),
+    MiniBatchKMeans(),
 ]
 INFEASIBLE = "nu=0.5 is infeasible for their class sizes, also for scikit-learn's NuSVC"
 EXPECTED_FAILURES = {
@@ -151,6 +163,7 @@ NOT_A_NUMBER = (NAN, INF, "1", None, True)
 NOT_BOOL = ("yes", 2, None)
 BAD_PARAMETERS = {
     "C": NOT_POSITIVE,
+    "batch_size": (0, -1, 1.5, "9", None, True, 10**30),
     "Cs": ((), (1.0, -1.0), (NAN,), ("1",), 3, None, "12", (INF, NAN)),
     "alpha": (-0.1, NAN, INF, "1", None, True, 10**400),
     "break_ties": NOT_BOOL,
@@ -167,11 +180,14 @@ BAD_PARAMETERS = {
     "epsilon": (-0.1, NAN, INF, "1", None, True),
     "gamma": (-1.0, NAN, INF, "scaled", None, True, 10**400),
     "gammas": ((), (-1.0,), (NAN,), ("scaled",), 3),
+    "init": ("k-means", 3, None, np.zeros((2, 4)), np.zeros((3, 5)), np.full((3, 4), NAN)),
     "init_params": ("k-meanss", None, 3),
     "kernel": ("rbg", None, 3, "precomputedd"),
     "means_init": ([[NAN] * 4] * 2, np.zeros((3, 4)), "1", [[1j] * 4] * 2),
     "max_iter": (0, -2, 1.5, "9", None, True, 10**30),
+    "max_no_improvement": (0, -1, 1.5, "9", True, 10**30),
     "multi_class": ("ovx", None, 1),
+    "n_clusters": (0, -1, 1.5, "9", None, True, 61, 10**30),
     "n_components": (0, -1, 1.5, "2", None, True, 61, 10**12, 10**30),
     "n_init": (0, -1, 1.5, "2", None, True, 10**30),
     "nu": (*NOT_POSITIVE, 1.5, INF),
@@ -1076,6 +1092,7 @@ def interrupted_fit(name):
     X = entry.draw(100_000, 30)
     y = entry.targets(rng.normal(size=X.shape))  # no relation to X: the hardest
     hard = {"C": 1e4, "tol": 1e-9, "epsilon": 1e-3, "nu": 0.3, "Cs": (1e3, 1e4), "gammas": (0.1,)}
+    hard |= {"n_clusters": 2000, "batch_size": 10**5, "max_no_improvement": None}
     hard |= entry.endless
     names = model.get_params()
     model.set_params(**{name: value for name, value in hard.items() if name in names})

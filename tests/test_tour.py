@@ -54,6 +54,14 @@ def test_every_machine_is_accurate_and_near_its_optimum(shown):
     assert len(accuracies) >= 4 and min(accuracies) > 90
 
 
+def test_clusters_are_exact_and_mostly_of_one_digit(shown):
+    def value(what):
+        return next(line.split()[-1] for line in shown.splitlines() if what in line)
+
+    assert value("inertia: squared") == value("the same by its definition")
+    assert float(value("commonest digit").rstrip("%")) > 70
+
+
 def test_the_mixture_climbs_and_knows_images_from_noise(shown):
     lines = shown.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("Mixture of Gaussians"))

@@ -63,6 +63,31 @@ cdef extern from "simd/table.h" nogil:
         const void* centres
         const void* origin
         const void* rotation
+    enum:
+        LLOYD_GROUPS
+        LLOYD_BATCH
+    ctypedef struct lloyd_pass:
+        Py_ssize_t d
+        Py_ssize_t stride
+        int n_groups
+        int first
+        double slack
+        const void* X
+        const void* norms
+        const void* centers
+        const void* groups
+        const void* half_norms
+        const void* places
+        const int32_t* home
+        const double* weights
+        const float* away
+        const float* near
+        const float* drift
+        const float* apart
+        int32_t* labels
+        float* upper
+        float* lower
+        float* bounds
     ctypedef struct float_loops "simd_loops_float":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const float*, const float*, const float*, const float*, int,
@@ -78,6 +103,14 @@ cdef extern from "simd/table.h" nogil:
         void (*gaussian)(const gaussian_mixture*, Py_ssize_t, const float*, const float*, int32_t*,
                          float*, double*, float*, float*) noexcept nogil
         double (*latent_class)(const latent_class_counts*, Py_ssize_t, Py_ssize_t) noexcept nogil
+        void (*lloyd)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, float*, double*, double*,
+                      int64_t*) noexcept nogil
+        void (*lloyd_plain)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, Py_ssize_t, float*, double*,
+                            double*, int64_t*) noexcept nogil
+        void (*own_distances)(Py_ssize_t, Py_ssize_t, const float*, const float*, const int32_t*,
+                              double*) noexcept nogil
+        void (*seed)(Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const float*, const double*,
+                     float*, float*, double*) noexcept nogil
     ctypedef struct double_loops "simd_loops_double":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const double*, const double*, const double*, const double*,
@@ -95,6 +128,14 @@ cdef extern from "simd/table.h" nogil:
         void (*gaussian)(const gaussian_mixture*, Py_ssize_t, const double*, const double*,
                          int32_t*, double*, double*, double*, double*) noexcept nogil
         double (*latent_class)(const latent_class_counts*, Py_ssize_t, Py_ssize_t) noexcept nogil
+        void (*lloyd)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, double*, double*, double*,
+                      int64_t*) noexcept nogil
+        void (*lloyd_plain)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double*,
+                            double*, double*, int64_t*) noexcept nogil
+        void (*own_distances)(Py_ssize_t, Py_ssize_t, const double*, const double*, const int32_t*,
+                              double*) noexcept nogil
+        void (*seed)(Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const double*,
+                     const double*, double*, double*, double*) noexcept nogil
     ctypedef struct simd_loops:
         float_loops f
         double_loops d

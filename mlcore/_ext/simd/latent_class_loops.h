@@ -33,7 +33,7 @@ enum { WORDS = 64, CACHED = 24576, LINE_GROUP = 4 /* lines of a row whose sums f
 
 enum {
   NAME(LINE) = 64 / sizeof(REAL),
-  NAME(PARTS) = 64 / VECTOR_BYTES,
+  NAME(VECTORS) = 64 / VECTOR_BYTES,
   NAME(DOUBLES) = VECTOR_BYTES / sizeof(double),
   NAME(LEAST_EXPONENT) = sizeof(REAL) == 4 ? -100 : -900, /* sums of 1 / p stay finite */
 };
@@ -55,14 +55,14 @@ static inline __attribute__((always_inline)) VEC NAME(sums_of_lanes)(VEC *x) {
 /* p[i] (+)= u[rows[i]] . t over `lines` lines, for n words, a multiple of LANES. */
 static inline __attribute__((always_inline)) void NAME(dots)(int lines, int n, const ptrdiff_t *rows, const REAL *u,
                                                              const double *u_sums, const REAL *t, int add, REAL *p) {
-  VEC document[LINE_GROUP * NAME(PARTS)];
-  for (int b = 0; b < lines * NAME(PARTS); b++) document[b] = LOAD(t + b * NAME(LANES));
+  VEC document[LINE_GROUP * NAME(VECTORS)];
+  for (int b = 0; b < lines * NAME(VECTORS); b++) document[b] = LOAD(t + b * NAME(LANES));
   for (int i = 0; i < n; i += NAME(LANES)) {
     VEC sums[NAME(LANES)];
     for (int lane = 0; lane < NAME(LANES); lane++) {
       const REAL *word = u + rows[i + lane];
       VEC sum = LOAD(word) * document[0];
-      for (int b = 1; b < lines * NAME(PARTS); b++) sum += LOAD(word + b * NAME(LANES)) * document[b];
+      for (int b = 1; b < lines * NAME(VECTORS); b++) sum += LOAD(word + b * NAME(LANES)) * document[b];
       sums[lane] = sum;
       if (u_sums != NULL)
         for (int b = 0; b < lines * NAME(LINE); b += 8) __builtin_prefetch(u_sums + rows[i + lane] + b, 1);
@@ -78,20 +78,20 @@ static inline __attribute__((always_inline)) void NAME(spread)(int lines, int n,
                                                                const REAL *t, double *u_sums, double *t_sums) {
   enum { WIDE = LINE_GROUP * 64 / sizeof(REAL) / NAME(DOUBLES) };
   const int wide = lines * NAME(LINE) / NAME(DOUBLES);
-  VEC sums[LINE_GROUP * NAME(PARTS)];
+  VEC sums[LINE_GROUP * NAME(VECTORS)];
   vdouble document[WIDE];
-  for (int b = 0; b < lines * NAME(PARTS); b++) sums[b] = (VEC){0};
+  for (int b = 0; b < lines * NAME(VECTORS); b++) sums[b] = (VEC){0};
   for (int b = 0; b < wide; b++) document[b] = weight * WIDEN(t + b * NAME(DOUBLES));
   for (int i = 0; i < n; i++) {
     const REAL *word = u + rows[i];
-    for (int b = 0; b < lines * NAME(PARTS); b++) sums[b] += ratio[i] * LOAD(word + b * NAME(LANES));
+    for (int b = 0; b < lines * NAME(VECTORS); b++) sums[b] += ratio[i] * LOAD(word + b * NAME(LANES));
     if (u_sums == NULL) continue;
     double *word_sums = u_sums + rows[i];
     for (int b = 0; b < wide; b++)
       store_d(word_sums + b * NAME(DOUBLES), load_d(word_sums + b * NAME(DOUBLES)) + (double)ratio[i] * document[b]);
   }
   REAL lanes[LINE_GROUP * 64 / sizeof(REAL)];
-  for (int b = 0; b < lines * NAME(PARTS); b++) STORE(lanes + b * NAME(LANES), sums[b]);
+  for (int b = 0; b < lines * NAME(VECTORS); b++) STORE(lanes + b * NAME(LANES), sums[b]);
   for (int b = 0; b < wide; b++)
     store_d(t_sums + b * NAME(DOUBLES), load_d(t_sums + b * NAME(DOUBLES)) + WIDEN(lanes + b * NAME(DOUBLES)));
 }

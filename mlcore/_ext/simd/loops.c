@@ -19,6 +19,7 @@
 #define ZIP_HIGH ZIP_HIGH_F
 #endif
 #define MASK mask_f
+#define REDUCE_ADD(v) _mm512_reduce_add_ps(v)
 #define GREATER GREATER_F
 #define CHOOSE choose_f
 #define ANY ANY_F
@@ -28,6 +29,7 @@
 #include "gaussian_density.h"
 #include "gaussian_loops.h"
 #include "latent_class_loops.h"
+#include "k_means_loops.h"
 #undef REAL
 #undef VEC
 #undef INTVEC
@@ -43,6 +45,7 @@
 #undef ZIP_LOW
 #undef ZIP_HIGH
 #undef MASK
+#undef REDUCE_ADD
 #undef GREATER
 #undef CHOOSE
 #undef ANY
@@ -65,6 +68,7 @@
 #define ZIP_HIGH ZIP_HIGH_D
 #endif
 #define MASK mask_d
+#define REDUCE_ADD(v) _mm512_reduce_add_pd(v)
 #define GREATER GREATER_D
 #define CHOOSE choose_d
 #define ANY ANY_D
@@ -74,11 +78,14 @@
 #include "gaussian_density.h"
 #include "gaussian_loops.h"
 #include "latent_class_loops.h"
+#include "k_means_loops.h"
 
 #define QUOTE(name) #name
 #define STRING(name) QUOTE(name)
 const simd_loops TARGET_NAME(simd_loops) = {
-    {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f, gaussian_f, latent_class_f},
-    {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, gaussian_d, latent_class_d},
+    {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f, gaussian_f, latent_class_f,
+     lloyd_f, lloyd_plain_f, own_distances_f, seed_f},
+    {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, gaussian_d, latent_class_d,
+     lloyd_d, lloyd_plain_d, own_distances_d, seed_d},
     STRING(TARGET_NAME(loops)),
 };

@@ -72,6 +72,20 @@ typedef struct {
   const double *constants; /* log2 of weight and of the density at the mean */
   const void *means, *factors, *centres, *origin, *rotation;
 } gaussian_mixture;
+/* One pass of Lloyd's algorithm (k_means.pyx); arrays without a type are of the samples' precision. */
+enum { LLOYD_GROUPS = 64, LLOYD_BATCH = 128 };
+typedef struct {
+  ptrdiff_t d, stride; /* features; between the rows of `bounds` */
+  int n_groups, first;
+  double slack;
+  const void *X, *norms, *centers, *groups, *half_norms;
+  const void *places;  /* the centre at each place of the groups, integers as wide as the values */
+  const int32_t *home; /* the group of each centre */
+  const double *weights;
+  const float *away, *near, *drift, *apart;
+  int32_t *labels;
+  float *upper, *lower, *bounds;
+} lloyd_pass;
 
 #define LOOPS(real)                                                                                                  \
   /* out[dest[r], :lanes] = k(row r, column of the panel), for `n_rows` rows given as lists of non-zeros; in between,  \
@@ -93,7 +107,16 @@ typedef struct {
   int64_t (*smo)(smo_working_set *s, double tol, int64_t max_steps);                                                 \
   void (*gaussian)(const gaussian_mixture *g, ptrdiff_t n, const real *X, const real *weight, int32_t *labels,         \
                    real *scratch, double *stats, real *density, real *proba);                                          \
-  double (*latent_class)(const latent_class_counts *s, ptrdiff_t first, ptrdiff_t last);
+  double (*latent_class)(const latent_class_counts *s, ptrdiff_t first, ptrdiff_t last);                               \
+  /* samples start..stop of a pass; `values` is scratch, LLOYD_BATCH times the places */                              \
+  void (*lloyd)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, real *values, double *sums, double *counts,     \
+                int64_t *changed);                                                                                    \
+  void (*lloyd_plain)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t k, real *panel, double *sums,    \
+                      double *counts, int64_t *changed);                                                              \
+  void (*own_distances)(ptrdiff_t d, ptrdiff_t n, const real *X, const real *centers, const int32_t *labels,          \
+                        double *out);                                                                                 \
+  void (*seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const real *X, const real *candidates,               \
+               const double *weights, real *nearest, real *panel, double *potentials);
 
 typedef struct { LOOPS(float) } simd_loops_float;
 typedef struct { LOOPS(double) } simd_loops_double;

@@ -1,0 +1,95 @@
+"""k-means from given centres, its seeding, and its steps on batches."""
+
+import numpy as np
+
+from mlcore.cluster import KMeans, MiniBatchKMeans
+
+SHAPES = {  # n_samples, n_features, n_clusters
+    "few centres": (200_000, 2, 16),
+    "plain, then bounds": (200_000, 8, 64),
+    "bounds": (20_000, 128, 100),
+}
+
+
+def blobs(n, d, k, dtype):
+    rng = np.random.default_rng(0)
+    centers = rng.normal(scale=4, size=(k, d))
+    return (centers[rng.integers(0, k, n)] + rng.normal(size=(n, d))).astype(dtype)
+
+
+class Lloyd:
+    """Against one product of all samples with all centres: the first of the passes in the fit."""
+
+    params = (list(SHAPES), ["float32", "float64"])
+    param_names = ("shape", "dtype")
+
+    def setup(self, shape, dtype):
+        n, d, k = SHAPES[shape]
+        self.X = blobs(n, d, k, dtype)
+        self.start = self.X[np.random.default_rng(1).choice(n, k, replace=False)]
+
+    def fit(self):
+        return KMeans(len(self.start), init=self.start, max_iter=20, tol=0).fit(self.X)
+
+    def time_fit(self, *_):
+        self.fit()
+
+    def time_floor_product(self, *_):
+        self.X @ self.start.T
+
+    def peakmem_fit(self, *_):
+        self.fit()
+
+    def track_inertia(self, *_):
+        return self.fit().inertia_
+
+
+class Seeding:
+    """k-means++, against as many products of all samples with its trials."""
+
+    params = (list(SHAPES),)
+    param_names = ("shape",)
+
+    def setup(self, shape):
+        n, d, self.k = SHAPES[shape]
+        self.X = blobs(n, d, self.k, "float64")
+        self.trials = self.X[: 2 + int(np.log(self.k))]
+
+    def begin(self):
+        return KMeans(self.k, random_state=0).begin(self.X)
+
+    def time_begin(self, *_):
+        self.begin()
+
+    def time_floor_products(self, *_):
+        for _ in range(self.k):
+            self.X @ self.trials.T
+
+    def peakmem_begin(self, *_):
+        self.begin()
+
+    def track_inertia(self, *_):
+        return -self.begin().score(self.X)
+
+
+class Batches:
+    """MiniBatchKMeans, against one step of Lloyd's algorithm on all samples."""
+
+    def setup(self):
+        n, d, self.k = SHAPES["plain, then bounds"]
+        self.X = blobs(n, d, self.k, "float64")
+
+    def fit(self):
+        return MiniBatchKMeans(self.k, init=self.X[: self.k], random_state=0).fit(self.X)
+
+    def time_fit(self):
+        self.fit()
+
+    def time_floor_step(self):
+        KMeans(self.k, init=self.X[: self.k], max_iter=1).fit(self.X)
+
+    def peakmem_fit(self):
+        self.fit()
+
+    def track_inertia(self):
+        return self.fit().inertia_

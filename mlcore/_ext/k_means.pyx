@@ -1,0 +1,138 @@
+"""Hot loops of mlcore.cluster: passes of Lloyd's algorithm, and seeding (simd/k_means_loops.h).
+
+assign_plainly  searches every centre: few small centres, or while many labels still change;
+assign          skips what bounds rule out (Yinyang k-means, Ding et al., ICML 2015). Centres form
+                groups of 64 bytes a feature, near ones together. A sample has an upper bound on the
+                distance to its own centre, a lower bound for the others of each group, and one for
+                all groups. They are stored as of no centre having moved: `away[j]` is how far
+                centre j has come since, `near[j]` how far any other may have, `drift[g]` any of
+                group g; so a sample that stays is read, not written. In turn: samples whose one
+                lower bound exceeds the upper stay; the groups' bounds are tried; the distance to
+                the own centre is measured and they are tried again; the groups left are searched.
+
+Bounds give way by more than rounding (`slack`, of squared distances), so labels are those of a full
+search. Sums of the samples per label change only where a label does. Rows are split into as many
+chunks as `sums` has, whatever the threads; the caller adds them in order, so the thread count never
+changes a bit. Arrays are in C order and of the right shapes; per-sample arrays are of these rows.
+"""
+from cython cimport floating
+from cython.parallel cimport prange, threadid
+from libc.stdint cimport int32_t, int64_t
+
+from mlcore._ext.simd cimport LLOYD_BATCH, LLOYD_GROUPS, PANEL_DOUBLE, PANEL_FLOAT, lloyd_pass, \
+    simd_table
+
+GROUP = {4: 16, 8: 8}  # centres in a group, by bytes of a value
+MOST_GROUPS = LLOYD_GROUPS
+BATCH = LLOYD_BATCH
+PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
+
+ctypedef fused place:
+    int32_t
+    int64_t
+
+
+def assign(const floating[:, ::1] X, const floating[::1] norms, const double[::1] weights,
+           const floating[:, ::1] centers, const floating[:, :, ::1] groups,
+           const floating[:, ::1] half_norms, const place[:, ::1] places, const int32_t[::1] home,
+           const float[::1] away, const float[::1] near, const float[::1] drift,
+           const float[::1] apart, double slack, bint first, int32_t[::1] labels,
+           float[::1] upper, float[::1] lower, float[:, ::1] bounds, double[:, :, ::1] sums,
+           double[:, ::1] counts, int64_t[::1] changed, floating[:, :, ::1] scratch,
+           int n_threads):
+    """Labels, bounds, and per chunk the sums and counts (weights) per label; the centres moved.
+
+    `places` holds integers as wide as the values; rows of `bounds` and `drift` are padded to a
+    multiple of 4. `apart[j]` is half the distance from centre j to the next. `first`: there are no
+    bounds yet. `changed[chunk]` grows by the labels changed, -1 being none. `weights` is empty for
+    ones; `scratch` is (n_threads, BATCH, places).
+    """
+    cdef lloyd_pass s
+    cdef Py_ssize_t n = X.shape[0], n_chunks = sums.shape[0], chunk
+    cdef Py_ssize_t step = (n + n_chunks - 1) // n_chunks
+    s.d, s.stride, s.n_groups = X.shape[1], bounds.shape[1], <int> groups.shape[0]
+    s.slack, s.first = slack, first
+    s.X, s.norms, s.centers, s.groups = &X[0, 0], &norms[0], &centers[0, 0], &groups[0, 0, 0]
+    s.half_norms, s.places, s.home = &half_norms[0, 0], &places[0, 0], &home[0]
+    s.weights = &weights[0] if weights.shape[0] > 0 else NULL
+    s.away, s.near, s.drift, s.apart = &away[0], &near[0], &drift[0], &apart[0]
+    s.labels, s.upper, s.lower, s.bounds = &labels[0], &upper[0], &lower[0], &bounds[0, 0]
+    for chunk in prange(n_chunks, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        if floating is float:
+            simd_table().f.lloyd(&s, chunk * step, min(n, (chunk + 1) * step),
+                                 &scratch[threadid(), 0, 0], &sums[chunk, 0, 0],
+                                 &counts[chunk, 0], &changed[chunk])
+        else:
+            simd_table().d.lloyd(&s, chunk * step, min(n, (chunk + 1) * step),
+                                 &scratch[threadid(), 0, 0], &sums[chunk, 0, 0],
+                                 &counts[chunk, 0], &changed[chunk])
+
+
+def assign_plainly(const floating[:, ::1] X, const double[::1] weights,
+                   const floating[:, ::1] centers, const floating[::1] half_norms,
+                   int32_t[::1] labels, double[:, :, ::1] sums, double[:, ::1] counts,
+                   int64_t[::1] changed, floating[:, ::1] scratch, int n_threads):
+    """The same without bounds; centres are padded to a multiple of 4 with infinite half norms.
+
+    `sums` of no rows a chunk are left out: labels only. `scratch` is (n_threads, features times
+    PANEL_WIDTH).
+    """
+    cdef lloyd_pass s
+    cdef Py_ssize_t n = X.shape[0], n_chunks = sums.shape[0], chunk
+    cdef Py_ssize_t step = (n + n_chunks - 1) // n_chunks
+    cdef bint summed = sums.shape[1] > 0
+    s.d, s.X, s.centers, s.half_norms = X.shape[1], &X[0, 0], &centers[0, 0], &half_norms[0]
+    s.weights = &weights[0] if weights.shape[0] > 0 else NULL
+    s.labels = &labels[0]
+    for chunk in prange(n_chunks, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        if floating is float:
+            simd_table().f.lloyd_plain(&s, chunk * step, min(n, (chunk + 1) * step),
+                                       centers.shape[0], &scratch[threadid(), 0],
+                                       &sums[chunk, 0, 0] if summed else NULL,
+                                       &counts[chunk, 0] if summed else NULL, &changed[chunk])
+        else:
+            simd_table().d.lloyd_plain(&s, chunk * step, min(n, (chunk + 1) * step),
+                                       centers.shape[0], &scratch[threadid(), 0],
+                                       &sums[chunk, 0, 0] if summed else NULL,
+                                       &counts[chunk, 0] if summed else NULL, &changed[chunk])
+
+
+def own_distances(const floating[:, ::1] X, const floating[:, ::1] centers,
+                  const int32_t[::1] labels, double[::1] out, int n_threads):
+    """out[i] = |x_i - c|² with the centre of its label, from differences in double precision."""
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], chunk, start, rows
+    for chunk in prange((n + 255) // 256, nogil=True, num_threads=n_threads, schedule="static"):
+        start = chunk * 256
+        rows = min(256, n - start)
+        if floating is float:
+            simd_table().f.own_distances(d, rows, &X[start, 0], &centers[0, 0], &labels[start],
+                                         &out[start])
+        else:
+            simd_table().d.own_distances(d, rows, &X[start, 0], &centers[0, 0], &labels[start],
+                                         &out[start])
+
+
+def seed(const floating[:, ::1] X, const floating[:, ::1] candidates, const double[::1] weights,
+         floating[::1] nearest, double[:, ::1] potentials, floating[:, ::1] scratch, bint take,
+         int n_threads):
+    """potentials[chunk, t] += sum of w min(nearest, |x - candidate t|²).
+
+    `take` is for one candidate: nearest becomes that minimum instead. `scratch` is as for
+    `assign_plainly`.
+    """
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], n_chunks = potentials.shape[0], chunk
+    cdef Py_ssize_t step = (n + n_chunks - 1) // n_chunks, start, rows
+    cdef bint weighted = weights.shape[0] > 0
+    for chunk in prange(n_chunks, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        start = min(n, chunk * step)
+        rows = min(n, start + step) - start
+        if rows <= 0:
+            continue
+        if floating is float:
+            simd_table().f.seed(d, rows, candidates.shape[0], &X[start, 0], &candidates[0, 0],
+                                &weights[start] if weighted else NULL, &nearest[start],
+                                &scratch[threadid(), 0], NULL if take else &potentials[chunk, 0])
+        else:
+            simd_table().d.seed(d, rows, candidates.shape[0], &X[start, 0], &candidates[0, 0],
+                                &weights[start] if weighted else NULL, &nearest[start],
+                                &scratch[threadid(), 0], NULL if take else &potentials[chunk, 0])

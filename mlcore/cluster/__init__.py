@@ -1,0 +1,6 @@
+"""Clustering: groups of samples, found without labels."""
+
+from mlcore.cluster.k_means import KMeans
+from mlcore.cluster.mini_batch_k_means import MiniBatchKMeans
+
+__all__ = ["KMeans", "MiniBatchKMeans"]

@@ -1,0 +1,136 @@
+"""Where squared distances are measured from, and in which unit, so that they keep their digits."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.threads import single_threaded_blas
+
+_LONGEST_CALL = 2**30  # multiplications: some tenths of a second, within which Ctrl-C is heard
+_BLOCK = 2**21  # values of a block that must be formed
+_PILOT = 256  # rows that tell whether the data lie far from 0
+# The data are far where the square of their mean exceeds their spread so many times: products
+# then lose more than 3 of the 24 bits, 10 of the 53.
+_FAR = {4: 2.0**6, 8: 2.0**20}
+_SQUARES = 2.0**-40, 2.0**80  # within which neither they nor bounds in single precision lose digits
+
+
+class Frame(NamedTuple):
+    """A sample x stands for ``(x - origin) 2^-power``; blocks of rows are formed on use."""
+
+    origin: np.ndarray | None = None
+    power: int = 0
+
+    def place(self, X):
+        """Return rows in this frame: `X` itself where that is the same."""
+        if sp.issparse(X):
+            X = X.astype(np.float64)
+            X.data = np.ldexp(X.data, -self.power)
+            return X
+        if self.origin is not None:
+            X = X - self.origin.astype(X.dtype)
+        return np.ldexp(X, -self.power) if self.power else X
+
+    def back(self, squares):
+        """Return squared distances, or sums of such, in the unit of the data."""
+        with np.errstate(all="ignore"):
+            return np.ldexp(squares, 2 * self.power)
+
+    def block_size(self, X, work: float) -> int:
+        """Return how many rows a block has, where a row costs `work` multiplications."""
+        n, d = X.shape
+        size = _LONGEST_CALL / max(work, d)
+        if sp.issparse(X):
+            size = min(size, _BLOCK / max(1, X.nnz / n))
+        elif self.origin is not None or self.power:
+            size = min(size, max(_BLOCK / d, 32))
+        return max(1, min(n, int(size)))
+
+    def blocks(self, X, work: float) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield rows of `X` in this frame; `work` is what a row costs, in multiplications."""
+        n, size = X.shape[0], self.block_size(X, work)
+        for start in range(0, n, size):
+            rows = slice(start, min(n, start + size))
+            yield rows, self.place(X[rows])
+
+
+class Moments(NamedTuple):
+    """Sums over the rows in a frame: of the weights, of the squares, and the mean variance."""
+
+    weight: float
+    squares: float
+    variance: float
+
+
+def choose_frame(X, weights, origin=None) -> tuple[Frame, Moments]:
+    """Return a frame for `X`, and its moments there; `weights` are empty for ones."""
+    frame = Frame(far_origin(X) if origin is None else origin)
+    moments = _moments(X, weights, frame)
+    low, high = _SQUARES
+    squares = moments.squares / moments.weight
+    if not low * X.shape[1] <= squares <= high / X.shape[0]:
+        power = _power(_largest(X, frame))
+        if power:
+            frame = frame._replace(power=power)
+            moments = _moments(X, weights, frame)
+    return frame, moments
+
+
+def shared_frame(X, offsets, origin) -> Frame:
+    """Return the frame for distances from rows of `X` to ``origin + offsets``."""
+    frame = Frame(origin)
+    largest = max(_largest(X, frame), float(np.abs(offsets).max()))
+    low, high = _SQUARES
+    return frame if low <= largest**2 <= high else frame._replace(power=_power(largest))
+
+
+def far_origin(X) -> np.ndarray | None:
+    """Return a point amid data that lie far from 0, None for others; in the precision of `X`."""
+    if sp.issparse(X):
+        return None
+    pilot = X[:: max(1, len(X) // _PILOT)][:_PILOT].astype(np.float64)
+    power = _power(np.abs(pilot).max())
+    pilot = np.ldexp(pilot, -power)
+    mean = pilot.mean(axis=0)
+    spread = ((pilot - mean) ** 2).sum(axis=1).mean()
+    if mean @ mean <= _FAR[X.dtype.itemsize] * spread or not mean.any():
+        return None
+    return np.ldexp(mean, power).astype(X.dtype)
+
+
+def _in_cache(X):
+    return _LONGEST_CALL / max(256, 2**16 // X.shape[1])
+
+
+def _power(largest):
+    return int(np.frexp(largest)[1])
+
+
+def _largest(X, frame):
+    return max(
+        float(np.abs(block.data if sp.issparse(block) else block).max(initial=0))
+        for _, block in frame.blocks(X, _in_cache(X))
+    )
+
+
+def _moments(X, weights, frame):
+    mean, squares = np.zeros(X.shape[1]), 0.0
+    with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
+        for rows, block in frame.blocks(X, _in_cache(X)):
+            w = weights[rows] if len(weights) else np.ones(block.shape[0])
+            if sp.issparse(block):
+                mean += block.T @ w
+                squares += float(w @ np.asarray(block.multiply(block).sum(axis=1)).ravel())
+                continue
+            block = block.astype(np.float64, copy=False)
+            mean += w @ block
+            if len(weights):
+                squares += float(w @ np.einsum("ij,ij->i", block, block))
+            else:
+                squares += float(np.dot(block.ravel(), block.ravel()))
+        weight = float(weights.sum()) if len(weights) else float(X.shape[0])
+        mean /= weight
+        variance = max(0.0, squares / weight - float(mean @ mean)) / X.shape[1]
+    return Moments(weight, squares, variance)

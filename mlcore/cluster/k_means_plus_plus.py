@@ -1,0 +1,139 @@
+"""Seeds for k-means: greedy k-means++, and rows drawn at random.
+
+Rows are drawn along one fixed projection of the data, so that neither their order nor whether
+weights or copies repeat them makes a difference.
+"""
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext import k_means as _ext
+from mlcore.cluster.partition import panels
+from mlcore.threads import effective_threads
+
+_BLOCK = 2**14  # rows summed at a time
+_POTENTIALS = 8  # sums that threads fill side by side
+
+
+class RowSampler:
+    """Draws rows of `X` with probabilities in proportion to their weights, empty for ones."""
+
+    def __init__(self, X, weights):
+        n, d = X.shape
+        direction = np.sin(1.0 + np.arange(d))
+        keys = np.empty(n)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, n, _BLOCK):
+                block = X[start : start + _BLOCK]
+                if not sp.issparse(block):
+                    block = np.asarray(block, dtype=np.float64)
+                keys[start : start + _BLOCK] = block @ direction
+        order = np.argsort(keys)
+        del keys
+        self._order = order.astype(np.int32 if n < 2**31 else np.int64)
+        self._weights = weights
+        self._cumulative = None
+
+    def draw(self, uniform, factor=None) -> np.ndarray:
+        """Return a row for each of the numbers in [0, 1); none where all probabilities are 0.
+
+        `factor` multiplies the weights.
+        """
+        starts = range(0, len(self._order), _BLOCK)
+        ends = np.cumsum([self._mass(start, factor).sum() for start in starts])
+        if not ends[-1] > 0:
+            return np.empty(0, dtype=np.int64)
+        found = np.empty(len(uniform), dtype=np.int64)
+        for t, target in enumerate(np.asarray(uniform) * ends[-1]):
+            block = min(int(np.searchsorted(ends, target, side="right")), len(ends) - 1)
+            while block and ends[block] == ends[block - 1]:
+                block -= 1
+            mass = self._mass(starts[block], factor)
+            before = ends[block - 1] if block else 0.0
+            at = int(np.searchsorted(np.cumsum(mass), target - before, side="right"))
+            at = min(at, int(np.flatnonzero(mass)[-1]))
+            found[t] = self._order[starts[block] + at]
+        return found
+
+    def draw_many(self, uniform) -> np.ndarray:
+        """Return what `draw` does, for many numbers and again and again."""
+        n = len(self._order)
+        if not len(self._weights):
+            return self._order[np.minimum((uniform * n).astype(np.int64), n - 1)]
+        if self._cumulative is None:
+            self._cumulative = np.cumsum(self._weights[self._order])
+        total = self._cumulative[-1]
+        at = np.searchsorted(self._cumulative, uniform * total, side="right")
+        last = np.searchsorted(self._cumulative, total)  # later ones have no weight
+        return self._order[np.minimum(at, last)]
+
+    def _mass(self, start, factor):
+        rows = self._order[start : start + _BLOCK]
+        mass = self._weights[rows] if len(self._weights) else np.ones(len(rows))
+        return mass if factor is None else mass * factor[rows]
+
+
+def k_means_plus_plus(X, weights, frame, n_clusters, rng, sampler) -> np.ndarray:
+    """Return up to `n_clusters` rows: each in proportion to its squared distance from the others.
+
+    Of ``2 + log k`` rows drawn so, the one is kept that leaves the least objective. There are fewer
+    than `n_clusters` where the data have fewer distinct points.
+
+    References
+    ----------
+    D. Arthur, S. Vassilvitskii, *k-means++: the advantages of careful seeding*, SODA 2007.
+    """
+    n_trials = 2 + int(np.log(n_clusters))
+    nearest = np.full(X.shape[0], np.inf, dtype=np.float64 if sp.issparse(X) else X.dtype)
+    compare = _compare_sparse if sp.issparse(X) else _compare
+    rows = [int(sampler.draw([rng.random()])[0])]
+    compare(X, weights, frame, rows, nearest, take=True)
+    for _ in range(n_clusters - 1):
+        trials = sampler.draw(rng.random(n_trials), nearest)
+        if not len(trials):
+            break
+        potentials = compare(X, weights, frame, trials, nearest, take=False)
+        rows.append(int(trials[np.argmin(potentials)]))
+        compare(X, weights, frame, rows[-1:], nearest, take=True)
+    return np.array(rows)
+
+
+def random_rows(sampler, n_clusters, n_samples, rng) -> np.ndarray:
+    """Return different rows, drawn one after the other by their weights."""
+    left = np.ones(n_samples)
+    rows = []
+    while len(rows) < n_clusters:
+        drawn = sampler.draw(rng.random(n_clusters - len(rows)), left)
+        drawn = list(dict.fromkeys(drawn.tolist()))
+        rows += drawn
+        left[drawn] = 0
+    return np.array(rows)
+
+
+def _compare(X, weights, frame, candidates, nearest, *, take):
+    d, n_candidates = X.shape[1], len(candidates)
+    points = np.ascontiguousarray(frame.place(X[candidates]))
+    threads = effective_threads(X.size * n_candidates)
+    potentials = np.zeros((_POTENTIALS, n_candidates))
+    scratch = panels(threads, d, X.dtype)
+    for rows, block in frame.blocks(X, d * n_candidates + 64):
+        some = weights[rows] if len(weights) else weights
+        _ext.seed(block, points, some, nearest[rows], potentials, scratch, take, threads)
+    return potentials.sum(axis=0)
+
+
+def _compare_sparse(X, weights, frame, candidates, nearest, *, take):
+    points = np.ascontiguousarray(frame.place(X[candidates]).toarray().T)
+    norms = np.square(points).sum(axis=0)
+    potentials = np.zeros(len(candidates))
+    eps = float(np.finfo(np.float64).eps)
+    for rows, block in frame.blocks(X, 2**10 + 2**10 * len(candidates)):
+        own = np.asarray(block.multiply(block).sum(axis=1)).reshape(-1, 1)
+        squared = own + norms - 2 * (block @ points)
+        squared[squared <= 64 * eps * (own + norms)] = 0  # equal points
+        left = np.minimum(nearest[rows, None], squared)
+        if take:
+            nearest[rows] = left[:, 0]
+        else:
+            potentials += (weights[rows] if len(weights) else np.ones(len(left))) @ left
+    return potentials

@@ -1,0 +1,139 @@
+"""Lloyd's algorithm: samples to their nearest centres, centres to the means of their samples."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Samples nearer than this, relative to their norm, are one point: the mean of equal samples is
+# theirs up to the rounding of a sum.
+_SAME = 4096 * float(np.finfo(np.float64).eps)
+
+
+class Clustering(NamedTuple):
+    """What Lloyd's algorithm found, in the frame of its samples."""
+
+    centers: np.ndarray
+    labels: np.ndarray
+    inertia: float
+    trace: np.ndarray
+    n_iter: int
+    converged: bool
+
+
+def lloyd(partition, centers, max_iter, tol, squares, report) -> Clustering:
+    """Repeat the two steps until no label changes, the centres move by `tol` or less, or the end.
+
+    Parameters
+    ----------
+    partition : Partition or SparsePartition
+    centers : (k, d) array
+    max_iter : int
+    tol : float
+        Bounds the sum of the squared shifts of the centres.
+    squares : float
+        The weighted sum of the squared norms of all samples.
+    report : callable
+        Called with step, objective and change.
+    """
+    trace, converged = [], False
+    for step in range(1, max_iter + 1):
+        changed = partition.assign(centers)
+        sums, mass = partition.totals()
+        trace.append(_by_sums(squares, sums, mass, centers))
+        if changed == 0:
+            report(step, trace[-1], 0.0)
+            converged = True
+            break
+        if (mass <= 0).any():
+            sums, mass = _reseed(partition, centers, sums, mass)
+        moved = means(sums, mass, centers)
+        shift = float(np.square(moved - centers, dtype=np.float64).sum())
+        centers = moved
+        report(step, trace[-1], shift)
+        if shift <= tol:
+            converged = True
+            break
+    if changed:
+        partition.assign(centers)
+        trace.append(np.inf)
+    inertia, farthest = _inertia(partition, centers)
+    trace[-1] = inertia
+    labels, mass = partition.labels, partition.totals()[1]
+    if (mass <= 0).any() and farthest == 0:
+        kept = mass > 0
+        centers, labels = centers[kept], _renumbered(labels, kept, partition, centers)
+    # Rounding aside, no step raises the objective.
+    return Clustering(centers, labels, inertia, np.minimum.accumulate(trace), step, converged)
+
+
+def means(sums, mass, centers):
+    """Return the means of the samples by label; a centre without any stays."""
+    found = centers.copy()
+    present = mass > 0
+    found[present] = sums[present] / mass[present, None]
+    return found
+
+
+def _by_sums(squares, sums, mass, centers):
+    # sum w |x - c|² = sum w |x|² - 2 c.sum w x + (sum w) |c|², by clusters.
+    wide = centers.astype(np.float64)
+    inner = np.einsum("jd,jd->j", wide, mass[:, None] * wide - 2 * sums)
+    return max(0.0, squares + float(inner[mass > 0].sum()))
+
+
+def objective(partition, centers) -> float:
+    """Return the weighted sum of the squared distances of samples from their centres."""
+    return _inertia(partition, centers)[0]
+
+
+def _inertia(partition, centers):
+    """Return the exact objective, and the largest squared distance that is not rounding."""
+    inertia, farthest = 0.0, 0.0
+    rounding = _rounding(centers)
+    for rows, squared in partition.distances(centers):
+        if len(partition.weights):
+            weights = partition.weights[rows]
+            inertia += float(weights @ squared)
+            squared = squared[weights > 0]
+        else:
+            inertia += float(squared.sum())
+        farthest = max(farthest, float(squared.max(initial=0)))
+    return inertia, farthest if farthest > rounding else 0.0
+
+
+def _reseed(partition, centers, sums, mass):
+    """Move the centres without samples to the samples farthest from theirs."""
+    empty = np.flatnonzero(mass <= 0)
+    sums, mass = sums.copy(), mass.copy()
+    kept = np.empty(0), np.empty(0, dtype=np.int64)
+    for rows, squared in partition.distances(centers):
+        if len(partition.weights):
+            squared = np.where(partition.weights[rows] > 0, squared, 0)
+        some = np.argsort(-squared, kind="stable")[: len(empty)]
+        both = np.r_[kept[0], squared[some]], np.r_[kept[1], rows.start + some]
+        best = np.argsort(-both[0], kind="stable")[: len(empty)]
+        kept = both[0][best], both[1][best]
+    rounding = _rounding(centers)
+    for j, i in zip(empty, kept[1][kept[0] > rounding], strict=False):
+        weight = partition.weights[i] if len(partition.weights) else 1.0
+        old = partition.labels[i]
+        if mass[old] <= weight:
+            continue
+        x = partition.row(i)
+        sums[old] -= weight * x
+        mass[old] -= weight
+        sums[j], mass[j] = weight * x, weight
+    return sums, mass
+
+
+def _rounding(centers):
+    return _SAME**2 * float(np.square(centers, dtype=np.float64).sum(axis=1).max())
+
+
+def _renumbered(labels, kept, partition, centers):
+    """Labels among the centres that are kept; samples without weight may have had another."""
+    number = (np.cumsum(kept) - 1).astype(np.int32)
+    if not kept[labels].all():
+        partition.assign(np.where(kept[:, None], centers, centers[kept][0]))
+        labels = partition.labels
+    return number[labels]
