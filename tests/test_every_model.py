@@ -35,7 +35,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mlcore
-from mlcore.mixture import GaussianMixture
+from mlcore.mixture import GaussianMixture, MultinomialMixture
 from mlcore.model import NotFittedError
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -123,6 +123,7 @@ CHECKED = [
     GaussianMixture(2, covariance_type="tied", tol=1e-8, max_iter=1000),
     GaussianMixture(2, covariance_type="diag"),
     GaussianMixture(2, covariance_type="spherical"),
+    MultinomialMixture(2),
 ]
 INFEASIBLE = "nu=0.5 is infeasible for their class sizes, also for scikit-learn's NuSVC"
 EXPECTED_FAILURES = {

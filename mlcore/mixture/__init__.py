@@ -2,5 +2,6 @@
 
 from mlcore.mixture.densities import Statistics
 from mlcore.mixture.gaussian import GaussianMixture
+from mlcore.mixture.multinomial import MultinomialMixture
 
-__all__ = ["GaussianMixture", "Statistics"]
+__all__ = ["GaussianMixture", "MultinomialMixture", "Statistics"]

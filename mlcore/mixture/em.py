@@ -59,7 +59,8 @@ class Mixture(Model):
         as_real(self.tol, "tol", owner=owner, at_least=0)
         as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
         as_integer(self.n_init, "n_init", owner=owner, at_least=1)
-        as_choice(self.init_params, "init_params", ("k-means++", "random"), owner=owner)
+        if hasattr(self, "init_params"):
+            as_choice(self.init_params, "init_params", ("k-means++", "random"), owner=owner)
         as_bool(self.warm_start, "warm_start", owner=owner)
         as_random_state(self.random_state, owner=owner)
         Progress(self.verbose, self.callback, owner)
@@ -69,14 +70,14 @@ class Mixture(Model):
         X = self._check_X(X, reset=reset, like=None if reset else self._like())
         weight = None
         if sample_weight is not None:
-            weight = as_weights(sample_weight, len(X)).astype(np.float64)
+            weight = as_weights(sample_weight, X.shape[0]).astype(np.float64)
             present = weight > 0
             if not present.all():
                 X, weight = X[present], weight[present]
-        if reset and len(X) < self.n_components:
+        if reset and X.shape[0] < self.n_components:
             raise ValueError(
                 f"{type(self).__name__}: n_components={self.n_components} needs as many samples, "
-                f"but n_samples={len(X)}, not counting those of weight 0."
+                f"but n_samples={X.shape[0]}, not counting those of weight 0."
             )
         return X, weight
 
@@ -301,7 +302,7 @@ class Mixture(Model):
         share = min(1.0, _RECENT * mass / seen)
         known = self._expected(self._parameters())
         mixed = type(new)(
-            *(share / mass * a + (1 - share) * b for a, b in zip(new, known, strict=True))
+            *(seen * (share / mass * a + (1 - share) * b) for a, b in zip(new, known, strict=True))
         )
         self._updated(mixed, new, seen)
         return self

@@ -38,6 +38,19 @@ def means(value: Any, name: str, shape: tuple | None = None, owner: str = "") ->
     return found
 
 
+def distributions(value: Any, name: str, shape: tuple | None = None, owner: str = "") -> np.ndarray:
+    """Probabilities of shape (k, d), whose rows sum to 1."""
+    found = means(value, name, shape, owner)
+    sums = found.sum(axis=1)
+    if (found < 0).any() or (np.abs(sums - 1) > _TOLERANCE).any():
+        worst = int(np.argmax(np.abs(sums - 1)))
+        raise ValueError(
+            f"{owner and f'{owner}: '}{name} must be numbers >= 0 with rows of sum 1; the least is "
+            f"{found.min():g}, the sum of row {worst} {sums[worst]:g}."
+        )
+    return found
+
+
 def matrices(value: Any, name: str, kind: str, k: int, d: int, owner: str = "") -> np.ndarray:
     """Covariances or precisions: symmetric where they are matrices, else positive."""
     prefix = owner and f"{owner}: "

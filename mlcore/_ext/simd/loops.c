@@ -73,10 +73,13 @@
 #include "gaussian_density.h"
 #include "gaussian_loops.h"
 
+#include "mixture_loops.h"
+
 #define QUOTE(name) #name
 #define STRING(name) QUOTE(name)
 const simd_loops TARGET_NAME(simd_loops) = {
     {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f, gaussian_f},
     {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, gaussian_d},
+    expect,
     STRING(TARGET_NAME(loops)),
 };
