@@ -1,7 +1,8 @@
 """Mixtures of distributions, fitted by EM."""
 
+from mlcore.mixture.categorical import CategoricalMixture
 from mlcore.mixture.densities import Statistics
 from mlcore.mixture.gaussian import GaussianMixture
 from mlcore.mixture.multinomial import MultinomialMixture
 
-__all__ = ["GaussianMixture", "MultinomialMixture", "Statistics"]
+__all__ = ["CategoricalMixture", "GaussianMixture", "MultinomialMixture", "Statistics"]
