@@ -35,7 +35,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mlcore
-from mlcore.mixture import CategoricalMixture, GaussianMixture, MultinomialMixture
+from mlcore.mixture import (
+    BernoulliMixture,
+    CategoricalMixture,
+    GaussianMixture,
+    MultinomialMixture,
+)
 from mlcore.model import NotFittedError
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -125,6 +130,7 @@ CHECKED = [
     GaussianMixture(2, covariance_type="spherical"),
     MultinomialMixture(2),
     CategoricalMixture(2),
+    BernoulliMixture(2, binarize=0.0),
 ]
 INFEASIBLE = "nu=0.5 is infeasible for their class sizes, also for scikit-learn's NuSVC"
 EXPECTED_FAILURES = {

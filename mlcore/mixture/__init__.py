@@ -1,8 +1,17 @@
 """Mixtures of distributions, fitted by EM."""
 
+from mlcore.mixture.bernoulli import BernoulliMixture
+from mlcore.mixture.binomial import BinomialMixture
 from mlcore.mixture.categorical import CategoricalMixture
 from mlcore.mixture.densities import Statistics
 from mlcore.mixture.gaussian import GaussianMixture
 from mlcore.mixture.multinomial import MultinomialMixture
 
-__all__ = ["CategoricalMixture", "GaussianMixture", "MultinomialMixture", "Statistics"]
+__all__ = [
+    "BernoulliMixture",
+    "BinomialMixture",
+    "CategoricalMixture",
+    "GaussianMixture",
+    "MultinomialMixture",
+    "Statistics",
+]
