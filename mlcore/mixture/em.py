@@ -47,8 +47,9 @@ class Mixture(Model):
     frame)`` the M step, and which components collapsed; ``_expected(parameters)`` the statistics
     of mass 1 whose M step gives the parameters again; ``_parameters()`` and
     ``_attributes(parameters, frame)`` from and to fitted attributes; ``_arranged(parameters,
-    order)``, ``_fits(parameters, n_features)``; ``_densities(X, with_proba)`` log-densities, labels
-    and probabilities; ``_like()`` an array of the type of the fit; ``_n_parameters()``.
+    order, frame)``; ``_fits(n_features)`` whether `fit` may go on from these; ``_densities(X,
+    with_proba)`` log-densities, labels and probabilities; ``_like()`` an array of the type of the
+    fit; ``_n_parameters()``.
     """
 
     _kind = "density_estimator"
@@ -120,7 +121,7 @@ class Mixture(Model):
             self._climb(run, frame, rows, self.max_iter, progress)
             if not given:
                 order = np.argsort(-run.parameters.weights, kind="stable")
-                run.parameters = self._arranged(run.parameters, order)
+                run.parameters = self._arranged(run.parameters, order, frame)
                 run.collapsed = np.flatnonzero(np.isin(order, run.collapsed))
         self._set_fitted(
             original,
@@ -147,9 +148,8 @@ class Mixture(Model):
     def _runs(self, frame, rows):
         """The starts, and whether they were given, in the user's order of components."""
         if self.warm_start and hasattr(self, "weights_"):
-            previous = self._parameters()
-            if self._fits(previous, rows.X.shape[1]):
-                return [Run(previous)], True
+            if self._fits(rows.X.shape[1]):
+                return [Run(self._parameters())], True
         given = self._given(rows.X.shape[1])
         if all(value is not None for value in given):
             return [Run(self._start(frame, rows, None, given))], True
@@ -273,6 +273,15 @@ class Mixture(Model):
         self
         """
         self._check_fitted()
+        own = self._expected(self._parameters())
+        same = type(statistics) is type(own)
+        if not same or list(map(np.shape, statistics)) != list(map(np.shape, own)):
+            raise ValueError(
+                f"{type(self).__name__}: statistics must come from partial_statistics of a mixture "
+                "of the same kind, number of components and features."
+            )
+        if not statistics.mass.sum() > 0:
+            raise ValueError(f"{type(self).__name__}: statistics have no mass, but must have some.")
         self._updated(statistics, statistics, float(statistics.mass.sum()))
         return self
 

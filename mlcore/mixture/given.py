@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks.arrays import real_array
+from mlcore.mixture.densities import shape
 
 _TOLERANCE = 1e-6  # of sums of weights, and of symmetry
 
@@ -57,8 +58,3 @@ def matrices(value: Any, name: str, kind: str, k: int, d: int, owner: str = "") 
 def not_positive(name: str, owner: str = "") -> ValueError:
     """The error about what is not positive definite."""
     return ValueError(f"{owner and f'{owner}: '}{name} must be positive definite, or positive.")
-
-
-def shape(kind: str, k: int, d: int) -> tuple[int, ...]:
-    """Of covariances and precisions."""
-    return {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[kind]
