@@ -5,14 +5,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mlcore.checks import (
-    as_bool,
-    as_choice,
-    as_integer,
-    as_random_state,
-    as_real,
-    as_weights,
-)
+from mlcore.checks import as_bool, as_choice, as_integer, as_random_state, as_real, as_weights
+from mlcore.mixture.given import scaled
 from mlcore.model import Model, warn
 from mlcore.progress import Progress
 from mlcore.row_sums import merged
@@ -131,17 +125,14 @@ class Mixture(Model):
             n_iter_=len(run.trace),
             converged_=run.converged,
             collapsed_components_=run.collapsed,
-            total_weight_=math.ldexp(rows.total, scale),
+            total_weight_=float(np.ldexp(rows.total, scale)),
         )
         self._report(run)
         return self
 
     def _framed(self, X, weight):
         """The frame, the rows, and the power of two that their weights were divided by."""
-        scale = 0
-        if weight is not None:
-            scale = int(np.frexp(weight.max())[1])
-            weight = np.ldexp(weight, -scale)
+        weight, scale = scaled(weight)
         frame = self._frame(X, weight)
         return frame, self._rows(X, weight, frame), scale
 
@@ -197,8 +188,7 @@ class Mixture(Model):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows that stand for all: the start, and what is measured against the data's variances,
-            follow from these.
+            Rows that stand for all: what is measured against the data's variances goes by these.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
 
@@ -242,9 +232,11 @@ class Mixture(Model):
         """
         self._check_fitted()
         X, weight = self._checked(X, sample_weight, reset=False)
+        weight, scale = scaled(weight)
         with single_threaded_blas():
             rows = self._rows(X, weight, self._fitted_frame())
-            return self._statistics(rows, self._parameters())
+            found = self._statistics(rows, self._parameters())
+        return type(found)(*(np.ldexp(part, scale) for part in found)) if scale else found
 
     def merge(self, a: NamedTuple, b: NamedTuple) -> NamedTuple:
         """Return the sums over the rows of both.
@@ -280,8 +272,11 @@ class Mixture(Model):
                 f"{type(self).__name__}: statistics must come from partial_statistics of a mixture "
                 "of the same kind, number of components and features."
             )
-        if not statistics.mass.sum() > 0:
-            raise ValueError(f"{type(self).__name__}: statistics have no mass, but must have some.")
+        if not 0 < statistics.mass.sum() < math.inf:
+            raise ValueError(
+                f"{type(self).__name__}: statistics have a mass of {statistics.mass.sum()}, but "
+                "it must be positive and finite."
+            )
         self._updated(statistics, statistics, float(statistics.mass.sum()))
         return self
 

@@ -1,4 +1,4 @@
-"""Parameters of a mixture as users give them: checked, in float64."""
+"""What users give beside the rows: parameters of a mixture, checked, in float64; weights."""
 
 from typing import Any
 
@@ -58,3 +58,11 @@ def matrices(value: Any, name: str, kind: str, k: int, d: int, owner: str = "") 
 def not_positive(name: str, owner: str = "") -> ValueError:
     """The error about what is not positive definite."""
     return ValueError(f"{owner and f'{owner}: '}{name} must be positive definite, or positive.")
+
+
+def scaled(weight: np.ndarray | None) -> tuple[np.ndarray | None, int]:
+    """Sample weights over a power of two, so that the largest is below 1, and the power."""
+    if weight is None:
+        return None, 0
+    scale = int(np.frexp(weight.max())[1])
+    return np.ldexp(weight, -scale), scale

@@ -175,8 +175,23 @@ def test_statistics_of_other_models_are_refused():
     with pytest.raises(ValueError, match="statistics must come from"):
         model.update(None)
     part = model.partial_statistics(TWO)
-    with pytest.raises(ValueError, match="statistics have no mass"):
+    with pytest.raises(ValueError, match="statistics have a mass of 0.0"):
         model.update(part._replace(mass=0 * part.mass))
+
+
+@kinds
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weights_of_any_scale(kind, dtype):
+    X = TWO.astype(dtype)
+    model = GaussianMixture(2, covariance_type=kind, random_state=0).fit(X)
+    for power in (-900, 900):
+        weight = np.full(len(X), 2.0**power)
+        other = GaussianMixture(2, covariance_type=kind, random_state=0).fit(
+            X, sample_weight=weight
+        )
+        assert_allclose(other.means_, model.means_, rtol=1e-5, atol=1e-6)
+        part = other.partial_statistics(X, None, weight)
+        assert_allclose(part.mass.sum(), len(X) * 2.0**power, rtol=1e-5)
 
 
 @kinds
