@@ -54,6 +54,14 @@ def test_every_machine_is_accurate_and_near_its_optimum(shown):
     assert len(accuracies) >= 4 and min(accuracies) > 90
 
 
+def test_the_mixture_climbs_and_knows_images_from_noise(shown):
+    lines = shown.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("Mixture of Gaussians"))
+    seen, held_out, noise, gain = (float(line.split()[-1]) for line in lines[start + 2 : start + 6])
+    assert seen > held_out > noise
+    assert gain > 0
+
+
 def test_two_runs_differ_in_nothing_but_times(shown):
     def without_times(text):
         return [

@@ -6,12 +6,15 @@ from mlcore.mixture.categorical import CategoricalMixture
 from mlcore.mixture.densities import Statistics
 from mlcore.mixture.gaussian import GaussianMixture
 from mlcore.mixture.multinomial import MultinomialMixture
+from mlcore.mixture.selection import MixtureSelection, select_mixture
 
 __all__ = [
     "BernoulliMixture",
     "BinomialMixture",
     "CategoricalMixture",
     "GaussianMixture",
+    "MixtureSelection",
     "MultinomialMixture",
     "Statistics",
+    "select_mixture",
 ]

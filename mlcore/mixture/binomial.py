@@ -167,7 +167,7 @@ class ProductOfBinomials(WithMissing):
         return values
 
     def _alternatives(self, frame):
-        return 2.0
+        return np.full((len(frame), 1), 2.0)
 
     def _log_prior(self, table):
         log_p, log_q = _logarithms(table)
@@ -200,7 +200,7 @@ class ProductOfBinomials(WithMissing):
         k = len(means)
         weights = given.weights(weights, "weights", k, cls.__name__)
         model.n_components = k
-        parameters = Parameters(weights, means.T, np.ones((1, k)))
+        parameters = Parameters(weights, means.T, np.ones(means.T.shape))
         model._set_fitted(means, **model._attributes(parameters, None), **model._unfitted(1.0))
         return model
 

@@ -155,7 +155,9 @@ class CategoricalMixture(WithMissing):
                 f"{cls.__name__}: categories must be ascending values, {sizes} for the items."
             )
         model = cls(n_components=k)
-        parameters = Parameters(weights, np.vstack([p.T for p in probabilities]), np.ones((1, k)))
+        parameters = Parameters(
+            weights, np.vstack([p.T for p in probabilities]), np.ones((len(sizes), k))
+        )
         model._set_fitted(
             np.zeros((1, len(sizes))),
             **model._attributes(parameters, categories),
@@ -264,7 +266,7 @@ class CategoricalMixture(WithMissing):
         return Statistics(log_likelihood, mass, counts, np.add.reduceat(counts, rows.usual))
 
     def _by_column(self, values, frame):
-        return values if len(values) == 1 else np.repeat(values, list(map(len, frame)), axis=0)
+        return np.repeat(values, list(map(len, frame)), axis=0)
 
     def _alternatives(self, frame):
         return np.array([[float(len(values))] for values in frame])
@@ -279,7 +281,7 @@ class CategoricalMixture(WithMissing):
             return [Run(self._parameters())], True
         return super()._runs(frame, rows)
 
-    def _fits(self, parameters, d):
+    def _fits(self, d):
         return False  # unless `_runs` has found the same categories
 
     def _parameters(self):

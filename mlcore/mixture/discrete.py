@@ -52,7 +52,7 @@ class DiscreteMixture(Mixture):
     Beside what `Mixture` asks for, a subclass defines ``_log_densities(parameters, rows, table)``,
     which fills in what entries add to the log densities, and returns the constants;
     ``_summed(rows, *sums)``, statistics; ``_by_column(values, frame)``, from a value for each item
-    to one for each column; ``_alternatives(frame)``, how many outcomes an item has;
+    to one for each column; ``_alternatives(frame)``, how many outcomes each item has;
     ``_log_prior(table)``, of a pseudo-count of 1; and ``_first(rows, frame, rng)``, a table.
     """
 
@@ -106,13 +106,13 @@ class DiscreteMixture(Mixture):
         owner = type(self).__name__
         return given.weights(self.weights_init, "weights_init", int(self.n_components), owner)
 
-    def _start(self, frame, rows, rng, chosen):
+    def _start(self, frame, rows, rng, chosen, number=0):
         k = int(self.n_components)
         weights, table = chosen
         return Parameters(
             np.full(k, 1 / k) if weights is None else weights,
             self._first(rows, frame, rng) if table is None else table,
-            np.ones((1, k)),
+            np.ones((np.size(self._alternatives(frame)), k)),
         )
 
     def _statistics(self, rows, parameters):
@@ -148,11 +148,11 @@ class DiscreteMixture(Mixture):
         padded = self._by_column(trials + prior * self._alternatives(frame), frame)
         return Statistics(0.0, weights, parameters.table * padded - prior, trials)
 
-    def _arranged(self, parameters, order):
+    def _arranged(self, parameters, order, frame):
         return Parameters(*(values[..., order] for values in parameters))
 
-    def _fits(self, parameters, d):
-        return parameters.weights.shape == (self.n_components,) and d == self.n_features_in_
+    def _fits(self, d):
+        return self.weights_.shape == (self.n_components,) and d == self.n_features_in_
 
     def _densities(self, X, with_proba):
         parameters = self._parameters()

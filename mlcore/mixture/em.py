@@ -1,19 +1,12 @@
 """Fitting mixtures by EM: what is the same whatever the components are."""
 
 import math
-from abc import abstractmethod
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mlcore.checks import (
-    as_bool,
-    as_choice,
-    as_integer,
-    as_random_state,
-    as_real,
-    as_weights,
-)
+from mlcore.checks import as_bool, as_choice, as_integer, as_random_state, as_real, as_weights
+from mlcore.mixture.given import scaled
 from mlcore.model import Model, warn
 from mlcore.progress import Progress
 from mlcore.row_sums import merged
@@ -41,12 +34,16 @@ class Run:
 class Mixture(Model):
     """EM for any mixture. A subclass says what its components are:
 
-    ``_rows(X, weight)`` what it keeps of the rows, with their `total` weight; ``_start(rows, rng)``
-    and ``_given()`` parameters; ``_statistics(rows, parameters)``; ``_maximised(statistics,
-    parameters)`` the M step and which components collapsed; ``_expected(parameters)`` the
-    statistics, of mass 1, whose M step gives the parameters again; ``_parameters()`` and
-    ``_attributes(parameters)`` from and to fitted attributes; ``_arranged(parameters, order)``;
-    ``_densities``; ``_n_parameters()``.
+    ``_frame(X, weight)`` what sums and M step measure against, ``_fitted_frame()`` the same later;
+    ``_rows(X, weight, frame)`` the rows and their `total` weight; ``_given(n_features)`` and
+    ``_start(frame, rows, rng, given, number)`` parameters to begin with; ``_statistics(rows,
+    parameters)`` with ``log_likelihood`` and ``mass``; ``_maximised(statistics, parameters,
+    frame)`` the M step, and which components collapsed; ``_expected(parameters)`` the statistics
+    of mass 1 whose M step gives the parameters again; ``_parameters()`` and
+    ``_attributes(parameters, frame)`` from and to fitted attributes; ``_arranged(parameters,
+    order, frame)``; ``_fits(n_features)`` whether `fit` may go on from these; ``_densities(X,
+    with_proba)`` log-densities, labels and probabilities; ``_like()`` an array of the type of the
+    fit; ``_n_parameters()``.
     """
 
     _kind = "density_estimator"
@@ -119,7 +116,7 @@ class Mixture(Model):
             self._climb(run, frame, rows, self.max_iter, progress)
             if not given:
                 order = np.argsort(-run.parameters.weights, kind="stable")
-                run.parameters = self._arranged(run.parameters, order)
+                run.parameters = self._arranged(run.parameters, order, frame)
                 run.collapsed = np.flatnonzero(np.isin(order, run.collapsed))
         self._set_fitted(
             original,
@@ -129,32 +126,27 @@ class Mixture(Model):
             n_iter_=len(run.trace),
             converged_=run.converged,
             collapsed_components_=run.collapsed,
-            total_weight_=math.ldexp(rows.total, scale),
+            total_weight_=float(np.ldexp(rows.total, scale)),
         )
         self._report(run)
         return self
 
     def _framed(self, X, weight):
         """The frame, the rows, and the power of two that their weights were divided by."""
-        scale = 0
-        if weight is not None:
-            scale = int(np.frexp(weight.max())[1])
-            weight = np.ldexp(weight, -scale)
+        weight, scale = scaled(weight)
         frame = self._frame(X, weight)
         return frame, self._rows(X, weight, frame), scale
 
     def _runs(self, frame, rows):
         """The starts, and whether they were given, in the user's order of components."""
         if self.warm_start and hasattr(self, "weights_"):
-            previous = self._parameters()
-            if self._fits(previous, rows.X.shape[1]):
-                return [Run(previous)], True
+            if self._fits(rows.X.shape[1]):
+                return [Run(self._parameters())], True
         given = self._given(rows.X.shape[1])
         if all(value is not None for value in given):
             return [Run(self._start(frame, rows, None, given))], True
         rng = as_random_state(self.random_state)
-        n_init = int(self.n_init)
-        starts = [self._start(frame, rows, rng, given) for _ in range(n_init)]
+        starts = [self._start(frame, rows, rng, given, i) for i in range(int(self.n_init))]
         return [Run(start) for start in starts], any(value is not None for value in given)
 
     def _climb(self, run, frame, rows, n_steps, progress):
@@ -197,8 +189,7 @@ class Mixture(Model):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows that stand for all: the start, and what is measured against the data's variances,
-            follow from these.
+            Rows that stand for all: what is measured against the data's variances goes by these.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
 
@@ -242,9 +233,11 @@ class Mixture(Model):
         """
         self._check_fitted()
         X, weight = self._checked(X, sample_weight, reset=False)
+        weight, scale = scaled(weight)
         with single_threaded_blas():
             rows = self._rows(X, weight, self._fitted_frame())
-            return self._statistics(rows, self._parameters())
+            found = self._statistics(rows, self._parameters())
+        return type(found)(*(np.ldexp(part, scale) for part in found)) if scale else found
 
     def merge(self, a: NamedTuple, b: NamedTuple) -> NamedTuple:
         """Return the sums over the rows of both.
@@ -273,6 +266,18 @@ class Mixture(Model):
         self
         """
         self._check_fitted()
+        own = self._expected(self._parameters())
+        same = type(statistics) is type(own)
+        if not same or list(map(np.shape, statistics)) != list(map(np.shape, own)):
+            raise ValueError(
+                f"{type(self).__name__}: statistics must come from partial_statistics of a mixture "
+                "of the same kind, number of components and features."
+            )
+        if not 0 < statistics.mass.sum() < math.inf:
+            raise ValueError(
+                f"{type(self).__name__}: statistics have a mass of {statistics.mass.sum()}, but "
+                "it must be positive and finite."
+            )
         self._updated(statistics, statistics, float(statistics.mass.sum()))
         return self
 
@@ -347,9 +352,8 @@ class Mixture(Model):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the (weighted) mean log-density of the rows of `X`; `y` is ignored."""
-        return float(
-            np.average(self.score_samples(X).astype(float), weights=self._w(X, sample_weight))
-        )
+        log_likelihood, n = self._likelihood(X, sample_weight)
+        return log_likelihood / n
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit to `X` and return the likeliest component of each of its rows."""
@@ -389,8 +393,3 @@ class Mixture(Model):
         if weight is None:
             return float(density.sum()), len(density)
         return float(weight @ density), float(weight.sum())
-
-    # ---- what a subclass defines
-
-    @abstractmethod
-    def _maximised(self, statistics, parameters, frame): ...

@@ -1,10 +1,11 @@
-"""Parameters of a mixture as users give them: checked, in float64."""
+"""What users give beside the rows: parameters of a mixture, checked, in float64; weights."""
 
 from typing import Any
 
 import numpy as np
 
 from mlcore.checks.arrays import real_array
+from mlcore.mixture.densities import shape
 
 _TOLERANCE = 1e-6  # of sums of weights, and of symmetry
 
@@ -72,6 +73,9 @@ def not_positive(name: str, owner: str = "") -> ValueError:
     return ValueError(f"{owner and f'{owner}: '}{name} must be positive definite, or positive.")
 
 
-def shape(kind: str, k: int, d: int) -> tuple[int, ...]:
-    """Of covariances and precisions."""
-    return {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[kind]
+def scaled(weight: np.ndarray | None) -> tuple[np.ndarray | None, int]:
+    """Sample weights over a power of two, so that the largest is below 1, and the power."""
+    if weight is None:
+        return None, 0
+    scale = int(np.frexp(weight.max())[1])
+    return np.ldexp(weight, -scale), scale

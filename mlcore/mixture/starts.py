@@ -11,7 +11,7 @@ from mlcore.mixture.densities import Statistics
 _ROWS_PER_COMPONENT = 100
 _LEAST_ROWS = 4096
 _ROWS_PER_DIRECTION = 5
-_LLOYD_STEPS = 10
+_LLOYD_STEPS = 20
 _PIECE = 4096
 
 
@@ -56,12 +56,14 @@ def drawn(weight: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     return np.minimum(places, np.flatnonzero(weight)[-1])
 
 
-def whitened(rows: np.ndarray, weight: np.ndarray, kind: str) -> np.ndarray:
+def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
     """The rows in units that covariances of the type `kind` do not see.
 
-    Full and tied: uncorrelated, of unit variance, where there are rows enough to know (else all
-    would be equally far from each other); diag: each of unit variance; spherical: as they are, but
-    for one common unit. Directions without variance are left out.
+    Each feature of unit variance; for spherical covariances, one unit for all. Full and tied ones
+    may be `rotated` too: uncorrelated, where there are rows enough to know (else all would be
+    equally far from each other). That finds clusters that are narrow side by side, but of many
+    features it makes noise as large as what parts the clusters. Features without variance are
+    left out.
     """
     w = weight / weight.sum()
     Z = rows - w @ rows
@@ -72,7 +74,7 @@ def whitened(rows: np.ndarray, weight: np.ndarray, kind: str) -> np.ndarray:
         return Z / (deviation.max() if len(deviation) else 1.0)
     Z = Z / deviation
     n_distinct = 1 + int((np.diff(Z, axis=0) != 0).any(axis=1).sum())  # equal rows are neighbours
-    if kind == "diag" or n_distinct < _ROWS_PER_DIRECTION * Z.shape[1]:
+    if not rotated or kind == "diag" or n_distinct < _ROWS_PER_DIRECTION * Z.shape[1]:
         return Z
     values, vectors = np.linalg.eigh((Z * w[:, None]).T @ Z)
     kept = values > 1e-3 * values[-1]

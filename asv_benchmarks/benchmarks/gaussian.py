@@ -1,0 +1,85 @@
+"""Steps of EM for mixtures of Gaussians, each beside the products that no implementation avoids."""
+
+import numpy as np
+
+from mlcore.mixture import GaussianMixture
+
+SHAPES = {"full": (16, 16), "tied": (16, 16), "diag": (64, 32), "spherical": (16, 32)}
+STEPS = 10
+
+
+class Fit:
+    """Ten steps from a given start; components half apart, as in data that have clusters."""
+
+    params = (list(SHAPES), ["float32", "float64"])
+    param_names = ("covariance_type", "dtype")
+
+    def setup(self, kind, dtype):
+        d, k = SHAPES[kind]
+        rng = np.random.default_rng(0)
+        centres = rng.normal(size=(k, d))
+        X = centres[rng.integers(0, k, 20_000)] + 0.8 * rng.normal(size=(20_000, d))
+        variances = X.var(axis=0)
+        precisions = {
+            "full": np.repeat(np.diag(1 / variances)[None], k, 0),
+            "tied": np.diag(1 / variances),
+            "diag": np.repeat(1 / variances[None], k, 0),
+            "spherical": np.full(k, 1 / variances.mean()),
+        }
+        self.X = X.astype(dtype)
+        self.responsibilities = rng.dirichlet(np.ones(k), len(X)).astype(dtype)
+        self.model = GaussianMixture(
+            k,
+            covariance_type=kind,
+            tol=0,
+            max_iter=STEPS,
+            reg_covar=1e-6,
+            weights_init=np.full(k, 1 / k),
+            means_init=X[:k],
+            precisions_init=precisions[kind],
+        )
+        self.fitted = self.model.fit(self.X)
+
+    def time_fit(self, *_):
+        self.model.fit(self.X)
+
+    def time_score_samples(self, *_):
+        self.fitted.score_samples(self.X)
+
+    def time_floor_first_moments(self, *_):
+        """The least that a step must form: responsibilities times rows."""
+        for _ in range(STEPS):
+            self.responsibilities.T @ self.X
+
+    def time_floor_second_moments(self, kind, _):
+        """And for full covariances, the products of rows, of all components together."""
+        for _ in range(STEPS if kind == "full" else 1):
+            self.X.T @ self.X
+
+    def peakmem_fit(self, *_):
+        self.model.fit(self.X)
+
+    def track_log_likelihood(self, *_):
+        return self.model.fit(self.X).lower_bound_
+
+
+class Start:
+    """The default start and the climb to tol, on three clusters."""
+
+    params = (list(SHAPES),)
+    param_names = ("covariance_type",)
+
+    def setup(self, kind):
+        rng = np.random.default_rng(0)
+        centres = 4 * rng.normal(size=(3, 8))
+        self.X = centres[rng.integers(0, 3, 20_000)] + rng.normal(size=(20_000, 8))
+        self.model = GaussianMixture(3, covariance_type=kind, random_state=0)
+
+    def time_fit(self, _):
+        self.model.fit(self.X)
+
+    def time_floor_one_pass(self, _):
+        self.X.T @ self.X
+
+    def track_log_likelihood(self, _):
+        return self.model.fit(self.X).lower_bound_

@@ -1,0 +1,127 @@
+"""How many components, and of which shape: mixtures compared by an information criterion."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mlcore.checks import as_choice
+from mlcore.mixture.gaussian import KINDS, GaussianMixture
+
+_CRITERIA = ("aic", "bic", "icl")
+
+
+class MixtureSelection(NamedTuple):
+    """What `select_mixture` found.
+
+    Attributes
+    ----------
+    best : GaussianMixture
+        Fitted, of the least criterion; those with collapsed components come last, since a point
+        can be given any likelihood.
+    table : dict of str to ndarray
+        One value for every mixture in each of "covariance_type", "n_components", "n_parameters",
+        "log_likelihood" (of all samples), "aic", "bic", "icl", "n_iter", "converged" and
+        "n_collapsed".
+
+    Examples
+    --------
+    >>> from mlcore.mixture import select_mixture
+    >>> found = select_mixture([[0.0], [0.1], [0.3], [9.0], [9.2], [9.3]], n_components=[1, 2])
+    >>> found.table["bic"].round(1)
+    array([38.7,  9.3])
+    """
+
+    best: GaussianMixture
+    table: dict[str, np.ndarray]
+
+
+def select_mixture(
+    X: Any,
+    *,
+    n_components: int | Iterable[int] = range(1, 7),
+    covariance_type: str | Iterable[str] = "full",
+    criterion: str = "bic",
+    sample_weight: Any = None,
+    **options: Any,
+) -> MixtureSelection:
+    """Fit a mixture for every number of components and covariance type, and choose one.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    n_components : int or several, default=range(1, 7)
+    covariance_type : str or several, default="full"
+        "full", "tied", "diag", "spherical".
+    criterion : {"bic", "aic", "icl"}, default="bic"
+        What the best has least of. "icl" asks for components that are apart.
+    sample_weight : array-like of shape (n_samples,), optional
+        2 is a copy, 0 is absence.
+    **options :
+        Other parameters of `GaussianMixture`, such as `n_init` and `random_state`.
+
+    Returns
+    -------
+    found : MixtureSelection
+        ``best``, and the ``table`` of all.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For parameters or data out of range.
+
+    References
+    ----------
+    G. Schwarz, *Estimating the dimension of a model*, Annals of Statistics 6, 1978. C. Biernacki,
+    G. Celeux, G. Govaert, *Assessing a mixture model for clustering with the integrated completed
+    likelihood*, IEEE PAMI 22, 2000.
+
+    Examples
+    --------
+    >>> from mlcore.datasets import load_digits
+    >>> from mlcore.mixture import select_mixture
+    >>> X = load_digits()[0][:, [20, 42]]
+    >>> found = select_mixture(X, n_components=[1, 2, 3], random_state=0)
+    >>> found.best.n_components > 1
+    True
+    """
+    as_choice(criterion, "criterion", _CRITERIA, owner="select_mixture")
+    counts = _several(n_components, "n_components")
+    kinds = _several(covariance_type, "covariance_type")
+    for kind in kinds:
+        as_choice(kind, "covariance_type", KINDS, owner="select_mixture")
+    unknown = set(options) - set(GaussianMixture().get_params())
+    if unknown:
+        raise TypeError(f"select_mixture: {sorted(unknown)} are no parameters of GaussianMixture.")
+    models, rows = [], []
+    for kind in kinds:
+        for k in counts:
+            model = GaussianMixture(k, covariance_type=kind, **options)
+            model.fit(X, sample_weight=sample_weight)
+            log_likelihood, _ = model._likelihood(X, sample_weight)
+            criteria = {name: getattr(model, name)(X, sample_weight) for name in _CRITERIA}
+            models.append(model)
+            rows.append(
+                {
+                    "covariance_type": kind,
+                    "n_components": int(k),
+                    "n_parameters": model._n_parameters(),
+                    "log_likelihood": log_likelihood,
+                    **criteria,
+                    "n_iter": model.n_iter_,
+                    "converged": model.converged_,
+                    "n_collapsed": len(model.collapsed_components_),
+                }
+            )
+    order = [(row["n_collapsed"], row[criterion]) for row in rows]
+    table = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    return MixtureSelection(models[order.index(min(order))], table)
+
+
+def _several(value, name):
+    """The values to try, from one or from several."""
+    single = isinstance(value, str) or not isinstance(value, Iterable)
+    values = [value] if single else list(value)
+    if not values:
+        raise ValueError(f"select_mixture: {name} is empty, but must name at least one.")
+    return values

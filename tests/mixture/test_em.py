@@ -1,0 +1,209 @@
+"""EM on data that are hard, from starts of every kind, and what it leaves behind."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mlcore.mixture import GaussianMixture
+from mlcore.model import ConvergenceWarning
+
+KINDS = ("full", "tied", "diag", "spherical")
+kinds = pytest.mark.parametrize("kind", KINDS)
+rng = np.random.default_rng(0)
+TWO = np.r_[rng.normal(size=(60, 2)), [6.0, 0.0] + rng.normal(size=(40, 2))]
+
+HARD = {
+    "duplicate points": np.repeat(rng.normal(size=(5, 3)), 20, axis=0),
+    "two distinct points": np.repeat(rng.normal(size=(2, 3)), 30, axis=0),
+    "one distinct point": np.full((20, 3), 3.3),
+    "all zero": np.zeros((20, 3)),
+    "constant feature": np.c_[rng.normal(size=(60, 2)), np.full(60, 7.0)],
+    "huge constant feature": np.c_[rng.normal(size=(60, 1)), np.full(60, 1e150)],
+    "duplicate features": np.tile(rng.normal(size=(60, 2)), 2),
+    "rank one": np.outer(rng.normal(size=60), [1.0, 2.0, 3.0]),
+    "as many components as samples": rng.normal(size=(4, 2)),
+    "more features than samples": rng.normal(size=(20, 150)),
+    "mixed scales": rng.normal(size=(200, 4)) * [1e-8, 1.0, 1e8, 1e3],
+    "tiny": rng.normal(size=(60, 3)) * 1e-130,
+    "huge": rng.normal(size=(60, 3)) * 1e135,
+    "large offset": rng.normal(size=(60, 3)) + 1e15,
+    "outlier": np.r_[rng.normal(size=(80, 2)), [[1e60, -1e60]]],
+    "narrow and apart": np.r_[rng.normal(size=(50, 2)), 1e12 + rng.normal(size=(50, 2))] * 1e-12,
+}
+
+
+@kinds
+@pytest.mark.parametrize("case", HARD)
+@pytest.mark.parametrize("reg_covar", [None, 1e-6, 0.0])
+@pytest.mark.parametrize("init_params", ["k-means++", "random"])
+def test_hard_data_give_finite_answers(kind, case, reg_covar, init_params):
+    X = HARD[case]
+    types = [np.float64] if np.abs(X).max() > 1e14 else [np.float64, np.float32]
+    for k in (1, 2, 4):
+        for dtype in types:
+            model = GaussianMixture(
+                k,
+                covariance_type=kind,
+                reg_covar=reg_covar,
+                init_params=init_params,
+                random_state=0,
+                n_init=2,
+                max_iter=20,
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(X.astype(dtype))
+                found = [
+                    v for name, v in vars(model).items() if name.endswith("_") and v is not kind
+                ]
+                proba = model.predict_proba(X)
+                far = np.where(X > X.mean(axis=0), 1e14, -1e14)
+                found += [proba, model.score_samples(X), model.score_samples(far)]
+                found.append(model.sample(3)[0])
+            assert all(np.isfinite(value).all() for value in found)
+            assert_allclose(proba.sum(axis=1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e150])
+def test_variances_beyond_floats_are_refused_with_a_way_out(scale):
+    with pytest.raises(ValueError, match="column 1 .* rescale X"):
+        GaussianMixture(2).fit(TWO * [1.0, scale])
+
+
+def test_a_component_on_a_single_point_is_reported():
+    X = np.r_[rng.normal(size=(100, 2)), np.repeat([[50.0, 50.0]], 4, axis=0)]
+    with pytest.warns(ConvergenceWarning, match=r"components \[1\] .* single points"):
+        model = GaussianMixture(2, means_init=[[0.0, 0.0], [50.0, 50.0]]).fit(X)
+    assert model.collapsed_components_.tolist() == [1]
+    assert_allclose(model.means_[1], 50)
+    # The limit: a millionth of the data's variances.
+    assert_allclose(model.covariances_[1], 1e-6 * np.diag(X.var(axis=0)), rtol=1e-6, atol=1e-9)
+
+
+def test_a_component_without_samples_keeps_its_place_and_weighs_nothing():
+    options = {"weights_init": [0.5, 0.5], "means_init": [[0.0, 0.0], [1e6, 1e6]]}
+    options |= {"precisions_init": [1.0, 1.0], "covariance_type": "spherical"}
+    with pytest.warns(ConvergenceWarning, match=r"components \[1\] have lost all"):
+        model = GaussianMixture(2, **options).fit(TWO)
+    assert_array_equal(model.weights_, [1, 0])
+    assert_array_equal(model.means_[1], 1e6)
+    assert_allclose(
+        model.score(TWO), GaussianMixture(covariance_type="spherical").fit(TWO).score(TWO)
+    )
+
+
+def test_stopping_early_is_told_and_tol_0_takes_every_step():
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 .* tol=1e-12"):
+        model = GaussianMixture(2, tol=1e-12, max_iter=2, random_state=0).fit(TWO)
+    assert not model.converged_ and model.n_iter_ == 2
+    model = GaussianMixture(2, tol=0, max_iter=7, random_state=0).fit(TWO)
+    assert model.n_iter_ == 7 and not model.converged_
+    assert model.lower_bound_ == model.log_likelihood_trace_[-1]
+
+
+@kinds
+def test_warm_start_goes_on_where_it_stopped(kind):
+    options = {"covariance_type": kind, "tol": 0, "random_state": 0}
+    whole = GaussianMixture(2, max_iter=9, **options).fit(TWO)
+    parts = GaussianMixture(2, max_iter=4, warm_start=True, **options).fit(TWO)
+    parts.set_params(max_iter=5).fit(TWO)
+    assert_allclose(parts.lower_bound_, whole.lower_bound_, rtol=1e-13)
+    assert_allclose(parts.means_, whole.means_, rtol=1e-11, atol=1e-12)
+    other = parts.set_params(n_components=3).fit(TWO)  # of another shape: a start of its own
+    assert other.means_.shape == (3, 2)
+
+
+def test_a_part_of_the_start_may_be_given_and_keeps_its_order():
+    means = [[6.0, 0.0], [0.0, 0.0]]
+    model = GaussianMixture(2, means_init=means, random_state=0).fit(TWO)
+    assert_allclose(model.means_, means, atol=0.5)
+    assert model.weights_[0] < model.weights_[1]
+    free = GaussianMixture(2, random_state=0).fit(TWO)
+    assert free.weights_[0] > free.weights_[1]
+
+
+def test_several_short_runs_are_at_least_as_good_as_one():
+    X = np.random.default_rng(3).normal(size=(300, 2))
+    X += 5 * np.random.default_rng(4).integers(0, 3, size=(300, 2))
+    levels = [
+        GaussianMixture(9, n_init=n, init_params="random", random_state=0, max_iter=500).fit(X)
+        for n in (1, 20)
+    ]
+    assert levels[1].lower_bound_ >= levels[0].lower_bound_ - 1e-2
+
+
+@kinds
+def test_from_parameters_is_a_fitted_mixture(kind):
+    model = GaussianMixture(2, covariance_type=kind, random_state=0).fit(TWO)
+    again = GaussianMixture.from_parameters(
+        model.weights_, model.means_, model.covariances_, covariance_type=kind
+    )
+    assert_allclose(again.score_samples(TWO), model.score_samples(TWO), rtol=1e-12)
+    assert_allclose(again.precisions_, model.precisions_, rtol=1e-12)
+    again.partial_fit(TWO)
+    assert again.n_iter_ == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.5, 0.6], np.zeros((2, 2)), np.ones(2), "spherical"), "weights must be .* sum 1"),
+        (([0.5, 0.5], np.zeros((2, 2)), np.ones(3), "spherical"), r"covariances has shape \(3,\)"),
+        (([0.5, 0.5], np.zeros((2, 2)), -np.ones(2), "spherical"), "covariances must be positive"),
+        (([1.0], np.zeros((1, 2)), [[[1.0, 2.0], [2.0, 1.0]]]), "must be positive definite"),
+        (([1.0], np.zeros((1, 2)), [[[1.0, 2.0], [0.0, 1.0]]]), "must be symmetric"),
+        (([1.0], np.zeros(2), np.ones((1, 2)), "diag"), "means has shape"),
+        (([1.0], [[np.nan]], np.ones((1, 1)), "diag"), "means contains NaN"),
+        (([1.0], [[0.0]], np.ones((1, 1)), "round"), "covariance_type='round'"),
+    ],
+)
+def test_wrong_parameters_of_a_mixture_are_named(arguments, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        GaussianMixture.from_parameters(*arguments)
+
+
+def test_statistics_of_other_models_are_refused():
+    model = GaussianMixture(2, random_state=0).begin(TWO)
+    other = GaussianMixture(3, random_state=0).begin(TWO)
+    with pytest.raises(ValueError, match="mass of shapes"):
+        model.merge(model.partial_statistics(TWO), other.partial_statistics(TWO))
+    with pytest.raises(ValueError, match="statistics must come from"):
+        model.update(other.partial_statistics(TWO))
+    with pytest.raises(ValueError, match="statistics must come from"):
+        model.update(None)
+    part = model.partial_statistics(TWO)
+    with pytest.raises(ValueError, match="statistics have a mass of 0.0"):
+        model.update(part._replace(mass=0 * part.mass))
+
+
+@kinds
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weights_of_any_scale(kind, dtype):
+    X = TWO.astype(dtype)
+    model = GaussianMixture(2, covariance_type=kind, random_state=0).fit(X)
+    for power in (-900, 900):
+        weight = np.full(len(X), 2.0**power)
+        other = GaussianMixture(2, covariance_type=kind, random_state=0).fit(
+            X, sample_weight=weight
+        )
+        assert_allclose(other.means_, model.means_, rtol=1e-5, atol=1e-6)
+        part = other.partial_statistics(X, None, weight)
+        assert_allclose(part.mass.sum(), len(X) * 2.0**power, rtol=1e-5)
+
+
+@kinds
+def test_parameters_set_after_the_fit_change_no_answer(kind):
+    model = GaussianMixture(2, covariance_type=kind, random_state=0).fit(TWO)
+    expected = model.predict_proba(TWO)
+    for other in KINDS:
+        model.set_params(covariance_type=other, n_components=5)
+        assert_array_equal(model.predict_proba(TWO), expected)
+        assert model.sample(5)[0].shape == (5, 2)
+    model.partial_fit(TWO)
+    assert model.means_.shape == (2, 2) and model.covariance_type_ == kind
+    model.means_ = np.zeros((3, 2))
+    with pytest.raises(ValueError, match=r"means_ of shape \(3, 2\)"):
+        model.predict(TWO)
