@@ -36,7 +36,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mlcore
 from mlcore.cluster import KMeans, MiniBatchKMeans
-from mlcore.mixture import GaussianMixture, LatentClassModel
+from mlcore.mixture import (
+    BernoulliMixture,
+    CategoricalMixture,
+    GaussianMixture,
+    LatentClassModel,
+    MultinomialMixture,
+)
 from mlcore.model import NotFittedError
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -147,12 +153,27 @@ CHECKED = [
     LatentClassModel(n_components=2, alpha=0.0),
     KMeans(),
     MiniBatchKMeans(),
+    MultinomialMixture(2),
+    CategoricalMixture(2),
+    BernoulliMixture(2, binarize=0.0),
 ]
 INFEASIBLE = "nu=0.5 is infeasible for their class sizes, also for scikit-learn's NuSVC"
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": INFEASIBLE,
     "check_sample_weight_equivalence_on_sparse_data": INFEASIBLE,
 }
+UNKNOWN = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "a category is one of these real numbers, and those of absent rows are not known later"
+    ),
+}
+
+
+def expected_failures(model):
+    if isinstance(model, CategoricalMixture):
+        return UNKNOWN
+    return EXPECTED_FAILURES if isinstance(model, NuSVC) and model.nu == 0.5 else {}
+
 
 # Methods of one argument, the samples.
 METHODS = ("predict", "decision_function", "predict_proba", "score_samples", "transform")
@@ -280,12 +301,7 @@ def refuses(call, error, message):
 
 
 @pytest.mark.filterwarnings("default::UserWarning")  # some of their data are degenerate
-@parametrize_with_checks(
-    CHECKED,
-    expected_failed_checks=lambda model: (
-        EXPECTED_FAILURES if isinstance(model, NuSVC) and model.nu == 0.5 else {}
-    ),
-)
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

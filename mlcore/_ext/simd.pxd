@@ -6,6 +6,7 @@ cdef extern from "simd/table.h" nogil:
     enum:
         PANEL_FLOAT
         PANEL_DOUBLE
+        MIX_BATCH
     ctypedef struct kernel_spec:
         int kind
         int degree
@@ -88,6 +89,16 @@ cdef extern from "simd/table.h" nogil:
         float* upper
         float* lower
         float* bounds
+    ctypedef struct sparse_rows:
+        Py_ssize_t n_components
+        Py_ssize_t stride
+        Py_ssize_t length
+        const int64_t* indptr
+        const int32_t* columns
+        const double* values
+        const double* weights
+        const double* start
+        const double* table
     ctypedef struct float_loops "simd_loops_float":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const float*, const float*, const float*, const float*, int,
@@ -139,5 +150,7 @@ cdef extern from "simd/table.h" nogil:
     ctypedef struct simd_loops:
         float_loops f
         double_loops d
+        double (*expect)(const sparse_rows*, Py_ssize_t, Py_ssize_t, double*, double*, double*,
+                         double*, double*) noexcept nogil
         const char* name
     const simd_loops* simd_table()

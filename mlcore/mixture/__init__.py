@@ -1,14 +1,22 @@
 """Mixtures of distributions, fitted by EM."""
 
+from mlcore.mixture.bernoulli import BernoulliMixture
+from mlcore.mixture.binomial import BinomialMixture
+from mlcore.mixture.categorical import CategoricalMixture
 from mlcore.mixture.densities import Statistics
 from mlcore.mixture.gaussian import GaussianMixture
 from mlcore.mixture.latent_class import LatentClassModel
+from mlcore.mixture.multinomial import MultinomialMixture
 from mlcore.mixture.selection import MixtureSelection, select_mixture
 
 __all__ = [
+    "BernoulliMixture",
+    "BinomialMixture",
+    "CategoricalMixture",
     "GaussianMixture",
     "LatentClassModel",
     "MixtureSelection",
+    "MultinomialMixture",
     "Statistics",
     "select_mixture",
 ]

@@ -69,23 +69,17 @@ class Rows:
     weight : (n_samples,) float64, or None: all 1
     kind : str
         The covariance type.
-    n_components : int
     origin : (n_features,), of the type of X
         Near the data, subtracted first of all.
     """
 
-    def __init__(self, X, weight, kind, n_components, origin):
+    def __init__(self, X, weight, kind, origin):
         self.X, self.weight, self.origin = X, weight, origin
         self.total = float(len(X) if weight is None else weight.sum())
-        self._kind, self._id, self._k = kind, _ext.KINDS[kind], n_components
+        self._kind, self._id = kind, _ext.KINDS[kind]
         self._labels = np.zeros(len(X), np.int32)
         self._scatter = None
         self._scratch = {}
-        d = X.shape[1]
-        work = n_components * d * (d if kind == "full" else 1) + (d * d if kind == "tied" else 0)
-        step = max(64, _OPERATIONS // work)
-        self._step = step if step < _ext.ROWS else step // _ext.ROWS * _ext.ROWS
-        self._work = work
 
     def statistics(self, parameters: Parameters, *, exact: bool = False, centres=None):
         """Return the Statistics, about `centres` or else the means.
@@ -101,7 +95,7 @@ class Rows:
         about = parameters.means if centres is None else centres
         centres = about.astype(dtype)
         layout = self._layout(parameters, dtype)
-        for piece in self._pieces():
+        for piece in self._pieces(k):
             self._call(piece, layout, centres, moments, dtype)
             for part in moments:
                 total += part
@@ -129,7 +123,7 @@ class Rows:
         layout = self._layout(parameters, dtype)
         centres = parameters.means.astype(dtype)
         moments = np.empty((_N_PARTS, 0))
-        for piece in self._pieces():
+        for piece in self._pieces(k):
             rows = piece.stop - piece.start
             found = np.empty(rows, dtype), np.empty((rows if with_proba else 0, k), dtype)
             self._call(piece, layout, centres, moments, dtype, *found)
@@ -138,9 +132,16 @@ class Rows:
                 proba[piece] = found[1]
         return density, self._labels.astype(np.intp), proba
 
-    def _pieces(self):
-        n = len(self.X)
-        return [slice(lo, min(n, lo + self._step)) for lo in range(0, n, self._step)]
+    def _pieces(self, k):
+        n, step = len(self.X), max(64, _OPERATIONS // self._work(k))
+        if step >= _ext.ROWS:
+            step = step // _ext.ROWS * _ext.ROWS
+        return [slice(lo, min(n, lo + step)) for lo in range(0, n, step)]
+
+    def _work(self, k):
+        """Operations for a row."""
+        d = self.X.shape[1]
+        return {"full": k * d * d, "tied": k * d + d * d}.get(self._kind, k * d)
 
     def _dtype(self, parameters, exact):
         return np.dtype(np.float64 if exact or not self.in_single(parameters) else np.float32)
@@ -164,7 +165,12 @@ class Rows:
     def _layout(self, parameters, dtype):
         """What the compiled loop takes: constants, means, factors, rotation."""
         weights, means, _, factors = parameters
-        d = means.shape[1]
+        k, d = len(weights), self.X.shape[1]
+        if means.shape != (k, d) or factors.shape != shape(self._kind, k, d):
+            raise ValueError(
+                f"means_ of shape {means.shape} and precisions_cholesky_ of shape {factors.shape} "
+                f"are no {self._kind} mixture of {k} components and {d} features."
+            )
         origin = self.origin.astype(np.float64)
         with np.errstate(divide="ignore"):
             constants = np.log(weights) - 0.5 * d * _LOG_2_PI
@@ -178,7 +184,7 @@ class Rows:
     def _call(self, piece, layout, centres, moments, dtype, density=None, proba=None):
         constants, means, factors, rotation = layout
         k, d = means.shape
-        threads = effective_threads((piece.stop - piece.start) * self._work)
+        threads = effective_threads((piece.stop - piece.start) * self._work(k))
         if dtype not in self._scratch:
             size = _ext.scratch_size(self._id, k, d, dtype.itemsize)
             require_memory(
@@ -218,6 +224,11 @@ class Rows:
                 scatter += weighted.T @ rows
             self._scatter = (scatter + scatter.T) / 2
         return self._scatter
+
+
+def shape(kind: str, k: int, d: int) -> tuple[int, ...]:
+    """Of covariances, precisions and factors."""
+    return {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[kind]
 
 
 def log_determinants(kind: str, factors: np.ndarray, n_features: int) -> np.ndarray:

@@ -5,14 +5,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mlcore.checks import (
-    as_bool,
-    as_choice,
-    as_integer,
-    as_random_state,
-    as_real,
-    as_weights,
-)
+from mlcore.checks import as_bool, as_choice, as_integer, as_random_state, as_real, as_weights
+from mlcore.mixture.given import scaled
 from mlcore.model import Model, warn
 from mlcore.progress import Progress
 from mlcore.row_sums import merged
@@ -47,8 +41,9 @@ class Mixture(Model):
     frame)`` the M step, and which components collapsed; ``_expected(parameters)`` the statistics
     of mass 1 whose M step gives the parameters again; ``_parameters()`` and
     ``_attributes(parameters, frame)`` from and to fitted attributes; ``_arranged(parameters,
-    order)``, ``_fits(parameters, n_features)``; ``_densities(X, with_proba)`` log-densities, labels
-    and probabilities; ``_like()`` an array of the type of the fit; ``_n_parameters()``.
+    order, frame)``; ``_fits(n_features)`` whether `fit` may go on from these; ``_densities(X,
+    with_proba)`` log-densities, labels and probabilities; ``_like()`` an array of the type of the
+    fit; ``_n_parameters()``.
     """
 
     _kind = "density_estimator"
@@ -61,7 +56,8 @@ class Mixture(Model):
         as_real(self.tol, "tol", owner=owner, at_least=0)
         as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
         as_integer(self.n_init, "n_init", owner=owner, at_least=1)
-        as_choice(self.init_params, "init_params", ("k-means++", "random"), owner=owner)
+        if hasattr(self, "init_params"):
+            as_choice(self.init_params, "init_params", ("k-means++", "random"), owner=owner)
         as_bool(self.warm_start, "warm_start", owner=owner)
         as_random_state(self.random_state, owner=owner)
         Progress(self.verbose, self.callback, owner)
@@ -71,14 +67,14 @@ class Mixture(Model):
         X = self._check_X(X, reset=reset, like=None if reset else self._like())
         weight = None
         if sample_weight is not None:
-            weight = as_weights(sample_weight, len(X)).astype(np.float64)
+            weight = as_weights(sample_weight, X.shape[0]).astype(np.float64)
             present = weight > 0
             if not present.all():
                 X, weight = X[present], weight[present]
-        if reset and len(X) < self.n_components:
+        if reset and X.shape[0] < self.n_components:
             raise ValueError(
                 f"{type(self).__name__}: n_components={self.n_components} needs as many samples, "
-                f"but n_samples={len(X)}, not counting those of weight 0."
+                f"but n_samples={X.shape[0]}, not counting those of weight 0."
             )
         return X, weight
 
@@ -120,7 +116,7 @@ class Mixture(Model):
             self._climb(run, frame, rows, self.max_iter, progress)
             if not given:
                 order = np.argsort(-run.parameters.weights, kind="stable")
-                run.parameters = self._arranged(run.parameters, order)
+                run.parameters = self._arranged(run.parameters, order, frame)
                 run.collapsed = np.flatnonzero(np.isin(order, run.collapsed))
         self._set_fitted(
             original,
@@ -130,26 +126,22 @@ class Mixture(Model):
             n_iter_=len(run.trace),
             converged_=run.converged,
             collapsed_components_=run.collapsed,
-            total_weight_=math.ldexp(rows.total, scale),
+            total_weight_=float(np.ldexp(rows.total, scale)),
         )
         self._report(run)
         return self
 
     def _framed(self, X, weight):
         """The frame, the rows, and the power of two that their weights were divided by."""
-        scale = 0
-        if weight is not None:
-            scale = int(np.frexp(weight.max())[1])
-            weight = np.ldexp(weight, -scale)
+        weight, scale = scaled(weight)
         frame = self._frame(X, weight)
         return frame, self._rows(X, weight, frame), scale
 
     def _runs(self, frame, rows):
         """The starts, and whether they were given, in the user's order of components."""
         if self.warm_start and hasattr(self, "weights_"):
-            previous = self._parameters()
-            if self._fits(previous, rows.X.shape[1]):
-                return [Run(previous)], True
+            if self._fits(rows.X.shape[1]):
+                return [Run(self._parameters())], True
         given = self._given(rows.X.shape[1])
         if all(value is not None for value in given):
             return [Run(self._start(frame, rows, None, given))], True
@@ -197,8 +189,7 @@ class Mixture(Model):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows that stand for all: the start, and what is measured against the data's variances,
-            follow from these.
+            Rows that stand for all: what is measured against the data's variances goes by these.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
 
@@ -242,9 +233,11 @@ class Mixture(Model):
         """
         self._check_fitted()
         X, weight = self._checked(X, sample_weight, reset=False)
+        weight, scale = scaled(weight)
         with single_threaded_blas():
             rows = self._rows(X, weight, self._fitted_frame())
-            return self._statistics(rows, self._parameters())
+            found = self._statistics(rows, self._parameters())
+        return type(found)(*(np.ldexp(part, scale) for part in found)) if scale else found
 
     def merge(self, a: NamedTuple, b: NamedTuple) -> NamedTuple:
         """Return the sums over the rows of both.
@@ -273,6 +266,18 @@ class Mixture(Model):
         self
         """
         self._check_fitted()
+        own = self._expected(self._parameters())
+        same = type(statistics) is type(own)
+        if not same or list(map(np.shape, statistics)) != list(map(np.shape, own)):
+            raise ValueError(
+                f"{type(self).__name__}: statistics must come from partial_statistics of a mixture "
+                "of the same kind, number of components and features."
+            )
+        if not 0 < statistics.mass.sum() < math.inf:
+            raise ValueError(
+                f"{type(self).__name__}: statistics have a mass of {statistics.mass.sum()}, but "
+                "it must be positive and finite."
+            )
         self._updated(statistics, statistics, float(statistics.mass.sum()))
         return self
 
@@ -302,7 +307,7 @@ class Mixture(Model):
         share = min(1.0, _RECENT * mass / seen)
         known = self._expected(self._parameters())
         mixed = type(new)(
-            *(share / mass * a + (1 - share) * b for a, b in zip(new, known, strict=True))
+            *(seen * (share / mass * a + (1 - share) * b) for a, b in zip(new, known, strict=True))
         )
         self._updated(mixed, new, seen)
         return self

@@ -26,6 +26,7 @@ _NARROW, _WIDE = 1e-12, 1e12  # deviations whose squares float32 holds
 class Frame(NamedTuple):
     """What the sums and the M step measure against: a point near the data, and variances."""
 
+    kind: str
     origin: np.ndarray
     spread: np.ndarray
 
@@ -86,6 +87,8 @@ class GaussianMixture(Mixture):
     precisions_, precisions_cholesky_ : float64
         Inverses, and the upper triangular P with P Pᵀ the inverse; for diag and spherical the
         inverses and their square roots.
+    covariance_type_ : str
+        Of the fitted mixture.
     log_likelihood_trace_ : (n_iter_,) float64
         Mean log-likelihood of a sample before each step.
     lower_bound_ : float
@@ -192,7 +195,9 @@ class GaussianMixture(Mixture):
         model = cls(n_components=k, covariance_type=kind)
         parameters = Parameters(weights, means, sigma, factors)
         model._set_fitted(
-            means, **model._attributes(parameters, Frame(origin, spread)), **model._unfitted(1.0)
+            means,
+            **model._attributes(parameters, Frame(kind, origin, spread)),
+            **model._unfitted(1.0),
         )
         return model
 
@@ -218,9 +223,9 @@ class GaussianMixture(Mixture):
         stop = 0
         for j, count in enumerate(counts):
             part, stop = slice(stop, stop + count), stop + count
-            if self.covariance_type in ("full", "tied"):
+            if self.covariance_type_ in ("full", "tied"):
                 factor = self.precisions_cholesky_
-                factor = factor[j] if self.covariance_type == "full" else factor
+                factor = factor[j] if self.covariance_type_ == "full" else factor
                 X[part] = np.linalg.solve(factor.T, X[part].T).T
             else:
                 X[part] /= self.precisions_cholesky_[j]
@@ -253,31 +258,29 @@ class GaussianMixture(Mixture):
                 f"{_LARGEST:.0e}), so that its covariance is degenerate: rescale X."
             )
         origin = location.astype(X.dtype)
-        return Frame(origin, spread)
+        return Frame(self.covariance_type, origin, spread)
 
     def _fitted_frame(self):
-        return Frame(self.origin_, self.spread_)
+        return Frame(self.covariance_type_, self.origin_, self.spread_)
 
     def _rows(self, X, weight, frame):
         deviations = np.sqrt(frame.spread[frame.spread > 0])
         if X.dtype == np.float32 and not ((deviations > _NARROW) & (deviations < _WIDE)).all():
             X = X.astype(np.float64)
-        return Rows(X, weight, self.covariance_type, int(self.n_components), frame.origin)
+        return Rows(X, weight, frame.kind, frame.origin)
 
     def _statistics(self, rows, parameters):
         return rows.statistics(parameters)
 
     def _maximised(self, statistics, parameters, frame):
         reg_covar = None if self.reg_covar is None else float(self.reg_covar)
-        return maximised(
-            self.covariance_type, statistics, parameters, frame.origin, frame.spread, reg_covar
-        )
+        return maximised(frame.kind, statistics, parameters, frame.origin, frame.spread, reg_covar)
 
     def _step(self, rows, parameters, frame):
         statistics = self._statistics(rows, parameters)
         level = statistics.log_likelihood / rows.total
         new, collapsed = self._maximised(statistics, parameters, frame)
-        kind = self.covariance_type
+        kind = frame.kind
         poor = not rows.in_single(new) or _lost(statistics, new, kind, _SINGLE)
         if rows.in_single(parameters) and poor:
             statistics = rows.statistics(parameters, exact=True)
@@ -289,7 +292,7 @@ class GaussianMixture(Mixture):
         return level, new, collapsed
 
     def _densities(self, X, with_proba):
-        rows = Rows(X, None, self.covariance_type, len(self.weights_), self.origin_)
+        rows = Rows(X, None, self.covariance_type_, self.origin_)
         return rows.densities(self._parameters(), with_proba=with_proba)
 
     def _given(self, d):
@@ -320,7 +323,7 @@ class GaussianMixture(Mixture):
 
     def _drawn(self, frame, rows, rng, means, rotated):
         """Parameters by clusters of some rows; or, at random, by some rows themselves."""
-        k, kind = int(self.n_components), self.covariance_type
+        k, kind = int(self.n_components), frame.kind
         X, weight = starts.sampled(rows.X, rows.weight, k, frame.spread, rng)
         if means is not None:
             Z = starts.whitened(np.vstack([X, means]), np.r_[weight, np.zeros(k)], kind)
@@ -334,9 +337,9 @@ class GaussianMixture(Mixture):
         statistics = starts.cluster_statistics(kind, X, weight, labels, seeds, frame)
         return self._maximised(statistics, Parameters(None, seeds, None, None), frame)[0]
 
-    def _fits(self, parameters, d):
-        k, shape = int(self.n_components), given.shape(self.covariance_type, *self.means_.shape)
-        return self.means_.shape == (k, d) and self.covariances_.shape == shape
+    def _fits(self, d):
+        same = self.covariance_type_ == self.covariance_type
+        return same and self.means_.shape == (self.n_components, d)
 
     def _parameters(self):
         return Parameters(self.weights_, self.means_, self.covariances_, self.precisions_cholesky_)
@@ -347,21 +350,22 @@ class GaussianMixture(Mixture):
             "weights_": weights,
             "means_": means,
             "covariances_": sigma,
-            "precisions_": precisions(self.covariance_type, factors),
+            "covariance_type_": frame.kind,
+            "precisions_": precisions(frame.kind, factors),
             "precisions_cholesky_": factors,
             "origin_": frame.origin,
             "spread_": frame.spread,
         }
 
-    def _arranged(self, parameters, order):
+    def _arranged(self, parameters, order, frame):
         weights, means, sigma, factors = parameters
-        if self.covariance_type != "tied":
+        if frame.kind != "tied":
             sigma, factors = sigma[order], factors[order]
         return Parameters(weights[order], means[order], sigma, factors)
 
     def _expected(self, parameters):
         weights, means, sigma, _ = parameters
-        kind, (k, d) = self.covariance_type, means.shape
+        kind, (k, d) = self.covariance_type_, means.shape
         added = 0.0 if self.reg_covar is None else float(self.reg_covar)
         if kind in ("full", "tied"):
             sigma = sigma - added * np.eye(d)
@@ -376,7 +380,7 @@ class GaussianMixture(Mixture):
 
     def _n_parameters(self):
         k, d = self.means_.shape
-        return k - 1 + k * d + n_parameters(self.covariance_type, k, d)
+        return k - 1 + k * d + n_parameters(self.covariance_type_, k, d)
 
 
 # How far a mean may move in a step, in deviations squared, before its moments about the old mean

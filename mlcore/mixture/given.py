@@ -1,10 +1,11 @@
-"""Parameters of a mixture as users give them: checked, in float64."""
+"""What users give beside the rows: parameters of a mixture, checked, in float64; weights."""
 
 from typing import Any
 
 import numpy as np
 
 from mlcore.checks.arrays import real_array
+from mlcore.mixture.densities import shape
 
 _TOLERANCE = 1e-6  # of sums of weights, and of symmetry
 
@@ -38,6 +39,19 @@ def means(value: Any, name: str, shape: tuple | None = None, owner: str = "") ->
     return found
 
 
+def distributions(value: Any, name: str, shape: tuple | None = None, owner: str = "") -> np.ndarray:
+    """Probabilities of shape (k, d), whose rows sum to 1."""
+    found = means(value, name, shape, owner)
+    sums = found.sum(axis=1)
+    if (found < 0).any() or (np.abs(sums - 1) > _TOLERANCE).any():
+        worst = int(np.argmax(np.abs(sums - 1)))
+        raise ValueError(
+            f"{owner and f'{owner}: '}{name} must be numbers >= 0 with rows of sum 1; the least is "
+            f"{found.min():g}, the sum of row {worst} {sums[worst]:g}."
+        )
+    return found
+
+
 def matrices(value: Any, name: str, kind: str, k: int, d: int, owner: str = "") -> np.ndarray:
     """Covariances or precisions: symmetric where they are matrices, else positive."""
     prefix = owner and f"{owner}: "
@@ -59,6 +73,9 @@ def not_positive(name: str, owner: str = "") -> ValueError:
     return ValueError(f"{owner and f'{owner}: '}{name} must be positive definite, or positive.")
 
 
-def shape(kind: str, k: int, d: int) -> tuple[int, ...]:
-    """Of covariances and precisions."""
-    return {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[kind]
+def scaled(weight: np.ndarray | None) -> tuple[np.ndarray | None, int]:
+    """Sample weights over a power of two, so that the largest is below 1, and the power."""
+    if weight is None:
+        return None, 0
+    scale = int(np.frexp(weight.max())[1])
+    return np.ldexp(weight, -scale), scale

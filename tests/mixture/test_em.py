@@ -56,7 +56,9 @@ def test_hard_data_give_finite_answers(kind, case, reg_covar, init_params):
                 warnings.simplefilter("error")
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(X.astype(dtype))
-                found = [getattr(model, name) for name in vars(model) if name.endswith("_")]
+                found = [
+                    v for name, v in vars(model).items() if name.endswith("_") and v is not kind
+                ]
                 proba = model.predict_proba(X)
                 far = np.where(X > X.mean(axis=0), 1e14, -1e14)
                 found += [proba, model.score_samples(X), model.score_samples(far)]
@@ -168,3 +170,40 @@ def test_statistics_of_other_models_are_refused():
     other = GaussianMixture(3, random_state=0).begin(TWO)
     with pytest.raises(ValueError, match="mass of shapes"):
         model.merge(model.partial_statistics(TWO), other.partial_statistics(TWO))
+    with pytest.raises(ValueError, match="statistics must come from"):
+        model.update(other.partial_statistics(TWO))
+    with pytest.raises(ValueError, match="statistics must come from"):
+        model.update(None)
+    part = model.partial_statistics(TWO)
+    with pytest.raises(ValueError, match="statistics have a mass of 0.0"):
+        model.update(part._replace(mass=0 * part.mass))
+
+
+@kinds
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weights_of_any_scale(kind, dtype):
+    X = TWO.astype(dtype)
+    model = GaussianMixture(2, covariance_type=kind, random_state=0).fit(X)
+    for power in (-900, 900):
+        weight = np.full(len(X), 2.0**power)
+        other = GaussianMixture(2, covariance_type=kind, random_state=0).fit(
+            X, sample_weight=weight
+        )
+        assert_allclose(other.means_, model.means_, rtol=1e-5, atol=1e-6)
+        part = other.partial_statistics(X, None, weight)
+        assert_allclose(part.mass.sum(), len(X) * 2.0**power, rtol=1e-5)
+
+
+@kinds
+def test_parameters_set_after_the_fit_change_no_answer(kind):
+    model = GaussianMixture(2, covariance_type=kind, random_state=0).fit(TWO)
+    expected = model.predict_proba(TWO)
+    for other in KINDS:
+        model.set_params(covariance_type=other, n_components=5)
+        assert_array_equal(model.predict_proba(TWO), expected)
+        assert model.sample(5)[0].shape == (5, 2)
+    model.partial_fit(TWO)
+    assert model.means_.shape == (2, 2) and model.covariance_type_ == kind
+    model.means_ = np.zeros((3, 2))
+    with pytest.raises(ValueError, match=r"means_ of shape \(3, 2\)"):
+        model.predict(TWO)

@@ -80,6 +80,8 @@
 #include "latent_class_loops.h"
 #include "k_means_loops.h"
 
+#include "mixture_loops.h"
+
 #define QUOTE(name) #name
 #define STRING(name) QUOTE(name)
 const simd_loops TARGET_NAME(simd_loops) = {
@@ -87,5 +89,6 @@ const simd_loops TARGET_NAME(simd_loops) = {
      lloyd_f, lloyd_plain_f, own_distances_f, seed_f},
     {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, gaussian_d, latent_class_d,
      lloyd_d, lloyd_plain_d, own_distances_d, seed_d},
+    expect,
     STRING(TARGET_NAME(loops)),
 };

@@ -87,6 +87,20 @@ typedef struct {
   float *upper, *lower, *bounds;
 } lloyd_pass;
 
+/* Rows as lists of entries (a column, a value), and the log densities that the components of a mixture give them:
+   start + sum of value * table[column]; `stride` components side by side, those beyond `n_components` at -infinity. */
+typedef struct {
+  ptrdiff_t n_components, stride;
+  ptrdiff_t length;        /* entries of every row, where indptr is NULL */
+  const int64_t *indptr;
+  const int32_t *columns;
+  const double *values;  /* NULL: all are 1 */
+  const double *weights; /* of the rows; NULL: all are 1 */
+  const double *start, *table;
+} sparse_rows;
+
+enum { MIX_BATCH = 16 };
+
 #define LOOPS(real)                                                                                                  \
   /* out[dest[r], :lanes] = k(row r, column of the panel), for `n_rows` rows given as lists of non-zeros; in between,  \
      rows of waiting[0] and then waiting[1] are copied */                                                             \
@@ -123,6 +137,10 @@ typedef struct { LOOPS(double) } simd_loops_double;
 typedef struct {
   simd_loops_float f;
   simd_loops_double d;
+  /* Responsibilities r of rows [first, last): totals += r, sums[column] += value r, unless `sums` is NULL. Returns the
+     log-likelihood. `log_density` and `out` (responsibilities) may be NULL; `batch` is scratch, MIX_BATCH strides. */
+  double (*expect)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, double *sums, double *totals,
+                   double *log_density, double *out);
   const char *name;
 } simd_loops;
 

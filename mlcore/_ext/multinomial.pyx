@@ -1,0 +1,148 @@
+"""Hot loops of the discrete mixtures: EM over sparse rows (mlcore.mixture.multinomial and others).
+
+A row is a list of entries, column and value. Given `start` (stride,) and `table` (columns, stride),
+both of components side by side, its log densities are start + sum of value table[column]; then come
+responsibilities, and sums of them by column. O(entries k) time.
+"""
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.math cimport floor
+from libc.stdint cimport int32_t, int64_t
+
+from mlcore._ext.simd cimport MIX_BATCH, simd_loops, simd_table, sparse_rows
+
+BATCH = MIX_BATCH
+cdef enum: COLUMNS = 64  # that one thread adds up at a time
+
+
+cdef sparse_rows described(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,
+                           const int32_t[::1] columns, const double[::1] values,
+                           const double[::1] weights, const double[::1] start,
+                           const double[:, ::1] table):
+    cdef sparse_rows rows
+    rows.n_components, rows.stride, rows.length = n_components, start.shape[0], length
+    rows.indptr = NULL if indptr is None else &indptr[0]
+    rows.columns = &columns[0] if columns.shape[0] else NULL
+    rows.values = NULL if values is None or values.shape[0] == 0 else &values[0]
+    rows.weights = NULL if weights is None else &weights[0]
+    rows.start, rows.table = &start[0], &table[0, 0]
+    return rows
+
+
+def expect(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,
+           const int32_t[::1] columns, const double[::1] values, const double[::1] weights,
+           const double[::1] start, const double[:, ::1] table, const int64_t[:, ::1] spans,
+           double[:, ::1] batch, double[:, :, ::1] sums, double[:, ::1] totals,
+           double[::1] log_likelihood, int n_threads):
+    """Add the sums of rows spans[c] to those of chunk c.
+
+    `sums` (chunks, columns, stride), `totals` (chunks, stride), `log_likelihood` (chunks,), and
+    `batch` (chunks, BATCH strides) is scratch. Rows all have `length` entries where `indptr` is
+    None; values and weights are 1 where None.
+    """
+    cdef sparse_rows rows = described(n_components, length, indptr, columns, values, weights,
+                                      start, table)
+    cdef const simd_loops* loops = simd_table()
+    cdef Py_ssize_t c
+    for c in prange(spans.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
+        log_likelihood[c] += loops.expect(&rows, spans[c, 0], spans[c, 1], &batch[c, 0],
+                                          &sums[c, 0, 0], &totals[c, 0], NULL, NULL)
+
+
+def posterior(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,
+              const int32_t[::1] columns, const double[::1] values, const double[::1] start,
+              const double[:, ::1] table, const int64_t[:, ::1] spans, double[:, ::1] batch,
+              double[::1] log_density, double[:, ::1] out, int n_threads):
+    """Fill in the log density of each row, and in `out`, unless it has no rows, responsibilities.
+
+    Rows as in `expect`; `out` (n, n_components), `batch` (len(spans), BATCH strides).
+    """
+    cdef sparse_rows rows = described(n_components, length, indptr, columns, values, None,
+                                      start, table)
+    cdef const simd_loops* loops = simd_table()
+    cdef double* responsibilities = &out[0, 0] if out.shape[0] else NULL
+    cdef Py_ssize_t c
+    for c in prange(spans.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
+        loops.expect(&rows, spans[c, 0], spans[c, 1], &batch[c, 0], NULL, NULL,
+                     &log_density[0], responsibilities)
+
+
+def add_chunks(double[:, :, ::1] sums, int n_threads):
+    """sums[0] = sum of sums[c], in the order of c."""
+    cdef Py_ssize_t block, c, i, columns = sums.shape[1], first, last
+    cdef double* to
+    cdef const double* what
+    for block in prange((columns + COLUMNS - 1) // COLUMNS, nogil=True, num_threads=n_threads):
+        first = block * COLUMNS * sums.shape[2]
+        last = min(columns, (block + 1) * COLUMNS) * sums.shape[2]
+        to = &sums[0, 0, 0]
+        for c in range(1, sums.shape[0]):
+            what = &sums[c, 0, 0]
+            for i in range(first, last):
+                to[i] += what[i]
+
+
+def deviations(const floating[:, ::1] X, const floating[::1] usual, const floating[::1] most,
+               Py_ssize_t group, int64_t[::1] indptr, int32_t[::1] columns, double[::1] values,
+               int64_t[::1] wrong, bint fill, int n_threads):
+    """The entries of X that differ from `usual`: first their number in indptr[1:], then, with
+    `fill`, themselves.
+
+    With `group` > 1 the values are 0 or 1, and so many neighbours are one entry: its column is
+    the number of the group times 2^group, plus a bit for each deviation. NaN has a column of its
+    own behind all these, and value 1. wrong[i] tells whether row i has another value than
+    0, 1, ..., most[c]. `values` may be None.
+    """
+    cdef Py_ssize_t i
+    cdef int32_t* to = &columns[0] if fill else NULL
+    cdef double* held = NULL if values is None else &values[0]
+    for i in prange(X.shape[0], nogil=True, num_threads=n_threads):
+        if fill:
+            wrong[i] = row_deviations(X.shape[1], &X[i, 0], &usual[0], &most[0], group, to, held,
+                                      indptr[i])
+        else:
+            indptr[i + 1] = count_deviations(X.shape[1], &X[i, 0], &usual[0], group)
+
+
+cdef int64_t count_deviations(Py_ssize_t d, const floating* x, const floating* usual,
+                              Py_ssize_t group) noexcept nogil:
+    cdef Py_ssize_t first = 0, c
+    cdef int64_t count = 0
+    cdef int differs
+    while first < d:
+        differs = 0
+        for c in range(first, min(d, first + group)):
+            differs |= x[c] != usual[c] and x[c] == x[c]
+            count += x[c] != x[c]
+        count += differs
+        first += group
+    return count
+
+
+cdef bint row_deviations(Py_ssize_t d, const floating* x, const floating* usual,
+                         const floating* most, Py_ssize_t group, int32_t* columns, double* values,
+                         Py_ssize_t p) noexcept nogil:
+    cdef Py_ssize_t first = 0, c, width = 1 if group == 1 else 1 << group
+    cdef Py_ssize_t missing = (d + group - 1) // group * width
+    cdef int code
+    cdef bint wrong = False
+    while first < d:
+        code = 0
+        for c in range(first, min(d, first + group)):
+            if x[c] == usual[c]:
+                continue
+            if x[c] != x[c]:
+                columns[p] = <int32_t> (missing + c)
+                if values != NULL:
+                    values[p] = 1
+                p += 1
+                continue
+            wrong = wrong or not (0 <= x[c] <= most[c] and x[c] == floor(x[c]))
+            code |= 1 << (c - first)
+        if code:
+            columns[p] = <int32_t> (first if group == 1 else first // group * width + code)
+            if values != NULL:
+                values[p] = x[first]
+            p += 1
+        first += group
+    return wrong

@@ -1,0 +1,178 @@
+"""Mixtures of independent binary features."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks import as_real
+from mlcore.mixture.binomial import ProductOfBinomials
+
+
+class BernoulliMixture(ProductOfBinomials):
+    r"""Rows of zeros and ones, whose features are independent given the component.
+
+    .. math:: P(x | j) = \prod_d \mu_{jd}^{x_d} (1 - \mu_{jd})^{1 - x_d}.
+
+    EM takes O(n_samples n_features n_components) time a step, and less where features are
+    mostly 0, or mostly 1.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+    alpha : float, default=0.01
+        Pseudo-count of a 0 and of a 1 in every feature of every component (a Beta prior), which
+        keeps what a component has not seen from being impossible there for ever; 0 is plain
+        maximum likelihood. At least 0.
+    binarize : float or None, default=None
+        Values above are 1, others 0; with None the data must be 0 and 1.
+    missing : {"error", "ignore"}, default="error"
+        Whether NaN is refused, or a missing value, which takes no part: exact EM where values are
+        missing at random.
+    tol : float, default=1e-4
+        EM ends when the mean objective of a sample moves by less.
+    max_iter : int, default=200
+    n_init : int, default=1
+        Random starts, of which the best goes on after a few steps.
+    weights_init : (n_components,), default=None
+    means_init : (n_components, n_features), default=None
+        Given starts.
+    random_state : None, int, Generator or RandomState, default=None
+    warm_start : bool, default=False
+        Start `fit` where the previous one ended, if that was of the same shape.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` after every step; raising stops the
+        fit.
+
+    Attributes
+    ----------
+    weights_ : (n_components,) float64
+        Descending, unless part of the start was given: then in the order given.
+    means_ : (n_components, n_features) float64
+        Probabilities of a 1, mu.
+    log_likelihood_trace_ : (n_iter_,) float64
+        Mean log-likelihood of a sample before each step, and with `alpha` the logarithm of the
+        prior, ``alpha * sum(log mu + log(1 - mu))``, divided by the number of samples: what EM
+        never decreases.
+    lower_bound_ : float
+        The last of these.
+    n_iter_ : int
+    converged_ : bool
+    collapsed_components_ : (n_collapsed,) intp
+        Components that lost all their samples. They have weight 0, and a warning names them.
+    mean_trials_ : (n_features, n_components) float64
+        Share of the rows where each feature is known.
+    total_weight_ : float
+        Of the samples seen.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Notes
+    -----
+    A probability below 1e-6 counts as 1e-6 in logarithms, one near 1 likewise: so it can move
+    again, and the log-density of a row that is impossible under every component is finite, about
+    -14 for each impossible value.
+
+    References
+    ----------
+    C. Bishop, *Pattern Recognition and Machine Learning*, 2006, section 9.3.3.
+
+    Examples
+    --------
+    >>> from mlcore.mixture import BernoulliMixture
+    >>> X = [[1, 1, 0], [1, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 1]]
+    >>> mixture = BernoulliMixture(n_components=2, random_state=0).fit(X)
+    >>> mixture.weights_.round(2)
+    array([0.6, 0.4])
+    >>> mixture.predict([[1, 1, 0], [0, 0, 1]])
+    array([0, 1])
+    """
+
+    _tags = {"input_tags.sparse": True}
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        alpha: float = 0.01,
+        binarize: float | None = None,
+        missing: str = "error",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        n_init: int = 1,
+        weights_init: Any = None,
+        means_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            alpha=alpha,
+            missing=missing,
+            tol=tol,
+            max_iter=max_iter,
+            n_init=n_init,
+            weights_init=weights_init,
+            means_init=means_init,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+            callback=callback,
+        )
+        self.binarize = binarize
+
+    @classmethod
+    def from_parameters(cls, weights: Any, means: Any) -> Self:
+        """Return a mixture of known parameters, ready to predict, sample or go on fitting.
+
+        Parameters
+        ----------
+        weights : (n_components,)
+        means : (n_components, n_features)
+            In [0, 1].
+        """
+        return cls._of(cls(), weights, means)
+
+    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows drawn from the mixture by `random_state`, and their components, in order.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : (n_samples, n_features) float64
+        labels : (n_samples,) intp
+        """
+        rng, labels = self._drawn_components(n_samples)
+        X = rng.random((len(labels), self.means_.shape[1])) < self.means_[labels]
+        return X.astype(np.float64), labels
+
+    def _check_options(self):
+        super()._check_options()
+        if self.binarize is not None:
+            as_real(self.binarize, "binarize", owner=type(self).__name__)
+
+    def _check_X(self, X, **how):
+        X = super()._check_X(X, **how)
+        if self.binarize is None:
+            return X
+        threshold = float(self.binarize)
+        if not sp.issparse(X):
+            return np.where(np.isnan(X), X, X > threshold).astype(X.dtype)
+        if threshold < 0:
+            raise ValueError(
+                f"{type(self).__name__}: binarize={threshold:g} makes ones of the zeros that "
+                "sparse X leaves out: it must be >= 0, or X dense."
+            )
+        data = np.where(np.isnan(X.data), X.data, X.data > threshold).astype(X.dtype)
+        return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+
+    def _trials(self, d):
+        return np.ones(d)

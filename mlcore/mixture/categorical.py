@@ -1,0 +1,360 @@
+"""Mixtures of independent categorical items: latent class analysis."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore.mixture import given
+from mlcore.mixture.discrete import Parameters, Rows, Statistics, WithMissing
+from mlcore.mixture.em import Run
+from mlcore.mixture.entries import Entries, logarithm
+
+_CODES = 1 << 16  # values of an item that are looked up in a table, rather than searched for
+
+
+class CategoricalMixture(WithMissing):
+    r"""Latent class analysis: given its class, the items of a row are independent.
+
+    .. math:: P(x) = \sum_j \lambda_j \prod_i P_{ji}(x_i).
+
+    An item's value is one of finitely many numbers, its categories; a missing answer is NaN and
+    simply takes no part, which is exact EM where answers are missing at random. Time
+    O(n_samples n_items n_components) a step.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+    alpha : float, default=0.01
+        Pseudo-count of every category in every component (a Dirichlet prior), which keeps a
+        category that a component has not seen from being impossible there for ever; 0 is plain
+        maximum likelihood. At least 0.
+    missing : {"error", "ignore"}, default="error"
+        Whether NaN is refused, or a missing answer.
+    tol : float, default=1e-4
+        EM ends when the mean objective of a sample moves by less.
+    max_iter : int, default=200
+    n_init : int, default=1
+        Random starts, of which the best goes on after a few steps.
+    weights_init : (n_components,), default=None
+    probabilities_init : list of (n_components, n_categories) arrays, default=None
+        Given starts, one array for each item, with rows of sum 1. Their columns are the item's
+        categories in ascending order; where not all of them occur in the data, the categories are
+        0, 1, ... by column.
+    random_state : None, int, Generator or RandomState, default=None
+    warm_start : bool, default=False
+        Start `fit` where the previous one ended, if that had the same categories.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` after every step; raising stops the
+        fit.
+
+    Attributes
+    ----------
+    weights_ : (n_components,) float64
+        Descending, unless part of the start was given: then in the order given.
+    probabilities_ : list of (n_components, n_categories) float64
+        One array for each item; rows sum to 1.
+    categories_ : list of (n_categories,) float64
+        The values of each item, ascending. Other values are refused later.
+    log_likelihood_trace_ : (n_iter_,) float64
+        Mean log-likelihood of a sample before each step, and with `alpha` the logarithm of the
+        prior, ``alpha * sum(log P)``, divided by the number of samples: what EM never decreases.
+    lower_bound_ : float
+        The last of these.
+    n_iter_ : int
+    converged_ : bool
+    collapsed_components_ : (n_collapsed,) intp
+        Components that lost all their samples. They have weight 0, and a warning names them.
+    mean_trials_ : (n_items, n_components) float64
+        Share of the rows that answer each item.
+    total_weight_ : float
+        Of the samples seen.
+    n_features_in_ : int
+    feature_names_in_ : (n_items,) object
+
+    Notes
+    -----
+    A probability below 1e-10 counts as 1e-10 in logarithms: so it can grow again, and the
+    log-density of a row that is impossible under every component is finite, about -23 for each
+    impossible answer.
+
+    References
+    ----------
+    P. Lazarsfeld, N. Henry, *Latent Structure Analysis*, 1968. L. Goodman, *Exploratory latent
+    structure analysis using both identifiable and unidentifiable models*, Biometrika 61, 1974.
+
+    Examples
+    --------
+    >>> from mlcore.mixture import CategoricalMixture
+    >>> X = [[0, 0, 2], [0, 0, 2], [0, 0, 1], [1, 1, 0], [1, 1, 0]]
+    >>> classes = CategoricalMixture(n_components=2, random_state=0).fit(X)
+    >>> classes.weights_.round(2)
+    array([0.6, 0.4])
+    >>> classes.predict([[0, 0, 1], [1, 1, 0]])
+    array([0, 1])
+    """
+
+    _tags = {"input_tags.categorical": True}
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        alpha: float = 0.01,
+        missing: str = "error",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        n_init: int = 1,
+        weights_init: Any = None,
+        probabilities_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            alpha=alpha,
+            tol=tol,
+            max_iter=max_iter,
+            n_init=n_init,
+            weights_init=weights_init,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+            callback=callback,
+        )
+        self.missing = missing
+        self.probabilities_init = probabilities_init
+
+    @classmethod
+    def from_parameters(cls, weights: Any, probabilities: Any, categories: Any = None) -> Self:
+        """Return a mixture of known parameters, ready to predict, sample or go on fitting.
+
+        Parameters
+        ----------
+        weights : (n_components,)
+        probabilities : list of (n_components, n_categories)
+            Rows sum to 1.
+        categories : list of (n_categories,), optional
+            Ascending; by default 0, 1, ...
+        """
+        probabilities = _tables(probabilities, "probabilities", None, cls.__name__)
+        k = len(probabilities[0])
+        weights = given.weights(weights, "weights", k, cls.__name__)
+        sizes = [p.shape[1] for p in probabilities]
+        if categories is None:
+            categories = [np.arange(size, dtype=float) for size in sizes]
+        categories = [np.asarray(values, dtype=float) for values in categories]
+        if [values.shape for values in categories] != [(size,) for size in sizes] or any(
+            not (np.diff(values) > 0).all() for values in categories
+        ):
+            raise ValueError(
+                f"{cls.__name__}: categories must be ascending values, {sizes} for the items."
+            )
+        model = cls(n_components=k)
+        parameters = Parameters(
+            weights, np.vstack([p.T for p in probabilities]), np.ones((len(sizes), k))
+        )
+        model._set_fitted(
+            np.zeros((1, len(sizes))),
+            **model._attributes(parameters, categories),
+            **model._unfitted(1.0),
+        )
+        return model
+
+    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows drawn from the mixture by `random_state`, and their components, in order.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : (n_samples, n_items) float64
+        labels : (n_samples,) intp
+        """
+        rng, labels = self._drawn_components(n_samples)
+        X = np.empty((len(labels), len(self.categories_)))
+        for i, (p, values) in enumerate(zip(self.probabilities_, self.categories_, strict=True)):
+            below = np.cumsum(p, axis=1)[:, :-1] / p.sum(axis=1, keepdims=True)
+            X[:, i] = values[(rng.random(len(X))[:, None] >= below[labels]).sum(axis=1)]
+        return X, labels
+
+    # ---- what Mixture and DiscreteMixture ask for
+
+    def _frame(self, X, weight):
+        """The categories of each item."""
+        found = [_values(column) for column in X.T]
+        if self.probabilities_init is None:
+            for i, values in enumerate(found):
+                if not len(values):
+                    raise ValueError(
+                        f"{type(self).__name__}: all values of column {i} of X are missing, so "
+                        "that its categories are not known: at least one must be given."
+                    )
+            return found
+        owner, k = type(self).__name__, int(self.n_components)
+        tables = _tables(self.probabilities_init, "probabilities_init", k, owner)
+        if len(tables) != len(found):
+            raise ValueError(
+                f"{owner}: probabilities_init has {len(tables)} arrays, but X has {len(found)} "
+                "columns: give one for each."
+            )
+        for i, (table, values) in enumerate(zip(tables, found, strict=True)):
+            size = table.shape[1]
+            if len(values) == size:
+                continue
+            found[i] = np.arange(size, dtype=float)
+            unknown = np.setdiff1d(values, found[i])
+            if len(unknown):
+                raise ValueError(
+                    f"{owner}: probabilities_init[{i}] has {size} categories, but column {i} of X "
+                    f"holds {unknown[0]:g}, which is none of 0 to {size - 1}."
+                )
+        return found
+
+    def _fitted_frame(self):
+        return self.categories_
+
+    def _given(self, d):
+        if self.probabilities_init is None:
+            return self._given_weights(), None
+        owner, k = type(self).__name__, int(self.n_components)
+        tables = _tables(self.probabilities_init, "probabilities_init", k, owner)
+        return self._given_weights(), np.vstack([table.T for table in tables])
+
+    def _rows(self, X, weight, frame):
+        n, d = X.shape
+        offsets = np.cumsum([0, *map(len, frame)])
+        columns = np.empty((n, d), np.int32)
+        for i, values in enumerate(frame):
+            codes, unknown = _codes(X[:, i], values)
+            if unknown is not None:
+                raise ValueError(
+                    f"{type(self).__name__}: column {i} of X holds {unknown:g}, which is none of "
+                    f"its categories, {values[:10].tolist()}{'...' if len(values) > 10 else ''}."
+                )
+            columns[:, i] = codes + offsets[i]
+        indptr, answered = None, None
+        if self.missing == "ignore" and np.isnan(X).any():
+            answered = ~np.isnan(X)
+            indptr = np.concatenate([[0], np.cumsum(answered.sum(axis=1))])
+            columns = columns[answered]
+        entries = Entries(n, int(offsets[-1]), columns.ravel(), indptr, None, weight)
+        return Rows(X, weight, entries, offsets[:-1])
+
+    def _first(self, rows, frame, rng):
+        n_columns, k = rows.entries.n_columns, int(self.n_components)
+        weights = rows.weight
+        if weights is not None and rows.entries.indptr is not None:
+            weights = np.repeat(weights, np.diff(rows.entries.indptr))
+        elif weights is not None:
+            weights = np.repeat(weights, rows.entries.length)
+        counts = np.bincount(rows.entries.columns, weights, n_columns)
+        table = (counts + 0.5)[:, None] * rng.standard_exponential((n_columns, k))
+        return table / self._by_column(np.add.reduceat(table, rows.usual), frame)
+
+    def _log_densities(self, parameters, rows, table):
+        logarithm(parameters.table, out=table[:, : parameters.table.shape[1]])
+        return logarithm(parameters.weights)
+
+    def _summed(self, rows, counts, mass, log_likelihood):
+        return Statistics(log_likelihood, mass, counts, np.add.reduceat(counts, rows.usual))
+
+    def _by_column(self, values, frame):
+        return np.repeat(values, list(map(len, frame)), axis=0)
+
+    def _alternatives(self, frame):
+        return np.array([[float(len(values))] for values in frame])
+
+    def _log_prior(self, table):
+        return float(logarithm(table).sum())
+
+    def _runs(self, frame, rows):
+        known = getattr(self, "categories_", [])
+        same = len(known) == len(frame) and all(map(np.array_equal, known, frame))
+        if self.warm_start and same and len(self.weights_) == self.n_components:
+            return [Run(self._parameters())], True
+        return super()._runs(frame, rows)
+
+    def _fits(self, d):
+        return False  # unless `_runs` has found the same categories
+
+    def _parameters(self):
+        table = np.vstack([p.T for p in self.probabilities_])
+        return Parameters(self.weights_, table, self.mean_trials_)
+
+    def _attributes(self, parameters, frame):
+        edges = np.cumsum([0, *map(len, frame)])
+        parts = zip(edges[:-1], edges[1:], strict=True)
+        return {
+            "weights_": parameters.weights,
+            "probabilities_": [np.ascontiguousarray(parameters.table[a:b].T) for a, b in parts],
+            "categories_": frame,
+            "mean_trials_": parameters.trials,
+        }
+
+    def _n_parameters(self):
+        k = len(self.weights_)
+        return k - 1 + k * sum(len(values) - 1 for values in self.categories_)
+
+
+def _tables(value, name, k, owner):
+    """A list of (k, categories) arrays whose rows sum to 1."""
+    if not isinstance(value, (list, tuple)) or not value:
+        raise TypeError(
+            f"{owner}: {name} is of type {type(value).__name__}, but must be a list of arrays, one "
+            "for each item."
+        )
+    tables = [
+        given.distributions(table, f"{name}[{i}]", None, owner) for i, table in enumerate(value)
+    ]
+    k = len(tables[0]) if k is None else k
+    for i, table in enumerate(tables):
+        if len(table) != k:
+            raise ValueError(
+                f"{owner}: {name}[{i}] has shape {table.shape}, but must have {k} rows, one for "
+                "each component."
+            )
+    return tables
+
+
+def _values(column):
+    """Sorted distinct values, NaN left out."""
+    small = _small_codes(column)
+    if small is None:
+        return np.unique(column[~np.isnan(column)]).astype(np.float64)
+    codes, low = small
+    return np.flatnonzero(np.bincount(codes)) + float(low)
+
+
+def _codes(column, values):
+    """Places of values in `values`, and a value that has none, or None; NaN is at place 0."""
+    small = _small_codes(column)
+    if small is not None and values[-1] - values[0] < _CODES and (values % 1 == 0).all():
+        codes, low = small
+        high = max(int(codes.max()) + low, int(values[-1]))
+        low = min(low, int(values[0]))
+        place = np.full(high - low + 1, -1, np.int32) if high - low < 4 * _CODES else None
+        if place is not None:
+            place[values.astype(np.int64) - low] = np.arange(len(values))
+            found = place[codes + (small[1] - low)]
+            unknown = found < 0
+            return found, column[np.argmax(unknown)] if unknown.any() else None
+    present = ~np.isnan(column)
+    found = np.minimum(np.searchsorted(values, column), len(values) - 1)
+    unknown = present & (values[found] != column)
+    return np.where(present, found, 0), column[np.argmax(unknown)] if unknown.any() else None
+
+
+def _small_codes(column):
+    """Whole numbers of a narrow range, counted from the least, which is the other result."""
+    low, high = column.min(), column.max()
+    if not high - low < _CODES or abs(low) > 2.0**31:  # NaN compares as false
+        return None
+    codes = (column - low).astype(np.int32)
+    return (codes, int(low)) if low % 1 == 0 and (codes == column - low).all() else None

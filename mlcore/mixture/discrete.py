@@ -1,0 +1,223 @@
+"""What mixtures of discrete distributions share: probabilities by column, and sums of entries."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks import as_choice, as_integer, as_random_state, as_real, as_samples
+from mlcore.checks.arrays import real_array
+from mlcore.checks.columns import check_column_names, column_names
+from mlcore.mixture import given
+from mlcore.mixture.em import Mixture
+from mlcore.mixture.entries import Entries
+
+_EMPTY = 16 * np.finfo(np.float64).eps  # share of all weight below which a component has collapsed
+
+
+class Parameters(NamedTuple):
+    """Of a mixture: the weights of its components, and their probabilities of each column."""
+
+    weights: np.ndarray  # (k,)
+    table: np.ndarray  # (n_columns, k)
+    trials: np.ndarray  # as in Statistics, but of a mean row: no parameter of the likelihood
+
+
+class Statistics(NamedTuple):
+    """Sums over rows, by component: of responsibilities, and of what each column counts."""
+
+    log_likelihood: float
+    mass: np.ndarray  # (k,)
+    counts: np.ndarray  # (n_columns, k)
+    trials: np.ndarray  # (n_items, k): the totals of the columns that share a distribution
+
+
+class Rows(NamedTuple):
+    """Rows as they were given, and as entries."""
+
+    X: Any
+    weight: np.ndarray | None
+    entries: Entries
+    usual: np.ndarray | None = None  # value of each column that is no entry
+
+    @property
+    def total(self) -> float:
+        return self.entries.total_weight
+
+
+class DiscreteMixture(Mixture):
+    """Mixtures of products of multinomial distributions, one for each item.
+
+    Beside what `Mixture` asks for, a subclass defines ``_log_densities(parameters, rows, table)``,
+    which fills in what entries add to the log densities, and returns the constants;
+    ``_summed(rows, *sums)``, statistics; ``_by_column(values, frame)``, from a value for each item
+    to one for each column; ``_alternatives(frame)``, how many outcomes each item has;
+    ``_log_prior(table)``, of a pseudo-count of 1; and ``_first(rows, frame, rng)``, a table.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        alpha: float = 0.01,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        n_init: int = 1,
+        weights_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.weights_init = weights_init
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callback = callback
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import ClassifierTags
+
+        tags = super().__sklearn_tags__()
+        # Its check of sparse input asks whatever has predict_proba for these, and two columns.
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
+
+    def _check_options(self):
+        super()._check_options()
+        as_real(self.alpha, "alpha", owner=type(self).__name__, at_least=0)
+
+    def _like(self):
+        return None
+
+    def _framed(self, X, weight):
+        frame = self._frame(X, weight)
+        return frame, self._rows(X, weight, frame), 0  # weights as they are: `alpha` has their unit
+
+    def _given_weights(self):
+        if self.weights_init is None:
+            return None
+        owner = type(self).__name__
+        return given.weights(self.weights_init, "weights_init", int(self.n_components), owner)
+
+    def _start(self, frame, rows, rng, chosen, number=0):
+        k = int(self.n_components)
+        weights, table = chosen
+        return Parameters(
+            np.full(k, 1 / k) if weights is None else weights,
+            self._first(rows, frame, rng) if table is None else table,
+            np.ones((np.size(self._alternatives(frame)), k)),
+        )
+
+    def _statistics(self, rows, parameters):
+        loop = rows.entries.loop(len(parameters.weights))
+        start = self._log_densities(parameters, rows, loop.table)
+        return self._summed(rows, *loop.sums(start))
+
+    def _step(self, rows, parameters, frame):
+        statistics = self._statistics(rows, parameters)
+        level = statistics.log_likelihood
+        if self.alpha > 0:
+            level += float(self.alpha) * self._log_prior(parameters.table)
+        return level / rows.total, *self._maximised(statistics, parameters, frame)
+
+    def _maximised(self, statistics, parameters, frame):
+        """A component without mass keeps its probabilities, and a weight of 0."""
+        total = statistics.mass.sum()
+        collapsed = statistics.mass <= _EMPTY * total
+        weights = np.where(collapsed, 0.0, statistics.mass) / total
+        alpha = float(self.alpha)
+        trials = self._by_column(statistics.trials + alpha * self._alternatives(frame), frame)
+        # An item may have been missing in all rows of a component, which then keep what they had.
+        keep = collapsed | ~(trials > 0)
+        table = (statistics.counts + alpha) / np.where(keep, 1.0, trials)
+        table = np.where(keep, parameters.table, np.minimum(table, 1.0))
+        mean_trials = statistics.trials / np.where(collapsed, total, statistics.mass)
+        return Parameters(weights, table, mean_trials), collapsed
+
+    def _expected(self, parameters):
+        frame, weights = self._fitted_frame(), parameters.weights
+        prior = float(self.alpha) / self.total_weight_ if self.total_weight_ > 0 else 0.0
+        trials = parameters.trials * weights
+        padded = self._by_column(trials + prior * self._alternatives(frame), frame)
+        return Statistics(0.0, weights, parameters.table * padded - prior, trials)
+
+    def _arranged(self, parameters, order, frame):
+        return Parameters(*(values[..., order] for values in parameters))
+
+    def _fits(self, d):
+        return self.weights_.shape == (self.n_components,) and d == self.n_features_in_
+
+    def _densities(self, X, with_proba):
+        parameters = self._parameters()
+        rows = self._rows(X, None, self._fitted_frame())
+        loop = rows.entries.loop(len(parameters.weights))
+        density, proba = loop.posterior(self._log_densities(parameters, rows, loop.table))
+        return density, proba.argmax(axis=1), proba
+
+    def _drawn_components(self, n_samples):
+        """Generator, and components of rows to sample, in order."""
+        self._check_fitted()
+        n = as_integer(n_samples, "n_samples", owner=type(self).__name__, at_least=1)
+        rng = as_random_state(self.random_state)
+        counts = rng.multinomial(n, self.weights_ / self.weights_.sum())
+        return rng, np.repeat(np.arange(len(counts)), counts)
+
+
+class WithMissing(DiscreteMixture):
+    """Where values may be missing: NaN, with ``missing="ignore"``."""
+
+    def _check_options(self):
+        super()._check_options()
+        as_choice(self.missing, "missing", ("error", "ignore"), owner=type(self).__name__)
+
+    def _check_X(self, X, *, reset, accept_sparse=None, like=None, min_samples=1):
+        if self.missing != "ignore":
+            return super()._check_X(
+                X, reset=reset, accept_sparse=accept_sparse, like=like, min_samples=min_samples
+            )
+        owner = type(self).__name__
+        if reset:
+            column_names(X)
+        else:
+            self._check_fitted()
+            check_column_names(column_names(X), getattr(self, "feature_names_in_", None), owner)
+        hidden, missing = _without_missing(X)
+        accept_sparse = self._tags.get("input_tags.sparse", False)
+        checked = as_samples(
+            hidden, owner=owner, accept_sparse=accept_sparse, min_samples=min_samples
+        )
+        if not reset and checked.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {checked.shape[1]} features, but {owner} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        if missing is None:
+            return checked
+        if sp.issparse(checked):  # the marks have the same structure, in the same order
+            marks = as_samples(missing, accept_sparse=True).data > 0
+            data = np.where(marks, np.nan, checked.data)
+            return sp.csr_array((data, checked.indices, checked.indptr), shape=checked.shape)
+        checked = checked.copy() if np.may_share_memory(checked, hidden) else checked
+        checked[missing] = np.nan
+        return checked
+
+
+def _without_missing(X):
+    """X with 0 for NaN, and where they were; or X itself and None."""
+    values = real_array(X.data, "X") if sp.issparse(X) else real_array(X, "X")
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
+    if not missing.any():
+        return X, None
+    filled = np.where(missing, values.dtype.type(0), values)
+    if not sp.issparse(X):
+        return filled, missing
+    hidden, marks = X.copy(), X.copy()
+    hidden.data, marks.data = filled, missing.astype(np.float64)
+    return hidden, marks

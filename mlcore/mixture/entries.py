@@ -1,0 +1,150 @@
+"""Rows as lists of entries, what all discrete mixtures are fitted to, and their sums under one.
+
+A row's log density under a component is a constant plus, for each entry, its value times what the
+component says of its column: what is not there costs nothing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext import multinomial as _ext
+from mlcore.checks import require_memory
+from mlcore.scratch import scratch_array
+from mlcore.threads import effective_threads
+
+_VECTOR = 8  # components are padded to whole vectors of float64
+_CHUNKS = 64  # most: they, not the threads, set the order of additions
+_ENTRIES_OF_A_COLUMN = 16  # in each chunk, or adding up its sums costs as much as making them
+_CHUNK_BYTES = 1 << 26  # of the sums of all chunks
+_CALL = 50_000_000  # products of one compiled call, some tenths of a second: then Ctrl-C is heard
+_PRODUCTS_OF_A_ROW = 32  # that an exponential costs
+_LEAST = 1e-10  # probability: one that is 0 is no infinity to multiply, and can grow again
+
+
+@dataclass
+class Entries:
+    """Sparse rows in the form that the compiled loop reads."""
+
+    n_rows: int
+    n_columns: int
+    columns: np.ndarray  # (n_entries,) int32
+    indptr: np.ndarray | None  # (n_rows + 1,) int64; None: rows of equal length
+    values: np.ndarray | None = None  # (n_entries,) float64; None: all are 1
+    weights: np.ndarray | None = None  # (n_rows,) float64; None: all are 1
+    _loop: "Loop | None" = None
+
+    @property
+    def length(self) -> int:
+        return len(self.columns) // self.n_rows
+
+    @property
+    def total_weight(self) -> float:
+        return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    def loop(self, k: int) -> "Loop":
+        """Return the loop over these rows for k components, the same every time."""
+        if self._loop is None or self._loop.k != k:
+            self._loop = Loop(self, k)
+        return self._loop
+
+
+def csr_entries(X: sp.csr_array, weights: np.ndarray | None) -> Entries:
+    """Return the entries of a canonical CSR array; explicit zeros are entries of value 0."""
+    if X.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"X has {X.shape[1]} features, but at most 2**31 - 1 are supported.")
+    return Entries(
+        *X.shape,
+        X.indices.astype(np.int32, copy=False),
+        X.indptr.astype(np.int64, copy=False),
+        X.data.astype(np.float64, copy=False),
+        weights,
+    )
+
+
+def logarithm(p: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return log(max(p, 1e-10))."""
+    return np.log(np.maximum(p, _LEAST, out=out), out=out)
+
+
+class Loop:
+    """Passes over the same rows for `k` components, in memory that they share.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n_columns, stride)
+        What an entry of value 1 adds to the log densities; to be filled in up to k.
+    """
+
+    def __init__(self, rows: Entries, k: int) -> None:
+        stride = -(-k // _VECTOR) * _VECTOR
+        shape = rows.n_columns, stride
+        n_columns, n_entries = rows.n_columns, len(rows.columns)
+        room = max(1, _CHUNK_BYTES // (n_columns * stride * 8))
+        chunks = max(1, min(_CHUNKS, n_entries // (_ENTRIES_OF_A_COLUMN * n_columns), room))
+        require_memory(
+            (1 + chunks) * n_columns,
+            stride,
+            8,
+            what="sums by column",
+            instead="use fewer components",
+        )
+        self.rows, self.k, self.chunks = rows, k, chunks
+        self.work = (n_entries + _PRODUCTS_OF_A_ROW * rows.n_rows) * stride
+        self.table = scratch_array(shape, np.float64)
+        self.table[:, k:] = 0
+        self._by_column = None
+
+    def sums(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return the responsibilities' sums by column (columns, k), in all (k,), and the
+        log-likelihood, for the constants `start` (k,) of the log densities.
+
+        The same bytes for any number of threads: rows are cut into chunks whose number follows
+        from the data alone, and whose sums are added in order.
+        """
+        rows, (n_columns, stride) = self.rows, self.table.shape
+        if self._by_column is None:
+            self._by_column = scratch_array((self.chunks, n_columns, stride), np.float64)
+        self._by_column.fill(0)
+        totals, log_likelihood = np.zeros((self.chunks, stride)), np.zeros(self.chunks)
+        n_threads, batch = effective_threads(self.work), self._batch(self.chunks)
+        start = self._whole_vectors(start)
+        for spans in self._parts(self.chunks):
+            _ext.expect(
+                self.k, rows.length, rows.indptr, rows.columns, rows.values, rows.weights, start,
+                self.table, spans, batch, self._by_column, totals, log_likelihood, n_threads,
+            )  # fmt: skip
+        _ext.add_chunks(self._by_column, n_threads)
+        by_column = self._by_column[0, :, : self.k].copy()
+        return by_column, totals.sum(axis=0)[: self.k], float(log_likelihood.sum())
+
+    def posterior(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log density of each row, and its responsibilities (n, k)."""
+        rows = self.rows
+        require_memory(
+            rows.n_rows, self.k, 8, what="the matrix of probabilities", instead="pass fewer rows"
+        )
+        out, density = np.empty((rows.n_rows, self.k)), np.empty(rows.n_rows)
+        chunks = min(_CHUNKS, rows.n_rows)
+        n_threads, batch = effective_threads(self.work), self._batch(chunks)
+        start = self._whole_vectors(start)
+        for spans in self._parts(chunks):
+            _ext.posterior(
+                self.k, rows.length, rows.indptr, rows.columns, rows.values, start, self.table,
+                spans, batch, density, out, n_threads,
+            )  # fmt: skip
+        return density, out
+
+    def _parts(self, chunks):
+        """The spans of the chunks, (chunks, 2), cut into as many parts as calls are needed."""
+        edges = np.linspace(0, self.rows.n_rows, chunks + 1).astype(np.int64)
+        n_parts = max(1, int(self.work // _CALL))
+        cuts = [edges[:-1] + np.diff(edges) * part // n_parts for part in range(n_parts + 1)]
+        return [np.stack(pair, axis=1) for pair in zip(cuts[:-1], cuts[1:], strict=True)]
+
+    def _whole_vectors(self, start):
+        return np.concatenate([start, np.full(self.table.shape[1] - self.k, -np.inf)])
+
+    def _batch(self, chunks):
+        return scratch_array((chunks, _ext.BATCH * self.table.shape[1]), np.float64)

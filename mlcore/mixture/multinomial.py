@@ -1,0 +1,222 @@
+"""Mixtures of multinomial distributions: documents with one topic each."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks import as_integer
+from mlcore.mixture import given
+from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
+from mlcore.mixture.entries import csr_entries, logarithm
+
+
+class MultinomialMixture(DiscreteMixture):
+    r"""Each row of counts, such as a document's words, comes from one component.
+
+    .. math:: \log P(x | j) = \sum_w x_w \log u_{jw},
+
+    the density of the words in their order: the multinomial coefficient, which no parameter
+    changes, is left out. EM takes O(non-zeros n_components) time a step.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+    alpha : float, default=0.01
+        Pseudo-count of every word in every component (a Dirichlet prior), which keeps a word that
+        a component has not seen from being impossible there for ever; 0 is plain maximum
+        likelihood. At least 0.
+    tol : float, default=1e-4
+        EM ends when the mean objective of a sample moves by less.
+    max_iter : int, default=200
+    n_init : int, default=1
+        Random starts, of which the best goes on after a few steps.
+    weights_init : (n_components,), default=None
+    means_init : (n_components, n_features), default=None
+        Given starts; rows of `means_init` sum to 1.
+    random_state : None, int, Generator or RandomState, default=None
+    warm_start : bool, default=False
+        Start `fit` where the previous one ended, if that was of the same shape.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` after every step; raising stops the
+        fit.
+
+    Attributes
+    ----------
+    weights_ : (n_components,) float64
+        Descending, unless part of the start was given: then in the order given.
+    means_ : (n_components, n_features) float64
+        Probabilities of the words, u; rows sum to 1.
+    log_likelihood_trace_ : (n_iter_,) float64
+        Mean log-likelihood of a sample before each step, and with `alpha` the logarithm of the
+        prior, ``alpha * sum(log u)``, divided by the number of samples: what EM never decreases.
+    lower_bound_ : float
+        The last of these.
+    n_iter_ : int
+    converged_ : bool
+    collapsed_components_ : (n_collapsed,) intp
+        Components that lost all their samples. They have weight 0, and a warning names them.
+    mean_trials_ : (1, n_components) float64
+        Mean number of words of a row.
+    total_weight_ : float
+        Of the samples seen.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Notes
+    -----
+    A probability below 1e-10 counts as 1e-10 in logarithms: so it can grow again, and the
+    log-density of a row that is impossible under every component is finite, about -23 for each
+    impossible word.
+
+    References
+    ----------
+    K. Nigam, A. McCallum, S. Thrun, T. Mitchell, *Text classification from labeled and unlabeled
+    documents using EM*, Machine Learning 39, 2000.
+
+    Examples
+    --------
+    >>> from mlcore.mixture import MultinomialMixture
+    >>> X = [[4, 1, 0], [3, 2, 0], [0, 1, 5], [1, 0, 4], [0, 0, 3]]
+    >>> mixture = MultinomialMixture(n_components=2, random_state=0).fit(X)
+    >>> mixture.weights_.round(3)
+    array([0.6, 0.4])
+    >>> mixture.predict([[1, 0, 9], [2, 1, 0]])
+    array([0, 1])
+    """
+
+    _tags = {"input_tags.sparse": True, "input_tags.positive_only": True}
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        alpha: float = 0.01,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        n_init: int = 1,
+        weights_init: Any = None,
+        means_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            alpha=alpha,
+            tol=tol,
+            max_iter=max_iter,
+            n_init=n_init,
+            weights_init=weights_init,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+            callback=callback,
+        )
+        self.means_init = means_init
+
+    @classmethod
+    def from_parameters(cls, weights: Any, means: Any) -> Self:
+        """Return a mixture of known parameters, ready to predict, sample or go on fitting.
+
+        Parameters
+        ----------
+        weights : (n_components,)
+        means : (n_components, n_features)
+            Rows sum to 1.
+        """
+        means = given.distributions(means, "means", owner=cls.__name__)
+        weights = given.weights(weights, "weights", len(means), cls.__name__)
+        model = cls(n_components=len(means))
+        attributes = model._attributes(Parameters(weights, means.T, np.ones((1, len(means)))), None)
+        model._set_fitted(means, **attributes, **model._unfitted(1.0))
+        return model
+
+    def sample(self, n_samples: int = 1, n_words: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows drawn from the mixture by `random_state`, and their components, in order.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        n_words : int, default=1
+            Sum of each row.
+
+        Returns
+        -------
+        X : (n_samples, n_features) float64
+        labels : (n_samples,) intp
+        """
+        rng, labels = self._drawn_components(n_samples)
+        n_words = as_integer(n_words, "n_words", owner=type(self).__name__, at_least=0)
+        u = self.means_ / self.means_.sum(axis=1, keepdims=True)
+        return rng.multinomial(n_words, u[labels]).astype(np.float64), labels
+
+    # ---- what Mixture and DiscreteMixture ask for
+
+    def _check_X(self, X, **how):
+        X = super()._check_X(X, **how)
+        least = min(0.0, (X.data if sp.issparse(X) else X).min(initial=0.0))
+        if least < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__} (least: {least:g}): X "
+                "holds counts, which must be zero or positive."
+            )
+        return X
+
+    def _frame(self, X, weight):
+        return X.shape[1]
+
+    def _fitted_frame(self):
+        return self.n_features_in_
+
+    def _given(self, d):
+        k = int(self.n_components)
+        table = None
+        if self.means_init is not None:
+            owner = type(self).__name__
+            table = given.distributions(self.means_init, "means_init", (k, d), owner).T
+        return self._given_weights(), table
+
+    def _rows(self, X, weight, frame):
+        return Rows(X, weight, csr_entries(X if sp.issparse(X) else sp.csr_array(X), weight))
+
+    def _first(self, rows, frame, rng):
+        X = rows.X
+        total = X.sum(axis=0) if rows.weight is None else rows.weight @ X
+        usual = total + (0.5 * total.mean() or 1.0)
+        table = usual[:, None] * rng.standard_exponential((len(total), int(self.n_components)))
+        return table / table.sum(axis=0)
+
+    def _log_densities(self, parameters, rows, table):
+        logarithm(parameters.table, out=table[:, : parameters.table.shape[1]])
+        return logarithm(parameters.weights)
+
+    def _summed(self, rows, counts, mass, log_likelihood):
+        return Statistics(log_likelihood, mass, counts, counts.sum(axis=0, keepdims=True))
+
+    def _by_column(self, values, frame):
+        return values
+
+    def _alternatives(self, frame):
+        return frame
+
+    def _log_prior(self, table):
+        return float(logarithm(table).sum())
+
+    def _parameters(self):
+        return Parameters(self.weights_, self.means_.T, self.mean_trials_)
+
+    def _attributes(self, parameters, frame):
+        return {
+            "weights_": parameters.weights,
+            "means_": np.ascontiguousarray(parameters.table.T),
+            "mean_trials_": parameters.trials,
+        }
+
+    def _n_parameters(self):
+        k, d = self.means_.shape
+        return k - 1 + k * (d - 1)

@@ -1,0 +1,299 @@
+"""Latent class analysis against EM written out in NumPy, sums over all answers, and EM's laws."""
+
+import itertools
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+from threadpoolctl import threadpool_limits
+
+from mlcore.mixture import CategoricalMixture
+from mlcore.row_sums import RowSums
+
+LEAST = 1e-10  # a probability below counts as this in logarithms
+SIZES = (2, 3, 4, 2, 5)
+
+
+def answers(n=300, k=3, sizes=SIZES, seed=0):
+    """Rows of k classes that hold every category, and their probabilities."""
+    rng = np.random.default_rng([n, k, seed])
+    probabilities = [rng.dirichlet(np.full(size, 0.7), k) for size in sizes]
+    labels = rng.integers(0, k, n)
+    below = [np.cumsum(p, axis=1)[labels, :-1] for p in probabilities]
+    X = np.column_stack([(rng.random(n)[:, None] > edges).sum(axis=1) for edges in below])
+    for row in range(min(n, max(sizes))):
+        X[row] = np.minimum(row, np.array(sizes) - 1)
+    return X.astype(float), probabilities, labels
+
+
+def start(k, sizes=SIZES, seed=0):
+    rng = np.random.default_rng([k, seed])
+    return {
+        "n_components": k,
+        "weights_init": np.arange(1.0, k + 1) / (k * (k + 1) / 2),
+        "probabilities_init": [rng.dirichlet(np.full(size, 4.0), k) for size in sizes],
+    }
+
+
+def em(X, weights, probabilities, *, alpha, n_steps):
+    """Textbook EM, an item after the other; NaN takes no part."""
+    trace = []
+    for _ in range(n_steps):
+        joint = np.tile(np.log(weights), (len(X), 1))
+        for x, p in zip(X.T, probabilities, strict=True):
+            known = ~np.isnan(x)
+            joint[known] += np.log(np.maximum(p, LEAST)).T[x[known].astype(int)]
+        density = logsumexp(joint, axis=1)
+        prior = alpha * sum(np.log(np.maximum(p, LEAST)).sum() for p in probabilities)
+        trace.append(density.mean() + prior / len(X))
+        r = np.exp(joint - density[:, None])
+        weights = r.mean(axis=0)
+        for i, x in enumerate(X.T):
+            size = probabilities[i].shape[1]
+            counts = np.array([r[x == c].sum(axis=0) for c in range(size)]).T + alpha
+            probabilities = [*probabilities]
+            probabilities[i] = counts / counts.sum(axis=1, keepdims=True)
+    return weights, probabilities, np.array(trace)
+
+
+def quietly(model, *args, **kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*args, **kwargs)
+
+
+def with_holes(X, seed=1):
+    X = X.copy()
+    X[np.random.default_rng(seed).random(X.shape) < 0.2] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+@pytest.mark.parametrize(("n", "k"), [(30, 1), (300, 3), (100, 8), (70, 9), (90, 33)])
+def test_each_step_is_that_of_textbook_em(n, k, alpha, holes):
+    X, _, _ = answers(n)
+    X = with_holes(X) if holes else X
+    options = start(k)
+    weights, probabilities, trace = em(
+        X, options["weights_init"], options["probabilities_init"], alpha=alpha, n_steps=6
+    )
+    missing = "ignore" if holes else "error"
+    model = CategoricalMixture(alpha=alpha, missing=missing, tol=0, max_iter=6, **options)
+    quietly(model, X)
+    assert_allclose(model.weights_, weights, rtol=0, atol=1e-10)
+    for found, expected in zip(model.probabilities_, probabilities, strict=True):
+        assert_allclose(found, expected, rtol=0, atol=1e-10)
+    assert_allclose(model.log_likelihood_trace_, trace, rtol=1e-10)
+
+
+def test_one_class_counts_the_categories():
+    X, _, _ = answers()
+    model = CategoricalMixture(alpha=0.0).fit(X)
+    for x, p, values in zip(X.T, model.probabilities_, model.categories_, strict=True):
+        assert_array_equal(values, np.unique(x))
+        assert_allclose(p[0], np.bincount(x.astype(int)) / len(x), rtol=1e-12)
+
+
+def test_a_missing_answer_sums_over_the_answers_it_might_be():
+    _, probabilities, _ = answers(k=2)
+    model = CategoricalMixture.from_parameters([0.4, 0.6], probabilities)
+    every = np.array(list(itertools.product(*map(range, SIZES))), dtype=float)
+    density = np.exp(model.score_samples(every))
+    assert density.sum() == pytest.approx(1, abs=1e-8)
+    row = every[17].copy()
+    row[[1, 4]] = np.nan
+    same = (every[:, [0, 2, 3]] == row[[0, 2, 3]]).all(axis=1)
+    model.missing = "ignore"
+    assert math.exp(model.score_samples([row])[0]) == pytest.approx(density[same].sum(), rel=1e-8)
+    assert model.score_samples(np.full((1, 5), np.nan))[0] == pytest.approx(0, abs=1e-12)
+    with pytest.raises(ValueError, match="NaN"):
+        CategoricalMixture().fit([row])
+
+
+def test_classes_are_recovered():
+    X, probabilities, labels = answers(n=4000, k=2, sizes=(3,) * 12)
+    model = quietly(CategoricalMixture(2, random_state=0, n_init=3, tol=1e-7), X)
+    P = np.hstack(probabilities)
+    found = np.hstack(model.probabilities_)
+    match = [int(np.argmin(np.abs(found - p).sum(axis=1))) for p in P]
+    assert sorted(match) == [0, 1]
+    # About 2000 rows each: five standard errors of a proportion, and some for uncertain labels.
+    assert (np.abs(found[match] - P) < 7 * np.sqrt(P * (1 - P) / 2000) + 0.01).all()
+    # As well as the true parameters do, up to five standard errors.
+    truth = CategoricalMixture.from_parameters([0.5, 0.5], probabilities)
+    best = (truth.predict(X) == labels).mean()
+    share = (np.array(match)[labels] == model.predict(X)).mean()
+    assert share > best - 5 * math.sqrt(0.25 / 4000)
+
+
+small = settings(max_examples=30, deadline=None)
+
+
+@small
+@given(st.integers(0, 10**6), st.integers(6, 60), st.sampled_from([0.0, 0.1]), st.booleans())
+def test_laws_of_em(seed, n, alpha, holes):
+    X, _, _ = answers(n, 2, seed=seed)
+    options = {**start(2, seed=seed), "alpha": alpha, "tol": 0, "max_iter": 12, "missing": "ignore"}
+    filled = X
+    X = np.vstack([filled[:5], with_holes(filled[5:], seed)]) if holes else filled
+    model = quietly(CategoricalMixture(**options), X)
+    trace = model.log_likelihood_trace_
+    # Rounding of the sums, and probabilities kept at 1e-10 in logarithms.
+    assert (np.diff(trace) > -1e-8 * (1 + np.abs(trace[1:]))).all()
+    rng = np.random.default_rng(seed)
+    options["max_iter"] = 4
+    model = quietly(CategoricalMixture(**options), X)
+    turned = quietly(CategoricalMixture(**options), rng.permutation(X))
+    times = rng.integers(1, 4, n)
+    weighted = quietly(CategoricalMixture(**options), X, sample_weight=times)
+    repeated = quietly(CategoricalMixture(**options), X.repeat(times, axis=0))
+    for a, b, c, d in zip(
+        *(m.probabilities_ for m in (model, turned, weighted, repeated)), strict=True
+    ):
+        assert_allclose(a, b, atol=1e-10)
+        assert_allclose(c, d, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 7, 100])
+def test_blocks_merge_to_the_serial_step(n_blocks):
+    X, _, _ = answers(n=500)
+    options = {**start(3), "alpha": 0.2, "tol": 0, "max_iter": 3, "missing": "ignore"}
+    X[5:] = with_holes(X[5:])
+    model = CategoricalMixture(**options)
+    assert isinstance(model, RowSums)
+    model.begin(X)
+    for _ in range(3):
+        total = None
+        for block in np.array_split(X, n_blocks):
+            part = pickle.loads(pickle.dumps(model.partial_statistics(block)))
+            total = part if total is None else model.merge(total, part)
+        model.update(total)
+    serial = quietly(CategoricalMixture(**options), X)
+    for found, expected in zip(model.probabilities_, serial.probabilities_, strict=True):
+        assert_allclose(found, expected, rtol=0, atol=1e-12)
+    assert_allclose(model.weights_, serial.weights_, rtol=0, atol=1e-12)
+
+
+def test_the_same_bytes_for_any_number_of_threads():
+    X, _, _ = answers(n=30_000)
+    found = []
+    for n_threads in (1, 2, 5):
+        with threadpool_limits(n_threads):
+            model = quietly(CategoricalMixture(tol=0, max_iter=3, **start(3)), X)
+            found.append(pickle.dumps(model.probabilities_) + model.predict_proba(X).tobytes())
+    assert found[0] == found[1] == found[2]
+
+
+def test_types_and_names_of_categories():
+    X, _, _ = answers(n=200)
+    model = quietly(CategoricalMixture(**start(2)), X)
+    for other in (X.astype(np.int8), X.astype(np.float32), np.asfortranarray(X), X.tolist()):
+        again = quietly(CategoricalMixture(**start(2)), other)
+        for a, b in zip(again.probabilities_, model.probabilities_, strict=True):
+            assert_array_equal(a, b)
+    values = np.array([-2.5, 0.25, 3.0, 1e9, 1e12])
+    renamed = quietly(CategoricalMixture(**start(2)), values[X.astype(int)])
+    assert_array_equal(renamed.categories_[4], values)
+    for a, b in zip(renamed.probabilities_, model.probabilities_, strict=True):
+        assert_array_equal(a, b)
+    assert_array_equal(renamed.predict(values[X.astype(int)]), model.predict(X))
+
+
+def test_a_category_that_no_row_holds_may_be_given():
+    X = [[0, 1], [2, 1], [0, 0]]
+    table = np.full((1, 3), 1 / 3)
+    model = CategoricalMixture(probabilities_init=[table, table[:, :2] * 1.5], alpha=1.0).fit(X)
+    assert_array_equal(model.categories_[0], [0, 1, 2])
+    assert_allclose(model.probabilities_[0], [[3 / 6, 1 / 6, 2 / 6]])
+    assert np.isfinite(model.score_samples([[1, 1]])).all()
+
+
+def test_an_item_that_a_class_never_answers_keeps_its_probabilities():
+    X = [[0, 0], [0, 1], [1, np.nan], [1, np.nan]]
+    given_start = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.3, 0.7], [0.2, 0.8]])]
+    model = CategoricalMixture(
+        2, alpha=0.0, missing="ignore", weights_init=[0.5, 0.5], probabilities_init=given_start
+    )
+    quietly(model, X)
+    assert_allclose(model.probabilities_[1][0], [0.5, 0.5], atol=1e-9)
+    assert np.isfinite(model.probabilities_[1]).all()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.01])
+@pytest.mark.parametrize(
+    "X", [np.zeros((4, 2)), [[5.0, -1.0]], np.eye(3), [[1, 2], [1, 2], [3, 4]]]
+)
+def test_hard_data_give_finite_answers(X, alpha):
+    for k in (1, len(X)):
+        model = quietly(CategoricalMixture(k, alpha=alpha, random_state=0), X)
+        for p in model.probabilities_:
+            assert_allclose(p.sum(axis=1), 1)
+        assert model.weights_.sum() == pytest.approx(1)
+        assert np.isfinite(model.predict_proba(X)).all()
+        assert np.isfinite(model.log_likelihood_trace_).all()
+
+
+def test_samples_come_from_the_mixture():
+    model = CategoricalMixture.from_parameters(
+        [0.3, 0.7], [[[0.1, 0.9], [0.6, 0.4]], [[1, 0, 0], [0, 0.5, 0.5]]], [[1, 2], [0, 5, 9]]
+    )
+    model.random_state = 0
+    X, labels = model.sample(4000)
+    assert_array_equal(X[labels == 0, 1], 0)
+    assert set(X[labels == 1, 1]) == {5, 9}
+    # Five standard errors of a proportion.
+    assert abs(labels.mean() - 0.7) < 5 * math.sqrt(0.21 / 4000)
+    assert abs((X[labels == 1, 0] == 2).mean() - 0.4) < 5 * math.sqrt(0.24 / 2500)
+    assert_array_equal(model.predict(X), labels)
+
+
+def test_warm_start_and_partial_fit_go_on():
+    X, _, _ = answers()
+    once = quietly(CategoricalMixture(tol=0, max_iter=8, **start(2)), X)
+    twice = quietly(CategoricalMixture(tol=0, max_iter=4, warm_start=True, **start(2)), X)
+    quietly(twice, X)
+    for a, b in zip(twice.probabilities_, once.probabilities_, strict=True):
+        assert_allclose(a, b, rtol=1e-12)
+    twice.partial_fit(X[:50])
+    assert twice.total_weight_ == 350
+    more = np.vstack([X, X[0] + 7])
+    quietly(
+        twice.set_params(probabilities_init=None), more
+    )  # new categories: no start of the old ones
+    with pytest.raises(ValueError, match="column 0 of X holds 99, which is none of its categories"):
+        twice.partial_fit(X + 99)
+
+
+HALF = np.full((1, 2), 0.5)
+REFUSED = {
+    "sums": ({"probabilities_init": [HALF, HALF * 3]}, ValueError, r"probabilities_init\[1\] must"),
+    "no list": ({"probabilities_init": 3}, TypeError, "probabilities_init is of type int"),
+    "items": ({"probabilities_init": [HALF]}, ValueError, "has 1 arrays, but X has 2 columns"),
+    "value": ({"probabilities_init": [HALF, HALF]}, ValueError, "holds 3, which is none of 0 to 1"),
+    "rows": ({"probabilities_init": [np.eye(2)] * 2}, ValueError, "must have 1 rows"),
+    "missing": ({"missing": "drop"}, ValueError, "missing='drop' must be one of"),
+    "alpha": ({"alpha": -0.1}, ValueError, "alpha=-0.1 must be"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused_leaves_the_old_model(case):
+    params, error, message = REFUSED[case]
+    X = [[0, 7], [1, 7], [0, 3], [1, 5]]
+    model = CategoricalMixture().fit(X)
+    before = model.probabilities_
+    with pytest.raises(error, match=message):
+        model.set_params(**params).fit(X)
+    assert model.probabilities_ is before
+    with pytest.raises(ValueError, match="column 1 of X holds 4, which is none of its categories"):
+        model.set_params(**CategoricalMixture().get_params()).predict([[0, 4]])
+    model.missing = "ignore"
+    with pytest.raises(ValueError, match="column 1 of X are missing"):
+        model.fit([[1, np.nan]])
