@@ -136,8 +136,11 @@ class DiscreteMixture(Mixture):
         trials = self._by_column(statistics.trials + alpha * self._alternatives(frame), frame)
         # An item may have been missing in all rows of a component, which then keep what they had.
         keep = collapsed | ~(trials > 0)
-        table = (statistics.counts + alpha) / np.where(keep, 1.0, trials)
-        table = np.where(keep, parameters.table, np.minimum(table, 1.0))
+        table = statistics.counts + alpha
+        table /= np.where(keep, 1.0, trials)
+        np.minimum(table, 1.0, out=table)
+        if keep.any():
+            table = np.where(keep, parameters.table, table)
         mean_trials = statistics.trials / np.where(collapsed, total, statistics.mass)
         return Parameters(weights, table, mean_trials), collapsed
 

@@ -16,7 +16,7 @@ from mlcore.threads import effective_threads
 
 _VECTOR = 8  # components are padded to whole vectors of float64
 _CHUNKS = 64  # most: they, not the threads, set the order of additions
-_ENTRIES_OF_A_COLUMN = 16  # in each chunk, or adding up its sums costs as much as making them
+_ENTRIES_OF_A_COLUMN = 64  # in each chunk, or adding up its sums costs as much as making them
 _CHUNK_BYTES = 1 << 26  # of the sums of all chunks
 _CALL = 50_000_000  # products of one compiled call, some tenths of a second: then Ctrl-C is heard
 _PRODUCTS_OF_A_ROW = 32  # that an exponential costs

@@ -22,21 +22,24 @@ static inline double total_d(vdouble x) {
 static inline __attribute__((always_inline)) void mixture_gather(const int width, const int valued, const sparse_rows *s,
                                                                  ptrdiff_t begin, ptrdiff_t end, const double *from,
                                                                  const double *table, double *to) {
+  const int32_t *columns = s->columns;
+  const double *values = s->values;
+  const ptrdiff_t stride = s->stride;
   vdouble even[MIX_STRIP], odd[MIX_STRIP];
   for (int v = 0; v < width; v++) even[v] = load_d(from + v * MIX_LANES), odd[v] = (vdouble){0};
   ptrdiff_t p = begin;
   for (; p + 2 <= end; p += 2) {
-    const double *a = table + s->columns[p] * s->stride, *b = table + s->columns[p + 1] * s->stride;
+    const double *a = table + columns[p] * stride, *b = table + columns[p + 1] * stride;
     for (int v = 0; v < width; v++) {
       vdouble x = load_d(a + v * MIX_LANES), y = load_d(b + v * MIX_LANES);
-      even[v] += valued ? s->values[p] * x : x;
-      odd[v] += valued ? s->values[p + 1] * y : y;
+      even[v] += valued ? values[p] * x : x;
+      odd[v] += valued ? values[p + 1] * y : y;
     }
   }
   if (p < end)
     for (int v = 0; v < width; v++) {
-      vdouble x = load_d(table + s->columns[p] * s->stride + v * MIX_LANES);
-      even[v] += valued ? s->values[p] * x : x;
+      vdouble x = load_d(table + columns[p] * stride + v * MIX_LANES);
+      even[v] += valued ? values[p] * x : x;
     }
   for (int v = 0; v < width; v++) store_d(to + v * MIX_LANES, even[v] + odd[v]);
 }
@@ -45,12 +48,15 @@ static inline __attribute__((always_inline)) void mixture_gather(const int width
 static inline __attribute__((always_inline)) void mixture_scatter(const int width, const int valued,
                                                                   const sparse_rows *s, ptrdiff_t begin, ptrdiff_t end,
                                                                   const double *r, double *sums) {
+  const int32_t *columns = s->columns; /* not read again after every store */
+  const double *values = s->values;
+  const ptrdiff_t stride = s->stride;
   vdouble held[MIX_STRIP];
   for (int v = 0; v < width; v++) held[v] = load_d(r + v * MIX_LANES);
   for (ptrdiff_t p = begin; p < end; p++) {
-    double *to = sums + s->columns[p] * s->stride;
+    double *to = sums + columns[p] * stride;
     for (int v = 0; v < width; v++) {
-      vdouble x = valued ? s->values[p] * held[v] : held[v];
+      vdouble x = valued ? values[p] * held[v] : held[v];
       store_d(to + v * MIX_LANES, load_d(to + v * MIX_LANES) + x);
     }
   }
