@@ -102,6 +102,7 @@ def aspects(**params):
 
 
 ZERO_TOL = (("tol", 0),)
+MANY_COMPONENTS = (("n_components", 61), ("n_components", 10**12))  # than samples; than memory
 
 
 def mixture(covariance_type):
@@ -129,7 +130,7 @@ MODELS = {
     "SVCCV": Entry(searched, two_labels),
     **{f"GaussianMixture-{t}": mixture(t) for t in ("full", "tied", "diag", "spherical")},
     "LatentClassModel": Entry(
-        aspects, nothing, kernel=False, draw=counts, takes=(*ZERO_TOL, ("n_components", 61))
+        aspects, nothing, kernel=False, draw=counts, takes=(*ZERO_TOL, *MANY_COMPONENTS)
     ),
     "KMeans": Entry(lambda: KMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL),
     "MiniBatchKMeans": Entry(
