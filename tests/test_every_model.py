@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,13 @@ def samples(n_samples=N_SAMPLES, n_features=N_FEATURES, seed=0):
 
 def counts(n_samples=N_SAMPLES, n_features=N_FEATURES, seed=0):
     return np.random.default_rng(seed).poisson(2.0, size=(n_samples, n_features)).astype(float)
+
+
+def choices(n_samples=N_SAMPLES, n_features=N_FEATURES, seed=0):
+    """0, 1 or 2, mostly low in every other row, mostly high in the rest."""
+    rng = np.random.default_rng(seed)
+    kind = np.arange(n_samples)[:, None] % 2
+    return np.clip(2 * kind + rng.integers(-1, 2, size=(n_samples, n_features)), 0, 2).astype(float)
 
 
 def labels(X):
@@ -118,6 +126,18 @@ def mixture(covariance_type):
     )
 
 
+def discrete(make, draw, sparse=True):
+    return Entry(
+        lambda: make(2, random_state=0, max_iter=20_000),
+        nothing,
+        sparse=sparse,
+        kernel=False,
+        draw=draw,
+        endless={"tol": 0, "max_iter": 10**9},
+        takes=ZERO_TOL,
+    )
+
+
 MODELS = {
     "SVC": Entry(SVC, labels),
     "SVC-probability": Entry(lambda: SVC(probability=True, random_state=0), labels),
@@ -132,6 +152,9 @@ MODELS = {
     "LatentClassModel": Entry(
         aspects, nothing, kernel=False, draw=counts, takes=(*ZERO_TOL, *MANY_COMPONENTS)
     ),
+    "MultinomialMixture": discrete(MultinomialMixture, counts),
+    "CategoricalMixture": discrete(CategoricalMixture, choices, sparse=False),
+    "BernoulliMixture": discrete(partial(BernoulliMixture, binarize=0.5), choices),
     "KMeans": Entry(lambda: KMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL),
     "MiniBatchKMeans": Entry(
         lambda: MiniBatchKMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL
@@ -185,6 +208,7 @@ NOT_A_NUMBER = (NAN, INF, "1", None, True)
 NOT_BOOL = ("yes", 2, None)
 BAD_PARAMETERS = {
     "C": NOT_POSITIVE,
+    "binarize": (NAN, INF, "0.5", True),
     "batch_size": (0, -1, 1.5, "9", None, True, 10**30),
     "Cs": ((), (1.0, -1.0), (NAN,), ("1",), 3, None, "12", (INF, NAN)),
     "alpha": (-0.1, NAN, INF, "1", None, True, 10**400),
@@ -208,12 +232,14 @@ BAD_PARAMETERS = {
     "means_init": ([[NAN] * 4] * 2, np.zeros((3, 4)), "1", [[1j] * 4] * 2),
     "max_iter": (0, -2, 1.5, "9", None, True, 10**30),
     "max_no_improvement": (0, -1, 1.5, "9", True, 10**30),
+    "missing": ("ignored", None, True),
     "multi_class": ("ovx", None, 1),
     "n_clusters": (0, -1, 1.5, "9", None, True, 61, 10**30),
     "n_components": (0, -1, 1.5, "2", None, True, 61, 10**12, 10**30),
     "n_init": (0, -1, 1.5, "2", None, True, 10**30),
     "nu": (*NOT_POSITIVE, 1.5, INF),
     "precisions_init": (-np.ones((2, 4)), np.full((2, 4, 4), NAN), "1", np.ones((9, 9))),
+    "probabilities_init": ("1", 3, [np.ones((3, 2))], [np.full((2, 3), NAN)] * 4),
     "probability": NOT_BOOL,
     "random_state": (-1, "seed", 1.5),
     "reg_covar": (-1.0, NAN, INF, "1", True, 10**400),
