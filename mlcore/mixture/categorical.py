@@ -188,7 +188,7 @@ class CategoricalMixture(WithMissing):
 
     def _frame(self, X, weight):
         """The categories of each item."""
-        found = [_values(column) for column in X.T]
+        found = [_values(column.copy()) for column in X.T]  # side by side, read several times
         if self.probabilities_init is None:
             for i, values in enumerate(found):
                 if not len(values):
@@ -232,7 +232,7 @@ class CategoricalMixture(WithMissing):
         offsets = np.cumsum([0, *map(len, frame)])
         columns = np.empty((n, d), np.int32)
         for i, values in enumerate(frame):
-            codes, unknown = _codes(X[:, i], values)
+            codes, unknown = _codes(X[:, i].copy(), values)
             if unknown is not None:
                 raise ValueError(
                     f"{type(self).__name__}: column {i} of X holds {unknown:g}, which is none of "

@@ -161,7 +161,10 @@ class DiscreteMixture(Mixture):
         parameters = self._parameters()
         rows = self._rows(X, None, self._fitted_frame())
         loop = rows.entries.loop(len(parameters.weights))
-        density, proba = loop.posterior(self._log_densities(parameters, rows, loop.table))
+        start = self._log_densities(parameters, rows, loop.table)
+        if not with_proba:
+            return *loop.labels(start), None
+        density, proba = loop.posterior(start)
         return density, proba.argmax(axis=1), proba
 
     def _drawn_components(self, n_samples):

@@ -19,6 +19,7 @@ _CHUNKS = 64  # most: they, not the threads, set the order of additions
 _ENTRIES_OF_A_COLUMN = 64  # in each chunk, or adding up its sums costs as much as making them
 _CHUNK_BYTES = 1 << 26  # of the sums of all chunks
 _CALL = 50_000_000  # products of one compiled call, some tenths of a second: then Ctrl-C is heard
+_ROWS = 1 << 15  # whose responsibilities are held at a time where only labels are asked for
 _PRODUCTS_OF_A_ROW = 32  # that an exponential costs
 _LEAST = 1e-10  # probability: one that is 0 is no infinity to multiply, and can grow again
 
@@ -48,6 +49,15 @@ class Entries:
         if self._loop is None or self._loop.k != k:
             self._loop = Loop(self, k)
         return self._loop
+
+    def part(self, first: int, stop: int) -> "Entries":
+        """Return rows first to stop, without their weights."""
+        indptr, begin, end = None, first * self.length, stop * self.length
+        if self.indptr is not None:
+            begin, end = self.indptr[first], self.indptr[stop]
+            indptr = self.indptr[first : stop + 1] - begin
+        values = None if self.values is None else self.values[begin:end]
+        return Entries(stop - first, self.n_columns, self.columns[begin:end], indptr, values)
 
 
 def csr_entries(X: sp.csr_array, weights: np.ndarray | None) -> Entries:
@@ -135,6 +145,18 @@ class Loop:
                 spans, batch, density, out, n_threads,
             )  # fmt: skip
         return density, out
+
+    def labels(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log density and the likeliest component of each row, without (n, k)."""
+        n = self.rows.n_rows
+        density, labels = np.empty(n), np.empty(n, np.intp)
+        for first in range(0, n, _ROWS):
+            block = slice(first, min(n, first + _ROWS))
+            loop = Loop(self.rows.part(block.start, block.stop), self.k)
+            loop.table = self.table
+            density[block], proba = loop.posterior(start)
+            labels[block] = proba.argmax(axis=1)
+        return density, labels
 
     def _parts(self, chunks):
         """The spans of the chunks, (chunks, 2), cut into as many parts as calls are needed."""

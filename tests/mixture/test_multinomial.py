@@ -218,6 +218,16 @@ def test_float32_and_the_number_of_calls_change_nothing(monkeypatch):
     assert_array_equal(cut.predict(X), model.predict(X))
 
 
+def test_labels_come_block_by_block(monkeypatch):
+    X, topics, _ = counts(n=100)
+    model = MultinomialMixture.from_parameters(np.full(3, 1 / 3), topics)
+    labels, density = model.predict(X), model.score_samples(X)
+    monkeypatch.setattr("mlcore.mixture.entries._ROWS", 7)
+    assert_array_equal(model.predict(X), labels)
+    assert_array_equal(model.score_samples(X), density)
+    assert_array_equal(model.predict_proba(X).argmax(axis=1), labels)
+
+
 def test_partial_fit_over_many_blocks_comes_near_the_fit():
     X, topics, _ = counts(n=6000, d=10, k=2, length=50)
     given = start(2, 10, seed=3)
