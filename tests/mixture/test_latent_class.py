@@ -217,11 +217,12 @@ print(hashlib.sha256(b"".join(p.tobytes() for p in (*parts, model.transform(G)))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_threads_do_not_change_a_byte(dtype):
+def test_threads_do_not_change_a_byte(dtype, tmp_path):
     """Large enough for several chunks of documents and several threads."""
     seen = {
         subprocess.run(
             [sys.executable, "-c", DIGEST, dtype],
+            cwd=tmp_path,
             env={**os.environ, "OMP_NUM_THREADS": threads},
             capture_output=True,
             check=True,
@@ -232,11 +233,12 @@ def test_threads_do_not_change_a_byte(dtype):
 
 
 @pytest.mark.parametrize("simd", ["baseline", "avx2"])
-def test_every_width_of_vectors_gives_the_same_to_rounding(simd):
+def test_every_width_of_vectors_gives_the_same_to_rounding(simd, tmp_path):
     script = DIGEST[: DIGEST.index("parts =")] + "print(repr(model.log_likelihood_trace_.tolist()))"
     here, there = (
         subprocess.run(
             [sys.executable, "-c", script, "f8"],
+            cwd=tmp_path,
             env={**os.environ, **extra},
             capture_output=True,
             check=True,
