@@ -88,6 +88,22 @@ class AspectTables:
             )  # fmt: skip
         return float(self._log_likelihoods.sum()) / self.mass
 
+    def ascend(self, max_iter, tol, progress, steps_before):
+        """Take steps of EM; return the trace of the objective, and whether it has converged."""
+        shares = self.weights * self.totals / self.mass
+        constant = float((shares * np.log(np.where(shares > 0, shares, 1))).sum())
+        trace, before = [], -np.inf
+        for step in range(1, max_iter + 1):
+            objective = self.expect() + constant + self.log_prior()
+            self.maximise()
+            change = objective - before if objective > -np.inf else np.inf
+            trace.append(objective)
+            progress.step(steps_before + step, objective=objective, change=change)
+            if change <= tol and tol > 0:
+                return trace, True
+            before = objective
+        return trace, False
+
     def expected_counts(self):
         """Turn the words' sums into weighted counts, in units of the data: (k, v) float64."""
         self._sum_words(0.0)
@@ -152,6 +168,19 @@ class AspectTables:
     def mixtures(self):
         """P(component | document), (n, k)."""
         return np.ascontiguousarray(self._t[:, : self.k])
+
+    def fitted(self):
+        """The attributes of the model that these tables hold."""
+        components, shares = self.components(), self.weights * self.totals / self.mass
+        joint = self.mixtures().T * shares
+        weights = joint.sum(axis=1)
+        alive = weights[:, None] > 0
+        documents = np.where(alive, joint / np.where(alive, weights[:, None], 1), shares)
+        return {
+            "components_": components,
+            "weights_": (weights / weights.sum()).astype(components.dtype),
+            "document_components_": documents.astype(components.dtype),
+        }
 
 
 def require_tables(rows, k, dtype):

@@ -13,7 +13,7 @@ from mlcore.row_sums import merged
 from mlcore.threads import single_threaded_blas
 
 _SHORT_RUN = 10  # steps of each of several starts before one of them goes on
-_RECENT = 2  # partial_fit: how many times their share of all rows the newest rows count
+RECENT = 2  # partial_fit: how many times their share of all rows the newest rows count
 
 
 class Run:
@@ -304,7 +304,7 @@ class Mixture(Model):
         new = self.partial_statistics(X, y, sample_weight)
         mass = float(new.mass.sum())
         seen = self.total_weight_ + mass
-        share = min(1.0, _RECENT * mass / seen)
+        share = min(1.0, RECENT * mass / seen)
         known = self._expected(self._parameters())
         mixed = type(new)(
             *(seen * (share / mass * a + (1 - share) * b) for a, b in zip(new, known, strict=True))

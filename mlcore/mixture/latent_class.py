@@ -13,6 +13,7 @@ from mlcore.mixture.aspect_tables import (
     random_components,
     require_tables,
 )
+from mlcore.mixture.em import RECENT
 from mlcore.model import Model, Transformer, warn
 from mlcore.progress import Progress
 from mlcore.row_sums import merged
@@ -69,7 +70,7 @@ class LatentClassModel(Transformer, Model):
     Attributes
     ----------
     weights_ : (n_components,)
-        lambda_j.
+        lambda_j, the largest first; in the order of the start where one is given.
     components_ : (n_components, n_features)
         u_j(w), rows that sum to 1.
     document_components_ : (n_components, n_samples)
@@ -81,6 +82,8 @@ class LatentClassModel(Transformer, Model):
         less this is the relative entropy that plain maximum likelihood minimises.
     n_iter_ : int
     converged_ : bool
+    total_count_ : float
+        The weighted sum of the counts seen.
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
 
@@ -114,8 +117,8 @@ class LatentClassModel(Transformer, Model):
 
     def __init__(
         self,
-        *,
         n_components: int = 10,
+        *,
         tol: float = 1e-4,
         max_iter: int = 200,
         alpha: float = 0.01,
@@ -166,18 +169,23 @@ class LatentClassModel(Transformer, Model):
         k, random = self._checked_parameters()
         with Progress(self.verbose, self.callback, type(self).__name__) as progress:
             counts, weights = self._training_counts(X, sample_weight)
-            starts = 1 if self._start_is_given() else self.n_init
+            is_given, order_is_given = self._given_start()
             step, best = 0, None
-            for _ in range(starts):
+            for _ in range(1 if is_given else self.n_init):
                 components, _, mixtures = self._start(counts, weights, k, random)
                 tables = AspectTables(counts, weights, components, mixtures, self.alpha)
-                trace, converged = self._ascend(tables, progress, step)
+                trace, converged = tables.ascend(self.max_iter, self.tol, progress, step)
                 step += len(trace)
                 if best is None or trace[-1] > best["log_likelihood_trace_"][-1]:
-                    best = _read(tables)
+                    best = tables.fitted()
                     best["log_likelihood_trace_"] = np.array(trace)
                     best["converged_"] = converged
         best["n_iter_"] = len(best["log_likelihood_trace_"])
+        best["total_count_"] = float(np.ldexp(tables.mass, tables.unit))
+        if not order_is_given:
+            order = np.argsort(-best["weights_"], kind="stable")
+            for name in ("weights_", "components_", "document_components_"):
+                best[name] = best[name][order]
         if not best["converged_"] and self.tol > 0:
             warn(
                 "ConvergenceWarning",
@@ -193,6 +201,25 @@ class LatentClassModel(Transformer, Model):
             )
         self._set_fitted(X, **best)
         return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Move the components towards new documents, which are folded in: see `update`.
+
+        Earlier documents are stood for by the components. Of all counts seen, new ones get twice
+        their share, since earlier ones were summed under worse components (the step sizes 2 / t of
+        stepwise EM). The first call on a new model is `fit`; arguments are as there.
+        """
+        self._checked_parameters()
+        if not hasattr(self, "components_"):
+            return self.fit(X, y, sample_weight)
+        new = self.partial_statistics(X, y, sample_weight)
+        if not new.mass > 0:
+            raise ValueError("X has no counts: at least one must be positive for a step.")
+        seen = self.total_count_ + new.mass
+        share = min(1.0, RECENT * new.mass / seen)
+        known = self.weights_[:, None] * self.components_.astype(np.float64)
+        mixed = share / new.mass * new.word_counts + (1 - share) * known
+        return self._moved(seen * mixed, new.log_likelihood, new.mass, seen)
 
     def transform(self, X: Any) -> Any:
         """Return P(component | document) for each row of `X`, shape (n_samples, n_components).
@@ -231,6 +258,7 @@ class LatentClassModel(Transformer, Model):
             log_likelihood_trace_=np.empty(0),
             n_iter_=0,
             converged_=False,
+            total_count_=0.0,
         )
         return self
 
@@ -261,9 +289,13 @@ class LatentClassModel(Transformer, Model):
         log P(word | document) and of the prior. `document_components_` belongs to `fit` alone.
         """
         self._check_fitted()
-        counts, log_likelihood, mass = statistics
-        if not mass > 0:
+        if not statistics.mass > 0:
             raise ValueError("the statistics hold no counts: at least one must be positive.")
+        return self._moved(*statistics, seen=statistics.mass)
+
+    # ---- inside
+
+    def _moved(self, counts, log_likelihood, mass, seen):
         dtype, alpha, old = self.components_.dtype, float(self.alpha), self.components_
         if alpha > 0:
             with np.errstate(divide="ignore"):
@@ -276,12 +308,11 @@ class LatentClassModel(Transformer, Model):
             "weights_": (counts.sum(axis=1) / counts.sum()).astype(dtype),
             "log_likelihood_trace_": np.append(self.log_likelihood_trace_, log_likelihood / mass),
             "n_iter_": self.n_iter_ + 1,
+            "total_count_": seen,
         }
         kept = {name: v for name, v in vars(self).items() if name != "document_components_"}
         self.__dict__ = kept | changed
         return self
-
-    # ---- inside
 
     def _n_out(self):
         return len(self.components_)
@@ -321,8 +352,11 @@ class LatentClassModel(Transformer, Model):
             )
         return counts, weights
 
-    def _start_is_given(self):
-        return self.components_init is not None or self._goes_on()
+    def _given_start(self):
+        """Whether all of the start is given, and whether its order is."""
+        whole = self.components_init is not None or self._goes_on()
+        parts = self.weights_init, self.document_components_init
+        return whole, whole or any(part is not None for part in parts)
 
     def _goes_on(self):
         return bool(self.warm_start) and hasattr(self, "components_")
@@ -355,22 +389,6 @@ class LatentClassModel(Transformer, Model):
             components = random_components(counts, weights, k, random)
         return components.astype(dtype), weights_.astype(dtype), mixtures.astype(dtype)
 
-    def _ascend(self, tables, progress, steps_before):
-        """Steps of EM: the trace, and whether it has converged."""
-        shares = tables.weights * tables.totals / tables.mass
-        constant = float((shares * np.log(np.where(shares > 0, shares, 1))).sum())
-        trace, before = [], -np.inf
-        for step in range(1, self.max_iter + 1):
-            objective = tables.expect() + constant + tables.log_prior()
-            tables.maximise()
-            change = objective - before if objective > -np.inf else np.inf
-            trace.append(objective)
-            progress.step(steps_before + step, objective=objective, change=change)
-            if change <= self.tol and self.tol > 0:
-                return trace, True
-            before = objective
-        return trace, False
-
     def _folded(self, X, sample_weight=None, for_fit=False):
         """The tables of documents whose mixtures are fitted under the components now."""
         counts = self._counts(X, reset=False)
@@ -379,18 +397,3 @@ class LatentClassModel(Transformer, Model):
         tables = AspectTables(counts, weights, *start, self.alpha, for_fit)
         tables.fold_in(self.tol, self.max_iter)
         return tables
-
-
-def _read(tables):
-    """The fitted values, from P(word | component) and P(component | document)."""
-    components, mixtures = tables.components(), tables.mixtures()
-    shares = tables.weights * tables.totals / tables.mass
-    joint = mixtures.T * shares
-    weights = joint.sum(axis=1)
-    alive = weights[:, None] > 0
-    documents = np.where(alive, joint / np.where(alive, weights[:, None], 1), shares)
-    return {
-        "components_": components,
-        "weights_": (weights / weights.sum()).astype(components.dtype),
-        "document_components_": documents.astype(components.dtype),
-    }

@@ -298,7 +298,9 @@ def test_a_warm_start_goes_on_where_the_fit_stopped():
     G = corpus()
     whole = fitted(G, max_iter=30)
     halves = fitted(G, max_iter=15, warm_start=True).fit(G)
-    for a, b in zip(answers(whole), answers(halves), strict=True):
+    order = np.argsort(-halves.weights_)  # of the first half, kept
+    for name in ("weights_", "components_", "document_components_"):
+        a, b = getattr(whole, name), getattr(halves, name)[order]
         assert_allclose(b, a, rtol=1e-10, atol=1e-14)
     with pytest.raises(ValueError, match="warm_start=True goes on from"):
         halves.set_params(n_components=4).fit(G)
@@ -430,3 +432,48 @@ def test_an_early_end_is_a_warning_and_tol_zero_takes_every_step():
     model = LatentClassModel(n_components=3, tol=1e-3, random_state=0).fit(corpus())
     assert model.converged_ and np.diff(model.log_likelihood_trace_)[-1] <= 1e-3
     assert len(fitted(corpus(), max_iter=37).log_likelihood_trace_) == 37
+
+
+def test_components_are_sorted_by_weight_unless_the_start_has_an_order():
+    rng = np.random.default_rng(3)
+    topics = rng.dirichlet(np.full(30, 0.1), 3)
+    G = rng.poisson(300 * rng.dirichlet([4.0, 2.0, 1.0], 200) @ topics)
+    model = LatentClassModel(3, tol=1e-10, max_iter=5000, random_state=0).fit(G)
+    assert (np.diff(model.weights_) < 0).all()
+    joint = np.einsum("j,jw,jd->dw", model.weights_, model.components_, model.document_components_)
+    mixtures = model.document_components_ * model.weights_[:, None]
+    # The order is one: all three say the same, and transform too.
+    assert_allclose(model.transform(G), (mixtures / mixtures.sum(axis=0)).T, atol=1e-5)
+    assert_allclose(joint.sum(), 1)
+    turned = LatentClassModel(3, components_init=model.components_[::-1]).fit(G)
+    assert (np.diff(turned.weights_) > 0).all()
+
+
+def test_partial_fit_follows_a_stream_of_documents():
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(40, 0.1), 3)
+    G = rng.poisson(200 * rng.dirichlet(np.full(3, 0.3), 1500) @ topics).astype(float)
+    whole = LatentClassModel(3, random_state=0).fit(G)
+    stream = LatentClassModel(3, random_state=0)
+    for block in np.split(G, 15):
+        assert stream.partial_fit(block) is stream
+    assert stream.total_count_ == G.sum()
+    assert_allclose(stream.components_.sum(axis=1), 1)
+    # It sees each document once; both find the topics.
+    assert stream.score(G) > whole.score(G) - 0.005
+    with pytest.raises(ValueError, match="no counts"):
+        stream.partial_fit(np.zeros((2, 40)))
+
+
+def test_partial_fit_is_the_step_of_the_sums_weighted():
+    """By hand from the sums that the seam gives: new counts twice their share, then old ones."""
+    rng = np.random.default_rng(1)
+    G, H = rng.poisson(1.0, (50, 8)), rng.poisson(1.0, (25, 8))
+    model = LatentClassModel(2, random_state=0, alpha=0.0).fit(G)
+    new = model.partial_statistics(H, sample_weight=np.full(25, 2.0))
+    share = 2 * new.mass / (G.sum() + new.mass)
+    known = model.weights_[:, None] * model.components_
+    counts = share * new.word_counts / new.mass + (1 - share) * known
+    model.partial_fit(H, sample_weight=np.full(25, 2.0))
+    assert_allclose(model.components_, counts / counts.sum(axis=1, keepdims=True))
+    assert_allclose(model.weights_, counts.sum(axis=1))
