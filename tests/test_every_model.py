@@ -275,6 +275,12 @@ def entry(request):
     return MODELS[request.param]
 
 
+def only(condition):
+    """Let a test run with those models alone."""
+    names = [name for name, entry in MODELS.items() if condition(entry)]
+    return pytest.mark.parametrize("entry", names, indirect=True)
+
+
 @pytest.fixture
 def data(entry):
     X = entry.draw()
@@ -482,7 +488,7 @@ def test_what_cannot_fit_is_refused_before_it_is_allocated(entry, data):
 
 DEGENERACY = (
     "margin is zero|rescale|infeasible|cannot be separated|constant|distinct|degenerate|one class|"
-    "Negative values"
+    "Negative values|no counts"
 )
 
 
@@ -509,13 +515,15 @@ def test_tiny_and_large_values(scale, entry):
     finite_or_named(entry, entry.draw() * scale, entry.targets(entry.draw()))
 
 
+SCALED_RBF = {"kernel": "rbf", "gamma": "scale"}
+
+
 @pytest.mark.parametrize("power", [-300, -40, 40, 300])
+@only(lambda entry: SCALED_RBF.items() <= entry.make().get_params().items())
 def test_rbf_does_not_depend_on_the_unit(power, entry, data):
     """With gamma="scale" a change of unit by a power of two changes no decision."""
     X, y = data
     model = entry.make()
-    if model.get_params().get("gamma") != "scale" or model.kernel != "rbf":
-        pytest.skip("no scaled gamma")
     expected = entry.make().fit(X, y).predict(X)
     found = model.fit(np.ldexp(X, power), y).predict(np.ldexp(X, power))
     if expected.dtype.kind == "f":
@@ -533,6 +541,7 @@ def test_mixed_scales(entry):
     finite_or_named(entry, entry.draw() * [1e-200, 1.0, 1e10, 1e100], entry.targets(entry.draw()))
 
 
+KERNELS = "rbf", "linear", "poly", "sigmoid"
 DEGENERATE = {
     "constant column": lambda X: np.c_[X, np.full(len(X), 7.0)],
     "duplicate columns": lambda X: np.c_[X, X],
@@ -546,14 +555,19 @@ DEGENERATE = {
 
 
 @pytest.mark.parametrize("case", DEGENERATE)
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid"])
-def test_degenerate_data_give_a_finite_result_or_a_named_error(case, kernel, entry):
-    if not entry.kernel:
-        pytest.skip("no kernel")
+@pytest.mark.parametrize(
+    ("entry", "params"),
+    [
+        (name, params)
+        for name, entry in MODELS.items()
+        for params in ([{"kernel": kernel} for kernel in KERNELS] if entry.kernel else [{}])
+    ],
+    indirect=["entry"],
+)
+def test_degenerate_data_give_a_finite_result_or_a_named_error(case, entry, params):
     y = entry.targets(entry.draw())
-    params = {"kernel": kernel}
     if "max_iter" in entry.make().get_params():
-        params["max_iter"] = 100_000
+        params = params | {"max_iter": 100_000}
     X = DEGENERATE[case](entry.draw())
     finite_or_named(entry, X, y, **params)
 
@@ -599,9 +613,8 @@ def test_sparse_formats_agree_with_each_other_and_with_dense(kind, dtype, entry)
             assert (found == close).mean() > 0.95
 
 
+@only(lambda entry: entry.sparse)
 def test_unsorted_duplicates_and_wide_indices(entry):
-    if not entry.sparse:
-        pytest.skip("dense only")
     X = sp.csr_array(sparse_samples(entry))
     y = entry.targets(sparse_samples(entry))
     messy = sp.csr_array(X.shape)
@@ -653,9 +666,8 @@ def broken(what, entry):
         ("infinity", "contains infinity"),
     ],
 )
+@only(lambda entry: entry.sparse)
 def test_corrupt_sparse_input_is_refused_by_every_method(what, message, entry):
-    if not entry.sparse:
-        pytest.skip("dense only")
     X = sparse_samples(entry)
     refuses(lambda: entry.make().fit(broken(what, entry), entry.targets(X)), ValueError, message)
     model = entry.fit(sp.csr_array(X).toarray())
@@ -670,9 +682,8 @@ def test_corrupt_sparse_input_is_refused_by_every_method(what, message, entry):
     "names", [["b", "a"], [b"b", b"a"], [7, -3], [2.0, 1.0], [True, False], ["a b", "c\u00e9"]]
 )
 @pytest.mark.parametrize("form", [list, np.array, pd.Series, lambda v: np.array(v, object)])
+@only(lambda entry: entry.targets in (labels, two_labels))
 def test_any_sortable_labels(names, form, entry, data):
-    if entry.targets not in (labels, two_labels):
-        pytest.skip("no labels")
     X, _ = data
     codes = two_labels(X)
     model = entry.make().fit(X, form([names[code] for code in codes]))
@@ -707,15 +718,21 @@ WRONG_NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("case", [*WRONG_TARGETS, *WRONG_LABELS, *WRONG_NUMBERS])
+def own_targets(entry):
+    """The wrong targets of this model, none where it takes no targets."""
+    if entry.targets is nothing:
+        return {}
+    return WRONG_TARGETS | (WRONG_NUMBERS if entry.targets is numbers else WRONG_LABELS)
+
+
+@pytest.mark.parametrize(
+    ("entry", "case"),
+    [(name, case) for name, entry in MODELS.items() for case in own_targets(entry)],
+    indirect=["entry"],
+)
 def test_wrong_targets_are_refused(case, entry, data):
-    X, y = data
-    if y is None:
-        pytest.skip("no targets")
-    own = WRONG_NUMBERS if entry.targets is numbers else WRONG_LABELS
-    if case not in (table := WRONG_TARGETS | own):
-        pytest.skip("right for this model")
-    make_y, error, message = table[case]
+    X, _ = data
+    make_y, error, message = own_targets(entry)[case]
     refuses(lambda: entry.make().fit(X, make_y(len(X))), error, message)
 
 
@@ -740,18 +757,21 @@ def test_wrong_weights_are_refused(weights, error, message, entry, data):
     refuses(lambda: entry.make().fit(X, y, sample_weight=weights), error, message)
 
 
+@only(lambda entry: entry.targets in (labels, two_labels))
 def test_one_class_left_by_the_weights(entry, data):
     X, y = data
-    if entry.targets not in (labels, two_labels):
-        pytest.skip("no labels")
     weights = (y == y[0]).astype(float)
     refuses(lambda: entry.make().fit(X, y, sample_weight=weights), ValueError, "class")
 
 
+def folds_are_drawn(model):
+    """Whether the folds of a cross-validation depend on how often a row is there."""
+    return isinstance(model, SVCCV) or bool(model.get_params().get("probability"))
+
+
+@only(lambda entry: not folds_are_drawn(entry.make()))
 def test_weight_two_is_a_copy_and_zero_is_absence(entry, data):
     X, y = data
-    if isinstance(entry.make(), SVCCV) or entry.make().get_params().get("probability"):
-        pytest.skip("the folds of a cross-validation are drawn from rows")
     counts = np.arange(len(X)) % 3
     y_repeated = None if y is None else y.repeat(counts)
     gamma = {"gamma": 0.3} if entry.make().get_params().get("kernel") == "rbf" else {}
@@ -804,10 +824,9 @@ def test_wrong_parameters_are_named_at_fit(model_name, name, value):
     assert len(str(caught.value)) < 600 and not seen and not fitted(model)
 
 
+@only(lambda entry: entry.kernel)
 def test_unknown_choices_list_the_valid_ones(entry, data):
     X, y = data
-    if not entry.kernel:
-        pytest.skip("no kernel")
     with pytest.raises(ValueError, match="'rbg'.*'linear'.*'rbf'"):
         entry.make().set_params(kernel="rbg").fit(X, y)
 
@@ -824,10 +843,9 @@ def without_gamma(entry):
     return model.set_params(gammas=("scale",)) if "gammas" in model.get_params() else model
 
 
+@only(lambda entry: entry.kernel and entry.make is not searched)
 def test_callable_and_precomputed_kernels_agree_with_rbf(entry, data):
     X, y = data
-    if not entry.kernel or isinstance(entry.make(), SVCCV):
-        pytest.skip("no kernel, or gamma is searched for")
     params = {"tol": 1e-7}
     rbf = entry.make().set_params(kernel="rbf", gamma=0.3, **params).fit(X, y)
     called = entry.make().set_params(kernel=plain_rbf, **params).fit(X, y)
@@ -869,19 +887,17 @@ BAD_KERNELS = {
 
 @pytest.mark.filterwarnings("ignore:divide by zero")
 @pytest.mark.parametrize("case", BAD_KERNELS)
+@only(lambda entry: entry.kernel)
 def test_bad_kernel_functions_are_named(case, entry, data):
     X, y = data
-    if not entry.kernel:
-        pytest.skip("no kernel")
     kernel, error, message = BAD_KERNELS[case]
     with pytest.raises(error, match=message):
         without_gamma(entry).set_params(kernel=kernel).fit(X, y)
 
 
+@only(lambda entry: entry.kernel)
 def test_the_users_own_exception_passes_unchanged(entry, data):
     X, y = data
-    if not entry.kernel:
-        pytest.skip("no kernel")
     with pytest.raises(UsersError, match="^mine$"):
         without_gamma(entry).set_params(kernel=raising).fit(X, y)
 
@@ -894,19 +910,17 @@ def test_the_users_own_exception_passes_unchanged(entry, data):
         (lambda K: K[:-1], "square|sampl"),
     ],
 )
+@only(lambda entry: entry.kernel)
 def test_wrong_precomputed_kernels_are_refused(spoil, message, entry, data):
     X, y = data
-    if not entry.kernel:
-        pytest.skip("no kernel")
     model = without_gamma(entry).set_params(kernel="precomputed")
     refuses(lambda: model.fit(spoil(plain_rbf(X, X)), y), ValueError, message)
 
 
 @pytest.mark.parametrize("kind", ["asymmetric", "indefinite"])
+@only(lambda entry: entry.kernel)
 def test_kernels_that_are_none_end_with_a_warning(kind, entry, data):
     X, y = data
-    if not entry.kernel:
-        pytest.skip("no kernel")
     K = np.random.default_rng(3).normal(size=(len(X), len(X)))
     if kind == "indefinite":
         K = K + K.T
@@ -1012,9 +1026,8 @@ def test_copies_are_the_same_model(how, entry, data, tmp_path):
             assert_array_equal(found, expected)
 
 
+@only(lambda entry: entry.sparse)
 def test_sparse_fits_are_saved_too(entry, tmp_path):
-    if not entry.sparse:
-        pytest.skip("dense only")
     X = sp.csr_array(sparse_samples(entry))
     model = entry.make().fit(X, entry.targets(sparse_samples(entry)))
     mlcore.save(model, tmp_path / "model.npz")
@@ -1226,10 +1239,9 @@ def test_four_hundred_failing_fits_leak_nothing(name):
     assert leak["resident"] < 8_000_000, leak
 
 
+@only(lambda entry: "verbose" in entry.make().get_params())
 def test_progress_and_callback(entry, data, capsys):
     model = entry.make()
-    if "verbose" not in model.get_params():
-        pytest.skip("a fit takes no time")
     seen = []
     model.set_params(verbose=2, callback=lambda **step: seen.append(step)).fit(*data)
     assert seen and all(set(s) == {"step", "objective", "change", "seconds"} for s in seen)
