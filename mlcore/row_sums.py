@@ -4,6 +4,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
+__all__ = ["RowSums", "merged"]
+
 
 @runtime_checkable
 class RowSums(Protocol):
@@ -22,6 +24,13 @@ class RowSums(Protocol):
     Statistics are a NamedTuple of arrays that do not grow with the rows; they pickle, so that a
     block may be summed by another process that holds a copy of the model. What rows are summed
     under are the parameters after `begin` or the last `update`.
+
+    Examples
+    --------
+    >>> from mlcore.mixture import BernoulliMixture
+    >>> from mlcore.row_sums import RowSums
+    >>> isinstance(BernoulliMixture(), RowSums)
+    True
     """
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -44,6 +53,11 @@ def merged(a: tuple, b: tuple) -> tuple:
     ----------
     a, b : NamedTuple
         Of the same model: arrays of the same shapes, numbers.
+
+    Returns
+    -------
+    NamedTuple
+        Of the same type.
 
     Raises
     ------
