@@ -7,7 +7,7 @@ responsibilities, and sums of them by column. O(entries k) time.
 from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport floor
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from mlcore._ext.simd cimport MIX_BATCH, simd_loops, simd_table, sparse_rows
 
@@ -26,22 +26,29 @@ cdef sparse_rows described(Py_ssize_t n_components, Py_ssize_t length, const int
     rows.values = NULL if values is None or values.shape[0] == 0 else &values[0]
     rows.weights = NULL if weights is None else &weights[0]
     rows.start, rows.table = &start[0], &table[0, 0]
+    rows.near, rows.bounds, rows.rises, rows.start_rise = NULL, NULL, NULL, 0
     return rows
 
 
 def expect(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,
            const int32_t[::1] columns, const double[::1] values, const double[::1] weights,
-           const double[::1] start, const double[:, ::1] table, const int64_t[:, ::1] spans,
-           double[:, ::1] batch, double[:, :, ::1] sums, double[:, ::1] totals,
-           double[::1] log_likelihood, int n_threads):
+           const double[::1] start, const double[:, ::1] table, uint64_t[::1] near,
+           double[::1] bounds, double start_rise, const double[::1] rises,
+           const int64_t[:, ::1] spans, double[:, ::1] batch, double[:, :, ::1] sums,
+           double[:, ::1] totals, double[::1] log_likelihood, int n_threads):
     """Add the sums of rows spans[c] to those of chunk c.
 
     `sums` (chunks, columns, stride), `totals` (chunks, stride), `log_likelihood` (chunks,), and
     `batch` (chunks, BATCH strides) is scratch. Rows all have `length` entries where `indptr` is
-    None; values and weights are 1 where None.
+    None; values and weights are 1 where None. `near` and `bounds` (n,) are what rows remember
+    from one pass to the next, or None; at first all bits of `near` are set. Since the last pass
+    `start` has risen by at most `start_rise`, and row c of `table` by rises[c].
     """
     cdef sparse_rows rows = described(n_components, length, indptr, columns, values, weights,
                                       start, table)
+    if near is not None:
+        rows.near, rows.bounds, rows.rises = &near[0], &bounds[0], &rises[0]
+        rows.start_rise = start_rise
     cdef const simd_loops* loops = simd_table()
     cdef Py_ssize_t c
     for c in prange(spans.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
@@ -65,6 +72,43 @@ def posterior(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] ind
     for c in prange(spans.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
         loops.expect(&rows, spans[c, 0], spans[c, 1], &batch[c, 0], NULL, NULL,
                      &log_density[0], responsibilities)
+
+
+def fill_table(const double[:, :] p, double least, double[:, ::1] table, double[::1] rises,
+               int n_threads):
+    """table = p, or log(max(p, least)) where `least` > 0, with zeros beyond its columns.
+
+    rises[c] = the largest of what row c was before, subtracted from what it is now.
+    """
+    cdef const simd_loops* loops = simd_table()
+    cdef Py_ssize_t block, n = p.shape[0], k = p.shape[1], stride = p.strides[0] // sizeof(double)
+    for block in prange((n + COLUMNS - 1) // COLUMNS, nogil=True, num_threads=n_threads):
+        loops.mixture_table(block * COLUMNS, min(n, (block + 1) * COLUMNS), k, table.shape[1],
+                            &p[0, 0], stride, least, &table[0, 0], &rises[0])
+
+
+def shares(const double[:, :] counts, double alpha, const double[:, ::1] trials,
+           const double[:, :] before, double[:, ::1] table, int n_threads):
+    """table = min((counts + alpha) / trials, 1), or `before` where trials are 0.
+
+    `trials` has a row for each column, or one for all; rows of `counts` are contiguous.
+    """
+    cdef Py_ssize_t block, c, j, n = table.shape[0], k = table.shape[1], one = trials.shape[0] == 1
+    for block in prange((n + COLUMNS - 1) // COLUMNS, nogil=True, num_threads=n_threads):
+        for c in range(block * COLUMNS, min(n, (block + 1) * COLUMNS)):
+            row_shares(k, &counts[c, 0], alpha, &trials[0 if one else c, 0], &table[c, 0])
+            for j in range(k):
+                if trials[0 if one else c, j] == 0:
+                    table[c, j] = before[c, j]
+
+
+cdef void row_shares(Py_ssize_t k, const double* counts, double alpha, const double* trials,
+                     double* table) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef double share
+    for j in range(k):
+        share = (counts[j] + alpha) / trials[j]
+        table[j] = share if share < 1 else 1
 
 
 def add_chunks(double[:, :, ::1] sums, int n_threads):

@@ -1,5 +1,5 @@
 """The vectorised loops of simd/, chosen for the processor at run time."""
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 
 cdef extern from "simd/table.h" nogil:
@@ -99,6 +99,10 @@ cdef extern from "simd/table.h" nogil:
         const double* weights
         const double* start
         const double* table
+        uint64_t* near
+        double* bounds
+        double start_rise
+        const double* rises
     ctypedef struct float_loops "simd_loops_float":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const float*, const float*, const float*, const float*, int,
@@ -152,5 +156,7 @@ cdef extern from "simd/table.h" nogil:
         double_loops d
         double (*expect)(const sparse_rows*, Py_ssize_t, Py_ssize_t, double*, double*, double*,
                          double*, double*) noexcept nogil
+        void (*mixture_table)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*,
+                              Py_ssize_t, double, double*, double*) noexcept nogil
         const char* name
     const simd_loops* simd_table()

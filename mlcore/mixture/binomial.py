@@ -119,27 +119,27 @@ class ProductOfBinomials(WithMissing):
         odds = odds + rng.standard_normal((len(mean), int(self.n_components)))
         return 1 / (1 + np.exp(-odds))
 
-    def _log_densities(self, parameters, rows, table):
+    def _log_densities(self, parameters, rows, loop):
         """An entry moves a feature, or several, away from `usual`; or takes a missing one out."""
-        p, trials = parameters.table, self._trials(rows.X.shape[1])
-        d, k = p.shape
-        log_p, log_q = _logarithms(p)
+        trials, (d, k) = self._trials(rows.X.shape[1]), parameters.table.shape
+        log_p, log_q = _logarithms(parameters.table)
         flipped = rows.usual[:, None]
         constant = trials[:, None] * np.where(flipped, log_p, log_q)
         odds = np.where(flipped, log_q - log_p, log_p - log_q)
         group = 1 if rows.entries.values is not None else _GROUP
         n_codes = _n_codes(d, group)
+        table = np.zeros((rows.entries.n_columns, k))
         if group == 1:
-            table[:d, :k] = odds
+            table[:d] = odds
         else:
-            codes = table[:n_codes, :k].reshape(-1, 1 << group, k)
-            codes[:, 0] = 0
+            codes = table[:n_codes].reshape(-1, 1 << group, k)
             for bit in range(group):
                 part = odds[bit::group]
                 where = codes[: len(part)]
                 where[:, 1 << bit : 2 << bit] = where[:, : 1 << bit] + part[:, None]
         if rows.entries.n_columns > n_codes:
-            table[n_codes:, :k] = -constant
+            table[n_codes:] = -constant
+        loop.fill(table, logarithms=False)
         return logarithm(parameters.weights) + constant.sum(axis=0)
 
     def _summed(self, rows, by_column, mass, log_likelihood):
@@ -169,8 +169,8 @@ class ProductOfBinomials(WithMissing):
     def _alternatives(self, frame):
         return np.full((len(frame), 1), 2.0)
 
-    def _log_prior(self, table):
-        log_p, log_q = _logarithms(table)
+    def _log_prior(self, parameters, rows):
+        log_p, log_q = _logarithms(parameters.table)
         return float(log_p.sum() + log_q.sum())
 
     def _parameters(self):

@@ -258,8 +258,8 @@ class CategoricalMixture(WithMissing):
         table = (counts + 0.5)[:, None] * rng.standard_exponential((n_columns, k))
         return table / self._by_column(np.add.reduceat(table, rows.usual), frame)
 
-    def _log_densities(self, parameters, rows, table):
-        logarithm(parameters.table, out=table[:, : parameters.table.shape[1]])
+    def _log_densities(self, parameters, rows, loop):
+        loop.fill(parameters.table, logarithms=True)
         return logarithm(parameters.weights)
 
     def _summed(self, rows, counts, mass, log_likelihood):
@@ -271,8 +271,8 @@ class CategoricalMixture(WithMissing):
     def _alternatives(self, frame):
         return np.array([[float(len(values))] for values in frame])
 
-    def _log_prior(self, table):
-        return float(logarithm(table).sum())
+    def _log_prior(self, parameters, rows):
+        return rows.entries.loop(len(parameters.weights)).sum_of_table()
 
     def _runs(self, frame, rows):
         known = getattr(self, "categories_", [])

@@ -11,7 +11,7 @@ from mlcore.checks.arrays import real_array
 from mlcore.checks.columns import check_column_names, column_names
 from mlcore.mixture import given
 from mlcore.mixture.em import Mixture
-from mlcore.mixture.entries import Entries
+from mlcore.mixture.entries import Entries, shares
 
 _EMPTY = 16 * np.finfo(np.float64).eps  # share of all weight below which a component has collapsed
 
@@ -49,11 +49,12 @@ class Rows(NamedTuple):
 class DiscreteMixture(Mixture):
     """Mixtures of products of multinomial distributions, one for each item.
 
-    Beside what `Mixture` asks for, a subclass defines ``_log_densities(parameters, rows, table)``,
-    which fills in what entries add to the log densities, and returns the constants;
+    Beside what `Mixture` asks for, a subclass defines ``_log_densities(parameters, rows, loop)``,
+    which tells the loop what entries add to the log densities, and returns the constants;
     ``_summed(rows, *sums)``, statistics; ``_by_column(values, frame)``, from a value for each item
     to one for each column; ``_alternatives(frame)``, how many outcomes each item has;
-    ``_log_prior(table)``, of a pseudo-count of 1; and ``_first(rows, frame, rng)``, a table.
+    ``_log_prior(parameters, rows)``, of a pseudo-count of 1, once `_log_densities` has been called;
+    and ``_first(rows, frame, rng)``, a table.
     """
 
     def __init__(
@@ -116,15 +117,20 @@ class DiscreteMixture(Mixture):
         )
 
     def _statistics(self, rows, parameters):
+        sums = self._sums(rows, parameters)
+        return sums._replace(counts=sums.counts.copy())
+
+    def _sums(self, rows, parameters):
+        """Statistics, whose counts the next call may change."""
         loop = rows.entries.loop(len(parameters.weights))
-        start = self._log_densities(parameters, rows, loop.table)
+        start = self._log_densities(parameters, rows, loop)
         return self._summed(rows, *loop.sums(start))
 
     def _step(self, rows, parameters, frame):
-        statistics = self._statistics(rows, parameters)
+        statistics = self._sums(rows, parameters)
         level = statistics.log_likelihood
         if self.alpha > 0:
-            level += float(self.alpha) * self._log_prior(parameters.table)
+            level += float(self.alpha) * self._log_prior(parameters, rows)
         return level / rows.total, *self._maximised(statistics, parameters, frame)
 
     def _maximised(self, statistics, parameters, frame):
@@ -136,11 +142,7 @@ class DiscreteMixture(Mixture):
         trials = self._by_column(statistics.trials + alpha * self._alternatives(frame), frame)
         # An item may have been missing in all rows of a component, which then keep what they had.
         keep = collapsed | ~(trials > 0)
-        table = statistics.counts + alpha
-        table /= np.where(keep, 1.0, trials)
-        np.minimum(table, 1.0, out=table)
-        if keep.any():
-            table = np.where(keep, parameters.table, table)
+        table = shares(statistics.counts, alpha, np.where(keep, 0.0, trials), parameters.table)
         mean_trials = statistics.trials / np.where(collapsed, total, statistics.mass)
         return Parameters(weights, table, mean_trials), collapsed
 
@@ -161,7 +163,7 @@ class DiscreteMixture(Mixture):
         parameters = self._parameters()
         rows = self._rows(X, None, self._fitted_frame())
         loop = rows.entries.loop(len(parameters.weights))
-        start = self._log_densities(parameters, rows, loop.table)
+        start = self._log_densities(parameters, rows, loop)
         if not with_proba:
             return *loop.labels(start), None
         density, proba = loop.posterior(start)

@@ -21,6 +21,7 @@ _CHUNK_BYTES = 1 << 26  # of the sums of all chunks
 _CALL = 50_000_000  # products of one compiled call, some tenths of a second: then Ctrl-C is heard
 _ROWS = 1 << 15  # whose responsibilities are held at a time where only labels are asked for
 _PRODUCTS_OF_A_ROW = 32  # that an exponential costs
+_PRODUCTS_OF_A_VALUE = 4  # that a logarithm costs, or a division
 _LEAST = 1e-10  # probability: one that is 0 is no infinity to multiply, and can grow again
 
 
@@ -73,18 +74,28 @@ def csr_entries(X: sp.csr_array, weights: np.ndarray | None) -> Entries:
     )
 
 
-def logarithm(p: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def logarithm(p: np.ndarray) -> np.ndarray:
     """Return log(max(p, 1e-10))."""
-    return np.log(np.maximum(p, _LEAST, out=out), out=out)
+    return np.log(np.maximum(p, _LEAST))
+
+
+def shares(counts: np.ndarray, alpha: float, trials: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return min((counts + alpha) / trials, 1), and `before` where `trials` are 0.
+
+    `counts` (n_columns, k); `trials` of that shape, or (1, k).
+    """
+    if counts.strides[1] != counts.itemsize:
+        counts = np.ascontiguousarray(counts)
+    table = scratch_array(counts.shape, np.float64)
+    n_threads = effective_threads(_PRODUCTS_OF_A_VALUE * table.size)
+    _ext.shares(counts, alpha, np.ascontiguousarray(trials), before, table, n_threads)
+    return table
 
 
 class Loop:
     """Passes over the same rows for `k` components, in memory that they share.
 
-    Attributes
-    ----------
-    table : ndarray of shape (n_columns, stride)
-        What an entry of value 1 adds to the log densities; to be filled in up to k.
+    `fill` first says what an entry of value 1 adds to the log densities.
     """
 
     def __init__(self, rows: Entries, k: int) -> None:
@@ -102,32 +113,54 @@ class Loop:
         )
         self.rows, self.k, self.chunks = rows, k, chunks
         self.work = (n_entries + _PRODUCTS_OF_A_ROW * rows.n_rows) * stride
-        self.table = scratch_array(shape, np.float64)
-        self.table[:, k:] = 0
+        self._table = scratch_array(shape, np.float64)
+        self._table[:] = 0
+        self._rises = np.empty(n_columns)
         self._by_column = None
+        self._last_start = self._near = self._bounds = None
+        if stride > _VECTOR:  # else there is nothing to leave out
+            self._near = np.full(rows.n_rows, np.iinfo(np.uint64).max)
+            self._bounds = np.empty(rows.n_rows)
+
+    def fill(self, table: np.ndarray, *, logarithms: bool) -> None:
+        """Take `table` (n_columns, k), or its logarithms, as what entries add."""
+        if table.strides[1] != table.itemsize:
+            table = np.ascontiguousarray(table)
+        least = _LEAST if logarithms else 0.0
+        n_threads = effective_threads(_PRODUCTS_OF_A_VALUE * self._table.size)
+        _ext.fill_table(table, least, self._table, self._rises, n_threads)
+
+    def sum_of_table(self) -> float:
+        """Return the sum of what `fill` has made."""
+        return float(self._table.sum())
 
     def sums(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the responsibilities' sums by column (columns, k), in all (k,), and the
         log-likelihood, for the constants `start` (k,) of the log densities.
 
         The same bytes for any number of threads: rows are cut into chunks whose number follows
-        from the data alone, and whose sums are added in order.
+        from the data alone, and whose sums are added in order. The next call changes them.
         """
-        rows, (n_columns, stride) = self.rows, self.table.shape
+        rows, (n_columns, stride) = self.rows, self._table.shape
         if self._by_column is None:
             self._by_column = scratch_array((self.chunks, n_columns, stride), np.float64)
         self._by_column.fill(0)
         totals, log_likelihood = np.zeros((self.chunks, stride)), np.zeros(self.chunks)
         n_threads, batch = effective_threads(self.work), self._batch(self.chunks)
-        start = self._whole_vectors(start)
+        rise = 0.0 if self._last_start is None else float((start - self._last_start).max())
+        self._last_start, start = start, self._whole_vectors(start)
         for spans in self._parts(self.chunks):
             _ext.expect(
                 self.k, rows.length, rows.indptr, rows.columns, rows.values, rows.weights, start,
-                self.table, spans, batch, self._by_column, totals, log_likelihood, n_threads,
+                self._table, self._near, self._bounds, rise, self._rises, spans, batch,
+                self._by_column, totals, log_likelihood, n_threads,
             )  # fmt: skip
         _ext.add_chunks(self._by_column, n_threads)
-        by_column = self._by_column[0, :, : self.k].copy()
-        return by_column, totals.sum(axis=0)[: self.k], float(log_likelihood.sum())
+        return (
+            self._by_column[0, :, : self.k],
+            totals.sum(axis=0)[: self.k],
+            float(log_likelihood.sum()),
+        )
 
     def posterior(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the log density of each row, and its responsibilities (n, k)."""
@@ -141,7 +174,7 @@ class Loop:
         start = self._whole_vectors(start)
         for spans in self._parts(chunks):
             _ext.posterior(
-                self.k, rows.length, rows.indptr, rows.columns, rows.values, start, self.table,
+                self.k, rows.length, rows.indptr, rows.columns, rows.values, start, self._table,
                 spans, batch, density, out, n_threads,
             )  # fmt: skip
         return density, out
@@ -153,7 +186,7 @@ class Loop:
         for first in range(0, n, _ROWS):
             block = slice(first, min(n, first + _ROWS))
             loop = Loop(self.rows.part(block.start, block.stop), self.k)
-            loop.table = self.table
+            loop._table = self._table
             density[block], proba = loop.posterior(start)
             labels[block] = proba.argmax(axis=1)
         return density, labels
@@ -166,7 +199,7 @@ class Loop:
         return [np.stack(pair, axis=1) for pair in zip(cuts[:-1], cuts[1:], strict=True)]
 
     def _whole_vectors(self, start):
-        return np.concatenate([start, np.full(self.table.shape[1] - self.k, -np.inf)])
+        return np.concatenate([start, np.full(self._table.shape[1] - self.k, -np.inf)])
 
     def _batch(self, chunks):
-        return scratch_array((chunks, _ext.BATCH * self.table.shape[1]), np.float64)
+        return scratch_array((chunks, _ext.BATCH * self._table.shape[1]), np.float64)

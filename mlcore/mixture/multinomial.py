@@ -191,12 +191,12 @@ class MultinomialMixture(DiscreteMixture):
         table = usual[:, None] * rng.standard_exponential((len(total), int(self.n_components)))
         return table / table.sum(axis=0)
 
-    def _log_densities(self, parameters, rows, table):
-        logarithm(parameters.table, out=table[:, : parameters.table.shape[1]])
+    def _log_densities(self, parameters, rows, loop):
+        loop.fill(parameters.table, logarithms=True)
         return logarithm(parameters.weights)
 
     def _summed(self, rows, counts, mass, log_likelihood):
-        return Statistics(log_likelihood, mass, counts, counts.sum(axis=0, keepdims=True))
+        return Statistics(log_likelihood, mass, counts, np.ones((1, len(counts))) @ counts)
 
     def _by_column(self, values, frame):
         return values
@@ -204,8 +204,8 @@ class MultinomialMixture(DiscreteMixture):
     def _alternatives(self, frame):
         return frame
 
-    def _log_prior(self, table):
-        return float(logarithm(table).sum())
+    def _log_prior(self, parameters, rows):
+        return rows.entries.loop(len(parameters.weights)).sum_of_table()
 
     def _parameters(self):
         return Parameters(self.weights_, self.means_.T, self.mean_trials_)

@@ -1,9 +1,17 @@
 /* One pass of EM over sparse rows, in double precision; included once per target.
 
    A row's log densities are start + sum_p value_p table[column_p], one value per component and the components side by
-   side in vectors. Rows take no more than a stride of memory; the next ones overlap in the processor's pipeline. */
+   side in vectors. Rows take no more than a stride of memory; the next ones overlap in the processor's pipeline.
 
-enum { MIX_LANES = VECTOR_BYTES / sizeof(double), MIX_STRIP = 4 };
+   Most rows belong to few components, and lines of components (MIX_LINE side by side) whose responsibilities are below
+   2^-100 are left out: of the sums, which they would change by less than rounding in any component that has not
+   collapsed, and of the next pass where a bound shows that they stay below. Between two passes no log density of a row
+   rises by more than the rise of `start` plus sum value rise[column], one number instead of all components. */
+
+enum { MIX_LANES = VECTOR_BYTES / sizeof(double), MIX_STRIP = 4, MIX_LINE = 8, LINE_VECTORS = MIX_LINE / MIX_LANES };
+#define MIX_FAR 69.31471805599453 /* 100 ln 2 */
+#define MIX_ALL UINT64_MAX        /* lines that are near; those beyond 64 always count as near */
+#define IS_NEAR(lines, line) ((line) >= 64 || ((lines) >> (line) & 1))
 
 #define BEGIN(s, i) ((s)->indptr ? (s)->indptr[i] : (i) * (s)->length)
 #define END(s, i) ((s)->indptr ? (s)->indptr[(i) + 1] : ((i) + 1) * (s)->length)
@@ -18,14 +26,17 @@ static inline double total_d(vdouble x) {
 #endif
 }
 
-/* to[...] = from[...] + sum of the row's entries; two sums a vector, so that additions need not wait for each other. */
+/* to[...] = from[...] + sum of the row's entries, and *rise += sum value rises[column] unless NULL; two sums a vector, so that
+   additions need not wait for each other. */
 static inline __attribute__((always_inline)) void mixture_gather(const int width, const int valued, const sparse_rows *s,
                                                                  ptrdiff_t begin, ptrdiff_t end, const double *from,
-                                                                 const double *table, double *to) {
+                                                                 const double *table, double *to, const double *rises,
+                                                                 double *rise) {
   const int32_t *columns = s->columns;
   const double *values = s->values;
   const ptrdiff_t stride = s->stride;
   vdouble even[MIX_STRIP], odd[MIX_STRIP];
+  double even_rise = 0, odd_rise = 0;
   for (int v = 0; v < width; v++) even[v] = load_d(from + v * MIX_LANES), odd[v] = (vdouble){0};
   ptrdiff_t p = begin;
   for (; p + 2 <= end; p += 2) {
@@ -35,13 +46,20 @@ static inline __attribute__((always_inline)) void mixture_gather(const int width
       even[v] += valued ? values[p] * x : x;
       odd[v] += valued ? values[p + 1] * y : y;
     }
+    if (rises) {
+      even_rise += valued ? values[p] * rises[columns[p]] : rises[columns[p]];
+      odd_rise += valued ? values[p + 1] * rises[columns[p + 1]] : rises[columns[p + 1]];
+    }
   }
-  if (p < end)
+  if (p < end) {
     for (int v = 0; v < width; v++) {
       vdouble x = load_d(table + columns[p] * stride + v * MIX_LANES);
       even[v] += valued ? values[p] * x : x;
     }
+    if (rises) even_rise += valued ? values[p] * rises[columns[p]] : rises[columns[p]];
+  }
   for (int v = 0; v < width; v++) store_d(to + v * MIX_LANES, even[v] + odd[v]);
+  if (rises) *rise += even_rise + odd_rise;
 }
 
 /* sums[column] += value r for the row's entries. */
@@ -62,13 +80,80 @@ static inline __attribute__((always_inline)) void mixture_scatter(const int widt
   }
 }
 
-#define MIXTURE_WIDTHS(call)                                                                                         \
-  switch (width) {                                                                                                   \
-    case 1: call(1); break;                                                                                          \
-    case 2: call(2); break;                                                                                          \
-    case 3: call(3); break;                                                                                          \
-    default: call(4);                                                                                                \
+/* `call(width, j)` for strips of all components from j on, or for the lines of `near` alone. */
+#define MIXTURE_STRIPS(call)                                                                                         \
+  for (ptrdiff_t j = 0, left; (left = (s->stride - j) / MIX_LANES) > 0; j += MIX_STRIP * MIX_LANES) switch (left) {     \
+      case 1: call(1, j); break;                                                                                     \
+      case 2: call(2, j); break;                                                                                     \
+      case 3: call(3, j); break;                                                                                     \
+      default: call(4, j);                                                                                           \
+    }
+#define MIXTURE_LINES(near, call)                                                                                    \
+  for (ptrdiff_t line = 0; line < s->stride / MIX_LINE; line++)                                                      \
+    if (IS_NEAR(near, line)) call(LINE_VECTORS, line *MIX_LINE);
+
+static inline double highest_of_line(const double *r) {
+  vdouble most = load_d(r);
+  for (int v = 1; v < LINE_VECTORS; v++) most = max_d(most, load_d(r + v * MIX_LANES));
+  return highest_d(most);
+}
+
+/* Log densities r of a row, and which lines of them are filled in: all, or those near in the pass before if the bound
+   on the others allows it. */
+static inline __attribute__((always_inline)) uint64_t mixture_row(const int valued, const sparse_rows *s, ptrdiff_t i,
+                                                                  double *r) {
+  const ptrdiff_t begin = BEGIN(s, i), end = END(s, i);
+  const uint64_t before = s->near ? s->near[i] : MIX_ALL;
+#define GATHER(w, j) mixture_gather(w, valued, s, begin, end, s->start + (j), s->table + (j), r + (j), NULL, NULL)
+  if (before == MIX_ALL) {
+    MIXTURE_STRIPS(GATHER)
+    return MIX_ALL;
   }
+  const ptrdiff_t first = __builtin_ctzll(before) * MIX_LINE; /* none of them is empty */
+  double bound = s->bounds[i] + s->start_rise, top = -INFINITY;
+  mixture_gather(LINE_VECTORS, valued, s, begin, end, s->start + first, s->table + first, r + first, s->rises, &bound);
+  const uint64_t others = before & (before - 1);
+  MIXTURE_LINES(others, GATHER)
+  for (ptrdiff_t line = 0; line < s->stride / MIX_LINE; line++)
+    if (IS_NEAR(before, line)) {
+      const double highest = highest_of_line(r + line * MIX_LINE);
+      top = highest > top ? highest : top;
+    }
+  if (top - bound > MIX_FAR) {
+    s->bounds[i] = bound;
+    return before;
+  }
+  MIXTURE_LINES(~before, GATHER)
+  return MIX_ALL;
+}
+
+/* The lines of `filled` that are within MIX_FAR of the row's largest log density, `top`; the bound on the others. */
+static inline uint64_t nearest_lines(const sparse_rows *s, ptrdiff_t i, const double *r, uint64_t filled, double *top) {
+  double highest[64], left_out = -INFINITY, most = -INFINITY;
+  const ptrdiff_t lines = s->stride / MIX_LINE, known = lines < 64 ? lines : 64;
+  uint64_t near = 0;
+  for (ptrdiff_t line = 0; line < lines; line++) {
+    if (!IS_NEAR(filled, line)) continue;
+    const double x = highest_of_line(r + line * MIX_LINE);
+    most = x > most ? x : most;
+    if (line < 64) highest[line] = x;
+  }
+  for (ptrdiff_t line = 0; line < known; line++) {
+    if (!IS_NEAR(filled, line)) continue;
+    if (most - highest[line] > MIX_FAR)
+      left_out = highest[line] > left_out ? highest[line] : left_out;
+    else
+      near |= (uint64_t)1 << line;
+  }
+  *top = most;
+  if (near == 0) near = filled & -filled; /* the largest is beyond 64 lines, but one below is always near */
+  if (__builtin_popcountll(near) == known) near = MIX_ALL;
+  if (s->near) {
+    s->near[i] = near;
+    s->bounds[i] = filled != MIX_ALL && s->bounds[i] > left_out ? s->bounds[i] : left_out;
+  }
+  return near;
+}
 
 /* Rows come in batches, each step done for all of them: what one row waits for, the others fill. */
 static inline __attribute__((always_inline)) double mixture_batch(const int valued, const sparse_rows *s,
@@ -77,15 +162,14 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
                                                                   double *out) {
   const ptrdiff_t stride = s->stride, k = s->n_components;
   double top[MIX_BATCH], log_likelihood = 0, product = 1;
-  for (ptrdiff_t j = 0; j < stride; j += MIX_STRIP * MIX_LANES) {
-    const int width = stride - j < MIX_STRIP * MIX_LANES ? (int)((stride - j) / MIX_LANES) : MIX_STRIP;
-    for (ptrdiff_t i = first; i < last; i++) {
-#define GATHER(w) mixture_gather(w, valued, s, BEGIN(s, i), END(s, i), s->start + j, s->table + j, batch + (i - first) * stride + j)
-      MIXTURE_WIDTHS(GATHER)
-    }
-  }
+  uint64_t near[MIX_BATCH];
+  for (ptrdiff_t i = first; i < last; i++) near[i - first] = mixture_row(valued, s, i, batch + (i - first) * stride);
   for (ptrdiff_t i = first; i < last; i++) {
     double *r = batch + (i - first) * stride;
+    if (sums && stride > MIX_LINE) {
+      near[i - first] = nearest_lines(s, i, r, near[i - first], &top[i - first]);
+      continue;
+    }
     vdouble most = load_d(r);
     for (ptrdiff_t j = MIX_LANES; j < stride; j += MIX_LANES) most = max_d(most, load_d(r + j));
     top[i - first] = highest_d(most);
@@ -93,11 +177,13 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
   for (ptrdiff_t i = first; i < last; i++) {
     double *r = batch + (i - first) * stride;
     vdouble sum = {0};
-    for (ptrdiff_t j = 0; j < stride; j += MIX_LANES) {
-      vdouble e = exp2_d((load_d(r + j) - top[i - first]) * 0x1.71547652b82fep0); /* 1 / ln 2 */
-      store_d(r + j, e);
-      sum += e;
-    }
+#define EXPONENTIALS(w, at)                                                                                          \
+  for (ptrdiff_t j = (at); j < (at) + (w) * MIX_LANES; j += MIX_LANES) {                                             \
+    vdouble e = exp2_d((load_d(r + j) - top[i - first]) * 0x1.71547652b82fep0); /* 1 / ln 2 */                       \
+    store_d(r + j, e);                                                                                               \
+    sum += e;                                                                                                        \
+  }
+    MIXTURE_LINES(near[i - first], EXPONENTIALS)
     const double total = total_d(sum), weight = s->weights ? s->weights[i] : 1.0, scale = weight / total;
     if (s->weights || log_density) {
       const double density = top[i - first] + log(total);
@@ -110,19 +196,22 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
     }
     if (out)
       for (ptrdiff_t j = 0; j < k; j++) out[i * k + j] = r[j] / total;
-    if (sums)
-      for (ptrdiff_t j = 0; j < stride; j += MIX_LANES) {
-        vdouble x = load_d(r + j) * scale;
-        store_d(r + j, x);
-        store_d(totals + j, load_d(totals + j) + x);
-      }
+    if (!sums) continue;
+#define SHARES(w, at)                                                                                                \
+  for (ptrdiff_t j = (at); j < (at) + (w) * MIX_LANES; j += MIX_LANES) {                                             \
+    vdouble x = load_d(r + j) * scale;                                                                               \
+    store_d(r + j, x);                                                                                               \
+    store_d(totals + j, load_d(totals + j) + x);                                                                     \
   }
-  for (ptrdiff_t j = 0; sums && j < stride; j += MIX_STRIP * MIX_LANES) {
-    const int width = stride - j < MIX_STRIP * MIX_LANES ? (int)((stride - j) / MIX_LANES) : MIX_STRIP;
-    for (ptrdiff_t i = first; i < last; i++) {
-#define SCATTER(w) mixture_scatter(w, valued, s, BEGIN(s, i), END(s, i), batch + (i - first) * stride + j, sums + j)
-      MIXTURE_WIDTHS(SCATTER)
-    }
+    MIXTURE_LINES(near[i - first], SHARES)
+  }
+  for (ptrdiff_t i = first; sums && i < last; i++) {
+    const double *r = batch + (i - first) * stride;
+#define SCATTER(w, j) mixture_scatter(w, valued, s, BEGIN(s, i), END(s, i), r + (j), sums + (j))
+    if (near[i - first] == MIX_ALL)
+      MIXTURE_STRIPS(SCATTER)
+    else
+      MIXTURE_LINES(near[i - first], SCATTER)
   }
   return log_likelihood + log(product);
 }
@@ -136,4 +225,35 @@ static double expect(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, doub
                      : mixture_batch(0, s, first, stop, batch, sums, totals, log_density, out);
   }
   return sum;
+}
+
+/* table[row] = p[row], or log(max(p[row], least)) where `least` > 0, padded with zeros; rises[row] = the largest rise of the
+   row's values. */
+static void mixture_table(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *p,
+                          ptrdiff_t p_stride, double least, double *table, double *rises) {
+  for (ptrdiff_t row = first; row < last; row++) {
+    double *to = table + row * stride;
+    const double *from = p + row * p_stride;
+    vdouble rise = (vdouble){0} - INFINITY;
+    for (ptrdiff_t j = 0; j < stride; j += MIX_LANES) {
+      double part[MIX_LANES];
+      const ptrdiff_t known = k - j < MIX_LANES ? (k > j ? k - j : 0) : MIX_LANES;
+      vdouble x;
+      if (known == MIX_LANES)
+        x = load_d(from + j);
+      else {
+        for (ptrdiff_t lane = 0; lane < MIX_LANES; lane++) part[lane] = lane < known ? from[j + lane] : 1.0;
+        x = load_d(part);
+      }
+      if (least > 0) x = log_d(max_d(x, (vdouble){0} + least));
+      if (known < MIX_LANES) {
+        store_d(part, x);
+        for (ptrdiff_t lane = known; lane < MIX_LANES; lane++) part[lane] = 0;
+        x = load_d(part);
+      }
+      rise = max_d(rise, x - load_d(to + j));
+      store_d(to + j, x);
+    }
+    rises[row] = highest_d(rise);
+  }
 }

@@ -97,6 +97,12 @@ typedef struct {
   const double *values;  /* NULL: all are 1 */
   const double *weights; /* of the rows; NULL: all are 1 */
   const double *start, *table;
+  /* What the rows remember of the pass before, or NULL: components near the largest, in lines; a bound on the log densities
+     of the others; and how far values of `start`, and of each row of `table`, have risen since at most. */
+  uint64_t *near;
+  double *bounds;
+  double start_rise;
+  const double *rises;
 } sparse_rows;
 
 enum { MIX_BATCH = 16 };
@@ -141,6 +147,8 @@ typedef struct {
      log-likelihood. `log_density` and `out` (responsibilities) may be NULL; `batch` is scratch, MIX_BATCH strides. */
   double (*expect)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, double *sums, double *totals,
                    double *log_density, double *out);
+  void (*mixture_table)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *p,
+                        ptrdiff_t p_stride, double least, double *table, double *rises);
   const char *name;
 } simd_loops;
 
