@@ -39,6 +39,7 @@ import mlcore
 from mlcore.cluster import KMeans, MiniBatchKMeans
 from mlcore.mixture import (
     BernoulliMixture,
+    BinomialMixture,
     CategoricalMixture,
     GaussianMixture,
     LatentClassModel,
@@ -155,6 +156,7 @@ MODELS = {
     "MultinomialMixture": discrete(MultinomialMixture, counts),
     "CategoricalMixture": discrete(CategoricalMixture, choices, sparse=False),
     "BernoulliMixture": discrete(partial(BernoulliMixture, binarize=0.5), choices),
+    "BinomialMixture": discrete(partial(BinomialMixture, n_trials=4), choices),
     "KMeans": Entry(lambda: KMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL),
     "MiniBatchKMeans": Entry(
         lambda: MiniBatchKMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL
@@ -179,7 +181,8 @@ CHECKED = [
     MiniBatchKMeans(),
     MultinomialMixture(2),
     CategoricalMixture(2),
-    BernoulliMixture(2, binarize=0.0),
+    BernoulliMixture(2),
+    BinomialMixture(2, n_trials=1000),
 ]
 INFEASIBLE = "nu=0.5 is infeasible for their class sizes, also for scikit-learn's NuSVC"
 EXPECTED_FAILURES = {
@@ -237,6 +240,7 @@ BAD_PARAMETERS = {
     "n_clusters": (0, -1, 1.5, "9", None, True, 61, 10**30),
     "n_components": (0, -1, 1.5, "2", None, True, 61, 10**12, 10**30),
     "n_init": (0, -1, 1.5, "2", None, True, 10**30),
+    "n_trials": (0, -1, 1.5, "2", None, True, [1, 2], [1.5] * 4, 10**400),
     "nu": (*NOT_POSITIVE, 1.5, INF),
     "precisions_init": (-np.ones((2, 4)), np.full((2, 4, 4), NAN), "1", np.ones((9, 9))),
     "probabilities_init": ("1", 3, [np.ones((3, 2))], [np.full((2, 3), NAN)] * 4),
@@ -488,7 +492,7 @@ def test_what_cannot_fit_is_refused_before_it_is_allocated(entry, data):
 
 DEGENERACY = (
     "margin is zero|rescale|infeasible|cannot be separated|constant|distinct|degenerate|one class|"
-    "Negative values|no counts"
+    "Negative values|no counts|n_trials"
 )
 
 

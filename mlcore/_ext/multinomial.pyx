@@ -6,7 +6,6 @@ responsibilities, and sums of them by column. O(entries k) time.
 """
 from cython cimport floating
 from cython.parallel cimport prange
-from libc.math cimport floor
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from mlcore._ext.simd cimport MIX_BATCH, simd_loops, simd_table, sparse_rows
@@ -127,66 +126,86 @@ def add_chunks(double[:, :, ::1] sums, int n_threads):
 
 
 def deviations(const floating[:, ::1] X, const floating[::1] usual, const floating[::1] most,
-               Py_ssize_t group, int64_t[::1] indptr, int32_t[::1] columns, double[::1] values,
-               int64_t[::1] wrong, bint fill, int n_threads):
+               Py_ssize_t group, floating threshold, bint strict, int64_t[::1] indptr,
+               int32_t[::1] columns, double[::1] values, int64_t[::1] wrong, bint fill,
+               int n_threads):
     """The entries of X that differ from `usual`: first their number in indptr[1:], then, with
     `fill`, themselves.
 
-    With `group` > 1 the values are 0 or 1, and so many neighbours are one entry: its column is
-    the number of the group times 2^group, plus a bit for each deviation. NaN has a column of its
-    own behind all these, and value 1. wrong[i] tells whether row i has another value than
-    0, 1, ..., most[c]. `values` may be None.
+    With `group` > 1 a value above `threshold` is 1, any other 0, and so many neighbours are one
+    entry: its column is the number of the group times 2^group, plus a bit for each deviation. NaN
+    has a column of its own behind all these, and value 1. wrong[i] tells whether row i has a value
+    outside [0, most[c]], or with `group` > 1 and `strict` one but 0 and 1. `values` may be None.
     """
     cdef Py_ssize_t i
     cdef int32_t* to = &columns[0] if fill else NULL
     cdef double* held = NULL if values is None else &values[0]
     for i in prange(X.shape[0], nogil=True, num_threads=n_threads):
-        if fill:
-            wrong[i] = row_deviations(X.shape[1], &X[i, 0], &usual[0], &most[0], group, to, held,
-                                      indptr[i])
+        if group == 1 and fill:
+            wrong[i] = row_counts(X.shape[1], &X[i, 0], &most[0], to, held, indptr[i])
+        elif fill:
+            wrong[i] = row_bits(X.shape[1], &X[i, 0], &usual[0], group, threshold, strict, to,
+                                indptr[i])
+        elif group == 1:
+            indptr[i + 1] = count_counts(X.shape[1], &X[i, 0])
         else:
-            indptr[i + 1] = count_deviations(X.shape[1], &X[i, 0], &usual[0], group)
+            indptr[i + 1] = count_bits(X.shape[1], &X[i, 0], &usual[0], group, threshold)
 
 
-cdef int64_t count_deviations(Py_ssize_t d, const floating* x, const floating* usual,
-                              Py_ssize_t group) noexcept nogil:
+cdef int64_t count_counts(Py_ssize_t d, const floating* x) noexcept nogil:
+    cdef Py_ssize_t c
+    cdef int64_t count = 0
+    for c in range(d):
+        count += x[c] != 0
+    return count
+
+
+cdef bint row_counts(Py_ssize_t d, const floating* x, const floating* most, int32_t* columns,
+                     double* values, Py_ssize_t p) noexcept nogil:
+    cdef Py_ssize_t c
+    cdef bint wrong = False, known
+    for c in range(d):
+        if x[c] != 0:
+            known = x[c] == x[c]
+            wrong = wrong or (known and not 0 <= x[c] <= most[c])
+            columns[p] = <int32_t> (c if known else d + c)
+            values[p] = x[c] if known else 1
+            p += 1
+    return wrong
+
+
+cdef int64_t count_bits(Py_ssize_t d, const floating* x, const floating* usual, Py_ssize_t group,
+                        floating threshold) noexcept nogil:
     cdef Py_ssize_t first = 0, c
     cdef int64_t count = 0
     cdef int differs
     while first < d:
         differs = 0
         for c in range(first, min(d, first + group)):
-            differs |= x[c] != usual[c] and x[c] == x[c]
+            differs |= ((x[c] > threshold) != (usual[c] != 0)) & (x[c] == x[c])
             count += x[c] != x[c]
         count += differs
         first += group
     return count
 
 
-cdef bint row_deviations(Py_ssize_t d, const floating* x, const floating* usual,
-                         const floating* most, Py_ssize_t group, int32_t* columns, double* values,
-                         Py_ssize_t p) noexcept nogil:
-    cdef Py_ssize_t first = 0, c, width = 1 if group == 1 else 1 << group
-    cdef Py_ssize_t missing = (d + group - 1) // group * width
+cdef bint row_bits(Py_ssize_t d, const floating* x, const floating* usual, Py_ssize_t group,
+                   floating threshold, bint strict, int32_t* columns,
+                   Py_ssize_t p) noexcept nogil:
+    cdef Py_ssize_t first = 0, c, missing = (d + group - 1) // group << group
     cdef int code
     cdef bint wrong = False
     while first < d:
         code = 0
         for c in range(first, min(d, first + group)):
-            if x[c] == usual[c]:
-                continue
             if x[c] != x[c]:
                 columns[p] = <int32_t> (missing + c)
-                if values != NULL:
-                    values[p] = 1
                 p += 1
                 continue
-            wrong = wrong or not (0 <= x[c] <= most[c] and x[c] == floor(x[c]))
-            code |= 1 << (c - first)
+            wrong = wrong or (strict and x[c] != 0 and x[c] != 1)
+            code |= ((x[c] > threshold) != (usual[c] != 0)) << (c - first)
         if code:
-            columns[p] = <int32_t> (first if group == 1 else first // group * width + code)
-            if values != NULL:
-                values[p] = x[first]
+            columns[p] = <int32_t> ((first // group << group) + code)
             p += 1
         first += group
     return wrong

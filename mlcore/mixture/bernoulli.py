@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_real
-from mlcore.mixture.binomial import ProductOfBinomials
+from mlcore.mixture.binomial_product import ProductOfBinomials
 
 
 class BernoulliMixture(ProductOfBinomials):
@@ -25,8 +25,8 @@ class BernoulliMixture(ProductOfBinomials):
         Pseudo-count of a 0 and of a 1 in every feature of every component (a Beta prior), which
         keeps what a component has not seen from being impossible there for ever; 0 is plain
         maximum likelihood. At least 0.
-    binarize : float or None, default=None
-        Values above are 1, others 0; with None the data must be 0 and 1.
+    binarize : float or None, default=0.0
+        Values above count as 1, others as 0; with None the data must be 0 and 1.
     missing : {"error", "ignore"}, default="error"
         Whether NaN is refused, or a missing value, which takes no part: exact EM where values are
         missing at random.
@@ -91,14 +91,12 @@ class BernoulliMixture(ProductOfBinomials):
     array([0, 1])
     """
 
-    _tags = {"input_tags.sparse": True}
-
     def __init__(
         self,
         n_components: int = 1,
         *,
         alpha: float = 0.01,
-        binarize: float | None = None,
+        binarize: float | None = 0.0,
         missing: str = "error",
         tol: float = 1e-4,
         max_iter: int = 200,
@@ -161,18 +159,24 @@ class BernoulliMixture(ProductOfBinomials):
 
     def _check_X(self, X, **how):
         X = super()._check_X(X, **how)
-        if self.binarize is None:
-            return X
-        threshold = float(self.binarize)
-        if not sp.issparse(X):
-            return np.where(np.isnan(X), X, X > threshold).astype(X.dtype)
-        if threshold < 0:
+        if sp.issparse(X) and self.binarize is not None and self.binarize < 0:
             raise ValueError(
-                f"{type(self).__name__}: binarize={threshold:g} makes ones of the zeros that "
-                "sparse X leaves out: it must be >= 0, or X dense."
+                f"{type(self).__name__}: binarize={float(self.binarize):g} makes ones of the zeros "
+                "that sparse X leaves out: it must be >= 0, or X dense."
             )
-        data = np.where(np.isnan(X.data), X.data, X.data > threshold).astype(X.dtype)
-        return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+        return X
+
+    def _threshold(self):
+        return None if self.binarize is None else float(self.binarize)
+
+    def _wrong(self, values, most):
+        return (values != 0) & (values != 1) & ~np.isnan(values)
+
+    def _refused(self, row, column, value, most):
+        return ValueError(
+            f"{type(self).__name__}: X holds {value:g} at row {row}, column {column}, but with "
+            "binarize=None must hold 0 and 1 only."
+        )
 
     def _trials(self, d):
         return np.ones(d)

@@ -4,205 +4,10 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse as sp
 
-from mlcore._ext import multinomial as _ext
 from mlcore.checks import as_integer
 from mlcore.checks.arrays import real_array
-from mlcore.mixture import given
-from mlcore.mixture.discrete import Parameters, Rows, Statistics, WithMissing
-from mlcore.mixture.entries import Entries, csr_entries, logarithm
-from mlcore.threads import effective_threads
-
-_GROUP = 4  # binary features that are one entry: a table of their 16 outcomes fits into the cache
-_LEAST = 1e-6  # probability in logarithms, and 1 minus it the largest
-_FIRST_ROWS = 1024  # that tell what is usual: any answer is right, a good one saves entries
-
-
-class ProductOfBinomials(WithMissing):
-    """Features are numbers of successes in known numbers of trials; 1, where they are binary."""
-
-    _tags = {"input_tags.sparse": True, "input_tags.positive_only": True}
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        alpha: float = 0.01,
-        missing: str = "error",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        n_init: int = 1,
-        weights_init: Any = None,
-        means_init: Any = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: bool | int = False,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            alpha=alpha,
-            tol=tol,
-            max_iter=max_iter,
-            n_init=n_init,
-            weights_init=weights_init,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.missing = missing
-        self.means_init = means_init
-
-    # ---- what Mixture and DiscreteMixture ask for; a frame is the numbers of trials
-
-    def _given(self, d):
-        k, table = int(self.n_components), None
-        if self.means_init is not None:
-            table = _probabilities(self.means_init, "means_init", (k, d), type(self).__name__).T
-        return self._given_weights(), table
-
-    def _rows(self, X, weight, frame):
-        owner, (n, d) = type(self).__name__, X.shape
-        if sp.issparse(X):
-            entries = csr_entries(X, weight)
-            values, columns = entries.values, entries.columns
-            missing = np.isnan(values)
-            most = frame[columns]
-            wrong = ~missing & ~((values >= 0) & (values <= most) & (values == np.floor(values)))
-            if wrong.any():
-                place = int(np.argmax(wrong))
-                row = int(np.searchsorted(X.indptr, place, side="right")) - 1
-                raise _refused(owner, row, int(columns[place]), values[place], most[place])
-            columns = np.where(missing, columns + d, columns).astype(np.int32)
-            entries.columns, entries.values = columns, np.where(missing, 1.0, values)
-            entries.n_columns = 2 * d if missing.any() else d
-            return Rows(X, weight, entries, np.zeros(d, bool))
-        group = _GROUP if (frame == 1).all() else 1
-        usual = np.zeros(d, X.dtype)
-        if group > 1:
-            usual[:] = np.nan_to_num(X[:_FIRST_ROWS]).mean(axis=0) > 0.5
-        indptr, wrong = np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
-        most, n_threads = frame.astype(X.dtype), effective_threads(X.size)
-        none = np.empty(0, np.int32)
-        _ext.deviations(X, usual, most, group, indptr, none, None, wrong, False, n_threads)
-        np.cumsum(indptr, out=indptr)
-        columns = np.empty(indptr[-1], np.int32)
-        values = np.empty(indptr[-1]) if group == 1 else None
-        if len(columns):
-            _ext.deviations(X, usual, most, group, indptr, columns, values, wrong, True, n_threads)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            x = X[row]
-            column = int(np.argmax(~(np.isnan(x) | (x >= 0) & (x <= most) & (x == np.floor(x)))))
-            raise _refused(owner, row, column, x[column], most[column])
-        n_columns = _n_codes(d, group)
-        if self.missing == "ignore" and np.isnan(X).any():
-            n_columns += d
-        return Rows(X, weight, Entries(n, n_columns, columns, indptr, values, weight), usual > 0)
-
-    def _first(self, rows, frame, rng):
-        X, weight = rows.X, rows.weight
-        weight = np.ones(X.shape[0]) if weight is None else weight
-        known = weight.sum()
-        if self.missing == "ignore":
-            marks = np.isnan(X.data) if sp.issparse(X) else np.isnan(X)
-            if sp.issparse(X):
-                marks = sp.csr_array((marks.astype(float), X.indices, X.indptr), shape=X.shape)
-                X = sp.csr_array((np.nan_to_num(X.data), X.indices, X.indptr), shape=X.shape)
-            else:
-                X = np.nan_to_num(X)
-            known = known - weight @ marks
-        mean = (weight @ X + 0.5) / (known * frame + 1)
-        odds = np.log(mean / (1 - mean))[:, None]
-        odds = odds + rng.standard_normal((len(mean), int(self.n_components)))
-        return 1 / (1 + np.exp(-odds))
-
-    def _log_densities(self, parameters, rows, loop):
-        """An entry moves a feature, or several, away from `usual`; or takes a missing one out."""
-        trials, (d, k) = self._trials(rows.X.shape[1]), parameters.table.shape
-        log_p, log_q = _logarithms(parameters.table)
-        flipped = rows.usual[:, None]
-        constant = trials[:, None] * np.where(flipped, log_p, log_q)
-        odds = np.where(flipped, log_q - log_p, log_p - log_q)
-        group = 1 if rows.entries.values is not None else _GROUP
-        n_codes = _n_codes(d, group)
-        table = np.zeros((rows.entries.n_columns, k))
-        if group == 1:
-            table[:d] = odds
-        else:
-            codes = table[:n_codes].reshape(-1, 1 << group, k)
-            for bit in range(group):
-                part = odds[bit::group]
-                where = codes[: len(part)]
-                where[:, 1 << bit : 2 << bit] = where[:, : 1 << bit] + part[:, None]
-        if rows.entries.n_columns > n_codes:
-            table[n_codes:] = -constant
-        loop.fill(table, logarithms=False)
-        return logarithm(parameters.weights) + constant.sum(axis=0)
-
-    def _summed(self, rows, by_column, mass, log_likelihood):
-        d, k = rows.X.shape[1], len(mass)
-        trials = self._trials(d)[:, None]
-        group = 1 if rows.entries.values is not None else _GROUP
-        n_codes = _n_codes(d, group)
-        known = np.broadcast_to(mass, (d, k))
-        if rows.entries.n_columns > n_codes:
-            known = np.maximum(known - by_column[n_codes:], 0)
-        if group == 1:
-            counts = by_column[:d]
-        else:
-            codes = by_column[:n_codes].reshape(-1, 1 << group, k)
-            counts = np.empty((len(codes), group, k))
-            for bit in range(group):
-                counts[:, bit] = codes[:, [c for c in range(1 << group) if c >> bit & 1]].sum(
-                    axis=1
-                )
-            counts = counts.reshape(-1, k)[:d]
-            counts = np.where(rows.usual[:, None], np.maximum(known - counts, 0), counts)
-        return Statistics(log_likelihood, mass, counts, trials * known)
-
-    def _by_column(self, values, frame):
-        return values
-
-    def _alternatives(self, frame):
-        return np.full((len(frame), 1), 2.0)
-
-    def _log_prior(self, parameters, rows):
-        log_p, log_q = _logarithms(parameters.table)
-        return float(log_p.sum() + log_q.sum())
-
-    def _parameters(self):
-        return Parameters(self.weights_, self.means_.T, self.mean_trials_)
-
-    def _attributes(self, parameters, frame):
-        return {
-            "weights_": parameters.weights,
-            "means_": np.ascontiguousarray(parameters.table.T),
-            "mean_trials_": parameters.trials,
-        }
-
-    def _n_parameters(self):
-        k, d = self.means_.shape
-        return k - 1 + k * d
-
-    def _frame(self, X, weight):
-        return self._trials(X.shape[1])
-
-    def _fitted_frame(self):
-        return self._trials(self.n_features_in_)
-
-    @classmethod
-    def _of(cls, model, weights, means):
-        """`model` with the parameters given."""
-        means = _probabilities(means, "means", None, cls.__name__)
-        k = len(means)
-        weights = given.weights(weights, "weights", k, cls.__name__)
-        model.n_components = k
-        parameters = Parameters(weights, means.T, np.ones(means.T.shape))
-        model._set_fitted(means, **model._attributes(parameters, None), **model._unfitted(1.0))
-        return model
+from mlcore.mixture.binomial_product import ProductOfBinomials
 
 
 class BinomialMixture(ProductOfBinomials):
@@ -217,7 +22,7 @@ class BinomialMixture(ProductOfBinomials):
     ----------
     n_components : int, default=1
     n_trials : int or (n_features,) of int, default=1
-        Trials behind each count: at least 1.
+        Trials behind each number of successes, which need not be whole: at least 1.
     alpha : float, default=0.01
         Pseudo-count of a success and of a failure in every feature of every component (a Beta
         prior), which keeps what a component has not seen from being impossible there for ever; 0
@@ -291,6 +96,8 @@ class BinomialMixture(ProductOfBinomials):
     >>> coins.weights_.round(3)
     array([0.5, 0.5])
     """
+
+    _tags = {"input_tags.sparse": True, "input_tags.positive_only": True}
 
     def __init__(
         self,
@@ -368,32 +175,13 @@ class BinomialMixture(ProductOfBinomials):
             )
         return trials
 
+    def _wrong(self, values, most):
+        return (values < 0) | (values > most)
 
-def _logarithms(p):
-    """log p and log(1 - p), of p kept in [1e-6, 1 - 1e-6]."""
-    p = np.clip(p, _LEAST, 1 - _LEAST)
-    return np.log(p), np.log1p(-p)
-
-
-def _n_codes(d, group):
-    return d if group == 1 else -(-d // group) << group
-
-
-def _probabilities(value, name, shape, owner):
-    found = given.means(value, name, shape, owner)
-    if (found < 0).any() or (found > 1).any():
-        raise ValueError(
-            f"{owner}: {name} must hold probabilities, in [0, 1], but spans {found.min():g} to "
-            f"{found.max():g}."
+    def _refused(self, row, column, value, most):
+        owner = type(self).__name__
+        negative = f"Negative values in data passed to {owner}" if value < 0 else owner
+        return ValueError(
+            f"{negative}: X holds {value:g} at row {row}, column {column}, but must hold numbers "
+            f"of successes, from 0 to n_trials={most:g}."
         )
-    return found
-
-
-def _refused(owner, row, column, value, most):
-    if owner == "BernoulliMixture":
-        allowed = "0 and 1 only: set binarize, or convert X"
-    else:
-        allowed = f"counts of successes only, whole numbers from 0 to n_trials={most:g}"
-    return ValueError(
-        f"{owner}: X holds {value:g} at row {row}, column {column}, but must hold {allowed}."
-    )

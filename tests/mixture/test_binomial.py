@@ -144,9 +144,27 @@ def test_samples_and_partial_fit():
     assert_allclose(again.means_, [[0.1] * 4, [0.9] * 4], atol=5 * math.sqrt(0.09 / 900))
 
 
+@pytest.mark.parametrize("n_trials", [1, 3])
+def test_successes_need_not_be_whole(n_trials):
+    """The steps of EM, written out."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, n_trials + 1, (40, 3)).astype(float)
+    means = rng.uniform(0.2, 0.8, (2, 3))
+    options = {"n_trials": n_trials, "alpha": 0.0, "max_iter": 1, "tol": 0}
+    given = {"weights_init": [0.4, 0.6], "means_init": means}
+    half = BinomialMixture(2, **options, **given).fit(X / 2)
+    log = X / 2 @ np.log(means.T) + (n_trials - X / 2) @ np.log1p(-means.T) + np.log([0.4, 0.6])
+    shares = np.exp(log - logsumexp(log, axis=1, keepdims=True))
+    expected = shares.T @ (X / 2) / (n_trials * shares.sum(axis=0)[:, None])
+    assert_allclose(half.means_, expected, rtol=1e-12)
+    sparse = BinomialMixture(2, **options, **given).fit(sp.csr_array(X / 2))
+    assert_allclose(sparse.means_, expected, rtol=1e-12)
+
+
 REFUSED = {
     "too many": (3, [[0, 4]], "holds 4 at row 0, column 1, but .* from 0 to n_trials=3"),
-    "fraction": (3, [[0, 1.5]], "holds 1.5 at row 0, column 1"),
+    "sparse": (3, sp.csr_array([[0, 3.5]]), "holds 3.5 at row 0, column 1"),
+    "more than one": (1, [[0.5, 1.0], [0.0, 1.5]], "holds 1.5 at row 1, column 1"),
     "negative": (3, [[0, -1]], "holds -1 at row 0, column 1"),
     "no trials": (0, [[0, 1]], "n_trials=0 must be an integer >= 1"),
     "shape": ([1, 2, 3], [[0, 1]], r"n_trials of shape \(3,\)"),

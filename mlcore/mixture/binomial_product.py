@@ -1,0 +1,248 @@
+"""What mixtures of independent binary features, and of numbers of successes, share."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext import multinomial as _ext
+from mlcore.mixture import given
+from mlcore.mixture.discrete import Parameters, Rows, Statistics, WithMissing
+from mlcore.mixture.entries import Entries, csr_entries, logarithm
+from mlcore.threads import effective_threads
+
+_GROUP = 4  # binary features that are one entry: a table of their 16 outcomes fits into the cache
+_LEAST = 1e-6  # probability in logarithms, and 1 minus it the largest
+_FIRST_ROWS = 1024  # that tell what is usual: any answer is right, a good one saves entries
+
+
+class ProductOfBinomials(WithMissing):
+    """Features are numbers of successes in known numbers of trials; 1, where they are binary.
+
+    A subclass defines ``_trials(n_features)``; ``_wrong(values, most)``, which of them it does not
+    take, and ``_refused(row, column, value, most)``, the error that says so; and where it makes
+    binary values of others ``_threshold()``.
+    """
+
+    _tags = {"input_tags.sparse": True}
+
+    def _threshold(self):
+        """Above this a value is 1, else 0; None: values are numbers of successes."""
+        return None
+
+    def _successes(self, X):
+        threshold = self._threshold()
+        if threshold is None:
+            return X
+        if sp.issparse(X):
+            return sp.csr_array((self._successes(X.data), X.indices, X.indptr), shape=X.shape)
+        return np.where(np.isnan(X), X, X > threshold).astype(X.dtype)
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        alpha: float = 0.01,
+        missing: str = "error",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        n_init: int = 1,
+        weights_init: Any = None,
+        means_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            alpha=alpha,
+            tol=tol,
+            max_iter=max_iter,
+            n_init=n_init,
+            weights_init=weights_init,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+            callback=callback,
+        )
+        self.missing = missing
+        self.means_init = means_init
+
+    # ---- what Mixture and DiscreteMixture ask for; a frame is the numbers of trials
+
+    def _given(self, d):
+        k, table = int(self.n_components), None
+        if self.means_init is not None:
+            table = _probabilities(self.means_init, "means_init", (k, d), type(self).__name__).T
+        return self._given_weights(), table
+
+    def _rows(self, X, weight, frame):
+        if sp.issparse(X):
+            return self._sparse_rows(X, weight, frame)
+        return self._dense_rows(X, weight, frame, _GROUP if (frame == 1).all() else 1)
+
+    def _sparse_rows(self, X, weight, frame):
+        n, d = X.shape
+        entries = csr_entries(self._successes(X), weight)
+        values, columns = entries.values, entries.columns
+        missing, most = np.isnan(values), frame[columns]
+        wrong = self._wrong(values, most)
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            row = int(np.searchsorted(X.indptr, place, side="right")) - 1
+            raise self._refused(row, int(columns[place]), values[place], most[place])
+        columns = np.where(missing, columns + d, columns).astype(np.int32)
+        entries.columns, entries.values = columns, np.where(missing, 1.0, values)
+        entries.n_columns = 2 * d if missing.any() else d
+        return Rows(X, weight, entries, np.zeros(d, bool))
+
+    def _dense_rows(self, X, weight, frame, group):
+        n, d = X.shape
+        usual, threshold = np.zeros(d, X.dtype), self._threshold()
+        strict = threshold is None
+        if group > 1:
+            usual[:] = np.nan_to_num(self._successes(X[:_FIRST_ROWS])).mean(axis=0) > 0.5
+        indptr, wrong = np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
+        most, n_threads = frame.astype(X.dtype), effective_threads(X.size)
+        how = X, usual, most, group, 0.5 if strict else threshold, strict, indptr
+        _ext.deviations(*how, np.empty(0, np.int32), None, wrong, False, n_threads)
+        np.cumsum(indptr, out=indptr)
+        columns = np.empty(max(1, indptr[-1]), np.int32)
+        values = np.empty(len(columns)) if group == 1 else None
+        _ext.deviations(*how, columns, values, wrong, True, n_threads)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            refused = self._wrong(X[row], most)
+            if group > 1 and not refused.any():  # fractions are no bits
+                return self._dense_rows(X, weight, frame, 1)
+            column = int(np.argmax(refused))
+            raise self._refused(row, column, X[row, column], most[column])
+        columns, values = columns[: indptr[-1]], None if values is None else values[: indptr[-1]]
+        n_columns = _n_codes(d, group)
+        if self.missing == "ignore" and np.isnan(X).any():
+            n_columns += d
+        return Rows(X, weight, Entries(n, n_columns, columns, indptr, values, weight), usual > 0)
+
+    def _first(self, rows, frame, rng):
+        X, weight = self._successes(rows.X), rows.weight
+        weight = np.ones(X.shape[0]) if weight is None else weight
+        known = weight.sum()
+        if self.missing == "ignore":
+            marks = np.isnan(X.data) if sp.issparse(X) else np.isnan(X)
+            if sp.issparse(X):
+                marks = sp.csr_array((marks.astype(float), X.indices, X.indptr), shape=X.shape)
+                X = sp.csr_array((np.nan_to_num(X.data), X.indices, X.indptr), shape=X.shape)
+            else:
+                X = np.nan_to_num(X)
+            known = known - weight @ marks
+        mean = (weight @ X + 0.5) / (known * frame + 1)
+        odds = np.log(mean / (1 - mean))[:, None]
+        odds = odds + rng.standard_normal((len(mean), int(self.n_components)))
+        return 1 / (1 + np.exp(-odds))
+
+    def _log_densities(self, parameters, rows, loop):
+        """An entry moves a feature, or several, away from `usual`; or takes a missing one out."""
+        trials, (d, k) = self._trials(rows.X.shape[1]), parameters.table.shape
+        log_p, log_q = _logarithms(parameters.table)
+        flipped = rows.usual[:, None]
+        constant = trials[:, None] * np.where(flipped, log_p, log_q)
+        odds = np.where(flipped, log_q - log_p, log_p - log_q)
+        group = 1 if rows.entries.values is not None else _GROUP
+        n_codes = _n_codes(d, group)
+        table = np.zeros((rows.entries.n_columns, k))
+        if group == 1:
+            table[:d] = odds
+        else:
+            codes = table[:n_codes].reshape(-1, 1 << group, k)
+            for bit in range(group):
+                part = odds[bit::group]
+                where = codes[: len(part)]
+                where[:, 1 << bit : 2 << bit] = where[:, : 1 << bit] + part[:, None]
+        if rows.entries.n_columns > n_codes:
+            table[n_codes:] = -constant
+        loop.fill(table, logarithms=False)
+        return logarithm(parameters.weights) + constant.sum(axis=0)
+
+    def _summed(self, rows, by_column, mass, log_likelihood):
+        d, k = rows.X.shape[1], len(mass)
+        trials = self._trials(d)[:, None]
+        group = 1 if rows.entries.values is not None else _GROUP
+        n_codes = _n_codes(d, group)
+        known = np.broadcast_to(mass, (d, k))
+        if rows.entries.n_columns > n_codes:
+            known = np.maximum(known - by_column[n_codes:], 0)
+        if group == 1:
+            counts = by_column[:d]
+        else:
+            codes = by_column[:n_codes].reshape(-1, 1 << group, k)
+            counts = np.empty((len(codes), group, k))
+            for bit in range(group):
+                counts[:, bit] = codes[:, [c for c in range(1 << group) if c >> bit & 1]].sum(
+                    axis=1
+                )
+            counts = counts.reshape(-1, k)[:d]
+            counts = np.where(rows.usual[:, None], np.maximum(known - counts, 0), counts)
+        return Statistics(log_likelihood, mass, counts, trials * known)
+
+    def _by_column(self, values, frame):
+        return values
+
+    def _alternatives(self, frame):
+        return np.full((len(frame), 1), 2.0)
+
+    def _log_prior(self, parameters, rows):
+        log_p, log_q = _logarithms(parameters.table)
+        return float(log_p.sum() + log_q.sum())
+
+    def _parameters(self):
+        return Parameters(self.weights_, self.means_.T, self.mean_trials_)
+
+    def _attributes(self, parameters, frame):
+        return {
+            "weights_": parameters.weights,
+            "means_": np.ascontiguousarray(parameters.table.T),
+            "mean_trials_": parameters.trials,
+        }
+
+    def _n_parameters(self):
+        k, d = self.means_.shape
+        return k - 1 + k * d
+
+    def _frame(self, X, weight):
+        return self._trials(X.shape[1])
+
+    def _fitted_frame(self):
+        return self._trials(self.n_features_in_)
+
+    @classmethod
+    def _of(cls, model, weights, means):
+        """`model` with the parameters given."""
+        means = _probabilities(means, "means", None, cls.__name__)
+        k = len(means)
+        weights = given.weights(weights, "weights", k, cls.__name__)
+        model.n_components = k
+        parameters = Parameters(weights, means.T, np.ones(means.T.shape))
+        model._set_fitted(means, **model._attributes(parameters, None), **model._unfitted(1.0))
+        return model
+
+
+def _logarithms(p):
+    """log p and log(1 - p), of p kept in [1e-6, 1 - 1e-6]."""
+    p = np.clip(p, _LEAST, 1 - _LEAST)
+    return np.log(p), np.log1p(-p)
+
+
+def _n_codes(d, group):
+    return d if group == 1 else -(-d // group) << group
+
+
+def _probabilities(value, name, shape, owner):
+    found = given.means(value, name, shape, owner)
+    if (found < 0).any() or (found > 1).any():
+        raise ValueError(
+            f"{owner}: {name} must hold probabilities, in [0, 1], but spans {found.min():g} to "
+            f"{found.max():g}."
+        )
+    return found
