@@ -189,16 +189,9 @@ EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": INFEASIBLE,
     "check_sample_weight_equivalence_on_sparse_data": INFEASIBLE,
 }
-UNKNOWN = {
-    "check_sample_weight_equivalence_on_dense_data": (
-        "a category is one of these real numbers, and those of absent rows are not known later"
-    ),
-}
 
 
 def expected_failures(model):
-    if isinstance(model, CategoricalMixture):
-        return UNKNOWN
     return EXPECTED_FAILURES if isinstance(model, NuSVC) and model.nu == 0.5 else {}
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from mlcore.mixture import given
 from mlcore.mixture.discrete import Parameters, Rows, Statistics, WithMissing
 from mlcore.mixture.em import Run
-from mlcore.mixture.entries import Entries, logarithm
-
-_CODES = 1 << 16  # values of an item that are looked up in a table, rather than searched for
+from mlcore.mixture.entries import Entries, logarithm, row_bytes
+from mlcore.mixture.patterns import Patterns, found_categories
+from mlcore.model import warn
 
 
 class CategoricalMixture(WithMissing):
@@ -78,7 +78,7 @@ class CategoricalMixture(WithMissing):
     -----
     A probability below 1e-10 counts as 1e-10 in logarithms: so it can grow again, and the
     log-density of a row that is impossible under every component is finite, about -23 for each
-    impossible answer.
+    impossible answer. So is an answer that the fit did not know, and a warning names the first.
 
     References
     ----------
@@ -188,7 +188,7 @@ class CategoricalMixture(WithMissing):
 
     def _frame(self, X, weight):
         """The categories of each item."""
-        found = [_values(column.copy()) for column in X.T]  # side by side, read several times
+        found = found_categories(X)
         if self.probabilities_init is None:
             for i, values in enumerate(found):
                 if not len(values):
@@ -228,42 +228,47 @@ class CategoricalMixture(WithMissing):
         return self._given_weights(), np.vstack([table.T for table in tables])
 
     def _rows(self, X, weight, frame):
-        n, d = X.shape
-        offsets = np.cumsum([0, *map(len, frame)])
-        columns = np.empty((n, d), np.int32)
-        for i, values in enumerate(frame):
-            codes, unknown = _codes(X[:, i].copy(), values)
-            if unknown is not None:
-                raise ValueError(
-                    f"{type(self).__name__}: column {i} of X holds {unknown:g}, which is none of "
-                    f"its categories, {values[:10].tolist()}{'...' if len(values) > 10 else ''}."
-                )
-            columns[:, i] = codes + offsets[i]
-        indptr, answered = None, None
-        if self.missing == "ignore" and np.isnan(X).any():
-            answered = ~np.isnan(X)
-            indptr = np.concatenate([[0], np.cumsum(answered.sum(axis=1))])
-            columns = columns[answered]
-        entries = Entries(n, int(offsets[-1]), columns.ravel(), indptr, None, weight)
-        return Rows(X, weight, entries, offsets[:-1])
+        n = len(X)
+        patterns = Patterns(
+            list(map(len, frame)), np.isnan(X).any(axis=0), n, row_bytes(int(self.n_components))
+        )
+        columns = patterns.encoded(X, frame)
+        if columns is None:
+            column, row = np.argwhere(_unknown(X, frame).T)[0]
+            values, more = frame[column], "..." if len(frame[column]) > 10 else ""
+            raise UnknownCategoryError(
+                f"{type(self).__name__}: column {column} of X holds {X[row, column]:g}, which is "
+                f"none of its categories, {values[:10].tolist()}{more}."
+            )
+        entries = Entries(n, patterns.n_patterns, columns, None, None, weight)
+        return Rows(X, weight, entries, patterns=patterns)
+
+    def _densities(self, X, with_proba):
+        try:
+            return super()._densities(X, with_proba)
+        except UnknownCategoryError as error:
+            warn("UserWarning", f"{error} Such values are as unlikely under every class as 1e-10.")
+        unknown = _unknown(X, self.categories_)
+        found = super()._densities(np.where(unknown, np.nan, X), with_proba)
+        return found[0] + unknown.sum(axis=1) * logarithm(np.zeros(1)), *found[1:]
 
     def _first(self, rows, frame, rng):
-        n_columns, k = rows.entries.n_columns, int(self.n_components)
-        weights = rows.weight
-        if weights is not None and rows.entries.indptr is not None:
-            weights = np.repeat(weights, np.diff(rows.entries.indptr))
-        elif weights is not None:
-            weights = np.repeat(weights, rows.entries.length)
-        counts = np.bincount(rows.entries.columns, weights, n_columns)
-        table = (counts + 0.5)[:, None] * rng.standard_exponential((n_columns, k))
-        return table / self._by_column(np.add.reduceat(table, rows.usual), frame)
+        entries, k = rows.entries, int(self.n_components)
+        weights = None if rows.weight is None else np.repeat(rows.weight, entries.length)
+        by_pattern = np.bincount(entries.columns, weights, entries.n_columns)
+        counts = rows.patterns.counts(by_pattern[:, None])
+        table = (counts + 0.5) * rng.standard_exponential((len(counts), k))
+        items = np.add.reduceat(table, rows.patterns.edges[:-1])
+        return table / self._by_column(items, frame)
 
     def _log_densities(self, parameters, rows, loop):
-        loop.fill(parameters.table, logarithms=True)
+        loop.fill(rows.patterns.table(logarithm(parameters.table)), logarithms=False)
         return logarithm(parameters.weights)
 
-    def _summed(self, rows, counts, mass, log_likelihood):
-        return Statistics(log_likelihood, mass, counts, np.add.reduceat(counts, rows.usual))
+    def _summed(self, rows, by_pattern, mass, log_likelihood):
+        counts = rows.patterns.counts(by_pattern)
+        items = np.add.reduceat(counts, rows.patterns.edges[:-1])
+        return Statistics(log_likelihood, mass, counts, items)
 
     def _by_column(self, values, frame):
         return np.repeat(values, list(map(len, frame)), axis=0)
@@ -272,7 +277,7 @@ class CategoricalMixture(WithMissing):
         return np.array([[float(len(values))] for values in frame])
 
     def _log_prior(self, parameters, rows):
-        return rows.entries.loop(len(parameters.weights)).sum_of_table()
+        return float(logarithm(parameters.table).sum())
 
     def _runs(self, frame, rows):
         known = getattr(self, "categories_", [])
@@ -303,6 +308,16 @@ class CategoricalMixture(WithMissing):
         return k - 1 + k * sum(len(values) - 1 for values in self.categories_)
 
 
+class UnknownCategoryError(ValueError):
+    """A value is none of the categories of its item."""
+
+
+def _unknown(X, categories):
+    return np.column_stack(
+        [~np.isnan(x) & ~np.isin(x, values) for x, values in zip(X.T, categories, strict=True)]
+    )
+
+
 def _tables(value, name, k, owner):
     """A list of (k, categories) arrays whose rows sum to 1."""
     if not isinstance(value, (list, tuple)) or not value:
@@ -321,40 +336,3 @@ def _tables(value, name, k, owner):
                 "each component."
             )
     return tables
-
-
-def _values(column):
-    """Sorted distinct values, NaN left out."""
-    small = _small_codes(column)
-    if small is None:
-        return np.unique(column[~np.isnan(column)]).astype(np.float64)
-    codes, low = small
-    return np.flatnonzero(np.bincount(codes)) + float(low)
-
-
-def _codes(column, values):
-    """Places of values in `values`, and a value that has none, or None; NaN is at place 0."""
-    small = _small_codes(column)
-    if small is not None and values[-1] - values[0] < _CODES and (values % 1 == 0).all():
-        codes, low = small
-        high = max(int(codes.max()) + low, int(values[-1]))
-        low = min(low, int(values[0]))
-        place = np.full(high - low + 1, -1, np.int32) if high - low < 4 * _CODES else None
-        if place is not None:
-            place[values.astype(np.int64) - low] = np.arange(len(values))
-            found = place[codes + (small[1] - low)]
-            unknown = found < 0
-            return found, column[np.argmax(unknown)] if unknown.any() else None
-    present = ~np.isnan(column)
-    found = np.minimum(np.searchsorted(values, column), len(values) - 1)
-    unknown = present & (values[found] != column)
-    return np.where(present, found, 0), column[np.argmax(unknown)] if unknown.any() else None
-
-
-def _small_codes(column):
-    """Whole numbers of a narrow range, counted from the least, which is the other result."""
-    low, high = column.min(), column.max()
-    if not high - low < _CODES or abs(low) > 2.0**31:  # NaN compares as false
-        return None
-    codes = (column - low).astype(np.int32)
-    return (codes, int(low)) if low % 1 == 0 and (codes == column - low).all() else None

@@ -40,6 +40,7 @@ class Rows(NamedTuple):
     weight: np.ndarray | None
     entries: Entries
     usual: np.ndarray | None = None  # value of each column that is no entry
+    patterns: Any = None  # that are the columns of entries, where these are categories
 
     @property
     def total(self) -> float:

@@ -92,6 +92,11 @@ def shares(counts: np.ndarray, alpha: float, trials: np.ndarray, before: np.ndar
     return table
 
 
+def row_bytes(k: int) -> int:
+    """Return the bytes of a column in the tables of log densities and of sums together."""
+    return 2 * 8 * (-(-k // _VECTOR) * _VECTOR)
+
+
 class Loop:
     """Passes over the same rows for `k` components, in memory that they share.
 

@@ -293,7 +293,23 @@ def test_what_is_refused_leaves_the_old_model(case):
         model.set_params(**params).fit(X)
     assert model.probabilities_ is before
     with pytest.raises(ValueError, match="column 1 of X holds 4, which is none of its categories"):
-        model.set_params(**CategoricalMixture().get_params()).predict([[0, 4]])
+        model.set_params(**CategoricalMixture().get_params()).partial_fit([[0, 4]])
     model.missing = "ignore"
     with pytest.raises(ValueError, match="column 1 of X are missing"):
         model.fit([[1, np.nan]])
+
+
+def test_an_answer_that_the_fit_did_not_know_is_as_good_as_impossible():
+    X, Y = (
+        np.array([[0, 0, 2], [0, 1, 1], [1, 1, 0], [1, 0, 0]]),
+        [[0, 7.5, 1], [9, 9, 9], [0, 1, 1]],
+    )
+    model = CategoricalMixture(2, random_state=0, missing="ignore", tol=1e-8).fit(X)
+    with pytest.warns(UserWarning, match="column 0 of X holds 9, which is none of its categories"):
+        density, proba = model.score_samples(Y), model.predict_proba(Y)
+    hidden = [[0, np.nan, 1], [np.nan] * 3, [0, 1, 1]]
+    assert_allclose(proba, model.predict_proba(hidden), rtol=1e-12)
+    lost = np.array([1, 3, 0]) * np.log(1e-10)
+    assert_allclose(density, model.score_samples(hidden) + lost, rtol=1e-12)
+    with pytest.raises(ValueError, match="column 0 of X holds 9"):  # of which to learn
+        model.partial_fit(Y)

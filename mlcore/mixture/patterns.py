@@ -1,0 +1,156 @@
+"""Answers to neighbouring items taken together, so that a row has few entries to look up."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from mlcore._ext import multinomial as _ext
+from mlcore.threads import effective_threads
+
+_PATTERNS = 256  # of one group, at most
+_CACHED = 1 << 19  # bytes of the tables of all groups, for them to stay in the second-level cache
+_ENTRIES = 64  # of a pattern, on the average, or summing up patterns costs more than it saves
+_CODES = 1 << 16  # values of an item that are looked up in a table, rather than searched for
+_SMALL = 256  # categories below are found in one pass over all items
+
+
+class Patterns:
+    """Groups of neighbouring items, and the patterns that their answers can make.
+
+    A table of logarithms by category becomes one by pattern, where a row finds the sum of several
+    items in one place; and sums by pattern become sums by category.
+
+    Parameters
+    ----------
+    sizes : list of int
+        Numbers of categories of the items.
+    holes : (n_items,) bool
+        Whether an item may be unanswered, which is one more outcome of it and counts for nothing.
+    n_rows : int
+    width : int
+        Bytes of a row of the tables.
+
+    Attributes
+    ----------
+    length : int
+        Number of groups.
+    n_patterns : int
+    """
+
+    def __init__(self, sizes, holes, n_rows, width):
+        self.edges = np.cumsum([0, *sizes])
+        outcomes = [int(size + hole) for size, hole in zip(sizes, holes, strict=True)]
+        limit = _PATTERNS
+        while True:
+            self._groups, counts = _grouped(outcomes, limit)
+            self.length, self.n_patterns = len(counts), sum(counts)
+            small = self.n_patterns * width <= _CACHED
+            if limit <= 1 or small and self.n_patterns * _ENTRIES <= n_rows * self.length:
+                break
+            limit //= 2
+        self.offsets = np.cumsum([0, *counts])
+        self._members, self._steps = [], np.empty(len(sizes), np.int32)
+        for (first, last), n_patterns in zip(pairwise(self._groups), counts, strict=True):
+            if last == first + 1:  # each category is a pattern
+                self._members.append(None)
+                self._steps[first] = 1
+                continue
+            n_categories = self.edges[last] - self.edges[first]
+            members, step = np.zeros((n_patterns, n_categories)), 1
+            for i in range(first, last):
+                outcome = np.arange(n_patterns) // step % outcomes[i]
+                for category in range(sizes[i]):
+                    members[outcome == category, self.edges[i] - self.edges[first] + category] = 1
+                self._steps[i] = step
+                step *= outcomes[i]
+            self._members.append(members)
+
+    def encoded(self, X, categories):
+        """The patterns of each row, (n_rows * length,) int32; None where a value is unknown."""
+        lows, lookups, original = np.empty(len(categories)), [], X
+        for i, values in enumerate(categories):
+            if values[-1] - values[0] >= _CODES or (values % 1 != 0).any():
+                X = X.astype(np.float64) if X is original else X
+                X[:, i], unknown = _searched(X[:, i], values)
+                if unknown:
+                    return None
+                values = np.arange(float(len(values)))
+            lows[i] = values[0]
+            lookup = np.full(int(values[-1] - values[0]) + 1, -1, np.int32)
+            lookup[(values - values[0]).astype(np.int64)] = np.arange(len(values)) * self._steps[i]
+            lookups.append(lookup)
+        edges = np.cumsum([0, *map(len, lookups)])
+        unanswered = np.diff(self.edges).astype(np.int32) * self._steps
+        out, wrong = np.empty((len(X), self.length), np.int32), np.zeros(len(X), np.uint8)
+        _ext.patterns(
+            X, lows, edges, np.concatenate(lookups), unanswered, np.array(self._groups),
+            self.offsets, out, wrong, effective_threads(4.0 * X.size),
+        )  # fmt: skip
+        return None if wrong.any() else out.ravel()
+
+    def table(self, logarithms):
+        """What patterns add to log densities, from what categories add: (n_patterns, k)."""
+        table = np.empty((self.n_patterns, logarithms.shape[1]))
+        for members, categories, patterns in self._parts():
+            if members is None:
+                table[patterns] = 0  # that of no answer
+                table[patterns][: len(logarithms[categories])] = logarithms[categories]
+            else:
+                np.matmul(members, logarithms[categories], out=table[patterns])
+        return table
+
+    def counts(self, by_pattern):
+        """Sums by category, (n_categories, k)."""
+        counts = np.empty((self.edges[-1], by_pattern.shape[1]))
+        for members, categories, patterns in self._parts():
+            if members is None:
+                counts[categories] = by_pattern[patterns][: len(counts[categories])]
+            else:
+                np.matmul(members.T, by_pattern[patterns], out=counts[categories])
+        return counts
+
+    def _parts(self):
+        categories = map(slice, self.edges[self._groups[:-1]], self.edges[self._groups[1:]])
+        return zip(
+            self._members, categories, map(slice, self.offsets[:-1], self.offsets[1:]), strict=True
+        )
+
+
+def found_categories(X):
+    """The values of each column, ascending; NaN left out."""
+    present = np.zeros((X.shape[1], _SMALL), np.uint8)
+    others = np.zeros(X.shape[1], np.uint8)
+    _ext.small_values(X, present, others, effective_threads(2.0 * X.size))
+    return [
+        _values(X[:, i]) if others[i] else np.flatnonzero(present[i]).astype(np.float64)
+        for i in range(X.shape[1])
+    ]
+
+
+def _grouped(outcomes, limit):
+    """Where groups begin and end, and how many patterns each has: `limit`, or a single item's."""
+    edges, counts = [0], []
+    for i, outcome in enumerate(outcomes):
+        if counts and counts[-1] * outcome <= limit:
+            counts[-1] *= outcome
+            edges[-1] = i + 1
+        else:
+            counts.append(outcome)
+            edges.append(i + 1)
+    return edges, counts
+
+
+def _values(column):
+    low, high = column.min(), column.max()
+    if high - low < _CODES and abs(low) <= 2.0**31 and low % 1 == 0:  # NaN compares as false
+        codes = (column - low).astype(np.int32)
+        if (codes == column - low).all():
+            return np.flatnonzero(np.bincount(codes)) + float(low)
+    return np.unique(column[~np.isnan(column)]).astype(np.float64)
+
+
+def _searched(column, values):
+    """Places of values in `values`, NaN where NaN is; and whether any has none."""
+    found = np.minimum(np.searchsorted(values, column), len(values) - 1)
+    present = ~np.isnan(column)
+    return np.where(present, found, np.nan), bool((present & (values[found] != column)).any())
