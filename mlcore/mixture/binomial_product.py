@@ -126,19 +126,9 @@ class ProductOfBinomials(WithMissing):
         return Rows(X, weight, Entries(n, n_columns, columns, indptr, values, weight), usual > 0)
 
     def _first(self, rows, frame, rng):
-        X, weight = self._successes(rows.X), rows.weight
-        weight = np.ones(X.shape[0]) if weight is None else weight
-        known = weight.sum()
-        if self.missing == "ignore":
-            marks = np.isnan(X.data) if sp.issparse(X) else np.isnan(X)
-            if sp.issparse(X):
-                marks = sp.csr_array((marks.astype(float), X.indices, X.indptr), shape=X.shape)
-                X = sp.csr_array((np.nan_to_num(X.data), X.indices, X.indptr), shape=X.shape)
-            else:
-                X = np.nan_to_num(X)
-            known = known - weight @ marks
-        mean = (weight @ X + 0.5) / (known * frame + 1)
-        odds = np.log(mean / (1 - mean))[:, None]
+        overall = self._overall(rows)
+        mean = (overall.counts + 0.5) / (overall.trials + 1)
+        odds = np.log(mean / (1 - mean))
         odds = odds + rng.standard_normal((len(mean), int(self.n_components)))
         return 1 / (1 + np.exp(-odds))
 

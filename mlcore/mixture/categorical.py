@@ -253,11 +253,8 @@ class CategoricalMixture(WithMissing):
         return found[0] + unknown.sum(axis=1) * logarithm(np.zeros(1)), *found[1:]
 
     def _first(self, rows, frame, rng):
-        entries, k = rows.entries, int(self.n_components)
-        weights = None if rows.weight is None else np.repeat(rows.weight, entries.length)
-        by_pattern = np.bincount(entries.columns, weights, entries.n_columns)
-        counts = rows.patterns.counts(by_pattern[:, None])
-        table = (counts + 0.5) * rng.standard_exponential((len(counts), k))
+        counts = self._overall(rows).counts
+        table = (counts + 0.5) * rng.standard_exponential((len(counts), int(self.n_components)))
         items = np.add.reduceat(table, rows.patterns.edges[:-1])
         return table / self._by_column(items, frame)
 

@@ -121,6 +121,12 @@ class DiscreteMixture(Mixture):
         sums = self._sums(rows, parameters)
         return sums._replace(counts=sums.counts.copy())
 
+    def _overall(self, rows):
+        """Statistics of a single component, which has all rows."""
+        loop = rows.entries.loop(1)
+        loop.fill(np.zeros((rows.entries.n_columns, 1)), logarithms=False)
+        return self._summed(rows, *loop.sums(np.zeros(1)))
+
     def _sums(self, rows, parameters):
         """Statistics, whose counts the next call may change."""
         loop = rows.entries.loop(len(parameters.weights))
@@ -213,8 +219,7 @@ class WithMissing(DiscreteMixture):
             marks = as_samples(missing, accept_sparse=True).data > 0
             data = np.where(marks, np.nan, checked.data)
             return sp.csr_array((data, checked.indices, checked.indptr), shape=checked.shape)
-        checked = checked.copy() if np.may_share_memory(checked, hidden) else checked
-        checked[missing] = np.nan
+        checked[missing] = np.nan  # a copy: where nothing is missing, X itself has been returned
         return checked
 
 
