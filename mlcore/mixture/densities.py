@@ -91,14 +91,15 @@ class Rows:
         k, d = parameters.means.shape
         size = _ext.n_moments(self._id, k, d)
         parts = min(_N_PARTS, max(1, _PART_VALUES // size), -(-len(self.X) // _ext.ROWS))
-        moments, total = np.empty((parts, size)), np.zeros(size)
+        moments = np.zeros((parts, size))
         about = parameters.means if centres is None else centres
         centres = about.astype(dtype)
         layout = self._layout(parameters, dtype)
         for piece in self._pieces(k):
             self._call(piece, layout, centres, moments, dtype)
-            for part in moments:
-                total += part
+        total = moments[0]
+        for part in moments[1:]:
+            total += part
         mass, first = total[1 : 1 + k], total[1 + k : 1 + k + k * d].reshape(k, d)
         second = total[1 + k + k * d :]
         if self._kind == "full":
