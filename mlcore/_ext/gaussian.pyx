@@ -9,7 +9,8 @@ O(n k d²) time, or O(n k d) but for full covariances; much less where component
 Shapes, C order, checked by the caller: X (n, d); weight (n,) or (0,): all 1; constants (k,);
 origin (d,), near the data's mean; means (k, d), from the origin; centres (k, d); factors (k, d, d),
 upper triangular, (k, d) or (k,). Tied covariances: their factor is `rotation` (d, d), upper
-triangular, means are those of (x - origin) rotation, and factors (k,) are 1.
+triangular, means are those of (x - origin) rotation, and factors (k,) are 1. `apart` (k, k, d),
+flat, or (0,): where full covariances leave components out, see gaussian_density.h.
 `labels` (n,), in 0..k-1: the likeliest components, of the step before (any will do at first: they
 only save work) and then of this one. A row of `moments`: log-likelihood, masses (k), first (k, d)
 and second moments, (k, d, d) the upper half, or (k, d), or none when tied; no columns at all where
@@ -49,15 +50,16 @@ def scratch_size(int kind, Py_ssize_t k, Py_ssize_t d, int itemsize):
 def em_step(int kind, const floating[:, ::1] X, const floating[::1] weight,
             const double[::1] constants, const floating[:, ::1] means, const floating[::1] factors,
             const floating[:, ::1] centres, const floating[::1] origin,
-            const floating[:, ::1] rotation, int32_t[::1] labels, double[:, ::1] moments,
-            floating[::1] density, floating[:, ::1] proba, floating[:, ::1] scratch,
-            int n_threads):
+            const floating[:, ::1] rotation, const floating[::1] apart, int32_t[::1] labels,
+            double[:, ::1] moments, floating[::1] density, floating[:, ::1] proba,
+            floating[:, ::1] scratch, int n_threads):
     """Fill what is asked for, and `labels`; factors flat; scratch (n_threads, scratch_size())."""
     cdef gaussian_mixture g
     cdef Py_ssize_t n = X.shape[0], n_parts = moments.shape[0], part, blocks, start, stop
     g.kind, g.d, g.k = kind, X.shape[1], means.shape[0]
     g.constants, g.means, g.factors = &constants[0], &means[0, 0], &factors[0]
     g.centres, g.origin, g.rotation = &centres[0, 0], &origin[0], &rotation[0, 0]
+    g.apart = &apart[0] if apart.shape[0] > 0 else NULL
     blocks = (n + GAUSSIAN_ROWS - 1) // GAUSSIAN_ROWS
     for part in prange(n_parts, nogil=True, num_threads=n_threads, schedule="dynamic"):
         start = blocks * part // n_parts * GAUSSIAN_ROWS

@@ -136,6 +136,33 @@ static __attribute__((noinline)) int NAME(diagonal_density)(const gaussian_mixtu
   return possible;
 }
 
+/* Whether a panel is seen to be hopeless along the way from the components of its rows to j: |Pᵀ (x - m)| is at least the
+   part of it along any direction. */
+static int NAME(apart)(const gaussian_mixture *g, ptrdiff_t j, int n_own, const int32_t *own, const REAL *panel,
+                       const REAL *floor) {
+  enum { V = NAME(TILE) };
+  const ptrdiff_t d = g->d;
+  const REAL *mean = (const REAL *)g->means + j * d;
+  const REAL constant = (REAL)g->constants[j];
+  for (int b = 0; b < PANEL; b += V * NAME(LANES)) {
+    VEC most[V] = {{0}};
+    int gone = 0;
+    for (int t = 0; t < n_own && !gone; t++) {
+      const REAL *along = (const REAL *)g->apart + (own[t] * g->k + j) * d;
+      VEC sum[V] = {{0}};
+      for (ptrdiff_t f = 0; f < d; f++)
+        for (int v = 0; v < V; v++) sum[v] += (LOAD(panel + f * PANEL + b + v * NAME(LANES)) - mean[f]) * along[f];
+      for (int v = 0; v < V; v++) {
+        most[v] = NAME(max)(most[v], sum[v]);
+        sum[v] = most[v] * most[v];
+      }
+      gone = NAME(hopeless)(constant, sum, floor + b);
+    }
+    if (!gone) return 0;
+  }
+  return 1;
+}
+
 static inline int NAME(density)(const gaussian_mixture *g, ptrdiff_t j, const REAL *panel, const REAL *floor, REAL *out) {
   return g->kind == GAUSSIAN_FULL ? NAME(full_density)(g, j, panel, floor, out + j * PANEL)
                                   : NAME(diagonal_density)(g, j, panel, floor, out + j * PANEL);
@@ -164,7 +191,7 @@ static ptrdiff_t NAME(densities)(const gaussian_mixture *g, ptrdiff_t lanes, con
     gaussian_ask(wanted);
     if (possible)
       next++;
-    else
+    else if (!g->apart || n_own > 2 || !NAME(apart)(g, j, n_own, own, panel, floor))
       possible = NAME(density)(g, j, panel, floor, out);
     list[count] = j;
     count += possible;

@@ -73,6 +73,7 @@ typedef struct {
   ptrdiff_t d, k;
   const double *constants; /* log2 of weight and of the density at the mean */
   const void *means, *factors, *centres, *origin, *rotation;
+  const void *apart; /* (k, k, d) or NULL: from i to j, factors[j] times the unit vector along (means[i] - means[j]) factors[j] */
 } gaussian_mixture;
 /* One pass of Lloyd's algorithm (k_means.pyx); arrays without a type are of the samples' precision. */
 enum { LLOYD_GROUPS = 64, LLOYD_BATCH = 128 };
