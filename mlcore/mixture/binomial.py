@@ -10,8 +10,9 @@ from mlcore._ext import multinomial as _ext
 from mlcore.checks import as_integer
 from mlcore.checks.arrays import real_array
 from mlcore.mixture import given
-from mlcore.mixture.discrete import Parameters, Rows, Statistics, WithMissing
+from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
 from mlcore.mixture.entries import Entries, csr_entries, logarithm
+from mlcore.mixture.missing import WithMissing
 from mlcore.threads import effective_threads
 
 _GROUP = 4  # binary features that are one entry: a table of their 16 outcomes fits into the cache
@@ -19,7 +20,7 @@ _LEAST = 1e-6  # probability in logarithms, and 1 minus it the largest
 _FIRST_ROWS = 1024  # that tell what is usual: any answer is right, a good one saves entries
 
 
-class ProductOfBinomials(WithMissing):
+class ProductOfBinomials(WithMissing, DiscreteMixture):
     """Features are numbers of successes in known numbers of trials; 1, where they are binary."""
 
     _tags = {"input_tags.sparse": True, "input_tags.positive_only": True}
@@ -107,12 +108,11 @@ class ProductOfBinomials(WithMissing):
         weight = np.ones(X.shape[0]) if weight is None else weight
         known = weight.sum()
         if self.missing == "ignore":
-            marks = np.isnan(X.data) if sp.issparse(X) else np.isnan(X)
             if sp.issparse(X):
-                marks = sp.csr_array((marks.astype(float), X.indices, X.indptr), shape=X.shape)
+                marks = sp.csr_array((np.isnan(X.data) + 0.0, X.indices, X.indptr), shape=X.shape)
                 X = sp.csr_array((np.nan_to_num(X.data), X.indices, X.indptr), shape=X.shape)
             else:
-                X = np.nan_to_num(X)
+                marks, X = np.isnan(X), np.nan_to_num(X)
             known = known - weight @ marks
         mean = (weight @ X + 0.5) / (known * frame + 1)
         odds = np.log(mean / (1 - mean))[:, None]
