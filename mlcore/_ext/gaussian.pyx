@@ -2,14 +2,15 @@
 
 For each row x: log2 p(x, j) = constants[j] - log2(e)/2 |(x - origin - means[j]) factors[j]|², and
 responsibilities w p(j | x), those under 2^-64 w taken as 0; they are kept for a block only. Moments
-are taken about `centres`. The rows are cut into as many parts as `moments` has rows, and the caller
-adds these in order, so that threads never change a bit. At most O(n k d²) time, or O(n k d) but
-for full covariances; much less where components are apart.
+are taken about `centres`. The rows are cut into as many parts as `moments` has rows, each part is
+added to its row, and the caller sums these in order, so that threads never change a bit. At most
+O(n k d²) time, or O(n k d) but for full covariances; much less where components are apart.
 
 Shapes, C order, checked by the caller: X (n, d); weight (n,) or (0,): all 1; constants (k,);
 origin (d,), near the data's mean; means (k, d), from the origin; centres (k, d); factors (k, d, d),
 upper triangular, (k, d) or (k,). Tied covariances: their factor is `rotation` (d, d), upper
-triangular, means are those of (x - origin) rotation, and factors (k,) are 1.
+triangular, means are those of (x - origin) rotation, and factors (k,) are 1. `apart` (k, k, d),
+flat, or (0,): where full covariances leave components out, see gaussian_density.h.
 `labels` (n,), in 0..k-1: the likeliest components, of the step before (any will do at first: they
 only save work) and then of this one. A row of `moments`: log-likelihood, masses (k), first (k, d)
 and second moments, (k, d, d) the upper half, or (k, d), or none when tied; no columns at all where
@@ -21,8 +22,8 @@ from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t
 
 from mlcore._ext.simd cimport (
-    GAUSSIAN_DIAGONAL, GAUSSIAN_FULL, GAUSSIAN_PIECE, GAUSSIAN_ROWS, GAUSSIAN_SPHERICAL,
-    GAUSSIAN_TIED, PANEL_DOUBLE, PANEL_FLOAT, gaussian_mixture, simd_table,
+    GAUSSIAN_DIAGONAL, GAUSSIAN_FULL, GAUSSIAN_LISTS, GAUSSIAN_PIECE, GAUSSIAN_ROWS,
+    GAUSSIAN_SPHERICAL, GAUSSIAN_TIED, PANEL_DOUBLE, PANEL_FLOAT, gaussian_mixture, simd_table,
 )
 
 KINDS = {"full": GAUSSIAN_FULL, "tied": GAUSSIAN_TIED, "diag": GAUSSIAN_DIAGONAL,
@@ -40,25 +41,25 @@ def scratch_size(int kind, Py_ssize_t k, Py_ssize_t d, int itemsize):
     """Values of scratch for a thread."""
     cdef Py_ssize_t panel = PANEL_FLOAT if itemsize == 4 else PANEL_DOUBLE
     cdef Py_ssize_t line = 64 // itemsize, side = (d + line - 1) // line * line
-    cdef Py_ssize_t size = 2 * d * panel + (k + d + 2) * GAUSSIAN_ROWS
+    cdef Py_ssize_t size = GAUSSIAN_LISTS(k) + 2 * d * panel + (k + 2) * GAUSSIAN_ROWS
     if kind == GAUSSIAN_FULL:
-        size += (2 * GAUSSIAN_PIECE + side + 1) * side
+        size += (GAUSSIAN_PIECE + side + 1) * side
     return (size + line - 1) // line * line
 
 
 def em_step(int kind, const floating[:, ::1] X, const floating[::1] weight,
             const double[::1] constants, const floating[:, ::1] means, const floating[::1] factors,
             const floating[:, ::1] centres, const floating[::1] origin,
-            const floating[:, ::1] rotation, int32_t[::1] labels, double[:, ::1] moments,
-            floating[::1] density, floating[:, ::1] proba, floating[:, ::1] scratch,
-            int n_threads):
+            const floating[:, ::1] rotation, const floating[::1] apart, int32_t[::1] labels,
+            double[:, ::1] moments, floating[::1] density, floating[:, ::1] proba,
+            floating[:, ::1] scratch, int n_threads):
     """Fill what is asked for, and `labels`; factors flat; scratch (n_threads, scratch_size())."""
     cdef gaussian_mixture g
     cdef Py_ssize_t n = X.shape[0], n_parts = moments.shape[0], part, blocks, start, stop
     g.kind, g.d, g.k = kind, X.shape[1], means.shape[0]
     g.constants, g.means, g.factors = &constants[0], &means[0, 0], &factors[0]
     g.centres, g.origin, g.rotation = &centres[0, 0], &origin[0], &rotation[0, 0]
-    moments[:, :] = 0
+    g.apart = &apart[0] if apart.shape[0] > 0 else NULL
     blocks = (n + GAUSSIAN_ROWS - 1) // GAUSSIAN_ROWS
     for part in prange(n_parts, nogil=True, num_threads=n_threads, schedule="dynamic"):
         start = blocks * part // n_parts * GAUSSIAN_ROWS
@@ -75,11 +76,13 @@ cdef void em_part(const gaussian_mixture* g, const floating[:, ::1] X, const flo
     cdef floating* p = NULL
     cdef floating* r = NULL
     cdef double* stats = NULL
-    cdef Py_ssize_t rows
+    cdef Py_ssize_t rows, ahead
     if moments.shape[1] > 0:
         stats = &moments[part, 0]
     while start < stop:
         rows = min(GAUSSIAN_ROWS, stop - start)
+        ahead = min(  # of the next part too, which may well be this thread's
+            GAUSSIAN_ROWS, X.shape[0] - start - rows)
         if weight.shape[0] > 0:
             w = &weight[start]
         if density.shape[0] > 0:
@@ -87,7 +90,9 @@ cdef void em_part(const gaussian_mixture* g, const floating[:, ::1] X, const flo
         if proba.shape[0] > 0:
             r = &proba[start, 0]
         if floating is float:
-            simd_table().f.gaussian(g, rows, &X[start, 0], w, &labels[start], scratch, stats, p, r)
+            simd_table().f.gaussian(g, rows, ahead, &X[start, 0], w, &labels[start], scratch,
+                                    stats, p, r)
         else:
-            simd_table().d.gaussian(g, rows, &X[start, 0], w, &labels[start], scratch, stats, p, r)
+            simd_table().d.gaussian(g, rows, ahead, &X[start, 0], w, &labels[start], scratch,
+                                    stats, p, r)
         start = start + GAUSSIAN_ROWS

@@ -54,6 +54,7 @@ cdef extern from "simd/table.h" nogil:
         GAUSSIAN_SPHERICAL
         GAUSSIAN_ROWS
         GAUSSIAN_PIECE
+    Py_ssize_t GAUSSIAN_LISTS(Py_ssize_t k)
     ctypedef struct gaussian_mixture:
         int kind
         Py_ssize_t d
@@ -64,6 +65,7 @@ cdef extern from "simd/table.h" nogil:
         const void* centres
         const void* origin
         const void* rotation
+        const void* apart
     enum:
         LLOYD_GROUPS
         LLOYD_BATCH
@@ -115,8 +117,8 @@ cdef extern from "simd/table.h" nogil:
         void (*accumulate)(Py_ssize_t, const int64_t*, const double*, const float*, Py_ssize_t,
                            Py_ssize_t, Py_ssize_t, double*) noexcept nogil
         int64_t (*smo)(smo_working_set*, double, int64_t) noexcept nogil
-        void (*gaussian)(const gaussian_mixture*, Py_ssize_t, const float*, const float*, int32_t*,
-                         float*, double*, float*, float*) noexcept nogil
+        void (*gaussian)(const gaussian_mixture*, Py_ssize_t, Py_ssize_t, const float*,
+                         const float*, int32_t*, float*, double*, float*, float*) noexcept nogil
         double (*latent_class)(const latent_class_counts*, Py_ssize_t, Py_ssize_t) noexcept nogil
         void (*lloyd)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, float*, double*, double*,
                       int64_t*) noexcept nogil
@@ -140,8 +142,8 @@ cdef extern from "simd/table.h" nogil:
         void (*accumulate)(Py_ssize_t, const int64_t*, const double*, const double*, Py_ssize_t,
                            Py_ssize_t, Py_ssize_t, double*) noexcept nogil
         int64_t (*smo)(smo_working_set*, double, int64_t) noexcept nogil
-        void (*gaussian)(const gaussian_mixture*, Py_ssize_t, const double*, const double*,
-                         int32_t*, double*, double*, double*, double*) noexcept nogil
+        void (*gaussian)(const gaussian_mixture*, Py_ssize_t, Py_ssize_t, const double*,
+                         const double*, int32_t*, double*, double*, double*, double*) noexcept nogil
         double (*latent_class)(const latent_class_counts*, Py_ssize_t, Py_ssize_t) noexcept nogil
         void (*lloyd)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, double*, double*, double*,
                       int64_t*) noexcept nogil

@@ -8,8 +8,9 @@ from scipy import sparse as sp
 
 from mlcore._ext import multinomial as _ext
 from mlcore.mixture import given
-from mlcore.mixture.discrete import Parameters, Rows, Statistics, WithMissing
+from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
 from mlcore.mixture.entries import Entries, csr_entries, logarithm
+from mlcore.mixture.missing import WithMissing
 from mlcore.threads import effective_threads
 
 _GROUP = 4  # binary features that are one entry: a table of their 16 outcomes fits into the cache
@@ -17,7 +18,7 @@ _LEAST = 1e-6  # probability in logarithms, and 1 minus it the largest
 _FIRST_ROWS = 1024  # that tell what is usual: any answer is right, a good one saves entries
 
 
-class ProductOfBinomials(WithMissing):
+class ProductOfBinomials(WithMissing, DiscreteMixture):
     """Features are numbers of successes in known numbers of trials; 1, where they are binary.
 
     A subclass defines ``_trials(n_features)``; ``_wrong(values, most)``, which of them it does not

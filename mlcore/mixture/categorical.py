@@ -6,14 +6,15 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.mixture import given
-from mlcore.mixture.discrete import Parameters, Rows, Statistics, WithMissing
+from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
 from mlcore.mixture.em import Run
 from mlcore.mixture.entries import Entries, logarithm, row_bytes
+from mlcore.mixture.missing import WithMissing
 from mlcore.mixture.patterns import Patterns, found_categories
 from mlcore.model import warn
 
 
-class CategoricalMixture(WithMissing):
+class CategoricalMixture(WithMissing, DiscreteMixture):
     r"""Latent class analysis: given its class, the items of a row are independent.
 
     .. math:: P(x) = \sum_j \lambda_j \prod_i P_{ji}(x_i).

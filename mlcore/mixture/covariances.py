@@ -169,3 +169,36 @@ def variances(kind: str, covariances, k: int, d: int):
     if kind in ("full", "tied"):
         return np.broadcast_to(np.diagonal(covariances, axis1=-2, axis2=-1), (k, d))
     return covariances if kind == "diag" else np.broadcast_to(covariances[:, None], (k, d))
+
+
+def expected(kind: str, parameters: Parameters, origin, added: float) -> Statistics:
+    """The statistics of mass 1 whose M step, which adds `added`, gives the parameters again."""
+    weights, means, sigma, _ = parameters
+    k, d = means.shape
+    if kind in ("full", "tied"):
+        sigma = sigma - added * np.eye(d)
+    else:
+        sigma = np.maximum(variances(kind, sigma, k, d) - added, 0.0)
+    if kind == "tied":
+        away = means - origin
+        second = sigma + (away * weights[:, None]).T @ away
+    else:
+        second = sigma * weights.reshape(-1, *[1] * (sigma.ndim - 1))
+    return Statistics(0.0, weights, np.zeros((k, d)), second)
+
+
+# How far a mean may move in a step, in deviations squared, before its moments about the old mean
+# have lost digits that count.
+SINGLE, DOUBLE = 1e-5 * 2.0**24, 1e-9 * 2.0**53
+
+
+def lost(statistics: Statistics, parameters: Parameters, kind: str, most: float) -> bool:
+    """Whether moments about the means before are too far from those of `parameters`."""
+    if kind == "tied":  # its moments are about the origin, and do not move
+        return False
+    filled = statistics.mass > 0
+    shift = (statistics.first[filled] / statistics.mass[filled, None]) ** 2
+    k, d = parameters.means.shape
+    if kind == "spherical":
+        shift = shift.mean(axis=1, keepdims=True)
+    return bool((shift > most * variances(kind, parameters.covariances, k, d)[filled]).any())

@@ -16,6 +16,7 @@ from mlcore.threads import effective_threads
 _OPERATIONS = 300_000_000  # of a compiled call: a few tenths of a second on the slowest machine
 _PART_VALUES = 1 << 21  # of the moments of all parts together
 _N_PARTS = 16
+_APART_VALUES = 1 << 20  # of the table of directions from component to component
 # float32 does while a whitened coordinate is wrong by this many of its roundings at most, and the
 # least eigenvalue of a covariance by the square of the second number: 6e-5 and 2e-4.
 _MOST_ROUNDINGS, _MOST_STRETCH = 1e3, 64
@@ -91,14 +92,15 @@ class Rows:
         k, d = parameters.means.shape
         size = _ext.n_moments(self._id, k, d)
         parts = min(_N_PARTS, max(1, _PART_VALUES // size), -(-len(self.X) // _ext.ROWS))
-        moments, total = np.empty((parts, size)), np.zeros(size)
+        moments = np.zeros((parts, size))
         about = parameters.means if centres is None else centres
         centres = about.astype(dtype)
         layout = self._layout(parameters, dtype)
         for piece in self._pieces(k):
             self._call(piece, layout, centres, moments, dtype)
-            for part in moments:
-                total += part
+        total = moments[0]
+        for part in moments[1:]:
+            total += part
         mass, first = total[1 : 1 + k], total[1 + k : 1 + k + k * d].reshape(k, d)
         second = total[1 + k + k * d :]
         if self._kind == "full":
@@ -143,6 +145,10 @@ class Rows:
         d = self.X.shape[1]
         return {"full": k * d * d, "tied": k * d + d * d}.get(self._kind, k * d)
 
+    def _apart_pays(self, k, d):
+        """Whether the way from component to component is worth knowing, and holding."""
+        return self._kind == "full" and k * k * d <= _APART_VALUES and 16 * k <= len(self.X)
+
     def _dtype(self, parameters, exact):
         return np.dtype(np.float64 if exact or not self.in_single(parameters) else np.float32)
 
@@ -163,7 +169,7 @@ class Rows:
         return bool(roundings.max() <= _MOST_ROUNDINGS)
 
     def _layout(self, parameters, dtype):
-        """What the compiled loop takes: constants, means, factors, rotation."""
+        """What the compiled loop takes: constants, means, factors, rotation, apart."""
         weights, means, _, factors = parameters
         k, d = len(weights), self.X.shape[1]
         if means.shape != (k, d) or factors.shape != shape(self._kind, k, d):
@@ -178,11 +184,12 @@ class Rows:
         means, rotation = means - origin, np.zeros((1, 1))
         if self._kind == "tied":
             means, rotation, factors = means @ factors, factors, np.ones(len(weights))
-        arrays = (means, factors.ravel(), rotation)
+        apart = _apart(means, factors) if self._apart_pays(k, d) else np.empty(0)
+        arrays = (means, factors.ravel(), rotation, apart.ravel())
         return constants / math.log(2), *(np.ascontiguousarray(a, dtype) for a in arrays)
 
     def _call(self, piece, layout, centres, moments, dtype, density=None, proba=None):
-        constants, means, factors, rotation = layout
+        constants, means, factors, rotation, apart = layout
         k, d = means.shape
         threads = effective_threads((piece.stop - piece.start) * self._work(k))
         if dtype not in self._scratch:
@@ -203,6 +210,7 @@ class Rows:
             centres,
             self.origin.astype(dtype, copy=False),
             rotation,
+            apart,
             self._labels[piece],
             moments,
             np.empty(0, dtype) if density is None else density,
@@ -224,6 +232,15 @@ class Rows:
                 scatter += weighted.T @ rows
             self._scatter = (scatter + scatter.T) / 2
         return self._scatter
+
+
+def _apart(means, factors):
+    """At [i, j]: factors[j] times the direction of (means[i] - means[j]) factors[j]."""
+    way = np.matmul((means[:, None] - means[None]).swapaxes(0, 1), factors)
+    length = np.sqrt(np.einsum("jid,jid->ji", way, way))
+    known = (length > 0) & (length < np.inf)  # elsewhere no direction, which leaves nothing out
+    way = np.where(known[:, :, None], way, 0.0) / np.where(known, length, 1.0)[:, :, None]
+    return np.matmul(way, factors.swapaxes(1, 2)).swapaxes(0, 1)
 
 
 def shape(kind: str, k: int, d: int) -> tuple[int, ...]:

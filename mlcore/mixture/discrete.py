@@ -4,11 +4,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse as sp
 
-from mlcore.checks import as_choice, as_integer, as_random_state, as_real, as_samples
-from mlcore.checks.arrays import real_array
-from mlcore.checks.columns import check_column_names, column_names
+from mlcore.checks import as_integer, as_random_state, as_real
 from mlcore.mixture import given
 from mlcore.mixture.em import Mixture
 from mlcore.mixture.entries import Entries, shares
@@ -183,55 +180,3 @@ class DiscreteMixture(Mixture):
         rng = as_random_state(self.random_state)
         counts = rng.multinomial(n, self.weights_ / self.weights_.sum())
         return rng, np.repeat(np.arange(len(counts)), counts)
-
-
-class WithMissing(DiscreteMixture):
-    """Where values may be missing: NaN, with ``missing="ignore"``."""
-
-    def _check_options(self):
-        super()._check_options()
-        as_choice(self.missing, "missing", ("error", "ignore"), owner=type(self).__name__)
-
-    def _check_X(self, X, *, reset, accept_sparse=None, like=None, min_samples=1):
-        if self.missing != "ignore":
-            return super()._check_X(
-                X, reset=reset, accept_sparse=accept_sparse, like=like, min_samples=min_samples
-            )
-        owner = type(self).__name__
-        if reset:
-            column_names(X)
-        else:
-            self._check_fitted()
-            check_column_names(column_names(X), getattr(self, "feature_names_in_", None), owner)
-        hidden, missing = _without_missing(X)
-        accept_sparse = self._tags.get("input_tags.sparse", False)
-        checked = as_samples(
-            hidden, owner=owner, accept_sparse=accept_sparse, min_samples=min_samples
-        )
-        if not reset and checked.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {checked.shape[1]} features, but {owner} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-        if missing is None:
-            return checked
-        if sp.issparse(checked):  # the marks have the same structure, in the same order
-            marks = as_samples(missing, accept_sparse=True).data > 0
-            data = np.where(marks, np.nan, checked.data)
-            return sp.csr_array((data, checked.indices, checked.indptr), shape=checked.shape)
-        checked[missing] = np.nan  # a copy: where nothing is missing, X itself has been returned
-        return checked
-
-
-def _without_missing(X):
-    """X with 0 for NaN, and where they were; or X itself and None."""
-    values = real_array(X.data, "X") if sp.issparse(X) else real_array(X, "X")
-    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
-    if not missing.any():
-        return X, None
-    filled = np.where(missing, values.dtype.type(0), values)
-    if not sp.issparse(X):
-        return filled, missing
-    hidden, marks = X.copy(), X.copy()
-    hidden.data, marks.data = filled, missing.astype(np.float64)
-    return hidden, marks

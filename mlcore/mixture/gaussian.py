@@ -1,37 +1,34 @@
 """Mixtures of Gaussians."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mlcore.checks import as_choice, as_integer, as_random_state, as_real
 from mlcore.mixture import given, starts
 from mlcore.mixture.covariances import (
+    DOUBLE,
+    SINGLE,
+    expected,
     from_covariances,
     from_precisions,
+    lost,
     maximised,
     n_parameters,
     precisions,
     variances,
 )
-from mlcore.mixture.densities import Parameters, Rows, Statistics
-from mlcore.mixture.em import Mixture
+from mlcore.mixture.densities import Parameters, Rows
+from mlcore.mixture.extent import Frame, frame_of
+from mlcore.mixture.incomplete import IncompleteRows
+from mlcore.mixture.missing import WithMissing
 
 KINDS = ("full", "tied", "diag", "spherical")
-_SMALLEST, _LARGEST = 1e-280, 1e280  # variances whose products with counts are still normal numbers
 _NARROW, _WIDE = 1e-12, 1e12  # deviations whose squares float32 holds
 
 
-class Frame(NamedTuple):
-    """What the sums and the M step measure against: a point near the data, and variances."""
-
-    kind: str
-    origin: np.ndarray
-    spread: np.ndarray
-
-
-class GaussianMixture(Mixture):
+class GaussianMixture(WithMissing):
     r"""Fit a mixture of Gaussians by EM, and say how far it has come.
 
     .. math:: p(x) = \sum_j \pi_j N(x; m_j, S_j)
@@ -63,6 +60,9 @@ class GaussianMixture(Mixture):
         Start from clusters, k-means++ and a few steps of k-means on at most some thousand rows,
         with features of unit variance (spherical: as they are; full and tied, every second start:
         uncorrelated too); or from rows drawn by their weights, with the covariance of the whole.
+    missing : {"error", "ignore"}, default="error"
+        Whether NaN is refused, or a missing value: with ``covariance_type="diag"`` only, by EM
+        that is exact where values are missing at random.
     weights_init : (n_components,), default=None
     means_init : (n_components, n_features), default=None
     precisions_init : array of a shape that goes with `covariance_type`, default=None
@@ -136,6 +136,7 @@ class GaussianMixture(Mixture):
         max_iter: int = 100,
         n_init: int = 1,
         init_params: str = "k-means++",
+        missing: str = "error",
         weights_init: Any = None,
         means_init: Any = None,
         precisions_init: Any = None,
@@ -151,6 +152,7 @@ class GaussianMixture(Mixture):
         self.max_iter = max_iter
         self.n_init = n_init
         self.init_params = init_params
+        self.missing = missing
         self.weights_init = weights_init
         self.means_init = means_init
         self.precisions_init = precisions_init
@@ -238,6 +240,11 @@ class GaussianMixture(Mixture):
         super()._check_options()
         owner = type(self).__name__
         as_choice(self.covariance_type, "covariance_type", KINDS, owner=owner)
+        if self.missing == "ignore" and self.covariance_type != "diag":
+            raise ValueError(
+                f"{owner}: missing='ignore' needs covariance_type='diag', but covariance_type="
+                f"{self.covariance_type!r}: choose 'diag', or fill in what is missing."
+            )
         if self.reg_covar is not None:
             as_real(self.reg_covar, "reg_covar", owner=owner, at_least=0)
 
@@ -245,29 +252,26 @@ class GaussianMixture(Mixture):
         return self.origin_
 
     def _frame(self, X, weight):
-        location, spread = starts.location_and_spread(X, weight)
-        bad = (spread > _LARGEST) | ~np.isfinite(spread)
-        small = spread < _SMALLEST
-        if small.any():
-            bad |= small & (np.ptp(X, axis=0) > 4 * np.finfo(X.dtype).eps * np.abs(location))
-        if bad.any():
-            column = int(np.argmax(bad))
-            raise ValueError(
-                f"{type(self).__name__}: column {column} of X has a variance of about "
-                f"{spread[column]:.0e}, too far from 1 for float64 (allowed: {_SMALLEST:.0e} to "
-                f"{_LARGEST:.0e}), so that its covariance is degenerate: rescale X."
-            )
-        origin = location.astype(X.dtype)
-        return Frame(self.covariance_type, origin, spread)
+        return frame_of(self.covariance_type, X, weight, type(self).__name__)
 
     def _fitted_frame(self):
         return Frame(self.covariance_type_, self.origin_, self.spread_)
 
     def _rows(self, X, weight, frame):
+        if self.missing == "ignore" and np.isnan(X).any():
+            return self._incomplete(X, weight, frame.kind)
         deviations = np.sqrt(frame.spread[frame.spread > 0])
         if X.dtype == np.float32 and not ((deviations > _NARROW) & (deviations < _WIDE)).all():
             X = X.astype(np.float64)
         return Rows(X, weight, frame.kind, frame.origin)
+
+    def _incomplete(self, X, weight, kind):
+        if kind != "diag":
+            raise ValueError(
+                f"{type(self).__name__}: X has missing values, but the fit had covariance_type="
+                f"{kind!r}: only 'diag' can leave them out."
+            )
+        return IncompleteRows(X, weight, 0.0 if self.reg_covar is None else float(self.reg_covar))
 
     def _statistics(self, rows, parameters):
         return rows.statistics(parameters)
@@ -281,18 +285,21 @@ class GaussianMixture(Mixture):
         level = statistics.log_likelihood / rows.total
         new, collapsed = self._maximised(statistics, parameters, frame)
         kind = frame.kind
-        poor = not rows.in_single(new) or _lost(statistics, new, kind, _SINGLE)
+        poor = not rows.in_single(new) or lost(statistics, new, kind, SINGLE)
         if rows.in_single(parameters) and poor:
             statistics = rows.statistics(parameters, exact=True)
             new, collapsed = self._maximised(statistics, parameters, frame)
-        if _lost(statistics, new, kind, _DOUBLE):
+        if lost(statistics, new, kind, DOUBLE):
             statistics = rows.statistics(parameters, exact=True, centres=new.means)
             about = parameters._replace(means=new.means)
             new, collapsed = self._maximised(statistics, about, frame)
         return level, new, collapsed
 
     def _densities(self, X, with_proba):
-        rows = Rows(X, None, self.covariance_type_, self.origin_)
+        if self.missing == "ignore" and np.isnan(X).any():
+            rows = self._incomplete(X, None, self.covariance_type_)
+        else:
+            rows = Rows(X, None, self.covariance_type_, self.origin_)
         return rows.densities(self._parameters(), with_proba=with_proba)
 
     def _given(self, d):
@@ -324,7 +331,9 @@ class GaussianMixture(Mixture):
     def _drawn(self, frame, rows, rng, means, rotated):
         """Parameters by clusters of some rows; or, at random, by some rows themselves."""
         k, kind = int(self.n_components), frame.kind
-        X, weight = starts.sampled(rows.X, rows.weight, k, frame.spread, rng)
+        X, weight = starts.sampled(rows.X, rows.weight, k, frame.spread, rng, frame.origin)
+        missing = np.isnan(X)
+        X = np.where(missing, frame.origin, X)
         if means is not None:
             Z = starts.whitened(np.vstack([X, means]), np.r_[weight, np.zeros(k)], kind)
             seeds, labels = means, starts.nearest_labels(Z[:-k], Z[-k:])
@@ -334,7 +343,7 @@ class GaussianMixture(Mixture):
             Z = starts.whitened(X, weight, kind, rotated=rotated)
             labels, places = starts.k_means_labels(Z, weight, k, rng)
             seeds = X[places]
-        statistics = starts.cluster_statistics(kind, X, weight, labels, seeds, frame)
+        statistics = starts.cluster_statistics(kind, X, weight, labels, seeds, frame, missing)
         return self._maximised(statistics, Parameters(None, seeds, None, None), frame)[0]
 
     def _fits(self, d):
@@ -364,36 +373,9 @@ class GaussianMixture(Mixture):
         return Parameters(weights[order], means[order], sigma, factors)
 
     def _expected(self, parameters):
-        weights, means, sigma, _ = parameters
-        kind, (k, d) = self.covariance_type_, means.shape
         added = 0.0 if self.reg_covar is None else float(self.reg_covar)
-        if kind in ("full", "tied"):
-            sigma = sigma - added * np.eye(d)
-        else:
-            sigma = np.maximum(variances(kind, sigma, k, d) - added, 0.0)
-        if kind == "tied":
-            away = means - self.origin_
-            second = sigma + (away * weights[:, None]).T @ away
-        else:
-            second = sigma * weights.reshape(-1, *[1] * (sigma.ndim - 1))
-        return Statistics(0.0, weights, np.zeros((k, d)), second)
+        return expected(self.covariance_type_, parameters, self.origin_, added)
 
     def _n_parameters(self):
         k, d = self.means_.shape
         return k - 1 + k * d + n_parameters(self.covariance_type_, k, d)
-
-
-# How far a mean may move in a step, in deviations squared, before its moments about the old mean
-# have lost digits that count.
-_SINGLE, _DOUBLE = 1e-5 * 2.0**24, 1e-9 * 2.0**53
-
-
-def _lost(statistics, parameters, kind, most):
-    if kind == "tied":  # its moments are about the origin, and do not move
-        return False
-    filled = statistics.mass > 0
-    shift = (statistics.first[filled] / statistics.mass[filled, None]) ** 2
-    k, d = parameters.means.shape
-    if kind == "spherical":
-        shift = shift.mean(axis=1, keepdims=True)
-    return bool((shift > most * variances(kind, parameters.covariances, k, d)[filled]).any())

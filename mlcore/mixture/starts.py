@@ -16,7 +16,10 @@ _PIECE = 4096
 
 
 def location_and_spread(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean and variances of the columns, float64; exactly 0 where all is equal."""
+    """Weighted mean and variances of the columns, float64; exactly 0 where all is equal.
+
+    Of the values that are not NaN; NaN where there are none.
+    """
     head = X[:_PIECE].astype(np.float64)
     same = (head == head[0]).all(axis=0)
     pivot = np.where(same, head[0], head.mean(axis=0))
@@ -27,19 +30,43 @@ def location_and_spread(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
         total += w.sum()
         first += w @ rows
         second += np.einsum("i,ij,ij->j", w, rows, rows) if weight is not None else _squares(rows)
+    if np.isnan(first).any() and np.isnan(X).any():
+        return _location_and_spread_of_known(X, weight)
     mean = first / total
     return pivot + mean, np.maximum(second / total - mean**2, 0.0)
+
+
+def _location_and_spread_of_known(X, weight):
+    d = X.shape[1]
+    known = ~np.isnan(X)
+    pivot = X[known.argmax(axis=0), np.arange(d)].astype(np.float64)
+    total, first, second = np.zeros(d), np.zeros(d), np.zeros(d)
+    for lo in range(0, len(X), _PIECE):
+        present = known[lo : lo + _PIECE]
+        rows = np.where(present, X[lo : lo + _PIECE] - pivot, 0.0)
+        w = np.ones(len(rows)) if weight is None else weight[lo : lo + _PIECE]
+        total += w @ present
+        first += w @ rows
+        second += w @ rows**2
+    mean = first / np.where(total > 0, total, 1.0)
+    return pivot + mean, np.maximum(second / np.where(total > 0, total, 1.0) - mean**2, 0.0)
 
 
 def _squares(rows):
     return np.einsum("ij,ij->j", rows, rows)
 
 
-def sampled(X: np.ndarray, weight, n_components: int, spread, rng) -> tuple:
-    """Rows, float64, in an order of their values, and their weights: all, or a draw of many."""
+def sampled(X: np.ndarray, weight, n_components: int, spread, rng, origin) -> tuple:
+    """Rows, float64, in an order of their values, and their weights: all, or a draw of many.
+
+    NaN is in the place of `origin`, and stays NaN.
+    """
     unit = np.sqrt(np.where(spread > 0, spread, 1.0))
     direction = np.sqrt(np.arange(2.0, 2.0 + X.shape[1])) % 1 + 0.5  # no two values alike
-    order = np.argsort(X @ (direction / unit), kind="stable")
+    key = X @ (direction / unit)
+    if np.isnan(key).any():
+        key = np.where(np.isnan(X), origin, X) @ (direction / unit)
+    order = np.argsort(key, kind="stable")
     w = np.ones(len(X)) if weight is None else weight
     most = max(_LEAST_ROWS, _ROWS_PER_COMPONENT * n_components)
     if len(X) > most:
@@ -99,11 +126,11 @@ def k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) ->
     return labels, seeds
 
 
-def cluster_statistics(kind: str, X, weight, labels, seeds, frame) -> Statistics:
+def cluster_statistics(kind: str, X, weight, labels, seeds, frame, missing) -> Statistics:
     """The sums over rows with responsibilities of 0 and 1, by `labels`, about the seeds.
 
     A seed without rows of its own, and every seed where `labels` is None, stands for one row and
-    has the variances of the whole.
+    has the variances of the whole; so have values that are `missing`, beside what stands for them.
     """
     k, d = seeds.shape
     mass = np.zeros(k) if labels is None else np.bincount(labels, weight, k)
@@ -118,6 +145,8 @@ def cluster_statistics(kind: str, X, weight, labels, seeds, frame) -> Statistics
         weighted = away * weight[own, None]
         first[j] = weighted.sum(axis=0)
         second[j] = weighted.T @ away if kind == "full" else (weighted * away).sum(axis=0)
+        if kind == "diag":
+            second[j] += (weight[own] @ missing[own]) * frame.spread
     if kind == "tied":
         away = X - frame.origin
         second = (away * weight[:, None]).T @ away * (mass.sum() / weight.sum())

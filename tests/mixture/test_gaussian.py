@@ -14,6 +14,7 @@ from sklearn.mixture import GaussianMixture as Peer
 from threadpoolctl import threadpool_limits
 
 from mlcore.mixture import GaussianMixture
+from mlcore.mixture.densities import Rows
 from mlcore.row_sums import RowSums
 
 KINDS = ("full", "tied", "diag", "spherical")
@@ -108,6 +109,27 @@ def test_densities_are_scipys(kind):
     assert_array_equal(model.predict(X), joint.argmax(axis=1))
     one_by_one = np.concatenate([model.score_samples(X[i : i + 1]) for i in range(40)])
     assert_array_equal(one_by_one, model.score_samples(X)[:40])
+
+
+@kinds
+@pytest.mark.parametrize("apart", [0.5, 1.5, 3.0])
+def test_components_are_left_out_only_where_they_do_not_count(kind, apart):
+    """Masses of components that see the rows from afar: all digits, down to 2^-64 of a row."""
+    X, _ = blobs(3000, 9, 7, apart=apart)
+    model = quietly(GaussianMixture(max_iter=3, **start(X, kind, 7)), X)
+    far = model.means_.copy()
+    far[1] += np.linspace(3, 4, 9) * X.std(axis=0)
+    model = GaussianMixture.from_parameters(model.weights_, far, model.covariances_, kind)
+    rows = Rows(X, None, kind, model.origin_)
+    log_joint = peer_densities(model, X)
+    r = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
+    for _ in range(3):  # the likeliest components, by which the work is saved, are known after one
+        found = rows.statistics(model._parameters())
+        assert_allclose(found.mass, r.sum(axis=0), rtol=1e-9, atol=len(X) * 2.0**-63)
+        assert_allclose(found.log_likelihood, logsumexp(log_joint, axis=1).sum(), rtol=1e-12)
+        away = X[:, None] - model.means_
+        first = np.einsum("nk,nkd->kd", r, away)
+        assert_allclose(found.first, first, rtol=1e-7, atol=1e-9)
 
 
 @kinds

@@ -4,8 +4,8 @@
    then the next feature); moments with lanes over features, from the rows. A mean or centre is subtracted from the sample
    first of all, so nothing cancels but what the mean itself moves in one step.
 
-   Most responsibilities are 0 to every digit, less than 2^-DROP. The rows of a block are sorted by the component that
-   suited them best in the step before; a panel then needs few components: it begins with those of its own rows, and a
+   Most responsibilities are 0 to every digit, less than 2^-DROP. The rows of a block are taken in order of the component
+   that suited them best in the step before; a panel then needs few components: it begins with those of its own rows, and a
    density is given up as soon as its part so far, an upper bound, is below 2^-DROP of the best for all the rows of a tile. Moments
    visit the rows that count, one by one. All this leaves out only what is 0 in the result. */
 
@@ -20,26 +20,31 @@
 #define PAD(d) (((d) + 64 / sizeof(REAL) - 1) / (64 / sizeof(REAL)) * (64 / sizeof(REAL)))
 enum { NAME(SIDE) = VECTOR_BYTES == 64 ? 8 : 4 }; /* second moments: rows of a tile, of up to 3 vectors */
 
-/* Rows whose responsibility for a component is not 0, and these; their sum is added to `mass`. */
-static __attribute__((noinline)) ptrdiff_t NAME(collect)(ptrdiff_t panels, ptrdiff_t stride, const REAL *resp, int32_t *rows, REAL *r, double *mass) {
+/* Rows whose responsibility for a component is not 0, at their places `from`, and these; their sum is added to `mass`.
+   `live`: the panels that have such rows. */
+static __attribute__((noinline)) ptrdiff_t NAME(collect)(uint64_t live, ptrdiff_t stride, const REAL *resp, const int32_t *from,
+                                                         int32_t *rows, REAL *r, double *mass) {
   ptrdiff_t count = 0;
   VEC sum[NAME(BLOCKS)] = {{0}};
-  for (ptrdiff_t p = 0; p < panels; p++)
+  for (; live; live &= live - 1) {
+    const ptrdiff_t p = __builtin_ctzll(live);
     for (int b = 0; b < NAME(BLOCKS); b++) {
-      const REAL *from = resp + p * stride + b * NAME(LANES);
-      const VEC x = LOAD(from);
-      if (!ANY(GREATER(x, (VEC){0}))) continue;
+      const REAL *own = resp + p * stride + b * NAME(LANES);
+      const int32_t *places = from + p * PANEL + b * NAME(LANES);
+      const VEC x = LOAD(own);
       sum[b] += x;
 #ifdef MLCORE_TARGET_AVX512
-      count += NAME(compress)(x, (int32_t)(p * PANEL + b * NAME(LANES)), rows + count, r + count);
+      count += NAME(compress)(x, places, rows + count, r + count);
 #else
+      if (!ANY(GREATER(x, (VEC){0}))) continue;
       for (int lane = 0; lane < NAME(LANES); lane++) {
-        rows[count] = (int32_t)(p * PANEL + b * NAME(LANES) + lane);
-        r[count] = from[lane];
-        count += from[lane] > 0;
+        rows[count] = places[lane];
+        r[count] = own[lane];
+        count += own[lane] > 0;
       }
 #endif
     }
+  }
   for (int b = 1; b < NAME(BLOCKS); b++) sum[0] += sum[b];
   double s = 0;
   for (int lane = 0; lane < NAME(LANES); lane++) s += sum[0][lane];
@@ -119,8 +124,8 @@ static __attribute__((noinline)) void NAME(axis_moments)(int squares, ptrdiff_t 
     NAME(axis_moments_if)(0, d, count, rows, r, X, centre, first, second);
 }
 
-/* Rows a..a+SIDE and W vectors from column b of H += (r t)ᵀ t, over `count` rows of t and of rt = r t. */
-static inline __attribute__((always_inline)) void NAME(moment_tile)(int W, ptrdiff_t side, ptrdiff_t count, const REAL *rt,
+/* Rows a..a+SIDE and W vectors from column b of H += tᵀ t, over `count` rows of t, from column a on in `ta`. */
+static inline __attribute__((always_inline)) void NAME(moment_tile)(int W, ptrdiff_t side, ptrdiff_t count, const REAL *ta,
                                                                      const REAL *t, REAL *H) {
   enum { A = NAME(SIDE) };
   VEC sum[A][3];
@@ -130,46 +135,60 @@ static inline __attribute__((always_inline)) void NAME(moment_tile)(int W, ptrdi
     VEC x[3];
     for (int v = 0; v < W; v++) x[v] = LOAD(t + i * side + v * NAME(LANES));
     for (int a = 0; a < A; a++)
-      for (int v = 0; v < W; v++) sum[a][v] += x[v] * rt[i * side + a];
+      for (int v = 0; v < W; v++) sum[a][v] += x[v] * ta[i * side + a];
   }
   for (int a = 0; a < A; a++)
     for (int v = 0; v < W; v++) STORE(H + a * side + v * NAME(LANES), sum[a][v]);
 }
 
-/* first += sum r t, second (d, d), upper half, += sum r t tᵀ, t = x - centre. Scratch: 2 PIECE + d rows of PAD(d). */
+/* V vectors of features: t = sqrt(r) (x - centre), side by side, and first += sum r (x - centre). */
+static inline __attribute__((always_inline)) void NAME(weighted)(int V, ptrdiff_t d, ptrdiff_t count, const int32_t *rows,
+                                                                  const REAL *root, const REAL *X, const REAL *centre,
+                                                                  ptrdiff_t side, REAL *t, REAL *first) {
+  VEC c[4], sum[4];
+  for (int v = 0; v < V; v++) c[v] = LOAD(centre + v * NAME(LANES)), sum[v] = LOAD(first + v * NAME(LANES));
+  for (ptrdiff_t i = 0; i < count; i++)
+    for (int v = 0; v < V; v++) {
+      const VEC x = (LOAD(X + rows[i] * d + v * NAME(LANES)) - c[v]) * root[i];
+      STORE(t + i * side + v * NAME(LANES), x);
+      sum[v] += x * root[i];
+    }
+  for (int v = 0; v < V; v++) STORE(first + v * NAME(LANES), sum[v]);
+}
+
+/* first += sum r t, second (d, d), upper half, += sum r t tᵀ, t = x - centre. Scratch: PIECE + d + 1 rows of PAD(d). */
 static __attribute__((noinline)) void NAME(full_moments)(ptrdiff_t d, ptrdiff_t count, const int32_t *rows, const REAL *r, const REAL *X,
                                const REAL *centre, REAL *scratch, double *first, double *second) {
-  enum { PIECE = GAUSSIAN_PIECE, L = NAME(LANES) };
+  enum { L = NAME(LANES) };
   const ptrdiff_t side = PAD(d);
-  REAL *t = scratch, *rt = t + PIECE * side, *H = rt + PIECE * side, *h1 = H + side * side;
+  ptrdiff_t most = GAUSSIAN_PIECE_BYTES / (side * (ptrdiff_t)sizeof(REAL)); /* rows that stay in the first cache */
+  most = most < GAUSSIAN_PIECE ? most > 16 ? most : 16 : GAUSSIAN_PIECE;
+  REAL root[GAUSSIAN_PIECE], *t = scratch, *H = t + GAUSSIAN_PIECE * side, *h1 = H + side * side;
   memset(H, 0, (size_t)((side + 1) * side) * sizeof(REAL));
-  for (ptrdiff_t start = 0; start < count; start += PIECE) {
-    const ptrdiff_t piece = count - start < PIECE ? count - start : PIECE;
-    for (ptrdiff_t i = 0; i < piece; i++) {
-      const REAL *x = X + rows[start + i] * d;
-      const REAL ri = r[start + i];
-      REAL *to = t + i * side, *weighted = rt + i * side;
-      ptrdiff_t f = 0;
-      for (; f + L <= d; f += L) {
-        const VEC v = LOAD(x + f) - LOAD(centre + f), w = v * ri;
-        STORE(to + f, v);
-        STORE(weighted + f, w);
-        STORE(h1 + f, LOAD(h1 + f) + w);
+  for (ptrdiff_t start = 0; start < count; start += most) {
+    const ptrdiff_t piece = count - start < most ? count - start : most;
+    ptrdiff_t f = 0;
+    for (ptrdiff_t i = 0; i < piece; i++) root[i] = SQRT(r[start + i]);
+#define WEIGHTED(V) NAME(weighted)(V, d, piece, rows + start, root, X + f, centre + f, side, t + f, h1 + f)
+    for (; f + 4 * L <= d; f += 4 * L) WEIGHTED(4);
+    for (; f + L <= d; f += L) WEIGHTED(1);
+#undef WEIGHTED
+    if (f < d)
+      for (ptrdiff_t i = 0; i < piece; i++) {
+        REAL *to = t + i * side;
+        for (ptrdiff_t e = f; e < d; e++) {
+          to[e] = (X[rows[start + i] * d + e] - centre[e]) * root[i];
+          h1[e] += to[e] * root[i];
+        }
+        for (ptrdiff_t e = d; e < side; e++) to[e] = 0;
       }
-      for (; f < d; f++) {
-        to[f] = x[f] - centre[f];
-        weighted[f] = to[f] * ri;
-        h1[f] += weighted[f];
-      }
-      for (; f < side; f++) to[f] = weighted[f] = 0;
-    }
     for (ptrdiff_t a = 0; a < d; a += NAME(SIDE)) {
       ptrdiff_t b = a / L * L;
-      for (; b + 3 * L <= side; b += 3 * L) NAME(moment_tile)(3, side, piece, rt + a, t + b, H + a * side + b);
+      for (; b + 3 * L <= side; b += 3 * L) NAME(moment_tile)(3, side, piece, t + a, t + b, H + a * side + b);
       if (b + 2 * L <= side)
-        NAME(moment_tile)(2, side, piece, rt + a, t + b, H + a * side + b);
+        NAME(moment_tile)(2, side, piece, t + a, t + b, H + a * side + b);
       else if (b + L <= side)
-        NAME(moment_tile)(1, side, piece, rt + a, t + b, H + a * side + b);
+        NAME(moment_tile)(1, side, piece, t + a, t + b, H + a * side + b);
     }
   }
   for (ptrdiff_t a = 0; a < d; a++) {
@@ -178,9 +197,9 @@ static __attribute__((noinline)) void NAME(full_moments)(ptrdiff_t d, ptrdiff_t 
   }
 }
 
-/* Rows of a block in order of their labels, stably: rows and weights are copied, `from` tells where they were. */
-static void NAME(sort_rows)(ptrdiff_t d, ptrdiff_t k, ptrdiff_t n, const REAL *X, const REAL *weight, const int32_t *labels,
-                            int32_t *place, int32_t *from, int32_t *sorted, REAL *ordered, REAL *w) {
+/* The order of a block's rows by their labels, stable: `from` tells where they are. `place`: scratch (k,). */
+static void NAME(sort_rows)(ptrdiff_t k, ptrdiff_t n, const REAL *weight, const int32_t *labels, int32_t *place, int32_t *from,
+                            int32_t *sorted, REAL *w) {
   memset(place, 0, (size_t)k * sizeof(int32_t));
   for (ptrdiff_t i = 0; i < n; i++) place[labels[i]]++;
   for (ptrdiff_t j = 0, before = 0; j < k; j++) {
@@ -193,51 +212,64 @@ static void NAME(sort_rows)(ptrdiff_t d, ptrdiff_t k, ptrdiff_t n, const REAL *X
     from[to] = (int32_t)i;
     sorted[to] = labels[i];
     w[to] = weight ? weight[i] : 1;
-    memcpy(ordered + to * d, X + i * d, (size_t)d * sizeof(REAL));
   }
 }
 
-/* `stats` (moments), `density` (n) and `proba` (n, k) may be NULL: not asked for. `proba` wants `weight` NULL. */
-static void NAME(gaussian)(const gaussian_mixture *g, ptrdiff_t n, const REAL *X, const REAL *weight, int32_t *labels,
-                           REAL *scratch, double *stats, REAL *density, REAL *proba) {
+/* Rows at `from`, less `origin`, one after the other. */
+static void NAME(gather)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const int32_t *from, const REAL *origin, REAL *to) {
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const REAL *x = X + from[i] * d;
+    ptrdiff_t f = 0;
+    for (; f + NAME(LANES) <= d; f += NAME(LANES)) STORE(to + i * d + f, LOAD(x + f) - LOAD(origin + f));
+    for (; f < d; f++) to[i * d + f] = x[f] - origin[f];
+  }
+}
+
+/* `ahead`: rows after these n, asked from memory in time for the next call. `stats` (moments), `density` (n) and `proba`
+   (n, k) may be NULL: not asked for. `proba` wants `weight` NULL. */
+static void NAME(gaussian)(const gaussian_mixture *g, ptrdiff_t n, ptrdiff_t ahead, const REAL *X, const REAL *weight,
+                           int32_t *labels, REAL *scratch, double *stats, REAL *density, REAL *proba) {
   const ptrdiff_t d = g->d, k = g->k, panels = (n + PANEL - 1) / PANEL;
-  REAL *panel = scratch, *turned = panel + d * PANEL, *resp = turned + d * PANEL, *w = resp + k * GAUSSIAN_ROWS,
-       *r = w + GAUSSIAN_ROWS, *ordered = r + GAUSSIAN_ROWS, *rest = ordered + d * GAUSSIAN_ROWS;
-  int32_t rows[GAUSSIAN_ROWS], from[GAUSSIAN_ROWS], sorted[GAUSSIAN_ROWS], found[GAUSSIAN_ROWS];
+  uint64_t *live = (uint64_t *)scratch;
+  int32_t *list = (int32_t *)(live + k), rows[GAUSSIAN_ROWS], from[GAUSSIAN_ROWS], sorted[GAUSSIAN_ROWS], found[GAUSSIAN_ROWS];
+  REAL *panel = scratch + GAUSSIAN_LISTS(k), *turned = panel + d * PANEL, *resp = turned + d * PANEL,
+       *w = resp + k * GAUSSIAN_ROWS, *r = w + GAUSSIAN_ROWS, *rest = r + GAUSSIAN_ROWS;
   double log_likelihood = 0;
-  NAME(sort_rows)(d, k, n, X, weight, labels, (int32_t *)resp, from, sorted, ordered, w);
-  for (ptrdiff_t i = n; i < panels * PANEL; i++) w[i] = 0;
+  NAME(sort_rows)(k, n, weight, labels, list, from, sorted, w);
+  for (ptrdiff_t i = n; i < panels * PANEL; i++) w[i] = 0, from[i] = 0;
+  memset(live, 0, (size_t)k * sizeof(uint64_t));
   for (ptrdiff_t p = 0; p < panels; p++) {
     const ptrdiff_t lanes = n - p * PANEL < PANEL ? n - p * PANEL : PANEL;
     REAL *own = resp + p * k * PANEL;
+    const ptrdiff_t coming = ahead - p * PANEL < 0 ? 0 : ahead - p * PANEL < PANEL ? ahead - p * PANEL : PANEL;
+    const char *next = (const char *)(X + (coming ? n + p * PANEL : 0) * d), *end = next + coming * d * (ptrdiff_t)sizeof(REAL);
+    gaussian_wanted wanted = {next, end, ((end - next) / k + 64) / 64 * 64};
     if (lanes < PANEL) memset(panel, 0, (size_t)(d * PANEL) * sizeof(REAL));
-    NAME(transpose)(ordered + p * PANEL * d, d, lanes, d, panel, PANEL);
-    for (ptrdiff_t f = 0; f < d; f++)
-      for (int b = 0; b < PANEL; b += NAME(LANES))
-        STORE(panel + f * PANEL + b, LOAD(panel + f * PANEL + b) - ((const REAL *)g->origin)[f]);
+    NAME(gather)(d, lanes, X, from + p * PANEL, (const REAL *)g->origin, turned);
+    NAME(transpose)(turned, d, lanes, d, panel, PANEL);
+    ptrdiff_t count;
     if (g->kind == GAUSSIAN_TIED) NAME(rotate)(d, panel, g->rotation, turned);
     if (g->kind == GAUSSIAN_TIED || g->kind == GAUSSIAN_SPHERICAL)
-      NAME(sphere_densities)(g, g->kind == GAUSSIAN_TIED ? turned : panel, own);
+      count = NAME(sphere_densities)(g, g->kind == GAUSSIAN_TIED ? turned : panel, own, list, &wanted);
     else
-      NAME(densities)(g, lanes, sorted + p * PANEL, panel, own);
-    log_likelihood += NAME(normalise)(k, w + p * PANEL, own, r + p * PANEL, found + p * PANEL);
+      count = NAME(densities)(g, lanes, sorted + p * PANEL, panel, own, list, &wanted);
+    log_likelihood += NAME(normalise)(count, list, w + p * PANEL, own, r + p * PANEL, found + p * PANEL, live, (uint64_t)1 << p);
   }
-  for (ptrdiff_t i = 0; i < n; i++) {
-    labels[from[i]] = found[i];
-    if (density) density[from[i]] = r[i] * (REAL)LN_2;
-    if (proba)
-      for (ptrdiff_t j = 0; j < k; j++) proba[from[i] * k + j] = resp[(i / PANEL * k + j) * PANEL + i % PANEL];
-  }
+  for (ptrdiff_t i = 0; i < n; i++) labels[from[i]] = found[i];
+  for (ptrdiff_t i = 0; density && i < n; i++) density[from[i]] = r[i] * (REAL)LN_2;
+  for (ptrdiff_t i = 0; proba && i < n; i++)
+    for (ptrdiff_t j = 0; j < k; j++)
+      proba[from[i] * k + j] = live[j] >> i / PANEL & 1 ? resp[(i / PANEL * k + j) * PANEL + i % PANEL] : 0;
   if (!stats) return;
   stats[0] += log_likelihood * LN_2;
   double *mass = stats + 1, *first = mass + k, *second = first + k * d;
   for (ptrdiff_t j = 0; j < k; j++) {
     const REAL *centre = (const REAL *)g->centres + j * d;
-    const ptrdiff_t count = NAME(collect)(panels, k * PANEL, resp + j * PANEL, rows, r, mass + j);
+    const ptrdiff_t count = NAME(collect)(live[j], k * PANEL, resp + j * PANEL, from, rows, r, mass + j);
     if (g->kind == GAUSSIAN_FULL)
-      NAME(full_moments)(d, count, rows, r, ordered, centre, rest, first + j * d, second + j * d * d);
+      NAME(full_moments)(d, count, rows, r, X, centre, rest, first + j * d, second + j * d * d);
     else
-      NAME(axis_moments)(g->kind != GAUSSIAN_TIED, d, count, rows, r, ordered, centre, first + j * d, second + j * d);
+      NAME(axis_moments)(g->kind != GAUSSIAN_TIED, d, count, rows, r, X, centre, first + j * d, second + j * d);
   }
 }
 #undef PAD

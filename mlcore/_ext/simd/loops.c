@@ -24,6 +24,7 @@
 #define CHOOSE choose_f
 #define ANY ANY_F
 #define TANH tanhf
+#define SQRT sqrtf
 #include "kernel_loops.h"
 #include "smo_loops.h"
 #include "gaussian_density.h"
@@ -50,6 +51,7 @@
 #undef CHOOSE
 #undef ANY
 #undef TANH
+#undef SQRT
 
 #define REAL double
 #define VEC vdouble
@@ -73,6 +75,7 @@
 #define CHOOSE choose_d
 #define ANY ANY_D
 #define TANH tanh
+#define SQRT sqrt
 #include "kernel_loops.h"
 #include "smo_loops.h"
 #include "gaussian_density.h"

@@ -66,11 +66,14 @@ typedef struct {
    or (k,). Tied: means are those of (x - origin) rotation, rotation (d, d) upper triangular, factors 1. */
 enum { GAUSSIAN_FULL, GAUSSIAN_TIED, GAUSSIAN_DIAGONAL, GAUSSIAN_SPHERICAL };
 enum { GAUSSIAN_ROWS = 1024, GAUSSIAN_PIECE = 128 }; /* of a block; of the part of it whose second moments are taken at once */
+enum { GAUSSIAN_PIECE_BYTES = 16384 };
+#define GAUSSIAN_LISTS(k) (((k) * 3 + 15) / 16 * 16) /* values of scratch that hold k integers of 8 bytes and k of 4 */
 typedef struct {
   int kind;
   ptrdiff_t d, k;
   const double *constants; /* log2 of weight and of the density at the mean */
   const void *means, *factors, *centres, *origin, *rotation;
+  const void *apart; /* (k, k, d) or NULL: from i to j, factors[j] times the unit vector along (means[i] - means[j]) factors[j] */
 } gaussian_mixture;
 /* One pass of Lloyd's algorithm (k_means.pyx); arrays without a type are of the samples' precision. */
 enum { LLOYD_GROUPS = 64, LLOYD_BATCH = 128 };
@@ -125,8 +128,8 @@ enum { MIX_BATCH = 16 };
   void (*accumulate)(ptrdiff_t n_rows, const int64_t *slots, const double *a, const real *rows, ptrdiff_t stride,     \
                      ptrdiff_t start, ptrdiff_t stop, double *g);                                                     \
   int64_t (*smo)(smo_working_set *s, double tol, int64_t max_steps);                                                 \
-  void (*gaussian)(const gaussian_mixture *g, ptrdiff_t n, const real *X, const real *weight, int32_t *labels,         \
-                   real *scratch, double *stats, real *density, real *proba);                                          \
+  void (*gaussian)(const gaussian_mixture *g, ptrdiff_t n, ptrdiff_t ahead, const real *X, const real *weight,         \
+                   int32_t *labels, real *scratch, double *stats, real *density, real *proba);                                          \
   double (*latent_class)(const latent_class_counts *s, ptrdiff_t first, ptrdiff_t last);                               \
   /* samples start..stop of a pass; `values` is scratch, LLOYD_BATCH times the places */                              \
   void (*lloyd)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, real *values, double *sums, double *counts,     \

@@ -70,19 +70,17 @@ static inline int64_t where_f(vfloat x, float c, vint32 at) {
 static inline int64_t where_d(vdouble x, double c, vint64 at) {
   return _mm512_mask_reduce_min_epi64(_mm512_cmp_pd_mask(x, (vdouble){0} + c, _CMP_EQ_OQ), (__m512i)at);
 }
-/* Lanes above 0, one after the other, with `first` + their number; how many. A whole vector of each is written. */
-static inline int compress_f(vfloat x, int32_t first, int32_t *at, float *to) {
+/* Lanes above 0, one after the other, and what is at their places; how many. A whole vector of each is written. */
+static inline int compress_f(vfloat x, const int32_t *places, int32_t *at, float *to) {
   const __mmask16 m = GREATER_F(x, (vfloat){0});
-  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   store_f(to, _mm512_maskz_compress_ps(m, x));
-  _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, _mm512_set1_epi32(first))));
+  _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(m, _mm512_loadu_si512(places)));
   return __builtin_popcount(m);
 }
-static inline int compress_d(vdouble x, int32_t first, int32_t *at, double *to) {
+static inline int compress_d(vdouble x, const int32_t *places, int32_t *at, double *to) {
   const __mmask8 m = GREATER_D(x, (vdouble){0});
-  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   store_d(to, _mm512_maskz_compress_pd(m, x));
-  _mm256_storeu_si256((__m256i *)at, _mm256_maskz_compress_epi32(m, _mm256_add_epi32(lane, _mm256_set1_epi32(first))));
+  _mm256_storeu_si256((__m256i *)at, _mm256_maskz_compress_epi32(m, _mm256_loadu_si256((const __m256i *)places)));
   return __builtin_popcount(m);
 }
 static inline vfloat ldexp_f(vfloat y, vfloat n) { return _mm512_scalef_ps(y, n); }

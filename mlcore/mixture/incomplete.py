@@ -1,0 +1,106 @@
+"""Rows with missing values under a mixture of Gaussians with diagonal covariances.
+
+Features are independent given the component, so a row's density is that of the features it has.
+A missing value counts in the sums as its distribution under the component: the mean and variance
+of the parameters the sums are taken under. This is EM with the missing values among the unknowns,
+exact where they are missing at random. The sums stay sums over rows, which can be merged, and a
+feature that no row of a component has keeps its mean and variance there.
+"""
+
+import numpy as np
+
+from mlcore.checks import require_memory
+from mlcore.mixture.densities import Parameters, Statistics
+
+_BLOCK_VALUES = 1 << 17
+_LOG_2_PI = np.log(2 * np.pi)
+
+
+class IncompleteRows:
+    """As `densities.Rows`, with NaN for what is missing; sums in float64.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) float32 or float64
+    weight : (n_samples,) float64, or None: all 1
+    added : float
+        What the M step adds to variances, and imputed values leave out.
+    """
+
+    def __init__(self, X, weight, added):
+        self.X, self.weight, self._added = X, weight, added
+        self.total = float(len(X) if weight is None else weight.sum())
+
+    def in_single(self, parameters: Parameters) -> bool:
+        """Whether float32 does: it is not used."""
+        return False
+
+    def statistics(self, parameters: Parameters, *, exact: bool = False, centres=None):
+        """Return the Statistics, about `centres` or else the means."""
+        means, variances = parameters.means, parameters.covariances
+        k, d = means.shape
+        away = 0.0 if centres is None else means - centres
+        imputed = np.maximum(variances - self._added, 0.0) + away**2
+        log_likelihood, mass = 0.0, np.zeros(k)
+        first, second, absent = np.zeros((k, d)), np.zeros((k, d)), np.zeros((k, d))
+        for rows, X, missing in self._blocks(k):
+            density, r = _responsibilities(X, missing, parameters)
+            if self.weight is not None:
+                r *= self.weight[rows, None]
+                density *= self.weight[rows]
+            log_likelihood += density.sum()
+            mass += r.sum(axis=0)
+            absent += r.T @ missing
+            for j in range(k):
+                t = np.where(missing, 0.0, X - (means if centres is None else centres)[j])
+                weighted = t * r[:, j, None]
+                first[j] += weighted.sum(axis=0)
+                second[j] += np.einsum("id,id->d", weighted, t)
+        return Statistics(
+            float(log_likelihood), mass, first + absent * away, second + absent * imputed
+        )
+
+    def densities(self, parameters: Parameters, *, with_proba: bool = False):
+        """Return log p(x_i), the likeliest components and, if asked for, the responsibilities."""
+        n, k, out = len(self.X), len(parameters.weights), self.X.dtype
+        if with_proba:
+            require_memory(
+                n, k, out.itemsize, what="the probabilities", instead="pass fewer rows at a time"
+            )
+        density, labels = np.empty(n, out), np.empty(n, np.intp)
+        proba = np.empty((n if with_proba else 0, k), out)
+        for rows, X, missing in self._blocks(k):
+            found, r = _responsibilities(X, missing, parameters)
+            density[rows] = np.maximum(found, np.finfo(out).min)
+            labels[rows] = r.argmax(axis=1)
+            if with_proba:
+                proba[rows] = r
+        return density, labels, proba
+
+    def _blocks(self, k):
+        """Places, values and marks of some rows at a time."""
+        n, d = self.X.shape
+        step = max(1, _BLOCK_VALUES // max(d, k))
+        for lo in range(0, n, step):
+            rows = slice(lo, min(n, lo + step))
+            X = self.X[rows].astype(np.float64)
+            yield rows, X, np.isnan(X)
+
+
+def _responsibilities(X, missing, parameters):
+    """log p(x) by what the rows have, and the probabilities of the components."""
+    weights, means, _, factors = parameters
+    known = ~missing
+    log_joint = np.empty((len(X), len(weights)))
+    with np.errstate(divide="ignore", over="ignore"):
+        constants = np.log(weights)
+        for j in range(len(weights)):
+            z = np.where(missing, 0.0, (X - means[j]) * factors[j])
+            norm = np.minimum(np.einsum("id,id->i", z, z), 4e307)
+            log_joint[:, j] = constants[j] + known @ np.log(factors[j]) - 0.5 * norm
+    log_joint -= 0.5 * _LOG_2_PI * known.sum(axis=1, keepdims=True)
+    top = log_joint.max(axis=1, keepdims=True)
+    r = np.exp(log_joint - top)
+    total = r.sum(axis=1, keepdims=True)
+    r /= total
+    return (top + np.log(total))[:, 0], r
