@@ -304,63 +304,6 @@ static void NAME(lloyd)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, RE
   }
 }
 
-/* The plain search, for so few and small centres that bounds cost more: lanes are samples, PANEL of them feature by
-   feature, against CENTERS centres at a time; k is padded to whole CENTERS with half norms of infinity. */
-#ifndef CENTERS
-#define CENTERS 4
-#define ABREAST (VECTOR_BYTES == 64 ? 4 : 2)
-#endif
-
-static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REAL *centers, const REAL *half_norms,
-                          INT *label) {
-  for (int from = 0; from < PANEL; from += ABREAST * NAME(LANES)) {
-    VEC low[ABREAST];
-    INTVEC at[ABREAST];
-    for (int b = 0; b < ABREAST; b++) {
-      low[b] = (VEC){0} + (REAL)INFINITY;
-      at[b] = (INTVEC){0};
-    }
-    for (ptrdiff_t c = 0; c < k; c += CENTERS) {
-      VEC sum[CENTERS][ABREAST];
-      const REAL *center = centers + c * d, *x = panel + from;
-      for (int i = 0; i < CENTERS; i++)
-        for (int b = 0; b < ABREAST; b++) sum[i][b] = (VEC){0} + half_norms[c + i];
-      for (ptrdiff_t f = 0; f < d; f++, x += PANEL)
-        for (int i = 0; i < CENTERS; i++) {
-          const REAL value = center[i * d + f];
-          for (int b = 0; b < ABREAST; b++) sum[i][b] -= value * LOAD(x + b * NAME(LANES));
-        }
-      for (int i = 0; i < CENTERS; i++)
-        for (int b = 0; b < ABREAST; b++) {
-          at[b] = NAME(choose)(GREATER(low[b], sum[i][b]), (INTVEC){0} + (INT)(c + i), at[b]);
-          low[b] = NAME(min)(low[b], sum[i][b]);
-        }
-    }
-    for (int b = 0; b < ABREAST; b++) memcpy(label + from + b * NAME(LANES), at + b, VECTOR_BYTES);
-  }
-}
-
-/* centers (k padded, d) row by row; `panel` is scratch, PANEL d. */
-static void NAME(lloyd_plain)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t k, REAL *panel,
-                              double *sums, double *counts, int64_t *changed) {
-  const REAL *X = s->X;
-  INT label[PANEL];
-  for (ptrdiff_t i = start; i < stop; i += PANEL) {
-    const int rows = stop - i < PANEL ? (int)(stop - i) : PANEL;
-    int moved = 0;
-    NAME(transpose)(X + i * s->d, s->d, rows, s->d, panel, PANEL);
-    NAME(nearest)(s->d, k, panel, s->centers, s->half_norms, label);
-    if (rows == PANEL)
-      for (int r = 0; r < PANEL; r++) moved |= s->labels[i + r] ^ (int32_t)label[r];
-    else
-      moved = 1;
-    if (moved)
-      for (int r = 0; r < rows; r++)
-        if (s->labels[i + r] != (int32_t)label[r])
-          NAME(relabel)(s, i + r, (int32_t)label[r], sums, counts, changed);
-  }
-}
-
 /* out[i] = |x_i - c|^2 with the centre of its label, in double precision. */
 static void NAME(own_distances)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const REAL *centers, const int32_t *labels,
                                 double *out) {

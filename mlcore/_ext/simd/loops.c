@@ -30,6 +30,7 @@
 #include "gaussian_loops.h"
 #include "latent_class_loops.h"
 #include "k_means_loops.h"
+#include "lloyd_plain_loops.h"
 #undef REAL
 #undef VEC
 #undef INTVEC
@@ -73,12 +74,14 @@
 #define CHOOSE choose_d
 #define ANY ANY_D
 #define TANH tanh
+#define SCREENED
 #include "kernel_loops.h"
 #include "smo_loops.h"
 #include "gaussian_density.h"
 #include "gaussian_loops.h"
 #include "latent_class_loops.h"
 #include "k_means_loops.h"
+#include "lloyd_plain_loops.h"
 
 #include "mixture_loops.h"
 

@@ -85,6 +85,15 @@ static inline int compress_d(vdouble x, int32_t first, int32_t *at, double *to) 
   _mm256_storeu_si256((__m256i *)at, _mm256_maskz_compress_epi32(m, _mm256_add_epi32(lane, _mm256_set1_epi32(first))));
   return __builtin_popcount(m);
 }
+/* Lanes not above c, as `first` + their number. A whole vector is written. */
+static inline int keep_f(vfloat x, float c, int32_t first, int32_t *at) {
+  const __mmask16 m = _mm512_cmp_ps_mask(x, (vfloat){0} + c, _CMP_NGT_UQ);
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, _mm512_set1_epi32(first))));
+  return __builtin_popcount(m);
+}
+static inline vfloat sqrt_f(vfloat x) { return _mm512_sqrt_ps(x); }
+static inline vdouble sqrt_d(vdouble x) { return _mm512_sqrt_pd(x); }
 static inline vfloat ldexp_f(vfloat y, vfloat n) { return _mm512_scalef_ps(y, n); }
 static inline vdouble ldexp_d(vdouble y, vdouble n) { return _mm512_scalef_pd(y, n); }
 #else
@@ -117,6 +126,14 @@ static inline vdouble select_d(mask_d m, vdouble yes, vdouble no) {
   }
 REDUCTIONS(f, float, vfloat, vint32)
 REDUCTIONS(d, double, vdouble, vint64)
+static inline int keep_f(vfloat x, float c, int32_t first, int32_t *at) {
+  int kept = 0;
+  for (int lane = 0; lane < VECTOR_BYTES / 4; lane++) {
+    at[kept] = first + lane;
+    kept += !(x[lane] > c);
+  }
+  return kept;
+}
 #if defined(MLCORE_TARGET_AVX2)
 #include <immintrin.h>
 #define ANY_F(m) (_mm256_movemask_ps((__m256)(m)) != 0)
@@ -125,6 +142,8 @@ static inline vfloat max_f(vfloat c, vfloat x) { return _mm256_max_ps(c, x); }
 static inline vfloat min_f(vfloat c, vfloat x) { return _mm256_min_ps(c, x); }
 static inline vdouble max_d(vdouble c, vdouble x) { return _mm256_max_pd(c, x); }
 static inline vdouble min_d(vdouble c, vdouble x) { return _mm256_min_pd(c, x); }
+static inline vfloat sqrt_f(vfloat x) { return _mm256_sqrt_ps(x); }
+static inline vdouble sqrt_d(vdouble x) { return _mm256_sqrt_pd(x); }
 #else
 static inline int any_lane(vint64 m) { return (m[0] | m[1]) != 0; }
 #define ANY_F(m) any_lane((vint64)(m))
@@ -133,6 +152,8 @@ static inline vfloat max_f(vfloat c, vfloat x) { return select_f((vint32)(x < c)
 static inline vfloat min_f(vfloat c, vfloat x) { return select_f((vint32)(x > c), c, x); }
 static inline vdouble max_d(vdouble c, vdouble x) { return select_d((vint64)(x < c), c, x); }
 static inline vdouble min_d(vdouble c, vdouble x) { return select_d((vint64)(x > c), c, x); }
+static inline vfloat sqrt_f(vfloat x) { return (vfloat){sqrtf(x[0]), sqrtf(x[1]), sqrtf(x[2]), sqrtf(x[3])}; }
+static inline vdouble sqrt_d(vdouble x) { return (vdouble){sqrt(x[0]), sqrt(x[1])}; }
 #endif
 /* y 2^n, n whole: in two factors, so that a result below the normal range is rounded once. */
 static inline vfloat ldexp_f(vfloat y, vfloat n) {
