@@ -73,7 +73,7 @@ def assign_plainly(const floating[:, ::1] X, const double[::1] weights,
                    const floating[:, ::1] centers, const floating[::1] half_norms,
                    const float[:, ::1] single_centers, const float[::1] single_halves,
                    const double[::1] origin, const double[::1] errors, const float[::1] passed,
-                   const float[::1] limits, float highest_limit, bint filtered,
+                   const float[::1] limits, bint filtered,
                    int32_t[::1] labels, float[::1] gaps, double[:, :, ::1] sums,
                    double[:, ::1] counts, int64_t[:, ::1] tally, float[::1] longest,
                    floating[:, ::1] scratch, int n_threads):
@@ -105,7 +105,6 @@ def assign_plainly(const floating[:, ::1] X, const double[::1] weights,
     s.gaps = s.passed = s.limits = NULL
     if gaps.shape[0] > 0:
         s.gaps, s.passed, s.limits = &gaps[0], &passed[0], &limits[0]
-        s.highest_limit = highest_limit
     for chunk in prange(n_chunks, nogil=True, num_threads=n_threads, schedule="dynamic"):
         if floating is float:
             simd_table().f.lloyd_plain(&s, chunk * step, min(n, (chunk + 1) * step),

@@ -103,7 +103,6 @@ cdef extern from "simd/table.h" nogil:
         const float* passed
         const float* limits
         float* gaps
-        float highest_limit
         int filtered
     ctypedef struct sparse_rows:
         Py_ssize_t n_components

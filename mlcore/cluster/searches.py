@@ -27,6 +27,7 @@ class PlainSearch:
 
     def __init__(self, X, n_chunks, lasting):
         n, d = X.shape
+        self._n = n
         self.tally = np.zeros((n_chunks, 3), dtype=np.int64)
         self._longest = np.zeros(n_chunks, dtype=np.float32)
         self._gaps = np.empty(n if lasting else 0, dtype=np.float32)
@@ -44,8 +45,7 @@ class PlainSearch:
         self._centers[:k] = centers
         self._half_norms = np.full(padded, np.inf, dtype=centers.dtype)
         self._half_norms[:k] = 0.5 * norms
-        if 4 * self.tally[:, 2].sum() > self.tally[:, 1].sum():
-            self._screened = False
+        self._screened &= 8 * self.tally[:, 2].sum() <= self._n
         self.tally[...] = 0
         error = 2 * (d + 9)
         self._errors = np.array([error * float(np.finfo(centers.dtype).eps), norms.max(), 0, 0])
@@ -62,7 +62,7 @@ class PlainSearch:
             self._limits = _above(limits)
         self._before = wide
         self._passed_single = _above(self._passed + np.zeros(k))
-        self._origin, self._origin_norm = np.zeros(self._width), 0.0
+        self._origin, self._origin_norm = np.zeros(max(8, self._width)), 0.0
         self._single = np.empty((0, d), dtype=np.float32), np.empty(0, dtype=np.float32)
         if self._screened:
             self._screen(wide, padded, error * _SINGLE_EPS)
@@ -72,7 +72,9 @@ class PlainSearch:
     def _screen(self, centers, padded, error):
         k, d = centers.shape
         origin = centers.mean(axis=0)
-        self._origin[:d], self._origin_norm = origin, float(np.linalg.norm(origin))
+        self._origin_norm = float(np.linalg.norm(origin))
+        repeated = np.tile(origin, 8 // d) if 8 % d == 0 else origin
+        self._origin[: len(repeated)] = repeated
         offsets = centers - origin
         norms = np.square(offsets).sum(axis=1)
         singles = np.zeros((padded, d), dtype=np.float32)
@@ -95,7 +97,6 @@ class PlainSearch:
             self._errors,
             self._passed_single,
             self._limits,
-            float(self._limits.max()),
             self._filtered,
             labels,
             self._gaps[rows] if len(self._gaps) else self._gaps,

@@ -76,12 +76,26 @@ static inline REAL NAME(squared_distance)(ptrdiff_t d, const REAL *x, const REAL
   return d < NAME(LANES) ? total : total + NAME(lane_sum)((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
+static inline ptrdiff_t NAME(add_four)(ptrdiff_t f, double w, const REAL *x, double *sum) {
+  double part[4];
+  for (int i = 0; i < 4; i++) part[i] = sum[f + i] + w * x[f + i];
+  memcpy(sum + f, part, sizeof part);
+  return f + 4;
+}
+
 /* sum += w x, in double precision. */
 static inline void NAME(add_sample)(ptrdiff_t d, double w, const REAL *x, double *sum) {
   enum { WIDE = VECTOR_BYTES / sizeof(double) };
   ptrdiff_t f = 0;
   for (; f + WIDE <= d; f += WIDE) store_d(sum + f, load_d(sum + f) + w * WIDEN(x + f));
-  for (; f < d; f++) sum[f] += w * x[f];
+  if (d - f >= 4) f = NAME(add_four)(f, w, x, sum);
+  if (d - f >= 2) {
+    const double a = sum[f] + w * x[f], b = sum[f + 1] + w * x[f + 1];
+    sum[f] = a;
+    sum[f + 1] = b;
+    f += 2;
+  }
+  if (f < d) sum[f] += w * x[f];
 }
 
 static inline __attribute__((always_inline)) void NAME(group_rows)(int count, ptrdiff_t d, const int64_t *rows,

@@ -11,18 +11,55 @@
 #ifndef CENTERS
 #define CENTERS 4
 #define ABREAST (VECTOR_BYTES == 64 ? 4 : 2)
-/* The rows of the next panel, PANEL_FLOAT of them. */
+enum { WINDOW = 4096 }; /* samples filtered at once */
+/* What the next panel reads: places in memory, `step` bytes apart or as `rows` tell, and the last byte of each. */
 typedef struct {
-  const char *X;
-  ptrdiff_t bytes;
+  const char *from;
+  ptrdiff_t step;
   const int32_t *rows;
+  int count;
 } later_rows;
+
+static inline later_rows rows_later(const void *X, ptrdiff_t bytes, const int32_t *rows) {
+  later_rows later = {X, bytes, rows, PANEL_FLOAT};
+  if (rows[PANEL_FLOAT - 1] - rows[0] == PANEL_FLOAT - 1) {
+    later.from += rows[0] * bytes;
+    later.rows = NULL;
+    later.step = 64;
+    later.count = (int)(PANEL_FLOAT * bytes / 64);
+  }
+  return later;
+}
+
+static inline void fetch(const later_rows *later, int i) {
+  const char *place = later->from + (later->rows != NULL ? later->rows[i] : i) * later->step;
+  __builtin_prefetch(place);
+  if (later->rows != NULL) __builtin_prefetch(place + later->step - 1);
+}
+
+/* Labels that differ, as `first` + their place; how many. A whole vector is written. */
+static inline int differing(const int32_t *a, const int32_t *b, int32_t first, int32_t *at) {
+  enum { L = VECTOR_BYTES / 4 };
+#if VECTOR_BYTES == 64
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __mmask16 m = _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
+  _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, _mm512_set1_epi32(first))));
+  return __builtin_popcount(m);
+#else
+  int n = 0;
+  for (int i = 0; i < L; i++) {
+    at[n] = first + i;
+    n += a[i] != b[i];
+  }
+  return n;
+#endif
+}
 #endif
 
 /* The label and value of the nearest centre, and the value of the next. Meanwhile `later` is fetched from memory. */
 static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REAL *centers, const REAL *half_norms,
-                          later_rows later, int32_t *label, REAL *best, REAL *second) {
-  const int at_once = (int)((PANEL_FLOAT * CENTERS + k - 1) / k);
+                          const later_rows *later, int32_t *label, REAL *best, REAL *second) {
+  const int at_once = (int)((later->count * CENTERS + k - 1) / k);
   int fetched = 0;
   for (int from = 0; from < PANEL; from += ABREAST * NAME(LANES)) {
     VEC low[ABREAST], next[ABREAST];
@@ -32,11 +69,7 @@ static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REA
       at[b] = (INTVEC){0};
     }
     for (ptrdiff_t c = 0; c < k; c += CENTERS) {
-      for (int stop = fetched + at_once; fetched < stop && fetched < PANEL_FLOAT; fetched++) {
-        const char *row = later.X + later.rows[fetched] * later.bytes;
-        __builtin_prefetch(row);
-        __builtin_prefetch(row + later.bytes - 1);
-      }
+      for (int stop = fetched + at_once; fetched < stop && fetched < later->count; fetched++) fetch(later, fetched);
       VEC sum[CENTERS][ABREAST];
       const REAL *center = centers + c * d, *x = panel + from;
       for (int i = 0; i < CENTERS; i++)
@@ -132,8 +165,8 @@ static void NAME(compare)(const lloyd_pass *s, const int32_t *rows, int count, R
       NAME(beside)(s, rows + r, some, scratch);
       NAME(transpose)(scratch, width, some, width, panel + r, PANEL);
     }
-  const later_rows later = {s->X, d * sizeof(REAL), rows + count};
-  NAME(nearest)(d, s->k, panel, s->centers, s->half_norms, later, label, best, second);
+  const later_rows later = rows_later(s->X, d * sizeof(REAL), rows + count);
+  NAME(nearest)(d, s->k, panel, s->centers, s->half_norms, &later, label, best, second);
   if (s->gaps != NULL) NAME(gap)(d, count, panel, best, second, s->error, s->farthest, slack, gap, longest);
 }
 
@@ -148,13 +181,19 @@ static int NAME(screen)(const lloyd_pass *s, const int32_t *rows, int count, REA
   float best[PANEL_FLOAT], second[PANEL_FLOAT], slack[PANEL_FLOAT];
   int32_t left[2 * PANEL_FLOAT], place[PANEL_FLOAT];
   int n_left = 0, any = 0;
-  for (int r = 0; r < count; r += step) {
-    const int some = count - r < step ? count - r : step;
-    NAME(beside_single)(s, rows + r, some, slab);
-    transpose_f(slab, width, some, width, panel + r, PANEL_FLOAT);
-  }
-  const later_rows later = {s->X, d * sizeof(REAL), rows + count};
-  nearest_f(d, s->k, panel, s->single_centers, s->single_halves, later, label, best, second);
+  if (width == d && d <= 8 && count == PANEL_FLOAT && rows[count - 1] - rows[0] == count - 1) {
+    const REAL *x = (const REAL *)s->X + rows[0] * d;
+    for (ptrdiff_t v = 0; v < PANEL_FLOAT * d; v += 8)
+      for (int i = 0; i < 8; i++) slab[v + i] = (float)(x[v + i] - s->origin[i]);
+    transpose_f(slab, d, PANEL_FLOAT, d, panel, PANEL_FLOAT);
+  } else
+    for (int r = 0; r < count; r += step) {
+      const int some = count - r < step ? count - r : step;
+      NAME(beside_single)(s, rows + r, some, slab);
+      transpose_f(slab, width, some, width, panel + r, PANEL_FLOAT);
+    }
+  const later_rows later = rows_later(s->X, d * sizeof(REAL), rows + count);
+  nearest_f(d, s->k, panel, s->single_centers, s->single_halves, &later, label, best, second);
   gap_f(d, count, panel, best, second, s->single_error, s->single_farthest, slack, gap, longest);
   for (int r = 0; r < PANEL_FLOAT; r++) any |= !(2 * (second[r] - best[r]) > slack[r]);
   if (!any) return 0;
@@ -181,39 +220,59 @@ static int NAME(screen)(const lloyd_pass *s, const int32_t *rows, int count, REA
 
 /* The samples whose labels may change, and some more numbers to look ahead. */
 static int NAME(unsettled)(const lloyd_pass *s, int size, int32_t *rows) {
-  int near = 0, kept = 0;
+  int kept = 0, i = 0;
   if (s->filtered) {
-    int i = 0;
-    for (; i + VECTOR_BYTES / 4 <= size; i += VECTOR_BYTES / 4)
-      near += keep_f(load_f(s->gaps + i), s->highest_limit, i, rows + near);
-    for (; i < size; i++) rows[near++] = i;
-    for (int t = 0; t < near; t++) {
-      const int32_t i = rows[t];
-      rows[kept] = i;
-      kept += !(s->gaps[i] > s->limits[s->labels[i]]);
+    for (; i + VECTOR_BYTES / 4 <= size; i += VECTOR_BYTES / 4) {
+      __builtin_prefetch(s->gaps + i + WINDOW);
+      __builtin_prefetch(s->labels + i + WINDOW);
+      kept += compress_rest(load_f(s->gaps + i), look_up_f(s->limits, s->labels + i), i, rows + kept);
     }
+    for (; i < size; i++) rows[kept++] = i;
   }
-  if (!s->filtered || kept > size - size / 8) /* nearly all: so they are beside each other */
+  if (!s->filtered || kept > size - size / 4) /* nearly all: so they are beside each other */
     for (kept = 0; kept < size; kept++) rows[kept] = kept;
   for (int r = 0; r < PANEL_FLOAT; r++) rows[kept + r] = size - 1;
   return kept;
 }
 
+/* New labels and gaps of some rows. */
+static void NAME(take)(const lloyd_pass *s, const int32_t *rows, int count, int32_t *label, const float *gap,
+                       double *sums, double *counts, int64_t *tally) {
+  enum { L = VECTOR_BYTES / 4 };
+  const int together = count == PANEL_FLOAT && rows[count - 1] - rows[0] == count - 1;
+  int32_t changed[2 * PANEL_FLOAT], old[PANEL_FLOAT];
+  float passed[PANEL_FLOAT];
+  int n_changed = 0;
+  if (!together)
+    for (int r = 0; r < count; r++) old[r] = s->labels[rows[r]];
+  for (int r = count; r < PANEL_FLOAT; r++) old[r] = label[r];
+  for (int r = 0; r < PANEL_FLOAT; r += L)
+    n_changed += differing(together ? s->labels + rows[r] : old + r, label + r, r, changed + n_changed);
+  for (int c = 0; c < n_changed; c++) NAME(relabel)(s, rows[changed[c]], label[changed[c]], sums, counts, tally);
+  if (s->gaps == NULL) return;
+  for (int r = count; r < PANEL_FLOAT; r++) label[r] = 0;
+  for (int r = 0; r < PANEL_FLOAT; r += L) store_f(passed + r, look_up_f(s->passed, label + r));
+  for (int r = 0; r < count; r++) passed[r] = below(gap[r] + passed[r]);
+  if (together)
+    memcpy(s->gaps + rows[0], passed, sizeof passed);
+  else
+    for (int r = 0; r < count; r++) s->gaps[rows[r]] = passed[r];
+}
+
 /* tally: labels changed, samples screened, and screened in vain. */
 static void NAME(lloyd_plain)(const lloyd_pass *whole, ptrdiff_t start, ptrdiff_t stop, REAL *scratch, double *sums,
                               double *counts, int64_t *tally, float *longest) {
-  int32_t rows[BLOCK + PANEL_FLOAT], label[PANEL_FLOAT], changed[PANEL_FLOAT];
-  for (ptrdiff_t begin = start; begin < stop; begin += BLOCK) {
+  int32_t rows[WINDOW + PANEL_FLOAT], label[PANEL_FLOAT];
+  for (ptrdiff_t begin = start; begin < stop; begin += WINDOW) {
     lloyd_pass s = *whole;
     s.n -= begin;
     s.X = (const REAL *)s.X + begin * s.d;
     s.labels += begin;
     if (s.gaps != NULL) s.gaps += begin;
     if (s.weights != NULL) s.weights += begin;
-    const int kept = NAME(unsettled)(&s, stop - begin < BLOCK ? (int)(stop - begin) : BLOCK, rows);
+    const int kept = NAME(unsettled)(&s, stop - begin < WINDOW ? (int)(stop - begin) : WINDOW, rows);
     for (int t = 0, count; t < kept; t += count) {
       const int32_t *row = rows + t;
-      int n_changed = 0;
 #ifdef SCREENED
       float single[PANEL_FLOAT];
       REAL gap[PANEL];
@@ -232,13 +291,7 @@ static void NAME(lloyd_plain)(const lloyd_pass *whole, ptrdiff_t start, ptrdiff_
       count = kept - t < PANEL ? kept - t : PANEL;
       NAME(compare)(&s, row, count, scratch, label, single, longest);
 #endif
-      for (int r = 0; r < count; r++) {
-        changed[n_changed] = r;
-        n_changed += s.labels[row[r]] != label[r];
-      }
-      for (int c = 0; c < n_changed; c++) NAME(relabel)(&s, row[changed[c]], label[changed[c]], sums, counts, tally);
-      if (s.gaps != NULL)
-        for (int r = 0; r < count; r++) s.gaps[row[r]] = below(single[r] + s.passed[label[r]]);
+      NAME(take)(&s, row, count, label, single, sums, counts, tally);
     }
   }
 }

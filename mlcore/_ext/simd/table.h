@@ -92,7 +92,7 @@ typedef struct {
   const float *single_centers, *single_halves; /* NULL: there is no screen */
   const double *origin;
   const float *passed, *limits;
-  float *gaps, highest_limit;
+  float *gaps;
   int filtered;
 } lloyd_pass;
 

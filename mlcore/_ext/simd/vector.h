@@ -85,9 +85,12 @@ static inline int compress_d(vdouble x, int32_t first, int32_t *at, double *to) 
   _mm256_storeu_si256((__m256i *)at, _mm256_maskz_compress_epi32(m, _mm256_add_epi32(lane, _mm256_set1_epi32(first))));
   return __builtin_popcount(m);
 }
-/* Lanes not above c, as `first` + their number. A whole vector is written. */
-static inline int keep_f(vfloat x, float c, int32_t first, int32_t *at) {
-  const __mmask16 m = _mm512_cmp_ps_mask(x, (vfloat){0} + c, _CMP_NGT_UQ);
+static inline vfloat look_up_f(const float *table, const int32_t *index) {
+  return _mm512_i32gather_ps(_mm512_loadu_si512(index), table, 4);
+}
+/* Lanes of x not above c, as `first` + their number; how many. A whole vector is written. */
+static inline int compress_rest(vfloat x, vfloat c, int32_t first, int32_t *at) {
+  const __mmask16 m = _mm512_cmp_ps_mask(x, c, _CMP_NGT_UQ);
   const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, _mm512_set1_epi32(first))));
   return __builtin_popcount(m);
@@ -126,11 +129,16 @@ static inline vdouble select_d(mask_d m, vdouble yes, vdouble no) {
   }
 REDUCTIONS(f, float, vfloat, vint32)
 REDUCTIONS(d, double, vdouble, vint64)
-static inline int keep_f(vfloat x, float c, int32_t first, int32_t *at) {
+static inline vfloat look_up_f(const float *table, const int32_t *index) {
+  vfloat found;
+  for (int lane = 0; lane < VECTOR_BYTES / 4; lane++) found[lane] = table[index[lane]];
+  return found;
+}
+static inline int compress_rest(vfloat x, vfloat c, int32_t first, int32_t *at) {
   int kept = 0;
   for (int lane = 0; lane < VECTOR_BYTES / 4; lane++) {
     at[kept] = first + lane;
-    kept += !(x[lane] > c);
+    kept += !(x[lane] > c[lane]);
   }
   return kept;
 }
