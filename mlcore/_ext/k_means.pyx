@@ -1,6 +1,7 @@
 """Hot loops of mlcore.cluster: passes of Lloyd's algorithm, and seeding (simd/k_means_loops.h).
 
-assign_plainly  searches every centre: few small centres, or while many labels still change;
+assign_plainly  searches every centre, or none where a bound on how much nearer the nearest is
+                tells enough (Hamerly, SDM 2010), see simd/lloyd_plain_loops.h;
 assign          skips what bounds rule out (Yinyang k-means, Ding et al., ICML 2015). Centres form
                 groups of 64 bytes a feature, near ones together. A sample has an upper bound on the
                 distance to its own centre, a lower bound for the others of each group, and one for

@@ -28,7 +28,7 @@ class Partition:
     frame : Frame
     n_clusters : int
     max_iter : int
-        The passes to expect at most: bounds pay after some.
+        The passes to expect at most: for one, nothing is kept for the next.
     """
 
     def __init__(self, X, weights, frame: Frame, n_clusters: int, max_iter: int):
@@ -40,7 +40,7 @@ class Partition:
         self._sums = np.zeros((n_chunks, n_clusters, d))
         self._counts = np.zeros((n_chunks, n_clusters))
         self._search = PlainSearch(X, n_chunks, max_iter > 1)
-        self._bounds_below = share_to_begin_bounds(X, n_clusters, max_iter)
+        self._bounds_below = share_to_begin_bounds(X, n_clusters)
         self._share = 1.0
 
     def assign(self, centers) -> int:

@@ -9,7 +9,8 @@ from mlcore._ext import k_means as _ext
 from mlcore.threads import single_threaded_blas
 
 _BOUNDS_BYTES = 2**27  # of the bounds, or a quarter of the data where that is more
-_CACHED_CENTERS = 4096  # bytes
+# Values of all centres that are compared sooner than bounds are kept.
+_PLAIN_CENTERS = {4: 2**12, 8: 2**14}
 _EPS = float(np.finfo(np.float64).eps)
 _SINGLE_EPS = float(np.finfo(np.float32).eps)
 
@@ -33,7 +34,7 @@ class PlainSearch:
         self._gaps = np.empty(n if lasting else 0, dtype=np.float32)
         self._width = 1 << (d - 1).bit_length() if d < 16 else d
         self._screened = X.dtype == np.float64
-        self._before, self._passed, self._reach = None, 0.0, 0.0
+        self._before, self._passed, self._reach = None, np.zeros(1), 0.0
 
     def move(self, centers, n_threads):
         """Take note of where the centres are now."""
@@ -49,7 +50,7 @@ class PlainSearch:
         self.tally[...] = 0
         error = 2 * (d + 9)
         self._errors = np.array([error * float(np.finfo(centers.dtype).eps), norms.max(), 0, 0])
-        self._limits = np.zeros(k, dtype=np.float32)
+        self._limits = np.zeros(max(k, 32), dtype=np.float32)
         self._filtered = self._before is not None and len(self._gaps) > 0
         if self._filtered:
             away, near = _drifts(self._before, wide)
@@ -59,9 +60,10 @@ class PlainSearch:
             slack = _slack(centers, self._reach, norms)
             apart = np.maximum(_apart(wide, norms), 1e-300)
             limits = _above(self._passed) + np.minimum(np.sqrt(slack), slack / (2 * apart))
-            self._limits = _above(limits)
+            self._limits[:k] = _above(limits)
         self._before = wide
-        self._passed_single = _above(self._passed + np.zeros(k))
+        self._passed_single = np.zeros(max(k, 32), dtype=np.float32)
+        self._passed_single[:k] = _above(self._passed)
         self._origin, self._origin_norm = np.zeros(max(8, self._width)), 0.0
         self._single = np.empty((0, d), dtype=np.float32), np.empty(0, dtype=np.float32)
         if self._screened:
@@ -190,7 +192,7 @@ class Bounds:
             self._home[members] = g
 
 
-def share_to_begin_bounds(X, n_clusters, max_iter):
+def share_to_begin_bounds(X, n_clusters):
     """The share of labels that change in a pass at which bounds begin to pay; -1 is never."""
     n, d = X.shape
     n_groups = _n_groups(n_clusters, X.dtype)
@@ -199,9 +201,9 @@ def share_to_begin_bounds(X, n_clusters, max_iter):
         return -1
     if bounds_bytes > max(_BOUNDS_BYTES, X.nbytes // 4):
         return -1
-    if n_clusters * d * X.dtype.itemsize <= _CACHED_CENTERS:
+    if n_clusters * d <= _PLAIN_CENTERS[X.dtype.itemsize]:
         return -1
-    return 0.015 if d <= 32 else 1
+    return 0.015 if d <= 256 else 1
 
 
 def _n_groups(n_clusters, dtype):

@@ -334,7 +334,8 @@ static void NAME(own_distances)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const R
       }
     for (; f < d; f++) total += ((double)X[f] - c[f]) * ((double)X[f] - c[f]);
     sum[0] += sum[1];
-    for (int lane = 0; lane < WIDE; lane++) total += sum[0][lane];
+    if (d >= 2 * WIDE)
+      for (int lane = 0; lane < WIDE; lane++) total += sum[0][lane];
     out[i] = total;
   }
 }

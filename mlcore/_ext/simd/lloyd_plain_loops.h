@@ -12,20 +12,21 @@
 #define CENTERS 4
 #define ABREAST (VECTOR_BYTES == 64 ? 4 : 2)
 enum { WINDOW = 4096 }; /* samples filtered at once */
-/* What the next panel reads: places in memory, `step` bytes apart or as `rows` tell, and the last byte of each. */
+/* What the next panel reads: places in memory, `step` bytes apart or as `rows` tell, and so much after each. */
 typedef struct {
   const char *from;
-  ptrdiff_t step;
+  ptrdiff_t step, after;
   const int32_t *rows;
   int count;
 } later_rows;
 
 static inline later_rows rows_later(const void *X, ptrdiff_t bytes, const int32_t *rows) {
-  later_rows later = {X, bytes, rows, PANEL_FLOAT};
+  later_rows later = {X, bytes, 64 % bytes != 0 || (uintptr_t)X % bytes != 0 ? bytes - 1 : 0, rows, PANEL_FLOAT};
   if (rows[PANEL_FLOAT - 1] - rows[0] == PANEL_FLOAT - 1) {
     later.from += rows[0] * bytes;
     later.rows = NULL;
     later.step = 64;
+    later.after = 0;
     later.count = (int)(PANEL_FLOAT * bytes / 64);
   }
   return later;
@@ -34,7 +35,7 @@ static inline later_rows rows_later(const void *X, ptrdiff_t bytes, const int32_
 static inline void fetch(const later_rows *later, int i) {
   const char *place = later->from + (later->rows != NULL ? later->rows[i] : i) * later->step;
   __builtin_prefetch(place);
-  if (later->rows != NULL) __builtin_prefetch(place + later->step - 1);
+  if (later->after > 0) __builtin_prefetch(place + later->after);
 }
 
 /* Labels that differ, as `first` + their place; how many. A whole vector is written. */
@@ -127,15 +128,17 @@ static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *bes
 #define BESIDE(name, type, value)                                                                                    \
   static inline __attribute__((always_inline)) void NAME(name##_few)(                                                \
       const int width, const lloyd_pass *s, const int32_t *rows, int count, type *restrict slab) {                   \
-    const REAL *last = (const REAL *)s->X + s->n * s->d - width;                                                     \
     const double *restrict origin = s->origin;                                                                       \
+    const ptrdiff_t d = s->d;                                                                                        \
+    const int inside = rows[count - 1] * d + width <= s->n * d; /* values of the next row do no harm */               \
     (void)origin;                                                                                                    \
-    for (int r = 0; r < count; r++, slab += width) {                                                                 \
-      const REAL *restrict x = (const REAL *)s->X + rows[r] * s->d;                                                  \
-      if (x <= last) /* values of the next row do no harm */                                                         \
-        for (int f = 0; f < width; f++) slab[f] = (type)(value);                                                     \
-      else                                                                                                           \
-        for (int f = 0; f < s->d; f++) slab[f] = (type)(value);                                                      \
+    for (int r = 0; r < count - !inside; r++) {                                                                      \
+      const REAL *restrict x = (const REAL *)s->X + rows[r] * d;                                                     \
+      for (int f = 0; f < width; f++) slab[r * width + f] = (type)(value);                                           \
+    }                                                                                                                \
+    if (!inside) {                                                                                                   \
+      const REAL *restrict x = (const REAL *)s->X + rows[count - 1] * d;                                             \
+      for (int f = 0; f < d; f++) slab[(count - 1) * width + f] = (type)(value);                                     \
     }                                                                                                                \
   }                                                                                                                  \
   static void NAME(name)(const lloyd_pass *s, const int32_t *rows, int count, type *restrict slab) {                 \
@@ -225,7 +228,7 @@ static int NAME(unsettled)(const lloyd_pass *s, int size, int32_t *rows) {
     for (; i + VECTOR_BYTES / 4 <= size; i += VECTOR_BYTES / 4) {
       __builtin_prefetch(s->gaps + i + WINDOW);
       __builtin_prefetch(s->labels + i + WINDOW);
-      kept += compress_rest(load_f(s->gaps + i), look_up_f(s->limits, s->labels + i), i, rows + kept);
+      kept += compress_rest(load_f(s->gaps + i), look_up_f(s->limits, s->k, s->labels + i), i, rows + kept);
     }
     for (; i < size; i++) rows[kept++] = i;
   }
@@ -251,7 +254,7 @@ static void NAME(take)(const lloyd_pass *s, const int32_t *rows, int count, int3
   for (int c = 0; c < n_changed; c++) NAME(relabel)(s, rows[changed[c]], label[changed[c]], sums, counts, tally);
   if (s->gaps == NULL) return;
   for (int r = count; r < PANEL_FLOAT; r++) label[r] = 0;
-  for (int r = 0; r < PANEL_FLOAT; r += L) store_f(passed + r, look_up_f(s->passed, label + r));
+  for (int r = 0; r < PANEL_FLOAT; r += L) store_f(passed + r, look_up_f(s->passed, s->k, label + r));
   for (int r = 0; r < count; r++) passed[r] = below(gap[r] + passed[r]);
   if (together)
     memcpy(s->gaps + rows[0], passed, sizeof passed);

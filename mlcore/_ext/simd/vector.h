@@ -85,8 +85,11 @@ static inline int compress_d(vdouble x, int32_t first, int32_t *at, double *to) 
   _mm256_storeu_si256((__m256i *)at, _mm256_maskz_compress_epi32(m, _mm256_add_epi32(lane, _mm256_set1_epi32(first))));
   return __builtin_popcount(m);
 }
-static inline vfloat look_up_f(const float *table, const int32_t *index) {
-  return _mm512_i32gather_ps(_mm512_loadu_si512(index), table, 4);
+/* table[index[lane]]; the table is of `size` values and in memory of 32 at least. */
+static inline vfloat look_up_f(const float *table, ptrdiff_t size, const int32_t *index) {
+  const __m512i at = _mm512_loadu_si512(index);
+  if (size <= 32) return _mm512_permutex2var_ps(load_f(table), at, load_f(table + 16));
+  return _mm512_i32gather_ps(at, table, 4);
 }
 /* Lanes of x not above c, as `first` + their number; how many. A whole vector is written. */
 static inline int compress_rest(vfloat x, vfloat c, int32_t first, int32_t *at) {
@@ -129,8 +132,9 @@ static inline vdouble select_d(mask_d m, vdouble yes, vdouble no) {
   }
 REDUCTIONS(f, float, vfloat, vint32)
 REDUCTIONS(d, double, vdouble, vint64)
-static inline vfloat look_up_f(const float *table, const int32_t *index) {
+static inline vfloat look_up_f(const float *table, ptrdiff_t size, const int32_t *index) {
   vfloat found;
+  (void)size;
   for (int lane = 0; lane < VECTOR_BYTES / 4; lane++) found[lane] = table[index[lane]];
   return found;
 }
