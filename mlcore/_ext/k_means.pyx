@@ -1,6 +1,7 @@
 """Hot loops of mlcore.cluster: passes of Lloyd's algorithm, and seeding (simd/k_means_loops.h).
 
-assign_plainly  searches every centre: few small centres, or while many labels still change;
+assign_plainly  searches every centre, or none where a bound on how much nearer the nearest is
+                tells enough (Hamerly, SDM 2010), see simd/lloyd_plain_loops.h;
 assign          skips what bounds rule out (Yinyang k-means, Ding et al., ICML 2015). Centres form
                 groups of 64 bytes a feature, near ones together. A sample has an upper bound on the
                 distance to its own centre, a lower bound for the others of each group, and one for
@@ -19,12 +20,13 @@ from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t
 
-from mlcore._ext.simd cimport LLOYD_BATCH, LLOYD_GROUPS, PANEL_DOUBLE, PANEL_FLOAT, lloyd_pass, \
-    simd_table
+from mlcore._ext.simd cimport LLOYD_BATCH, LLOYD_GROUPS, LLOYD_SCRATCH, PANEL_DOUBLE, \
+    PANEL_FLOAT, lloyd_pass, simd_table
 
 GROUP = {4: 16, 8: 8}  # centres in a group, by bytes of a value
 MOST_GROUPS = LLOYD_GROUPS
 BATCH = LLOYD_BATCH
+SCRATCH = LLOYD_SCRATCH
 PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
 
 ctypedef fused place:
@@ -38,13 +40,13 @@ def assign(const floating[:, ::1] X, const floating[::1] norms, const double[::1
            const float[::1] away, const float[::1] near, const float[::1] drift,
            const float[::1] apart, double slack, bint first, int32_t[::1] labels,
            float[::1] upper, float[::1] lower, float[:, ::1] bounds, double[:, :, ::1] sums,
-           double[:, ::1] counts, int64_t[::1] changed, floating[:, :, ::1] scratch,
+           double[:, ::1] counts, int64_t[:, ::1] tally, floating[:, :, ::1] scratch,
            int n_threads):
     """Labels, bounds, and per chunk the sums and counts (weights) per label; the centres moved.
 
     `places` holds integers as wide as the values; rows of `bounds` and `drift` are padded to a
     multiple of 4. `apart[j]` is half the distance from centre j to the next. `first`: there are no
-    bounds yet. `changed[chunk]` grows by the labels changed, -1 being none. `weights` is empty for
+    bounds yet. `tally[chunk, 0]` grows by the labels changed, -1 being none. `weights` is empty for
     ones; `scratch` is (n_threads, BATCH, places).
     """
     cdef lloyd_pass s
@@ -61,40 +63,62 @@ def assign(const floating[:, ::1] X, const floating[::1] norms, const double[::1
         if floating is float:
             simd_table().f.lloyd(&s, chunk * step, min(n, (chunk + 1) * step),
                                  &scratch[threadid(), 0, 0], &sums[chunk, 0, 0],
-                                 &counts[chunk, 0], &changed[chunk])
+                                 &counts[chunk, 0], &tally[chunk, 0])
         else:
             simd_table().d.lloyd(&s, chunk * step, min(n, (chunk + 1) * step),
                                  &scratch[threadid(), 0, 0], &sums[chunk, 0, 0],
-                                 &counts[chunk, 0], &changed[chunk])
+                                 &counts[chunk, 0], &tally[chunk, 0])
 
 
 def assign_plainly(const floating[:, ::1] X, const double[::1] weights,
                    const floating[:, ::1] centers, const floating[::1] half_norms,
-                   int32_t[::1] labels, double[:, :, ::1] sums, double[:, ::1] counts,
-                   int64_t[::1] changed, floating[:, ::1] scratch, int n_threads):
-    """The same without bounds; centres are padded to a multiple of 4 with infinite half norms.
+                   const float[:, ::1] single_centers, const float[::1] single_halves,
+                   const double[::1] origin, const double[::1] errors, const float[::1] passed,
+                   const float[::1] limits, bint filtered,
+                   int32_t[::1] labels, float[::1] gaps, double[:, :, ::1] sums,
+                   double[:, ::1] counts, int64_t[:, ::1] tally, float[::1] longest,
+                   floating[:, ::1] scratch, int n_threads):
+    """The same by comparison with all centres; these are padded to a multiple of 4 with infinite
+    half norms.
 
-    `sums` of no rows a chunk are left out: labels only. `scratch` is (n_threads, features times
-    PANEL_WIDTH).
+    `single_centers` of no rows: samples in double precision are not screened in single. `errors`
+    are the relative rounding of a squared distance and the largest squared norm of a centre, and
+    the same in single precision, measured from `origin` (`scratch_width` long). `gaps`, with
+    `passed` and `limits` by label, may be empty; where `filtered`, they tell which samples to
+    compare. `sums` of no rows a chunk are left out: labels only. Per chunk, `tally` grows by the
+    labels changed, the samples screened and those screened in vain, and `longest` to the largest
+    squared norm met. `scratch` is (n_threads, SCRATCH times `scratch_width`).
     """
     cdef lloyd_pass s
     cdef Py_ssize_t n = X.shape[0], n_chunks = sums.shape[0], chunk
     cdef Py_ssize_t step = (n + n_chunks - 1) // n_chunks
     cdef bint summed = sums.shape[1] > 0
-    s.d, s.X, s.centers, s.half_norms = X.shape[1], &X[0, 0], &centers[0, 0], &half_norms[0]
+    s.n, s.d, s.k, s.width = n, X.shape[1], centers.shape[0], scratch.shape[1] // LLOYD_SCRATCH
+    s.X, s.centers, s.half_norms = &X[0, 0], &centers[0, 0], &half_norms[0]
+    s.single_centers = s.single_halves = s.origin = NULL
+    if single_centers.shape[0] > 0:
+        s.single_centers, s.single_halves = &single_centers[0, 0], &single_halves[0]
+        s.origin = &origin[0]
+    s.error, s.farthest = errors[0], errors[1]
+    s.single_error, s.single_farthest = errors[2], errors[3]
     s.weights = &weights[0] if weights.shape[0] > 0 else NULL
-    s.labels = &labels[0]
+    s.labels, s.filtered = &labels[0], filtered
+    s.gaps = s.passed = s.limits = NULL
+    if gaps.shape[0] > 0:
+        s.gaps, s.passed, s.limits = &gaps[0], &passed[0], &limits[0]
     for chunk in prange(n_chunks, nogil=True, num_threads=n_threads, schedule="dynamic"):
         if floating is float:
             simd_table().f.lloyd_plain(&s, chunk * step, min(n, (chunk + 1) * step),
-                                       centers.shape[0], &scratch[threadid(), 0],
+                                       &scratch[threadid(), 0],
                                        &sums[chunk, 0, 0] if summed else NULL,
-                                       &counts[chunk, 0] if summed else NULL, &changed[chunk])
+                                       &counts[chunk, 0] if summed else NULL, &tally[chunk, 0],
+                                       &longest[chunk])
         else:
             simd_table().d.lloyd_plain(&s, chunk * step, min(n, (chunk + 1) * step),
-                                       centers.shape[0], &scratch[threadid(), 0],
+                                       &scratch[threadid(), 0],
                                        &sums[chunk, 0, 0] if summed else NULL,
-                                       &counts[chunk, 0] if summed else NULL, &changed[chunk])
+                                       &counts[chunk, 0] if summed else NULL, &tally[chunk, 0],
+                                       &longest[chunk])
 
 
 def own_distances(const floating[:, ::1] X, const floating[:, ::1] centers,
@@ -117,8 +141,8 @@ def seed(const floating[:, ::1] X, const floating[:, ::1] candidates, const doub
          int n_threads):
     """potentials[chunk, t] += sum of w min(nearest, |x - candidate t|²).
 
-    `take` is for one candidate: nearest becomes that minimum instead. `scratch` is as for
-    `assign_plainly`.
+    `take` is for one candidate: nearest becomes that minimum instead. `scratch` is (n_threads,
+    features times PANEL_WIDTH).
     """
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], n_chunks = potentials.shape[0], chunk
     cdef Py_ssize_t step = (n + n_chunks - 1) // n_chunks, start, rows

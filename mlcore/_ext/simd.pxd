@@ -69,6 +69,7 @@ cdef extern from "simd/table.h" nogil:
     enum:
         LLOYD_GROUPS
         LLOYD_BATCH
+        LLOYD_SCRATCH
     ctypedef struct lloyd_pass:
         Py_ssize_t d
         Py_ssize_t stride
@@ -91,6 +92,20 @@ cdef extern from "simd/table.h" nogil:
         float* upper
         float* lower
         float* bounds
+        Py_ssize_t n
+        Py_ssize_t k
+        Py_ssize_t width
+        double error
+        double farthest
+        double single_error
+        double single_farthest
+        const float* single_centers
+        const float* single_halves
+        const double* origin
+        const float* passed
+        const float* limits
+        float* gaps
+        int filtered
     ctypedef struct sparse_rows:
         Py_ssize_t n_components
         Py_ssize_t stride
@@ -122,8 +137,8 @@ cdef extern from "simd/table.h" nogil:
         double (*latent_class)(const latent_class_counts*, Py_ssize_t, Py_ssize_t) noexcept nogil
         void (*lloyd)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, float*, double*, double*,
                       int64_t*) noexcept nogil
-        void (*lloyd_plain)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, Py_ssize_t, float*, double*,
-                            double*, int64_t*) noexcept nogil
+        void (*lloyd_plain)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, float*, double*, double*,
+                            int64_t*, float*) noexcept nogil
         void (*own_distances)(Py_ssize_t, Py_ssize_t, const float*, const float*, const int32_t*,
                               double*) noexcept nogil
         void (*seed)(Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const float*, const double*,
@@ -147,8 +162,8 @@ cdef extern from "simd/table.h" nogil:
         double (*latent_class)(const latent_class_counts*, Py_ssize_t, Py_ssize_t) noexcept nogil
         void (*lloyd)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, double*, double*, double*,
                       int64_t*) noexcept nogil
-        void (*lloyd_plain)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, Py_ssize_t, double*,
-                            double*, double*, int64_t*) noexcept nogil
+        void (*lloyd_plain)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, double*, double*, double*,
+                            int64_t*, float*) noexcept nogil
         void (*own_distances)(Py_ssize_t, Py_ssize_t, const double*, const double*, const int32_t*,
                               double*) noexcept nogil
         void (*seed)(Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const double*,

@@ -77,6 +77,8 @@ class KMeans(CentroidModel):
 
     D. Arthur, S. Vassilvitskii, *k-means++: the advantages of careful seeding*, SODA 2007.
 
+    G. Hamerly, *Making k-means even faster*, SDM 2010.
+
     Y. Ding, Y. Zhao, X. Shen, M. Musuvathi, T. Mytkowicz, *Yinyang k-means: a drop-in replacement
     of the classic k-means with consistent speedup*, ICML 2015.
 

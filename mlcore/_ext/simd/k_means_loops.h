@@ -76,12 +76,26 @@ static inline REAL NAME(squared_distance)(ptrdiff_t d, const REAL *x, const REAL
   return d < NAME(LANES) ? total : total + NAME(lane_sum)((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
+static inline ptrdiff_t NAME(add_four)(ptrdiff_t f, double w, const REAL *x, double *sum) {
+  double part[4];
+  for (int i = 0; i < 4; i++) part[i] = sum[f + i] + w * x[f + i];
+  memcpy(sum + f, part, sizeof part);
+  return f + 4;
+}
+
 /* sum += w x, in double precision. */
 static inline void NAME(add_sample)(ptrdiff_t d, double w, const REAL *x, double *sum) {
   enum { WIDE = VECTOR_BYTES / sizeof(double) };
   ptrdiff_t f = 0;
   for (; f + WIDE <= d; f += WIDE) store_d(sum + f, load_d(sum + f) + w * WIDEN(x + f));
-  for (; f < d; f++) sum[f] += w * x[f];
+  if (d - f >= 4) f = NAME(add_four)(f, w, x, sum);
+  if (d - f >= 2) {
+    const double a = sum[f] + w * x[f], b = sum[f + 1] + w * x[f + 1];
+    sum[f] = a;
+    sum[f + 1] = b;
+    f += 2;
+  }
+  if (f < d) sum[f] += w * x[f];
 }
 
 static inline __attribute__((always_inline)) void NAME(group_rows)(int count, ptrdiff_t d, const int64_t *rows,
@@ -304,63 +318,6 @@ static void NAME(lloyd)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, RE
   }
 }
 
-/* The plain search, for so few and small centres that bounds cost more: lanes are samples, PANEL of them feature by
-   feature, against CENTERS centres at a time; k is padded to whole CENTERS with half norms of infinity. */
-#ifndef CENTERS
-#define CENTERS 4
-#define ABREAST (VECTOR_BYTES == 64 ? 4 : 2)
-#endif
-
-static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REAL *centers, const REAL *half_norms,
-                          INT *label) {
-  for (int from = 0; from < PANEL; from += ABREAST * NAME(LANES)) {
-    VEC low[ABREAST];
-    INTVEC at[ABREAST];
-    for (int b = 0; b < ABREAST; b++) {
-      low[b] = (VEC){0} + (REAL)INFINITY;
-      at[b] = (INTVEC){0};
-    }
-    for (ptrdiff_t c = 0; c < k; c += CENTERS) {
-      VEC sum[CENTERS][ABREAST];
-      const REAL *center = centers + c * d, *x = panel + from;
-      for (int i = 0; i < CENTERS; i++)
-        for (int b = 0; b < ABREAST; b++) sum[i][b] = (VEC){0} + half_norms[c + i];
-      for (ptrdiff_t f = 0; f < d; f++, x += PANEL)
-        for (int i = 0; i < CENTERS; i++) {
-          const REAL value = center[i * d + f];
-          for (int b = 0; b < ABREAST; b++) sum[i][b] -= value * LOAD(x + b * NAME(LANES));
-        }
-      for (int i = 0; i < CENTERS; i++)
-        for (int b = 0; b < ABREAST; b++) {
-          at[b] = NAME(choose)(GREATER(low[b], sum[i][b]), (INTVEC){0} + (INT)(c + i), at[b]);
-          low[b] = NAME(min)(low[b], sum[i][b]);
-        }
-    }
-    for (int b = 0; b < ABREAST; b++) memcpy(label + from + b * NAME(LANES), at + b, VECTOR_BYTES);
-  }
-}
-
-/* centers (k padded, d) row by row; `panel` is scratch, PANEL d. */
-static void NAME(lloyd_plain)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t k, REAL *panel,
-                              double *sums, double *counts, int64_t *changed) {
-  const REAL *X = s->X;
-  INT label[PANEL];
-  for (ptrdiff_t i = start; i < stop; i += PANEL) {
-    const int rows = stop - i < PANEL ? (int)(stop - i) : PANEL;
-    int moved = 0;
-    NAME(transpose)(X + i * s->d, s->d, rows, s->d, panel, PANEL);
-    NAME(nearest)(s->d, k, panel, s->centers, s->half_norms, label);
-    if (rows == PANEL)
-      for (int r = 0; r < PANEL; r++) moved |= s->labels[i + r] ^ (int32_t)label[r];
-    else
-      moved = 1;
-    if (moved)
-      for (int r = 0; r < rows; r++)
-        if (s->labels[i + r] != (int32_t)label[r])
-          NAME(relabel)(s, i + r, (int32_t)label[r], sums, counts, changed);
-  }
-}
-
 /* out[i] = |x_i - c|^2 with the centre of its label, in double precision. */
 static void NAME(own_distances)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const REAL *centers, const int32_t *labels,
                                 double *out) {
@@ -377,7 +334,8 @@ static void NAME(own_distances)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const R
       }
     for (; f < d; f++) total += ((double)X[f] - c[f]) * ((double)X[f] - c[f]);
     sum[0] += sum[1];
-    for (int lane = 0; lane < WIDE; lane++) total += sum[0][lane];
+    if (d >= 2 * WIDE)
+      for (int lane = 0; lane < WIDE; lane++) total += sum[0][lane];
     out[i] = total;
   }
 }

@@ -31,6 +31,7 @@
 #include "gaussian_loops.h"
 #include "latent_class_loops.h"
 #include "k_means_loops.h"
+#include "lloyd_plain_loops.h"
 #undef REAL
 #undef VEC
 #undef INTVEC
@@ -76,12 +77,14 @@
 #define ANY ANY_D
 #define TANH tanh
 #define SQRT sqrt
+#define SCREENED
 #include "kernel_loops.h"
 #include "smo_loops.h"
 #include "gaussian_density.h"
 #include "gaussian_loops.h"
 #include "latent_class_loops.h"
 #include "k_means_loops.h"
+#include "lloyd_plain_loops.h"
 
 #include "mixture_loops.h"
 

@@ -76,7 +76,7 @@ typedef struct {
   const void *apart; /* (k, k, d) or NULL: from i to j, factors[j] times the unit vector along (means[i] - means[j]) factors[j] */
 } gaussian_mixture;
 /* One pass of Lloyd's algorithm (k_means.pyx); arrays without a type are of the samples' precision. */
-enum { LLOYD_GROUPS = 64, LLOYD_BATCH = 128 };
+enum { LLOYD_GROUPS = 64, LLOYD_BATCH = 128, LLOYD_SCRATCH = 128 };
 typedef struct {
   ptrdiff_t d, stride; /* features; between the rows of `bounds` */
   int n_groups, first;
@@ -88,6 +88,15 @@ typedef struct {
   const float *away, *near, *drift, *apart;
   int32_t *labels;
   float *upper, *lower, *bounds;
+  /* lloyd_plain_loops.h */
+  ptrdiff_t n, k, width;                   /* samples in X; centres with padding; of a row beside others, below */
+  double error, farthest;                  /* rounding of a squared distance, relative; largest |c|^2 */
+  double single_error, single_farthest;    /* the same in single precision, measured from `origin` */
+  const float *single_centers, *single_halves; /* NULL: there is no screen */
+  const double *origin;
+  const float *passed, *limits;
+  float *gaps;
+  int filtered;
 } lloyd_pass;
 
 /* Rows as lists of entries (a column, a value), and the log densities that the components of a mixture give them:
@@ -134,8 +143,9 @@ enum { MIX_BATCH = 16 };
   /* samples start..stop of a pass; `values` is scratch, LLOYD_BATCH times the places */                              \
   void (*lloyd)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, real *values, double *sums, double *counts,     \
                 int64_t *changed);                                                                                    \
-  void (*lloyd_plain)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t k, real *panel, double *sums,    \
-                      double *counts, int64_t *changed);                                                              \
+  /* the same, every centre compared; `scratch` is LLOYD_SCRATCH times the width */                                \
+  void (*lloyd_plain)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, real *scratch, double *sums,              \
+                      double *counts, int64_t *tally, float *longest);                                                \
   void (*own_distances)(ptrdiff_t d, ptrdiff_t n, const real *X, const real *centers, const int32_t *labels,          \
                         double *out);                                                                                 \
   void (*seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const real *X, const real *candidates,               \

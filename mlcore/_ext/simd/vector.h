@@ -83,6 +83,21 @@ static inline int compress_d(vdouble x, const int32_t *places, int32_t *at, doub
   _mm256_storeu_si256((__m256i *)at, _mm256_maskz_compress_epi32(m, _mm256_loadu_si256((const __m256i *)places)));
   return __builtin_popcount(m);
 }
+/* table[index[lane]]; the table is of `size` values and in memory of 32 at least. */
+static inline vfloat look_up_f(const float *table, ptrdiff_t size, const int32_t *index) {
+  const __m512i at = _mm512_loadu_si512(index);
+  if (size <= 32) return _mm512_permutex2var_ps(load_f(table), at, load_f(table + 16));
+  return _mm512_i32gather_ps(at, table, 4);
+}
+/* Lanes of x not above c, as `first` + their number; how many. A whole vector is written. */
+static inline int compress_rest(vfloat x, vfloat c, int32_t first, int32_t *at) {
+  const __mmask16 m = _mm512_cmp_ps_mask(x, c, _CMP_NGT_UQ);
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, _mm512_set1_epi32(first))));
+  return __builtin_popcount(m);
+}
+static inline vfloat sqrt_f(vfloat x) { return _mm512_sqrt_ps(x); }
+static inline vdouble sqrt_d(vdouble x) { return _mm512_sqrt_pd(x); }
 static inline vfloat ldexp_f(vfloat y, vfloat n) { return _mm512_scalef_ps(y, n); }
 static inline vdouble ldexp_d(vdouble y, vdouble n) { return _mm512_scalef_pd(y, n); }
 #else
@@ -115,6 +130,20 @@ static inline vdouble select_d(mask_d m, vdouble yes, vdouble no) {
   }
 REDUCTIONS(f, float, vfloat, vint32)
 REDUCTIONS(d, double, vdouble, vint64)
+static inline vfloat look_up_f(const float *table, ptrdiff_t size, const int32_t *index) {
+  vfloat found;
+  (void)size;
+  for (int lane = 0; lane < VECTOR_BYTES / 4; lane++) found[lane] = table[index[lane]];
+  return found;
+}
+static inline int compress_rest(vfloat x, vfloat c, int32_t first, int32_t *at) {
+  int kept = 0;
+  for (int lane = 0; lane < VECTOR_BYTES / 4; lane++) {
+    at[kept] = first + lane;
+    kept += !(x[lane] > c[lane]);
+  }
+  return kept;
+}
 #if defined(MLCORE_TARGET_AVX2)
 #include <immintrin.h>
 #define ANY_F(m) (_mm256_movemask_ps((__m256)(m)) != 0)
@@ -123,6 +152,8 @@ static inline vfloat max_f(vfloat c, vfloat x) { return _mm256_max_ps(c, x); }
 static inline vfloat min_f(vfloat c, vfloat x) { return _mm256_min_ps(c, x); }
 static inline vdouble max_d(vdouble c, vdouble x) { return _mm256_max_pd(c, x); }
 static inline vdouble min_d(vdouble c, vdouble x) { return _mm256_min_pd(c, x); }
+static inline vfloat sqrt_f(vfloat x) { return _mm256_sqrt_ps(x); }
+static inline vdouble sqrt_d(vdouble x) { return _mm256_sqrt_pd(x); }
 #else
 static inline int any_lane(vint64 m) { return (m[0] | m[1]) != 0; }
 #define ANY_F(m) any_lane((vint64)(m))
@@ -131,6 +162,8 @@ static inline vfloat max_f(vfloat c, vfloat x) { return select_f((vint32)(x < c)
 static inline vfloat min_f(vfloat c, vfloat x) { return select_f((vint32)(x > c), c, x); }
 static inline vdouble max_d(vdouble c, vdouble x) { return select_d((vint64)(x < c), c, x); }
 static inline vdouble min_d(vdouble c, vdouble x) { return select_d((vint64)(x > c), c, x); }
+static inline vfloat sqrt_f(vfloat x) { return (vfloat){sqrtf(x[0]), sqrtf(x[1]), sqrtf(x[2]), sqrtf(x[3])}; }
+static inline vdouble sqrt_d(vdouble x) { return (vdouble){sqrt(x[0]), sqrt(x[1])}; }
 #endif
 /* y 2^n, n whole: in two factors, so that a result below the normal range is rounded once. */
 static inline vfloat ldexp_f(vfloat y, vfloat n) {
