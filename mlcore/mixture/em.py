@@ -6,13 +6,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_integer, as_random_state, as_real, as_weights
+from mlcore.mixture.answers import FittedMixture
 from mlcore.mixture.given import scaled
-from mlcore.model import Model, warn
+from mlcore.model import warn
 from mlcore.progress import Progress
 from mlcore.row_sums import merged
 from mlcore.threads import single_threaded_blas
 
 _SHORT_RUN = 10  # steps of each of several starts before one of them goes on
+_RESCUES = 3  # times that collapsed components are started anew
 RECENT = 2  # partial_fit: how many times their share of all rows the newest rows count
 
 
@@ -24,6 +26,7 @@ class Run:
         self.trace = []
         self.collapsed = np.zeros(0, np.intp)
         self.converged = False
+        self.reseeded = np.zeros(0, np.intp)  # components that began in place of collapsed ones
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -31,7 +34,7 @@ class Run:
         return -len(self.collapsed), self.trace[-1]
 
 
-class Mixture(Model):
+class Mixture(FittedMixture):
     """EM for any mixture. A subclass says what its components are:
 
     ``_frame(X, weight)`` what sums and M step measure against, ``_fitted_frame()`` the same later;
@@ -41,7 +44,8 @@ class Mixture(Model):
     frame)`` the M step, and which components collapsed; ``_expected(parameters)`` the statistics
     of mass 1 whose M step gives the parameters again; ``_parameters()`` and
     ``_attributes(parameters, frame)`` from and to fitted attributes; ``_arranged(parameters,
-    order, frame)``; ``_fits(n_features)`` whether `fit` may go on from these; ``_densities(X,
+    order, frame)``; ``_reseeded(run, frame, rows, rng)`` if collapsed components may start anew;
+    ``_fits(n_features)`` whether `fit` may go on from these; ``_densities(X,
     with_proba)`` log-densities, labels and probabilities; ``_like()`` an array of the type of the
     fit; ``_n_parameters()``.
     """
@@ -115,9 +119,11 @@ class Mixture(Model):
             (run,) = runs
             self._climb(run, frame, rows, self.max_iter, progress)
             if not given:
+                run = self._rescued(run, frame, rows, progress)
                 order = np.argsort(-run.parameters.weights, kind="stable")
                 run.parameters = self._arranged(run.parameters, order, frame)
                 run.collapsed = np.flatnonzero(np.isin(order, run.collapsed))
+                run.reseeded = np.flatnonzero(np.isin(order, run.reseeded))
         self._set_fitted(
             original,
             **self._attributes(run.parameters, frame),
@@ -159,6 +165,27 @@ class Mixture(Model):
             progress.step(len(run.trace), level, change)
             run.converged = abs(change) < self.tol
 
+    def _rescued(self, run, frame, rows, progress):
+        """The run, or one of fewer collapsed components: a few times these are started anew.
+
+        Each time is a climb of its own, from where the run is: its trace begins there.
+        """
+        rng = as_random_state(self.random_state) if len(run.collapsed) else None
+        for _ in range(_RESCUES):
+            start = self._reseeded(run, frame, rows, rng) if len(run.collapsed) else None
+            if start is None:
+                break
+            again = Run(start)
+            again.reseeded = np.union1d(run.reseeded, run.collapsed)
+            self._climb(again, frame, rows, self.max_iter, progress)
+            if len(again.collapsed) < len(run.collapsed):
+                run = again
+        return run
+
+    def _reseeded(self, run, frame, rows, rng):
+        """Parameters of a run with others for its collapsed components, or None: they stay."""
+        return None
+
     def _step(self, rows, parameters, frame):
         """Mean log-likelihood, the next parameters, and which components collapsed."""
         statistics = self._statistics(rows, parameters)
@@ -173,13 +200,20 @@ class Mixture(Model):
                 f"{owner} stopped after max_iter={self.max_iter} steps, before the mean "
                 f"log-likelihood moved by less than tol={self.tol:g}: raise max_iter or tol.",
             )
+        anew = (
+            f"components {run.reseeded.tolist()} were started anew in place of collapsed ones"
+            if len(run.reseeded)
+            else ""
+        )
         if len(run.collapsed):
             warn(
                 "ConvergenceWarning",
                 f"{owner}: components {run.collapsed.tolist()} have lost all their samples, or "
                 "have shrunk to single points (see collapsed_components_): use fewer components, "
-                "another start, or a larger regularisation.",
+                f"another start, or a larger regularisation{anew and '; ' + anew}.",
             )
+        elif anew:
+            warn("ConvergenceWarning", f"{owner}: {anew}, and the fit is sound.")
 
     # ---- the same, by sums over blocks of rows
 
@@ -327,69 +361,3 @@ class Mixture(Model):
             total_weight_=seen,
         )
         self.__dict__ = {**vars(self), **changed}
-
-    # ---- the fitted mixture
-
-    def _asked(self, X, with_proba=False):
-        X = self._check_X(X, reset=False, like=self._like() if hasattr(self, "weights_") else None)
-        with single_threaded_blas():
-            return self._densities(X, with_proba)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the likeliest component of each row of `X`."""
-        return self._asked(X)[1]
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of all components, (n_samples, n_components).
-
-        Those below 2^-64 are given as 0.
-        """
-        return self._asked(X, True)[2]
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density of each row of `X`."""
-        return self._asked(X)[0]
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the (weighted) mean log-density of the rows of `X`; `y` is ignored."""
-        log_likelihood, n = self._likelihood(X, sample_weight)
-        return log_likelihood / n
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit to `X` and return the likeliest component of each of its rows."""
-        return self.fit(X, y, sample_weight).predict(X)
-
-    def aic(self, X: Any, sample_weight: Any = None) -> float:
-        """Return Akaike's criterion, less is better: -2 log-likelihood + 2 free parameters."""
-        log_likelihood, _ = self._likelihood(X, sample_weight)
-        return -2 * log_likelihood + 2 * self._n_parameters()
-
-    def bic(self, X: Any, sample_weight: Any = None) -> float:
-        """Return Schwarz's criterion: -2 log-likelihood + log(n) free parameters."""
-        log_likelihood, n = self._likelihood(X, sample_weight)
-        return -2 * log_likelihood + math.log(n) * self._n_parameters()
-
-    def icl(self, X: Any, sample_weight: Any = None) -> float:
-        """Return the integrated complete likelihood: `bic` plus twice the entropy of the labels.
-
-        It prefers components that are apart (Biernacki, Celeux, Govaert, 2000).
-        """
-        proba = self.predict_proba(X).astype(float)
-        weight = self._w(X, sample_weight)
-        uncertain = -(proba * np.log(np.where(proba > 0, proba, 1.0))).sum(axis=1)
-        return self.bic(X, sample_weight) + 2 * float(
-            uncertain.sum() if weight is None else weight @ uncertain
-        )
-
-    def _w(self, X, sample_weight):
-        if sample_weight is None:
-            return None
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        return as_weights(sample_weight, n).astype(np.float64)
-
-    def _likelihood(self, X, sample_weight):
-        density = self.score_samples(X).astype(np.float64)
-        weight = self._w(X, sample_weight)
-        if weight is None:
-            return float(density.sum()), len(density)
-        return float(weight @ density), float(weight.sum())

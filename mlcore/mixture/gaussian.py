@@ -97,7 +97,9 @@ class GaussianMixture(WithMissing):
     converged_ : bool
     collapsed_components_ : (n_collapsed,) intp
         Components that lost all their samples, and have weight 0, or that shrank to single
-        points, held up by the limit of `reg_covar`. A warning names them.
+        points, held up by the limit of `reg_covar`. Where no start is given, such are first
+        started anew, from rows that are poorly explained, up to three times: if that leaves fewer
+        of them, the fit and its trace are those of the new climb. A warning names both.
     total_weight_ : float
         Of the samples seen.
     origin_ : (n_features,) of the type of the data
@@ -345,6 +347,20 @@ class GaussianMixture(WithMissing):
             seeds = X[places]
         statistics = starts.cluster_statistics(kind, X, weight, labels, seeds, frame, missing)
         return self._maximised(statistics, Parameters(None, seeds, None, None), frame)[0]
+
+    def _reseeded(self, run, frame, rows, rng):
+        weights, means, sigma, factors = (part.copy() for part in run.parameters)
+        gone = run.collapsed
+        density = rows.densities(run.parameters)[0].astype(np.float64)
+        places = starts.poorly_explained(density, rows.weight, rng.random(len(gone)))
+        seeds = rows.X[places].astype(np.float64)
+        seeds = np.where(np.isnan(seeds), frame.origin, seeds)
+        means[gone] = seeds
+        if frame.kind != "tied":
+            fresh = starts.lone_statistics(frame.kind, seeds, frame)
+            new = self._maximised(fresh, Parameters(None, seeds, None, None), frame)[0]
+            sigma[gone], factors[gone] = new.covariances, new.factors
+        return Parameters(starts.with_room(weights, gone), means, sigma, factors)
 
     def _fits(self, d):
         same = self.covariance_type_ == self.covariance_type

@@ -153,6 +153,29 @@ def cluster_statistics(kind: str, X, weight, labels, seeds, frame, missing) -> S
     return Statistics(0.0, mass, first, second)
 
 
+def lone_statistics(kind: str, seeds, frame) -> Statistics:
+    """The sums of one row each at the seeds, with the variances of the whole."""
+    weight, nowhere = np.ones(len(seeds)), np.zeros(seeds.shape, bool)
+    return cluster_statistics(kind, seeds, weight, None, seeds, frame, nowhere)
+
+
+def poorly_explained(density: np.ndarray, weight, uniform: np.ndarray) -> np.ndarray:
+    """Places drawn among the half of the rows of least log-density, the less the likelier."""
+    order = np.argsort(density, kind="stable")
+    w = np.ones(len(density)) if weight is None else weight[order]
+    lack = w * np.maximum(density[order[len(order) // 2]] - density[order], 0.0)
+    return order[drawn(lack if 0 < lack.sum() < np.inf else w, uniform)]
+
+
+def with_room(weights: np.ndarray, places) -> np.ndarray:
+    """The weights with an equal share at the places, the others in proportion."""
+    kept = weights.copy()
+    kept[places] = 0
+    kept *= (1 - len(places) / len(kept)) / (kept.sum() or 1.0)
+    kept[places] = 1 / len(kept)
+    return kept
+
+
 def nearest_labels(Z: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """The nearest centre of each row."""
     return np.argmin((centres**2).sum(axis=1) - 2 * (Z @ centres.T), axis=1)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mlcore.mixture import GaussianMixture
+from mlcore.mixture import GaussianMixture, em
+from mlcore.mixture.densities import Parameters
 from mlcore.model import ConvergenceWarning
 
 KINDS = ("full", "tied", "diag", "spherical")
@@ -81,6 +82,60 @@ def test_a_component_on_a_single_point_is_reported():
     assert_allclose(model.means_[1], 50)
     # The limit: a millionth of the data's variances.
     assert_allclose(model.covariances_[1], 1e-6 * np.diag(X.var(axis=0)), rtol=1e-6, atol=1e-9)
+
+
+def collapsing(seed):
+    """Two clusters of 150 rows, and one point four times."""
+    rng = np.random.default_rng(seed)
+    far = np.repeat([[50.0, 50.0]], 4, axis=0)
+    return np.r_[rng.normal(size=(150, 2)), rng.normal(size=(150, 2)) + [8, 0], far]
+
+
+@pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
+@pytest.mark.parametrize("seed", range(6))
+def test_collapsed_components_are_started_anew_if_that_leaves_fewer(kind, seed, monkeypatch):
+    X = collapsing(seed)
+    fits = {}
+    for n in (0, 3):
+        monkeypatch.setattr(em, "_RESCUES", n)
+        model = GaussianMixture(4, covariance_type=kind, random_state=seed)
+        with pytest.warns(ConvergenceWarning, match="components") as told:
+            model.fit(X)
+        assert len(told) == 1
+        fits[n] = model
+    before, after = fits[0], fits[3]
+    n_before, n_after = len(before.collapsed_components_), len(after.collapsed_components_)
+    assert 0 < n_before >= n_after
+    assert np.diff(after.log_likelihood_trace_).min() > -1e-12
+    assert_allclose(after.weights_.sum(), 1)
+    if n_after == n_before:  # nothing gained: the fit is that which collapsed
+        assert_array_equal(after.means_, before.means_)
+        assert_array_equal(after.log_likelihood_trace_, before.log_likelihood_trace_)
+    else:
+        assert "started anew" in str(told[0].message)
+        assert_allclose(after.score(X), after.lower_bound_, atol=1e-3)
+    again = GaussianMixture(4, covariance_type=kind, random_state=seed)
+    with pytest.warns(ConvergenceWarning, match="components"):
+        again.fit(X)
+    assert_array_equal(again.means_, after.means_)
+
+
+def test_an_empty_component_finds_rows_again(monkeypatch):
+    """Starts that are all but one far from the data: their components have no mass at first."""
+
+    def far_starts(self, frame, rows, rng, chosen, number=0):
+        means = np.array([[0.0, 0.0], [1e8, 1e8], [-1e8, 1e8]])
+        return Parameters(np.full(3, 1 / 3), means, np.ones(3), np.ones(3))
+
+    monkeypatch.setattr(GaussianMixture, "_start", far_starts)
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 20]
+    model = GaussianMixture(3, covariance_type="spherical", random_state=0)
+    with pytest.warns(ConvergenceWarning, match="were started anew in place of collapsed ones"):
+        model.fit(X)
+    assert len(model.collapsed_components_) == 0
+    assert model.weights_.min() > 0
+    assert np.abs(model.means_ - 20).sum(axis=1).min() < 2
 
 
 def test_a_component_without_samples_keeps_its_place_and_weighs_nothing():

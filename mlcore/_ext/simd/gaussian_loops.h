@@ -173,7 +173,7 @@ static __attribute__((noinline)) void NAME(full_moments)(ptrdiff_t d, ptrdiff_t 
     for (; f + 4 * L <= d; f += 4 * L) WEIGHTED(4);
     for (; f + L <= d; f += L) WEIGHTED(1);
 #undef WEIGHTED
-    if (f < d)
+    if (f < side)
       for (ptrdiff_t i = 0; i < piece; i++) {
         REAL *to = t + i * side;
         for (ptrdiff_t e = f; e < d; e++) {

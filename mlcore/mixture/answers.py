@@ -1,0 +1,78 @@
+"""What a fitted mixture answers, whatever its components are."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mlcore.checks import as_weights
+from mlcore.model import Model
+from mlcore.threads import single_threaded_blas
+
+
+class FittedMixture(Model):
+    """Answers from ``_densities(X, with_proba)``, ``_like()`` and ``_n_parameters()``."""
+
+    def _asked(self, X, with_proba=False):
+        X = self._check_X(X, reset=False, like=self._like() if hasattr(self, "weights_") else None)
+        with single_threaded_blas():
+            return self._densities(X, with_proba)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the likeliest component of each row of `X`."""
+        return self._asked(X)[1]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of all components, (n_samples, n_components).
+
+        Mixtures of Gaussians give those below 2^-64 as 0.
+        """
+        return self._asked(X, True)[2]
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the log-density of each row of `X`."""
+        return self._asked(X)[0]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the (weighted) mean log-density of the rows of `X`; `y` is ignored."""
+        log_likelihood, n = self._likelihood(X, sample_weight)
+        return log_likelihood / n
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit to `X` and return the likeliest component of each of its rows."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def aic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return Akaike's criterion, less is better: -2 log-likelihood + 2 free parameters."""
+        log_likelihood, _ = self._likelihood(X, sample_weight)
+        return -2 * log_likelihood + 2 * self._n_parameters()
+
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return Schwarz's criterion: -2 log-likelihood + log(n) free parameters."""
+        log_likelihood, n = self._likelihood(X, sample_weight)
+        return -2 * log_likelihood + math.log(n) * self._n_parameters()
+
+    def icl(self, X: Any, sample_weight: Any = None) -> float:
+        """Return the integrated complete likelihood: `bic` plus twice the entropy of the labels.
+
+        It prefers components that are apart (Biernacki, Celeux, Govaert, 2000).
+        """
+        proba = self.predict_proba(X).astype(float)
+        weight = self._w(X, sample_weight)
+        uncertain = -(proba * np.log(np.where(proba > 0, proba, 1.0))).sum(axis=1)
+        return self.bic(X, sample_weight) + 2 * float(
+            uncertain.sum() if weight is None else weight @ uncertain
+        )
+
+    def _w(self, X, sample_weight):
+        if sample_weight is None:
+            return None
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        return as_weights(sample_weight, n).astype(np.float64)
+
+    def _likelihood(self, X, sample_weight):
+        density = self.score_samples(X).astype(np.float64)
+        weight = self._w(X, sample_weight)
+        if weight is None:
+            return float(density.sum()), len(density)
+        return float(weight @ density), float(weight.sum())
