@@ -74,7 +74,7 @@
 #define CHOOSE choose_d
 #define ANY ANY_D
 #define TANH tanh
-#define SCREENED
+#define SCREENED /* in single precision */
 #include "kernel_loops.h"
 #include "smo_loops.h"
 #include "gaussian_density.h"
