@@ -83,11 +83,11 @@ def assign_plainly(const floating[:, ::1] X, const double[::1] weights,
 
     `single_centers` of no rows: samples in double precision are not screened in single. `errors`
     are the relative rounding of a squared distance and the largest squared norm of a centre, and
-    the same in single precision, measured from `origin` (`scratch_width` long). `gaps`, with
-    `passed` and `limits` by label, may be empty; where `filtered`, they tell which samples to
-    compare. `sums` of no rows a chunk are left out: labels only. Per chunk, `tally` grows by the
-    labels changed, the samples screened and those screened in vain, and `longest` to the largest
-    squared norm met. `scratch` is (n_threads, SCRATCH times `scratch_width`).
+    the same in single precision, measured from `origin`, which is `width` long or 8 with repeats.
+    `gaps`, with `passed` and `limits` by label, 32 at least, may be empty; where `filtered`, they
+    tell which samples to compare. `sums` of no rows a chunk are left out: labels only. Per chunk,
+    `tally` grows by the labels changed, the samples screened and those screened in vain, and
+    `longest` to the largest squared norm met. `scratch` is (n_threads, SCRATCH times `width`).
     """
     cdef lloyd_pass s
     cdef Py_ssize_t n = X.shape[0], n_chunks = sums.shape[0], chunk

@@ -39,7 +39,7 @@ class Partition:
         n_chunks = max(1, min(_CHUNKS, _SUMS // (n_clusters * d), rows // _CHUNK_ROWS))
         self._sums = np.zeros((n_chunks, n_clusters, d))
         self._counts = np.zeros((n_chunks, n_clusters))
-        self._search = PlainSearch(X, n_chunks, max_iter > 1)
+        self._search = PlainSearch(X, n_clusters, n_chunks, max_iter > 1)
         self._bounds_below = share_to_begin_bounds(X, n_clusters)
         self._share = 1.0
 
@@ -151,7 +151,7 @@ def nearest_labels(X, frame: Frame, centers) -> np.ndarray:
     k, d = centers.shape
     threads = effective_threads(X.size * k)
     labels = np.full(len(X), -1, dtype=np.int32)
-    search = PlainSearch(X, _CHUNKS, lasting=False)
+    search = PlainSearch(X, k, _CHUNKS, lasting=False)
     search.move(centers, threads)
     no_sums = np.empty((_CHUNKS, 0, d)), np.empty((_CHUNKS, 0))
     for rows, block in frame.blocks(X, k * d):

@@ -11,6 +11,7 @@ from mlcore.threads import single_threaded_blas
 _BOUNDS_BYTES = 2**27  # of the bounds, or a quarter of the data where that is more
 # Values of all centres that are compared sooner than bounds are kept.
 _PLAIN_CENTERS = {4: 2**12, 8: 2**14}
+_WORTH = 2**22  # multiplications of a pass, from which more than the search itself pays
 _EPS = float(np.finfo(np.float64).eps)
 _SINGLE_EPS = float(np.finfo(np.float32).eps)
 
@@ -21,19 +22,19 @@ class PlainSearch:
     Parameters
     ----------
     X : (n, d) array
-    n_chunks : int
+    n_clusters, n_chunks : int
     lasting : bool
         Whether there will be more than one pass.
     """
 
-    def __init__(self, X, n_chunks, lasting):
-        n, d = X.shape
-        self._n = n
+    def __init__(self, X, n_clusters, n_chunks, lasting):
+        self._n, d = X.shape
+        small = X.size * n_clusters < _WORTH
         self.tally = np.zeros((n_chunks, 3), dtype=np.int64)
         self._longest = np.zeros(n_chunks, dtype=np.float32)
-        self._gaps = np.empty(n if lasting else 0, dtype=np.float32)
+        self._gaps = np.empty(self._n if lasting and not small else 0, dtype=np.float32)
         self._width = 1 << (d - 1).bit_length() if d < 16 else d
-        self._screened = X.dtype == np.float64
+        self._screened = X.dtype == np.float64 and not small
         self._before, self._passed, self._reach = None, np.zeros(1), 0.0
 
     def move(self, centers, n_threads):
@@ -201,9 +202,10 @@ def share_to_begin_bounds(X, n_clusters):
         return -1
     if bounds_bytes > max(_BOUNDS_BYTES, X.nbytes // 4):
         return -1
-    if n_clusters * d <= _PLAIN_CENTERS[X.dtype.itemsize]:
+    values = n_clusters * d / _PLAIN_CENTERS[X.dtype.itemsize]
+    if values <= 1:
         return -1
-    return 0.015 if d <= 256 else 1
+    return 0.015 if values <= 4 and d <= 256 else 1
 
 
 def _n_groups(n_clusters, dtype):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from mlcore.cluster import searches
 from mlcore.cluster.frame import choose_frame
 from mlcore.cluster.partition import Partition, nearest_labels
 from mlcore.cluster.searches import PlainSearch
@@ -23,6 +24,11 @@ SHAPES = [
     (300, 16, 30),
     (200, 40, 7),
 ]
+
+
+@pytest.fixture(autouse=True)
+def every_means_for_the_smallest_problems(monkeypatch):
+    monkeypatch.setattr(searches, "_WORTH", 0)
 
 
 def samples(n, d, k, dtype, seed=0):

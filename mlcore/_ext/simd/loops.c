@@ -77,7 +77,7 @@
 #define ANY ANY_D
 #define TANH tanh
 #define SQRT sqrt
-#define SCREENED
+#define SCREENED /* in single precision */
 #include "kernel_loops.h"
 #include "smo_loops.h"
 #include "gaussian_density.h"

@@ -88,14 +88,14 @@ typedef struct {
   const float *away, *near, *drift, *apart;
   int32_t *labels;
   float *upper, *lower, *bounds;
-  /* lloyd_plain_loops.h */
-  ptrdiff_t n, k, width;                   /* samples in X; centres with padding; of a row beside others, below */
-  double error, farthest;                  /* rounding of a squared distance, relative; largest |c|^2 */
-  double single_error, single_farthest;    /* the same in single precision, measured from `origin` */
+  /* For lloyd_plain_loops.h: */
+  ptrdiff_t n, k, width;                       /* samples in X; centres with padding; between rows side by side */
+  double error, farthest;                      /* relative rounding of a squared distance; the largest |c|^2 */
+  double single_error, single_farthest;        /* the same in single precision, measured from `origin` */
   const float *single_centers, *single_halves; /* NULL: there is no screen */
   const double *origin;
   const float *passed, *limits;
-  float *gaps;
+  float *gaps; /* NULL: none are kept */
   int filtered;
 } lloyd_pass;
 
