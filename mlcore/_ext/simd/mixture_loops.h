@@ -28,13 +28,12 @@ static inline double total_d(vdouble x) {
 
 /* to[...] = from[...] + sum of the row's entries, and *rise += sum value rises[column] unless NULL; two sums a vector, so that
    additions need not wait for each other. */
-static inline __attribute__((always_inline)) void mixture_gather(const int width, const int valued, const sparse_rows *s,
+static inline __attribute__((always_inline)) void mixture_gather(const int width, const int valued, const ptrdiff_t stride, const sparse_rows *s,
                                                                  ptrdiff_t begin, ptrdiff_t end, const double *from,
                                                                  const double *table, double *to, const double *rises,
                                                                  double *rise) {
   const int32_t *columns = s->columns;
   const double *values = s->values;
-  const ptrdiff_t stride = s->stride;
   vdouble even[MIX_STRIP], odd[MIX_STRIP];
   double even_rise = 0, odd_rise = 0;
   for (int v = 0; v < width; v++) even[v] = load_d(from + v * MIX_LANES), odd[v] = (vdouble){0};
@@ -64,11 +63,11 @@ static inline __attribute__((always_inline)) void mixture_gather(const int width
 
 /* sums[column] += value r for the row's entries. */
 static inline __attribute__((always_inline)) void mixture_scatter(const int width, const int valued,
-                                                                  const sparse_rows *s, ptrdiff_t begin, ptrdiff_t end,
+                                                                  const ptrdiff_t stride, const sparse_rows *s,
+                                                                  ptrdiff_t begin, ptrdiff_t end,
                                                                   const double *r, double *sums) {
   const int32_t *columns = s->columns; /* not read again after every store */
   const double *values = s->values;
-  const ptrdiff_t stride = s->stride;
   vdouble held[MIX_STRIP];
   for (int v = 0; v < width; v++) held[v] = load_d(r + v * MIX_LANES);
   for (ptrdiff_t p = begin; p < end; p++) {
@@ -82,14 +81,14 @@ static inline __attribute__((always_inline)) void mixture_scatter(const int widt
 
 /* `call(width, j)` for strips of all components from j on, or for the lines of `near` alone. */
 #define MIXTURE_STRIPS(call)                                                                                         \
-  for (ptrdiff_t j = 0, left; (left = (s->stride - j) / MIX_LANES) > 0; j += MIX_STRIP * MIX_LANES) switch (left) {     \
+  for (ptrdiff_t j = 0, left; (left = (stride - j) / MIX_LANES) > 0; j += MIX_STRIP * MIX_LANES) switch (left) {     \
       case 1: call(1, j); break;                                                                                     \
       case 2: call(2, j); break;                                                                                     \
       case 3: call(3, j); break;                                                                                     \
       default: call(4, j);                                                                                           \
     }
 #define MIXTURE_LINES(near, call)                                                                                    \
-  for (ptrdiff_t line = 0; line < s->stride / MIX_LINE; line++)                                                      \
+  for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++)                                                      \
     if (IS_NEAR(near, line)) call(LINE_VECTORS, line *MIX_LINE);
 
 static inline double highest_of_line(const double *r) {
@@ -100,21 +99,22 @@ static inline double highest_of_line(const double *r) {
 
 /* Log densities r of a row, and which lines of them are filled in: all, or those near in the pass before if the bound
    on the others allows it. */
-static inline __attribute__((always_inline)) uint64_t mixture_row(const int valued, const sparse_rows *s, ptrdiff_t i,
+static inline __attribute__((always_inline)) uint64_t mixture_row(const int valued, const ptrdiff_t stride,
+                                                                  const sparse_rows *s, ptrdiff_t i,
                                                                   double *r) {
   const ptrdiff_t begin = BEGIN(s, i), end = END(s, i);
-  const uint64_t before = s->near ? s->near[i] : MIX_ALL;
-#define GATHER(w, j) mixture_gather(w, valued, s, begin, end, s->start + (j), s->table + (j), r + (j), NULL, NULL)
+  const uint64_t before = stride > MIX_LINE && s->near ? s->near[i] : MIX_ALL;
+#define GATHER(w, j) mixture_gather(w, valued, stride, s, begin, end, s->start + (j), s->table + (j), r + (j), NULL, NULL)
   if (before == MIX_ALL) {
     MIXTURE_STRIPS(GATHER)
     return MIX_ALL;
   }
   const ptrdiff_t first = __builtin_ctzll(before) * MIX_LINE; /* none of them is empty */
   double bound = s->bounds[i] + s->start_rise, top = -INFINITY;
-  mixture_gather(LINE_VECTORS, valued, s, begin, end, s->start + first, s->table + first, r + first, s->rises, &bound);
+  mixture_gather(LINE_VECTORS, valued, stride, s, begin, end, s->start + first, s->table + first, r + first, s->rises, &bound);
   const uint64_t others = before & (before - 1);
   MIXTURE_LINES(others, GATHER)
-  for (ptrdiff_t line = 0; line < s->stride / MIX_LINE; line++)
+  for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++)
     if (IS_NEAR(before, line)) {
       const double highest = highest_of_line(r + line * MIX_LINE);
       top = highest > top ? highest : top;
@@ -128,9 +128,9 @@ static inline __attribute__((always_inline)) uint64_t mixture_row(const int valu
 }
 
 /* The lines of `filled` that are within MIX_FAR of the row's largest log density, `top`; the bound on the others. */
-static inline uint64_t nearest_lines(const sparse_rows *s, ptrdiff_t i, const double *r, uint64_t filled, double *top) {
+static inline uint64_t nearest_lines(const ptrdiff_t stride, const sparse_rows *s, ptrdiff_t i, const double *r, uint64_t filled, double *top) {
   double highest[64], left_out = -INFINITY, most = -INFINITY;
-  const ptrdiff_t lines = s->stride / MIX_LINE, known = lines < 64 ? lines : 64;
+  const ptrdiff_t lines = stride / MIX_LINE, known = lines < 64 ? lines : 64;
   uint64_t near = 0;
   for (ptrdiff_t line = 0; line < lines; line++) {
     if (!IS_NEAR(filled, line)) continue;
@@ -156,18 +156,19 @@ static inline uint64_t nearest_lines(const sparse_rows *s, ptrdiff_t i, const do
 }
 
 /* Rows come in batches, each step done for all of them: what one row waits for, the others fill. */
-static inline __attribute__((always_inline)) double mixture_batch(const int valued, const sparse_rows *s,
+static inline __attribute__((always_inline)) double mixture_batch(const int valued, const ptrdiff_t stride,
+                                                                  const sparse_rows *s,
                                                                   ptrdiff_t first, ptrdiff_t last, double *batch,
                                                                   double *sums, double *totals, double *log_density,
                                                                   double *out) {
-  const ptrdiff_t stride = s->stride, k = s->n_components;
-  double top[MIX_BATCH], log_likelihood = 0, product = 1;
+  const ptrdiff_t k = s->n_components, n = last - first;
+  double top[MIX_BATCH], total[MIX_BATCH], scale[MIX_BATCH], log_likelihood = 0, product = 1;
   uint64_t near[MIX_BATCH];
-  for (ptrdiff_t i = first; i < last; i++) near[i - first] = mixture_row(valued, s, i, batch + (i - first) * stride);
+  for (ptrdiff_t i = first; i < last; i++) near[i - first] = mixture_row(valued, stride, s, i, batch + (i - first) * stride);
   for (ptrdiff_t i = first; i < last; i++) {
     double *r = batch + (i - first) * stride;
     if (sums && stride > MIX_LINE) {
-      near[i - first] = nearest_lines(s, i, r, near[i - first], &top[i - first]);
+      near[i - first] = nearest_lines(stride, s, i, r, near[i - first], &top[i - first]);
       continue;
     }
     vdouble most = load_d(r);
@@ -184,36 +185,42 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
     sum += e;                                                                                                        \
   }
     MIXTURE_LINES(near[i - first], EXPONENTIALS)
-    const double total = total_d(sum), weight = s->weights ? s->weights[i] : 1.0, scale = weight / total;
-    if (s->weights || log_density) {
-      const double density = top[i - first] + log(total);
-      if (log_density) log_density[i] = density;
+    total[i - first] = total_d(sum);
+  }
+  if (s->weights || log_density) {
+    for (ptrdiff_t i = 0; i < n; i++) {
+      const double density = top[i] + log(total[i]), weight = s->weights ? s->weights[first + i] : 1.0;
+      if (log_density) log_density[first + i] = density;
       if (weight > 0) log_likelihood += weight * density;
-    } else { /* 1 <= total <= number of components: one logarithm for the product of all */
-      log_likelihood += top[i - first];
-      product *= total;
-      if (product > 1e200) log_likelihood += log(product), product = 1;
     }
-    if (out)
-      for (ptrdiff_t j = 0; j < k; j++) out[i * k + j] = r[j] / total;
-    if (!sums) continue;
-#define SHARES(w, at)                                                                                                \
-  for (ptrdiff_t j = (at); j < (at) + (w) * MIX_LANES; j += MIX_LANES) {                                             \
-    vdouble x = load_d(r + j) * scale;                                                                               \
-    store_d(r + j, x);                                                                                               \
-    store_d(totals + j, load_d(totals + j) + x);                                                                     \
+  } else { /* one logarithm for all: their product is finite, 1 <= total <= number of components */
+    for (ptrdiff_t i = 0; i < n; i++) log_likelihood += top[i], product *= total[i];
+    log_likelihood += log(product);
   }
-    MIXTURE_LINES(near[i - first], SHARES)
-  }
-  for (ptrdiff_t i = first; sums && i < last; i++) {
+  for (ptrdiff_t i = 0; out && i < n; i++)
+    for (ptrdiff_t j = 0; j < k; j++) out[(first + i) * k + j] = batch[i * stride + j] / total[i];
+  if (!sums) return log_likelihood;
+  for (ptrdiff_t i = 0; i < n; i++) scale[i] = (s->weights ? s->weights[first + i] : 1.0) / total[i];
+  for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++)
+    for (ptrdiff_t j = line * MIX_LINE; j < (line + 1) * MIX_LINE; j += MIX_LANES) {
+      vdouble sum = {0};
+      for (ptrdiff_t i = 0; i < n; i++) {
+        if (!IS_NEAR(near[i], line)) continue;
+        const vdouble x = load_d(batch + i * stride + j) * scale[i];
+        store_d(batch + i * stride + j, x);
+        sum += x;
+      }
+      store_d(totals + j, load_d(totals + j) + sum);
+    }
+  for (ptrdiff_t i = first; i < last; i++) {
     const double *r = batch + (i - first) * stride;
-#define SCATTER(w, j) mixture_scatter(w, valued, s, BEGIN(s, i), END(s, i), r + (j), sums + (j))
+#define SCATTER(w, j) mixture_scatter(w, valued, stride, s, BEGIN(s, i), END(s, i), r + (j), sums + (j))
     if (near[i - first] == MIX_ALL)
       MIXTURE_STRIPS(SCATTER)
     else
       MIXTURE_LINES(near[i - first], SCATTER)
   }
-  return log_likelihood + log(product);
+  return log_likelihood;
 }
 
 static double expect(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, double *sums,
@@ -221,8 +228,11 @@ static double expect(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, doub
   double sum = 0;
   for (; first < last; first += MIX_BATCH) {
     const ptrdiff_t stop = last - first < MIX_BATCH ? last : first + MIX_BATCH;
-    sum += s->values ? mixture_batch(1, s, first, stop, batch, sums, totals, log_density, out)
-                     : mixture_batch(0, s, first, stop, batch, sums, totals, log_density, out);
+#define BATCH(valued, stride) mixture_batch(valued, stride, s, first, stop, batch, sums, totals, log_density, out)
+    if (s->stride == MIX_LINE)
+      sum += s->values ? BATCH(1, MIX_LINE) : BATCH(0, MIX_LINE);
+    else
+      sum += s->values ? BATCH(1, s->stride) : BATCH(0, s->stride);
   }
   return sum;
 }
