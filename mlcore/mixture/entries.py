@@ -86,10 +86,16 @@ def shares(counts: np.ndarray, alpha: float, trials: np.ndarray, before: np.ndar
     """
     if counts.strides[1] != counts.itemsize:
         counts = np.ascontiguousarray(counts)
-    table = scratch_array(counts.shape, np.float64)
+    n, k = counts.shape
+    divisors = np.ones((len(trials), -(-k // _VECTOR) * _VECTOR))
+    divisors[:, :k] = trials
+    table = scratch_array((n, divisors.shape[1]), np.float64)
+    kept = trials == 0
+    divisors[:, :k][kept] = 1
     n_threads = effective_threads(_PRODUCTS_OF_A_VALUE * table.size)
-    _ext.shares(counts, alpha, np.ascontiguousarray(trials), before, table, n_threads)
-    return table
+    _ext.shares(counts, alpha, divisors, table, n_threads)
+    table = table[:, :k]
+    return np.where(kept, before, table) if kept.any() else table
 
 
 def row_bytes(k: int) -> int:

@@ -237,33 +237,49 @@ static double expect(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, doub
   return sum;
 }
 
+/* `known` values from `from` on, and `rest` beside them; those before `end` may be read. */
+static inline vdouble some_d(const double *from, const double *end, ptrdiff_t known, double rest) {
+  double part[MIX_LANES], lanes[MIX_LANES];
+  if (from + MIX_LANES > end) {
+    for (ptrdiff_t lane = 0; lane < MIX_LANES; lane++) part[lane] = lane < known ? from[lane] : rest;
+    return load_d(part);
+  }
+  for (ptrdiff_t lane = 0; lane < MIX_LANES; lane++) lanes[lane] = lane;
+  return select_d(GREATER_D((vdouble){0} + (double)known, load_d(lanes)), load_d(from), (vdouble){0} + rest);
+}
+
 /* table[row] = p[row], or log(max(p[row], least)) where `least` > 0, padded with zeros; rises[row] = the largest rise of the
-   row's values. */
+   row's values. `p` ends at `end`. */
 static void mixture_table(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *p,
-                          ptrdiff_t p_stride, double least, double *table, double *rises) {
+                          ptrdiff_t p_stride, const double *end, double least, double *table, double *rises) {
   for (ptrdiff_t row = first; row < last; row++) {
     double *to = table + row * stride;
     const double *from = p + row * p_stride;
     vdouble rise = (vdouble){0} - INFINITY;
     for (ptrdiff_t j = 0; j < stride; j += MIX_LANES) {
-      double part[MIX_LANES];
-      const ptrdiff_t known = k - j < MIX_LANES ? (k > j ? k - j : 0) : MIX_LANES;
-      vdouble x;
-      if (known == MIX_LANES)
-        x = load_d(from + j);
-      else {
-        for (ptrdiff_t lane = 0; lane < MIX_LANES; lane++) part[lane] = lane < known ? from[j + lane] : 1.0;
-        x = load_d(part);
-      }
-      if (least > 0) x = log_d(max_d(x, (vdouble){0} + least));
-      if (known < MIX_LANES) {
-        store_d(part, x);
-        for (ptrdiff_t lane = known; lane < MIX_LANES; lane++) part[lane] = 0;
-        x = load_d(part);
-      }
+      const ptrdiff_t known = k - j;
+      const double nothing = least > 0 ? 1.0 : 0.0;
+      vdouble x = known >= MIX_LANES ? load_d(from + j)
+                  : known > 0        ? some_d(from + j, end, known, nothing)
+                                     : (vdouble){0} + nothing;
+      if (least > 0) x = log_d(max_d(x, (vdouble){0} + least)); /* log 1 = 0 */
       rise = max_d(rise, x - load_d(to + j));
       store_d(to + j, x);
     }
     rises[row] = highest_d(rise);
   }
+}
+
+/* table[row] = min((counts[row] + alpha) / trials, 1), the same trials for all rows where `trials_stride` is 0; trials and table
+   are padded to `stride`, the trials with ones. `counts` ends at `end`. */
+static void mixture_shares(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *counts,
+                           ptrdiff_t counts_stride, const double *end, double alpha, const double *trials,
+                           ptrdiff_t trials_stride, double *table) {
+  for (ptrdiff_t row = first; row < last; row++)
+    for (ptrdiff_t j = 0; j < stride; j += MIX_LANES) {
+      const double *from = counts + row * counts_stride + j;
+      const vdouble x = k - j >= MIX_LANES ? load_d(from) : k > j ? some_d(from, end, k - j, 0) : (vdouble){0};
+      const vdouble share = (x + alpha) / load_d(trials + row * trials_stride + j);
+      store_d(table + row * stride + j, min_d((vdouble){0} + 1.0, share));
+    }
 }
