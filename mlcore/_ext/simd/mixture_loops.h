@@ -26,9 +26,10 @@ static inline double total_d(vdouble x) {
 #endif
 }
 
-/* to[...] = from[...] + sum of the row's entries, and *rise += sum value rises[column] unless NULL; two sums a vector, so that
-   additions need not wait for each other. */
-static inline __attribute__((always_inline)) void mixture_gather(const int width, const int valued, const ptrdiff_t stride, const sparse_rows *s,
+/* to[...] = from[...] + sum of the row's entries, and *rise += sum value rises[column] unless NULL; two sums a vector,
+   so that additions need not wait for each other. */
+static inline __attribute__((always_inline)) void mixture_gather(const int width, const int valued,
+                                                                 const ptrdiff_t stride, const sparse_rows *s,
                                                                  ptrdiff_t begin, ptrdiff_t end, const double *from,
                                                                  const double *table, double *to, const double *rises,
                                                                  double *rise) {
@@ -128,7 +129,8 @@ static inline __attribute__((always_inline)) uint64_t mixture_row(const int valu
 }
 
 /* The lines of `filled` that are within MIX_FAR of the row's largest log density, `top`; the bound on the others. */
-static inline uint64_t nearest_lines(const ptrdiff_t stride, const sparse_rows *s, ptrdiff_t i, const double *r, uint64_t filled, double *top) {
+static inline uint64_t nearest_lines(const ptrdiff_t stride, const sparse_rows *s, ptrdiff_t i, const double *r,
+                                     uint64_t filled, double *top) {
   double highest[64], left_out = -INFINITY, most = -INFINITY;
   const ptrdiff_t lines = stride / MIX_LINE, known = lines < 64 ? lines : 64;
   uint64_t near = 0;
@@ -270,8 +272,8 @@ static void mixture_table(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_
   }
 }
 
-/* table[row] = min((counts[row] + alpha) / trials, 1), the same trials for all rows where `trials_stride` is 0; trials and table
-   are padded to `stride`, the trials with ones. `counts` ends at `end`. */
+/* table[row] = min((counts[row] + alpha) / trials, 1), the same trials for all rows where `trials_stride` is 0; trials
+   and table are padded to `stride`, the trials with ones. `counts` ends at `end`. */
 static void mixture_shares(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *counts,
                            ptrdiff_t counts_stride, const double *end, double alpha, const double *trials,
                            ptrdiff_t trials_stride, double *table) {
