@@ -117,9 +117,6 @@ static double NAME(latent_class)(const latent_class_counts *s, ptrdiff_t first, 
     double *t_sums = s->t_sums + d * s->stride;
     const double weight = s->weights[d];
     vdouble log_likelihood = {0};
-    /* The rows of the document after the next: each is met once, and words' rows fill the caches meanwhile. */
-    for (ptrdiff_t b = 0; b < s->stride; b += 8) __builtin_prefetch(t_sums + 2 * s->stride + b, 1);
-    for (ptrdiff_t b = 0; b < s->stride; b += NAME(LINE)) __builtin_prefetch(t + 2 * s->stride + b);
     for (int64_t begin = s->rows[d], end = s->rows[d + 1]; begin < end; begin += batch) {
       const int n = end - begin < batch ? (int)(end - begin) : batch;
       const int whole_n = (n + NAME(LANES) - 1) / NAME(LANES) * NAME(LANES);
