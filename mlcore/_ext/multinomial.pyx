@@ -83,31 +83,25 @@ def fill_table(const double[:, :] p, double least, double[:, ::1] table, double[
     cdef Py_ssize_t block, n = p.shape[0], k = p.shape[1], stride = p.strides[0] // sizeof(double)
     for block in prange((n + COLUMNS - 1) // COLUMNS, nogil=True, num_threads=n_threads):
         loops.mixture_table(block * COLUMNS, min(n, (block + 1) * COLUMNS), k, table.shape[1],
-                            &p[0, 0], stride, least, &table[0, 0], &rises[0])
+                            &p[0, 0], stride, &p[n - 1, k - 1] + 1, least, &table[0, 0],
+                            &rises[0])
 
 
 def shares(const double[:, :] counts, double alpha, const double[:, ::1] trials,
-           const double[:, :] before, double[:, ::1] table, int n_threads):
-    """table = min((counts + alpha) / trials, 1), or `before` where trials are 0.
+           double[:, ::1] table, int n_threads):
+    """table = min((counts + alpha) / trials, 1).
 
-    `trials` has a row for each column, or one for all; rows of `counts` are contiguous.
+    `trials`, which has a row for each column or one for all, and `table` are padded to whole
+    vectors, `trials` with ones. Rows of `counts` are contiguous.
     """
-    cdef Py_ssize_t block, c, j, n = table.shape[0], k = table.shape[1], one = trials.shape[0] == 1
+    cdef const simd_loops* loops = simd_table()
+    cdef Py_ssize_t block, n = counts.shape[0], k = counts.shape[1], stride = table.shape[1]
+    cdef Py_ssize_t counts_stride = counts.strides[0] // sizeof(double)
+    cdef Py_ssize_t trials_stride = 0 if trials.shape[0] == 1 else stride
     for block in prange((n + COLUMNS - 1) // COLUMNS, nogil=True, num_threads=n_threads):
-        for c in range(block * COLUMNS, min(n, (block + 1) * COLUMNS)):
-            row_shares(k, &counts[c, 0], alpha, &trials[0 if one else c, 0], &table[c, 0])
-            for j in range(k):
-                if trials[0 if one else c, j] == 0:
-                    table[c, j] = before[c, j]
-
-
-cdef void row_shares(Py_ssize_t k, const double* counts, double alpha, const double* trials,
-                     double* table) noexcept nogil:
-    cdef Py_ssize_t j
-    cdef double share
-    for j in range(k):
-        share = (counts[j] + alpha) / trials[j]
-        table[j] = share if share < 1 else 1
+        loops.mixture_shares(block * COLUMNS, min(n, (block + 1) * COLUMNS), k, stride,
+                             &counts[0, 0], counts_stride, &counts[n - 1, k - 1] + 1, alpha,
+                             &trials[0, 0], trials_stride, &table[0, 0])
 
 
 def add_chunks(double[:, :, ::1] sums, int n_threads):

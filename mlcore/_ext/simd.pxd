@@ -174,6 +174,10 @@ cdef extern from "simd/table.h" nogil:
         double (*expect)(const sparse_rows*, Py_ssize_t, Py_ssize_t, double*, double*, double*,
                          double*, double*) noexcept nogil
         void (*mixture_table)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*,
-                              Py_ssize_t, double, double*, double*) noexcept nogil
+                              Py_ssize_t, const double*, double, double*,
+                              double*) noexcept nogil
+        void (*mixture_shares)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*,
+                               Py_ssize_t, const double*, double, const double*, Py_ssize_t,
+                               double*) noexcept nogil
         const char* name
     const simd_loops* simd_table()

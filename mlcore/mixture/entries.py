@@ -86,10 +86,16 @@ def shares(counts: np.ndarray, alpha: float, trials: np.ndarray, before: np.ndar
     """
     if counts.strides[1] != counts.itemsize:
         counts = np.ascontiguousarray(counts)
-    table = scratch_array(counts.shape, np.float64)
+    n, k = counts.shape
+    divisors = np.ones((len(trials), -(-k // _VECTOR) * _VECTOR))
+    divisors[:, :k] = trials
+    table = scratch_array((n, divisors.shape[1]), np.float64)
+    kept = trials == 0
+    divisors[:, :k][kept] = 1
     n_threads = effective_threads(_PRODUCTS_OF_A_VALUE * table.size)
-    _ext.shares(counts, alpha, np.ascontiguousarray(trials), before, table, n_threads)
-    return table
+    _ext.shares(counts, alpha, divisors, table, n_threads)
+    table = table[:, :k]
+    return np.where(kept, before, table) if kept.any() else table
 
 
 def row_bytes(k: int) -> int:
@@ -123,6 +129,7 @@ class Loop:
         self._rises = np.empty(n_columns)
         self._by_column = None
         self._last_start = self._near = self._bounds = None
+        self._new = False  # whether the table has been filled since the last sums
         if stride > _VECTOR:  # else there is nothing to leave out
             self._near = np.full(rows.n_rows, np.iinfo(np.uint64).max)
             self._bounds = np.empty(rows.n_rows)
@@ -131,6 +138,9 @@ class Loop:
         """Take `table` (n_columns, k), or its logarithms, as what entries add."""
         if table.strides[1] != table.itemsize:
             table = np.ascontiguousarray(table)
+        if self._new and self._near is not None:  # what rows remember is of a table before the last
+            self._near[:] = np.iinfo(np.uint64).max
+        self._new = True
         least = _LEAST if logarithms else 0.0
         n_threads = effective_threads(_PRODUCTS_OF_A_VALUE * self._table.size)
         _ext.fill_table(table, least, self._table, self._rises, n_threads)
@@ -152,6 +162,9 @@ class Loop:
         self._by_column.fill(0)
         totals, log_likelihood = np.zeros((self.chunks, stride)), np.zeros(self.chunks)
         n_threads, batch = effective_threads(self.work), self._batch(self.chunks)
+        if not self._new:
+            self._rises[:] = 0
+        self._new = False
         rise = 0.0 if self._last_start is None else float((start - self._last_start).max())
         self._last_start, start = start, self._whole_vectors(start)
         for spans in self._parts(self.chunks):

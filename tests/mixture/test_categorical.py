@@ -93,6 +93,50 @@ def test_each_step_is_that_of_textbook_em(n, k, alpha, holes):
     assert_allclose(model.log_likelihood_trace_, trace, rtol=1e-10)
 
 
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize("k", [2, 9])
+@pytest.mark.parametrize("sizes", [SIZES * 2, (2,) * 23, (300, 2, 3, 2, 70), (7,)])
+def test_answers_to_many_items_at_a_time_change_no_result(sizes, k, holes):
+    X, _, _ = answers(20_000, k, sizes)
+    X = with_holes(X) if holes else X
+    options = start(k, sizes)
+    weights, probabilities, trace = em(
+        X, options["weights_init"], options["probabilities_init"], alpha=0.5, n_steps=4
+    )
+    missing = "ignore" if holes else "error"
+    model = CategoricalMixture(alpha=0.5, missing=missing, tol=0, max_iter=4, **options)
+    quietly(model, X.astype(np.float32))
+    assert_allclose(model.weights_, weights, rtol=0, atol=1e-10)
+    for found, expected in zip(model.probabilities_, probabilities, strict=True):
+        assert_allclose(found, expected, rtol=0, atol=1e-10)
+    assert_allclose(model.log_likelihood_trace_, trace, rtol=1e-10)
+    # A few rows are looked up item by item.
+    few = model.predict_proba(X[:7])
+    assert_allclose(few, model.predict_proba(X)[:7], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "values", [[-3.0, -1.0], [0.5, 1.25], [1e6, 1e6 + 7], [-1e12, 0.0, 3e11], [255.0, 256.0]]
+)
+def test_categories_are_whatever_numbers(values):
+    rng = np.random.default_rng(len(values))
+    X = rng.integers(0, len(values), (500, 3))
+    X[:, 1] %= 2
+    named = np.array(values)[X]
+    named[:, 1] = X[:, 1]
+    fits = [
+        CategoricalMixture(2, missing="ignore", random_state=0, max_iter=5, tol=0) for _ in range(2)
+    ]
+    quietly(fits[0], with_holes(X.astype(float)))
+    quietly(fits[1], with_holes(named))
+    assert_array_equal(fits[1].categories_[0], values)
+    assert_array_equal(fits[0].log_likelihood_trace_, fits[1].log_likelihood_trace_)
+    for unknown in (values[0] - 1, values[0] + 0.125, 2e12):
+        named[4, 2] = unknown
+        with pytest.raises(ValueError, match="column 2 of X holds .* which is none of its categ"):
+            fits[1].predict(named)
+
+
 def test_one_class_counts_the_categories():
     X, _, _ = answers()
     model = CategoricalMixture(alpha=0.0).fit(X)

@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) VEC NAME(sums_of_lanes)(VEC *x) {
 
 /* p[i] (+)= u[rows[i]] . t over `lines` lines, for n words, a multiple of LANES. */
 static inline __attribute__((always_inline)) void NAME(dots)(int lines, int n, const ptrdiff_t *rows, const REAL *u,
-                                                             const REAL *t, int add, REAL *p) {
+                                                             const double *u_sums, const REAL *t, int add, REAL *p) {
   VEC document[LINE_GROUP * NAME(VECTORS)];
   for (int b = 0; b < lines * NAME(VECTORS); b++) document[b] = LOAD(t + b * NAME(LANES));
   for (int i = 0; i < n; i += NAME(LANES)) {
@@ -64,18 +64,18 @@ static inline __attribute__((always_inline)) void NAME(dots)(int lines, int n, c
       VEC sum = LOAD(word) * document[0];
       for (int b = 1; b < lines * NAME(VECTORS); b++) sum += LOAD(word + b * NAME(LANES)) * document[b];
       sums[lane] = sum;
+      if (u_sums != NULL)
+        for (int b = 0; b < lines * NAME(LINE); b += 8) __builtin_prefetch(u_sums + rows[i + lane] + b, 1);
     }
     const VEC sum = NAME(sums_of_lanes)(sums);
     STORE(p + i, add ? LOAD(p + i) + sum : sum);
   }
 }
 
-/* t_sums += sum_i ratio[i] u[rows[i]], and u_sums[rows[i]] += weight ratio[i] t. Meanwhile the second-level cache fetches the
-   rows of the words `next`, whose turn it is then. */
+/* t_sums += sum_i ratio[i] u[rows[i]], and u_sums[rows[i]] += weight ratio[i] t. */
 static inline __attribute__((always_inline)) void NAME(spread)(int lines, int n, const ptrdiff_t *rows,
                                                                const REAL *ratio, double weight, const REAL *u,
-                                                               const REAL *t, double *u_sums, double *t_sums,
-                                                               const int32_t *next, ptrdiff_t stride) {
+                                                               const REAL *t, double *u_sums, double *t_sums) {
   enum { WIDE = LINE_GROUP * 64 / sizeof(REAL) / NAME(DOUBLES) };
   const int wide = lines * NAME(LINE) / NAME(DOUBLES);
   VEC sums[LINE_GROUP * NAME(VECTORS)];
@@ -84,9 +84,6 @@ static inline __attribute__((always_inline)) void NAME(spread)(int lines, int n,
   for (int b = 0; b < wide; b++) document[b] = weight * WIDEN(t + b * NAME(DOUBLES));
   for (int i = 0; i < n; i++) {
     const REAL *word = u + rows[i];
-    const ptrdiff_t coming = next[i] * stride;
-    for (int b = 0; b < lines * NAME(LINE); b += NAME(LINE)) __builtin_prefetch(u + coming + b, 0, 2);
-    for (int b = 0; u_sums != NULL && b < lines * NAME(LINE); b += 8) __builtin_prefetch(u_sums + coming + b, 1, 2);
     for (int b = 0; b < lines * NAME(VECTORS); b++) sums[b] += ratio[i] * LOAD(word + b * NAME(LANES));
     if (u_sums == NULL) continue;
     double *word_sums = u_sums + rows[i];
@@ -126,11 +123,9 @@ static double NAME(latent_class)(const latent_class_counts *s, ptrdiff_t first, 
       ptrdiff_t rows[WORDS];
       REAL p[WORDS], ratio[WORDS];
       for (int i = 0; i < n; i++) rows[i] = s->words[begin + i] * s->stride;
-      /* as many words of this document or the next ones, or at the end these again */
-      const int32_t *next = s->words + (begin + 2 * n <= s->rows[last] ? begin + n : begin);
       memcpy(ratio, counts + begin, n * sizeof(REAL));
       for (int i = n; i < whole_n; i++) rows[i] = rows[0], ratio[i] = 0;
-      LINES(NAME(dots)(lines, whole_n, rows, u + at, t + at, at > 0, p))
+      LINES(NAME(dots)(lines, whole_n, rows, u + at, s->u_sums == NULL ? NULL : s->u_sums + at, t + at, at > 0, p))
       for (int i = 0; i < whole_n; i += NAME(LANES)) {
         const VEC x = LOAD(p + i), c = LOAD(ratio + i), safe = NAME(max)(least, x);
         STORE(p + i, safe);
@@ -139,7 +134,7 @@ static double NAME(latent_class)(const latent_class_counts *s, ptrdiff_t first, 
         STORE(ratio + i, SELECT(GREATER(least, x), (VEC){0}, c / safe));
       }
       LINES(NAME(spread)(lines, n, rows, ratio, weight, u + at, t + at, s->u_sums == NULL ? NULL : s->u_sums + at,
-                         t_sums + at, next, s->stride))
+                         t_sums + at))
     }
     total += weight * log_likelihood;
   }

@@ -97,5 +97,6 @@ const simd_loops TARGET_NAME(simd_loops) = {
      lloyd_d, lloyd_plain_d, own_distances_d, seed_d},
     expect,
     mixture_table,
+    mixture_shares,
     STRING(TARGET_NAME(loops)),
 };

@@ -26,15 +26,15 @@ static inline double total_d(vdouble x) {
 #endif
 }
 
-/* to[...] = from[...] + sum of the row's entries, and *rise += sum value rises[column] unless NULL; two sums a vector, so that
-   additions need not wait for each other. */
-static inline __attribute__((always_inline)) void mixture_gather(const int width, const int valued, const sparse_rows *s,
+/* to[...] = from[...] + sum of the row's entries, and *rise += sum value rises[column] unless NULL; two sums a vector,
+   so that additions need not wait for each other. */
+static inline __attribute__((always_inline)) void mixture_gather(const int width, const int valued,
+                                                                 const ptrdiff_t stride, const sparse_rows *s,
                                                                  ptrdiff_t begin, ptrdiff_t end, const double *from,
                                                                  const double *table, double *to, const double *rises,
                                                                  double *rise) {
   const int32_t *columns = s->columns;
   const double *values = s->values;
-  const ptrdiff_t stride = s->stride;
   vdouble even[MIX_STRIP], odd[MIX_STRIP];
   double even_rise = 0, odd_rise = 0;
   for (int v = 0; v < width; v++) even[v] = load_d(from + v * MIX_LANES), odd[v] = (vdouble){0};
@@ -64,11 +64,11 @@ static inline __attribute__((always_inline)) void mixture_gather(const int width
 
 /* sums[column] += value r for the row's entries. */
 static inline __attribute__((always_inline)) void mixture_scatter(const int width, const int valued,
-                                                                  const sparse_rows *s, ptrdiff_t begin, ptrdiff_t end,
+                                                                  const ptrdiff_t stride, const sparse_rows *s,
+                                                                  ptrdiff_t begin, ptrdiff_t end,
                                                                   const double *r, double *sums) {
   const int32_t *columns = s->columns; /* not read again after every store */
   const double *values = s->values;
-  const ptrdiff_t stride = s->stride;
   vdouble held[MIX_STRIP];
   for (int v = 0; v < width; v++) held[v] = load_d(r + v * MIX_LANES);
   for (ptrdiff_t p = begin; p < end; p++) {
@@ -82,14 +82,14 @@ static inline __attribute__((always_inline)) void mixture_scatter(const int widt
 
 /* `call(width, j)` for strips of all components from j on, or for the lines of `near` alone. */
 #define MIXTURE_STRIPS(call)                                                                                         \
-  for (ptrdiff_t j = 0, left; (left = (s->stride - j) / MIX_LANES) > 0; j += MIX_STRIP * MIX_LANES) switch (left) {     \
+  for (ptrdiff_t j = 0, left; (left = (stride - j) / MIX_LANES) > 0; j += MIX_STRIP * MIX_LANES) switch (left) {     \
       case 1: call(1, j); break;                                                                                     \
       case 2: call(2, j); break;                                                                                     \
       case 3: call(3, j); break;                                                                                     \
       default: call(4, j);                                                                                           \
     }
 #define MIXTURE_LINES(near, call)                                                                                    \
-  for (ptrdiff_t line = 0; line < s->stride / MIX_LINE; line++)                                                      \
+  for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++)                                                      \
     if (IS_NEAR(near, line)) call(LINE_VECTORS, line *MIX_LINE);
 
 static inline double highest_of_line(const double *r) {
@@ -100,21 +100,22 @@ static inline double highest_of_line(const double *r) {
 
 /* Log densities r of a row, and which lines of them are filled in: all, or those near in the pass before if the bound
    on the others allows it. */
-static inline __attribute__((always_inline)) uint64_t mixture_row(const int valued, const sparse_rows *s, ptrdiff_t i,
+static inline __attribute__((always_inline)) uint64_t mixture_row(const int valued, const ptrdiff_t stride,
+                                                                  const sparse_rows *s, ptrdiff_t i,
                                                                   double *r) {
   const ptrdiff_t begin = BEGIN(s, i), end = END(s, i);
-  const uint64_t before = s->near ? s->near[i] : MIX_ALL;
-#define GATHER(w, j) mixture_gather(w, valued, s, begin, end, s->start + (j), s->table + (j), r + (j), NULL, NULL)
+  const uint64_t before = stride > MIX_LINE && s->near ? s->near[i] : MIX_ALL;
+#define GATHER(w, j) mixture_gather(w, valued, stride, s, begin, end, s->start + (j), s->table + (j), r + (j), NULL, NULL)
   if (before == MIX_ALL) {
     MIXTURE_STRIPS(GATHER)
     return MIX_ALL;
   }
   const ptrdiff_t first = __builtin_ctzll(before) * MIX_LINE; /* none of them is empty */
   double bound = s->bounds[i] + s->start_rise, top = -INFINITY;
-  mixture_gather(LINE_VECTORS, valued, s, begin, end, s->start + first, s->table + first, r + first, s->rises, &bound);
+  mixture_gather(LINE_VECTORS, valued, stride, s, begin, end, s->start + first, s->table + first, r + first, s->rises, &bound);
   const uint64_t others = before & (before - 1);
   MIXTURE_LINES(others, GATHER)
-  for (ptrdiff_t line = 0; line < s->stride / MIX_LINE; line++)
+  for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++)
     if (IS_NEAR(before, line)) {
       const double highest = highest_of_line(r + line * MIX_LINE);
       top = highest > top ? highest : top;
@@ -128,9 +129,10 @@ static inline __attribute__((always_inline)) uint64_t mixture_row(const int valu
 }
 
 /* The lines of `filled` that are within MIX_FAR of the row's largest log density, `top`; the bound on the others. */
-static inline uint64_t nearest_lines(const sparse_rows *s, ptrdiff_t i, const double *r, uint64_t filled, double *top) {
+static inline uint64_t nearest_lines(const ptrdiff_t stride, const sparse_rows *s, ptrdiff_t i, const double *r,
+                                     uint64_t filled, double *top) {
   double highest[64], left_out = -INFINITY, most = -INFINITY;
-  const ptrdiff_t lines = s->stride / MIX_LINE, known = lines < 64 ? lines : 64;
+  const ptrdiff_t lines = stride / MIX_LINE, known = lines < 64 ? lines : 64;
   uint64_t near = 0;
   for (ptrdiff_t line = 0; line < lines; line++) {
     if (!IS_NEAR(filled, line)) continue;
@@ -156,18 +158,19 @@ static inline uint64_t nearest_lines(const sparse_rows *s, ptrdiff_t i, const do
 }
 
 /* Rows come in batches, each step done for all of them: what one row waits for, the others fill. */
-static inline __attribute__((always_inline)) double mixture_batch(const int valued, const sparse_rows *s,
+static inline __attribute__((always_inline)) double mixture_batch(const int valued, const ptrdiff_t stride,
+                                                                  const sparse_rows *s,
                                                                   ptrdiff_t first, ptrdiff_t last, double *batch,
                                                                   double *sums, double *totals, double *log_density,
                                                                   double *out) {
-  const ptrdiff_t stride = s->stride, k = s->n_components;
-  double top[MIX_BATCH], log_likelihood = 0, product = 1;
+  const ptrdiff_t k = s->n_components, n = last - first;
+  double top[MIX_BATCH], total[MIX_BATCH], scale[MIX_BATCH], log_likelihood = 0, product = 1;
   uint64_t near[MIX_BATCH];
-  for (ptrdiff_t i = first; i < last; i++) near[i - first] = mixture_row(valued, s, i, batch + (i - first) * stride);
+  for (ptrdiff_t i = first; i < last; i++) near[i - first] = mixture_row(valued, stride, s, i, batch + (i - first) * stride);
   for (ptrdiff_t i = first; i < last; i++) {
     double *r = batch + (i - first) * stride;
     if (sums && stride > MIX_LINE) {
-      near[i - first] = nearest_lines(s, i, r, near[i - first], &top[i - first]);
+      near[i - first] = nearest_lines(stride, s, i, r, near[i - first], &top[i - first]);
       continue;
     }
     vdouble most = load_d(r);
@@ -184,36 +187,42 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
     sum += e;                                                                                                        \
   }
     MIXTURE_LINES(near[i - first], EXPONENTIALS)
-    const double total = total_d(sum), weight = s->weights ? s->weights[i] : 1.0, scale = weight / total;
-    if (s->weights || log_density) {
-      const double density = top[i - first] + log(total);
-      if (log_density) log_density[i] = density;
+    total[i - first] = total_d(sum);
+  }
+  if (s->weights || log_density) {
+    for (ptrdiff_t i = 0; i < n; i++) {
+      const double density = top[i] + log(total[i]), weight = s->weights ? s->weights[first + i] : 1.0;
+      if (log_density) log_density[first + i] = density;
       if (weight > 0) log_likelihood += weight * density;
-    } else { /* 1 <= total <= number of components: one logarithm for the product of all */
-      log_likelihood += top[i - first];
-      product *= total;
-      if (product > 1e200) log_likelihood += log(product), product = 1;
     }
-    if (out)
-      for (ptrdiff_t j = 0; j < k; j++) out[i * k + j] = r[j] / total;
-    if (!sums) continue;
-#define SHARES(w, at)                                                                                                \
-  for (ptrdiff_t j = (at); j < (at) + (w) * MIX_LANES; j += MIX_LANES) {                                             \
-    vdouble x = load_d(r + j) * scale;                                                                               \
-    store_d(r + j, x);                                                                                               \
-    store_d(totals + j, load_d(totals + j) + x);                                                                     \
+  } else { /* one logarithm for all: their product is finite, 1 <= total <= number of components */
+    for (ptrdiff_t i = 0; i < n; i++) log_likelihood += top[i], product *= total[i];
+    log_likelihood += log(product);
   }
-    MIXTURE_LINES(near[i - first], SHARES)
-  }
-  for (ptrdiff_t i = first; sums && i < last; i++) {
+  for (ptrdiff_t i = 0; out && i < n; i++)
+    for (ptrdiff_t j = 0; j < k; j++) out[(first + i) * k + j] = batch[i * stride + j] / total[i];
+  if (!sums) return log_likelihood;
+  for (ptrdiff_t i = 0; i < n; i++) scale[i] = (s->weights ? s->weights[first + i] : 1.0) / total[i];
+  for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++)
+    for (ptrdiff_t j = line * MIX_LINE; j < (line + 1) * MIX_LINE; j += MIX_LANES) {
+      vdouble sum = {0};
+      for (ptrdiff_t i = 0; i < n; i++) {
+        if (!IS_NEAR(near[i], line)) continue;
+        const vdouble x = load_d(batch + i * stride + j) * scale[i];
+        store_d(batch + i * stride + j, x);
+        sum += x;
+      }
+      store_d(totals + j, load_d(totals + j) + sum);
+    }
+  for (ptrdiff_t i = first; i < last; i++) {
     const double *r = batch + (i - first) * stride;
-#define SCATTER(w, j) mixture_scatter(w, valued, s, BEGIN(s, i), END(s, i), r + (j), sums + (j))
+#define SCATTER(w, j) mixture_scatter(w, valued, stride, s, BEGIN(s, i), END(s, i), r + (j), sums + (j))
     if (near[i - first] == MIX_ALL)
       MIXTURE_STRIPS(SCATTER)
     else
       MIXTURE_LINES(near[i - first], SCATTER)
   }
-  return log_likelihood + log(product);
+  return log_likelihood;
 }
 
 static double expect(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, double *sums,
@@ -221,39 +230,58 @@ static double expect(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, doub
   double sum = 0;
   for (; first < last; first += MIX_BATCH) {
     const ptrdiff_t stop = last - first < MIX_BATCH ? last : first + MIX_BATCH;
-    sum += s->values ? mixture_batch(1, s, first, stop, batch, sums, totals, log_density, out)
-                     : mixture_batch(0, s, first, stop, batch, sums, totals, log_density, out);
+#define BATCH(valued, stride) mixture_batch(valued, stride, s, first, stop, batch, sums, totals, log_density, out)
+    if (s->stride == MIX_LINE)
+      sum += s->values ? BATCH(1, MIX_LINE) : BATCH(0, MIX_LINE);
+    else
+      sum += s->values ? BATCH(1, s->stride) : BATCH(0, s->stride);
   }
   return sum;
 }
 
+/* `known` values from `from` on, and `rest` beside them; those before `end` may be read. */
+static inline vdouble some_d(const double *from, const double *end, ptrdiff_t known, double rest) {
+  double part[MIX_LANES], lanes[MIX_LANES];
+  if (from + MIX_LANES > end) {
+    for (ptrdiff_t lane = 0; lane < MIX_LANES; lane++) part[lane] = lane < known ? from[lane] : rest;
+    return load_d(part);
+  }
+  for (ptrdiff_t lane = 0; lane < MIX_LANES; lane++) lanes[lane] = lane;
+  return select_d(GREATER_D((vdouble){0} + (double)known, load_d(lanes)), load_d(from), (vdouble){0} + rest);
+}
+
 /* table[row] = p[row], or log(max(p[row], least)) where `least` > 0, padded with zeros; rises[row] = the largest rise of the
-   row's values. */
+   row's values. `p` ends at `end`. */
 static void mixture_table(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *p,
-                          ptrdiff_t p_stride, double least, double *table, double *rises) {
+                          ptrdiff_t p_stride, const double *end, double least, double *table, double *rises) {
   for (ptrdiff_t row = first; row < last; row++) {
     double *to = table + row * stride;
     const double *from = p + row * p_stride;
     vdouble rise = (vdouble){0} - INFINITY;
     for (ptrdiff_t j = 0; j < stride; j += MIX_LANES) {
-      double part[MIX_LANES];
-      const ptrdiff_t known = k - j < MIX_LANES ? (k > j ? k - j : 0) : MIX_LANES;
-      vdouble x;
-      if (known == MIX_LANES)
-        x = load_d(from + j);
-      else {
-        for (ptrdiff_t lane = 0; lane < MIX_LANES; lane++) part[lane] = lane < known ? from[j + lane] : 1.0;
-        x = load_d(part);
-      }
-      if (least > 0) x = log_d(max_d(x, (vdouble){0} + least));
-      if (known < MIX_LANES) {
-        store_d(part, x);
-        for (ptrdiff_t lane = known; lane < MIX_LANES; lane++) part[lane] = 0;
-        x = load_d(part);
-      }
+      const ptrdiff_t known = k - j;
+      const double nothing = least > 0 ? 1.0 : 0.0;
+      vdouble x = known >= MIX_LANES ? load_d(from + j)
+                  : known > 0        ? some_d(from + j, end, known, nothing)
+                                     : (vdouble){0} + nothing;
+      if (least > 0) x = log_d(max_d(x, (vdouble){0} + least)); /* log 1 = 0 */
       rise = max_d(rise, x - load_d(to + j));
       store_d(to + j, x);
     }
     rises[row] = highest_d(rise);
   }
+}
+
+/* table[row] = min((counts[row] + alpha) / trials, 1), the same trials for all rows where `trials_stride` is 0; trials
+   and table are padded to `stride`, the trials with ones. `counts` ends at `end`. */
+static void mixture_shares(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *counts,
+                           ptrdiff_t counts_stride, const double *end, double alpha, const double *trials,
+                           ptrdiff_t trials_stride, double *table) {
+  for (ptrdiff_t row = first; row < last; row++)
+    for (ptrdiff_t j = 0; j < stride; j += MIX_LANES) {
+      const double *from = counts + row * counts_stride + j;
+      const vdouble x = k - j >= MIX_LANES ? load_d(from) : k > j ? some_d(from, end, k - j, 0) : (vdouble){0};
+      const vdouble share = (x + alpha) / load_d(trials + row * trials_stride + j);
+      store_d(table + row * stride + j, min_d((vdouble){0} + 1.0, share));
+    }
 }

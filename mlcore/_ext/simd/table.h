@@ -161,7 +161,10 @@ typedef struct {
   double (*expect)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, double *sums, double *totals,
                    double *log_density, double *out);
   void (*mixture_table)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *p,
-                        ptrdiff_t p_stride, double least, double *table, double *rises);
+                        ptrdiff_t p_stride, const double *end, double least, double *table, double *rises);
+  void (*mixture_shares)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *counts,
+                         ptrdiff_t counts_stride, const double *end, double alpha, const double *trials,
+                         ptrdiff_t trials_stride, double *table);
   const char *name;
 } simd_loops;
 
