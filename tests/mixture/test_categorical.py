@@ -134,7 +134,7 @@ def test_categories_are_whatever_numbers(values):
     for unknown in (values[0] - 1, values[0] + 0.125, 2e12):
         named[4, 2] = unknown
         with pytest.raises(ValueError, match="column 2 of X holds .* which is none of its categ"):
-            fits[1].predict(named)
+            fits[1].partial_fit(named)
 
 
 def test_one_class_counts_the_categories():
