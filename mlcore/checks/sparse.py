@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks.arrays import as_floats, refuse_row
+from mlcore.threads import single_threaded_blas
 
 
 def as_canonical_csr(
@@ -114,7 +115,7 @@ def _real_data(data, name, dtype):
 
 def _require_finite_rows(csr, name, owner):
     limit = np.finfo(csr.data.dtype).max / 4
-    with np.errstate(all="ignore"):
+    with single_threaded_blas(), np.errstate(all="ignore"):
         if np.dot(csr.data, csr.data) <= limit:
             return
         rows = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
