@@ -25,7 +25,8 @@ cdef sparse_rows described(Py_ssize_t n_components, Py_ssize_t length, const int
     rows.values = NULL if values is None or values.shape[0] == 0 else &values[0]
     rows.weights = NULL if weights is None else &weights[0]
     rows.start, rows.table = &start[0], &table[0, 0]
-    rows.near, rows.bounds, rows.rises, rows.start_rise = NULL, NULL, NULL, 0
+    rows.near, rows.bounds, rows.rises, rows.start_rise, rows.trials = NULL, NULL, NULL, 0, NULL
+    rows.alone = NULL
     return rows
 
 
@@ -33,12 +34,14 @@ def expect(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr
            const int32_t[::1] columns, const double[::1] values, const double[::1] weights,
            const double[::1] start, const double[:, ::1] table, uint64_t[::1] near,
            double[::1] bounds, double start_rise, const double[::1] rises,
-           const int64_t[:, ::1] spans, double[:, ::1] batch, double[:, :, ::1] sums,
-           double[:, ::1] totals, double[::1] log_likelihood, int n_threads):
+           const double[::1] trials, int32_t[::1] alone, const int64_t[:, ::1] spans,
+           double[:, ::1] batch, double[:, :, :, ::1] sums,
+           double[:, :, ::1] totals, double[::1] log_likelihood, int n_threads):
     """Add the sums of rows spans[c] to those of chunk c.
 
-    `sums` (chunks, columns, stride), `totals` (chunks, stride), `log_likelihood` (chunks,), and
-    `batch` (chunks, BATCH strides) is scratch. Rows all have `length` entries where `indptr` is
+    `sums` (chunks, columns, stride), `totals` (chunks, 2, stride) of responsibilities, and of these
+    times `trials` (n,) or None, `log_likelihood` (chunks,); `batch` (chunks, BATCH strides) is
+    scratch. Rows all have `length` entries where `indptr` is
     None; values and weights are 1 where None. `near` and `bounds` (n,) are what rows remember
     from one pass to the next, or None; at first all bits of `near` are set. Since the last pass
     `start` has risen by at most `start_rise`, and row c of `table` by rises[c].
@@ -48,11 +51,15 @@ def expect(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr
     if near is not None:
         rows.near, rows.bounds, rows.rises = &near[0], &bounds[0], &rises[0]
         rows.start_rise = start_rise
+    if trials is not None:
+        rows.trials = &trials[0]
+    if alone is not None:
+        rows.alone, rows.held = &alone[0], sums.shape[2] * sums.shape[3]
     cdef const simd_loops* loops = simd_table()
     cdef Py_ssize_t c
     for c in prange(spans.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
         log_likelihood[c] += loops.expect(&rows, spans[c, 0], spans[c, 1], &batch[c, 0],
-                                          &sums[c, 0, 0], &totals[c, 0], NULL, NULL)
+                                          &sums[c, 0, 0, 0], &totals[c, 0, 0], NULL, NULL)
 
 
 def posterior(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,
@@ -104,19 +111,30 @@ def shares(const double[:, :] counts, double alpha, const double[:, ::1] trials,
                              &trials[0, 0], trials_stride, &table[0, 0])
 
 
-def add_chunks(double[:, :, ::1] sums, int n_threads):
-    """sums[0] = sum of sums[c], in the order of c."""
-    cdef Py_ssize_t block, c, i, columns = sums.shape[1], first, last
-    cdef double* to
-    cdef const double* what
+def advance(double[:, :, :, ::1] sums, double alpha, const double[::1] trials, double least,
+            double[:, ::1] p, double[:, ::1] table, double[::1] rises, int n_threads):
+    """`shares` of the sums over all chunks, `fill_table` with their logarithms, and sums = 0: once
+    through memory. All but `rises` are padded to whole vectors.
+    """
+    cdef const simd_loops* loops = simd_table()
+    cdef Py_ssize_t block, n = p.shape[0], stride = p.shape[1], kinds = sums.shape[1]
+    for block in prange((n + COLUMNS - 1) // COLUMNS, nogil=True, num_threads=n_threads):
+        loops.mixture_advance(block * COLUMNS, min(n, (block + 1) * COLUMNS), stride,
+                              sums.shape[0] * kinds, kinds, n * stride, alpha, &trials[0], least,
+                              &sums[0, 0, 0, 0], &p[0, 0], &table[0, 0], &rises[0])
+
+
+def add_chunks(double[:, :, :, ::1] sums, int n_threads):
+    """sums[0, 0] = sum of sums[c, t], in their order."""
+    cdef Py_ssize_t block, c, i, columns = sums.shape[2], first, last
+    cdef Py_ssize_t size = columns * sums.shape[3]
+    cdef double* to = &sums[0, 0, 0, 0]
     for block in prange((columns + COLUMNS - 1) // COLUMNS, nogil=True, num_threads=n_threads):
-        first = block * COLUMNS * sums.shape[2]
-        last = min(columns, (block + 1) * COLUMNS) * sums.shape[2]
-        to = &sums[0, 0, 0]
-        for c in range(1, sums.shape[0]):
-            what = &sums[c, 0, 0]
+        first = block * COLUMNS * sums.shape[3]
+        last = min(columns, (block + 1) * COLUMNS) * sums.shape[3]
+        for c in range(1, sums.shape[0] * sums.shape[1]):
             for i in range(first, last):
-                to[i] += what[i]
+                to[i] += to[c * size + i]
 
 
 def deviations(const floating[:, ::1] X, const floating[::1] usual, const floating[::1] most,

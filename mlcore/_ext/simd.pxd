@@ -120,6 +120,9 @@ cdef extern from "simd/table.h" nogil:
         double* bounds
         double start_rise
         const double* rises
+        const double* trials
+        int32_t* alone
+        Py_ssize_t held
     ctypedef struct float_loops "simd_loops_float":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const float*, const float*, const float*, const float*, int,
@@ -179,5 +182,8 @@ cdef extern from "simd/table.h" nogil:
         void (*mixture_shares)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*,
                                Py_ssize_t, const double*, double, const double*, Py_ssize_t,
                                double*) noexcept nogil
+        void (*mixture_advance)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
+                                Py_ssize_t, double, const double*, double, double*, double*,
+                                double*, double*) noexcept nogil
         const char* name
     const simd_loops* simd_table()

@@ -1,6 +1,7 @@
 """What mixtures of discrete distributions share: probabilities by column, and sums of entries."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,13 +133,21 @@ class DiscreteMixture(Mixture):
 
     def _step(self, rows, parameters, frame):
         statistics = self._sums(rows, parameters)
+        level = self._level(statistics, rows, parameters)
+        return level, *self._maximised(statistics, parameters, frame)
+
+    def _level(self, statistics, rows, parameters):
+        """The mean objective of a row."""
         level = statistics.log_likelihood
         if self.alpha > 0:
             level += float(self.alpha) * self._log_prior(parameters, rows)
-        return level / rows.total, *self._maximised(statistics, parameters, frame)
+        return level / rows.total
 
-    def _maximised(self, statistics, parameters, frame):
-        """A component without mass keeps its probabilities, and a weight of 0."""
+    def _maximised(self, statistics, parameters, frame, shares_of=None):
+        """A component without mass keeps its probabilities, and a weight of 0.
+
+        `shares_of` stands for `shares` of ``statistics.counts``.
+        """
         total = statistics.mass.sum()
         collapsed = statistics.mass <= _EMPTY * total
         weights = np.where(collapsed, 0.0, statistics.mass) / total
@@ -146,7 +155,8 @@ class DiscreteMixture(Mixture):
         trials = self._by_column(statistics.trials + alpha * self._alternatives(frame), frame)
         # An item may have been missing in all rows of a component, which then keep what they had.
         keep = collapsed | ~(trials > 0)
-        table = shares(statistics.counts, alpha, np.where(keep, 0.0, trials), parameters.table)
+        shares_of = shares_of or partial(shares, statistics.counts)
+        table = shares_of(alpha, np.where(keep, 0.0, trials), parameters.table)
         mean_trials = statistics.trials / np.where(collapsed, total, statistics.mass)
         return Parameters(weights, table, mean_trials), collapsed
 

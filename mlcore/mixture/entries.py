@@ -5,6 +5,7 @@ component says of its column: what is not there costs nothing.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse as sp
@@ -17,6 +18,7 @@ from mlcore.threads import effective_threads
 _VECTOR = 8  # components are padded to whole vectors of float64
 _CHUNKS = 64  # most: they, not the threads, set the order of additions
 _ENTRIES_OF_A_COLUMN = 64  # in each chunk, or adding up its sums costs as much as making them
+_ENTRIES_OF_A_LONG_ROW = 32
 _CHUNK_BYTES = 1 << 26  # of the sums of all chunks
 _CALL = 50_000_000  # products of one compiled call, some tenths of a second: then Ctrl-C is heard
 _ROWS = 1 << 15  # whose responsibilities are held at a time where only labels are asked for
@@ -44,6 +46,29 @@ class Entries:
     @property
     def total_weight(self) -> float:
         return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    @property
+    def may_be_held(self) -> bool:
+        """Whether a row's sums may be added and taken away again: these are exact in integers.
+
+        It pays where rows are so long that often one component is all but certain.
+        """
+        if len(self.columns) < _ENTRIES_OF_A_LONG_ROW * self.n_rows:
+            return False
+        for values in (self.values, self.weights):
+            if values is not None and not (np.rint(values) == values).all():
+                return False
+        largest = (1.0 if self.values is None else np.abs(self.values).max()) * (
+            1.0 if self.weights is None else self.weights.max()
+        )
+        return largest * len(self.columns) < 2**53
+
+    @cached_property
+    def row_totals(self) -> np.ndarray:
+        """The sum of each row's values; rows are of unequal length."""
+        values = np.ones(len(self.columns)) if self.values is None else self.values
+        shape = self.n_rows, self.n_columns
+        return sp.csr_array((values, self.columns, self.indptr), shape=shape) @ np.ones(shape[1])
 
     def loop(self, k: int) -> "Loop":
         """Return the loop over these rows for k components, the same every time."""
@@ -113,16 +138,18 @@ class Loop:
         stride = -(-k // _VECTOR) * _VECTOR
         shape = rows.n_columns, stride
         n_columns, n_entries = rows.n_columns, len(rows.columns)
-        room = max(1, _CHUNK_BYTES // (n_columns * stride * 8))
+        self._alone = np.full(rows.n_rows, -1, np.int32) if rows.may_be_held else None
+        kinds = 1 if self._alone is None else 2  # of sums: of each pass, and held
+        room = max(1, _CHUNK_BYTES // (kinds * n_columns * stride * 8))
         chunks = max(1, min(_CHUNKS, n_entries // (_ENTRIES_OF_A_COLUMN * n_columns), room))
         require_memory(
-            (1 + chunks) * n_columns,
+            (1 + kinds * chunks) * n_columns,
             stride,
             8,
             what="sums by column",
             instead="use fewer components",
         )
-        self.rows, self.k, self.chunks = rows, k, chunks
+        self.rows, self.k, self.chunks, self._kinds = rows, k, chunks, kinds
         self.work = (n_entries + _PRODUCTS_OF_A_ROW * rows.n_rows) * stride
         self._table = scratch_array(shape, np.float64)
         self._table[:] = 0
@@ -130,12 +157,17 @@ class Loop:
         self._by_column = None
         self._last_start = self._near = self._bounds = None
         self._new = False  # whether the table has been filled since the last sums
+        self._held = None  # probabilities whose logarithms the table already holds
+        self._cleared = False  # whether the sums are 0
         if stride > _VECTOR:  # else there is nothing to leave out
             self._near = np.full(rows.n_rows, np.iinfo(np.uint64).max)
             self._bounds = np.empty(rows.n_rows)
 
     def fill(self, table: np.ndarray, *, logarithms: bool) -> None:
         """Take `table` (n_columns, k), or its logarithms, as what entries add."""
+        if table is self._held:
+            return
+        self._held = None
         if table.strides[1] != table.itemsize:
             table = np.ascontiguousarray(table)
         if self._new and self._near is not None:  # what rows remember is of a table before the last
@@ -147,7 +179,7 @@ class Loop:
 
     def sum_of_table(self) -> float:
         """Return the sum of what `fill` has made."""
-        return float(self._table.sum())
+        return float(self._table[:, : self.k].sum())
 
     def sums(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the responsibilities' sums by column (columns, k), in all (k,), and the
@@ -156,11 +188,23 @@ class Loop:
         The same bytes for any number of threads: rows are cut into chunks whose number follows
         from the data alone, and whose sums are added in order. The next call changes them.
         """
+        totals, _, log_likelihood = self.totals(start, None)
+        return self._added(), totals, log_likelihood
+
+    def totals(
+        self, start: np.ndarray, trials: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return the responsibilities' sums (k,), those of `trials` (n_rows,) times them, and the
+        log-likelihood; the sums by column wait for `shares`.
+        """
         rows, (n_columns, stride) = self.rows, self._table.shape
         if self._by_column is None:
-            self._by_column = scratch_array((self.chunks, n_columns, stride), np.float64)
-        self._by_column.fill(0)
-        totals, log_likelihood = np.zeros((self.chunks, stride)), np.zeros(self.chunks)
+            self._by_column = scratch_array((self.chunks, self._kinds, n_columns, stride), np.float64)
+            self._by_column.fill(0)
+        elif not self._cleared:
+            self._by_column[:, 0].fill(0)
+        self._cleared = False
+        totals, log_likelihood = np.zeros((self.chunks, 2, stride)), np.zeros(self.chunks)
         n_threads, batch = effective_threads(self.work), self._batch(self.chunks)
         if not self._new:
             self._rises[:] = 0
@@ -170,15 +214,29 @@ class Loop:
         for spans in self._parts(self.chunks):
             _ext.expect(
                 self.k, rows.length, rows.indptr, rows.columns, rows.values, rows.weights, start,
-                self._table, self._near, self._bounds, rise, self._rises, spans, batch,
-                self._by_column, totals, log_likelihood, n_threads,
+                self._table, self._near, self._bounds, rise, self._rises, trials, self._alone,
+                spans, batch, self._by_column, totals, log_likelihood, n_threads,
             )  # fmt: skip
-        _ext.add_chunks(self._by_column, n_threads)
-        return (
-            self._by_column[0, :, : self.k],
-            totals.sum(axis=0)[: self.k],
-            float(log_likelihood.sum()),
+        return *totals.sum(axis=0)[:, : self.k], float(log_likelihood.sum())
+
+    def shares(self, alpha: float, trials: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """Return `shares` of the sums by column, of which `fill` then has the logarithms."""
+        if (trials == 0).any():
+            return shares(self._added(), alpha, trials, before)
+        table = scratch_array(self._table.shape, np.float64)
+        n_threads = effective_threads(2 * _PRODUCTS_OF_A_VALUE * table.size)
+        divisors = np.ones(table.shape[1])
+        divisors[: self.k] = trials
+        _ext.advance(
+            self._by_column, alpha, divisors, _LEAST, table, self._table, self._rises, n_threads
         )
+        self._cleared = self._new = True
+        self._held = table[:, : self.k]
+        return self._held
+
+    def _added(self):
+        _ext.add_chunks(self._by_column, effective_threads(self._by_column.size))
+        return self._by_column[0, 0, :, : self.k]
 
     def posterior(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the log density of each row, and its responsibilities (n, k)."""

@@ -198,6 +198,15 @@ class MultinomialMixture(DiscreteMixture):
     def _summed(self, rows, counts, mass, log_likelihood):
         return Statistics(log_likelihood, mass, counts, np.ones((1, len(counts))) @ counts)
 
+    def _step(self, rows, parameters, frame):
+        """Sums by column, shares and their logarithms pass through memory once."""
+        loop = rows.entries.loop(len(parameters.weights))
+        start = self._log_densities(parameters, rows, loop)
+        mass, trials, log_likelihood = loop.totals(start, rows.entries.row_totals)
+        statistics = Statistics(log_likelihood, mass, None, trials[None])
+        level = self._level(statistics, rows, parameters)
+        return level, *self._maximised(statistics, parameters, frame, loop.shares)
+
     def _by_column(self, values, frame):
         return values
 

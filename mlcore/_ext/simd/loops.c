@@ -98,5 +98,6 @@ const simd_loops TARGET_NAME(simd_loops) = {
     expect,
     mixture_table,
     mixture_shares,
+    mixture_advance,
     STRING(TARGET_NAME(loops)),
 };

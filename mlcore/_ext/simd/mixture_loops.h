@@ -6,7 +6,8 @@
    Most rows belong to few components, and lines of components (MIX_LINE side by side) whose responsibilities are below
    2^-100 are left out: of the sums, which they would change by less than rounding in any component that has not
    collapsed, and of the next pass where a bound shows that they stay below. Between two passes no log density of a row
-   rises by more than the rise of `start` plus sum value rise[column], one number instead of all components. */
+   rises by more than the rise of `start` plus sum value rise[column], one number instead of all components. A row of which
+   only one component is left is summed once, and then not again until this changes. */
 
 enum { MIX_LANES = VECTOR_BYTES / sizeof(double), MIX_STRIP = 4, MIX_LINE = 8, LINE_VECTORS = MIX_LINE / MIX_LANES };
 #define MIX_FAR 69.31471805599453 /* 100 ln 2 */
@@ -157,6 +158,35 @@ static inline uint64_t nearest_lines(const ptrdiff_t stride, const sparse_rows *
   return near;
 }
 
+/* The component that has a row alone, by exponentials r, or -1. */
+static inline int32_t only_component(const ptrdiff_t stride, uint64_t near, const double *r) {
+  int32_t only = -1;
+  for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++) {
+    if (!IS_NEAR(near, line)) continue;
+    for (ptrdiff_t j = line * MIX_LINE; j < (line + 1) * MIX_LINE; j += MIX_LANES) {
+      const unsigned some = BITS_D(GREATER_D(load_d(r + j), (vdouble){0} + 0x1p-100));
+      if (some == 0) continue;
+      if (only >= 0 || (some & (some - 1))) return -1;
+      only = (int32_t)(j + __builtin_ctz(some));
+    }
+  }
+  return only;
+}
+
+/* Moves a row between the sums that are held and those of each pass; whether its sums are held. */
+static inline int hold(const sparse_rows *s, ptrdiff_t i, int32_t only, double *sums) {
+  const int32_t before = s->alone[i];
+  if (only == before) return only >= 0;
+  for (ptrdiff_t p = BEGIN(s, i); p < END(s, i); p++) {
+    const double value = (s->weights ? s->weights[i] : 1.0) * (s->values ? s->values[p] : 1.0);
+    double *to = sums + s->held + s->columns[p] * s->stride;
+    if (before >= 0) to[before] -= value;
+    if (only >= 0) to[only] += value;
+  }
+  s->alone[i] = only;
+  return only >= 0;
+}
+
 /* Rows come in batches, each step done for all of them: what one row waits for, the others fill. */
 static inline __attribute__((always_inline)) double mixture_batch(const int valued, const ptrdiff_t stride,
                                                                   const sparse_rows *s,
@@ -164,8 +194,9 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
                                                                   double *sums, double *totals, double *log_density,
                                                                   double *out) {
   const ptrdiff_t k = s->n_components, n = last - first;
-  double top[MIX_BATCH], total[MIX_BATCH], scale[MIX_BATCH], log_likelihood = 0, product = 1;
+  double top[MIX_BATCH], total[MIX_BATCH], scale[MIX_BATCH], trials[MIX_BATCH], log_likelihood = 0, product = 1;
   uint64_t near[MIX_BATCH];
+  int32_t only[MIX_BATCH];
   for (ptrdiff_t i = first; i < last; i++) near[i - first] = mixture_row(valued, stride, s, i, batch + (i - first) * stride);
   for (ptrdiff_t i = first; i < last; i++) {
     double *r = batch + (i - first) * stride;
@@ -188,6 +219,7 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
   }
     MIXTURE_LINES(near[i - first], EXPONENTIALS)
     total[i - first] = total_d(sum);
+    only[i - first] = s->alone && total[i - first] == 1.0 ? only_component(stride, near[i - first], r) : -1;
   }
   if (s->weights || log_density) {
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -202,20 +234,26 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
   for (ptrdiff_t i = 0; out && i < n; i++)
     for (ptrdiff_t j = 0; j < k; j++) out[(first + i) * k + j] = batch[i * stride + j] / total[i];
   if (!sums) return log_likelihood;
-  for (ptrdiff_t i = 0; i < n; i++) scale[i] = (s->weights ? s->weights[first + i] : 1.0) / total[i];
+  for (ptrdiff_t i = 0; i < n; i++) {
+    scale[i] = (s->weights ? s->weights[first + i] : 1.0) / total[i];
+    trials[i] = s->trials ? s->trials[first + i] : 0.0;
+  }
   for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++)
     for (ptrdiff_t j = line * MIX_LINE; j < (line + 1) * MIX_LINE; j += MIX_LANES) {
-      vdouble sum = {0};
+      vdouble sum = {0}, of_trials = {0};
       for (ptrdiff_t i = 0; i < n; i++) {
         if (!IS_NEAR(near[i], line)) continue;
         const vdouble x = load_d(batch + i * stride + j) * scale[i];
         store_d(batch + i * stride + j, x);
         sum += x;
+        of_trials += x * trials[i];
       }
       store_d(totals + j, load_d(totals + j) + sum);
+      store_d(totals + stride + j, load_d(totals + stride + j) + of_trials);
     }
   for (ptrdiff_t i = first; i < last; i++) {
     const double *r = batch + (i - first) * stride;
+    if (s->alone && hold(s, i, only[i - first], sums)) continue;
 #define SCATTER(w, j) mixture_scatter(w, valued, stride, s, BEGIN(s, i), END(s, i), r + (j), sums + (j))
     if (near[i - first] == MIX_ALL)
       MIXTURE_STRIPS(SCATTER)
@@ -284,4 +322,28 @@ static void mixture_shares(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff
       const vdouble share = (x + alpha) / load_d(trials + row * trials_stride + j);
       store_d(table + row * stride + j, min_d((vdouble){0} + 1.0, share));
     }
+}
+
+/* table[row] = log(max(p[row], least)), p[row] = min((sum + alpha) / trials, 1), from the row's sums in all tables, `size`
+   values apart; those of each pass, one in `kinds`, are then 0. All are padded to `stride`, trials with ones. */
+static void mixture_advance(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrdiff_t tables, ptrdiff_t kinds,
+                            ptrdiff_t size, double alpha, const double *trials, double least, double *sums, double *p,
+                            double *table, double *rises) {
+  for (ptrdiff_t row = first; row < last; row++) {
+    vdouble rise = (vdouble){0} - INFINITY;
+    for (ptrdiff_t j = 0; j < stride; j += MIX_LANES) {
+      const ptrdiff_t at = row * stride + j;
+      vdouble x = {0};
+      for (ptrdiff_t t = 0; t < tables; t++) {
+        x += load_d(sums + t * size + at);
+        if (t % kinds == 0) store_d(sums + t * size + at, (vdouble){0});
+      }
+      x = min_d((vdouble){0} + 1.0, (x + alpha) / load_d(trials + j));
+      store_d(p + at, x);
+      x = log_d(max_d(x, (vdouble){0} + least));
+      rise = max_d(rise, x - load_d(table + at));
+      store_d(table + at, x);
+    }
+    rises[row] = highest_d(rise);
+  }
 }

@@ -115,6 +115,10 @@ typedef struct {
   double *bounds;
   double start_rise;
   const double *rises;
+  const double *trials;
+  /* The component that a row belongs to alone, or -1; sums of such rows are kept `held` values behind the others. Or NULL. */
+  int32_t *alone;
+  ptrdiff_t held;
 } sparse_rows;
 
 enum { MIX_BATCH = 16 };
@@ -156,8 +160,8 @@ typedef struct { LOOPS(double) } simd_loops_double;
 typedef struct {
   simd_loops_float f;
   simd_loops_double d;
-  /* Responsibilities r of rows [first, last): totals += r, sums[column] += value r, unless `sums` is NULL. Returns the
-     log-likelihood. `log_density` and `out` (responsibilities) may be NULL; `batch` is scratch, MIX_BATCH strides. */
+  /* Responsibilities r of rows [first, last): totals[0] += r, totals[1] += trials r, sums[column] += value r, unless
+     `sums` is NULL. Returns the log-likelihood. `log_density` and `out` (responsibilities) may be NULL; `batch` is scratch, MIX_BATCH strides. */
   double (*expect)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, double *sums, double *totals,
                    double *log_density, double *out);
   void (*mixture_table)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *p,
@@ -165,6 +169,9 @@ typedef struct {
   void (*mixture_shares)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *counts,
                          ptrdiff_t counts_stride, const double *end, double alpha, const double *trials,
                          ptrdiff_t trials_stride, double *table);
+  void (*mixture_advance)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrdiff_t tables, ptrdiff_t kinds,
+                          ptrdiff_t size, double alpha, const double *trials, double least, double *sums, double *p,
+                          double *table, double *rises);
   const char *name;
 } simd_loops;
 
