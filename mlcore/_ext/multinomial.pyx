@@ -111,16 +111,16 @@ def shares(const double[:, :] counts, double alpha, const double[:, ::1] trials,
                              &trials[0, 0], trials_stride, &table[0, 0])
 
 
-def advance(double[:, :, :, ::1] sums, double alpha, const double[::1] trials, double least,
+def advance(double[:, :, :, ::1] sums, double alpha, const double[::1] rates, double least,
             double[:, ::1] p, double[:, ::1] table, double[::1] rises, int n_threads):
-    """`shares` of the sums over all chunks, `fill_table` with their logarithms, and sums = 0: once
-    through memory. All but `rises` are padded to whole vectors.
+    """p = min((sums over all tables + alpha) rates, 1), `fill_table` with its logarithms, and sums of
+    each pass, sums[:, 0], = 0: once through memory. All but `rises` are padded to whole vectors.
     """
     cdef const simd_loops* loops = simd_table()
     cdef Py_ssize_t block, n = p.shape[0], stride = p.shape[1], kinds = sums.shape[1]
     for block in prange((n + COLUMNS - 1) // COLUMNS, nogil=True, num_threads=n_threads):
         loops.mixture_advance(block * COLUMNS, min(n, (block + 1) * COLUMNS), stride,
-                              sums.shape[0] * kinds, kinds, n * stride, alpha, &trials[0], least,
+                              sums.shape[0] * kinds, kinds, n * stride, alpha, &rates[0], least,
                               &sums[0, 0, 0, 0], &p[0, 0], &table[0, 0], &rises[0])
 
 

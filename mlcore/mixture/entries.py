@@ -21,9 +21,11 @@ _ENTRIES_OF_A_COLUMN = 64  # in each chunk, or adding up its sums costs as much 
 _ENTRIES_OF_A_LONG_ROW = 32
 _CHUNK_BYTES = 1 << 26  # of the sums of all chunks
 _CALL = 50_000_000  # products of one compiled call, some tenths of a second: then Ctrl-C is heard
+_BLOCK = 1 << 14  # values looked at in one go
 _ROWS = 1 << 15  # whose responsibilities are held at a time where only labels are asked for
 _PRODUCTS_OF_A_ROW = 32  # that an exponential costs
 _PRODUCTS_OF_A_VALUE = 4  # that a logarithm costs, or a division
+_NORMAL = 1e-300  # what has a rate, its inverse, to full precision
 _LEAST = 1e-10  # probability: one that is 0 is no infinity to multiply, and can grow again
 
 
@@ -55,13 +57,8 @@ class Entries:
         """
         if len(self.columns) < _ENTRIES_OF_A_LONG_ROW * self.n_rows:
             return False
-        for values in (self.values, self.weights):
-            if values is not None and not (np.rint(values) == values).all():
-                return False
-        largest = (1.0 if self.values is None else np.abs(self.values).max()) * (
-            1.0 if self.weights is None else self.weights.max()
-        )
-        return largest * len(self.columns) < 2**53
+        most = largest_integer(self.values) * largest_integer(self.weights)
+        return most * len(self.columns) < 2**53
 
     @cached_property
     def row_totals(self) -> np.ndarray:
@@ -123,6 +120,17 @@ def shares(counts: np.ndarray, alpha: float, trials: np.ndarray, before: np.ndar
     return np.where(kept, before, table) if kept.any() else table
 
 
+def largest_integer(values: np.ndarray | None) -> float:
+    """Return the largest magnitude, if all are integers, or else infinity; None is all ones."""
+    most = 1.0
+    for start in range(0, 0 if values is None else len(values), _BLOCK):
+        block = values[start : start + _BLOCK]
+        if not np.array_equal(np.rint(block), block):
+            return np.inf
+        most = max(most, block.max(), -block.min())
+    return most
+
+
 def row_bytes(k: int) -> int:
     """Return the bytes of a column in the tables of log densities and of sums together."""
     return 2 * 8 * (-(-k // _VECTOR) * _VECTOR)
@@ -137,28 +145,23 @@ class Loop:
     def __init__(self, rows: Entries, k: int) -> None:
         stride = -(-k // _VECTOR) * _VECTOR
         shape = rows.n_columns, stride
-        n_columns, n_entries = rows.n_columns, len(rows.columns)
-        self._alone = np.full(rows.n_rows, -1, np.int32) if rows.may_be_held else None
-        kinds = 1 if self._alone is None else 2  # of sums: of each pass, and held
-        room = max(1, _CHUNK_BYTES // (kinds * n_columns * stride * 8))
-        chunks = max(1, min(_CHUNKS, n_entries // (_ENTRIES_OF_A_COLUMN * n_columns), room))
         require_memory(
-            (1 + kinds * chunks) * n_columns,
+            rows.n_columns,
             stride,
             8,
-            what="sums by column",
+            what="the table of log densities",
             instead="use fewer components",
         )
-        self.rows, self.k, self.chunks, self._kinds = rows, k, chunks, kinds
-        self.work = (n_entries + _PRODUCTS_OF_A_ROW * rows.n_rows) * stride
+        self.rows, self.k = rows, k
+        self.work = (len(rows.columns) + _PRODUCTS_OF_A_ROW * rows.n_rows) * stride
         self._table = scratch_array(shape, np.float64)
         self._table[:] = 0
-        self._rises = np.empty(n_columns)
-        self._by_column = None
-        self._last_start = self._near = self._bounds = None
+        self._rises = np.empty(rows.n_columns)
+        self._by_column = None  # sums (chunks, 1 or 2, columns, stride): of each pass, and held
+        self._last_start = self._near = self._bounds = self._alone = None
         self._new = False  # whether the table has been filled since the last sums
         self._held = None  # probabilities whose logarithms the table already holds
-        self._cleared = False  # whether the sums are 0
+        self._cleared = False  # whether the sums of a pass are 0
         if stride > _VECTOR:  # else there is nothing to leave out
             self._near = np.full(rows.n_rows, np.iinfo(np.uint64).max)
             self._bounds = np.empty(rows.n_rows)
@@ -197,21 +200,21 @@ class Loop:
         """Return the responsibilities' sums (k,), those of `trials` (n_rows,) times them, and the
         log-likelihood; the sums by column wait for `shares`.
         """
-        rows, (n_columns, stride) = self.rows, self._table.shape
+        rows = self.rows
         if self._by_column is None:
-            self._by_column = scratch_array((self.chunks, self._kinds, n_columns, stride), np.float64)
-            self._by_column.fill(0)
+            self._make_sums()
         elif not self._cleared:
             self._by_column[:, 0].fill(0)
         self._cleared = False
-        totals, log_likelihood = np.zeros((self.chunks, 2, stride)), np.zeros(self.chunks)
-        n_threads, batch = effective_threads(self.work), self._batch(self.chunks)
+        chunks, _, _, stride = self._by_column.shape
+        totals, log_likelihood = np.zeros((chunks, 2, stride)), np.zeros(chunks)
+        n_threads, batch = effective_threads(self.work), self._batch(chunks)
         if not self._new:
             self._rises[:] = 0
         self._new = False
         rise = 0.0 if self._last_start is None else float((start - self._last_start).max())
         self._last_start, start = start, self._whole_vectors(start)
-        for spans in self._parts(self.chunks):
+        for spans in self._parts(chunks):
             _ext.expect(
                 self.k, rows.length, rows.indptr, rows.columns, rows.values, rows.weights, start,
                 self._table, self._near, self._bounds, rise, self._rises, trials, self._alone,
@@ -219,16 +222,33 @@ class Loop:
             )  # fmt: skip
         return *totals.sum(axis=0)[:, : self.k], float(log_likelihood.sum())
 
+    def _make_sums(self):
+        (n_columns, stride), n_entries = self._table.shape, len(self.rows.columns)
+        kinds = 1
+        if self.rows.may_be_held:
+            kinds, self._alone = 2, np.full(self.rows.n_rows, -1, np.int32)
+        room = max(1, _CHUNK_BYTES // (kinds * n_columns * stride * 8))
+        chunks = max(1, min(_CHUNKS, n_entries // (_ENTRIES_OF_A_COLUMN * n_columns), room))
+        require_memory(
+            kinds * chunks * n_columns,
+            stride,
+            8,
+            what="sums by column",
+            instead="use fewer components",
+        )
+        self._by_column = scratch_array((chunks, kinds, n_columns, stride), np.float64)
+        self._by_column.fill(0)
+
     def shares(self, alpha: float, trials: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Return `shares` of the sums by column, of which `fill` then has the logarithms."""
-        if (trials == 0).any():
+        if not ((trials > _NORMAL) & (trials < 1 / _NORMAL)).all():  # 0, or no rate for it
             return shares(self._added(), alpha, trials, before)
         table = scratch_array(self._table.shape, np.float64)
         n_threads = effective_threads(2 * _PRODUCTS_OF_A_VALUE * table.size)
-        divisors = np.ones(table.shape[1])
-        divisors[: self.k] = trials
+        rates = np.zeros(table.shape[1])
+        rates[: self.k] = 1 / trials
         _ext.advance(
-            self._by_column, alpha, divisors, _LEAST, table, self._table, self._rises, n_threads
+            self._by_column, alpha, rates, _LEAST, table, self._table, self._rises, n_threads
         )
         self._cleared = self._new = True
         self._held = table[:, : self.k]

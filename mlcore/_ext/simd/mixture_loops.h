@@ -324,10 +324,10 @@ static void mixture_shares(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff
     }
 }
 
-/* table[row] = log(max(p[row], least)), p[row] = min((sum + alpha) / trials, 1), from the row's sums in all tables, `size`
-   values apart; those of each pass, one in `kinds`, are then 0. All are padded to `stride`, trials with ones. */
+/* table[row] = log(max(p[row], least)), p[row] = min((sum + alpha) rates, 1), from the row's sums in all tables, `size`
+   values apart; those of each pass, one in `kinds`, are then 0. All are padded to `stride`. */
 static void mixture_advance(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrdiff_t tables, ptrdiff_t kinds,
-                            ptrdiff_t size, double alpha, const double *trials, double least, double *sums, double *p,
+                            ptrdiff_t size, double alpha, const double *rates, double least, double *sums, double *p,
                             double *table, double *rises) {
   for (ptrdiff_t row = first; row < last; row++) {
     vdouble rise = (vdouble){0} - INFINITY;
@@ -338,7 +338,7 @@ static void mixture_advance(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, p
         x += load_d(sums + t * size + at);
         if (t % kinds == 0) store_d(sums + t * size + at, (vdouble){0});
       }
-      x = min_d((vdouble){0} + 1.0, (x + alpha) / load_d(trials + j));
+      x = min_d((vdouble){0} + 1.0, (x + alpha) * load_d(rates + j));
       store_d(p + at, x);
       x = log_d(max_d(x, (vdouble){0} + least));
       rise = max_d(rise, x - load_d(table + at));

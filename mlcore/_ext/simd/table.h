@@ -170,7 +170,7 @@ typedef struct {
                          ptrdiff_t counts_stride, const double *end, double alpha, const double *trials,
                          ptrdiff_t trials_stride, double *table);
   void (*mixture_advance)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrdiff_t tables, ptrdiff_t kinds,
-                          ptrdiff_t size, double alpha, const double *trials, double least, double *sums, double *p,
+                          ptrdiff_t size, double alpha, const double *rates, double least, double *sums, double *p,
                           double *table, double *rises);
   const char *name;
 } simd_loops;

@@ -1,0 +1,99 @@
+"""The loop over sparse rows that all discrete mixtures share, against dense arithmetic."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
+from scipy.special import logsumexp
+
+from mlcore.mixture.entries import csr_entries, largest_integer, shares
+
+N, D = 60, 90
+FAR = 2.0**-100  # responsibilities below may be left out
+
+
+def rows(rng, kind):
+    """Long rows, one without entries, and their weights."""
+    X = rng.poisson(1.5, (N, D)).astype(np.float64)
+    X[7] = 0
+    weights = {"weighted": rng.integers(1, 5, N) * 1.0, "fractions": rng.random(N) + 0.1}.get(kind)
+    return (X * 0.3 if kind == "fractions" else X), weights
+
+
+def dense(X, weights, start, table):
+    weights = np.ones(len(X)) if weights is None else weights
+    density = X @ table + start
+    level = logsumexp(density, axis=1)
+    r = np.exp(density - level[:, None]) * weights[:, None]
+    return X.T @ r, r.sum(axis=0), X.sum(axis=1) @ r, weights @ level
+
+
+def probabilities(rng, k):
+    """Of columns; now and then so alike that rows are shared, else so different that none is."""
+    sharpness = rng.choice([0.02, 0.3, 8.0])
+    p = rng.random((D, k)) ** sharpness + 1e-6
+    return p / p.sum(axis=0)
+
+
+@pytest.mark.parametrize("kind", ["plain", "weighted", "fractions"])
+@pytest.mark.parametrize("k", [2, 8, 20, 70])
+def test_sums_are_those_of_dense_arithmetic_while_rows_come_and_go(k, kind):
+    rng = np.random.default_rng(k)
+    X, weights = rows(rng, kind)
+    loop = csr_entries(sp.csr_array(X), weights).loop(k)
+    for step in range(12):
+        p = probabilities(rng, k)
+        start = np.log(rng.dirichlet(np.ones(k)))
+        counts, mass, trials, level = dense(X, weights, start, np.log(p))
+        loop.fill(p, logarithms=True)
+        largest = counts.max()
+        if step % 2:
+            found = loop.sums(start)
+            assert_allclose(found[0], counts, rtol=1e-11, atol=1e-13 * largest)
+        else:
+            found = loop.totals(start, X.sum(axis=1))
+            assert_allclose(found[1], trials, rtol=1e-11, atol=FAR * X.sum() * 4)
+            made = loop.shares(0.5, trials[None] + 0.5 * D, p)
+            assert_allclose(made, (counts + 0.5) / (trials + 0.5 * D), rtol=1e-11)
+            assert loop.sum_of_table() == pytest.approx(np.log(made).sum(), rel=1e-12)
+            loop.fill(made, logarithms=True)
+            again = loop.totals(start, None)
+            assert_allclose(again[-1], dense(X, weights, start, np.log(made))[-1], rtol=1e-11)
+        assert_allclose(found[step % 2], mass, rtol=1e-11, atol=FAR * N * 4)
+        assert_allclose(found[-1], level, rtol=1e-12)
+
+
+def test_rows_of_one_component_leave_no_residue_when_they_change_it():
+    # Integers are added and taken away exactly: what a component has lost is 0, not 1e-16.
+    rng = np.random.default_rng(0)
+    X, _ = rows(rng, "plain")
+    loop = csr_entries(sp.csr_array(X), None).loop(2)
+    table = np.full((D, 2), 1 / D)
+    table[:, 1] *= np.exp(-3)  # X rows have some 130 words: nothing is left of the second
+    for start in ([0.0, -500.0], [-2000.0, 0.0], [0.0, -500.0]):
+        loop.fill(table, logarithms=True)
+        counts, mass, _ = loop.sums(np.array(start))
+        first = 0 if start[0] == 0 else 1
+        assert_array_equal(counts[:, first], X.sum(axis=0))
+        assert_array_equal(counts[:, 1 - first], 0)
+        assert_allclose(mass[[first, 1 - first]], [N, 0], atol=FAR * N)
+
+
+@pytest.mark.parametrize("trials", [0.0, 1e-310, 1e305])
+def test_shares_of_trials_without_a_rate(trials):
+    X = sp.csr_array(np.ones((4, 5)))
+    loop = csr_entries(X, None).loop(2)
+    before = np.full((5, 2), 0.2)
+    loop.fill(before, logarithms=True)
+    counts, *_ = loop.sums(np.log([0.5, 0.5]))
+    expected = shares(counts, 0.0, np.array([[trials, 10.0]]), before)
+    loop.totals(np.log([0.5, 0.5]), None)
+    assert_array_equal(loop.shares(0.0, np.array([[trials, 10.0]]), before), expected)
+    assert np.isfinite(expected).all()
+
+
+def test_largest_integer():
+    assert largest_integer(None) == 1
+    assert largest_integer(np.array([3.0, -7.0, 0.0])) == 7
+    assert largest_integer(np.array([3.0, 0.5])) == np.inf
+    assert largest_integer(np.append(np.ones(50_000), 0.5)) == np.inf
