@@ -113,8 +113,9 @@ def shares(const double[:, :] counts, double alpha, const double[:, ::1] trials,
 
 def advance(double[:, :, :, ::1] sums, double alpha, const double[::1] rates, double least,
             double[:, ::1] p, double[:, ::1] table, double[::1] rises, int n_threads):
-    """p = min((sums over all tables + alpha) rates, 1), `fill_table` with its logarithms, and sums of
-    each pass, sums[:, 0], = 0: once through memory. All but `rises` are padded to whole vectors.
+    """p = min((sums over all tables + alpha) rates, 1), `fill_table` with its logarithms, and the
+    sums of each pass, sums[:, 0], = 0: once through memory. All but `rises` are padded to whole
+    vectors.
     """
     cdef const simd_loops* loops = simd_table()
     cdef Py_ssize_t block, n = p.shape[0], stride = p.shape[1], kinds = sums.shape[1]
