@@ -108,6 +108,8 @@ class AspectTables:
             *self._ordered, self._tiles, np.empty((self._threads, v), dtype=np.int64),
             self._threads,
         )  # fmt: skip
+        calls = math.ceil(nnz * stride / _OPERATIONS)  # none where there are no counts
+        self._calls = [blocks * call // max(calls, 1) for call in range(calls + 1)]
         return int(np.diff(self._blocks).max())
 
     def expect(self, moves=False):
@@ -118,9 +120,7 @@ class AspectTables:
         blocks = len(self._tiles)
         log_likelihoods = np.zeros(blocks)
         done = np.zeros(blocks, dtype=np.int64)
-        calls = math.ceil(len(self._words) * self._u.shape[1] / _OPERATIONS)
-        bounds = np.linspace(0, blocks, calls + 1).astype(int) if len(self._words) else [0]
-        for first, last in pairwise(bounds):
+        for first, last in pairwise(self._calls):
             _ext.expect(
                 self._blocks, self._tiles, *self._ordered, self.weights, self._u, self._t,
                 self._u_sums, self._t_sums, first, last, done, log_likelihoods, moves, self.k,

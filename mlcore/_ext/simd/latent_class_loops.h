@@ -58,22 +58,16 @@ static inline __attribute__((always_inline)) void NAME(dots)(int lines, int n, c
                                                              const REAL *own, const REAL *members, int add, REAL *p) {
   const int vectors = lines * NAME(VECTORS);
   for (int i = 0; i < n; i += NAME(LANES)) {
-    VEC sums[NAME(LANES)];
-    if (runs[i] == runs[i + NAME(LANES) - 1]) {
-      VEC run[LINE_GROUP * NAME(VECTORS)];
-      for (int b = 0; b < vectors; b++) run[b] = LOAD(own + runs[i] + b * NAME(LANES));
-      for (int lane = 0; lane < NAME(LANES); lane++) {
-        const REAL *member = members + rows[i + lane];
-        sums[lane] = LOAD(member) * run[0];
-        for (int b = 1; b < vectors; b++) sums[lane] += LOAD(member + b * NAME(LANES)) * run[b];
-      }
-    } else
+    VEC sums[NAME(LANES)], sum;
+    {
       for (int lane = 0; lane < NAME(LANES); lane++) {
         const REAL *member = members + rows[i + lane], *run = own + runs[i + lane];
-        sums[lane] = LOAD(member) * LOAD(run);
-        for (int b = 1; b < vectors; b++) sums[lane] += LOAD(member + b * NAME(LANES)) * LOAD(run + b * NAME(LANES));
+        VEC x = LOAD(member) * LOAD(run);
+        for (int b = 1; b < vectors; b++) x += LOAD(member + b * NAME(LANES)) * LOAD(run + b * NAME(LANES));
+        sums[lane] = x;
       }
-    const VEC sum = NAME(sums_of_lanes)(sums);
+      sum = NAME(sums_of_lanes)(sums);
+    }
     STORE(p + i, add ? LOAD(p + i) + sum : sum);
   }
 }
