@@ -13,10 +13,10 @@ from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
 _OPERATIONS = 100_000_000  # multiply-adds of one compiled call: some hundredths of a second
-_BLOCK_BYTES = 262_144  # of a block's documents' tables: a second-level cache holds twice that
+_BLOCK_BYTES = 393_216  # of documents' tables and sums: a second-level cache holds them
 _BLOCKS = 16  # at least in one compiled call, for the threads
 _LEAST_BLOCK = 65_536  # non-zeros of a block, where there are few blocks
-_GROUPS = 16  # of words: a thread follows another as many steps behind as there are threads
+_GROUPS = 16  # of words, and as many threads at most that follow each other through them
 _STEPS = 20  # of EM on a document in one compiled call
 _SPAN = 1024  # words summed in one go
 _SUM_TOLERANCE = 1e-3  # of a given distribution, which is then scaled to sum to 1
@@ -92,7 +92,8 @@ class AspectTables:
         # Blocks are equal in documents and non-zeros together, so that none is large in either.
         cost = self._rows / max(nnz, 1) + np.arange(n + 1) / n
         inner = np.searchsorted(cost, 2 * np.arange(1, blocks) / blocks)
-        self._blocks = np.concatenate(([0], inner, [n])).astype(np.int64)
+        self._blocks = np.unique(np.concatenate(([0], inner, [n]))).astype(np.int64)
+        blocks = len(self._blocks) - 1  # fewer where some documents are much longer than others
         # Groups of words are about equal in non-zeros: a sample tells how many a word has.
         seen = np.cumsum(np.bincount(self._words[:: 1 + nnz // 100_000], minlength=v))
         inner = np.searchsorted(seen, seen[-1] * np.arange(1, _GROUPS) / _GROUPS)
@@ -103,10 +104,10 @@ class AspectTables:
             scratch_array((nnz,), np.dtype(np.int32)),
             scratch_array((nnz,), dtype),
         )
+        threads = min(self._threads, stride)  # scratch no larger than the words' table
         _ext.arrange(
             self._rows, self._words, self._counts, self.weights, self._blocks, groups,
-            *self._ordered, self._tiles, np.empty((self._threads, v), dtype=np.int64),
-            self._threads,
+            *self._ordered, self._tiles, np.empty((threads, v), dtype=np.int64), threads,
         )  # fmt: skip
         calls = math.ceil(nnz * stride / _OPERATIONS)  # none where there are no counts
         self._calls = [blocks * call // max(calls, 1) for call in range(calls + 1)]
