@@ -30,13 +30,19 @@ cdef extern from *:
     #include <sched.h>
     #define give_way() sched_yield()
     #endif
+    #if defined(__x86_64__) || defined(__i386__)
+    #define pause_briefly() __builtin_ia32_pause()
+    #else
+    #define pause_briefly() ((void)0)
+    #endif
     /* What the thread that says so has written before is seen by who has waited for it. */
     static inline void say_done(int64_t *done, int64_t count) {
       __atomic_store_n(done, count, __ATOMIC_RELEASE);
     }
+    /* Longer than a tile takes: who gives way on a busy machine comes back milliseconds later. */
     static inline void wait_for(const int64_t *done, int64_t count) {
       for (int tries = 0; __atomic_load_n(done, __ATOMIC_ACQUIRE) < count; tries++)
-        if (tries >= 1000) give_way();
+        if (tries < 10000) pause_briefly(); else give_way();
     }
     """
     void say_done(int64_t*, int64_t) noexcept nogil
@@ -189,15 +195,16 @@ cdef void fold_in_document(const int64_t[::1] rows, const int32_t[::1] words,
 cdef double move(Py_ssize_t k, double alpha, floating* t, double* t_sums) noexcept nogil:
     """The M-step of one document, and its largest change; with nothing to go by it stays."""
     cdef Py_ssize_t j
-    cdef double total = 0, value, change = 0
+    cdef double total = 0, scale, value, change = 0
     cdef double smallest = SMALLEST_SINGLE if floating is float else SMALLEST
     for j in range(k):
         t_sums[j] = alpha + t[j] * t_sums[j]
         total += t_sums[j]
-    if not total > 0:
+    if not total >= SMALLEST:
         return 0
+    scale = 1 / total
     for j in range(k):
-        value = t_sums[j] / total
+        value = t_sums[j] * scale
         value = value if value >= smallest else 0.0
         change = max(change, fabs(value - t[j]))
         t[j] = <floating> value
@@ -218,16 +225,24 @@ def expected_counts(const floating[:, ::1] u, double[:, ::1] u_sums, Py_ssize_t 
 
 
 def move_words(floating[:, ::1] u, double[:, ::1] u_sums, const double[::1] masses,
-               int n_threads):
-    """u = u_sums / masses where there is mass; u_sums = 0."""
+               double[:, ::1] scales, int n_threads):
+    """u = u_sums / masses where there is mass; u_sums = 0. `scales` (2, k) is scratch."""
     cdef Py_ssize_t w, j, k = masses.shape[0]
-    cdef double value, smallest = SMALLEST_SINGLE if floating is float else SMALLEST
+    for j in range(k):
+        scales[0, j] = 1 / masses[j] if masses[j] >= SMALLEST else 0.0
+        scales[1, j] = 0 if masses[j] >= SMALLEST else 1.0
     for w in prange(u.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
-        for j in range(k):
-            if masses[j] > 0:
-                value = u_sums[w, j] / masses[j]
-                u[w, j] = <floating> (value if value >= smallest else 0.0)
-            u_sums[w, j] = 0
+        move_word(k, &scales[0, 0], &scales[1, 0], &u[w, 0], &u_sums[w, 0])
+
+
+cdef void move_word(Py_ssize_t k, const double* scale, const double* keep, floating* u,
+                    double* u_sums) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef double value, smallest = SMALLEST_SINGLE if floating is float else SMALLEST
+    for j in range(k):
+        value = u_sums[j] * scale[j] + u[j] * keep[j]
+        u[j] = <floating> (value if value >= smallest else 0.0)
+        u_sums[j] = 0
 
 
 def sums_of_logs(const floating[:, ::1] table, Py_ssize_t k, double[::1] out, int n_threads):

@@ -125,7 +125,7 @@ class AspectTables:
             _ext.expect(
                 self._blocks, self._tiles, *self._ordered, self.weights, self._u, self._t,
                 self._u_sums, self._t_sums, first, last, done, log_likelihoods, moves, self.k,
-                self._alpha, self._threads,
+                self._alpha, max(1, min(self._threads, last - first)),
             )  # fmt: skip
         return float(log_likelihoods.sum()) / self.mass
 
@@ -160,7 +160,8 @@ class AspectTables:
 
     def _move_words(self):
         masses = self._sum_words(self._word_alpha)
-        _ext.move_words(self._u, self._u_sums, masses, self._threads)
+        scales = np.empty((2, self.k))
+        _ext.move_words(self._u, self._u_sums, masses, scales, self._threads)
 
     def fold_in(self, tol, max_iter):
         """Iterate the mixtures alone, each until none of its values moves by more than `tol`."""
