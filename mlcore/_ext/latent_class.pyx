@@ -2,18 +2,51 @@
 
 Shapes, C order, checked by the caller: counts of n documents as CSR (`rows` (n + 1,), `words` and
 `counts` (nnz,)); u (v, stride) holds P(word | component), t (n, stride) P(component | document),
-components side by side and padded with zeros; u_sums and t_sums are the sums of the same shapes
-that the M-step multiplies them by.
+components side by side and padded with zeros; u_sums, and t_sums of some documents, are the sums of
+the same shapes that the M-step multiplies them by.
 
-Documents are cut into chunks with a table of words' sums each, which are added in one order: how
-many there are depends on the counts alone, so the bytes do not depend on the threads.
+A fit visits the non-zeros block by block, documents whose rows of t and t_sums a second-level cache
+holds, and word by word within a block: then a row of u, and of u_sums, comes from memory once for
+all documents of a block. `arrange` brings the non-zeros into this order, of `words`, `documents`
+within the block and `counts`; tiles[b, g] is where the words of group g begin in block b.
+
+A thread takes a block, and follows the thread of the block before it from group to group. So each
+row has one writer at a time, and sums are added in one order, whatever the number of threads.
 """
 from cython cimport floating
-from cython.parallel cimport prange
+from cython.parallel cimport prange, threadid
 from libc.math cimport fabs, log
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
 
-from mlcore._ext.simd cimport latent_class_counts, simd_table
+from mlcore._ext.simd cimport latent_class_entries, simd_table
+
+cdef extern from *:
+    """
+    #ifdef _WIN32
+    #include <windows.h>
+    #define give_way() SwitchToThread()
+    #else
+    #include <sched.h>
+    #define give_way() sched_yield()
+    #endif
+    #if defined(__x86_64__) || defined(__i386__)
+    #define pause_briefly() __builtin_ia32_pause()
+    #else
+    #define pause_briefly() ((void)0)
+    #endif
+    /* What the thread that says so has written before is seen by who has waited for it. */
+    static inline void say_done(int64_t *done, int64_t count) {
+      __atomic_store_n(done, count, __ATOMIC_RELEASE);
+    }
+    /* Longer than a tile takes: who gives way on a busy machine comes back milliseconds later. */
+    static inline void wait_for(const int64_t *done, int64_t count) {
+      for (int tries = 0; __atomic_load_n(done, __ATOMIC_ACQUIRE) < count; tries++)
+        if (tries < 10000) pause_briefly(); else give_way();
+    }
+    """
+    void say_done(int64_t*, int64_t) noexcept nogil
+    void wait_for(const int64_t*, int64_t) noexcept nogil
 
 cdef double SMALLEST = 2.2250738585072014e-308  # normal: below, arithmetic is slow
 cdef double SMALLEST_SINGLE = 1.1754943508222875e-38
@@ -32,21 +65,48 @@ def row_sums(const int64_t[::1] rows, const floating[::1] counts, double[::1] to
         totals[d] = total
 
 
-cdef latent_class_counts tables(const int64_t[::1] rows, const int32_t[::1] words,
-                                const floating[::1] counts, const double[::1] weights,
-                                const floating[:, ::1] u, const floating[:, ::1] t,
-                                double[:, ::1] t_sums) noexcept nogil:
-    cdef latent_class_counts s
-    s.stride = u.shape[1]
-    s.rows, s.weights = &rows[0], &weights[0]
-    s.words, s.counts = NULL, NULL
-    if words.shape[0] > 0:
-        s.words, s.counts = &words[0], &counts[0]
-    s.u, s.t, s.t_sums, s.u_sums = &u[0, 0], &t[0, 0], &t_sums[0, 0], NULL
-    return s
+def arrange(const int64_t[::1] rows, const int32_t[::1] words, const floating[::1] counts,
+            const double[::1] weights, const int64_t[::1] blocks, const int64_t[::1] groups,
+            int32_t[::1] words_out, int32_t[::1] documents, floating[::1] counts_out,
+            int64_t[:, ::1] tiles, int64_t[:, ::1] places, int n_threads):
+    """The non-zeros of each block of documents word by word, counts times the document's weight.
+
+    `places` is scratch, one row per thread and one place per word.
+    """
+    cdef Py_ssize_t b
+    for b in prange(blocks.shape[0] - 1, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        arrange_block(rows, words, counts, weights, blocks[b], blocks[b + 1], groups, words_out,
+                      documents, counts_out, tiles[b], places[threadid()])
 
 
-cdef inline double visit(floating* which, const latent_class_counts* s, Py_ssize_t first,
+cdef void arrange_block(const int64_t[::1] rows, const int32_t[::1] words,
+                        const floating[::1] counts, const double[::1] weights, int64_t first,
+                        int64_t last, const int64_t[::1] groups, int32_t[::1] words_out,
+                        int32_t[::1] documents, floating[::1] counts_out, int64_t[::1] tiles,
+                        int64_t[::1] places) noexcept nogil:
+    cdef Py_ssize_t w, g
+    cdef int64_t d, i, n, at = rows[first]
+    cdef double count, smallest = SMALLEST_SINGLE if floating is float else SMALLEST
+    places[:] = 0
+    for i in range(rows[first], rows[last]):
+        places[words[i]] += 1
+    for w in range(places.shape[0]):
+        n = places[w]
+        places[w] = at
+        at += n
+    for g in range(groups.shape[0]):
+        tiles[g] = places[groups[g]] if groups[g] < places.shape[0] else at
+    for d in range(first, last):
+        for i in range(rows[d], rows[d + 1]):
+            at = places[words[i]]
+            places[words[i]] = at + 1
+            count = counts[i] * weights[d]
+            words_out[at] = words[i]
+            documents[at] = <int32_t> (d - first)
+            counts_out[at] = <floating> (count if count >= smallest else 0.0)
+
+
+cdef inline double visit(floating* which, const latent_class_entries* s, Py_ssize_t first,
                          Py_ssize_t last) noexcept nogil:
     if floating is float:
         return simd_table().f.latent_class(s, first, last)
@@ -54,115 +114,135 @@ cdef inline double visit(floating* which, const latent_class_counts* s, Py_ssize
         return simd_table().d.latent_class(s, first, last)
 
 
-def expect(const int64_t[::1] rows, const int32_t[::1] words, const floating[::1] counts,
-           const double[::1] weights, const floating[:, ::1] u, const floating[:, ::1] t,
-           double[:, :, ::1] u_sums, double[:, ::1] t_sums, const int64_t[::1] bounds,
-           Py_ssize_t part, Py_ssize_t n_parts, double[::1] log_likelihoods, int n_threads):
-    """The E-step of one of the equal parts that each chunk of documents has.
+def expect(const int64_t[::1] blocks, const int64_t[:, ::1] tiles, const int32_t[::1] words,
+           const int32_t[::1] documents, const floating[::1] counts, const double[::1] weights,
+           const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] u_sums,
+           double[:, :, ::1] t_sums, Py_ssize_t first, Py_ssize_t last, int64_t[::1] done,
+           double[::1] log_likelihoods, bint moves, Py_ssize_t k, double alpha, int n_threads):
+    """The E-step of blocks first ... last - 1, and where t `moves`, the M-step of their documents.
 
-    log_likelihoods[c] += sum weight count log p over what it meets of chunk c.
+    `t_sums` is scratch, a block of documents per thread, and `done` (blocks,) holds 0;
+    log_likelihoods[b] = sum weight count log p over block b.
     """
-    cdef Py_ssize_t c
-    for c in prange(u_sums.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
-        log_likelihoods[c] += expect_part(
-            rows, words, counts, weights, u, t, &u_sums[c, 0, 0], t_sums, bounds[c],
-            bounds[c + 1] - bounds[c], part, n_parts)
+    cdef Py_ssize_t b
+    # Of a static schedule each thread takes its blocks in order, so none waits for itself.
+    for b in prange(first, last, nogil=True, num_threads=n_threads, schedule="static",
+                    chunksize=1):
+        log_likelihoods[b] = expect_block(
+            blocks, tiles, words, documents, counts, weights, u, t, u_sums, t_sums[threadid()], b,
+            NULL if b == first else &done[b - 1], &done[b], moves, k, alpha)
 
 
-cdef double expect_part(const int64_t[::1] rows, const int32_t[::1] words,
-                        const floating[::1] counts, const double[::1] weights,
-                        const floating[:, ::1] u, const floating[:, ::1] t, double* u_sums,
-                        double[:, ::1] t_sums, int64_t first, int64_t n, Py_ssize_t part,
-                        Py_ssize_t n_parts) noexcept nogil:
-    cdef latent_class_counts s = tables(rows, words, counts, weights, u, t, t_sums)
-    s.u_sums = u_sums
-    return visit(<floating*> NULL, &s, first + n * part // n_parts,
-                 first + n * (part + 1) // n_parts)
+cdef double expect_block(const int64_t[::1] blocks, const int64_t[:, ::1] tiles,
+                         const int32_t[::1] words, const int32_t[::1] documents,
+                         const floating[::1] counts, const double[::1] weights,
+                         const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] u_sums,
+                         double[:, ::1] t_sums, Py_ssize_t b, const int64_t* before,
+                         int64_t* done, bint moves, Py_ssize_t k, double alpha) noexcept nogil:
+    cdef latent_class_entries s
+    cdef Py_ssize_t g, d, first = blocks[b]
+    cdef double total = 0
+    s.stride = u.shape[1]
+    s.runs, s.rows, s.counts = &words[0], &documents[0], &counts[0]
+    s.own, s.own_sums, s.members, s.sums = &u[0, 0], &u_sums[0, 0], &t[first, 0], &t_sums[0, 0]
+    memset(s.sums, 0, (blocks[b + 1] - first) * s.stride * sizeof(double))
+    for g in range(tiles.shape[1] - 1):
+        if before != NULL:
+            wait_for(before, g + 1)
+        total += visit(<floating*> NULL, &s, tiles[b, g], tiles[b, g + 1])
+        say_done(done, g + 1)
+    if moves:
+        for d in range(first, blocks[b + 1]):
+            move(k, alpha * weights[d], &t[d, 0], &t_sums[d - first, 0])
+    return total
 
 
 def fold_in(const int64_t[::1] rows, const int32_t[::1] words, const floating[::1] counts,
-            const double[::1] weights, const floating[:, ::1] u, floating[:, ::1] t,
-            double[:, ::1] t_sums, double[::1] change, Py_ssize_t first, Py_ssize_t last,
-            Py_ssize_t k, double alpha, double tol, Py_ssize_t max_steps, int n_threads):
+            const floating[:, ::1] u, floating[:, ::1] t, double[:, :, ::1] t_sums,
+            double[::1] change, Py_ssize_t first, Py_ssize_t last, Py_ssize_t k, double alpha,
+            double tol, Py_ssize_t max_steps, int n_threads):
     """Steps of EM on t[first:last] with u fixed, where the last change was more than `tol`.
 
-    `t_sums` is zero before and after; change[d] receives the largest change of the last step.
+    `t_sums` is scratch, a document per thread; change[d] receives the largest change of the last
+    step.
     """
     cdef Py_ssize_t d
     for d in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic",
                     chunksize=16):
-        fold_in_document(rows, words, counts, weights, u, t, t_sums, change, d, k, alpha, tol,
-                         max_steps)
+        fold_in_document(rows, words, counts, u, &t[d, 0], t_sums[threadid()], &change[d], d, k,
+                         alpha, tol, max_steps)
 
 
 cdef void fold_in_document(const int64_t[::1] rows, const int32_t[::1] words,
-                           const floating[::1] counts, const double[::1] weights,
-                           const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] t_sums,
-                           double[::1] change, Py_ssize_t d, Py_ssize_t k, double alpha,
-                           double tol, Py_ssize_t max_steps) noexcept nogil:
-    cdef latent_class_counts s = tables(rows, words, counts, weights, u, t, t_sums)
+                           const floating[::1] counts, const floating[:, ::1] u, floating* t,
+                           double[:, ::1] t_sums, double* change, Py_ssize_t d, Py_ssize_t k,
+                           double alpha, double tol, Py_ssize_t max_steps) noexcept nogil:
+    cdef latent_class_entries s
     cdef Py_ssize_t _step
+    s.stride = u.shape[1]
+    s.runs, s.rows, s.counts = NULL, NULL, NULL
+    if words.shape[0] > 0:
+        s.rows, s.counts = &words[0], &counts[0]
+    s.own, s.own_sums, s.members, s.sums = t, &t_sums[0, 0], &u[0, 0], NULL
     for _step in range(max_steps):
-        if change[d] <= tol:
+        if change[0] <= tol:
             return
-        visit(<floating*> NULL, &s, d, d + 1)
-        change[d] = move(k, alpha, &t[d, 0], &t_sums[d, 0])
+        memset(s.own_sums, 0, s.stride * sizeof(double))
+        visit(<floating*> NULL, &s, rows[d], rows[d + 1])
+        change[0] = move(k, alpha, t, s.own_sums)
 
 
 cdef double move(Py_ssize_t k, double alpha, floating* t, double* t_sums) noexcept nogil:
     """The M-step of one document, and its largest change; with nothing to go by it stays."""
     cdef Py_ssize_t j
-    cdef double total = 0, value, change = 0
+    cdef double total = 0, scale, value, change = 0
     cdef double smallest = SMALLEST_SINGLE if floating is float else SMALLEST
     for j in range(k):
         t_sums[j] = alpha + t[j] * t_sums[j]
         total += t_sums[j]
+    if not total >= SMALLEST:
+        return 0
+    scale = 1 / total
     for j in range(k):
-        if total > 0:
-            value = t_sums[j] / total
-            value = value if value >= smallest else 0.0
-            change = max(change, fabs(value - t[j]))
-            t[j] = <floating> value
-        t_sums[j] = 0
+        value = t_sums[j] * scale
+        value = value if value >= smallest else 0.0
+        change = max(change, fabs(value - t[j]))
+        t[j] = <floating> value
     return change
 
 
-def move_documents(floating[:, ::1] t, double[:, ::1] t_sums, Py_ssize_t k, double alpha,
-                   int n_threads):
-    """The M-step of all documents, t = (alpha + t t_sums) / its sum; t_sums = 0."""
-    cdef Py_ssize_t d
-    for d in prange(t.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
-        move(k, alpha, &t[d, 0], &t_sums[d, 0])
-
-
-def expected_counts(const floating[:, ::1] u, double[:, :, ::1] u_sums, Py_ssize_t k, double alpha,
+def expected_counts(const floating[:, ::1] u, double[:, ::1] u_sums, Py_ssize_t k, double alpha,
                     double[:, ::1] masses, Py_ssize_t span, int n_threads):
-    """u_sums[0] = alpha + u sum_c u_sums[c]; masses[b] = its sum over the words of span b."""
-    cdef Py_ssize_t b, c, w, j
+    """u_sums = alpha + u u_sums; masses[b] = its sum over the words of span b."""
+    cdef Py_ssize_t b, w, j
     for b in prange(masses.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
         for j in range(k):
             masses[b, j] = 0
         for w in range(b * span, min(u.shape[0], (b + 1) * span)):
-            for c in range(1, u_sums.shape[0]):
-                for j in range(k):
-                    u_sums[0, w, j] += u_sums[c, w, j]
-                    u_sums[c, w, j] = 0
             for j in range(k):
-                u_sums[0, w, j] = alpha + u[w, j] * u_sums[0, w, j]
-                masses[b, j] += u_sums[0, w, j]
+                u_sums[w, j] = alpha + u[w, j] * u_sums[w, j]
+                masses[b, j] += u_sums[w, j]
 
 
-def move_words(floating[:, ::1] u, double[:, :, ::1] u_sums, const double[::1] masses,
-               int n_threads):
-    """u = u_sums[0] / masses where there is mass; u_sums[0] = 0."""
+def move_words(floating[:, ::1] u, double[:, ::1] u_sums, const double[::1] masses,
+               double[:, ::1] scales, int n_threads):
+    """u = u_sums / masses where there is mass; u_sums = 0. `scales` (2, k) is scratch."""
     cdef Py_ssize_t w, j, k = masses.shape[0]
-    cdef double value, smallest = SMALLEST_SINGLE if floating is float else SMALLEST
+    for j in range(k):
+        scales[0, j] = 1 / masses[j] if masses[j] >= SMALLEST else 0.0
+        scales[1, j] = 0 if masses[j] >= SMALLEST else 1.0
     for w in prange(u.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
-        for j in range(k):
-            if masses[j] > 0:
-                value = u_sums[0, w, j] / masses[j]
-                u[w, j] = <floating> (value if value >= smallest else 0.0)
-            u_sums[0, w, j] = 0
+        move_word(k, &scales[0, 0], &scales[1, 0], &u[w, 0], &u_sums[w, 0])
+
+
+cdef void move_word(Py_ssize_t k, const double* scale, const double* keep, floating* u,
+                    double* u_sums) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef double value, smallest = SMALLEST_SINGLE if floating is float else SMALLEST
+    for j in range(k):
+        value = u_sums[j] * scale[j] + u[j] * keep[j]
+        u[j] = <floating> (value if value >= smallest else 0.0)
+        u_sums[j] = 0
 
 
 def sums_of_logs(const floating[:, ::1] table, Py_ssize_t k, double[::1] out, int n_threads):

@@ -28,16 +28,15 @@ cdef extern from "simd/table.h" nogil:
         const double* upper
         double epsilon
         double violation
-    ctypedef struct latent_class_counts:
+    ctypedef struct latent_class_entries:
         Py_ssize_t stride
-        const int64_t* rows
-        const int32_t* words
+        const int32_t* runs
+        const int32_t* rows
         const void* counts
-        const double* weights
-        const void* u
-        const void* t
-        double* u_sums
-        double* t_sums
+        const void* own
+        const void* members
+        double* own_sums
+        double* sums
     ctypedef struct simd_copies:
         Py_ssize_t rows
         Py_ssize_t columns
@@ -137,7 +136,7 @@ cdef extern from "simd/table.h" nogil:
         int64_t (*smo)(smo_working_set*, double, int64_t) noexcept nogil
         void (*gaussian)(const gaussian_mixture*, Py_ssize_t, Py_ssize_t, const float*,
                          const float*, int32_t*, float*, double*, float*, float*) noexcept nogil
-        double (*latent_class)(const latent_class_counts*, Py_ssize_t, Py_ssize_t) noexcept nogil
+        double (*latent_class)(const latent_class_entries*, Py_ssize_t, Py_ssize_t) noexcept nogil
         void (*lloyd)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, float*, double*, double*,
                       int64_t*) noexcept nogil
         void (*lloyd_plain)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, float*, double*, double*,
@@ -162,7 +161,7 @@ cdef extern from "simd/table.h" nogil:
         int64_t (*smo)(smo_working_set*, double, int64_t) noexcept nogil
         void (*gaussian)(const gaussian_mixture*, Py_ssize_t, Py_ssize_t, const double*,
                          const double*, int32_t*, double*, double*, double*, double*) noexcept nogil
-        double (*latent_class)(const latent_class_counts*, Py_ssize_t, Py_ssize_t) noexcept nogil
+        double (*latent_class)(const latent_class_entries*, Py_ssize_t, Py_ssize_t) noexcept nogil
         void (*lloyd)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, double*, double*, double*,
                       int64_t*) noexcept nogil
         void (*lloyd_plain)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, double*, double*, double*,

@@ -1,5 +1,8 @@
 """The counts and tables that the loops of the aspect model run over, and its EM steps."""
 
+import math
+from itertools import pairwise
+
 import numpy as np
 from scipy import sparse as sp
 
@@ -10,8 +13,10 @@ from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
 _OPERATIONS = 100_000_000  # multiply-adds of one compiled call: some hundredths of a second
-_CHUNKS = 8  # of documents, at most
-_VISITS = 40  # of a word by a chunk, on the average, that make a table for the chunk worth while
+_BLOCK_BYTES = 393_216  # of documents' tables and sums: a second-level cache holds them
+_BLOCKS = 16  # at least in one compiled call, for the threads
+_LEAST_BLOCK = 65_536  # non-zeros of a block, where there are few blocks
+_GROUPS = 16  # of words, and as many threads at most that follow each other through them
 _STEPS = 20  # of EM on a document in one compiled call
 _SPAN = 1024  # words summed in one go
 _SUM_TOLERANCE = 1e-3  # of a given distribution, which is then scaled to sum to 1
@@ -52,8 +57,7 @@ class AspectTables:
         self.k, self._v = k, v
         line = 64 // dtype.itemsize
         stride = -(-k // line) * line
-        chunks = int(min(max(X.nnz / (_VISITS * v), 1), n, _CHUNKS))
-        require_tables(n + chunks * v, stride, dtype)
+        require_tables(n, v, stride, dtype)
         self._rows = X.indptr.astype(np.int64, copy=False)
         self._words = X.indices.astype(np.int32, copy=False)
         self._counts, power = _scaled(X.data)
@@ -61,32 +65,69 @@ class AspectTables:
         self._alpha = _pseudo_counts(alpha, power)
         self._word_alpha = _pseudo_counts(self._alpha, weight_power)
         self.unit = power + weight_power
-        work = len(self._words) * stride
-        self._threads = effective_threads(6.0 * work)
-        self._parts = max(1, work // (_OPERATIONS * chunks))
-        # Where chunks begin, by equal shares of the non-zeros.
-        shares = np.arange(1, chunks) * len(self._words) // chunks
-        inner = np.searchsorted(self._rows, shares)
-        self._bounds = np.concatenate(([0], inner, [n])).astype(np.int64)
+        self._threads = effective_threads(6.0 * len(self._words) * stride)
         self.totals = np.empty(n)
         _ext.row_sums(self._rows, self._counts, self.totals, self._threads)
         self.mass = float((self.weights * self.totals).sum())
         self._u = _padded(components.T, (v, stride), dtype)
         self._t = _padded(mixtures, (n, stride), dtype)
-        self._t_sums = _zeros((n, stride))
-        self._u_sums = _zeros((chunks, v, stride)) if for_fit else None
-        self._log_likelihoods = np.zeros(chunks)
+        block = self._arrange() if for_fit else 1
+        self._t_sums = scratch_array((self._threads, block, stride), np.dtype(np.float64))
+        self._u_sums = _zeros((v, stride)) if for_fit else None
 
-    def expect(self):
-        """Add up the sums of the M-step; return the mean of log P(word | document) per count."""
-        self._log_likelihoods[:] = 0
-        for part in range(self._parts):
+    def _arrange(self):
+        """Cut documents into blocks, bring their non-zeros in order; return the largest block."""
+        (n, stride), (v, _), nnz = self._t.shape, self._u.shape, len(self._words)
+        dtype = self._counts.dtype
+        require_memory(
+            nnz,
+            8 + dtype.itemsize,
+            1,
+            what="the counts in the order of words",
+            instead="fit on fewer documents",
+        )
+        size = n * stride * (dtype.itemsize + 8) / _BLOCK_BYTES
+        few = min(_BLOCKS / 4, nnz / _LEAST_BLOCK)
+        blocks = min(n, math.ceil(max(size, nnz * stride * _BLOCKS / _OPERATIONS, few)))
+        # Blocks are equal in documents and non-zeros together, so that none is large in either.
+        cost = self._rows / max(nnz, 1) + np.arange(n + 1) / n
+        inner = np.searchsorted(cost, 2 * np.arange(1, blocks) / blocks)
+        self._blocks = np.unique(np.concatenate(([0], inner, [n]))).astype(np.int64)
+        blocks = len(self._blocks) - 1  # fewer where some documents are much longer than others
+        # Groups of words are about equal in non-zeros: a sample tells how many a word has.
+        seen = np.cumsum(np.bincount(self._words[:: 1 + nnz // 100_000], minlength=v))
+        inner = np.searchsorted(seen, seen[-1] * np.arange(1, _GROUPS) / _GROUPS)
+        groups = np.concatenate(([0], inner, [v])).astype(np.int64)
+        self._tiles = np.empty((blocks, len(groups)), dtype=np.int64)
+        self._ordered = (
+            scratch_array((nnz,), np.dtype(np.int32)),
+            scratch_array((nnz,), np.dtype(np.int32)),
+            scratch_array((nnz,), dtype),
+        )
+        threads = min(self._threads, stride)  # scratch no larger than the words' table
+        _ext.arrange(
+            self._rows, self._words, self._counts, self.weights, self._blocks, groups,
+            *self._ordered, self._tiles, np.empty((threads, v), dtype=np.int64), threads,
+        )  # fmt: skip
+        calls = math.ceil(nnz * stride / _OPERATIONS)  # none where there are no counts
+        self._calls = [blocks * call // max(calls, 1) for call in range(calls + 1)]
+        return int(np.diff(self._blocks).max())
+
+    def expect(self, moves=False):
+        """Add up the words' sums; return the mean of log P(word | document) per count.
+
+        The M-step of the documents follows where `moves`.
+        """
+        blocks = len(self._tiles)
+        log_likelihoods = np.zeros(blocks)
+        done = np.zeros(blocks, dtype=np.int64)
+        for first, last in pairwise(self._calls):
             _ext.expect(
-                self._rows, self._words, self._counts, self.weights, self._u, self._t,
-                self._u_sums, self._t_sums, self._bounds, part, self._parts,
-                self._log_likelihoods, self._threads,
+                self._blocks, self._tiles, *self._ordered, self.weights, self._u, self._t,
+                self._u_sums, self._t_sums, first, last, done, log_likelihoods, moves, self.k,
+                self._alpha, max(1, min(self._threads, last - first)),
             )  # fmt: skip
-        return float(self._log_likelihoods.sum()) / self.mass
+        return float(log_likelihoods.sum()) / self.mass
 
     def ascend(self, max_iter, tol, progress, steps_before):
         """Take steps of EM; return the trace of the objective, and whether it has converged."""
@@ -94,8 +135,9 @@ class AspectTables:
         constant = float((shares * np.log(np.where(shares > 0, shares, 1))).sum())
         trace, before = [], -np.inf
         for step in range(1, max_iter + 1):
-            objective = self.expect() + constant + self.log_prior()
-            self.maximise()
+            objective = self.log_prior() + constant
+            objective += self.expect(moves=True)
+            self._move_words()
             change = objective - before if objective > -np.inf else np.inf
             trace.append(objective)
             progress.step(steps_before + step, objective=objective, change=change)
@@ -107,8 +149,8 @@ class AspectTables:
     def expected_counts(self):
         """Turn the words' sums into weighted counts, in units of the data: (k, v) float64."""
         self._sum_words(0.0)
-        counts = np.ldexp(self._u_sums[0, :, : self.k].T, self.unit)
-        self._u_sums[0] = 0
+        counts = np.ldexp(self._u_sums[:, : self.k].T, self.unit)
+        self._u_sums[:] = 0
         return counts
 
     def _sum_words(self, alpha):
@@ -116,11 +158,10 @@ class AspectTables:
         _ext.expected_counts(self._u, self._u_sums, self.k, alpha, masses, _SPAN, self._threads)
         return masses.sum(axis=0)
 
-    def maximise(self):
-        """The M-step of words and documents, from the sums that `expect` has left."""
+    def _move_words(self):
         masses = self._sum_words(self._word_alpha)
-        _ext.move_words(self._u, self._u_sums, masses, self._threads)
-        _ext.move_documents(self._t, self._t_sums, self.k, self._alpha, self._threads)
+        scales = np.empty((2, self.k))
+        _ext.move_words(self._u, self._u_sums, masses, scales, self._threads)
 
     def fold_in(self, tol, max_iter):
         """Iterate the mixtures alone, each until none of its values moves by more than `tol`."""
@@ -132,9 +173,9 @@ class AspectTables:
             last = min(n, max(first + 1, last))
             for step in range(0, max_iter, _STEPS):
                 _ext.fold_in(
-                    self._rows, self._words, self._counts, self.weights, self._u, self._t,
-                    self._t_sums, change, first, last, self.k, self._alpha, tol,
-                    min(_STEPS, max_iter - step), self._threads,
+                    self._rows, self._words, self._counts, self._u, self._t, self._t_sums,
+                    change, first, last, self.k, self._alpha, tol, min(_STEPS, max_iter - step),
+                    self._threads,
                 )  # fmt: skip
                 if change[first:last].max() <= tol:
                     break
@@ -183,12 +224,13 @@ class AspectTables:
         }
 
 
-def require_tables(rows, k, dtype):
-    """Raise MemoryError where tables of so many words and documents do not fit."""
+def require_tables(n, v, k, dtype):
+    """Raise MemoryError where tables of n documents and v words, with sums, do not fit."""
+    itemsize = np.dtype(dtype).itemsize
     require_memory(
-        rows,
+        n + v + v * 8 // itemsize,
         k,
-        np.dtype(dtype).itemsize + 8,
+        itemsize,
         what="the tables of words and documents",
         instead="use fewer components, or fit on fewer documents",
     )

@@ -34,7 +34,7 @@ class LatentClassModel(Transformer, Model):
 
     is fitted to a matrix of counts G, documents by words, by expectation-maximisation: it minimises
     the relative entropy between G / sum(G) and P. A step takes O(n_components) time for each
-    non-zero count; the fit takes O(n_components (n_samples + n_features)) memory.
+    non-zero count; the fit holds a copy of these, and O(n_components (n_samples + n_features)).
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ class LatentClassModel(Transformer, Model):
     def _start(self, counts, weights, k, random):
         """P(word | component), weights and P(component | document) before the first step."""
         (n, v), dtype = counts.shape, counts.dtype
-        require_tables(n + v, k, dtype)
+        require_tables(n, v, k, dtype)
         weights_ = distributions(self.weights_init, "weights_init", (k,))
         components = distributions(self.components_init, "components_init", (k, v))
         documents = self.document_components_init

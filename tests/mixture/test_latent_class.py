@@ -14,7 +14,7 @@ from scipy import sparse as sp
 from scipy.optimize import linear_sum_assignment
 from sklearn.decomposition import NMF
 
-from mlcore.mixture import LatentClassModel
+from mlcore.mixture import LatentClassModel, aspect_tables
 from mlcore.row_sums import RowSums
 
 EPS = np.finfo(float).eps
@@ -81,6 +81,49 @@ def test_steps_are_those_of_the_dense_em(n, v, k, alpha):
         assert_allclose(found, right, rtol=1e-10, atol=1e-13)
     assert_allclose(model.log_likelihood_trace_, trace, rtol=1e-12, atol=1e-14)
     assert model.n_iter_ == 15 and not model.converged_
+
+
+@pytest.mark.parametrize("longest", [1, 30])
+@pytest.mark.parametrize(("block_bytes", "operations"), [(1, 10**8), (5000, 10**8), (5000, 10**4)])
+def test_blocks_of_documents_and_groups_of_words_are_visited_once(
+    block_bytes, operations, longest, monkeypatch
+):
+    """Documents one by one and some by some, in one call and in many; some blocks stay empty."""
+    monkeypatch.setattr(aspect_tables, "_BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(aspect_tables, "_OPERATIONS", operations)
+    rng = np.random.default_rng(0)
+    G = rng.poisson(0.3, (150, 70)) + (np.arange(70) == 7)
+    G[[3, 149]] += longest * rng.poisson(1.0, (2, 70))
+    G[[0, 10, 11, 148]] = 0
+    G[:, [0, 40, 41, 69]] = 0
+    G, weight, init = G.astype(float), rng.uniform(0.5, 4, 150), start(150, 70, 9)
+    model = LatentClassModel(9, tol=0, max_iter=10, alpha=0.2, **init)
+    model.fit(G, sample_weight=weight)
+    *expected, trace = dense_em(G, init, 10, 0.2, weight)
+    for found, right in zip(answers(model), expected, strict=True):
+        assert_allclose(found, right, rtol=1e-10, atol=1e-13)
+    assert_allclose(model.log_likelihood_trace_, trace, rtol=1e-12, atol=1e-14)
+    log_p = np.log(model.transform(G) @ model.components_)
+    assert_allclose(model.score(G), (G * log_p).sum() / G.sum(), rtol=1e-12)
+
+
+def test_tiny_weights_of_documents_lose_nothing_of_their_mixtures():
+    """Down to the range of single precision, where they are as good as absent."""
+    G, init = corpus(), start(40, 30, 3)
+    weights = np.ldexp(1.0, -4 * np.arange(40))  # 1 to 2^-156
+    double, single = (
+        LatentClassModel(3, tol=0, max_iter=20, alpha=0.1, **init).fit(
+            G.astype(dtype), None, weights
+        )
+        for dtype in (np.float64, np.float32)
+    )
+    assert_allclose(single.components_, double.components_, atol=200 * np.finfo(np.float32).eps)
+    joints = (m.weights_[:, None] * m.document_components_[:, :25] for m in (double, single))
+    one, two = (joint / joint.sum(axis=0) for joint in joints)
+    assert_allclose(two, one, atol=200 * np.finfo(np.float32).eps)
+    again = LatentClassModel(3, tol=0, max_iter=20, alpha=0.1, **init)
+    again.fit(G, sample_weight=np.where(np.arange(40) < 25, weights, 0))
+    assert_allclose(again.components_, double.components_, rtol=1e-12)
 
 
 def test_single_precision_is_the_same_to_its_rounding():
@@ -218,7 +261,7 @@ print(hashlib.sha256(b"".join(p.tobytes() for p in (*parts, model.transform(G)))
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_threads_do_not_change_a_byte(dtype, tmp_path):
-    """Large enough for several chunks of documents and several threads."""
+    """Large enough for several blocks of documents and several threads."""
     seen = {
         subprocess.run(
             [sys.executable, "-c", DIGEST, dtype],

@@ -2,8 +2,9 @@
 
    A word's row of u and a document's row of t hold the components side by side, padded with zeros to 64 bytes. The
    probability of word w in document d is p = u_w . t_d; then with ratio = count / p the sums of the M-step are
-   t_sums_d = sum_w ratio u_w and u_sums_w = sum_d weight_d ratio t_d. Words are visited as many at a time, up to WORDS, as the
-   first-level cache holds rows of both tables for. */
+   t_sums_d = sum_w ratio u_w and u_sums_w = sum_d ratio t_d. Entries come in runs of the same word, or of the same document:
+   its row, the run's own, stays in registers, and so does its sum; the other row is a member's of the run. Entries are
+   visited as many at a time, up to ENTRIES, as the first-level cache holds members' rows for. */
 
 #ifndef MLCORE_LOG
 #define MLCORE_LOG
@@ -28,7 +29,7 @@ static inline vdouble log_d(vdouble x) {
   q = q * z + 1.0 / 3;
   return e * 0x1.62e42fefa39efp-1 + 2.0 * (s + s * (z * q));
 }
-enum { WORDS = 64, CACHED = 24576, LINE_GROUP = 4 /* lines of a row whose sums fit the registers */ };
+enum { ENTRIES = 64, CACHED = 24576, LINE_GROUP = 4 /* lines of a row whose sums fit the registers */ };
 #endif
 
 enum {
@@ -52,48 +53,52 @@ static inline __attribute__((always_inline)) VEC NAME(sums_of_lanes)(VEC *x) {
 #endif
 }
 
-/* p[i] (+)= u[rows[i]] . t over `lines` lines, for n words, a multiple of LANES. */
-static inline __attribute__((always_inline)) void NAME(dots)(int lines, int n, const ptrdiff_t *rows, const REAL *u,
-                                                             const double *u_sums, const REAL *t, int add, REAL *p) {
-  VEC document[LINE_GROUP * NAME(VECTORS)];
-  for (int b = 0; b < lines * NAME(VECTORS); b++) document[b] = LOAD(t + b * NAME(LANES));
+/* p[i] (+)= own[runs[i]] . members[rows[i]] over `lines` lines, for n entries, a multiple of LANES. */
+static inline __attribute__((always_inline)) void NAME(dots)(int lines, int n, const ptrdiff_t *runs, const ptrdiff_t *rows,
+                                                             const REAL *own, const REAL *members, int add, REAL *p) {
+  const int vectors = lines * NAME(VECTORS);
   for (int i = 0; i < n; i += NAME(LANES)) {
-    VEC sums[NAME(LANES)];
-    for (int lane = 0; lane < NAME(LANES); lane++) {
-      const REAL *word = u + rows[i + lane];
-      VEC sum = LOAD(word) * document[0];
-      for (int b = 1; b < lines * NAME(VECTORS); b++) sum += LOAD(word + b * NAME(LANES)) * document[b];
-      sums[lane] = sum;
-      if (u_sums != NULL)
-        for (int b = 0; b < lines * NAME(LINE); b += 8) __builtin_prefetch(u_sums + rows[i + lane] + b, 1);
+    VEC sums[NAME(LANES)], sum;
+    {
+      for (int lane = 0; lane < NAME(LANES); lane++) {
+        const REAL *member = members + rows[i + lane], *run = own + runs[i + lane];
+        VEC x = LOAD(member) * LOAD(run);
+        for (int b = 1; b < vectors; b++) x += LOAD(member + b * NAME(LANES)) * LOAD(run + b * NAME(LANES));
+        sums[lane] = x;
+      }
+      sum = NAME(sums_of_lanes)(sums);
     }
-    const VEC sum = NAME(sums_of_lanes)(sums);
     STORE(p + i, add ? LOAD(p + i) + sum : sum);
   }
 }
 
-/* t_sums += sum_i ratio[i] u[rows[i]], and u_sums[rows[i]] += weight ratio[i] t. */
-static inline __attribute__((always_inline)) void NAME(spread)(int lines, int n, const ptrdiff_t *rows,
-                                                               const REAL *ratio, double weight, const REAL *u,
-                                                               const REAL *t, double *u_sums, double *t_sums) {
+/* own_sums[runs[i]] += ratio[i] members[rows[i]] and, where they are wanted, sums[rows[i]] += ratio[i] own[runs[i]]. */
+static inline __attribute__((always_inline)) void NAME(spread)(int lines, int n, const ptrdiff_t *runs, const ptrdiff_t *rows,
+                                                               const REAL *ratio, const REAL *own, const REAL *members,
+                                                               double *own_sums, double *sums) {
   enum { WIDE = LINE_GROUP * 64 / sizeof(REAL) / NAME(DOUBLES) };
-  const int wide = lines * NAME(LINE) / NAME(DOUBLES);
-  VEC sums[LINE_GROUP * NAME(VECTORS)];
-  vdouble document[WIDE];
-  for (int b = 0; b < lines * NAME(VECTORS); b++) sums[b] = (VEC){0};
-  for (int b = 0; b < wide; b++) document[b] = weight * WIDEN(t + b * NAME(DOUBLES));
-  for (int i = 0; i < n; i++) {
-    const REAL *word = u + rows[i];
-    for (int b = 0; b < lines * NAME(VECTORS); b++) sums[b] += ratio[i] * LOAD(word + b * NAME(LANES));
-    if (u_sums == NULL) continue;
-    double *word_sums = u_sums + rows[i];
+  const int vectors = lines * NAME(VECTORS), wide = lines * NAME(LINE) / NAME(DOUBLES);
+  for (int i = 0; i < n;) {
+    const ptrdiff_t at = runs[i];
+    VEC sum[LINE_GROUP * NAME(VECTORS)];
+    vdouble run[WIDE];
+    for (int b = 0; b < vectors; b++) sum[b] = (VEC){0};
+    for (int b = 0; b < wide; b++) run[b] = WIDEN(own + at + b * NAME(DOUBLES));
+    do {
+      const REAL *member = members + rows[i];
+      for (int b = 0; b < vectors; b++) sum[b] += ratio[i] * LOAD(member + b * NAME(LANES));
+      if (sums != NULL) {
+        double *to = sums + rows[i];
+        for (int b = 0; b < wide; b++)
+          store_d(to + b * NAME(DOUBLES), load_d(to + b * NAME(DOUBLES)) + (double)ratio[i] * run[b]);
+      }
+    } while (++i < n && runs[i] == at);
+    REAL lanes[LINE_GROUP * 64 / sizeof(REAL)];
+    for (int b = 0; b < vectors; b++) STORE(lanes + b * NAME(LANES), sum[b]);
+    double *to = own_sums + at;
     for (int b = 0; b < wide; b++)
-      store_d(word_sums + b * NAME(DOUBLES), load_d(word_sums + b * NAME(DOUBLES)) + (double)ratio[i] * document[b]);
+      store_d(to + b * NAME(DOUBLES), load_d(to + b * NAME(DOUBLES)) + WIDEN(lanes + b * NAME(DOUBLES)));
   }
-  REAL lanes[LINE_GROUP * 64 / sizeof(REAL)];
-  for (int b = 0; b < lines * NAME(VECTORS); b++) STORE(lanes + b * NAME(LANES), sums[b]);
-  for (int b = 0; b < wide; b++)
-    store_d(t_sums + b * NAME(DOUBLES), load_d(t_sums + b * NAME(DOUBLES)) + WIDEN(lanes + b * NAME(DOUBLES)));
 }
 
 #define LINES(call)                                                                                                  \
@@ -105,38 +110,37 @@ static inline __attribute__((always_inline)) void NAME(spread)(int lines, int n,
     default: { enum { lines = LINE_GROUP }; call; }                                                                  \
     }
 
-/* The sums over documents first ... last - 1; returns sum weight count log p. A p below 2^LEAST_EXPONENT counts as that in the logarithm, and gives no ratio. */
-static double NAME(latent_class)(const latent_class_counts *s, ptrdiff_t first, ptrdiff_t last) {
-  const REAL *counts = s->counts, *u = s->u, *tables_t = s->t;
+/* The sums over entries first ... last - 1; returns sum count log p. A p below 2^LEAST_EXPONENT counts as that in the
+   logarithm, and gives no ratio. */
+static double NAME(latent_class)(const latent_class_entries *s, ptrdiff_t first, ptrdiff_t last) {
+  const REAL *own = s->own, *members = s->members;
   const VEC least = (VEC){0} + (REAL)ldexp(1.0, NAME(LEAST_EXPONENT));
-  const ptrdiff_t cached = CACHED / (s->stride * (ptrdiff_t)(sizeof(REAL) + sizeof(double)));
-  const int batch = cached > WORDS ? WORDS : cached < 16 ? 16 : (int)cached;
+  const ptrdiff_t cached = CACHED / (s->stride * (ptrdiff_t)(sizeof(REAL) + sizeof(double))) / 16 * 16;
+  const int batch = cached > ENTRIES ? ENTRIES : cached < 16 ? 16 : (int)cached;
   vdouble total = {0};
-  for (ptrdiff_t d = first; d < last; d++) {
-    const REAL *t = tables_t + d * s->stride;
-    double *t_sums = s->t_sums + d * s->stride;
-    const double weight = s->weights[d];
-    vdouble log_likelihood = {0};
-    for (int64_t begin = s->rows[d], end = s->rows[d + 1]; begin < end; begin += batch) {
-      const int n = end - begin < batch ? (int)(end - begin) : batch;
-      const int whole_n = (n + NAME(LANES) - 1) / NAME(LANES) * NAME(LANES);
-      ptrdiff_t rows[WORDS];
-      REAL p[WORDS], ratio[WORDS];
-      for (int i = 0; i < n; i++) rows[i] = s->words[begin + i] * s->stride;
-      memcpy(ratio, counts + begin, n * sizeof(REAL));
-      for (int i = n; i < whole_n; i++) rows[i] = rows[0], ratio[i] = 0;
-      LINES(NAME(dots)(lines, whole_n, rows, u + at, s->u_sums == NULL ? NULL : s->u_sums + at, t + at, at > 0, p))
-      for (int i = 0; i < whole_n; i += NAME(LANES)) {
-        const VEC x = LOAD(p + i), c = LOAD(ratio + i), safe = NAME(max)(least, x);
-        STORE(p + i, safe);
-        for (int half = 0; half < NAME(LANES); half += NAME(DOUBLES))
-          log_likelihood += WIDEN(ratio + i + half) * log_d(WIDEN(p + i + half));
-        STORE(ratio + i, SELECT(GREATER(least, x), (VEC){0}, c / safe));
-      }
-      LINES(NAME(spread)(lines, n, rows, ratio, weight, u + at, t + at, s->u_sums == NULL ? NULL : s->u_sums + at,
-                         t_sums + at))
+  for (ptrdiff_t begin = first; begin < last; begin += batch) {
+    const int n = last - begin < batch ? (int)(last - begin) : batch;
+    const int whole_n = (n + NAME(LANES) - 1) / NAME(LANES) * NAME(LANES);
+    const REAL *counts = (const REAL *)s->counts + begin;
+    ptrdiff_t runs[ENTRIES], rows[ENTRIES];
+    REAL p[ENTRIES], ratio[ENTRIES], rest[ENTRIES];
+    for (int i = 0; i < n; i++) rows[i] = s->rows[begin + i] * s->stride;
+    for (int i = 0; i < n; i++) runs[i] = s->runs == NULL ? 0 : s->runs[begin + i] * s->stride;
+    if (n < whole_n) {
+      memcpy(rest, counts, n * sizeof(REAL));
+      for (int i = n; i < whole_n; i++) runs[i] = runs[n - 1], rows[i] = rows[n - 1], rest[i] = 0;
+      counts = rest;
     }
-    total += weight * log_likelihood;
+    LINES(NAME(dots)(lines, whole_n, runs, rows, own + at, members + at, at > 0, p))
+    for (int i = 0; i < whole_n; i += NAME(LANES)) {
+      const VEC x = LOAD(p + i), safe = NAME(max)(least, x);
+      STORE(p + i, safe);
+      for (int half = 0; half < NAME(LANES); half += NAME(DOUBLES))
+        total += WIDEN(counts + i + half) * log_d(WIDEN(p + i + half));
+      STORE(ratio + i, SELECT(GREATER(least, x), (VEC){0}, LOAD(counts + i) / safe));
+    }
+    LINES(NAME(spread)(lines, n, runs, rows, ratio, own + at, members + at, s->own_sums + at,
+                       s->sums == NULL ? NULL : s->sums + at))
   }
   double sum = 0;
   for (int lane = 0; lane < NAME(DOUBLES); lane++) sum += total[lane];

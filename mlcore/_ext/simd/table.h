@@ -41,16 +41,14 @@ typedef struct {
   double epsilon, violation;
 } smo_working_set;
 
-/* Non-zero counts of documents, and the tables of the aspect model (see latent_class_loops.h). */
+/* Counts of words in documents, and rows of the tables of the aspect model (see latent_class_loops.h). */
 typedef struct {
   ptrdiff_t stride; /* values of a padded row of each table */
-  const int64_t *rows; /* where a document's non-zeros begin */
-  const int32_t *words;
+  const int32_t *runs, *rows; /* of each entry: its run's own row (NULL: the first) and its member's */
   const void *counts;
-  const double *weights; /* of the documents */
-  const void *u, *t;
-  double *u_sums, *t_sums; /* u_sums may be NULL */
-} latent_class_counts;
+  const void *own, *members;
+  double *own_sums, *sums; /* sums, of the members, may be NULL */
+} latent_class_entries;
 
 /* Rows that wait to be copied, a part of a row at a time between other work: memory takes them meanwhile. */
 typedef struct {
@@ -143,7 +141,7 @@ enum { MIX_BATCH = 16 };
   int64_t (*smo)(smo_working_set *s, double tol, int64_t max_steps);                                                 \
   void (*gaussian)(const gaussian_mixture *g, ptrdiff_t n, ptrdiff_t ahead, const real *X, const real *weight,         \
                    int32_t *labels, real *scratch, double *stats, real *density, real *proba);                                          \
-  double (*latent_class)(const latent_class_counts *s, ptrdiff_t first, ptrdiff_t last);                               \
+  double (*latent_class)(const latent_class_entries *s, ptrdiff_t first, ptrdiff_t last);                               \
   /* samples start..stop of a pass; `values` is scratch, LLOYD_BATCH times the places */                              \
   void (*lloyd)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, real *values, double *sums, double *counts,     \
                 int64_t *changed);                                                                                    \
