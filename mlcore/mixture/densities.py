@@ -147,7 +147,7 @@ class Rows:
 
     def _apart_pays(self, k, d):
         """Whether the way from component to component is worth knowing, and holding."""
-        return self._kind == "full" and k * k * d <= _APART_VALUES and 16 * k <= len(self.X)
+        return self._kind == "full" and k * k * (d + 1) <= _APART_VALUES and 16 * k <= len(self.X)
 
     def _dtype(self, parameters, exact):
         return np.dtype(np.float64 if exact or not self.in_single(parameters) else np.float32)
@@ -235,12 +235,17 @@ class Rows:
 
 
 def _apart(means, factors):
-    """At [i, j]: factors[j] times the direction of (means[i] - means[j]) factors[j]."""
+    """At [i, j]: factors[j] times the direction of (means[i] - means[j]) factors[j].
+
+    At the end its product with means[j].
+    """
     way = np.matmul((means[:, None] - means[None]).swapaxes(0, 1), factors)
     length = np.sqrt(np.einsum("jid,jid->ji", way, way))
     known = (length > 0) & (length < np.inf)  # elsewhere no direction, which leaves nothing out
     way = np.where(known[:, :, None], way, 0.0) / np.where(known, length, 1.0)[:, :, None]
-    return np.matmul(way, factors.swapaxes(1, 2)).swapaxes(0, 1)
+    way = np.matmul(way, factors.swapaxes(1, 2))
+    places = np.matmul(way, means[:, :, None])
+    return np.concatenate([way, places], axis=2).swapaxes(0, 1)
 
 
 def shape(kind: str, k: int, d: int) -> tuple[int, ...]:
