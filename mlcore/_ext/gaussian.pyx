@@ -23,7 +23,8 @@ from libc.stdint cimport int32_t
 
 from mlcore._ext.simd cimport (
     GAUSSIAN_DIAGONAL, GAUSSIAN_FULL, GAUSSIAN_LISTS, GAUSSIAN_PANELS, GAUSSIAN_PIECE,
-    GAUSSIAN_ROWS, GAUSSIAN_SPHERICAL, GAUSSIAN_TIED, PANEL_DOUBLE, PANEL_FLOAT, gaussian_mixture, simd_table,
+    GAUSSIAN_ROWS, GAUSSIAN_SPHERICAL, GAUSSIAN_TIED, PANEL_DOUBLE, PANEL_FLOAT, gaussian_mixture,
+    simd_table,
 )
 
 KINDS = {"full": GAUSSIAN_FULL, "tied": GAUSSIAN_TIED, "diag": GAUSSIAN_DIAGONAL,
@@ -97,3 +98,30 @@ cdef void em_part(const gaussian_mixture* g, const floating[:, ::1] X, const flo
             simd_table().d.gaussian(g, rows, ahead, &X[start, 0], w, &labels[start], scratch,
                                     stats, p, r)
         start = start + GAUSSIAN_ROWS
+
+
+def column_sums(const floating[:, ::1] X, const double[::1] weight, const double[::1] pivot,
+                double[:, :, ::1] sums, int n_threads):
+    """Add sums of w (x - pivot) and of its squares, (chunks, 2, d), ROWS rows to a chunk."""
+    cdef Py_ssize_t n = X.shape[0], chunk
+    for chunk in prange((n + GAUSSIAN_ROWS - 1) // GAUSSIAN_ROWS, nogil=True,
+                        num_threads=n_threads):
+        chunk_sums(X, weight, pivot, chunk * GAUSSIAN_ROWS, min(n, (chunk + 1) * GAUSSIAN_ROWS),
+                   &sums[chunk, 0, 0], &sums[chunk, 1, 0])
+
+
+cdef void chunk_sums(const floating[:, ::1] X, const double[::1] weight,
+                     const double[::1] pivot, Py_ssize_t start, Py_ssize_t stop, double* first,
+                     double* second) noexcept nogil:
+    cdef Py_ssize_t i, f, d = X.shape[1]
+    cdef const floating* x
+    cdef const double* c = &pivot[0]
+    cdef double w = 1, t
+    for i in range(start, stop):
+        x = &X[i, 0]
+        if weight.shape[0] > 0:
+            w = weight[i]
+        for f in range(d):
+            t = x[f] - c[f]
+            first[f] += w * t
+            second[f] += w * t * t

@@ -13,7 +13,7 @@ from mlcore.checks import require_memory
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
-_OPERATIONS = 300_000_000  # of a compiled call: a few tenths of a second on the slowest machine
+_OPERATIONS = 600_000_000  # of a compiled call: a few tenths of a second on the slowest machine
 _PART_VALUES = 1 << 21  # of the moments of all parts together
 _N_PARTS = 16
 _APART_VALUES = 1 << 20  # of the table of directions from component to component
@@ -220,17 +220,12 @@ class Rows:
         )
 
     def _scatter_about_origin(self):
-        """The products of x - origin, which no step of EM changes: summed once."""
+        """The products of x - origin, which no step of EM changes: those of one component."""
         if self._scatter is None:
-            d = self.X.shape[1]
-            origin, scatter = self.origin.astype(np.float64), np.zeros((d, d))
-            for lo in range(0, len(self.X), 4096):
-                rows = self.X[lo : lo + 4096] - origin
-                weighted = rows
-                if self.weight is not None:
-                    weighted = rows * self.weight[lo : lo + 4096, None]
-                scatter += weighted.T @ rows
-            self._scatter = (scatter + scatter.T) / 2
+            origin, unit = self.origin.astype(np.float64), np.eye(self.X.shape[1])
+            one = Parameters(np.ones(1), origin[None], unit[None], unit[None])
+            rows = Rows(self.X, self.weight, "full", self.origin)
+            self._scatter = rows.statistics(one, exact=True).second[0]
         return self._scatter
 
 
