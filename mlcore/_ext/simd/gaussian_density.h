@@ -99,33 +99,6 @@ static __attribute__((noinline)) void NAME(rotate)(ptrdiff_t d, const REAL *pane
   }
 }
 
-/* The sum of squares of (x - mean) factor, by features; 0 when it was given up. `norm` has room for TILE sums. */
-static inline __attribute__((always_inline)) int NAME(axes)(int V, ptrdiff_t d, const REAL *const *x, const REAL *mean,
-                                                             const REAL *factor, VEC *norm, REAL constant, const VEC *floor,
-                                                             gaussian_wanted *wanted) {
-  enum { PART = 8 };
-  const int S = NAME(TILE) / V; /* sums side by side, against the latency of additions */
-  for (ptrdiff_t start = 0; start < d; start += PART) {
-    const ptrdiff_t stop = start + PART < d ? start + PART : d;
-    ptrdiff_t f = start;
-    gaussian_ask(wanted);
-    for (; f + S <= stop; f += S)
-      for (int u = 0; u < S; u++)
-        for (int v = 0; v < V; v++) {
-          const VEC t = (LOAD(x[v] + (f + u) * PANEL) - mean[f + u]) * factor[f + u];
-          norm[u * V + v] += t * t;
-        }
-    for (; f < stop; f++)
-      for (int v = 0; v < V; v++) {
-        const VEC t = (LOAD(x[v] + f * PANEL) - mean[f]) * factor[f];
-        norm[v] += t * t;
-      }
-    for (int v = V; v < S * V; v++) norm[v % V] += norm[v], norm[v] = (VEC){0};
-    if (NAME(hopeless)(V, constant, norm, floor)) return 0;
-  }
-  return 1;
-}
-
 /* Some panels of samples, ordered by the component that suited them best: strips of LANES samples, numbered through. */
 typedef struct {
   const gaussian_mixture *g;
@@ -145,30 +118,60 @@ static inline REAL *NAME(value)(const NAME(group) *q, ptrdiff_t j, ptrdiff_t s) 
 }
 
 /* log2 of the joint density for V strips, or upper bounds below their floors. */
-static inline __attribute__((always_inline)) void NAME(density)(int V, const NAME(group) *q, ptrdiff_t j, const int32_t *strips,
-                                                                gaussian_wanted *wanted) {
+static inline __attribute__((always_inline)) void NAME(full_density)(int V, const NAME(group) *q, ptrdiff_t j,
+                                                                     const int32_t *strips, gaussian_wanted *wanted) {
   const gaussian_mixture *g = q->g;
   const ptrdiff_t d = g->d;
-  const REAL *mean = (const REAL *)g->means + j * d, *factors = (const REAL *)g->factors, *x[NAME(TILE)];
+  const REAL *mean = (const REAL *)g->means + j * d, *P = (const REAL *)g->factors + j * d * d, *x[NAME(TILE)];
   const REAL constant = (REAL)g->constants[j];
   VEC norm[NAME(TILE)] = {{0}}, floor[NAME(TILE)];
   for (int v = 0; v < V; v++) x[v] = NAME(strip)(q, strips[v]), floor[v] = LOAD(q->floor + strips[v] * NAME(LANES));
-  const int possible = g->kind == GAUSSIAN_FULL
-                           ? NAME(triangle)(V, d, x, mean, factors + j * d * d, norm, NULL, constant, floor, wanted)
-                           : NAME(axes)(V, d, x, mean, factors + j * d, norm, constant, floor, wanted);
+  const int possible = NAME(triangle)(V, d, x, mean, P, norm, NULL, constant, floor, wanted);
   for (int v = 0; v < V; v++) STORE(NAME(value)(q, j, strips[v]), NAME(log_density)(constant, norm[v]));
   for (int v = 0; possible && v < V; v++) q->live[j] |= (uint64_t)1 << (q->first + strips[v] / NAME(BLOCKS));
 }
 
-static __attribute__((noinline)) void NAME(evaluate)(const NAME(group) *q, ptrdiff_t j, ptrdiff_t n, const int32_t *strips,
-                                                     gaussian_wanted *wanted) {
+static __attribute__((noinline)) void NAME(full_densities)(const NAME(group) *q, ptrdiff_t j, ptrdiff_t n, const int32_t *strips,
+                                                           gaussian_wanted *wanted) {
   ptrdiff_t t = 0;
-  for (; t + NAME(TILE) <= n; t += NAME(TILE)) NAME(density)(NAME(TILE), q, j, strips + t, wanted);
+  for (; t + NAME(TILE) <= n; t += NAME(TILE)) NAME(full_density)(NAME(TILE), q, j, strips + t, wanted);
   if (NAME(TILE) == 4 && t + 2 <= n) {
-    NAME(density)(2, q, j, strips + t, wanted);
+    NAME(full_density)(2, q, j, strips + t, wanted);
     t += 2;
   }
-  if (t < n) NAME(density)(1, q, j, strips + t, wanted);
+  if (t < n) NAME(full_density)(1, q, j, strips + t, wanted);
+}
+
+/* The same for diagonal covariances and a single panel: so little work that its strips are not told apart. */
+static __attribute__((noinline)) void NAME(diagonal_densities)(const NAME(group) *q, ptrdiff_t j, gaussian_wanted *wanted) {
+  enum { V = NAME(TILE), PART = 8 };
+  const ptrdiff_t d = q->g->d;
+  const REAL *mean = (const REAL *)q->g->means + j * d, *factor = (const REAL *)q->g->factors + j * d;
+  const REAL constant = (REAL)q->g->constants[j];
+  gaussian_ask(wanted);
+  for (int b = 0; b < NAME(BLOCKS); b += V) {
+    VEC norm[V] = {{0}}, floor[V];
+    ptrdiff_t start = 0;
+    for (int v = 0; v < V; v++) floor[v] = LOAD(q->floor + (b + v) * NAME(LANES));
+    for (; start < d; start += PART) {
+      const ptrdiff_t stop = start + PART < d ? start + PART : d;
+      for (ptrdiff_t f = start; f < stop; f++)
+        for (int v = 0; v < V; v++) {
+          const VEC t = (LOAD(q->samples + f * PANEL + (b + v) * NAME(LANES)) - mean[f]) * factor[f];
+          norm[v] += t * t;
+        }
+      if (NAME(hopeless)(V, constant, norm, floor)) break;
+    }
+    if (start >= d) q->live[j] |= (uint64_t)1 << q->first;
+    for (int v = 0; v < V; v++) STORE(NAME(value)(q, j, b + v), NAME(log_density)(constant, norm[v]));
+  }
+}
+
+static inline void NAME(evaluate)(const NAME(group) *q, ptrdiff_t j, ptrdiff_t n, const int32_t *strips, gaussian_wanted *wanted) {
+  if (q->g->kind == GAUSSIAN_FULL)
+    NAME(full_densities)(q, j, n, strips, wanted);
+  else if (n > 0)
+    NAME(diagonal_densities)(q, j, wanted);
 }
 
 /* How far strips first..last are along the way from component i to C others from j, the larger of this and of what is there
@@ -223,6 +226,8 @@ static void NAME(densities)(const NAME(group) *q, gaussian_wanted *wanted) {
   }
   runs[n_runs].label = -1;
   const int apart = q->g->apart && 2 * n_runs <= n_strips + 2;
+  for (ptrdiff_t t = 0; q->g->kind == GAUSSIAN_DIAGONAL && t < n_runs; t++) /* all strips go together */
+    runs[t].first = 0, runs[t].last = (int32_t)n_strips - 1;
   for (ptrdiff_t t = 0; apart && t < n_runs; t++)
     NAME(ways)(q, runs[t].label, runs[t].first, runs[t].last, t ? runs[t - 1].last + 1 : 0);
   for (ptrdiff_t t = 0; t < n_runs; t++) {
