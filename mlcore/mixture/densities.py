@@ -17,6 +17,7 @@ _OPERATIONS = 600_000_000  # of a compiled call: a few tenths of a second on the
 _PART_VALUES = 1 << 21  # of the moments of all parts together
 _N_PARTS = 16
 _APART_VALUES = 1 << 20  # of the table of directions from component to component
+_FAR = 6.0  # deviations from mean to mean: 2^-64 is 9.4 of them from the mean, and rows scatter
 # float32 does while a whitened coordinate is wrong by this many of its roundings at most, and the
 # least eigenvalue of a covariance by the square of the second number: 6e-5 and 2e-4.
 _MOST_ROUNDINGS, _MOST_STRETCH = 1e3, 64
@@ -232,10 +233,12 @@ class Rows:
 def _apart(means, factors):
     """At [i, j]: factors[j] times the direction of (means[i] - means[j]) factors[j].
 
-    At the end its product with means[j].
+    At the end its product with means[j]. Empty where few are far enough apart for it to be of use.
     """
     way = np.matmul((means[:, None] - means[None]).swapaxes(0, 1), factors)
     length = np.sqrt(np.einsum("jid,jid->ji", way, way))
+    if (length > _FAR).mean() < 0.05:
+        return np.empty(0)
     known = (length > 0) & (length < np.inf)  # elsewhere no direction, which leaves nothing out
     way = np.where(known[:, :, None], way, 0.0) / np.where(known, length, 1.0)[:, :, None]
     way = np.matmul(way, factors.swapaxes(1, 2))

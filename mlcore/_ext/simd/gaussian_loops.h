@@ -259,11 +259,13 @@ static void NAME(gaussian)(const gaussian_mixture *g, ptrdiff_t n, ptrdiff_t ahe
     }
     ptrdiff_t coming = ahead - first * PANEL;
     coming = coming < 0 ? 0 : coming < count * PANEL ? coming : count * PANEL;
-    const char *next = (const char *)(X + (coming ? n + first * PANEL : 0) * d), *end = next + coming * d * (ptrdiff_t)sizeof(REAL);
-    /* About as many as there will be occasions to ask. */
-    const ptrdiff_t tiles = count * NAME(BLOCKS) / NAME(TILE), calls = g->kind == GAUSSIAN_FULL ? tiles * (d + 3) / 4 * 3 / 2 + 1 : k;
+    const char *next = (const char *)(X + (coming ? n + first * PANEL : 0) * d);
+    const char *end = next + coming * d * (ptrdiff_t)sizeof(REAL);
+    const ptrdiff_t tiles = count * NAME(BLOCKS) / NAME(TILE); /* and about how often there will be an occasion to ask */
+    const ptrdiff_t calls = g->kind == GAUSSIAN_FULL ? tiles * (d + 3) / 4 * 3 / 2 + 1 : k;
     gaussian_wanted wanted = {next, end, ((end - next) / calls + 64) / 64 * 64};
-    const NAME(group) group = {g, first, count, sorted + first * PANEL, samples, r + first * PANEL, resp + first * k * PANEL, live};
+    const NAME(group) group = {g,       first, count, sorted + first * PANEL,
+                               samples, r + first * PANEL, resp + first * k * PANEL, live};
     if (g->kind == GAUSSIAN_TIED) NAME(rotate)(d, samples, g->rotation, turned);
     if (spheres)
       NAME(sphere_densities)(g, g->kind == GAUSSIAN_TIED ? turned : samples, group.out, &wanted);
