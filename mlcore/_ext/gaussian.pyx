@@ -9,7 +9,7 @@ O(n k d²) time, or O(n k d) but for full covariances; much less where component
 Shapes, C order, checked by the caller: X (n, d); weight (n,) or (0,): all 1; constants (k,);
 origin (d,), near the data's mean; means (k, d), from the origin; centres (k, d); factors (k, d, d),
 upper triangular, (k, d) or (k,). Tied covariances: their factor is `rotation` (d, d), upper
-triangular, means are those of (x - origin) rotation, and factors (k,) are 1. `apart` (k, k, d),
+triangular, means are those of (x - origin) rotation, and factors (k,) are 1. `apart` (k, k, d + 1),
 flat, or (0,): where full covariances leave components out, see gaussian_density.h.
 `labels` (n,), in 0..k-1: the likeliest components, of the step before (any will do at first: they
 only save work) and then of this one. A row of `moments`: log-likelihood, masses (k), first (k, d)
@@ -22,8 +22,9 @@ from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t
 
 from mlcore._ext.simd cimport (
-    GAUSSIAN_DIAGONAL, GAUSSIAN_FULL, GAUSSIAN_LISTS, GAUSSIAN_PIECE, GAUSSIAN_ROWS,
-    GAUSSIAN_SPHERICAL, GAUSSIAN_TIED, PANEL_DOUBLE, PANEL_FLOAT, gaussian_mixture, simd_table,
+    GAUSSIAN_DIAGONAL, GAUSSIAN_FULL, GAUSSIAN_LISTS, GAUSSIAN_PANELS, GAUSSIAN_PIECE,
+    GAUSSIAN_ROWS, GAUSSIAN_SPHERICAL, GAUSSIAN_TIED, PANEL_DOUBLE, PANEL_FLOAT, gaussian_mixture,
+    simd_table,
 )
 
 KINDS = {"full": GAUSSIAN_FULL, "tied": GAUSSIAN_TIED, "diag": GAUSSIAN_DIAGONAL,
@@ -41,7 +42,8 @@ def scratch_size(int kind, Py_ssize_t k, Py_ssize_t d, int itemsize):
     """Values of scratch for a thread."""
     cdef Py_ssize_t panel = PANEL_FLOAT if itemsize == 4 else PANEL_DOUBLE
     cdef Py_ssize_t line = 64 // itemsize, side = (d + line - 1) // line * line
-    cdef Py_ssize_t size = GAUSSIAN_LISTS(k) + 2 * d * panel + (k + 2) * GAUSSIAN_ROWS
+    cdef Py_ssize_t size = GAUSSIAN_LISTS(k) + (k + 2) * GAUSSIAN_ROWS
+    size += ((GAUSSIAN_PANELS(d) if kind == GAUSSIAN_FULL else 1) + 1) * d * panel
     if kind == GAUSSIAN_FULL:
         size += (GAUSSIAN_PIECE + side + 1) * side
     return (size + line - 1) // line * line
@@ -96,3 +98,30 @@ cdef void em_part(const gaussian_mixture* g, const floating[:, ::1] X, const flo
             simd_table().d.gaussian(g, rows, ahead, &X[start, 0], w, &labels[start], scratch,
                                     stats, p, r)
         start = start + GAUSSIAN_ROWS
+
+
+def column_sums(const floating[:, ::1] X, const double[::1] weight, const double[::1] pivot,
+                double[:, :, ::1] sums, int n_threads):
+    """Add sums of w (x - pivot) and of its squares, (chunks, 2, d), ROWS rows to a chunk."""
+    cdef Py_ssize_t n = X.shape[0], chunk
+    for chunk in prange((n + GAUSSIAN_ROWS - 1) // GAUSSIAN_ROWS, nogil=True,
+                        num_threads=n_threads):
+        chunk_sums(X, weight, pivot, chunk * GAUSSIAN_ROWS, min(n, (chunk + 1) * GAUSSIAN_ROWS),
+                   &sums[chunk, 0, 0], &sums[chunk, 1, 0])
+
+
+cdef void chunk_sums(const floating[:, ::1] X, const double[::1] weight,
+                     const double[::1] pivot, Py_ssize_t start, Py_ssize_t stop, double* first,
+                     double* second) noexcept nogil:
+    cdef Py_ssize_t i, f, d = X.shape[1]
+    cdef const floating* x
+    cdef const double* c = &pivot[0]
+    cdef double w = 1, t
+    for i in range(start, stop):
+        x = &X[i, 0]
+        if weight.shape[0] > 0:
+            w = weight[i]
+        for f in range(d):
+            t = x[f] - c[f]
+            first[f] += w * t
+            second[f] += w * t * t

@@ -54,6 +54,7 @@ cdef extern from "simd/table.h" nogil:
         GAUSSIAN_ROWS
         GAUSSIAN_PIECE
     Py_ssize_t GAUSSIAN_LISTS(Py_ssize_t k)
+    Py_ssize_t GAUSSIAN_PANELS(Py_ssize_t d)
     ctypedef struct gaussian_mixture:
         int kind
         Py_ssize_t d

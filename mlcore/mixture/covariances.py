@@ -77,24 +77,22 @@ def regularised(kind: str, S, means, spread, reg_covar):
     if kind == "spherical":
         covariances = np.maximum(S + added, np.maximum(relative * unit.mean(), grain.mean(1)))
         return covariances, 1 / np.sqrt(covariances)
-    full = S if kind == "full" else S[None]
+    C = (S if kind == "full" else S[None]) + added * np.eye(len(unit))
     grains = grain if kind == "full" else grain.max(axis=0)[None]
-    found = [
-        _one(one, added, reg_covar is None, unit, g) for one, g in zip(full, grains, strict=True)
-    ]
+    floored = reg_covar is None
+    scale = unit if floored else np.diagonal(C, axis1=1, axis2=2)
+    scale = np.maximum(scale, grains / FLOOR if floored else grains)
+    scale = np.where(scale > 0, scale, unit)
+    found = [_one(one, floored, size) for one, size in zip(C, scale, strict=True)]
     covariances, factors = (np.array(part) for part in zip(*found, strict=True))
     return (covariances, factors) if kind == "full" else (covariances[0], factors[0])
 
 
-def _one(S, added, floored, unit, grain):
+def _one(C, floored, scale):
     """One full covariance and its factor."""
-    C = S + np.diag(np.full(len(S), added))
-    scale = np.maximum(unit, grain / FLOOR) if floored else np.maximum(np.diag(C), grain)
-    scale = np.where(scale > 0, scale, unit)
     floor = FLOOR if floored else _SINGULAR
-    if floored:
-        if lapack.dpotrf(C - np.diag(floor * scale), lower=1)[1] != 0:
-            C = _raised(C, scale, floor)
+    if floored and lapack.dpotrf(C - np.diag(floor * scale), lower=1)[1] != 0:
+        C = _raised(C, scale, floor)
     factor = _factor(C)
     if factor is None or not floored and (np.diag(factor) ** 2 * scale).max() > 1 / _SINGULAR:
         while True:

@@ -13,10 +13,11 @@ from mlcore.checks import require_memory
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
-_OPERATIONS = 300_000_000  # of a compiled call: a few tenths of a second on the slowest machine
+_OPERATIONS = 600_000_000  # of a compiled call: a few tenths of a second on the slowest machine
 _PART_VALUES = 1 << 21  # of the moments of all parts together
 _N_PARTS = 16
 _APART_VALUES = 1 << 20  # of the table of directions from component to component
+_FAR = 6.0  # deviations from mean to mean: 2^-64 is 9.4 of them from the mean, and rows scatter
 # float32 does while a whitened coordinate is wrong by this many of its roundings at most, and the
 # least eigenvalue of a covariance by the square of the second number: 6e-5 and 2e-4.
 _MOST_ROUNDINGS, _MOST_STRETCH = 1e3, 64
@@ -147,7 +148,7 @@ class Rows:
 
     def _apart_pays(self, k, d):
         """Whether the way from component to component is worth knowing, and holding."""
-        return self._kind == "full" and k * k * d <= _APART_VALUES and 16 * k <= len(self.X)
+        return self._kind == "full" and k * k * (d + 1) <= _APART_VALUES and 16 * k <= len(self.X)
 
     def _dtype(self, parameters, exact):
         return np.dtype(np.float64 if exact or not self.in_single(parameters) else np.float32)
@@ -220,27 +221,29 @@ class Rows:
         )
 
     def _scatter_about_origin(self):
-        """The products of x - origin, which no step of EM changes: summed once."""
+        """The products of x - origin, which no step of EM changes: those of one component."""
         if self._scatter is None:
-            d = self.X.shape[1]
-            origin, scatter = self.origin.astype(np.float64), np.zeros((d, d))
-            for lo in range(0, len(self.X), 4096):
-                rows = self.X[lo : lo + 4096] - origin
-                weighted = rows
-                if self.weight is not None:
-                    weighted = rows * self.weight[lo : lo + 4096, None]
-                scatter += weighted.T @ rows
-            self._scatter = (scatter + scatter.T) / 2
+            origin, unit = self.origin.astype(np.float64), np.eye(self.X.shape[1])
+            one = Parameters(np.ones(1), origin[None], unit[None], unit[None])
+            rows = Rows(self.X, self.weight, "full", self.origin)
+            self._scatter = rows.statistics(one, exact=True).second[0]
         return self._scatter
 
 
 def _apart(means, factors):
-    """At [i, j]: factors[j] times the direction of (means[i] - means[j]) factors[j]."""
+    """At [i, j]: factors[j] times the direction of (means[i] - means[j]) factors[j].
+
+    At the end its product with means[j]. Empty where few are far enough apart for it to be of use.
+    """
     way = np.matmul((means[:, None] - means[None]).swapaxes(0, 1), factors)
     length = np.sqrt(np.einsum("jid,jid->ji", way, way))
+    if (length > _FAR).mean() < 0.05:
+        return np.empty(0)
     known = (length > 0) & (length < np.inf)  # elsewhere no direction, which leaves nothing out
     way = np.where(known[:, :, None], way, 0.0) / np.where(known, length, 1.0)[:, :, None]
-    return np.matmul(way, factors.swapaxes(1, 2)).swapaxes(0, 1)
+    way = np.matmul(way, factors.swapaxes(1, 2))
+    places = np.matmul(way, means[:, :, None])
+    return np.concatenate([way, places], axis=2).swapaxes(0, 1)
 
 
 def shape(kind: str, k: int, d: int) -> tuple[int, ...]:

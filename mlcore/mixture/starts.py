@@ -6,13 +6,16 @@ writing a row twice instead of weighting it changes a start.
 
 import numpy as np
 
+from mlcore._ext.gaussian import ROWS, column_sums
 from mlcore.mixture.densities import Statistics
+from mlcore.threads import effective_threads
 
 _ROWS_PER_COMPONENT = 100
 _LEAST_ROWS = 4096
 _ROWS_PER_DIRECTION = 5
 _LLOYD_STEPS = 20
 _PIECE = 4096
+_VALUES = 1 << 27  # of a compiled call: some tenths of a second
 
 
 def location_and_spread(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
@@ -23,13 +26,17 @@ def location_and_spread(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
     head = X[:_PIECE].astype(np.float64)
     same = (head == head[0]).all(axis=0)
     pivot = np.where(same, head[0], head.mean(axis=0))
-    total, first, second = 0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for lo in range(0, len(X), _PIECE):
-        rows = X[lo : lo + _PIECE] - pivot
-        w = np.ones(len(rows)) if weight is None else weight[lo : lo + _PIECE]
-        total += w.sum()
-        first += w @ rows
-        second += np.einsum("i,ij,ij->j", w, rows, rows) if weight is not None else _squares(rows)
+    n, d = X.shape
+    given = np.empty(0) if weight is None else weight
+    total = float(n) if weight is None else weight.sum()
+    sums = np.zeros((2, d))
+    step = max(1, _VALUES // (d * ROWS)) * ROWS
+    for lo in range(0, n, step):
+        rows = X[lo : lo + step]
+        parts = np.zeros((-(-len(rows) // ROWS), 2, d))
+        column_sums(rows, given[lo : lo + step], pivot, parts, effective_threads(rows.size))
+        sums += parts.sum(axis=0)
+    first, second = sums
     if np.isnan(first).any() and np.isnan(X).any():
         return _location_and_spread_of_known(X, weight)
     mean = first / total
@@ -50,10 +57,6 @@ def _location_and_spread_of_known(X, weight):
         second += w @ rows**2
     mean = first / np.where(total > 0, total, 1.0)
     return pivot + mean, np.maximum(second / np.where(total > 0, total, 1.0) - mean**2, 0.0)
-
-
-def _squares(rows):
-    return np.einsum("ij,ij->j", rows, rows)
 
 
 def sampled(X: np.ndarray, weight, n_components: int, spread, rng, origin) -> tuple:

@@ -1,7 +1,7 @@
 /* Densities of a mixture of Gaussians, a panel of samples at a time; included once per precision by loops.c, before
    gaussian_loops.h, which tells the whole. */
 
-enum { NAME(TILE) = VECTOR_BYTES == 64 ? 4 : 2 }; /* vectors of samples at a time, 4 sums of each */
+enum { NAME(TILE) = VECTOR_BYTES == 64 ? 4 : 2 }; /* strips, vectors of samples, at a time, 4 sums of each */
 #ifndef DROP
 #define DROP 64
 #define HALF_LOG2_E 0.72134752044448170368
@@ -35,27 +35,26 @@ static inline VEC NAME(log2)(VEC x) {
   return __builtin_convertvector(n, VEC) + f * q;
 }
 
-/* Columns c0..c0+C of (x - mean) P for TILE vectors of samples, P upper triangular: squares added to `norm`, or stored. */
-static inline __attribute__((always_inline)) void NAME(columns)(int C, ptrdiff_t d, ptrdiff_t c0, const REAL *x,
+/* Columns c0..c0+C of (x - mean) P for V strips, P upper triangular: squares added to `norm`, or stored. */
+static inline __attribute__((always_inline)) void NAME(columns)(int V, int C, ptrdiff_t d, ptrdiff_t c0, const REAL *const *x,
                                                                  const REAL *mean, const REAL *P, VEC *norm, REAL *z) {
-  enum { V = NAME(TILE) };
-  VEC sum[4][V];
+  VEC sum[4][NAME(TILE)];
   for (int c = 0; c < C; c++)
     for (int v = 0; v < V; v++) sum[c][v] = (VEC){0};
   for (ptrdiff_t r = 0; r < c0; r++) {
     const REAL *p = P + r * d + c0;
-    const REAL m = mean ? mean[r] : 0;
-    VEC t[V];
-    for (int v = 0; v < V; v++) t[v] = LOAD(x + r * PANEL + v * NAME(LANES)) - m;
+    const REAL m = norm ? mean[r] : 0;
+    VEC t[NAME(TILE)];
+    for (int v = 0; v < V; v++) t[v] = LOAD(x[v] + r * PANEL) - m;
     for (int c = 0; c < C; c++)
       for (int v = 0; v < V; v++) sum[c][v] += t[v] * p[c];
   }
 #pragma GCC unroll 4
   for (int r = 0; r < C; r++) {
     const REAL *p = P + (c0 + r) * d + c0;
-    const REAL m = mean ? mean[c0 + r] : 0;
-    VEC t[V];
-    for (int v = 0; v < V; v++) t[v] = LOAD(x + (c0 + r) * PANEL + v * NAME(LANES)) - m;
+    const REAL m = norm ? mean[c0 + r] : 0;
+    VEC t[NAME(TILE)];
+    for (int v = 0; v < V; v++) t[v] = LOAD(x[v] + (c0 + r) * PANEL) - m;
 #pragma GCC unroll 4
     for (int c = r; c < C; c++)
       for (int v = 0; v < V; v++) sum[c][v] += t[v] * p[c];
@@ -69,134 +68,198 @@ static inline __attribute__((always_inline)) void NAME(columns)(int C, ptrdiff_t
     }
 }
 
-/* None of a tile's samples can reach its floor with squares of `norm` and more to come. */
-static inline int NAME(hopeless)(REAL constant, const VEC *norm, const REAL *floor) {
+/* None of the samples can reach its floor with squares of `norm` and more to come. */
+static inline __attribute__((always_inline)) int NAME(hopeless)(int V, REAL constant, const VEC *norm, const VEC *floor) {
   int possible = 0;
-  for (int v = 0; v < NAME(TILE); v++)
-    possible |= ANY(GREATER(constant - (REAL)HALF_LOG2_E * norm[v], LOAD(floor + v * NAME(LANES))));
+  for (int v = 0; v < V; v++) possible |= ANY(GREATER(constant - (REAL)HALF_LOG2_E * norm[v], floor[v]));
   return !possible;
 }
 
 /* 0 when it was given up. */
-static inline __attribute__((always_inline)) int NAME(triangle)(ptrdiff_t d, const REAL *x, const REAL *mean, const REAL *P,
-                                                                 VEC *norm, REAL *z, REAL constant, const REAL *floor) {
+static inline __attribute__((always_inline)) int NAME(triangle)(int V, ptrdiff_t d, const REAL *const *x, const REAL *mean,
+                                                                 const REAL *P, VEC *norm, REAL *z, REAL constant,
+                                                                 const VEC *floor, gaussian_wanted *wanted) {
   ptrdiff_t c = 0;
   for (; c + 4 <= d; c += 4) {
-    NAME(columns)(4, d, c, x, mean, P, norm, z);
-    if (norm && NAME(hopeless)(constant, norm, floor)) return 0;
+    if (norm) gaussian_ask(wanted);
+    NAME(columns)(V, 4, d, c, x, mean, P, norm, z);
+    if (norm && NAME(hopeless)(V, constant, norm, floor)) return 0;
   }
-  if (d - c == 3) NAME(columns)(3, d, c, x, mean, P, norm, z);
-  if (d - c == 2) NAME(columns)(2, d, c, x, mean, P, norm, z);
-  if (d - c == 1) NAME(columns)(1, d, c, x, mean, P, norm, z);
+  if (d - c == 3) NAME(columns)(V, 3, d, c, x, mean, P, norm, z);
+  if (d - c == 2) NAME(columns)(V, 2, d, c, x, mean, P, norm, z);
+  if (d - c == 1) NAME(columns)(V, 1, d, c, x, mean, P, norm, z);
   return 1;
 }
 
-static __attribute__((noinline)) void NAME(rotate)(ptrdiff_t d, const REAL *x, const REAL *P, REAL *z) {
-  for (int v = 0; v < NAME(BLOCKS); v += NAME(TILE))
-    NAME(triangle)(d, x + v * NAME(LANES), NULL, P, NULL, z + v * NAME(LANES), 0, NULL);
-}
-
-/* log2 of the joint density, or an upper bound below `floor` for all of a tile; whether any tile's was not given up. */
-static __attribute__((noinline)) int NAME(full_density)(const gaussian_mixture *g, ptrdiff_t j, const REAL *panel,
-                                                        const REAL *floor, REAL *out) {
-  const REAL *mean = (const REAL *)g->means + j * g->d, *P = (const REAL *)g->factors + j * g->d * g->d;
-  const REAL constant = (REAL)g->constants[j];
-  int possible = 0;
-  for (int b = 0; b < NAME(BLOCKS); b += NAME(TILE)) {
-    VEC norm[NAME(TILE)] = {{0}};
-    possible |= NAME(triangle)(g->d, panel + b * NAME(LANES), mean, P, norm, NULL, constant, floor + b * NAME(LANES));
-    for (int v = 0; v < NAME(TILE); v++)
-      STORE(out + (b + v) * NAME(LANES), NAME(log_density)(constant, norm[v]));
+static __attribute__((noinline)) void NAME(rotate)(ptrdiff_t d, const REAL *panel, const REAL *P, REAL *z) {
+  for (int b = 0; b < PANEL; b += NAME(TILE) * NAME(LANES)) {
+    const REAL *x[NAME(TILE)];
+    for (int v = 0; v < NAME(TILE); v++) x[v] = panel + b + v * NAME(LANES);
+    NAME(triangle)(NAME(TILE), d, x, NULL, P, NULL, z + b, 0, NULL, NULL);
   }
-  return possible;
 }
 
-static __attribute__((noinline)) int NAME(diagonal_density)(const gaussian_mixture *g, ptrdiff_t j, const REAL *panel,
-                                                            const REAL *floor, REAL *out) {
-  enum { V = NAME(TILE), PART = 8 };
+/* Some panels of samples, ordered by the component that suited them best: strips of LANES samples, numbered through. */
+typedef struct {
+  const gaussian_mixture *g;
+  ptrdiff_t first, panels;
+  const int32_t *labels;
+  const REAL *samples;
+  REAL *floor, *out; /* log2 of joint densities below which a component is left out; of each panel, (k, PANEL) */
+  uint64_t *live;    /* the panels in which a component may count */
+} NAME(group);
+
+static inline const REAL *NAME(strip)(const NAME(group) *q, ptrdiff_t s) {
+  return q->samples + s / NAME(BLOCKS) * q->g->d * PANEL + s % NAME(BLOCKS) * NAME(LANES);
+}
+
+static inline REAL *NAME(value)(const NAME(group) *q, ptrdiff_t j, ptrdiff_t s) {
+  return q->out + (s / NAME(BLOCKS) * q->g->k + j) * PANEL + s % NAME(BLOCKS) * NAME(LANES);
+}
+
+/* log2 of the joint density for V strips, or upper bounds below their floors. */
+static inline __attribute__((always_inline)) void NAME(full_density)(int V, const NAME(group) *q, ptrdiff_t j,
+                                                                     const int32_t *strips, gaussian_wanted *wanted) {
+  const gaussian_mixture *g = q->g;
   const ptrdiff_t d = g->d;
-  const REAL *mean = (const REAL *)g->means + j * d, *factor = (const REAL *)g->factors + j * d;
+  const REAL *mean = (const REAL *)g->means + j * d, *P = (const REAL *)g->factors + j * d * d, *x[NAME(TILE)];
   const REAL constant = (REAL)g->constants[j];
-  int possible = 0;
+  VEC norm[NAME(TILE)] = {{0}}, floor[NAME(TILE)];
+  for (int v = 0; v < V; v++) x[v] = NAME(strip)(q, strips[v]), floor[v] = LOAD(q->floor + strips[v] * NAME(LANES));
+  const int possible = NAME(triangle)(V, d, x, mean, P, norm, NULL, constant, floor, wanted);
+  for (int v = 0; v < V; v++) STORE(NAME(value)(q, j, strips[v]), NAME(log_density)(constant, norm[v]));
+  for (int v = 0; possible && v < V; v++) q->live[j] |= (uint64_t)1 << (q->first + strips[v] / NAME(BLOCKS));
+}
+
+static __attribute__((noinline)) void NAME(full_densities)(const NAME(group) *q, ptrdiff_t j, ptrdiff_t n, const int32_t *strips,
+                                                           gaussian_wanted *wanted) {
+  ptrdiff_t t = 0;
+  for (; t + NAME(TILE) <= n; t += NAME(TILE)) NAME(full_density)(NAME(TILE), q, j, strips + t, wanted);
+  if (NAME(TILE) == 4 && t + 2 <= n) {
+    NAME(full_density)(2, q, j, strips + t, wanted);
+    t += 2;
+  }
+  if (t < n) NAME(full_density)(1, q, j, strips + t, wanted);
+}
+
+/* The same for diagonal covariances and a single panel: so little work that its strips are not told apart. */
+static __attribute__((noinline)) void NAME(diagonal_densities)(const NAME(group) *q, ptrdiff_t j, gaussian_wanted *wanted) {
+  enum { V = NAME(TILE), PART = 8 };
+  const ptrdiff_t d = q->g->d;
+  const REAL *mean = (const REAL *)q->g->means + j * d, *factor = (const REAL *)q->g->factors + j * d;
+  const REAL constant = (REAL)q->g->constants[j];
+  gaussian_ask(wanted);
   for (int b = 0; b < NAME(BLOCKS); b += V) {
-    VEC norm[V] = {{0}};
+    VEC norm[V] = {{0}}, floor[V];
     ptrdiff_t start = 0;
+    for (int v = 0; v < V; v++) floor[v] = LOAD(q->floor + (b + v) * NAME(LANES));
     for (; start < d; start += PART) {
       const ptrdiff_t stop = start + PART < d ? start + PART : d;
       for (ptrdiff_t f = start; f < stop; f++)
         for (int v = 0; v < V; v++) {
-          const VEC t = (LOAD(panel + f * PANEL + (b + v) * NAME(LANES)) - mean[f]) * factor[f];
+          const VEC t = (LOAD(q->samples + f * PANEL + (b + v) * NAME(LANES)) - mean[f]) * factor[f];
           norm[v] += t * t;
         }
-      if (NAME(hopeless)(constant, norm, floor + b * NAME(LANES))) break;
+      if (NAME(hopeless)(V, constant, norm, floor)) break;
     }
-    possible |= start >= d;
-    for (int v = 0; v < V; v++) STORE(out + (b + v) * NAME(LANES), NAME(log_density)(constant, norm[v]));
+    if (start >= d) q->live[j] |= (uint64_t)1 << q->first;
+    for (int v = 0; v < V; v++) STORE(NAME(value)(q, j, b + v), NAME(log_density)(constant, norm[v]));
   }
-  return possible;
 }
 
-/* Whether a panel is seen to be hopeless along the way from the components of its rows to j: |Pᵀ (x - m)| is at least the
-   part of it along any direction. */
-static int NAME(apart)(const gaussian_mixture *g, ptrdiff_t j, int n_own, const int32_t *own, const REAL *panel,
-                       const REAL *floor) {
+static inline void NAME(evaluate)(const NAME(group) *q, ptrdiff_t j, ptrdiff_t n, const int32_t *strips, gaussian_wanted *wanted) {
+  if (q->g->kind == GAUSSIAN_FULL)
+    NAME(full_densities)(q, j, n, strips, wanted);
+  else if (n > 0)
+    NAME(diagonal_densities)(q, j, wanted);
+}
+
+/* How far strips first..last are along the way from component i to C others from j, the larger of this and of what is there
+   but for the `fresh` ones. |Pᵀ (x - m)| is at least the part of it along any direction. */
+static inline __attribute__((always_inline)) void NAME(along)(int C, const NAME(group) *q, ptrdiff_t i, ptrdiff_t j,
+                                                              ptrdiff_t first, ptrdiff_t last, ptrdiff_t fresh) {
   enum { V = NAME(TILE) };
-  const ptrdiff_t d = g->d;
-  const REAL *mean = (const REAL *)g->means + j * d;
-  const REAL constant = (REAL)g->constants[j];
-  for (int b = 0; b < PANEL; b += V * NAME(LANES)) {
-    VEC most[V] = {{0}};
-    int gone = 0;
-    for (int t = 0; t < n_own && !gone; t++) {
-      const REAL *along = (const REAL *)g->apart + (own[t] * g->k + j) * d;
-      VEC sum[V] = {{0}};
-      for (ptrdiff_t f = 0; f < d; f++)
-        for (int v = 0; v < V; v++) sum[v] += (LOAD(panel + f * PANEL + b + v * NAME(LANES)) - mean[f]) * along[f];
-      for (int v = 0; v < V; v++) {
-        most[v] = NAME(max)(most[v], sum[v]);
-        sum[v] = most[v] * most[v];
-      }
-      gone = NAME(hopeless)(constant, sum, floor + b);
+  const ptrdiff_t d = q->g->d;
+  const REAL *way = (const REAL *)q->g->apart + (i * q->g->k + j) * (d + 1);
+  for (ptrdiff_t start = first; start <= last; start += V) {
+    const REAL *x[V];
+    VEC sum[4][V];
+    for (int v = 0; v < V; v++) x[v] = NAME(strip)(q, start + v < last ? start + v : last);
+    for (int c = 0; c < C; c++)
+      for (int v = 0; v < V; v++) sum[c][v] = (VEC){0} - way[c * (d + 1) + d];
+    for (ptrdiff_t f = 0; f < d; f++) {
+      VEC t[V];
+      for (int v = 0; v < V; v++) t[v] = LOAD(x[v] + f * PANEL);
+      for (int c = 0; c < C; c++)
+        for (int v = 0; v < V; v++) sum[c][v] += t[v] * way[c * (d + 1) + f];
     }
-    if (!gone) return 0;
+    for (int v = 0; v < V && start + v <= last; v++)
+      for (int c = 0; c < C; c++) {
+        REAL *to = NAME(value)(q, j + c, start + v);
+        STORE(to, NAME(max)(start + v < fresh ? LOAD(to) : (VEC){0}, sum[c][v]));
+      }
   }
-  return 1;
 }
 
-static inline int NAME(density)(const gaussian_mixture *g, ptrdiff_t j, const REAL *panel, const REAL *floor, REAL *out) {
-  return g->kind == GAUSSIAN_FULL ? NAME(full_density)(g, j, panel, floor, out + j * PANEL)
-                                  : NAME(diagonal_density)(g, j, panel, floor, out + j * PANEL);
+static __attribute__((noinline)) void NAME(ways)(const NAME(group) *q, ptrdiff_t i, ptrdiff_t first, ptrdiff_t last,
+                                                 ptrdiff_t fresh) {
+  ptrdiff_t j = 0;
+  for (; j + 4 <= q->g->k; j += 4) NAME(along)(4, q, i, j, first, last, fresh);
+  for (; j < q->g->k; j++) NAME(along)(1, q, i, j, first, last, fresh);
 }
 
-/* `labels`, sorted: the components to begin with. Returns how many are in `list`, ascending: those not given up. */
-static ptrdiff_t NAME(densities)(const gaussian_mixture *g, ptrdiff_t lanes, const int32_t *labels, const REAL *panel,
-                                 REAL *out, int32_t *list, gaussian_wanted *wanted) {
-  REAL floor[PANEL] __attribute__((aligned(64)));
-  int32_t own[PANEL + 1];
-  int n_own = 0;
-  ptrdiff_t count = 0;
-  for (int i = 0; i < PANEL; i++) floor[i] = -INFINITY;
-  for (ptrdiff_t i = 0; i < lanes; i++)
-    if (i == 0 || labels[i] != labels[i - 1]) own[n_own++] = labels[i];
-  own[n_own] = -1;
-  for (int t = 0; t < n_own; t++) NAME(density)(g, own[t], panel, floor, out);
-  for (int b = 0; b < PANEL; b += NAME(LANES)) {
-    VEC best = LOAD(floor + b);
-    for (int t = 0; t < n_own; t++) best = NAME(max)(best, LOAD(out + own[t] * PANEL + b));
-    STORE(floor + b, best - (REAL)DROP);
+/* What a group needs of the log2 of its joint densities. */
+static void NAME(densities)(const NAME(group) *q, gaussian_wanted *wanted) {
+  const ptrdiff_t n_strips = q->panels * NAME(BLOCKS);
+  struct {
+    int32_t label, first, last; /* strips with rows of the label */
+  } runs[GAUSSIAN_ROWS + 1];
+  int32_t strips[GAUSSIAN_ROWS / NAME(LANES)];
+  ptrdiff_t n_runs = 0;
+  for (ptrdiff_t i = 0; i < q->panels * PANEL; i++) {
+    if (i == 0 || q->labels[i] != q->labels[i - 1]) {
+      runs[n_runs].label = q->labels[i];
+      runs[n_runs++].first = (int32_t)(i / NAME(LANES));
+    }
+    runs[n_runs - 1].last = (int32_t)(i / NAME(LANES));
+    q->floor[i] = -INFINITY;
   }
-  const int32_t *next = own;
-  for (int32_t j = 0; j < g->k; j++) {
-    int possible = j == *next;
-    gaussian_ask(wanted);
-    if (possible)
-      next++;
-    else if (!g->apart || n_own > 2 || !NAME(apart)(g, j, n_own, own, panel, floor))
-      possible = NAME(density)(g, j, panel, floor, out);
-    list[count] = j;
-    count += possible;
+  runs[n_runs].label = -1;
+  const int apart = q->g->apart && 2 * n_runs <= n_strips + 2;
+  for (ptrdiff_t t = 0; q->g->kind == GAUSSIAN_DIAGONAL && t < n_runs; t++) /* all strips go together */
+    runs[t].first = 0, runs[t].last = (int32_t)n_strips - 1;
+  for (ptrdiff_t t = 0; apart && t < n_runs; t++)
+    NAME(ways)(q, runs[t].label, runs[t].first, runs[t].last, t ? runs[t - 1].last + 1 : 0);
+  for (ptrdiff_t t = 0; t < n_runs; t++) {
+    ptrdiff_t count = 0;
+    for (int32_t s = runs[t].first; s <= runs[t].last; s++) strips[count++] = s;
+    NAME(evaluate)(q, runs[t].label, count, strips, wanted);
   }
-  return count;
+  for (ptrdiff_t t = 0; t < n_runs; t++)
+    for (ptrdiff_t s = runs[t].first; s <= runs[t].last; s++) {
+      REAL *floor = q->floor + s * NAME(LANES);
+      STORE(floor, NAME(max)(LOAD(floor), LOAD(NAME(value)(q, runs[t].label, s)) - (REAL)DROP));
+    }
+  for (ptrdiff_t j = 0, t = 0; j < q->g->k; j++) {
+    const int own = runs[t].label == j;
+    const ptrdiff_t first = own ? runs[t].first : n_strips, last = own ? runs[t].last : n_strips;
+    const REAL constant = (REAL)q->g->constants[j];
+    ptrdiff_t count = 0;
+    t += own;
+    for (ptrdiff_t s = 0; s < n_strips; s++) {
+      if (s == first) s = last + 1;
+      if (s >= n_strips) break;
+      REAL *value = NAME(value)(q, j, s);
+      strips[count] = (int32_t)s;
+      if (apart) {
+        const VEC way = LOAD(value), norm = way * way, floor = LOAD(q->floor + s * NAME(LANES));
+        count += !NAME(hopeless)(1, constant, &norm, &floor);
+        STORE(value, (VEC){0} - INFINITY);
+      } else
+        count++;
+    }
+    NAME(evaluate)(q, j, count, strips, wanted);
+  }
 }
 
 /* C components from j at once, scaled by factors (k,). */
@@ -225,26 +288,29 @@ static inline __attribute__((always_inline)) void NAME(spheres)(int C, const gau
   }
 }
 
-static __attribute__((noinline)) ptrdiff_t NAME(sphere_densities)(const gaussian_mixture *g, const REAL *panel, REAL *out,
-                                                                  int32_t *list, gaussian_wanted *wanted) {
+static __attribute__((noinline)) void NAME(sphere_densities)(const gaussian_mixture *g, const REAL *panel, REAL *out,
+                                                             gaussian_wanted *wanted) {
   ptrdiff_t j = 0;
   for (; j + 4 <= g->k; j += 4) {
     for (int t = 0; t < 4; t++) gaussian_ask(wanted);
     NAME(spheres)(4, g, j, panel, out + j * PANEL);
   }
   for (; j < g->k; j++) NAME(spheres)(1, g, j, panel, out + j * PANEL);
-  for (j = 0; j < g->k; j++) list[j] = (int32_t)j;
-  return j;
 }
 
 /* In place: log2 of the joint densities of a panel -> weighted responsibilities; returns sum_i w_i log2 p(x_i).
-   `list` has the components that may count; those that do have `bit` set in `live`, and others are not written.
-   `density` receives log2 p(x_i), `labels` the likeliest component. */
-static __attribute__((noinline)) double NAME(normalise)(ptrdiff_t count, int32_t *list, const REAL *weight, REAL *log_joint,
+   Components that may count have `bit` set in `live`; it is left to those that do, and others are not written.
+   `density` receives log2 p(x_i), `labels` the likeliest component; `list`: scratch (k,). */
+static __attribute__((noinline)) double NAME(normalise)(ptrdiff_t k, int32_t *list, const REAL *weight, REAL *log_joint,
                                                         REAL *density, int32_t *labels, uint64_t *live, uint64_t bit) {
   enum { V = NAME(TILE), L = NAME(LANES) };
   INT likeliest[PANEL] __attribute__((aligned(64)));
   VEC total = (VEC){0};
+  ptrdiff_t count = 0, kept = 0;
+  for (ptrdiff_t j = 0; j < k; j++) {
+    list[count] = (int32_t)j;
+    count += (live[j] & bit) != 0;
+  }
   for (int b = 0; b < PANEL; b += V * L) {
     VEC top[V];
     for (int v = 0; v < V; v++) top[v] = LOAD(log_joint + list[0] * PANEL + b + v * L);
@@ -252,7 +318,6 @@ static __attribute__((noinline)) double NAME(normalise)(ptrdiff_t count, int32_t
       for (int v = 0; v < V; v++) top[v] = NAME(max)(top[v], LOAD(log_joint + list[t] * PANEL + b + v * L));
     for (int v = 0; v < V; v++) STORE(density + b + v * L, top[v]);
   }
-  ptrdiff_t kept = 0;
   for (ptrdiff_t t = 0; t < count; t++) {
     const int32_t j = list[t];
     int any = 0;
@@ -260,7 +325,7 @@ static __attribute__((noinline)) double NAME(normalise)(ptrdiff_t count, int32_t
       any |= ANY(GREATER(LOAD(log_joint + j * PANEL + b) - LOAD(density + b), (VEC){0} - (REAL)DROP));
     list[kept] = j;
     kept += any;
-    live[j] |= any ? bit : 0;
+    live[j] &= any ? ~(uint64_t)0 : ~bit;
   }
   for (int b = 0; b < PANEL; b += V * L) {
     VEC top[V], sum[V];

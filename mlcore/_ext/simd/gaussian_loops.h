@@ -5,8 +5,9 @@
    first of all, so nothing cancels but what the mean itself moves in one step.
 
    Most responsibilities are 0 to every digit, less than 2^-DROP. The rows of a block are taken in order of the component
-   that suited them best in the step before; a panel then needs few components: it begins with those of its own rows, and a
-   density is given up as soon as its part so far, an upper bound, is below 2^-DROP of the best for all the rows of a tile. Moments
+   that suited them best in the step before; a strip, a vector of them, then needs few components: it begins with those of
+   its own rows. What a density has so far is an upper bound: a component is left out where it is below 2^-DROP of the best
+   for all the rows of the strips that it is taken for, several at a time so that the arithmetic never waits. Moments
    visit the rows that count, one by one. All this leaves out only what is 0 in the result. */
 
 #ifndef ROUND
@@ -215,13 +216,23 @@ static void NAME(sort_rows)(ptrdiff_t k, ptrdiff_t n, const REAL *weight, const 
   }
 }
 
-/* Rows at `from`, less `origin`, one after the other. */
-static void NAME(gather)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const int32_t *from, const REAL *origin, REAL *to) {
-  for (ptrdiff_t i = 0; i < n; i++) {
-    const REAL *x = X + from[i] * d;
+/* A panel of the rows at `from`, less `origin`. */
+static __attribute__((noinline)) void NAME(gather)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const int32_t *from,
+                                                   const REAL *origin, REAL *panel) {
+  enum { L = NAME(LANES) };
+  if (n < PANEL) memset(panel, 0, (size_t)(d * PANEL) * sizeof(REAL));
+  for (ptrdiff_t r = 0; r < n; r += L) {
     ptrdiff_t f = 0;
-    for (; f + NAME(LANES) <= d; f += NAME(LANES)) STORE(to + i * d + f, LOAD(x + f) - LOAD(origin + f));
-    for (; f < d; f++) to[i * d + f] = x[f] - origin[f];
+#ifdef ZIP_LOW
+    for (; r + L <= n && f + L <= d; f += L) {
+      VEC v[L];
+      for (int i = 0; i < L; i++) v[i] = LOAD(X + from[r + i] * d + f) - LOAD(origin + f);
+      NAME(turn)(v);
+      for (int i = 0; i < L; i++) STORE(panel + (f + i) * PANEL + r, v[i]);
+    }
+#endif
+    for (; f < d; f++)
+      for (ptrdiff_t i = r; i < n && i < r + L; i++) panel[f * PANEL + i] = X[from[i] * d + f] - origin[f];
   }
 }
 
@@ -232,28 +243,38 @@ static void NAME(gaussian)(const gaussian_mixture *g, ptrdiff_t n, ptrdiff_t ahe
   const ptrdiff_t d = g->d, k = g->k, panels = (n + PANEL - 1) / PANEL;
   uint64_t *live = (uint64_t *)scratch;
   int32_t *list = (int32_t *)(live + k), rows[GAUSSIAN_ROWS], from[GAUSSIAN_ROWS], sorted[GAUSSIAN_ROWS], found[GAUSSIAN_ROWS];
-  REAL *panel = scratch + GAUSSIAN_LISTS(k), *turned = panel + d * PANEL, *resp = turned + d * PANEL,
+  const int spheres = g->kind == GAUSSIAN_TIED || g->kind == GAUSSIAN_SPHERICAL;
+  const ptrdiff_t most = g->kind == GAUSSIAN_FULL ? GAUSSIAN_PANELS(d) : 1;
+  REAL *samples = scratch + GAUSSIAN_LISTS(k), *turned = samples + most * d * PANEL, *resp = turned + d * PANEL,
        *w = resp + k * GAUSSIAN_ROWS, *r = w + GAUSSIAN_ROWS, *rest = r + GAUSSIAN_ROWS;
   double log_likelihood = 0;
   NAME(sort_rows)(k, n, weight, labels, list, from, sorted, w);
-  for (ptrdiff_t i = n; i < panels * PANEL; i++) w[i] = 0, from[i] = 0;
-  memset(live, 0, (size_t)k * sizeof(uint64_t));
-  for (ptrdiff_t p = 0; p < panels; p++) {
-    const ptrdiff_t lanes = n - p * PANEL < PANEL ? n - p * PANEL : PANEL;
-    REAL *own = resp + p * k * PANEL;
-    const ptrdiff_t coming = ahead - p * PANEL < 0 ? 0 : ahead - p * PANEL < PANEL ? ahead - p * PANEL : PANEL;
-    const char *next = (const char *)(X + (coming ? n + p * PANEL : 0) * d), *end = next + coming * d * (ptrdiff_t)sizeof(REAL);
-    gaussian_wanted wanted = {next, end, ((end - next) / k + 64) / 64 * 64};
-    if (lanes < PANEL) memset(panel, 0, (size_t)(d * PANEL) * sizeof(REAL));
-    NAME(gather)(d, lanes, X, from + p * PANEL, (const REAL *)g->origin, turned);
-    NAME(transpose)(turned, d, lanes, d, panel, PANEL);
-    ptrdiff_t count;
-    if (g->kind == GAUSSIAN_TIED) NAME(rotate)(d, panel, g->rotation, turned);
-    if (g->kind == GAUSSIAN_TIED || g->kind == GAUSSIAN_SPHERICAL)
-      count = NAME(sphere_densities)(g, g->kind == GAUSSIAN_TIED ? turned : panel, own, list, &wanted);
+  for (ptrdiff_t i = n; i < panels * PANEL; i++) w[i] = 0, from[i] = 0, sorted[i] = sorted[n - 1];
+  for (ptrdiff_t j = 0; j < k; j++) live[j] = spheres ? ((uint64_t)1 << panels) - 1 : 0;
+  for (ptrdiff_t first = 0; first < panels; first += most) {
+    const ptrdiff_t count = panels - first < most ? panels - first : most;
+    for (ptrdiff_t p = first; p < first + count; p++) {
+      const ptrdiff_t lanes = n - p * PANEL < PANEL ? n - p * PANEL : PANEL;
+      NAME(gather)(d, lanes, X, from + p * PANEL, (const REAL *)g->origin, samples + (p - first) * d * PANEL);
+    }
+    ptrdiff_t coming = ahead - first * PANEL;
+    coming = coming < 0 ? 0 : coming < count * PANEL ? coming : count * PANEL;
+    const char *next = (const char *)(X + (coming ? n + first * PANEL : 0) * d);
+    const char *end = next + coming * d * (ptrdiff_t)sizeof(REAL);
+    const ptrdiff_t tiles = count * NAME(BLOCKS) / NAME(TILE); /* and about how often there will be an occasion to ask */
+    const ptrdiff_t calls = g->kind == GAUSSIAN_FULL ? tiles * (d + 3) / 4 * 3 / 2 + 1 : k;
+    gaussian_wanted wanted = {next, end, ((end - next) / calls + 64) / 64 * 64};
+    const NAME(group) group = {g,       first, count, sorted + first * PANEL,
+                               samples, r + first * PANEL, resp + first * k * PANEL, live};
+    if (g->kind == GAUSSIAN_TIED) NAME(rotate)(d, samples, g->rotation, turned);
+    if (spheres)
+      NAME(sphere_densities)(g, g->kind == GAUSSIAN_TIED ? turned : samples, group.out, &wanted);
     else
-      count = NAME(densities)(g, lanes, sorted + p * PANEL, panel, own, list, &wanted);
-    log_likelihood += NAME(normalise)(count, list, w + p * PANEL, own, r + p * PANEL, found + p * PANEL, live, (uint64_t)1 << p);
+      NAME(densities)(&group, &wanted);
+    for (; wanted.at < wanted.end;) gaussian_ask(&wanted);
+    for (ptrdiff_t p = first; p < first + count; p++)
+      log_likelihood += NAME(normalise)(k, list, w + p * PANEL, resp + p * k * PANEL, r + p * PANEL, found + p * PANEL, live,
+                                        (uint64_t)1 << p);
   }
   for (ptrdiff_t i = 0; i < n; i++) labels[from[i]] = found[i];
   for (ptrdiff_t i = 0; density && i < n; i++) density[from[i]] = r[i] * (REAL)LN_2;

@@ -232,9 +232,22 @@ static inline __attribute__((always_inline)) void NAME(transpose_few)(const int 
   }
   for (int i = 0; i < n; i++) STORE(to + i * to_stride, v[i]);
 }
+
+/* Interleaving vector i with vector i + LANES / 2, log2(LANES) times, transposes a square. */
+static inline __attribute__((always_inline)) void NAME(turn)(VEC *v) {
+  enum { L = NAME(LANES) };
+  VEC w[L];
+  for (int turn = 1; turn < L; turn *= 2) {
+    for (int i = 0; i < L / 2; i++) {
+      w[2 * i] = ZIP_LOW(v[i], v[i + L / 2]);
+      w[2 * i + 1] = ZIP_HIGH(v[i], v[i + L / 2]);
+    }
+    for (int i = 0; i < L; i++) v[i] = w[i];
+  }
+}
 #endif
 
-/* to[c, r] = from[r, c]. Interleaving vector i with vector i + LANES / 2, log2(LANES) times, transposes a square. */
+/* to[c, r] = from[r, c]. */
 static void NAME(transpose)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, REAL *to,
                             ptrdiff_t to_stride) {
   enum { L = NAME(LANES) };
@@ -252,15 +265,9 @@ static void NAME(transpose)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t r
   for (; c + L <= columns; c += L) {
     ptrdiff_t r = 0;
     for (; r + L <= rows; r += L) {
-      VEC v[L], w[L];
+      VEC v[L];
       for (int i = 0; i < L; i++) v[i] = LOAD(from + (r + i) * from_stride + c);
-      for (int turn = 1; turn < L; turn *= 2) {
-        for (int i = 0; i < L / 2; i++) {
-          w[2 * i] = ZIP_LOW(v[i], v[i + L / 2]);
-          w[2 * i + 1] = ZIP_HIGH(v[i], v[i + L / 2]);
-        }
-        for (int i = 0; i < L; i++) v[i] = w[i];
-      }
+      NAME(turn)(v);
       for (int i = 0; i < L; i++) STORE(to + (c + i) * to_stride + r, v[i]);
     }
     for (; r < rows; r++)

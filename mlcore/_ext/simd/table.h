@@ -64,14 +64,21 @@ typedef struct {
    or (k,). Tied: means are those of (x - origin) rotation, rotation (d, d) upper triangular, factors 1. */
 enum { GAUSSIAN_FULL, GAUSSIAN_TIED, GAUSSIAN_DIAGONAL, GAUSSIAN_SPHERICAL };
 enum { GAUSSIAN_ROWS = 1024, GAUSSIAN_PIECE = 128 }; /* of a block; of the part of it whose second moments are taken at once */
-enum { GAUSSIAN_PIECE_BYTES = 16384 };
+enum { GAUSSIAN_PIECE_BYTES = 16384, GAUSSIAN_GROUP_BYTES = 131072 };
+/* Panels whose densities are taken together: those that stay in the second cache. */
+#define GAUSSIAN_PANELS(d)                                                 \
+  ((d) * PANEL_BYTES * 2 > GAUSSIAN_GROUP_BYTES    ? 1                     \
+   : (d) * PANEL_BYTES * 32 < GAUSSIAN_GROUP_BYTES ? 32                    \
+                                                   : GAUSSIAN_GROUP_BYTES / ((d) * PANEL_BYTES))
 #define GAUSSIAN_LISTS(k) (((k) * 3 + 15) / 16 * 16) /* values of scratch that hold k integers of 8 bytes and k of 4 */
 typedef struct {
   int kind;
   ptrdiff_t d, k;
   const double *constants; /* log2 of weight and of the density at the mean */
   const void *means, *factors, *centres, *origin, *rotation;
-  const void *apart; /* (k, k, d) or NULL: from i to j, factors[j] times the unit vector along (means[i] - means[j]) factors[j] */
+  /* (k, k, d + 1) or NULL: from i to j, factors[j] times the unit vector along (means[i] - means[j]) factors[j]; at the end its
+     product with means[j] */
+  const void *apart;
 } gaussian_mixture;
 /* One pass of Lloyd's algorithm (k_means.pyx); arrays without a type are of the samples' precision. */
 enum { LLOYD_GROUPS = 64, LLOYD_BATCH = 128, LLOYD_SCRATCH = 128 };
