@@ -19,6 +19,7 @@ _VECTOR = 8  # components are padded to whole vectors of float64
 _CHUNKS = 64  # most: they, not the threads, set the order of additions
 _ENTRIES_OF_A_COLUMN = 64  # in each chunk, or adding up its sums costs as much as making them
 _ENTRIES_OF_A_LONG_ROW = 32
+_CACHED_BYTES = 1 << 20  # of sums that a second-level cache holds: adding to them costs little
 _CHUNK_BYTES = 1 << 26  # of the sums of all chunks
 _CALL = 50_000_000  # products of one compiled call, some tenths of a second: then Ctrl-C is heard
 _BLOCK = 1 << 14  # values looked at in one go
@@ -225,7 +226,7 @@ class Loop:
     def _make_sums(self):
         (n_columns, stride), n_entries = self._table.shape, len(self.rows.columns)
         kinds = 1
-        if self.rows.may_be_held:
+        if self._table.nbytes > _CACHED_BYTES and self.rows.may_be_held:
             kinds, self._alone = 2, np.full(self.rows.n_rows, -1, np.int32)
         room = max(1, _CHUNK_BYTES // (kinds * n_columns * stride * 8))
         chunks = max(1, min(_CHUNKS, n_entries // (_ENTRIES_OF_A_COLUMN * n_columns), room))

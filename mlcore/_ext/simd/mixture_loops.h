@@ -173,17 +173,19 @@ static inline int32_t only_component(const ptrdiff_t stride, uint64_t near, cons
   return only;
 }
 
-/* Moves a row between the sums that are held and those of each pass; whether its sums are held. */
+/* Moves a row between the sums that are held and those of each pass; whether its sums are held. A row is held from the
+   second time on that the same component has it alone: before, many change. */
 static inline int hold(const sparse_rows *s, ptrdiff_t i, int32_t only, double *sums) {
-  const int32_t before = s->alone[i];
+  const int32_t before = s->alone[i], seen = -2 - only; /* seen once */
   if (only == before) return only >= 0;
+  s->alone[i] = only < 0 || before >= 0 || before == seen ? only : seen;
+  if (before < 0 && s->alone[i] < 0) return 0;
   for (ptrdiff_t p = BEGIN(s, i); p < END(s, i); p++) {
     const double value = (s->weights ? s->weights[i] : 1.0) * (s->values ? s->values[p] : 1.0);
     double *to = sums + s->held + s->columns[p] * s->stride;
     if (before >= 0) to[before] -= value;
     if (only >= 0) to[only] += value;
   }
-  s->alone[i] = only;
   return only >= 0;
 }
 
