@@ -1,5 +1,5 @@
 """The vectorised loops of simd/, chosen for the processor at run time."""
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 
 cdef extern from "simd/table.h" nogil:
@@ -7,6 +7,7 @@ cdef extern from "simd/table.h" nogil:
         PANEL_FLOAT
         PANEL_DOUBLE
         MIX_BATCH
+        BIT_GROUP
     ctypedef struct kernel_spec:
         int kind
         int degree
@@ -138,6 +139,8 @@ cdef extern from "simd/table.h" nogil:
         void (*gaussian)(const gaussian_mixture*, Py_ssize_t, Py_ssize_t, const float*,
                          const float*, int32_t*, float*, double*, float*, float*) noexcept nogil
         double (*latent_class)(const latent_class_entries*, Py_ssize_t, Py_ssize_t) noexcept nogil
+        int64_t (*bits)(Py_ssize_t, const float*, const uint8_t*, float, uint8_t*, int64_t*,
+                        int*) noexcept nogil
         void (*lloyd)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, float*, double*, double*,
                       int64_t*) noexcept nogil
         void (*lloyd_plain)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, float*, double*, double*,
@@ -163,6 +166,8 @@ cdef extern from "simd/table.h" nogil:
         void (*gaussian)(const gaussian_mixture*, Py_ssize_t, Py_ssize_t, const double*,
                          const double*, int32_t*, double*, double*, double*, double*) noexcept nogil
         double (*latent_class)(const latent_class_entries*, Py_ssize_t, Py_ssize_t) noexcept nogil
+        int64_t (*bits)(Py_ssize_t, const double*, const uint8_t*, double, uint8_t*, int64_t*,
+                        int*) noexcept nogil
         void (*lloyd)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, double*, double*, double*,
                       int64_t*) noexcept nogil
         void (*lloyd_plain)(const lloyd_pass*, Py_ssize_t, Py_ssize_t, double*, double*, double*,

@@ -6,14 +6,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import multinomial as _ext
+from mlcore._ext import entries as _ext
 from mlcore.mixture import given
 from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
 from mlcore.mixture.entries import Entries, csr_entries, logarithm
 from mlcore.mixture.missing import WithMissing
 from mlcore.threads import effective_threads
 
-_GROUP = 4  # binary features that are one entry: a table of their 16 outcomes fits into the cache
+_GROUP = (
+    _ext.GROUP
+)  # binary features that are one entry: a table of their 16 outcomes fits into the cache
 _LEAST = 1e-6  # probability in logarithms, and 1 minus it the largest
 _FIRST_ROWS = 1024  # that tell what is usual: any answer is right, a good one saves entries
 
@@ -82,7 +84,9 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
     def _rows(self, X, weight, frame):
         if sp.issparse(X):
             return self._sparse_rows(X, weight, frame)
-        return self._dense_rows(X, weight, frame, _GROUP if (frame == 1).all() else 1)
+        if (frame == 1).all():
+            return self._rows_of_bits(X, weight, frame)
+        return self._dense_rows(X, weight, frame)
 
     def _sparse_rows(self, X, weight, frame):
         n, d = X.shape
@@ -99,32 +103,49 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
         entries.n_columns = 2 * d if missing.any() else d
         return Rows(X, weight, entries, np.zeros(d, bool))
 
-    def _dense_rows(self, X, weight, frame, group):
+    def _dense_rows(self, X, weight, frame):
         n, d = X.shape
-        usual, threshold = np.zeros(d, X.dtype), self._threshold()
-        strict = threshold is None
-        if group > 1:
-            usual[:] = np.nan_to_num(self._successes(X[:_FIRST_ROWS])).mean(axis=0) > 0.5
-        indptr, wrong = np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
-        most, n_threads = frame.astype(X.dtype), effective_threads(X.size)
-        how = X, usual, most, group, 0.5 if strict else threshold, strict, indptr
-        _ext.deviations(*how, np.empty(0, np.int32), None, wrong, False, n_threads)
+        indptr, wrong = np.zeros(n + 1, np.int64), np.empty(n, np.uint8)
+        n_threads = effective_threads(X.size)
+        _ext.count_entries(X, indptr, n_threads)
+        np.cumsum(indptr, out=indptr)
+        columns, values = np.empty(max(1, indptr[-1]), np.int32), np.empty(max(1, indptr[-1]))
+        most = frame.astype(X.dtype)
+        _ext.fill_entries(X, most, indptr, columns, values, wrong, n_threads)
+        self._require_right(X, most, wrong)
+        columns, values = columns[: indptr[-1]], values[: indptr[-1]]
+        n_columns = 2 * d if self.missing == "ignore" and np.isnan(X).any() else d
+        entries = Entries(n, n_columns, columns, indptr, values, weight)
+        return Rows(X, weight, entries, np.zeros(d, bool))
+
+    def _rows_of_bits(self, X, weight, frame):
+        n, d = X.shape
+        threshold = self._threshold()
+        strict, threshold = threshold is None, 0.5 if threshold is None else threshold
+        usual = (X[:_FIRST_ROWS] > threshold).mean(axis=0) > 0.5
+        codes = np.empty((n, -(-d // _GROUP)), np.uint8)
+        indptr, missing = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
+        wrong, n_threads = np.empty(n, np.uint8), effective_threads(X.size)
+        _ext.deviating_bits(
+            X, _bits(usual), threshold, strict, codes, indptr, missing, wrong, n_threads
+        )
+        if wrong.any():
+            most = frame.astype(X.dtype)
+            if self._wrong(X[int(np.argmax(wrong))], most).any():
+                self._require_right(X, most, wrong)
+            return self._dense_rows(X, weight, frame)  # fractions are no bits
         np.cumsum(indptr, out=indptr)
         columns = np.empty(max(1, indptr[-1]), np.int32)
-        values = np.empty(len(columns)) if group == 1 else None
-        _ext.deviations(*how, columns, values, wrong, True, n_threads)
+        _ext.fill_bits(X, codes, missing, indptr, columns, n_threads)
+        n_columns = _n_codes(d, _GROUP) + (d if missing.any() else 0)
+        entries = Entries(n, n_columns, columns[: indptr[-1]], indptr, None, weight)
+        return Rows(X, weight, entries, usual)
+
+    def _require_right(self, X, most, wrong):
         if wrong.any():
             row = int(np.argmax(wrong))
-            refused = self._wrong(X[row], most)
-            if group > 1 and not refused.any():  # fractions are no bits
-                return self._dense_rows(X, weight, frame, 1)
-            column = int(np.argmax(refused))
+            column = int(np.argmax(self._wrong(X[row], most)))
             raise self._refused(row, column, X[row, column], most[column])
-        columns, values = columns[: indptr[-1]], None if values is None else values[: indptr[-1]]
-        n_columns = _n_codes(d, group)
-        if self.missing == "ignore" and np.isnan(X).any():
-            n_columns += d
-        return Rows(X, weight, Entries(n, n_columns, columns, indptr, values, weight), usual > 0)
 
     def _first(self, rows, frame, rng):
         overall = self._overall(rows)
@@ -223,6 +244,12 @@ def _logarithms(p):
     """log p and log(1 - p), of p kept in [1e-6, 1 - 1e-6]."""
     p = np.clip(p, _LEAST, 1 - _LEAST)
     return np.log(p), np.log1p(-p)
+
+
+def _bits(values):
+    """Groups of booleans as numbers, the first of a group the lowest bit."""
+    whole = np.pad(values, (0, -len(values) % _GROUP)).reshape(-1, _GROUP)
+    return (whole << np.arange(_GROUP)).sum(axis=1).astype(np.uint8)
 
 
 def _n_codes(d, group):

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.special import logsumexp
 
+from mlcore._ext import entries as bits
 from mlcore.mixture import entries
 from mlcore.mixture.entries import csr_entries, largest_integer, shares
 
@@ -106,3 +107,36 @@ def test_largest_integer():
     assert largest_integer(np.array([3.0, -7.0, 0.0])) == 7
     assert largest_integer(np.array([3.0, 0.5])) == np.inf
     assert largest_integer(np.append(np.ones(50_000), 0.5)) == np.inf
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 3, 8, 16, 21, 100])
+@pytest.mark.parametrize("threshold", [0.5, -1.0])
+def test_bits_that_are_not_the_usual_ones(dtype, d, threshold):
+    rng = np.random.default_rng(d)
+    X = rng.integers(0, 2, (40, d)).astype(dtype)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[5:8] = [[0], [1], [np.nan]]
+    X[9, d // 2] = 0.25
+    usual = rng.random(d) < 0.5
+    differs = ((X > threshold) != usual) & ~np.isnan(X)
+    padded = np.pad(differs, ((0, 0), (0, -d % 4))).reshape(40, -1, 4)
+    expected = (padded * [1, 2, 4, 8]).sum(axis=2)
+    codes, missing = np.empty(expected.shape, np.uint8), np.empty(40, np.int64)
+    indptr, wrong = np.zeros(41, np.int64), np.empty(40, np.uint8)
+    packed = np.packbits(np.pad(usual, (0, -d % 4)).reshape(-1, 4), axis=1, bitorder="little")
+    how = codes, indptr, missing, wrong, 1
+    bits.deviating_bits(X, packed.ravel(), threshold, True, *how)
+    assert_array_equal(codes, expected)
+    assert_array_equal(missing, np.isnan(X).sum(axis=1))
+    assert_array_equal(np.flatnonzero(wrong), [9])
+    bits.deviating_bits(X, packed.ravel(), threshold, False, *how)
+    assert not wrong.any()
+    np.cumsum(indptr, out=indptr)
+    columns = np.empty(indptr[-1], np.int32)
+    bits.fill_bits(X, codes, missing, indptr, columns, 1)
+    for i, x in enumerate(X):
+        groups = np.flatnonzero(expected[i])
+        behind = 16 * expected.shape[1] + np.flatnonzero(np.isnan(x))
+        own = np.append(16 * groups + expected[i, groups], behind)
+        assert_array_equal(columns[indptr[i] : indptr[i + 1]], own)

@@ -23,6 +23,7 @@
 #define GREATER GREATER_F
 #define CHOOSE choose_f
 #define ANY ANY_F
+#define BITS BITS_F
 #define TANH tanhf
 #define SQRT sqrtf
 #include "kernel_loops.h"
@@ -30,6 +31,7 @@
 #include "gaussian_density.h"
 #include "gaussian_loops.h"
 #include "latent_class_loops.h"
+#include "bit_loops.h"
 #include "k_means_loops.h"
 #include "lloyd_plain_loops.h"
 #undef REAL
@@ -51,6 +53,7 @@
 #undef GREATER
 #undef CHOOSE
 #undef ANY
+#undef BITS
 #undef TANH
 #undef SQRT
 
@@ -75,6 +78,7 @@
 #define GREATER GREATER_D
 #define CHOOSE choose_d
 #define ANY ANY_D
+#define BITS BITS_D
 #define TANH tanh
 #define SQRT sqrt
 #define SCREENED /* in single precision */
@@ -83,6 +87,7 @@
 #include "gaussian_density.h"
 #include "gaussian_loops.h"
 #include "latent_class_loops.h"
+#include "bit_loops.h"
 #include "k_means_loops.h"
 #include "lloyd_plain_loops.h"
 
@@ -91,9 +96,9 @@
 #define QUOTE(name) #name
 #define STRING(name) QUOTE(name)
 const simd_loops TARGET_NAME(simd_loops) = {
-    {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f, gaussian_f, latent_class_f,
+    {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f, gaussian_f, latent_class_f, bits_f,
      lloyd_f, lloyd_plain_f, own_distances_f, seed_f},
-    {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, gaussian_d, latent_class_d,
+    {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, gaussian_d, latent_class_d, bits_d,
      lloyd_d, lloyd_plain_d, own_distances_d, seed_d},
     expect,
     mixture_table,

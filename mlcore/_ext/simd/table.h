@@ -126,7 +126,7 @@ typedef struct {
   ptrdiff_t held;
 } sparse_rows;
 
-enum { MIX_BATCH = 16 };
+enum { MIX_BATCH = 16, BIT_GROUP = 4 };
 
 #define LOOPS(real)                                                                                                  \
   /* out[dest[r], :lanes] = k(row r, column of the panel), for `n_rows` rows given as lists of non-zeros; in between,  \
@@ -149,6 +149,8 @@ enum { MIX_BATCH = 16 };
   void (*gaussian)(const gaussian_mixture *g, ptrdiff_t n, ptrdiff_t ahead, const real *X, const real *weight,         \
                    int32_t *labels, real *scratch, double *stats, real *density, real *proba);                                          \
   double (*latent_class)(const latent_class_entries *s, ptrdiff_t first, ptrdiff_t last);                               \
+  int64_t (*bits)(ptrdiff_t d, const real *x, const uint8_t *usual, real threshold, uint8_t *codes, int64_t *missing,  \
+                  int *others);                                                                                       \
   /* samples start..stop of a pass; `values` is scratch, LLOYD_BATCH times the places */                              \
   void (*lloyd)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, real *values, double *sums, double *counts,     \
                 int64_t *changed);                                                                                    \

@@ -47,6 +47,7 @@ typedef __mmask8 mask_d;
 #define GREATER_D(a, b) _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ)
 #define ANY_F(m) ((m) != 0)
 #define ANY_D(m) ((m) != 0)
+#define BITS_F(m) ((unsigned)(m))
 #define BITS_D(m) ((unsigned)(m))
 static inline vfloat select_f(mask_f m, vfloat yes, vfloat no) { return _mm512_mask_blend_ps(m, no, yes); }
 static inline vdouble select_d(mask_d m, vdouble yes, vdouble no) { return _mm512_mask_blend_pd(m, no, yes); }
@@ -149,6 +150,7 @@ static inline int compress_rest(vfloat x, vfloat c, int32_t first, int32_t *at) 
 #include <immintrin.h>
 #define ANY_F(m) (_mm256_movemask_ps((__m256)(m)) != 0)
 #define ANY_D(m) (_mm256_movemask_pd((__m256d)(m)) != 0)
+#define BITS_F(m) ((unsigned)_mm256_movemask_ps((__m256)(m)))
 #define BITS_D(m) ((unsigned)_mm256_movemask_pd((__m256d)(m)))
 static inline vfloat max_f(vfloat c, vfloat x) { return _mm256_max_ps(c, x); }
 static inline vfloat min_f(vfloat c, vfloat x) { return _mm256_min_ps(c, x); }
@@ -160,6 +162,7 @@ static inline vdouble sqrt_d(vdouble x) { return _mm256_sqrt_pd(x); }
 static inline int any_lane(vint64 m) { return (m[0] | m[1]) != 0; }
 #define ANY_F(m) any_lane((vint64)(m))
 #define ANY_D(m) any_lane(m)
+#define BITS_F(m) ((unsigned)(-(m)[0] | -(m)[1] << 1 | -(m)[2] << 2 | -(m)[3] << 3))
 #define BITS_D(m) ((unsigned)(-(m)[0] | -(m)[1] << 1))
 static inline vfloat max_f(vfloat c, vfloat x) { return select_f((vint32)(x < c), c, x); }
 static inline vfloat min_f(vfloat c, vfloat x) { return select_f((vint32)(x > c), c, x); }

@@ -1,0 +1,171 @@
+"""Hot loops of mlcore.mixture.entries and its users: from arrays to rows of entries, and O(n d).
+
+An entry is what differs from the usual in a row: a count, some of a group of bits, or a category.
+"""
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from mlcore._ext.simd cimport BIT_GROUP, simd_loops, simd_table
+
+GROUP = BIT_GROUP
+
+
+def count_entries(const floating[:, ::1] X, int64_t[::1] indptr, int n_threads):
+    """indptr[i + 1] = the number of values of row i that are not 0."""
+    cdef Py_ssize_t i
+    for i in prange(X.shape[0], nogil=True, num_threads=n_threads):
+        indptr[i + 1] = count_of_row(X.shape[1], &X[i, 0])
+
+
+cdef int64_t count_of_row(Py_ssize_t d, const floating* x) noexcept nogil:
+    cdef Py_ssize_t c
+    cdef int64_t count = 0
+    for c in range(d):
+        count += x[c] != 0
+    return count
+
+
+def fill_entries(const floating[:, ::1] X, const floating[::1] most, const int64_t[::1] indptr,
+                 int32_t[::1] columns, double[::1] values, uint8_t[::1] wrong, int n_threads):
+    """The values that are not 0; NaN has a column of its own, d further, and value 1.
+
+    wrong[i] tells whether row i has a value outside [0, most[c]].
+    """
+    cdef Py_ssize_t i
+    for i in prange(X.shape[0], nogil=True, num_threads=n_threads):
+        wrong[i] = entries_of_row(X.shape[1], &X[i, 0], &most[0], &columns[0], &values[0],
+                                  indptr[i])
+
+
+cdef bint entries_of_row(Py_ssize_t d, const floating* x, const floating* most, int32_t* columns,
+                         double* values, Py_ssize_t p) noexcept nogil:
+    cdef Py_ssize_t c
+    cdef bint wrong = False, known
+    for c in range(d):
+        if x[c] != 0:
+            known = x[c] == x[c]
+            wrong = wrong or (known and not 0 <= x[c] <= most[c])
+            columns[p] = <int32_t> (c if known else d + c)
+            values[p] = x[c] if known else 1
+            p += 1
+    return wrong
+
+
+def deviating_bits(const floating[:, ::1] X, const uint8_t[::1] usual, floating threshold,
+                   bint strict, uint8_t[:, ::1] codes, int64_t[::1] indptr, int64_t[::1] missing,
+                   uint8_t[::1] wrong, int n_threads):
+    """A value above `threshold` is 1, any other 0; codes[i, g] has a bit for each value of group g
+    of row i, GROUP neighbours, that is not as in usual[g].
+
+    missing[i] = the number of NaN; indptr[i + 1] = that of codes that are not 0, and of NaN.
+    wrong[i] tells, where `strict`, whether row i has a value but 0, 1 and NaN.
+    """
+    cdef const simd_loops* loops = simd_table()
+    cdef Py_ssize_t i
+    for i in prange(X.shape[0], nogil=True, num_threads=n_threads):
+        indptr[i + 1] = bits_of_row(loops, X.shape[1], &X[i, 0], &usual[0], threshold,
+                                    &codes[i, 0], &missing[i], strict, &wrong[i])
+
+
+cdef int64_t bits_of_row(const simd_loops* loops, Py_ssize_t d, const floating* x,
+                         const uint8_t* usual, floating threshold, uint8_t* codes,
+                         int64_t* missing, bint strict, uint8_t* wrong) noexcept nogil:
+    cdef int others = 0
+    cdef int64_t count
+    if floating is float:
+        count = loops.f.bits(d, x, usual, threshold, codes, missing, &others)
+    else:
+        count = loops.d.bits(d, x, usual, threshold, codes, missing, &others)
+    wrong[0] = strict and others != 0
+    return count + missing[0]
+
+
+def fill_bits(const floating[:, ::1] X, const uint8_t[:, ::1] codes,
+              const int64_t[::1] missing, const int64_t[::1] indptr, int32_t[::1] columns,
+              int n_threads):
+    """The columns of the codes that are not 0, the number of the group times 2^GROUP plus the code;
+    behind them those of NaN, one for each feature behind all these.
+    """
+    cdef Py_ssize_t i
+    for i in prange(X.shape[0], nogil=True, num_threads=n_threads):
+        entries_of_bits(X.shape[1], &X[i, 0], codes.shape[1], &codes[i, 0], missing[i],
+                        &columns[0], indptr[i])
+
+
+cdef void entries_of_bits(Py_ssize_t d, const floating* x, Py_ssize_t n_groups,
+                          const uint8_t* codes, int64_t missing, int32_t* columns,
+                          Py_ssize_t p) noexcept nogil:
+    cdef Py_ssize_t g, c
+    for g in range(n_groups):
+        if codes[g]:
+            columns[p] = <int32_t> ((g << BIT_GROUP) + codes[g])
+            p += 1
+    if missing:
+        for c in range(d):
+            if x[c] != x[c]:
+                columns[p] = <int32_t> ((n_groups << BIT_GROUP) + c)
+                p += 1
+
+
+def small_values(const floating[:, ::1] X, uint8_t[:, ::1] present, uint8_t[::1] others,
+                 int n_threads):
+    """present[c, x] = 1 for each value x of column c that is 0, 1, ...; others[c] = 1 if one is
+    not, or is beyond. NaN is passed over.
+    """
+    cdef Py_ssize_t part
+    for part in prange(n_threads, nogil=True, num_threads=n_threads):
+        small_values_of(X, present, others, X.shape[1] * part // n_threads,
+                        X.shape[1] * (part + 1) // n_threads)
+
+
+cdef void small_values_of(const floating[:, ::1] X, uint8_t[:, ::1] present, uint8_t[::1] others,
+                          Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t i, c, most = present.shape[1]
+    cdef int x
+    for i in range(X.shape[0]):
+        for c in range(first, last):
+            x = <int> X[i, c] if 0 <= X[i, c] < most else -1
+            if x >= 0 and x == X[i, c]:
+                present[c, x] = 1
+            elif X[i, c] == X[i, c]:
+                others[c] = 1
+
+
+def patterns(const floating[:, ::1] X, const double[::1] lows, const int64_t[::1] edges,
+             const int32_t[::1] lookup, const int32_t[::1] unanswered, const int64_t[::1] groups,
+             const int64_t[::1] offsets, int32_t[:, ::1] out, uint8_t[::1] wrong, int n_threads):
+    """out[i, g] = offsets[g] + the sum over its items c of lookup[edges[c] + X[i, c] - lows[c]].
+
+    The items of group g are groups[g] to groups[g + 1]; NaN adds unanswered[c]. Where what is
+    looked up is negative, or there is no such place, wrong[i] = 1.
+    """
+    cdef Py_ssize_t i
+    for i in prange(X.shape[0], nogil=True, num_threads=n_threads):
+        wrong[i] = row_patterns(out.shape[1], &X[i, 0], &lows[0], &edges[0], &lookup[0],
+                                &unanswered[0], &groups[0], &offsets[0], &out[i, 0])
+
+
+cdef bint row_patterns(Py_ssize_t n_groups, const floating* x, const double* lows,
+                       const int64_t* edges, const int32_t* lookup, const int32_t* unanswered,
+                       const int64_t* groups, const int64_t* offsets,
+                       int32_t* out) noexcept nogil:
+    cdef Py_ssize_t g, c
+    cdef int64_t code, size
+    cdef int32_t step
+    cdef double place
+    cdef bint wrong = False
+    for g in range(n_groups):
+        code = offsets[g]
+        for c in range(groups[g], groups[g + 1]):
+            place, size = x[c] - lows[c], edges[c + 1] - edges[c]
+            if place != place:
+                code += unanswered[c]
+                continue
+            step = lookup[edges[c] + <int64_t> place] if 0 <= place < size else -1
+            if step < 0 or place != <int64_t> place:
+                wrong = True
+            else:
+                code += step
+        out[g] = <int32_t> code
+    return wrong
