@@ -160,15 +160,17 @@ class Model:
             self._check_fitted()
             # Before the values: unknown names may come as columns of NaN.
             check_column_names(column_names(X), getattr(self, "feature_names_in_", None), owner)
-        checked = as_samples(
-            X, owner=owner, accept_sparse=accept_sparse, like=like, min_samples=min_samples
-        )
+        how = {"accept_sparse": accept_sparse, "like": like, "min_samples": min_samples}
+        checked = self._as_samples(X, owner=owner, **how)
         if not reset and checked.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {checked.shape[1]} features, but {owner} is expecting "
                 f"{self.n_features_in_} features as input."
             )
         return checked
+
+    def _as_samples(self, X, **how):
+        return as_samples(X, **how)
 
     # ---- pickling
 

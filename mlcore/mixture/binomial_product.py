@@ -13,9 +13,8 @@ from mlcore.mixture.entries import Entries, csr_entries, logarithm
 from mlcore.mixture.missing import WithMissing
 from mlcore.threads import effective_threads
 
-_GROUP = (
-    _ext.GROUP
-)  # binary features that are one entry: a table of their 16 outcomes fits into the cache
+# Binary features that are one entry: a table of their 16 outcomes fits into the cache.
+_GROUP = _ext.GROUP
 _LEAST = 1e-6  # probability in logarithms, and 1 minus it the largest
 _FIRST_ROWS = 1024  # that tell what is usual: any answer is right, a good one saves entries
 

@@ -5,7 +5,6 @@ from scipy import sparse as sp
 
 from mlcore.checks import as_choice, as_samples
 from mlcore.checks.arrays import real_array
-from mlcore.checks.columns import check_column_names, column_names
 from mlcore.mixture.em import Mixture
 
 
@@ -16,27 +15,11 @@ class WithMissing(Mixture):
         super()._check_options()
         as_choice(self.missing, "missing", ("error", "ignore"), owner=type(self).__name__)
 
-    def _check_X(self, X, *, reset, accept_sparse=None, like=None, min_samples=1):
+    def _as_samples(self, X, **how):
         if self.missing != "ignore":
-            return super()._check_X(
-                X, reset=reset, accept_sparse=accept_sparse, like=like, min_samples=min_samples
-            )
-        owner = type(self).__name__
-        if reset:
-            column_names(X)
-        else:
-            self._check_fitted()
-            check_column_names(column_names(X), getattr(self, "feature_names_in_", None), owner)
+            return super()._as_samples(X, **how)
         hidden, missing = _without_missing(X)
-        accept_sparse = self._tags.get("input_tags.sparse", False)
-        checked = as_samples(
-            hidden, owner=owner, accept_sparse=accept_sparse, like=like, min_samples=min_samples
-        )
-        if not reset and checked.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {checked.shape[1]} features, but {owner} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
+        checked = super()._as_samples(hidden, **how)
         if missing is None:
             return checked
         if sp.issparse(checked):  # the marks have the same structure, in the same order
