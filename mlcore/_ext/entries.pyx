@@ -28,7 +28,7 @@ cdef int64_t count_of_row(Py_ssize_t d, const floating* x) noexcept nogil:
 
 def fill_entries(const floating[:, ::1] X, const floating[::1] most, const int64_t[::1] indptr,
                  int32_t[::1] columns, double[::1] values, uint8_t[::1] wrong, int n_threads):
-    """The values that are not 0; NaN has a column of its own, d further, and value 1.
+    """The values that are not 0; behind them NaN, at columns of their own, d further, of value 1.
 
     wrong[i] tells whether row i has a value outside [0, most[c]].
     """
@@ -41,14 +41,19 @@ def fill_entries(const floating[:, ::1] X, const floating[::1] most, const int64
 cdef bint entries_of_row(Py_ssize_t d, const floating* x, const floating* most, int32_t* columns,
                          double* values, Py_ssize_t p) noexcept nogil:
     cdef Py_ssize_t c
-    cdef bint wrong = False, known
+    cdef bint wrong = False, missing = False
     for c in range(d):
-        if x[c] != 0:
-            known = x[c] == x[c]
-            wrong = wrong or (known and not 0 <= x[c] <= most[c])
-            columns[p] = <int32_t> (c if known else d + c)
-            values[p] = x[c] if known else 1
+        if x[c] != x[c]:
+            missing = True
+        elif x[c] != 0:
+            wrong = wrong or not 0 <= x[c] <= most[c]
+            columns[p], values[p] = <int32_t> c, x[c]
             p += 1
+    if missing:
+        for c in range(d):
+            if x[c] != x[c]:
+                columns[p], values[p] = <int32_t> (d + c), 1
+                p += 1
     return wrong
 
 

@@ -5,11 +5,12 @@ both of components side by side, its log densities are start + sum of value tabl
 responsibilities, and sums of them by column. O(entries k) time.
 """
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from mlcore._ext.simd cimport MIX_BATCH, simd_loops, simd_table, sparse_rows
+from mlcore._ext.simd cimport MIX_BATCH, row_share, simd_loops, simd_table, sparse_rows
 
 BATCH = MIX_BATCH
+SHARE_BYTES = sizeof(row_share)
 cdef enum: COLUMNS = 64  # that one thread adds up at a time
 
 
@@ -29,6 +30,19 @@ cdef sparse_rows described(Py_ssize_t n_components, Py_ssize_t length, const int
     return rows
 
 
+cdef sparse_rows remembered(sparse_rows rows, uint64_t[::1] near, double[::1] bounds,
+                            double start_rise, const double[::1] rises, const double[::1] trials,
+                            int32_t[::1] alone, Py_ssize_t held):
+    if near is not None:
+        rows.near, rows.bounds, rows.rises = &near[0], &bounds[0], &rises[0]
+        rows.start_rise = start_rise
+    if trials is not None:
+        rows.trials = &trials[0]
+    if alone is not None:
+        rows.alone, rows.held = &alone[0], held
+    return rows
+
+
 def expect(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,
            const int32_t[::1] columns, const double[::1] values, const double[::1] weights,
            const double[::1] start, const double[:, ::1] table, uint64_t[::1] near,
@@ -38,27 +52,62 @@ def expect(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr
            double[:, :, ::1] totals, double[::1] log_likelihood, int n_threads):
     """Add the sums of rows spans[c] to those of chunk c.
 
-    `sums` (chunks, columns, stride), `totals` (chunks, 2, stride) of responsibilities, and of these
-    times `trials` (n,) or None, `log_likelihood` (chunks,); `batch` (chunks, BATCH strides) is
-    scratch. Rows all have `length` entries where `indptr` is
+    `sums` (chunks, 1 or 2, columns, stride), `totals` (chunks, 2, stride) of responsibilities, and
+    of these times `trials` (n,) or None, `log_likelihood` (chunks,); `batch` (chunks, BATCH
+    strides) is scratch. Rows all have `length` entries where `indptr` is
     None; values and weights are 1 where None. `near` and `bounds` (n,) are what rows remember
     from one pass to the next, or None; at first all bits of `near` are set. Since the last pass
     `start` has risen by at most `start_rise`, and row c of `table` by rises[c].
     """
-    cdef sparse_rows rows = described(n_components, length, indptr, columns, values, weights,
-                                      start, table)
-    if near is not None:
-        rows.near, rows.bounds, rows.rises = &near[0], &bounds[0], &rises[0]
-        rows.start_rise = start_rise
-    if trials is not None:
-        rows.trials = &trials[0]
-    if alone is not None:
-        rows.alone, rows.held = &alone[0], sums.shape[2] * sums.shape[3]
+    cdef sparse_rows rows = remembered(
+        described(n_components, length, indptr, columns, values, weights, start, table),
+        near, bounds, start_rise, rises, trials, alone, sums.shape[2] * sums.shape[3])
     cdef const simd_loops* loops = simd_table()
     cdef Py_ssize_t c
     for c in prange(spans.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
         log_likelihood[c] += loops.expect(&rows, spans[c, 0], spans[c, 1], &batch[c, 0],
                                           &sums[c, 0, 0, 0], &totals[c, 0, 0], NULL, NULL)
+
+
+def expect_by_columns(
+        Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,
+        const int32_t[::1] columns, const double[::1] values, const double[::1] weights,
+        const double[::1] start, const double[:, ::1] table, uint64_t[::1] near,
+        double[::1] bounds, double start_rise, const double[::1] rises, const double[::1] trials,
+        int32_t[::1] alone, Py_ssize_t first, Py_ssize_t last, double[:, ::1] batch,
+        uint8_t[:, ::1] shares, const int64_t[::1] edges, double[:, :, ::1] sums,
+        double[:, :, ::1] totals, double[::1] log_likelihood):
+    """`expect` for rows first to last, of which threads share the columns instead of the rows.
+
+    Columns edges[t] to edges[t + 1] are those of thread t, so that `sums` (1 or 2, columns, stride)
+    is one table, in which each column has one writer. Threads take turns: responsibilities of some
+    rows, as many as `batch` (whole batches, stride) and `shares` (their rows, SHARE_BYTES) hold,
+    then their sums. Batch b adds to `totals` and `log_likelihood` of place b modulo their length,
+    which `batch` does not exceed.
+    """
+    cdef sparse_rows rows = remembered(
+        described(n_components, length, indptr, columns, values, weights, start, table),
+        near, bounds, start_rise, rises, trials, alone, sums.shape[1] * sums.shape[2])
+    cdef const simd_loops* loops = simd_table()
+    cdef int n_threads = <int> edges.shape[0] - 1
+    cdef Py_ssize_t at, b, t, begin, place, stride = batch.shape[1], stop
+    cdef Py_ssize_t size = batch.shape[0], places = totals.shape[0]
+    cdef double* r = &batch[0, 0]
+    cdef row_share* share = <row_share*> &shares[0, 0]
+    with nogil:
+        at = first
+        while at < last:
+            stop = min(last, at + size)
+            for b in prange((stop - at + MIX_BATCH - 1) // MIX_BATCH, num_threads=n_threads,
+                            schedule="dynamic"):
+                begin = b * MIX_BATCH
+                place = ((at - first) // MIX_BATCH + b) % places
+                log_likelihood[place] += loops.responsibilities(
+                    &rows, at + begin, min(stop, at + begin + MIX_BATCH), r + begin * stride,
+                    share + begin, &totals[place, 0, 0])
+            for t in prange(n_threads, num_threads=n_threads):
+                loops.add_rows(&rows, at, stop, r, share, edges[t], edges[t + 1], &sums[0, 0, 0])
+            at = stop
 
 
 def posterior(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,

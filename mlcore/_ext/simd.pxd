@@ -107,6 +107,8 @@ cdef extern from "simd/table.h" nogil:
         const float* limits
         float* gaps
         int filtered
+    ctypedef struct row_share:
+        pass
     ctypedef struct sparse_rows:
         Py_ssize_t n_components
         Py_ssize_t stride
@@ -181,6 +183,10 @@ cdef extern from "simd/table.h" nogil:
         double_loops d
         double (*expect)(const sparse_rows*, Py_ssize_t, Py_ssize_t, double*, double*, double*,
                          double*, double*) noexcept nogil
+        double (*responsibilities)(const sparse_rows*, Py_ssize_t, Py_ssize_t, double*, row_share*,
+                                   double*) noexcept nogil
+        void (*add_rows)(const sparse_rows*, Py_ssize_t, Py_ssize_t, const double*,
+                         const row_share*, Py_ssize_t, Py_ssize_t, double*) noexcept nogil
         void (*mixture_table)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*,
                               Py_ssize_t, const double*, double, double*,
                               double*) noexcept nogil

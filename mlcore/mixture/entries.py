@@ -17,6 +17,7 @@ from mlcore.threads import effective_threads
 
 _VECTOR = 8  # components are padded to whole vectors of float64
 _CHUNKS = 64  # most: they, not the threads, set the order of additions
+_BATCHES = 16  # of rows, for each thread, between two turns of threads
 _ENTRIES_OF_A_COLUMN = 64  # in each chunk, or adding up its sums costs as much as making them
 _ENTRIES_OF_A_LONG_ROW = 32
 _CACHED_BYTES = 1 << 20  # of sums that a second-level cache holds: adding to them costs little
@@ -41,6 +42,7 @@ class Entries:
     values: np.ndarray | None = None  # (n_entries,) float64; None: all are 1
     weights: np.ndarray | None = None  # (n_rows,) float64; None: all are 1
     _loop: "Loop | None" = None
+    _edges: np.ndarray | None = None
 
     @property
     def length(self) -> int:
@@ -67,6 +69,19 @@ class Entries:
         values = np.ones(len(self.columns)) if self.values is None else self.values
         shape = self.n_rows, self.n_columns
         return sp.csr_array((values, self.columns, self.indptr), shape=shape) @ np.ones(shape[1])
+
+    def column_edges(self, n_parts: int) -> np.ndarray:
+        """Return where parts of about equally many entries begin and end: columns, (n_parts + 1,).
+
+        The one part is all columns, [0, 0].
+        """
+        if n_parts == 1:
+            return np.zeros(2, np.int64)
+        if self._edges is None or len(self._edges) != n_parts + 1:
+            counts = np.bincount(self.columns, minlength=self.n_columns).cumsum()
+            inner = np.searchsorted(counts, counts[-1] * np.arange(1, n_parts) / n_parts)
+            self._edges = np.concatenate([[0], inner, [self.n_columns]]).astype(np.int64)
+        return self._edges
 
     def loop(self, k: int) -> "Loop":
         """Return the loop over these rows for k components, the same every time."""
@@ -190,7 +205,8 @@ class Loop:
         log-likelihood, for the constants `start` (k,) of the log densities.
 
         The same bytes for any number of threads: rows are cut into chunks whose number follows
-        from the data alone, and whose sums are added in order. The next call changes them.
+        from the data alone, and whose sums are added in order; or, where sums of more than one
+        chunk would cost too much, threads share the columns. The next call changes them.
         """
         totals, _, log_likelihood = self.totals(start, None)
         return self._added(), totals, log_likelihood
@@ -208,19 +224,34 @@ class Loop:
             self._by_column[:, 0].fill(0)
         self._cleared = False
         chunks, _, _, stride = self._by_column.shape
-        totals, log_likelihood = np.zeros((chunks, 2, stride)), np.zeros(chunks)
-        n_threads, batch = effective_threads(self.work), self._batch(chunks)
+        places = chunks if chunks > 1 else _CHUNKS
+        totals, log_likelihood = np.zeros((places, 2, stride)), np.zeros(places)
         if not self._new:
             self._rises[:] = 0
         self._new = False
         rise = 0.0 if self._last_start is None else float((start - self._last_start).max())
         self._last_start, start = start, self._whole_vectors(start)
-        for spans in self._parts(chunks):
-            _ext.expect(
-                self.k, rows.length, rows.indptr, rows.columns, rows.values, rows.weights, start,
-                self._table, self._near, self._bounds, rise, self._rises, trials, self._alone,
-                spans, batch, self._by_column, totals, log_likelihood, n_threads,
-            )  # fmt: skip
+        n_threads = effective_threads(self.work)
+        known = (
+            self.k, rows.length, rows.indptr, rows.columns, rows.values, rows.weights, start,
+            self._table, self._near, self._bounds, rise, self._rises, trials, self._alone,
+        )  # fmt: skip
+        if chunks > 1:
+            batch = self._batch(chunks)
+            for spans in self._parts(chunks):
+                _ext.expect(
+                    *known, spans, batch, self._by_column, totals, log_likelihood, n_threads
+                )
+        else:
+            edges = rows.column_edges(n_threads)
+            n_rows = _ext.BATCH * min(_CHUNKS, _BATCHES * n_threads)
+            batch = scratch_array((n_rows, stride), np.float64)
+            shares = scratch_array((n_rows, _ext.SHARE_BYTES), np.uint8)
+            for [[first, last]] in self._parts(1):
+                _ext.expect_by_columns(
+                    *known, first, last, batch, shares, edges, self._by_column[0], totals,
+                    log_likelihood,
+                )  # fmt: skip
         return *totals.sum(axis=0)[:, : self.k], float(log_likelihood.sum())
 
     def _make_sums(self):

@@ -7,10 +7,17 @@ from scipy import sparse as sp
 from scipy.special import logsumexp
 
 from mlcore._ext import entries as bits
-from mlcore.mixture import entries
+from mlcore.mixture import (
+    BernoulliMixture,
+    BinomialMixture,
+    CategoricalMixture,
+    MultinomialMixture,
+    entries,
+)
 from mlcore.mixture.entries import csr_entries, largest_integer, shares
 
 N, D = 60, 90
+N_NEVER = 1 << 40  # entries of a column: there is one chunk
 FAR = 2.0**-100  # responsibilities below may be left out
 
 
@@ -43,9 +50,11 @@ def probabilities(rng, k):
     return p / p.sum(axis=0)
 
 
+@pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("kind", ["plain", "weighted", "fractions"])
 @pytest.mark.parametrize("k", [2, 8, 20, 70])
-def test_sums_are_those_of_dense_arithmetic_while_rows_come_and_go(k, kind):
+def test_sums_are_those_of_dense_arithmetic_while_rows_come_and_go(k, kind, n_threads, monkeypatch):
+    monkeypatch.setattr(entries, "effective_threads", lambda work: n_threads)
     rng = np.random.default_rng(k)
     X, weights = rows(rng, kind)
     loop = csr_entries(sp.csr_array(X), weights).loop(k)
@@ -70,6 +79,73 @@ def test_sums_are_those_of_dense_arithmetic_while_rows_come_and_go(k, kind):
         assert_allclose(found[step % 2], mass, rtol=1e-11, atol=FAR * N * 4)
         assert_allclose(found[-1], level, rtol=1e-12)
     assert (loop._alone is None) == (kind == "fractions")
+
+
+@pytest.mark.parametrize("n", [5, 1000, 3000])  # beyond a turn of the threads
+@pytest.mark.parametrize("valued", [True, False])
+def test_sums_are_the_same_bytes_for_any_number_of_threads(n, valued, monkeypatch):
+    rng = np.random.default_rng(n)
+    X = sp.random_array((n, 400), density=0.05, rng=rng, dtype=np.float64).tocsr()
+    X.data[:] = rng.integers(1, 5, X.nnz) if valued else 1.0
+    p = rng.random((400, 20)) + 0.1
+    p[:, 7] **= 9
+    monkeypatch.setattr(entries, "_ENTRIES_OF_A_COLUMN", N_NEVER)
+    found = []
+    for n_threads in (1, 2, 3, 7):
+        monkeypatch.setattr(entries, "effective_threads", lambda work, n=n_threads: n)
+        rows = csr_entries(X, None)
+        rows.values = rows.values if valued else None
+        loop = rows.loop(20)
+        for power in (0.3, 1, 9):
+            loop.fill(p**power / (p**power).sum(axis=0), logarithms=True)
+            found.append([np.copy(x) for x in loop.sums(np.log(np.full(20, 0.05)))])
+    for again in (found[3:6], found[6:9], found[9:]):
+        for one, other in zip(found[:3], again, strict=True):
+            for x, y in zip(one, other, strict=True):
+                assert_array_equal(x, y)
+    assert_allclose(found[0][0].sum(axis=1), X.sum(axis=0), rtol=1e-11)
+
+
+def test_edges_of_columns_share_out_the_entries():
+    X = sp.csr_array(np.repeat([[1.0, 0, 1], [1, 1, 1], [0, 0, 1]], 4, axis=1))
+    rows = csr_entries(X, None)
+    assert_array_equal(rows.column_edges(1), [0, 0])
+    for n_parts in (2, 3, 30):
+        edges = rows.column_edges(n_parts)
+        assert edges[0] == 0 and edges[-1] == X.shape[1] and (np.diff(edges) >= 0).all()
+        part = np.searchsorted(edges, rows.columns, side="right")
+        assert np.bincount(part).max() <= X.nnz / n_parts + 3  # a column has at most 3
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BernoulliMixture(2, missing="ignore"),
+        BinomialMixture(2, n_trials=2, missing="ignore"),
+        CategoricalMixture(2, missing="ignore"),
+        MultinomialMixture(2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_entries_of_a_row_are_in_order_of_their_columns(model, monkeypatch):
+    # Threads that share the columns find theirs by bisection.
+    seen, make = [], entries.Loop.__init__
+
+    def record(loop, rows, k):
+        seen.append(rows)
+        make(loop, rows, k)
+
+    monkeypatch.setattr(entries.Loop, "__init__", record)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (50, 30)) * 1.0
+    if not isinstance(model, MultinomialMixture):
+        X[rng.random(X.shape) < 0.2] = np.nan
+    model.fit(X)
+    assert seen
+    for rows in seen:
+        pointers = np.arange(rows.n_rows + 1) * rows.length if rows.indptr is None else rows.indptr
+        for begin, end in zip(pointers[:-1], pointers[1:], strict=True):
+            assert (np.diff(rows.columns[begin:end]) > 0).all()
 
 
 def test_rows_of_one_component_leave_no_residue_when_they_change_it():

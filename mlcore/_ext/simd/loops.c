@@ -101,6 +101,8 @@ const simd_loops TARGET_NAME(simd_loops) = {
     {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, gaussian_d, latent_class_d, bits_d,
      lloyd_d, lloyd_plain_d, own_distances_d, seed_d},
     expect,
+    responsibilities,
+    add_rows,
     mixture_table,
     mixture_shares,
     mixture_advance,

@@ -173,28 +173,61 @@ static inline int32_t only_component(const ptrdiff_t stride, uint64_t near, cons
   return only;
 }
 
-/* Moves a row between the sums that are held and those of each pass; whether its sums are held. A row is held from the
-   second time on that the same component has it alone: before, many change. */
-static inline int hold(const sparse_rows *s, ptrdiff_t i, int32_t only, double *sums) {
+/* Whose sums a row is held in, in the pass before and now. It is held from the second time on that the same component has
+   it alone: before, many change. */
+static inline void hold(const sparse_rows *s, ptrdiff_t i, int32_t only, row_share *share) {
   const int32_t before = s->alone[i], seen = -2 - only; /* seen once */
-  if (only == before) return only >= 0;
-  s->alone[i] = only < 0 || before >= 0 || before == seen ? only : seen;
-  if (before < 0 && s->alone[i] < 0) return 0;
-  for (ptrdiff_t p = BEGIN(s, i); p < END(s, i); p++) {
-    const double value = (s->weights ? s->weights[i] : 1.0) * (s->values ? s->values[p] : 1.0);
-    double *to = sums + s->held + s->columns[p] * s->stride;
-    if (before >= 0) to[before] -= value;
-    if (only >= 0) to[only] += value;
+  if (only != before) s->alone[i] = only < 0 || before >= 0 || before == seen ? only : seen;
+  share->was = before, share->is = s->alone[i];
+}
+
+/* The first of entries [begin, end), which are in order of their columns, that is not before `column`. */
+static inline ptrdiff_t first_from(const int32_t *columns, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t column) {
+  while (begin < end) {
+    const ptrdiff_t middle = begin + (end - begin) / 2;
+    if (columns[middle] < column)
+      begin = middle + 1;
+    else
+      end = middle;
   }
-  return only >= 0;
+  return begin;
+}
+
+/* Adds rows to the sums of columns [left, right), all columns where right is 0. */
+static inline __attribute__((always_inline)) void mixture_add(const int valued, const ptrdiff_t stride,
+                                                              const sparse_rows *s, ptrdiff_t first, ptrdiff_t last,
+                                                              const double *batch, const row_share *shares,
+                                                              ptrdiff_t left, ptrdiff_t right, double *sums) {
+  for (ptrdiff_t i = first; i < last; i++) {
+    const double *r = batch + (i - first) * stride;
+    const row_share share = shares[i - first];
+    ptrdiff_t begin = BEGIN(s, i), end = END(s, i);
+    if (right) {
+      begin = first_from(s->columns, begin, end, left);
+      end = first_from(s->columns, begin, end, right);
+    }
+    if (share.was != share.is && (share.was >= 0 || share.is >= 0))
+      for (ptrdiff_t p = begin; p < end; p++) {
+        const double value = (s->weights ? s->weights[i] : 1.0) * (valued ? s->values[p] : 1.0);
+        double *to = sums + s->held + s->columns[p] * stride;
+        if (share.was >= 0) to[share.was] -= value;
+        if (share.is >= 0) to[share.is] += value;
+      }
+    if (share.is >= 0) continue;
+#define SCATTER(w, j) mixture_scatter(w, valued, stride, s, begin, end, r + (j), sums + (j))
+    if (share.near == MIX_ALL)
+      MIXTURE_STRIPS(SCATTER)
+    else
+      MIXTURE_LINES(share.near, SCATTER)
+  }
 }
 
 /* Rows come in batches, each step done for all of them: what one row waits for, the others fill. */
 static inline __attribute__((always_inline)) double mixture_batch(const int valued, const ptrdiff_t stride,
                                                                   const sparse_rows *s,
                                                                   ptrdiff_t first, ptrdiff_t last, double *batch,
-                                                                  double *sums, double *totals, double *log_density,
-                                                                  double *out) {
+                                                                  row_share *shares, double *totals,
+                                                                  double *log_density, double *out) {
   const ptrdiff_t k = s->n_components, n = last - first;
   double top[MIX_BATCH], total[MIX_BATCH], scale[MIX_BATCH], trials[MIX_BATCH], log_likelihood = 0, product = 1;
   uint64_t near[MIX_BATCH];
@@ -202,7 +235,7 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
   for (ptrdiff_t i = first; i < last; i++) near[i - first] = mixture_row(valued, stride, s, i, batch + (i - first) * stride);
   for (ptrdiff_t i = first; i < last; i++) {
     double *r = batch + (i - first) * stride;
-    if (sums && stride > MIX_LINE) {
+    if (totals && stride > MIX_LINE) {
       near[i - first] = nearest_lines(stride, s, i, r, near[i - first], &top[i - first]);
       continue;
     }
@@ -235,7 +268,7 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
   }
   for (ptrdiff_t i = 0; out && i < n; i++)
     for (ptrdiff_t j = 0; j < k; j++) out[(first + i) * k + j] = batch[i * stride + j] / total[i];
-  if (!sums) return log_likelihood;
+  if (!totals) return log_likelihood;
   for (ptrdiff_t i = 0; i < n; i++) {
     scale[i] = (s->weights ? s->weights[first + i] : 1.0) / total[i];
     trials[i] = s->trials ? s->trials[first + i] : 0.0;
@@ -253,28 +286,45 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
       store_d(totals + j, load_d(totals + j) + sum);
       store_d(totals + stride + j, load_d(totals + stride + j) + of_trials);
     }
-  for (ptrdiff_t i = first; i < last; i++) {
-    const double *r = batch + (i - first) * stride;
-    if (s->alone && hold(s, i, only[i - first], sums)) continue;
-#define SCATTER(w, j) mixture_scatter(w, valued, stride, s, BEGIN(s, i), END(s, i), r + (j), sums + (j))
-    if (near[i - first] == MIX_ALL)
-      MIXTURE_STRIPS(SCATTER)
-    else
-      MIXTURE_LINES(near[i - first], SCATTER)
+  for (ptrdiff_t i = 0; i < n; i++) {
+    shares[i] = (row_share){near[i], -1, -1};
+    if (s->alone) hold(s, first + i, only[i], &shares[i]);
   }
   return log_likelihood;
+}
+
+/* `call(valued, stride)` with constants where it pays. */
+#define MIXTURE_KINDS(s, call)                                                                                       \
+  if ((s)->stride == MIX_LINE) {                                                                                     \
+    if ((s)->values) { call(1, MIX_LINE); } else { call(0, MIX_LINE); }                                              \
+  } else {                                                                                                           \
+    if ((s)->values) { call(1, (s)->stride); } else { call(0, (s)->stride); }                                        \
+  }
+
+static double responsibilities(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, row_share *shares,
+                               double *totals) {
+  double sum = 0;
+#define RESPONSIBILITIES(valued, stride) sum += mixture_batch(valued, stride, s, first, last, batch, shares, totals, NULL, NULL)
+  MIXTURE_KINDS(s, RESPONSIBILITIES)
+  return sum;
+}
+
+static void add_rows(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, const double *batch, const row_share *shares,
+                     ptrdiff_t left, ptrdiff_t right, double *sums) {
+#define ADD_ROWS(valued, stride) mixture_add(valued, stride, s, first, last, batch, shares, left, right, sums)
+  MIXTURE_KINDS(s, ADD_ROWS)
 }
 
 static double expect(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, double *sums,
                      double *totals, double *log_density, double *out) {
   double sum = 0;
+  row_share shares[MIX_BATCH];
   for (; first < last; first += MIX_BATCH) {
     const ptrdiff_t stop = last - first < MIX_BATCH ? last : first + MIX_BATCH;
-#define BATCH(valued, stride) mixture_batch(valued, stride, s, first, stop, batch, sums, totals, log_density, out)
-    if (s->stride == MIX_LINE)
-      sum += s->values ? BATCH(1, MIX_LINE) : BATCH(0, MIX_LINE);
-    else
-      sum += s->values ? BATCH(1, s->stride) : BATCH(0, s->stride);
+#define EXPECT(valued, stride)                                                                                       \
+  sum += mixture_batch(valued, stride, s, first, stop, batch, shares, totals, log_density, out);                     \
+  if (sums) mixture_add(valued, stride, s, first, stop, batch, shares, 0, 0, sums)
+    MIXTURE_KINDS(s, EXPECT)
   }
   return sum;
 }

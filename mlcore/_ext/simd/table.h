@@ -126,6 +126,13 @@ typedef struct {
   ptrdiff_t held;
 } sparse_rows;
 
+/* What becomes of a row's responsibilities: lines of components to be added to the sums; and the component in whose held
+   sums the row was, and is now, or < 0. */
+typedef struct {
+  uint64_t near;
+  int32_t was, is;
+} row_share;
+
 enum { MIX_BATCH = 16, BIT_GROUP = 4 };
 
 #define LOOPS(real)                                                                                                  \
@@ -171,6 +178,12 @@ typedef struct {
      `sums` is NULL. Returns the log-likelihood. `log_density` and `out` (responsibilities) may be NULL; `batch` is scratch, MIX_BATCH strides. */
   double (*expect)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, double *sums, double *totals,
                    double *log_density, double *out);
+  /* The same in two steps: up to MIX_BATCH rows without the sums by column; then the sums of columns [left, right) from
+     any number of rows whose `batch` and `shares` lie side by side. Entries are in order of their columns. */
+  double (*responsibilities)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, row_share *shares,
+                             double *totals);
+  void (*add_rows)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, const double *batch, const row_share *shares,
+                   ptrdiff_t left, ptrdiff_t right, double *sums);
   void (*mixture_table)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *p,
                         ptrdiff_t p_stride, const double *end, double least, double *table, double *rises);
   void (*mixture_shares)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *counts,
