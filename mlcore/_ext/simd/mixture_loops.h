@@ -10,6 +10,7 @@
    only one component is left is summed once, and then not again until this changes. */
 
 enum { MIX_LANES = VECTOR_BYTES / sizeof(double), MIX_STRIP = 4, MIX_LINE = 8, LINE_VECTORS = MIX_LINE / MIX_LANES };
+enum { MIX_AHEAD = 16 }; /* entries whose columns are fetched before their turn: large tables are not in a near cache */
 #define MIX_FAR 69.31471805599453 /* 100 ln 2 */
 #define MIX_ALL UINT64_MAX        /* lines that are near; those beyond 64 always count as near */
 #define IS_NEAR(lines, line) ((line) >= 64 || ((lines) >> (line) & 1))
@@ -41,6 +42,10 @@ static inline __attribute__((always_inline)) void mixture_gather(const int width
   for (int v = 0; v < width; v++) even[v] = load_d(from + v * MIX_LANES), odd[v] = (vdouble){0};
   ptrdiff_t p = begin;
   for (; p + 2 <= end; p += 2) {
+    for (int v = 0; stride > MIX_LINE && p + MIX_AHEAD + 2 <= end && v < width; v += LINE_VECTORS) {
+      __builtin_prefetch(table + columns[p + MIX_AHEAD] * stride + v * MIX_LANES);
+      __builtin_prefetch(table + columns[p + MIX_AHEAD + 1] * stride + v * MIX_LANES);
+    }
     const double *a = table + columns[p] * stride, *b = table + columns[p + 1] * stride;
     for (int v = 0; v < width; v++) {
       vdouble x = load_d(a + v * MIX_LANES), y = load_d(b + v * MIX_LANES);
@@ -73,6 +78,8 @@ static inline __attribute__((always_inline)) void mixture_scatter(const int widt
   vdouble held[MIX_STRIP];
   for (int v = 0; v < width; v++) held[v] = load_d(r + v * MIX_LANES);
   for (ptrdiff_t p = begin; p < end; p++) {
+    for (int v = 0; stride > MIX_LINE && p + MIX_AHEAD < end && v < width; v += LINE_VECTORS)
+      __builtin_prefetch(sums + columns[p + MIX_AHEAD] * stride + v * MIX_LANES, 1);
     double *to = sums + columns[p] * stride;
     for (int v = 0; v < width; v++) {
       vdouble x = valued ? values[p] * held[v] : held[v];
