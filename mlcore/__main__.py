@@ -106,7 +106,8 @@ def model_selection(digits: Digits) -> Iterator[str]:
 
 def clustering(digits: Digits) -> Iterator[str]:
     """KMeans: the images grouped without their labels"""
-    from mlcore.cluster import KMeans
+    from mlcore.cluster import KernelKMeans, KMeans
+    from mlcore.kernels import gram_matrix
 
     model = KMeans(n_clusters=10, n_init=10, random_state=0)
     seconds = _fit_time(model, digits.X)
@@ -118,6 +119,20 @@ def clustering(digits: Digits) -> Iterator[str]:
         ("inertia: squared distances of images from their centres", f"{model.inertia_:.2f}"),
         ("the same by its definition", f"{((digits.X - own) ** 2).sum():.2f}"),
         ("show the commonest digit of their cluster", f"{sum(commonest) / len(own):.1%}"),
+    ):
+        yield _line(what, value)
+
+    model = KernelKMeans(n_clusters=10, n_init=10, random_state=0)
+    seconds = _fit_time(model, digits.X)
+    K = gram_matrix(digits.X, gamma=model.gamma_)
+    G = np.eye(10)[model.labels_] / np.sqrt(np.bincount(model.labels_))
+    for what, value in (
+        (f"KernelKMeans, rbf kernel, best of {model.n_init} starts", _duration(seconds)),
+        ("inertia in feature space", f"{model.inertia_:.4f}"),
+        (
+            "the same as tr(K) - tr(G'KG), G the scaled clusters",
+            f"{K.trace() - (G * (K @ G)).sum():.4f}",
+        ),
     ):
         yield _line(what, value)
 

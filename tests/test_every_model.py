@@ -36,7 +36,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mlcore
-from mlcore.cluster import KMeans, MiniBatchKMeans
+from mlcore.cluster import KernelKMeans, KMeans, MiniBatchKMeans
 from mlcore.mixture import (
     BernoulliMixture,
     BinomialMixture,
@@ -158,6 +158,12 @@ MODELS = {
     "BernoulliMixture": discrete(partial(BernoulliMixture, binarize=0.5), choices),
     "BinomialMixture": discrete(partial(BinomialMixture, n_trials=4), choices),
     "KMeans": Entry(lambda: KMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL),
+    "KernelKMeans": Entry(
+        lambda: KernelKMeans(3, random_state=0),
+        nothing,
+        endless={"n_clusters": 200},
+        takes=ZERO_TOL,
+    ),
     "MiniBatchKMeans": Entry(
         lambda: MiniBatchKMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL
     ),
@@ -178,6 +184,7 @@ CHECKED = [
     LatentClassModel(),
     LatentClassModel(n_components=2, alpha=0.0),
     KMeans(),
+    KernelKMeans(),
     MiniBatchKMeans(),
     MultinomialMixture(2),
     CategoricalMixture(2),

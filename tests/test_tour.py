@@ -60,6 +60,7 @@ def test_clusters_are_exact_and_mostly_of_one_digit(shown):
 
     assert value("inertia: squared") == value("the same by its definition")
     assert float(value("commonest digit").rstrip("%")) > 70
+    assert value("inertia in feature space") == value("tr(G'KG)")
 
 
 def test_the_mixture_climbs_and_knows_images_from_noise(shown):

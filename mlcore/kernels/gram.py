@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.linalg import eigvalsh
 
 from mlcore.checks import as_choice, as_integer, as_real, as_samples, require_memory
+from mlcore.exceptions import warn
 from mlcore.kernels.packed import Packed
 from mlcore.kernels.rows import KernelRows, called
 from mlcore.scratch import scratch_array
@@ -21,9 +22,12 @@ __all__ = [
     "is_positive_semidefinite",
     "kernel_sums",
     "polynomial_features",
+    "require_non_negative",
     "resolve_gamma",
+    "symmetric_part",
 ]
 
+_BLOCK = 1024
 KERNELS = ("linear", "polynomial", "rbf", "laplacian", "sigmoid", "cosine", "chi2")
 
 
@@ -116,9 +120,9 @@ def gram_matrix(
     degree = as_integer(degree, "degree", at_least=0, at_most=2**31 - 1)
     coef0 = as_real(coef0, "coef0")
     if kernel == "chi2":
-        _require_non_negative(X, "X")
+        require_non_negative(X, "X")
         if Y is not None:
-            _require_non_negative(Y, "Y")
+            require_non_negative(Y, "Y")
     if out is None:
         require_memory(
             n, m, X.dtype.itemsize, what="the Gram matrix",
@@ -166,7 +170,8 @@ def as_square(K, owner: str) -> np.ndarray:
     return K
 
 
-def _require_non_negative(X, name):
+def require_non_negative(X, name: str) -> None:
+    """Refuse samples with negative values, for which the chi2 kernel is not defined."""
     low = X.data.min(initial=0.0) if sparse.issparse(X) else X.min(initial=0.0)
     if low < 0:
         raise ValueError(
@@ -175,13 +180,15 @@ def _require_non_negative(X, name):
         )
 
 
-def resolve_gamma(gamma: float | str, X) -> float:
+def resolve_gamma(gamma: float | str, X, weight=None) -> float:
     """The number that `gamma` means for these samples.
 
     Parameters
     ----------
     gamma : float of at least 0, "scale" for 1 / (d Var(X)), or "auto" for 1 / d
     X : ndarray or CSR (n, d)
+    weight : (n,) float64, optional
+        Of the samples in the variance; ones by default.
 
     Returns
     -------
@@ -192,6 +199,8 @@ def resolve_gamma(gamma: float | str, X) -> float:
         d = X.shape[1]
         if gamma == "auto":
             return 1.0 / d
+        if weight is not None and np.ptp(weight) > 0:
+            return _weighted_scale(X, weight)
         if sparse.issparse(X):
             size = X.shape[0] * d
             mean = X.data.sum(dtype=np.float64) / size
@@ -200,6 +209,47 @@ def resolve_gamma(gamma: float | str, X) -> float:
             variance = float(X.var(dtype=np.float64))
         return 1.0 / (d * variance) if variance > 0 and np.isfinite(1.0 / variance) else 1.0
     return as_real(gamma, "gamma", at_least=0.0)
+
+
+def _weighted_scale(X, weight) -> float:
+    """Return gamma="scale" where samples have weights: copies and weights then agree."""
+    weight = weight / weight.max()
+    n_features = X.shape[1]
+    total = weight.sum() * n_features
+    rows = X.sum(axis=1, dtype=np.float64)
+    mean = float((weight * np.asarray(rows).ravel()).sum()) / total
+    spread = 0.0
+    for start in range(0, X.shape[0], _BLOCK):
+        block, w = X[start : start + _BLOCK], weight[start : start + _BLOCK]
+        if sparse.issparse(block):
+            stored = np.diff(block.indptr)
+            inside = np.repeat(w, stored) @ (block.data.astype(np.float64) - mean) ** 2
+            spread += float(inside + mean**2 * (w @ (n_features - stored)))
+        else:
+            spread += float(w @ ((block.astype(np.float64) - mean) ** 2).sum(axis=1))
+    variance = spread / total
+    return 1.0 / (n_features * variance) if variance > 0 else 1.0
+
+
+def symmetric_part(K: np.ndarray, owner: str) -> np.ndarray:
+    """Return K, or its symmetric part with a warning where it is not symmetric."""
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(K), _BLOCK)]
+    difference = max(float(np.abs(K[rows] - K[:, rows].T).max()) for rows in blocks)
+    size = max(float(np.abs(K[rows]).max()) for rows in blocks)
+    if difference <= np.sqrt(np.finfo(K.dtype).eps) * size:
+        return K
+    warn(
+        "UserWarning",
+        f"{owner}: the precomputed kernel X is not symmetric, by up to {difference:.3g}; its "
+        "symmetric part (X + X.T) / 2 is used.",
+    )
+    require_memory(
+        *K.shape, K.itemsize, what="the symmetric part of X", instead="pass a symmetric X"
+    )
+    symmetric = np.empty_like(K)
+    for rows in blocks:
+        symmetric[rows] = 0.5 * (K[rows] + K[:, rows].T)
+    return symmetric
 
 
 def kernel_sums(X, V, A, kernel, *, gamma=1.0, degree=3, coef0=0.0) -> np.ndarray:

@@ -128,8 +128,13 @@ class KernelRows:
         self.fill(rows, out, np.arange(len(rows)), columns)
         return out
 
-    def warn_if_indefinite(self, name):
-        """Warn of a kernel that is not positive semi-definite on some of the samples."""
+    def warn_if_indefinite(
+        self, name, so="the solution is a stationary point, and its duality gap no bound"
+    ):
+        """Warn of a kernel that is not positive semi-definite on some of the samples.
+
+        `so` says what follows.
+        """
         some = np.unique(np.linspace(0, self.n - 1, _PSD_SAMPLE).astype(np.intp))
         K = np.asarray(self.block(some, some), dtype=np.float64)
         slack = np.sqrt(np.finfo(self.dtype).eps) * np.abs(K).max()
@@ -139,8 +144,7 @@ class KernelRows:
         elif np.linalg.eigvalsh(K)[0] < -slack:
             warn(
                 "UserWarning",
-                f"kernel {shown} is not positive semi-definite on these samples: the solution "
-                "is a stationary point, and its duality gap no bound.",
+                f"kernel {shown} is not positive semi-definite on these samples: {so}.",
             )
 
 

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from mlcore.checks import as_choice, as_integer, as_real, as_targets, as_weights, require_memory
+from mlcore.checks import as_choice, as_integer, as_real, as_targets, as_weights
 from mlcore.exceptions import warn
-from mlcore.kernels.gram import KERNELS, KernelRows, kernel_sums, resolve_gamma
+from mlcore.kernels.gram import KERNELS, KernelRows, kernel_sums, resolve_gamma, symmetric_part
 from mlcore.model import Model
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
@@ -23,7 +23,6 @@ from mlcore.svm.smo import Problem, RowStore, Solution, solve_many
 from mlcore.threads import single_threaded_blas
 
 FEW = 256  # samples whose problem is solved to rounding error: it costs a few milliseconds
-_BLOCK = 1024
 
 
 @dataclass(frozen=True)
@@ -104,16 +103,14 @@ class KernelMachine(Model):
                 f"X has shape {checked.shape}, but with kernel='precomputed' it must be the square "
                 "matrix of kernel values between the training samples."
             )
-        return _symmetric(checked, type(self).__name__)
+        return symmetric_part(checked, type(self).__name__)
 
     def _resolved(self, settings: Settings, X: Any, weight: np.ndarray) -> Settings:
         """Return the settings with gamma as a number; X and the weights without absent samples."""
         gamma = settings.gamma
         if settings.precomputed:
             gamma = 0.0 if isinstance(gamma, str) else gamma
-        elif isinstance(gamma, str) and gamma == "scale" and np.ptp(weight) > 0:
-            gamma = _weighted_scale(X, weight)
-        return replace(settings, gamma=resolve_gamma(gamma, X))
+        return replace(settings, gamma=resolve_gamma(gamma, X, weight))
 
     # ---- the work
 
@@ -350,44 +347,3 @@ def kept_samples(X: Any, rows: np.ndarray, settings: Settings) -> Any:
     if np.array_equal(rows, np.arange(X.shape[0])):
         return X
     return X[np.ix_(rows, rows)] if settings.precomputed else X[rows]
-
-
-def _symmetric(K: np.ndarray, owner: str) -> np.ndarray:
-    """Return K, or its symmetric part with a warning where it is not symmetric."""
-    blocks = [slice(start, start + _BLOCK) for start in range(0, len(K), _BLOCK)]
-    difference = max(float(np.abs(K[rows] - K[:, rows].T).max()) for rows in blocks)
-    size = max(float(np.abs(K[rows]).max()) for rows in blocks)
-    if difference <= np.sqrt(np.finfo(K.dtype).eps) * size:
-        return K
-    warn(
-        "UserWarning",
-        f"{owner}: the precomputed kernel X is not symmetric, by up to {difference:.3g}; its "
-        "symmetric part (X + X.T) / 2 is used.",
-    )
-    require_memory(
-        *K.shape, K.itemsize, what="the symmetric part of X", instead="pass a symmetric X"
-    )
-    symmetric = np.empty_like(K)
-    for rows in blocks:
-        symmetric[rows] = 0.5 * (K[rows] + K[:, rows].T)
-    return symmetric
-
-
-def _weighted_scale(X: Any, weight: np.ndarray) -> float:
-    """Return gamma="scale" where samples have weights: copies and weights then agree."""
-    weight = weight / weight.max()
-    n_features = X.shape[1]
-    total = weight.sum() * n_features
-    rows = X.sum(axis=1, dtype=np.float64)
-    mean = float((weight * np.asarray(rows).ravel()).sum()) / total
-    spread = 0.0
-    for start in range(0, X.shape[0], _BLOCK):
-        block, w = X[start : start + _BLOCK], weight[start : start + _BLOCK]
-        if sparse.issparse(block):
-            stored = np.diff(block.indptr)
-            inside = np.repeat(w, stored) @ (block.data.astype(np.float64) - mean) ** 2
-            spread += float(inside + mean**2 * (w @ (n_features - stored)))
-        else:
-            spread += float(w @ ((block.astype(np.float64) - mean) ** 2).sum(axis=1))
-    variance = spread / total
-    return 1.0 / (n_features * variance) if variance > 0 else 1.0

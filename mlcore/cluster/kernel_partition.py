@@ -1,0 +1,187 @@
+"""Samples in clusters whose means lie in a kernel's feature space, known by kernel values alone."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mlcore._ext import kernel_k_means as _ext
+from mlcore.scratch import scratch_array
+from mlcore.threads import effective_threads
+
+_DRIFT = 4.0  # masses that may come and go before the sums of a cluster are formed anew
+
+
+class Means(NamedTuple):
+    """Clusters, and what the distances from their means need beside the kernel.
+
+    Attributes
+    ----------
+    labels : (n,) int32
+    mass : (k,) float64
+        Weights by cluster.
+    heights : (k,) float64
+        Squared norms of the means; 0 where there is no mass.
+    objective : float
+        Weighted squared distances of the samples from the means of their clusters.
+    """
+
+    labels: np.ndarray
+    mass: np.ndarray
+    heights: np.ndarray
+    objective: float
+
+
+class KernelPartition:
+    """Sums over clusters of kernel values, kept up to date as samples move.
+
+    A cluster costs a row of K for each sample that came or went, or for each that it has, where
+    these are fewer, or so much has come and gone that rounding could show: never more than a pass
+    over K a step.
+
+    Parameters
+    ----------
+    gram : GramBlocks
+    weights : (n,) float64
+    n_clusters : int
+    """
+
+    def __init__(self, gram, weights, n_clusters):
+        self._gram, self._weights, self._k = gram, weights, n_clusters
+        self._present = weights > 0
+        self._labels = np.full(gram.n, -1, dtype=np.int32)
+        self._moved = np.zeros(n_clusters)
+        self._sums = scratch_array((n_clusters, gram.n), np.dtype(np.float64))
+        self._sums[...] = 0
+
+    @property
+    def slack(self) -> float:
+        """What rounding may change in an objective, about."""
+        eps = float(np.finfo(self._gram.dtype).eps)
+        return 64 * eps * float((self._weights * np.abs(self._gram.diagonal)).sum())
+
+    def move(self, labels) -> Means:
+        """Give the samples these labels, and return the means."""
+        k, w, old = self._k, self._weights, self._labels
+        changed = np.flatnonzero((labels != old) & self._present)
+        began = changed[old[changed] >= 0]
+        steps = _count(labels[changed], k) + _count(old[began], k)
+        mass = np.bincount(labels, w, k)
+        self._moved += np.bincount(labels[changed], w[changed], k)
+        self._moved += np.bincount(old[began], w[began], k)
+        worn = (steps >= _count(labels[self._present], k)) | (self._moved > _DRIFT * mass)
+        anew = (steps > 0) & worn
+        self._moved[anew] = 0
+        self._sums[anew] = 0
+        members = np.flatnonzero(anew[labels] & self._present)
+        joined = changed[~anew[labels[changed]]]
+        left = began[~anew[old[began]]]
+        self._add(
+            np.concatenate([members, joined, left]),
+            np.concatenate([labels[members], labels[joined], old[left]]),
+            np.concatenate([w[members], w[joined], -w[left]]),
+        )
+        self._labels = labels
+        return self._means(labels, mass)
+
+    def _add(self, rows, clusters, factors):
+        order = np.argsort(clusters, kind="stable")
+        rows, clusters, factors = rows[order], clusters[order], factors[order]
+        n = self._gram.n
+        for array, part, slots in self._gram.pieces(rows):
+            starts = np.searchsorted(clusters[part], np.arange(self._k + 1))
+            threads = effective_threads(len(part) * n)
+            _ext.add_rows(array, slots, factors[part], starts, self._sums, n, threads)
+
+    def _means(self, labels, mass):
+        own = self._sums[labels, np.arange(len(labels))]
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.bincount(labels, self._weights * own, self._k)
+            inverse = np.divide(1.0, mass, out=np.zeros(self._k), where=mass > 0)
+            heights = squares * inverse * inverse
+            self._distances = self._gram.diagonal - 2 * inverse[labels] * own + heights[labels]
+            objective = float((self._weights * self._distances).sum())
+        if not np.isfinite(objective):
+            raise ValueError(
+                "The kernel's values are too large: sums of them overflow float64. Rescale X, or "
+                "lower what multiplies it in the kernel."
+            )
+        return Means(labels, mass, heights, objective)
+
+    def differs(self, labels) -> bool:
+        """Whether any sample of positive weight has another label now."""
+        return bool(((labels != self._labels) & self._present).any())
+
+    def nearest(self, means) -> np.ndarray:
+        """Return the label of the nearest mean for each sample, the first of equals."""
+        present = means.mass > 0
+        scales = np.divide(2.0, means.mass, out=np.zeros(self._k), where=present)
+        heights = np.where(present, means.heights, np.inf)
+        labels = np.empty(self._gram.n, dtype=np.int32)
+        threads = effective_threads(self._sums.size)
+        _ext.nearest(self._sums, scales, heights, labels, threads)
+        return labels
+
+    def fill_empty(self, labels) -> None:
+        """Give clusters without samples those that were farthest from their means."""
+        w = self._weights
+        mass = np.bincount(labels, w, self._k)
+        if (mass > 0).all():
+            return
+        distances = np.where(self._present, self._distances, 0)
+        farthest = np.argsort(-distances, kind="stable")
+        rounding = 64 * np.finfo(self._gram.dtype).eps * np.abs(self._gram.diagonal)
+        empty = np.flatnonzero(mass <= 0).tolist()
+        for i in farthest[distances[farthest] > rounding[farthest]]:
+            if not empty:
+                break
+            if mass[labels[i]] > w[i]:
+                mass[labels[i]] -= w[i]
+                labels[i] = empty.pop(0)
+
+
+def _count(labels, k):
+    return np.bincount(labels, minlength=k)
+
+
+class Descent(NamedTuple):
+    """What the algorithm found from one start."""
+
+    means: Means
+    trace: np.ndarray
+    converged: bool
+    rose: bool  # the next step would have raised the objective, and not by rounding
+
+
+def descend(partition, labels, max_iter, tol, report) -> Descent:
+    """Assign samples to the nearest means until no label changes, or nothing is won.
+
+    Parameters
+    ----------
+    partition : KernelPartition
+    labels : (n,) int32
+    max_iter : int
+    tol : float
+        Bounds the decrease of the objective in a step, relative to it.
+    report : callable
+        Called with step, objective and relative decrease.
+    """
+    means = partition.move(labels)
+    trace, converged, rose = [], False, False
+    for step in range(1, max_iter + 1):
+        labels = partition.nearest(means)
+        partition.fill_empty(labels)
+        if not partition.differs(labels):
+            means, decrease = means._replace(labels=labels), 0.0
+        else:
+            moved = partition.move(labels)
+            decrease = means.objective - moved.objective
+            rose = decrease < -partition.slack
+            if decrease >= 0:
+                means = moved
+        trace.append(means.objective)
+        size = abs(means.objective)
+        report(step, means.objective, decrease / size if size else 0.0)
+        if decrease <= tol * size:
+            converged = not rose
+            break
+    return Descent(means, np.array(trace), converged, rose)
