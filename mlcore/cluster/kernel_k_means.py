@@ -11,7 +11,7 @@ from mlcore.checks import as_choice, as_integer, as_random_state, as_real, as_we
 from mlcore.checks.arrays import real_array
 from mlcore.checks.memory import require_memory
 from mlcore.cluster.gram_blocks import GramBlocks
-from mlcore.cluster.kernel_partition import Descent, KernelPartition, descend
+from mlcore.cluster.kernel_partition import Descent, KernelPartition, descend, without_empty
 from mlcore.cluster.kernel_starts import KernelStarts
 from mlcore.kernels.gram import (
     KERNELS,
@@ -208,9 +208,10 @@ class KernelKMeans(Clusterer, Model):
             best = None
             for labels in self._starts(samples, kernel, gram, weights, rng):
                 found = descend(partition, labels, self.max_iter, self.tol, report)
-                if best is None or found.means.objective < best.means.objective:
+                # The first of those that are equal but for rounding, whose clusters may be too.
+                if best is None or found.means.objective < best.means.objective - partition.slack:
                     best = found
-            labels, kept = self._without_empty(partition, best.means)
+            labels, kept = without_empty(partition, best.means)
         kernel = gram = partition = None  # their memory serves the copy of the samples
         self._warn_of(best, int(kept.sum()))
         trace = np.ldexp(best.trace, power)
@@ -357,16 +358,6 @@ class KernelKMeans(Clusterer, Model):
         several = 10 if self.init == "random" else 1
         for _ in range(several if isinstance(self.n_init, str) else int(self.n_init)):
             yield draw(self.n_clusters, rng)
-
-    @staticmethod
-    def _without_empty(partition, means):
-        """Labels among the clusters that have samples, and which have."""
-        kept = means.mass > 0
-        labels = means.labels
-        if not kept[labels].all():  # of samples without weight
-            nearest = partition.nearest(partition.move(labels))
-            labels = np.where(kept[labels], labels, nearest)
-        return (np.cumsum(kept) - 1).astype(np.int32)[labels], kept
 
     def _warn_of(self, best: Descent, n_found):
         name = type(self).__name__

@@ -185,3 +185,12 @@ def descend(partition, labels, max_iter, tol, report) -> Descent:
             converged = not rose
             break
     return Descent(means, np.array(trace), converged, rose)
+
+
+def without_empty(partition, means) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels among the clusters that have samples of positive weight, and which have."""
+    kept = means.mass > 0
+    labels = means.labels
+    if not kept[labels].all():  # of samples without weight
+        labels = np.where(kept[labels], labels, partition.nearest(partition.move(labels)))
+    return (np.cumsum(kept) - 1).astype(np.int32)[labels], kept
