@@ -12,7 +12,8 @@ from libc.stdint cimport int32_t, int64_t
 from mlcore._ext.simd cimport simd_table
 
 cdef enum:
-    SPAN = 512  # columns whose rows of K, in all clusters, are added before the next
+    WIDEST = 8192  # columns that are added at once: 64 KiB of sums stay in the second cache
+    NARROWEST = 512
     PART = 256  # samples whose least values so far stay in cache
 
 
@@ -20,14 +21,17 @@ def add_rows(const floating[:, ::1] rows, const int64_t[::1] slots, const double
              const int64_t[::1] starts, double[:, ::1] sums, Py_ssize_t n, int n_threads):
     """sums[j, :n] += factors[t] rows[slots[t], :n] for t from starts[j] to starts[j + 1]."""
     cdef Py_ssize_t k = starts.shape[0] - 1, span, j
+    # Long runs of rows are read quickest; two for each thread, so that none waits for long.
+    cdef Py_ssize_t width = n if n_threads == 1 else (n // (2 * n_threads) + 8) // 8 * 8
+    width = max(<Py_ssize_t> NARROWEST, min(width, <Py_ssize_t> WIDEST))
     if slots.shape[0] == 0:
         return
-    for span in prange((n + SPAN - 1) // SPAN, nogil=True, num_threads=n_threads,
+    for span in prange((n + width - 1) // width, nogil=True, num_threads=n_threads,
                        schedule="dynamic"):
         for j in range(k):
             if starts[j] < starts[j + 1]:
                 add_span(starts[j + 1] - starts[j], &slots[starts[j]], &factors[starts[j]],
-                         &rows[0, 0], rows.shape[1], span * SPAN, min(n, (span + 1) * SPAN),
+                         &rows[0, 0], rows.shape[1], span * width, min(n, (span + 1) * width),
                          &sums[j, 0])
 
 
