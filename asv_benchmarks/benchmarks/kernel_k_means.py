@@ -21,7 +21,7 @@ class Steps:
         centers = rng.normal(scale=1.5, size=(N_CLUSTERS, 16))
         self.X = centers[rng.integers(0, N_CLUSTERS, n_samples)] + rng.normal(size=(n_samples, 16))
         self.start = rng.integers(0, N_CLUSTERS, n_samples)
-        self.cache_size = 1000 if memory == "whole" else 2
+        self.cache_size = 1000 if memory == "whole" else 4e-6 * n_samples**2  # half
 
     def fit(self):
         with warnings.catch_warnings():

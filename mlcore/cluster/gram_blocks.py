@@ -8,8 +8,7 @@ from mlcore.checks import require_memory
 from mlcore.scratch import scratch_array
 
 _CALL = 2e8  # values of one compiled call: a tenth of a second, then Ctrl-C
-_PASSING = 16 << 20  # bytes of rows that are computed, used and forgotten together
-_FEWEST = 16  # of such rows: the samples that they meet are read for all of them at once
+_PASSING = 32 << 20  # bytes of rows that are computed, used and forgotten together
 _LINE = 8  # values; rows begin on a cache line
 
 
@@ -42,7 +41,7 @@ class GramBlocks:
             return
         row = self._stride * self.dtype.itemsize
         room = int(cache_size * 1e6 // row)
-        self._at_once = max(_FEWEST, min(self.n, _PASSING // row, room // 4))
+        self._at_once = max(1, min(self.n, _PASSING // row))
         self._n_kept = self.n if room >= self.n else max(0, room - self._at_once)
         require_memory(
             self._n_kept, self._stride, self.dtype.itemsize,

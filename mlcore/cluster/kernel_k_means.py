@@ -68,7 +68,7 @@ class KernelKMeans(Clusterer, Model):
         label changes or rounding alone is left to win.
     cache_size : float, default=1000
         MB for the Gram matrix. Where it does not fit, the rows that do are kept and the others are
-        computed again, in blocks, whenever a step needs them.
+        computed again, in blocks of up to 32 MB, whenever a step needs them.
     verbose : bool or int, default=False
         1 prints about one line a second, 2 every step.
     callback : callable or None, default=None
