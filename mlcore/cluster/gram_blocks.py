@@ -1,4 +1,4 @@
-"""Rows of a Gram matrix within a bound of memory: kept where they fit, computed again elsewhere."""
+"""Rows of a Gram matrix within a bound of memory: kept where they fit, else computed again."""
 
 from collections.abc import Iterator
 
@@ -9,11 +9,12 @@ from mlcore.scratch import scratch_array
 
 _CALL = 2e8  # values of one compiled call: a tenth of a second, then Ctrl-C
 _PASSING = 32 << 20  # bytes of rows that are computed, used and forgotten together
+_CHEAP = 32.0  # products per value: up to this, to compute it again beats new memory for it
 _LINE = 8  # values; rows begin on a cache line
 
 
 class GramBlocks:
-    """Rows of the Gram matrix K of all samples: all of them kept, or the first only.
+    """Rows of the Gram matrix K of all samples: all of them kept, the first only, or none.
 
     Parameters
     ----------
@@ -42,7 +43,8 @@ class GramBlocks:
         row = self._stride * self.dtype.itemsize
         room = int(cache_size * 1e6 // row)
         self._at_once = max(1, min(self.n, _PASSING // row))
-        self._n_kept = self.n if room >= self.n else max(0, room - self._at_once)
+        some = max(0, room - self._at_once) if kernel.terms > _CHEAP else 0
+        self._n_kept = self.n if room >= self.n else some
         require_memory(
             self._n_kept, self._stride, self.dtype.itemsize,
             what="the kept part of the Gram matrix", instead="lower cache_size",

@@ -67,8 +67,8 @@ class KernelKMeans(Clusterer, Model):
         Stop when a step lowers the objective by at most so many times itself; 0 goes on until no
         label changes or rounding alone is left to win.
     cache_size : float, default=1000
-        MB for the Gram matrix. Where it does not fit, the rows that do are kept and the others are
-        computed again, in blocks of up to 32 MB, whenever a step needs them.
+        MB for the Gram matrix. Where it does not fit, rows are computed again, in blocks of up to
+        32 MB, whenever a step needs them; of a costly kernel, those that fit are kept.
     verbose : bool or int, default=False
         1 prints about one line a second, 2 every step.
     callback : callable or None, default=None

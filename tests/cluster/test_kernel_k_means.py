@@ -177,7 +177,7 @@ def small_blocks(monkeypatch):
 @pytest.mark.parametrize("cache_size", ROUTES)
 @pytest.mark.parametrize("init", ["labels", "k-means++", "random"])
 def test_blocks_give_what_the_whole_matrix_gives(cache_size, init, dtype, small_blocks):
-    X = blobs(520, 6, dtype=dtype)
+    X = blobs(520, 40, dtype=dtype)
     init = some_labels(520, 5) if init == "labels" else init
     model = KernelKMeans(5, init=init, tol=0, random_state=0, n_init=2)
     whole = model.fit(X)
