@@ -34,7 +34,7 @@ def as_targets(y: Any, n_samples: int, *, owner: str = "") -> np.ndarray:
 
 
 def as_labels(
-    y: Any, n_samples: int, *, owner: str = "", min_classes: int = 1
+    y: Any, n_samples: int, *, owner: str = "", min_classes: int = 1, name: str = "y"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted classes of `y`, and for each sample the index of its class.
 
@@ -44,6 +44,8 @@ def as_labels(
         Integers, whole floats, bools, strings, or anything else that sorts, of one type.
     min_classes : int
         The least number of different labels.
+    name : str
+        The argument that the errors name.
 
     Returns
     -------
@@ -66,34 +68,34 @@ def as_labels(
     >>> classes.tolist(), codes.tolist()
     (['a', 'b'], [1, 0, 1])
     """
-    _require_given(y, owner)
-    labels = plain_array(y, "y")
+    _require_given(y, owner, name)
+    labels = plain_array(y, name)
     if labels.dtype.kind in "US" and not hasattr(y, "dtype"):
-        labels = _unmixed(y, labels)  # NumPy has turned the number in [1, "a"] into a string
-    labels = _vector(labels, n_samples)
+        labels = _unmixed(y, labels, name)  # NumPy has turned the number in [1, "a"] into a string
+    labels = _vector(labels, n_samples, name)
     kind = labels.dtype.kind
     if kind == "c":
-        raise ValueError(f"Complex data not supported\ny is of type {labels.dtype}.")
+        raise ValueError(f"Complex data not supported\n{name} is of type {labels.dtype}.")
     if kind == "V":
-        raise TypeError(f"y is of type {labels.dtype}, but labels must be sortable values.")
+        raise TypeError(f"{name} is of type {labels.dtype}, but labels must be sortable values.")
     if kind == "T":  # variable-width strings, whose missing value has a type of its own
         labels = labels.astype(object)
     if kind in "OT":
-        _require_one_type(labels.tolist())
+        _require_one_type(labels.tolist(), name)
     elif kind == "f":
-        require_discrete(labels)
+        require_discrete(labels, name)
     elif kind in "mM" and np.isnat(labels).any():
-        raise ValueError("Input y contains NaN (as NaT): every label must be given.")
+        raise ValueError(f"Input {name} contains NaN (as NaT): every label must be given.")
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError:
         raise TypeError(
-            f"Unknown label type: values of type {type(labels[0]).__name__} in y do not sort."
+            f"Unknown label type: values of type {type(labels[0]).__name__} in {name} do not sort."
         ) from None
     if len(classes) < min_classes:
         raise ValueError(
-            f"y has {len(classes)} class ({classes[0]!s}), but {owner or 'the model'} needs at "
-            f"least {min_classes} classes."
+            f"{name} has {len(classes)} class ({classes[0]!s}), but {owner or 'the model'} needs "
+            f"at least {min_classes} classes."
         )
     return classes, codes.astype(np.intp, copy=False)
 
@@ -195,68 +197,68 @@ def as_class_weights(
     return weights
 
 
-def require_discrete(labels: np.ndarray) -> None:
+def require_discrete(labels: np.ndarray, name: str = "y") -> None:
     """Refuse float labels that are NaN, infinite or not whole numbers."""
     if np.isnan(labels).any():
-        raise ValueError("Input y contains NaN: every label must be given.")
+        raise ValueError(f"Input {name} contains NaN: every label must be given.")
     if np.isinf(labels).any():
-        raise ValueError("Input y contains infinity, which is no label.")
+        raise ValueError(f"Input {name} contains infinity, which is no label.")
     fraction = labels != np.floor(labels)
     if fraction.any():
         raise ValueError(
-            f"Unknown label type: continuous. y holds {labels[np.argmax(fraction)]!s}, but a "
+            f"Unknown label type: continuous. {name} holds {labels[np.argmax(fraction)]!s}, but a "
             "classifier takes discrete labels: whole numbers or strings."
         )
 
 
-def _require_given(y, owner):
+def _require_given(y, owner, name="y"):
     if y is None:
         raise ValueError(
-            f"{owner or 'This model'} requires y to be passed, but the target y is None."
+            f"{owner or 'This model'} requires {name} to be passed, but the target {name} is None."
         )
 
 
-def _vector(y, n_samples):
+def _vector(y, n_samples, name="y"):
     if y.ndim == 2 and y.shape[1] == 1:
         warn(
             "DataConversionWarning",
-            "A column-vector y was passed when a 1d array was expected. Please change the shape "
-            "of y to (n_samples, ), for example using ravel().",
+            f"A column-vector {name} was passed when a 1d array was expected. Please change the "
+            f"shape of {name} to (n_samples, ), for example using ravel().",
         )
         y = y.ravel()
     if y.ndim != 1:
-        raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+        raise ValueError(f"{name} should be a 1d array, got an array of shape {y.shape} instead.")
     if len(y) != n_samples:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: [{n_samples}, {len(y)}]: "
-            "X and y must have the same."
+            f"X and {name} must have the same."
         )
     return y
 
 
-def _unmixed(y, labels):
+def _unmixed(y, labels, name):
     objects = np.array(y, dtype=object)
-    _require_one_type(objects.ravel().tolist())
+    _require_one_type(objects.ravel().tolist(), name)
     return labels
 
 
-def _require_one_type(values):
+def _require_one_type(values, name):
     """Refuse objects that are missing, or of types that do not sort together."""
     kinds = set(map(type, values))
     names = sorted(kind.__name__ for kind in kinds)
     missing = [name for name in names if name in _MISSING]
     if missing:
-        raise ValueError(f"Input y contains NaN (as {missing[0]}): every label must be given.")
+        raise ValueError(f"Input {name} contains NaN (as {missing[0]}): every label must be given.")
     if all(issubclass(kind, numbers.Real) for kind in kinds):
         for value in values:
             if value != value or abs(value) == math.inf or value != math.floor(value):
-                require_discrete(np.array([value], dtype=np.float64))
+                require_discrete(np.array([value], dtype=np.float64), name)
         return
     families = {next((f for f in (str, bytes) if issubclass(k, f)), k) for k in kinds}
     if len(families) > 1:
         if float in kinds and any(value != value for value in values):
-            raise ValueError("Input y contains NaN: every label must be given.")
+            raise ValueError(f"Input {name} contains NaN: every label must be given.")
         raise TypeError(
-            f"y has labels of mixed types ({', '.join(names)}): they must all be numbers or all "
-            "strings."
+            f"{name} has labels of mixed types ({', '.join(names)}): they must all be numbers or "
+            "all strings."
         )

@@ -1,7 +1,31 @@
 """Clustering: groups of samples, found without labels."""
 
+from mlcore.cluster.costs import adjusted_rand_index, clustering_cost
+from mlcore.cluster.cuts import (
+    MinCut,
+    cut_value,
+    min_cut,
+    normalized_association,
+    normalized_cut_value,
+    ratio_cut_value,
+)
 from mlcore.cluster.k_means import KMeans
 from mlcore.cluster.kernel_k_means import KernelKMeans
 from mlcore.cluster.mini_batch_k_means import MiniBatchKMeans
+from mlcore.cluster.silhouette import silhouette_samples, silhouette_score
 
-__all__ = ["KMeans", "KernelKMeans", "MiniBatchKMeans"]
+__all__ = [
+    "KMeans",
+    "KernelKMeans",
+    "MinCut",
+    "MiniBatchKMeans",
+    "adjusted_rand_index",
+    "clustering_cost",
+    "cut_value",
+    "min_cut",
+    "normalized_association",
+    "normalized_cut_value",
+    "ratio_cut_value",
+    "silhouette_samples",
+    "silhouette_score",
+]

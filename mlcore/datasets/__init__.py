@@ -1,5 +1,6 @@
 """Small real data shipped with mlcore, each set with its source and licence beside it."""
 
 from mlcore.datasets.digits import load_digits
+from mlcore.datasets.iris import load_iris
 
-__all__ = ["load_digits"]
+__all__ = ["load_digits", "load_iris"]

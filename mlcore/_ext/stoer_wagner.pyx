@@ -1,0 +1,100 @@
+"""Hot loops of mlcore.cluster.stoer_wagner: a round of Stoer and Wagner's algorithm.
+
+Vertices are taken one by one, always the one with the largest weight of edges to those taken
+before. The loops go from place `done` of the order to place `until`, so that the caller can look
+for Ctrl-C; their state is in its arrays, which are in C order and of the right shapes.
+"""
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+
+ctypedef fused index:
+    int32_t
+    int64_t
+
+cdef enum:
+    LANES = 8
+
+
+def dense_order(const double[:, ::1] W, Py_ssize_t m, double[::1] reach, int64_t[::1] order,
+                double[::1] reached, Py_ssize_t done, Py_ssize_t until):
+    """order[t] = the vertex taken t-th, reached[t] = the weight of its edges to those before.
+
+    Of the first m vertices of W, for done <= t < until. `reach` is that weight for all so far,
+    -infinity for those taken.
+    """
+    cdef Py_ssize_t t, v, at, lane
+    cdef double best
+    cdef double[LANES] most
+    cdef double* to = &reach[0]
+    cdef const double* row
+    with nogil:
+        for t in range(done, until):
+            row = &W[order[t - 1], 0]
+            for lane in range(LANES):
+                most[lane] = -INFINITY
+            for v in range(m // LANES):
+                for lane in range(LANES):
+                    at = v * LANES + lane
+                    to[at] += row[at]
+                    most[lane] = to[at] if to[at] > most[lane] else most[lane]
+            for v in range(m - m % LANES, m):
+                to[v] += row[v]
+                most[0] = to[v] if to[v] > most[0] else most[0]
+            best = most[0]
+            for lane in range(1, LANES):
+                best = max(best, most[lane])
+            v = 0
+            while to[v] != best:
+                v += 1
+            order[t], reached[t], to[v] = v, best, -INFINITY
+
+
+cdef inline void rise(int64_t* heap, int64_t* place, const double* key, int64_t v) noexcept nogil:
+    """Move `v` up to where its key belongs."""
+    cdef int64_t at = place[v], above
+    while at > 0:
+        above = (at - 1) // 2
+        if key[heap[above]] >= key[v]:
+            break
+        heap[at] = heap[above]
+        place[heap[at]] = at
+        at = above
+    heap[at] = v
+    place[v] = at
+
+
+cdef inline int64_t take_top(int64_t* heap, int64_t* place, const double* key,
+                             int64_t size) noexcept nogil:
+    """Remove and return the vertex of the largest key; `size` counts it."""
+    cdef int64_t top = heap[0], v = heap[size - 1], at = 0, below
+    place[top] = -1
+    while 2 * at + 1 < size - 1:
+        below = 2 * at + 1
+        if below + 1 < size - 1 and key[heap[below + 1]] > key[heap[below]]:
+            below += 1
+        if key[v] >= key[heap[below]]:
+            break
+        heap[at] = heap[below]
+        place[heap[at]] = at
+        at = below
+    if v != top:
+        heap[at] = v
+        place[v] = at
+    return top
+
+
+def sparse_order(const int64_t[::1] indptr, const index[::1] indices, const double[::1] data,
+                 double[::1] reach, int64_t[::1] heap, int64_t[::1] place, int64_t[::1] order,
+                 double[::1] reached, Py_ssize_t done, Py_ssize_t until):
+    """The same for a CSR matrix. `heap` holds who is not taken, at `place`; -1 is who is."""
+    cdef Py_ssize_t t
+    cdef int64_t e, v, n = order.shape[0]
+    with nogil:
+        for t in range(done, until):
+            v = order[t - 1]
+            for e in range(indptr[v], indptr[v + 1]):
+                if place[indices[e]] >= 0:
+                    reach[indices[e]] += data[e]
+                    rise(&heap[0], &place[0], &reach[0], indices[e])
+            v = take_top(&heap[0], &place[0], &reach[0], n - t)
+            order[t], reached[t] = v, reach[v]

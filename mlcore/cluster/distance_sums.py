@@ -1,0 +1,152 @@
+"""Sums of distances from samples to groups of samples, without a matrix of distances."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from mlcore._ext import distance_sums as _ext
+from mlcore.checks import as_choice, as_samples
+from mlcore.threads import effective_threads, single_threaded_blas
+
+_CALL = 2**30  # multiplications in one compiled call: some tenths of a second, then Ctrl-C
+_BLOCK = 2**22  # distances or sums held at a time
+METRICS = (
+    "euclidean",
+    "sqeuclidean",
+    "cityblock",
+    "chebyshev",
+    "cosine",
+    "correlation",
+    "canberra",
+    "braycurtis",
+    "hamming",
+    "l1",
+    "l2",
+    "manhattan",
+    "precomputed",
+)
+_ALIASES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
+
+
+def check_distances(X: Any, metric: str | Callable, owner: str) -> np.ndarray:
+    """Return samples, or a matrix of distances where `metric` is "precomputed", checked.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for samples; for an unknown metric; for distances that are not square, negative, or not
+        0 from a sample to itself.
+    """
+    if not callable(metric):
+        as_choice(metric, "metric", METRICS, owner=owner)
+    X = as_samples(X, owner=owner)
+    if not callable(metric) and metric == "precomputed":
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(f"X has shape {X.shape}, but distances make a square matrix.")
+        if X.min() < 0:
+            raise ValueError(
+                f"Negative values in data passed as X (least: {X.min():g}): distances must be at "
+                "least 0."
+            )
+        if X.diagonal().any():
+            i = int(np.flatnonzero(X.diagonal())[0])
+            raise ValueError(
+                f"X[{i}, {i}] is {X[i, i]:g}, but the distance of a sample from itself must be 0."
+            )
+    return X
+
+
+def distance_sums(
+    X, metric: str | Callable, order, starts, *, weights=None, squared: bool = False
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield places in `order`, and sums of distances from these samples to each group.
+
+    Parameters
+    ----------
+    X : ndarray (n, d), or distances (n, n) with metric "precomputed"
+    metric : a name of `METRICS`, or a callable ``metric(x, y) -> float``
+    order : int64 array (m,)
+        The samples that take part, group by group.
+    starts : int64 array (k + 1,)
+        Where in `order` each group begins, and its end. No group is empty.
+    weights : float64 array (m,), optional
+        Of the samples of `order`; ones by default.
+    squared : bool
+        Sum squares of distances instead.
+
+    Yields
+    ------
+    places : slice of `order`
+    sums : float64 array (len(places), k)
+    """
+    weights = np.ones(len(order)) if weights is None else weights
+    if isinstance(metric, str):
+        metric = _ALIASES.get(metric, metric)
+    named = metric if isinstance(metric, str) else ""
+    if named == "euclidean" or (named == "sqeuclidean" and not squared):
+        squared = squared or named == "sqeuclidean"
+        yield from _euclidean_sums(X[order], starts, weights, squared)
+        return
+    precomputed = named == "precomputed"
+    members = order if precomputed else X[order]
+    step = max(1, _BLOCK // len(order))
+    for start in range(0, len(order), step):
+        places = slice(start, min(len(order), start + step))
+        if precomputed:
+            block = X[np.ix_(members[places], members)].astype(np.float64, copy=False)
+        else:
+            block = _distances(members[places], members, metric)
+        with np.errstate(over="ignore"):
+            block = (block * block if squared else block) * weights
+            yield places, np.add.reduceat(block, starts[:-1], axis=1)
+
+
+def _euclidean_sums(X, starts, weights, squared):
+    X, power = _placed(X)
+    n, d = X.shape
+    k = len(starts) - 1
+    norms = np.einsum("ij,ij->i", X, X)
+    threads = effective_threads(float(n) * n * d)
+    scratch = np.empty((threads, _ext.SCRATCH))
+    step = max(1, min(_CALL // (n * d), _BLOCK // k))
+    for start in range(0, n, step):
+        places = slice(start, min(n, start + step))
+        sums = np.empty((places.stop - start, k))
+        rows = X[places], norms[places]
+        with single_threaded_blas():
+            _ext.distance_sums(*rows, X, norms, weights, starts, squared, sums, scratch, threads)
+        with np.errstate(over="ignore"):
+            sums = np.ldexp(sums, (1 + squared) * power)
+        yield places, sums
+
+
+def _placed(X):
+    """Samples in float64 around their mean, in a unit in which squares keep their digits."""
+    power = int(np.frexp(np.abs(X).max())[1])
+    X = np.ldexp(X, -power, dtype=np.float64)
+    X -= X.mean(axis=0)
+    spread = int(np.frexp(np.abs(X).max())[1])
+    return np.ldexp(X, -spread, out=X), power + spread
+
+
+def _distances(A, B, metric):
+    name = metric if isinstance(metric, str) else getattr(metric, "__name__", repr(metric))
+    with np.errstate(all="ignore"):
+        block = cdist(A, B, metric)
+    if isinstance(metric, str):
+        block[block < 0] = 0  # 1 minus a cosine, rounded
+    if not np.isfinite(block).all() or block.min() < 0:
+        i, j = np.argwhere(~(np.isfinite(block) & (block >= 0)))[0]
+        raise ValueError(
+            f"metric {name!r} returned {block[i, j]} for two samples, but distances must be finite "
+            "and at least 0."
+        )
+    return block
+
+
+def by_cluster(codes) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples in the order of their clusters, and where each cluster begins."""
+    order = np.argsort(codes, kind="stable")
+    return order, np.concatenate([[0], np.cumsum(np.bincount(codes))])

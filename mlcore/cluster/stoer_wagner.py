@@ -1,0 +1,116 @@
+"""The lightest cut of a graph by the rounds of Stoer and Wagner, many merges a round.
+
+A round takes the vertices in the order of `mlcore._ext.stoer_wagner`. Vertex t and the one before
+it cannot be separated by less than the weight that led from t to all those before it, so they are
+merged where that is no less than the lightest cut known; the last vertex always is, since it is
+such a cut itself.
+"""
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext import stoer_wagner as _ext
+
+_CALL = 2**28  # edges seen in one compiled call: some tenths of a second, then Ctrl-C
+
+
+def lightest_cut(W) -> tuple[float, np.ndarray]:
+    """Return the value of a lightest cut, and whether each vertex is on the one side of it.
+
+    Parameters
+    ----------
+    W : float64 array (n, n), C-contiguous, or CSR
+        Weights: symmetric, not negative, without a diagonal. Overwritten.
+
+    Returns
+    -------
+    value : float
+    inside : bool array (n,)
+    """
+    graph = _SparseGraph(W) if sp.issparse(W) else _DenseGraph(W)
+    degrees = graph.degrees()
+    group = np.arange(graph.n)  # the vertex that each sample has become part of
+    best, inside = float(degrees.min()), group == np.argmin(degrees)
+    while graph.n > 1 and best > 0:
+        order, reached = graph.order()
+        if reached[-1] < best:
+            best, inside = float(reached[-1]), group == order[-1]
+        joined = reached >= best  # to the one before: no lighter cut goes between the two
+        joined[0], joined[-1] = False, True
+        group = graph.merge(order, joined)[group]
+    return best, inside
+
+
+class _DenseGraph:
+    """Weights between the first n vertices of a matrix that shrinks in place."""
+
+    def __init__(self, W):
+        self._W, self.n = W, W.shape[0]
+
+    def degrees(self):
+        return self._W.sum(axis=1)
+
+    def order(self):
+        n = self.n
+        reach, order, reached = np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n)
+        reach[0] = -np.inf
+        step = max(1, _CALL // n)
+        for done in range(1, n, step):
+            _ext.dense_order(self._W, n, reach, order, reached, done, min(n, done + step))
+        return order, reached
+
+    def merge(self, order, joined):
+        """Merge each vertex that is `joined` with the one before; return the vertices' new places.
+
+        A round may merge only two, so rows and columns of the others stay where they are.
+        """
+        W, n = self._W, self.n
+        place = np.arange(n)
+        for t in np.flatnonzero(joined):
+            if not joined[t - 1]:
+                root = order[t - 1]
+            W[root, :n] += W[order[t], :n]
+            place[order[t]] = root
+            if t + 1 == n or not joined[t + 1]:
+                W[root, root] = 0
+                W[:n, root] = W[root, :n]
+        gone = place != np.arange(n)
+        self.n = n - int(gone.sum())
+        holes, movers = np.flatnonzero(gone[: self.n]), self.n + np.flatnonzero(~gone[self.n :])
+        for hole, mover in zip(holes, movers, strict=True):
+            W[hole, :n] = W[mover, :n]
+            W[:n, hole] = W[:n, mover]
+            W[hole, hole] = 0
+        moved = np.arange(n)
+        moved[movers] = holes
+        return moved[place]
+
+
+class _SparseGraph:
+    """The same in CSR, rebuilt smaller after each round."""
+
+    def __init__(self, W):
+        self._W, self.n = W, W.shape[0]
+
+    def degrees(self):
+        return np.asarray(self._W.sum(axis=1)).ravel()
+
+    def order(self):
+        W, n = self._W, self.n
+        reach, order, reached = np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n)
+        heap, place = np.arange(1, n + 1), np.arange(-1, n - 1)  # all but vertex 0
+        pointers = W.indptr.astype(np.int64, copy=False)
+        step = max(1, int(_CALL / (8 * (1 + W.nnz / n))))  # a few cache misses an edge
+        for done in range(1, n, step):
+            until = min(n, done + step)
+            graph = pointers, W.indices, W.data
+            _ext.sparse_order(*graph, reach, heap, place, order, reached, done, until)
+        return order, reached
+
+    def merge(self, order, joined):
+        n, group = self.n, np.empty(self.n, dtype=np.int64)
+        group[order] = np.cumsum(~joined) - 1
+        self.n = int(group.max()) + 1
+        members = sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(self.n, n))
+        self._W = sp.csr_array(members @ self._W @ members.T)  # the diagonal is of no account
+        return group
