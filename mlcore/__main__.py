@@ -106,19 +106,29 @@ def model_selection(digits: Digits) -> Iterator[str]:
 
 def clustering(digits: Digits) -> Iterator[str]:
     """KMeans: the images grouped without their labels"""
-    from mlcore.cluster import KernelKMeans, KMeans
+    from mlcore.cluster import (
+        KernelKMeans,
+        KMeans,
+        adjusted_rand_index,
+        clustering_cost,
+        silhouette_score,
+    )
     from mlcore.kernels import gram_matrix
 
     model = KMeans(n_clusters=10, n_init=10, random_state=0)
     seconds = _fit_time(model, digits.X)
     commonest = [np.bincount(digits.y[model.labels_ == j]).max() for j in range(10)]
     own = model.cluster_centers_[model.labels_]
+    agreement = adjusted_rand_index(digits.y, model.labels_)
     for what, value in (
         (f"{len(own)} images, best of {model.n_init} starts", _duration(seconds)),
         ("steps of the best, until the centres stood still", f"{model.n_iter_}"),
         ("inertia: squared distances of images from their centres", f"{model.inertia_:.2f}"),
         ("the same by its definition", f"{((digits.X - own) ** 2).sum():.2f}"),
+        ("what the digits would cost as clusters", f"{clustering_cost(digits.X, digits.y):.2f}"),
         ("show the commonest digit of their cluster", f"{sum(commonest) / len(own):.1%}"),
+        ("adjusted Rand index with the digits", f"{agreement:.2f}"),
+        ("mean silhouette", f"{silhouette_score(digits.X, model.labels_):.2f}"),
     ):
         yield _line(what, value)
 

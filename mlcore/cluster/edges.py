@@ -10,7 +10,7 @@ from mlcore.checks import as_samples, require_memory
 from mlcore.threads import effective_threads
 
 _CALL = 2**28  # edges seen in one compiled call: some tenths of a second, then Ctrl-C
-_TILE = 512
+_TILE = 128  # its mirror image is read across the rows
 
 
 class EdgeSums(NamedTuple):
