@@ -44,32 +44,32 @@ def clustering_cost(
 ) -> float:
     r"""What a partition costs under one of the objectives of clustering.
 
-    Any partition can be asked about, from whichever model or hand. With clusters C of weight
-    :math:`|C|`, means c and medoids m, and affinities or kernel values K:
+    Any partition can be asked about, from whichever model or by hand. With clusters C of weight
+    ``|C|``, their means c and members m, the first four are costs of samples X, the others of
+    affinities or kernel values K:
 
-    ====================== ========================================================== ===========
-    kmeans                 :math:`\sum_C \sum_{i \in C} \|x_i - c_C\|^2`              X
-    kmedoids               :math:`\sum_C \min_{m \in C} \sum_{i \in C} d(x_i, x_m)^2` X, `metric`
-    kmedian                :math:`\sum_C \min_{m \in C} \sum_{i \in C} d(x_i, x_m)`   X, `metric`
-    sum_of_distances       :math:`\sum_C \sum_{i, j \in C} d(x_i, x_j)`               X, `metric`
-    kernel_kmeans          :math:`trace(K) - trace(G^T K G)`: k-means of the features K
-    trace                  :math:`trace(G^T K G) = \sum_C \frac{1}{|C|} \sum_{i, j \in C} K_{ij}` K
-    cut                    `cut_value`                                                K
-    ratio_cut              `ratio_cut_value`                                          K
-    normalized_cut         `normalized_cut_value`                                     K
-    normalized_association `normalized_association`                                   K
-    ====================== ========================================================== ===========
+    ====================== ================================================================
+    kmeans                 :math:`\sum_C \sum_{i \in C} \|x_i - c_C\|^2`
+    kmedoids               :math:`\sum_C \min_{m \in C} \sum_{i \in C} d(x_i, x_m)^2`
+    kmedian                :math:`\sum_C \min_{m \in C} \sum_{i \in C} d(x_i, x_m)`
+    sum_of_distances       :math:`\sum_C \sum_{i \in C} \sum_{j \in C} d(x_i, x_j)`
+    trace                  :math:`trace(G^T K G) = \sum_C \sum_{i, j \in C} K_{ij} / |C|`
+    kernel_kmeans          :math:`trace(K) - trace(G^T K G)`, k-means in feature space
+    cut                    see `cut_value`
+    ratio_cut              see `ratio_cut_value`
+    normalized_cut         see `normalized_cut_value`
+    normalized_association see `normalized_association`
+    ====================== ================================================================
 
-    G has a column for each cluster, with 1 / sqrt(\|C\|) for its members. Lower is better, but for
-    "trace" and "normalized_association". With the linear kernel "kernel_kmeans" is "kmeans"; with a
-    doubly stochastic K both "ratio_cut" and "normalized_cut" are the number of clusters minus
-    "trace".
+    G has a column for each cluster, with ``1 / sqrt(|C|)`` for its members. Lower is better, except
+    for "trace" and "normalized_association". With the linear kernel "kernel_kmeans" is "kmeans";
+    with a doubly stochastic K both "ratio_cut" and "normalized_cut" are the number of clusters
+    minus "trace".
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-        Samples, distances with ``metric="precomputed"``, or K, as the table says. Sparse for
-        "kmeans" and for K.
+        Samples, distances with ``metric="precomputed"``, or K. Sparse for "kmeans" and for K.
     labels : array-like of shape (n_samples,)
         The cluster of each sample; any sortable values.
     objective : str, default="kmeans"
@@ -91,7 +91,8 @@ def clustering_cost(
 
     Notes
     -----
-    O(n d) time for "kmeans", O(n²) with K, and O(d \sum |C|²) for distances; O(n d) memory.
+    O(n d) time for "kmeans", O(n²) with K, and the sum of O(d ``|C|``²) for distances; O(n d)
+    memory.
 
     References
     ----------

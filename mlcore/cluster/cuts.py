@@ -161,7 +161,7 @@ def ratio_cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> float:
 
     .. math:: \sum_c \frac1{|C_c|} \sum_{i \in C_c, j \notin C_c} K_{ij} = trace(H^T (D - K) H)
 
-    with the degrees D = diag(K 1) and H_ic = 1 / sqrt(\|C_c\|) for i in cluster c.
+    with the degrees D = diag(K 1) and ``H_ic = 1 / sqrt(|C_c|)`` for i in cluster c.
 
     Parameters
     ----------
