@@ -115,7 +115,7 @@ def measured(cluster, X, gamma, repeat):
 
 
 def duration(seconds):
-    return f"{seconds:.2g} s" if seconds >= 1 else f"{1000 * seconds:.2g} ms"
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
 
 def table(data, repeat):
