@@ -147,6 +147,23 @@ def clustering(digits: Digits) -> Iterator[str]:
         yield _line(what, value)
 
 
+def medoids(digits: Digits) -> Iterator[str]:
+    """KMedoids: the images that stand for the others, by any distance"""
+    from mlcore.cluster import KMedoids
+
+    model = KMedoids(n_clusters=10, metric="cityblock", random_state=0)
+    seconds = _fit_time(model, digits.X)
+    shown = digits.y[model.medoid_indices_]
+    same = np.mean(shown[model.labels_] == digits.y)
+    for what, value in (
+        (f"{len(digits.X)} images, sums of absolute differences", _duration(seconds)),
+        ("swaps, until no image was worth one", f"{len(model.objective_trace_) - 1}"),
+        ("digits that the 10 medoids show", f"{len(set(shown.tolist()))}"),
+        ("images of the digit that their medoid shows", f"{same:.1%}"),
+    ):
+        yield _line(what, value)
+
+
 def mixtures(digits: Digits) -> Iterator[str]:
     """Mixture of Gaussians: the likelihood of images, and how EM climbed it"""
     from mlcore.mixture import GaussianMixture
@@ -170,6 +187,7 @@ SECTIONS = (
     support_vector_machines,
     model_selection,
     clustering,
+    medoids,
     mixtures,
 )
 

@@ -37,6 +37,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mlcore
 from mlcore.cluster import KernelKMeans, KMeans, MiniBatchKMeans
+from mlcore.cluster import KMeans, KMedians, KMedoids, MiniBatchKMeans
 from mlcore.mixture import (
     BernoulliMixture,
     BinomialMixture,
@@ -163,6 +164,11 @@ MODELS = {
         nothing,
         endless={"n_clusters": 200},
         takes=ZERO_TOL,
+    "KMedians": Entry(
+        lambda: KMedians(3, random_state=0), nothing, sparse=False, kernel=False, takes=ZERO_TOL
+    ),
+    "KMedoids": Entry(
+        lambda: KMedoids(3, random_state=0), nothing, sparse=False, kernel=False, takes=ZERO_TOL
     ),
     "MiniBatchKMeans": Entry(
         lambda: MiniBatchKMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL
@@ -185,6 +191,10 @@ CHECKED = [
     LatentClassModel(n_components=2, alpha=0.0),
     KMeans(),
     KernelKMeans(),
+    KMedians(),
+    KMedoids(),
+    KMedoids(2, metric="cityblock", power=2),
+    KMedoids(2, metric="precomputed"),
     MiniBatchKMeans(),
     MultinomialMixture(2),
     CategoricalMixture(2),
@@ -235,6 +245,7 @@ BAD_PARAMETERS = {
     "means_init": ([[NAN] * 4] * 2, np.zeros((3, 4)), "1", [[1j] * 4] * 2),
     "max_iter": (0, -2, 1.5, "9", None, True, 10**30),
     "max_no_improvement": (0, -1, 1.5, "9", True, 10**30),
+    "metric": ("euclid", None, 3, 1j),
     "missing": ("ignored", None, True),
     "multi_class": ("ovx", None, 1),
     "n_clusters": (0, -1, 1.5, "9", None, True, 61, 10**30),
@@ -242,6 +253,7 @@ BAD_PARAMETERS = {
     "n_init": (0, -1, 1.5, "2", None, True, 10**30),
     "n_trials": (0, -1, 1.5, "2", None, True, [1, 2], [1.5] * 4, 10**400),
     "nu": (*NOT_POSITIVE, 1.5, INF),
+    "power": (0, 3, 1.5, "1", None, True),
     "precisions_init": (-np.ones((2, 4)), np.full((2, 4, 4), NAN), "1", np.ones((9, 9))),
     "probabilities_init": ("1", 3, [np.ones((3, 2))], [np.full((2, 3), NAN)] * 4),
     "probability": NOT_BOOL,

@@ -107,6 +107,23 @@ cdef extern from "simd/table.h" nogil:
         const float* limits
         float* gaps
         int filtered
+    enum:
+        MEDOID_VALUES
+        MEDOID_SQUARES
+        MEDOID_ROOTS
+        MEDOID_PRODUCTS
+        MEDOID_FOURTHS
+    ctypedef struct medoid_pass:
+        int form
+        Py_ssize_t n
+        Py_ssize_t k
+        const void* near
+        const void* second
+        const void* limits
+        const void* norms
+        const double* weights
+        const int32_t* labels
+        const double* removal
     ctypedef struct row_share:
         pass
     ctypedef struct sparse_rows:
@@ -151,6 +168,8 @@ cdef extern from "simd/table.h" nogil:
                               double*) noexcept nogil
         void (*seed)(Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const float*, const double*,
                      float*, float*, double*) noexcept nogil
+        double (*medoid_change)(const medoid_pass*, const float*, Py_ssize_t, double*,
+                                int32_t*) noexcept nogil
     ctypedef struct double_loops "simd_loops_double":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const double*, const double*, const double*, const double*,
@@ -178,6 +197,8 @@ cdef extern from "simd/table.h" nogil:
                               double*) noexcept nogil
         void (*seed)(Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const double*,
                      const double*, double*, double*, double*) noexcept nogil
+        double (*medoid_change)(const medoid_pass*, const double*, Py_ssize_t, double*,
+                                int32_t*) noexcept nogil
     ctypedef struct simd_loops:
         float_loops f
         double_loops d

@@ -10,12 +10,16 @@ from mlcore.cluster.cuts import (
     ratio_cut_value,
 )
 from mlcore.cluster.k_means import KMeans
+from mlcore.cluster.k_medians import KMedians
+from mlcore.cluster.k_medoids import KMedoids
 from mlcore.cluster.kernel_k_means import KernelKMeans
 from mlcore.cluster.mini_batch_k_means import MiniBatchKMeans
 from mlcore.cluster.silhouette import silhouette_samples, silhouette_score
 
 __all__ = [
     "KMeans",
+    "KMedians",
+    "KMedoids",
     "KernelKMeans",
     "MinCut",
     "MiniBatchKMeans",

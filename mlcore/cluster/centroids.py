@@ -1,7 +1,7 @@
 """What models have in common whose clusters are given by centres."""
 
 import numbers
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -37,13 +37,85 @@ class Statistics(NamedTuple):
     objective: float
 
 
-class CentroidModel(Transformer, Clusterer, Model):
-    """Samples belong to the nearest of `cluster_centers_`, which the subclasses find."""
+class CenterModel(Transformer, Clusterer, Model):
+    """What models share that look for centres, whatever the distance from them."""
 
-    _tags = {
-        "input_tags.sparse": True,
+    _tags: ClassVar[dict[str, Any]] = {
         "transformer_tags.preserves_dtype": ["float64", "float32"],
     }
+
+    def _n_out(self):
+        return len(self.cluster_centers_)
+
+    def _rng(self):
+        return as_random_state(self.random_state, owner=type(self).__name__)
+
+    def _check_parameters(self):
+        owner = type(self).__name__
+        as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
+        as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
+        as_real(self.tol, "tol", owner=owner, at_least=0)
+        if isinstance(self.init, str):
+            as_choice(self.init, "init", _INITS, owner=owner)
+        elif self.init is None or isinstance(self.init, numbers.Number):
+            raise TypeError(
+                f"{owner}: init={self.init!r} is of type {type(self.init).__name__}, but must be "
+                "'k-means++', 'random', an array of centres or callable."
+            )
+        elif not callable(self.init):
+            self._given_centers(self.init, "init", None)
+        if isinstance(self.n_init, str):
+            as_choice(self.n_init, "n_init", ("auto",), owner=owner)
+        else:
+            as_integer(self.n_init, "n_init", owner=owner, at_least=1)
+
+    def _weights(self, sample_weight, n_samples):
+        """Weights near 1, empty for ones, and the power of two that takes them back."""
+        if sample_weight is None:
+            weights, n_present = np.empty(0), n_samples
+        else:
+            weights = as_weights(sample_weight, n_samples)
+            n_present = int(np.count_nonzero(weights))
+        if n_present < self.n_clusters:
+            raise ValueError(
+                f"n_samples={n_present} (of positive weight) should be >= "
+                f"n_clusters={self.n_clusters}."
+            )
+        power = int(np.frexp(weights.max())[1]) if len(weights) else 0
+        if abs(power) < 100:
+            return weights, 0
+        return np.ldexp(weights, -power), power
+
+    def _n_starts(self, several):
+        if not isinstance(self.n_init, str):
+            return int(self.n_init)
+        by_chance = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
+        return several if by_chance else 1
+
+    def _warn_of_fewer(self, n_found):
+        if n_found < self.n_clusters:
+            warn(
+                "ConvergenceWarning",
+                f"Number of distinct clusters ({n_found}) found smaller than n_clusters "
+                f"({self.n_clusters}). Possibly due to duplicate points in X.",
+            )
+
+    def _given_centers(self, centers, what, n_features):
+        centers = as_samples(centers, owner=type(self).__name__, name=what)
+        wrong = n_features is not None and centers.shape[1] != n_features
+        if wrong or len(centers) != self.n_clusters:
+            columns = "n_features" if n_features is None else n_features
+            raise ValueError(
+                f"{type(self).__name__}: {what} has shape {centers.shape}, but must be "
+                f"(n_clusters, n_features) = ({self.n_clusters}, {columns})."
+            )
+        return centers
+
+
+class CentroidModel(CenterModel):
+    """Samples belong to the nearest of `cluster_centers_`, which the subclasses find."""
+
+    _tags = {**CenterModel._tags, "input_tags.sparse": True}
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the index of the nearest centre for each row of `X`, int32."""
@@ -104,12 +176,6 @@ class CentroidModel(Transformer, Clusterer, Model):
 
     # ---- for subclasses
 
-    def _n_out(self):
-        return len(self.cluster_centers_)
-
-    def _rng(self):
-        return as_random_state(self.random_state, owner=type(self).__name__)
-
     def _asked(self, X):
         """Samples of a later call, their frame, and the centres in it."""
         X = self._check_X(X, reset=False, like=getattr(self, "offsets_", None))
@@ -117,56 +183,6 @@ class CentroidModel(Transformer, Clusterer, Model):
         offsets = self.offsets_ if origin is not None else self.cluster_centers_
         frame = shared_frame(X, offsets, origin)
         return X, frame, np.ldexp(offsets, -frame.power)
-
-    def _check_parameters(self):
-        owner = type(self).__name__
-        as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
-        as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
-        as_real(self.tol, "tol", owner=owner, at_least=0)
-        if isinstance(self.init, str):
-            as_choice(self.init, "init", _INITS, owner=owner)
-        elif self.init is None or isinstance(self.init, numbers.Number):
-            raise TypeError(
-                f"{owner}: init={self.init!r} is of type {type(self.init).__name__}, but must be "
-                "'k-means++', 'random', an array of centres or callable."
-            )
-        elif not callable(self.init):
-            self._given_centers(self.init, "init", None)
-        if isinstance(self.n_init, str):
-            as_choice(self.n_init, "n_init", ("auto",), owner=owner)
-        else:
-            as_integer(self.n_init, "n_init", owner=owner, at_least=1)
-
-    def _weights(self, sample_weight, n_samples):
-        """Weights near 1, empty for ones, and the power of two that takes them back."""
-        if sample_weight is None:
-            weights, n_present = np.empty(0), n_samples
-        else:
-            weights = as_weights(sample_weight, n_samples)
-            n_present = int(np.count_nonzero(weights))
-        if n_present < self.n_clusters:
-            raise ValueError(
-                f"n_samples={n_present} (of positive weight) should be >= "
-                f"n_clusters={self.n_clusters}."
-            )
-        power = int(np.frexp(weights.max())[1]) if len(weights) else 0
-        if abs(power) < 100:
-            return weights, 0
-        return np.ldexp(weights, -power), power
-
-    def _n_starts(self, several):
-        if not isinstance(self.n_init, str):
-            return int(self.n_init)
-        by_chance = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
-        return several if by_chance else 1
-
-    def _warn_of_fewer(self, n_found):
-        if n_found < self.n_clusters:
-            warn(
-                "ConvergenceWarning",
-                f"Number of distinct clusters ({n_found}) found smaller than n_clusters "
-                f"({self.n_clusters}). Possibly due to duplicate points in X.",
-            )
 
     def _starts(self, X, weights, frame, n_starts, rng):
         """Yield centres to start from, in the frame."""
@@ -188,17 +204,6 @@ class CentroidModel(Transformer, Clusterer, Model):
                 centers = centers.toarray() if sp.issparse(centers) else centers
             centers = frame.place(centers)
             yield np.ascontiguousarray(centers, dtype=X.dtype)
-
-    def _given_centers(self, centers, what, n_features):
-        centers = as_samples(centers, owner=type(self).__name__, name=what)
-        wrong = n_features is not None and centers.shape[1] != n_features
-        if wrong or len(centers) != self.n_clusters:
-            columns = "n_features" if n_features is None else n_features
-            raise ValueError(
-                f"{type(self).__name__}: {what} has shape {centers.shape}, but must be "
-                f"(n_clusters, n_features) = ({self.n_clusters}, {columns})."
-            )
-        return centers
 
     @staticmethod
     def _placed(centers, frame, X):

@@ -34,6 +34,11 @@ class RowSampler:
         self._weights = weights
         self._cumulative = None
 
+    @property
+    def order(self) -> np.ndarray:
+        """All rows, along the projection."""
+        return self._order
+
     def draw(self, uniform, factor=None) -> np.ndarray:
         """Return a row for each of the numbers in [0, 1); none where all probabilities are 0.
 

@@ -26,6 +26,7 @@
 #define BITS BITS_F
 #define TANH tanhf
 #define SQRT sqrtf
+#define REST compress_rest
 #include "kernel_loops.h"
 #include "smo_loops.h"
 #include "gaussian_density.h"
@@ -34,6 +35,7 @@
 #include "bit_loops.h"
 #include "k_means_loops.h"
 #include "lloyd_plain_loops.h"
+#include "medoid_loops.h"
 #undef REAL
 #undef VEC
 #undef INTVEC
@@ -56,6 +58,7 @@
 #undef BITS
 #undef TANH
 #undef SQRT
+#undef REST
 
 #define REAL double
 #define VEC vdouble
@@ -81,6 +84,7 @@
 #define BITS BITS_D
 #define TANH tanh
 #define SQRT sqrt
+#define REST compress_rest_d
 #define SCREENED /* in single precision */
 #include "kernel_loops.h"
 #include "smo_loops.h"
@@ -90,6 +94,7 @@
 #include "bit_loops.h"
 #include "k_means_loops.h"
 #include "lloyd_plain_loops.h"
+#include "medoid_loops.h"
 
 #include "mixture_loops.h"
 
@@ -97,9 +102,9 @@
 #define STRING(name) QUOTE(name)
 const simd_loops TARGET_NAME(simd_loops) = {
     {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f, gaussian_f, latent_class_f, bits_f,
-     lloyd_f, lloyd_plain_f, own_distances_f, seed_f},
+     lloyd_f, lloyd_plain_f, own_distances_f, seed_f, medoid_change_f},
     {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, gaussian_d, latent_class_d, bits_d,
-     lloyd_d, lloyd_plain_d, own_distances_d, seed_d},
+     lloyd_d, lloyd_plain_d, own_distances_d, seed_d, medoid_change_d},
     expect,
     responsibilities,
     add_rows,

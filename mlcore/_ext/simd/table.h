@@ -133,6 +133,20 @@ typedef struct {
   int32_t was, is;
 } row_share;
 
+/* Samples and their medoids (see medoid_loops.h); arrays without a type are of the samples' precision. What is in a row:
+   distances, or distances to be squared; or inner products, and wanted are distances, their squares or their fourth powers. */
+enum { MEDOID_VALUES, MEDOID_SQUARES, MEDOID_ROOTS, MEDOID_PRODUCTS, MEDOID_FOURTHS };
+typedef struct {
+  int form;
+  ptrdiff_t n, k;
+  const void *near, *second; /* what the nearest and the next medoid cost */
+  const void *limits;        /* up to this value of its row, from it less half the candidate's norm for products, it takes part */
+  const void *norms;         /* squared, for products */
+  const double *weights;     /* NULL: all are 1 */
+  const int32_t *labels;
+  const double *removal; /* by slot: what it would cost to remove the medoid */
+} medoid_pass;
+
 enum { MIX_BATCH = 16, BIT_GROUP = 4 };
 
 #define LOOPS(real)                                                                                                  \
@@ -167,7 +181,10 @@ enum { MIX_BATCH = 16, BIT_GROUP = 4 };
   void (*own_distances)(ptrdiff_t d, ptrdiff_t n, const real *X, const real *centers, const int32_t *labels,          \
                         double *out);                                                                                 \
   void (*seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const real *X, const real *candidates,               \
-               const double *weights, real *nearest, real *panel, double *potentials);
+               const double *weights, real *nearest, real *panel, double *potentials);                               \
+  /* change of the objective if the sample `self`, whose row is given, took the place of the medoid in `slot`, the best;     \
+     `losses` is scratch, 4 k */                                                                                         \
+  double (*medoid_change)(const medoid_pass *s, const real *row, ptrdiff_t self, double *losses, int32_t *slot);
 
 typedef struct { LOOPS(float) } simd_loops_float;
 typedef struct { LOOPS(double) } simd_loops_double;

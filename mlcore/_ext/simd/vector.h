@@ -98,6 +98,12 @@ static inline int compress_rest(vfloat x, vfloat c, int32_t first, int32_t *at) 
   _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, _mm512_set1_epi32(first))));
   return __builtin_popcount(m);
 }
+static inline int compress_rest_d(vdouble x, vdouble c, int32_t first, int32_t *at) {
+  const __mmask8 m = _mm512_cmp_pd_mask(x, c, _CMP_NGT_UQ);
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  _mm256_storeu_si256((__m256i *)at, _mm256_maskz_compress_epi32(m, _mm256_add_epi32(lane, _mm256_set1_epi32(first))));
+  return __builtin_popcount(m);
+}
 static inline vfloat sqrt_f(vfloat x) { return _mm512_sqrt_ps(x); }
 static inline vdouble sqrt_d(vdouble x) { return _mm512_sqrt_pd(x); }
 static inline vfloat ldexp_f(vfloat y, vfloat n) { return _mm512_scalef_ps(y, n); }
@@ -141,6 +147,14 @@ static inline vfloat look_up_f(const float *table, ptrdiff_t size, const int32_t
 static inline int compress_rest(vfloat x, vfloat c, int32_t first, int32_t *at) {
   int kept = 0;
   for (int lane = 0; lane < VECTOR_BYTES / 4; lane++) {
+    at[kept] = first + lane;
+    kept += !(x[lane] > c[lane]);
+  }
+  return kept;
+}
+static inline int compress_rest_d(vdouble x, vdouble c, int32_t first, int32_t *at) {
+  int kept = 0;
+  for (int lane = 0; lane < VECTOR_BYTES / 8; lane++) {
     at[kept] = first + lane;
     kept += !(x[lane] > c[lane]);
   }
