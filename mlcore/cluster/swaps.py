@@ -51,17 +51,21 @@ class Assignment:
             _ext.admit(self._costs, slot, self.near, self.second, self.labels, self.seconds)
         self._settle()
 
-    def first_improving(self, block, start, stop, threshold):
-        """Return the place in a block of the first sample worth a swap, or `stop`; and its slot."""
+    def first_improving(self, block, start, threshold):
+        """Return the place in a block of the first sample worth a swap, its slot, and changes.
+
+        These are of the samples tried, it included; the place is that after the last if there is
+        none.
+        """
         values, places, candidates = block
-        threads = effective_threads(self._rows.n * (stop - start))
-        changes, slots = np.empty(stop), np.zeros(stop + 1, dtype=np.int32)
+        threads = effective_threads(self._rows.n * (len(candidates) - start))
+        changes, slots = np.empty(len(candidates)), np.zeros(len(candidates) + 1, dtype=np.int32)
         at = _ext.first_improving(
-            values, places[:stop], candidates[:stop], start, threshold, self._form, self.near,
-            self.second, self._limits, self._rows.norms, self._weights, self.labels,
-            self._removal, np.empty((threads, 4 * len(self.medoids))), changes, slots, threads,
+            values, places, candidates, start, threshold, self._form, self.near, self.second,
+            self._limits, self._rows.norms, self._weights, self.labels, self._removal,
+            np.empty((threads, 4 * len(self.medoids))), changes, slots, threads,
         )  # fmt: skip
-        return at, int(slots[at])
+        return at, int(slots[at]), changes[start : at + 1]
 
     def swap(self, slot, sample) -> bool:
         """Make `sample` the medoid in `slot`; return False, and do not, if that does not pay."""
@@ -79,6 +83,10 @@ class Assignment:
             )  # fmt: skip
         self._settle()
         if self.objective < before[-1]:
+            # A sample's cost, whatever the swap, changes no more than the two it is chosen from.
+            near, second = (np.abs(a - b) for a, b in zip(state, before[:2], strict=False))
+            moved = (near + np.maximum(near, second)).astype(np.float64)
+            self.drift = float(moved @ self._weights if len(self._weights) else moved.sum())
             return True
         self.near, self.second, self.labels, self.seconds, self._removal, self.objective = before
         self.medoids[slot] = old
@@ -99,7 +107,11 @@ class Assignment:
 
 
 def swap_medoids(rows, weights, medoids, order, *, tol, max_iter, report=None) -> Found:
-    """Swap until no candidate in `order` is worth a swap: a whole round without one proves it.
+    """Swap until no candidate in `order` is worth a swap.
+
+    A round tries all of them, a later one those that may have become worth a swap: what a swap for
+    a candidate changes lies within the sum of what swaps since have moved, whatever the distances.
+    The last round, without a swap, leaves none.
 
     Parameters
     ----------
@@ -121,26 +133,37 @@ def swap_medoids(rows, weights, medoids, order, *, tol, max_iter, report=None) -
     E. Schubert, P. Rousseeuw, *Fast and eager k-medoids clustering*, Information Systems 101, 2021.
     """
     state = Assignment(rows, weights, medoids)
-    trace, tried = [state.objective], 0  # since the last swap
-    share = max(tol, _ROUNDING)
+    trace, share = [state.objective], max(tol, _ROUNDING)
+    # What a swap for each candidate would change at best when it was tried; and `drift` then.
+    changes, drifts = np.full(len(order), -np.inf), np.zeros(len(order))
+    drift = 0.0
     for n_iter in range(1, max_iter + 1):
-        for block in rows.blocks(order):
+        least = changes - (drift - drifts)
+        left = np.flatnonzero(least < -share * state.objective)
+        if n_iter > 1:
+            left = left[np.argsort(least[left], kind="stable")]  # the most promising first
+        before = len(trace)
+        for block in rows.blocks(order[left]):
             candidates, at = block[2], 0
-            while at < (stop := min(len(candidates), at + len(order) - tried)):
-                found, slot = state.first_improving(block, at, stop, -share * state.objective)
-                tried += found - at
+            while at < len(candidates):
+                threshold = -share * state.objective
+                found, slot, tried = state.first_improving(block, at, threshold)
+                now = left[at : at + len(tried)]
+                changes[now], drifts[now] = tried, drift
                 at = found + 1
-                if found == stop:
+                if found == len(candidates):
                     break
                 if state.swap(slot, candidates[found]):
+                    drift += state.drift
                     trace.append(state.objective)
-                    tried = 0
                     if report is not None:
                         report(len(trace) - 1, trace[-1], trace[-2] - trace[-1])
-                tried += 1
-            if tried == len(order):
-                return Found(state.medoids, trace, n_iter, True)
-    return Found(state.medoids, trace, n_iter, False)
+                changes[now[-1]], drifts[now[-1]] = 0.0, drift
+            left = left[len(candidates) :]
+        if len(trace) == before:
+            return Found(state.medoids, trace, n_iter, True)
+    converged = not (changes - (drift - drifts) < -share * state.objective).any()
+    return Found(state.medoids, trace, n_iter, converged)
 
 
 def prepared(rows, medoids, order, draw) -> np.ndarray:

@@ -87,7 +87,7 @@ def test_laws(seed, n, k):
     shuffled = model.fit(X[order], sample_weight=counts[order])
     assert_allclose(shuffled.cluster_centers_, centers, rtol=1e-14)
     scaled = model.fit(X * 4, sample_weight=counts)
-    assert_array_equal(scaled.cluster_centers_, weighted.cluster_centers_ * 4)
+    assert_allclose(scaled.cluster_centers_, centers * 4, rtol=1e-14)
 
 
 def test_empty_clusters_begin_anew():
