@@ -241,7 +241,8 @@ class KMedoids(Transformer, Clusterer, Model):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        given = isinstance(self.metric, str) and self.metric == "precomputed"
+        tags.input_tags.pairwise = tags.input_tags.positive_only = given
         return tags
 
     def _n_out(self):

@@ -83,15 +83,25 @@ class Assignment:
             )  # fmt: skip
         self._settle()
         if self.objective < before[-1]:
-            # A sample's cost, whatever the swap, changes no more than the two it is chosen from.
-            near, second = (np.abs(a - b) for a, b in zip(state, before[:2], strict=False))
-            moved = (near + np.maximum(near, second)).astype(np.float64)
-            self.drift = float(moved @ self._weights if len(self._weights) else moved.sum())
+            self.drift = self._moved(slot, *before[:3])
             return True
         self.near, self.second, self.labels, self.seconds, self._removal, self.objective = before
         self.medoids[slot] = old
         self._limit()
         return False
+
+    def _moved(self, slot, near, second, labels):
+        """By how much at most this swap has lowered what any other would change.
+
+        With medoid i removed a sample costs e, and with the candidate min(d, e) instead of `near`.
+        The new medoid lowers e to what the sample costs there at least; e was `second` where i was
+        its nearest medoid, else `near`; and it is as it was for the slot of the swap itself.
+        """
+        e = np.where(labels == slot, near, second)
+        moved = np.maximum(self.near - near, 0) + np.maximum(e - self._costs, 0)
+        if len(self._weights):
+            return float(self._weights @ moved)
+        return float(moved.sum(dtype=np.float64))
 
     def _cost(self, medoid):
         _ext.costs(self._rows.row(medoid), medoid, self._form, self._rows.norms, self._costs)
@@ -109,8 +119,8 @@ class Assignment:
 def swap_medoids(rows, weights, medoids, order, *, tol, max_iter, report=None) -> Found:
     """Swap until no candidate in `order` is worth a swap.
 
-    A round tries all of them, a later one those that may have become worth a swap: what a swap for
-    a candidate changes lies within the sum of what swaps since have moved, whatever the distances.
+    A round tries all of them, a later one those that may have become worth a swap: swaps since
+    have lowered what others would change by no more than a sum over samples, whatever the metric.
     The last round, without a swap, leaves none.
 
     Parameters

@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from mlcore._ext import k_medoids as _ext
 from mlcore.cluster import KMedoids
-from mlcore.cluster.dissimilarities import METRICS, OnDemand, extremes
+from mlcore.cluster.dissimilarities import METRICS, Dissimilarity, OnDemand, extremes
+from mlcore.cluster.swaps import Assignment
 from mlcore.exceptions import ConvergenceWarning
 
 ROUNDING = 1e-10  # relative, of sums of some hundred distances in double precision
@@ -78,6 +79,34 @@ def test_a_larger_fit_prepared_on_parts_misses_no_swap():
             best = np.minimum(without[:, None], D).sum(axis=0).min()
             assert best >= kept * (1 - ROUNDING)
         assert_allclose(model.medoid_silhouettes_, 1 - near[:, 0] / near[:, 1], atol=1e-7)
+
+
+def changes(costs, medoids, weights):
+    """What a swap for each sample would change at best."""
+    base, best = objective(costs, medoids, weights), np.full(len(costs), np.inf)
+    for j, slot in itertools.product(range(len(costs)), range(len(medoids))):
+        swapped = np.where(np.arange(len(medoids)) == slot, j, medoids)
+        best[j] = min(best[j], objective(costs, swapped, weights) - base)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_swaps_lower_what_others_would_change_by_no_more_than_they_say(seed):
+    """Also where no triangle inequality holds."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(8, 25)), int(rng.integers(1, 6))
+    D = rng.random((n, n))
+    D += D.T
+    weights = rng.integers(1, 4, n).astype(float)
+    rows = Dissimilarity("precomputed", 1, "test").rows(D, weights)
+    state = Assignment(rows, weights, rng.choice(n, k, replace=False))
+    before = changes(D, state.medoids, weights)
+    for slot, sample in zip(rng.integers(0, k, 30), rng.integers(0, n, 30), strict=True):
+        if sample not in state.medoids and state.swap(slot, sample):
+            assert_allclose(state.objective, objective(D, state.medoids, weights), rtol=ROUNDING)
+            now = changes(D, state.medoids, weights)
+            assert (now >= before - state.drift - 1e-12).all()
+            before = now
 
 
 def test_all_optima_of_small_problems_are_found_from_some_start():
