@@ -31,6 +31,7 @@ _FORMS = {  # of the values in a row, by the power of the Euclidean distance tha
 _BLOCK = 2**20  # values formed at a time
 _STORED_BYTES = 2**30  # of a matrix of inner products at most
 _CHEAP = 64  # products that form a value again in less time than new memory takes to keep it
+_EXACT = 2**24  # differences that are formed rather than products: some milliseconds
 _LONGEST_CALL = 2**28  # values: some tenths of a second, within which Ctrl-C is heard
 
 
@@ -160,9 +161,11 @@ class Dissimilarity:
             return self._stored(X)
         frame, _ = choose_frame(X, weights)
         Z = np.ascontiguousarray(frame.place(X))
-        norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
         exponent = self.power * (2 if self.metric == "sqeuclidean" else 1)
         self.unit = frame.power * exponent
+        if len(Z) * Z.size <= _EXACT:
+            return self._stored(Z)
+        norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
         far = float((4 * norms.max()) ** (exponent / 2))
         return _inner_products(Z, _FORMS[exponent], norms.astype(Z.dtype), far)
 

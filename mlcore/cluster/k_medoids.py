@@ -83,9 +83,9 @@ class KMedoids(Transformer, Clusterer, Model):
     -----
     A round takes O(n²) time, and for Euclidean distances O(n² d), as the distances are formed in
     it, or once where memory of at most 1 GiB holds them. Other metrics need n² values of memory,
-    Euclidean ones O(n (d + k)) beyond that size. Euclidean distances of the search come from
-    products of the samples in their precision, which loses digits of those near 0 as in `KMeans`;
-    labels, `inertia_` and what `transform` returns come from differences.
+    Euclidean ones O(n (d + k)) beyond that size. Of more than some hundred samples the Euclidean
+    distances of the search come from products in their precision, which loses digits of those near
+    0 as in `KMeans`; labels, `inertia_` and what `transform` returns come from differences.
 
     References
     ----------

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
 from mlcore._ext import k_medoids as _ext
-from mlcore.cluster import KMedoids
+from mlcore.cluster import KMedoids, dissimilarities
 from mlcore.cluster.dissimilarities import METRICS, Dissimilarity, OnDemand, extremes
 from mlcore.cluster.swaps import Assignment
 from mlcore.exceptions import ConvergenceWarning
@@ -45,6 +45,14 @@ def best_swap(D, medoids, weights=None):
 # ---- oracles
 
 
+@pytest.fixture(params=["exact", "by products"])
+def ways(request, monkeypatch):
+    """Euclidean distances from differences, as of few samples, or from products, as of many."""
+    if request.param == "by products":
+        monkeypatch.setattr(dissimilarities, "_EXACT", 0)
+
+
+@pytest.mark.usefixtures("ways")
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "cityblock", "precomputed"])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -154,6 +162,7 @@ def test_a_callable_metric_is_called_with_rows():
     assert_array_equal(model.transform(X), named.transform(X))
 
 
+@pytest.mark.usefixtures("ways")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_precomputed_distances_give_what_the_samples_give(dtype):
     X = blobs(300, 6, dtype=dtype)
@@ -171,6 +180,7 @@ def test_precomputed_distances_give_what_the_samples_give(dtype):
 @pytest.mark.parametrize("power", [1, 2])
 def test_rows_formed_on_demand_are_those_kept(dtype, power, monkeypatch):
     X = blobs(700, 5, dtype=dtype)
+    monkeypatch.setattr(dissimilarities, "_EXACT", 0)
     kept = KMedoids(5, power=power, init=range(5)).fit(X)
     monkeypatch.setattr(OnDemand, "worth_storing", False)
     again = KMedoids(5, power=power, init=range(5)).fit(X)
@@ -239,6 +249,7 @@ def test_duplicates_constants_and_as_many_medoids_as_samples():
         KMedoids(2).fit(X, sample_weight=np.eye(20)[3])
 
 
+@pytest.mark.usefixtures("ways")
 @pytest.mark.parametrize("scale", [1e-200, 1e-20, 1e20, 1e150])
 @pytest.mark.parametrize("power", [1, 2])
 def test_units_do_not_matter(scale, power):
@@ -253,6 +264,7 @@ def test_units_do_not_matter(scale, power):
         assert_array_equal(found.labels_, expected.labels_)
 
 
+@pytest.mark.usefixtures("ways")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_data_far_from_zero(dtype):
     X = blobs(200, 3, dtype=dtype) * 2.0**10
