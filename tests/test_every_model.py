@@ -36,8 +36,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mlcore
-from mlcore.cluster import KernelKMeans, KMeans, MiniBatchKMeans
-from mlcore.cluster import KMeans, KMedians, KMedoids, MiniBatchKMeans
+from mlcore.cluster import KernelKMeans, KMeans, KMedians, KMedoids, MiniBatchKMeans
 from mlcore.mixture import (
     BernoulliMixture,
     BinomialMixture,
@@ -164,6 +163,7 @@ MODELS = {
         nothing,
         endless={"n_clusters": 200},
         takes=ZERO_TOL,
+    ),
     "KMedians": Entry(
         lambda: KMedians(3, random_state=0), nothing, sparse=False, kernel=False, takes=ZERO_TOL
     ),

@@ -22,7 +22,8 @@ FORMS = {"values": MEDOID_VALUES, "squares": MEDOID_SQUARES, "roots": MEDOID_ROO
          "products": MEDOID_PRODUCTS, "fourths": MEDOID_FOURTHS}
 
 cdef enum:
-    TOGETHER = 32  # candidates that threads share
+    FEWEST_TOGETHER = 16  # candidates that threads share, as long as swaps are near one another
+    MOST_TOGETHER = 512
     TILE = 64
 
 
@@ -53,7 +54,7 @@ def first_improving(const floating[:, :] values, const int64_t[::1] places,
     """
     cdef medoid_pass s
     cdef Py_ssize_t n_candidates = candidates.shape[0], found = candidates.shape[0]
-    cdef Py_ssize_t together = TOGETHER, stop, c
+    cdef Py_ssize_t together = FEWEST_TOGETHER, stop, c
     s.form, s.n, s.k = form, near.shape[0], removal.shape[0]
     s.near, s.second, s.limits = &near[0], &second[0], &limits[0]
     s.norms = &norms[0] if norms.shape[0] > 0 else NULL
@@ -64,7 +65,8 @@ def first_improving(const floating[:, :] values, const int64_t[::1] places,
     with nogil:
         while start < n_candidates and found == n_candidates:
             stop = min(n_candidates, start + together)
-            for c in prange(start, stop, num_threads=n_threads, schedule="static"):
+            for c in prange(start, stop, num_threads=n_threads, schedule="dynamic",
+                            chunksize=4):
                 if floating is float:
                     changes[c] = simd_table().f.medoid_change(
                         &s, &values[places[c], 0], candidates[c], &losses[threadid(), 0],
@@ -78,6 +80,8 @@ def first_improving(const floating[:, :] values, const int64_t[::1] places,
                     found = c
                     break
             start = stop
+            if n_threads > 1:
+                together = min(MOST_TOGETHER, 2 * together)
     return found
 
 
