@@ -1,8 +1,12 @@
 """The vectorised loops of simd/, chosen for the processor at run time."""
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 
 cdef extern from "simd/table.h" nogil:
+    enum:
+        SYMMETRIC_PRODUCT
+        SYMMETRIC_POSITIVE
+        SYMMETRIC_ACTIVE
     enum:
         PANEL_FLOAT
         PANEL_DOUBLE
@@ -170,6 +174,14 @@ cdef extern from "simd/table.h" nogil:
                      float*, float*, double*) noexcept nogil
         double (*medoid_change)(const medoid_pass*, const float*, Py_ssize_t, double*,
                                 int32_t*) noexcept nogil
+        void (*mirrored)(Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t,
+                         const float*, Py_ssize_t, double, double*, double*, double*) noexcept nogil
+        void (*shorten)(Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t, const double*,
+                        uint16_t*) noexcept nogil
+        void (*rescale)(int, Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t, const double*,
+                        const double*, float*, Py_ssize_t) noexcept nogil
+        void (*symmetric)(int, Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t, const double*,
+                          const double*, double*, double*, double*) noexcept nogil
     ctypedef struct double_loops "simd_loops_double":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const double*, const double*, const double*, const double*,
@@ -199,6 +211,14 @@ cdef extern from "simd/table.h" nogil:
                      const double*, double*, double*, double*) noexcept nogil
         double (*medoid_change)(const medoid_pass*, const double*, Py_ssize_t, double*,
                                 int32_t*) noexcept nogil
+        void (*mirrored)(Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t,
+                         const double*, Py_ssize_t, double, double*, double*, double*) noexcept nogil
+        void (*shorten)(Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, const double*,
+                        uint16_t*) noexcept nogil
+        void (*rescale)(int, Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, const double*,
+                        const double*, double*, Py_ssize_t) noexcept nogil
+        void (*symmetric)(int, Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, const double*,
+                          const double*, double*, double*, double*) noexcept nogil
     ctypedef struct simd_loops:
         float_loops f
         double_loops d
@@ -217,5 +237,8 @@ cdef extern from "simd/table.h" nogil:
         void (*mixture_advance)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
                                 Py_ssize_t, double, const double*, double, double*, double*,
                                 double*, double*) noexcept nogil
+        void (*symmetric_short)(int, Py_ssize_t, Py_ssize_t, const uint16_t*, Py_ssize_t,
+                                const float*, const float*, float*, float*,
+                                float*) noexcept nogil
         const char* name
     const simd_loops* simd_table()

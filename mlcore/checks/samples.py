@@ -17,6 +17,7 @@ def as_samples(
     accept_sparse: bool = False,
     like: Any = None,
     min_samples: int = 1,
+    check_finite: bool = True,
 ) -> np.ndarray | sp.csr_array:
     """Return `X` as an array, or sparse array, that compiled code can rely on.
 
@@ -37,6 +38,8 @@ def as_samples(
         Convert to this precision, usually that of the fit.
     min_samples : int
         The least number of rows.
+    check_finite : bool
+        Whether values of dense data are looked at; without, the caller does.
 
     Returns
     -------
@@ -74,7 +77,8 @@ def as_samples(
     _require_matrix(original, name, owner)
     _require_shape(original.shape, name, owner, min_samples)
     X = as_floats(original, float_type(original.dtype) if dtype is None else dtype)
-    require_finite(X, name, owner, None if X is original else original)
+    if check_finite:
+        require_finite(X, name, owner, None if X is original else original)
     return X
 
 

@@ -1,5 +1,6 @@
 """Clustering: groups of samples, found without labels."""
 
+from mlcore.cluster.affinity import affinity, normalize_affinity
 from mlcore.cluster.costs import adjusted_rand_index, clustering_cost
 from mlcore.cluster.cuts import (
     MinCut,
@@ -9,6 +10,8 @@ from mlcore.cluster.cuts import (
     normalized_cut_value,
     ratio_cut_value,
 )
+from mlcore.cluster.doubly_stochastic import DoublyStochastic, doubly_stochastic
+from mlcore.cluster.frobenius import FrobeniusProjection, frobenius_projection
 from mlcore.cluster.k_means import KMeans
 from mlcore.cluster.k_medians import KMedians
 from mlcore.cluster.k_medoids import KMedoids
@@ -17,6 +20,8 @@ from mlcore.cluster.mini_batch_k_means import MiniBatchKMeans
 from mlcore.cluster.silhouette import silhouette_samples, silhouette_score
 
 __all__ = [
+    "DoublyStochastic",
+    "FrobeniusProjection",
     "KMeans",
     "KMedians",
     "KMedoids",
@@ -24,9 +29,13 @@ __all__ = [
     "MinCut",
     "MiniBatchKMeans",
     "adjusted_rand_index",
+    "affinity",
     "clustering_cost",
     "cut_value",
+    "doubly_stochastic",
+    "frobenius_projection",
     "min_cut",
+    "normalize_affinity",
     "normalized_association",
     "normalized_cut_value",
     "ratio_cut_value",

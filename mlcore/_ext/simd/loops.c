@@ -36,6 +36,7 @@
 #include "k_means_loops.h"
 #include "lloyd_plain_loops.h"
 #include "medoid_loops.h"
+#include "scaling_loops.h"
 #undef REAL
 #undef VEC
 #undef INTVEC
@@ -95,8 +96,58 @@
 #include "k_means_loops.h"
 #include "lloyd_plain_loops.h"
 #include "medoid_loops.h"
+#include "scaling_loops.h"
 
 #include "mixture_loops.h"
+
+#undef VEC
+#undef LOAD
+static inline vdouble positive_d(vdouble t, vdouble v) { return select_d(GREATER_D(t, (vdouble){0}), v, (vdouble){0}); }
+typedef uint16_t vuint16_half __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2), may_alias));
+typedef uint32_t vuint32 __attribute__((vector_size(VECTOR_BYTES)));
+static inline vfloat lengthen(const uint16_t *p) {
+  return (vfloat)(__builtin_convertvector(*(const vuint16_half *)p, vuint32) << 15);
+}
+static inline float lengthen_one(uint16_t k) {
+  const uint32_t bits = (uint32_t)k << 15;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+#define WORD(name) name##_f
+#define ENTRY float
+#define SUM double
+#define VEC vdouble
+#define LOAD_SUMS load_d
+#define STORE_SUMS store_d
+#define LOAD_ENTRIES widen_f
+#define ONE_ENTRY (double)
+#define VECTOR_POSITIVE(t, v) positive_d(t, (vdouble){0} + (v))
+#include "symmetric_loops.h"
+
+#define WORD(name) name##_d
+#define ENTRY double
+#define SUM double
+#define VEC vdouble
+#define LOAD_SUMS load_d
+#define STORE_SUMS store_d
+#define LOAD_ENTRIES load_d
+#define ONE_ENTRY (double)
+#define VECTOR_POSITIVE(t, v) positive_d(t, (vdouble){0} + (v))
+#include "symmetric_loops.h"
+
+#define PRODUCTS_ONLY
+#define WORD(name) name##_short
+#define ENTRY uint16_t
+#define SUM float
+#define VEC vfloat
+#define LOAD_SUMS load_f
+#define STORE_SUMS store_f
+#define LOAD_ENTRIES lengthen
+#define ONE_ENTRY lengthen_one
+#define VECTOR_POSITIVE(t, v) (v)
+#include "symmetric_loops.h"
 
 #define QUOTE(name) #name
 #define STRING(name) QUOTE(name)
@@ -105,11 +156,14 @@ const simd_loops TARGET_NAME(simd_loops) = {
      lloyd_f, lloyd_plain_f, own_distances_f, seed_f, medoid_change_f},
     {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, gaussian_d, latent_class_d, bits_d,
      lloyd_d, lloyd_plain_d, own_distances_d, seed_d, medoid_change_d},
+     lloyd_f, lloyd_plain_f, own_distances_f, seed_f, mirrored_f, shorten_f, rescale_f, symmetric_f},
+     lloyd_d, lloyd_plain_d, own_distances_d, seed_d, mirrored_d, shorten_d, rescale_d, symmetric_d},
     expect,
     responsibilities,
     add_rows,
     mixture_table,
     mixture_shares,
     mixture_advance,
+    symmetric_short,
     STRING(TARGET_NAME(loops)),
 };

@@ -149,6 +149,10 @@ typedef struct {
 
 enum { MIX_BATCH = 16, BIT_GROUP = 4 };
 
+/* What a pass over a symmetric matrix sums up (see symmetric_loops.h), T_ij = K_ij + u_i + u_j: K_ij x_j; the positive T_ij,
+   and their squares; x_j where T_ij is positive. */
+enum { SYMMETRIC_PRODUCT, SYMMETRIC_POSITIVE, SYMMETRIC_ACTIVE };
+
 #define LOOPS(real)                                                                                                  \
   /* out[dest[r], :lanes] = k(row r, column of the panel), for `n_rows` rows given as lists of non-zeros; in between,  \
      rows of waiting[0] and then waiting[1] are copied */                                                             \
@@ -185,6 +189,17 @@ enum { MIX_BATCH = 16, BIT_GROUP = 4 };
   /* change of the objective if the sample `self`, whose row is given, took the place of the medoid in `slot`, the best;     \
      `losses` is scratch, 4 k */                                                                                         \
   double (*medoid_change)(const medoid_pass *s, const real *row, ptrdiff_t self, double *losses, int32_t *slot);
+  /* a tile against its mirrored one, and its sums (see scaling_loops.h) */                                             \
+  void (*mirrored)(ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t diagonal, const real *K, ptrdiff_t stride,         \
+                  const real *turned, ptrdiff_t turned_stride, double close, double *rows, double *columns,           \
+                  double *extremes);                                                                                  \
+  /* out = x_i K x_j in 16 bits, rows first..last up to the diagonal */                                                 \
+  void (*shorten)(ptrdiff_t first, ptrdiff_t last, const real *K, ptrdiff_t stride, const double *x, uint16_t *out);     \
+  void (*rescale)(int shift, ptrdiff_t n_rows, ptrdiff_t n_columns, const real *K, ptrdiff_t stride,                   \
+                  const double *x_rows, const double *x, real *out, ptrdiff_t out_stride);                              \
+  /* what rows first..last of the lower triangle give to themselves and, mirrored, to the rows 0..last */               \
+  void (*symmetric)(int mode, ptrdiff_t first, ptrdiff_t last, const real *K, ptrdiff_t stride, const double *x,        \
+                    const double *u, double *rows, double *columns, double *squares);
 
 typedef struct { LOOPS(float) } simd_loops_float;
 typedef struct { LOOPS(double) } simd_loops_double;
@@ -209,6 +224,9 @@ typedef struct {
   void (*mixture_advance)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrdiff_t tables, ptrdiff_t kinds,
                           ptrdiff_t size, double alpha, const double *rates, double least, double *sums, double *p,
                           double *table, double *rises);
+  /* the same product, of a matrix that was shortened */
+  void (*symmetric_short)(int mode, ptrdiff_t first, ptrdiff_t last, const uint16_t *K, ptrdiff_t stride,
+                          const float *x, const float *u, float *rows, float *columns, float *squares);
   const char *name;
 } simd_loops;
 

@@ -1,0 +1,141 @@
+"""Hot loops of mlcore.cluster.symmetric: passes over a symmetric matrix that read one triangle.
+
+Panels of PANEL_ROWS rows, up to the diagonal, are shared among threads. A panel's own rows and what
+it gives, mirrored, to earlier ones have places of their own, `columns` (panels, n), and are added
+in the order of the panels: the same bytes for any number of threads. Calls take panels
+first..last, so that Python sees signals between them.
+"""
+from cython cimport floating
+from cython.parallel cimport prange, threadid
+from libc.stdint cimport uint16_t
+
+from mlcore._ext.simd cimport SYMMETRIC_ACTIVE as ACTIVE_MODE
+from mlcore._ext.simd cimport SYMMETRIC_POSITIVE as POSITIVE_MODE
+from mlcore._ext.simd cimport SYMMETRIC_PRODUCT as PRODUCT_MODE
+from mlcore._ext.simd cimport simd_table
+from mlcore._ext.tiles cimport both_places, copy_waiting, end_pending, new_pending, pending
+
+cdef enum:
+    ROWS = 256
+    TILE = 128
+    CACHES = 1 << 24  # bytes; a larger result is written past the caches
+
+PANEL_ROWS, TILE_SIDE = ROWS, TILE
+PRODUCT, POSITIVE, ACTIVE = PRODUCT_MODE, POSITIVE_MODE, ACTIVE_MODE
+
+
+def compare(const floating[:, ::1] K, double close, double[::1] rows, double[:, ::1] columns,
+            double[:, ::1] extremes, floating[:, :, ::1] scratch, Py_ssize_t first,
+            Py_ssize_t last, int n_threads):
+    """Row sums, and for each panel by how much it is not symmetric and its least entry.
+
+    `extremes` is (panels, 2), `scratch` (n_threads, ROWS, TILE + 16).
+    """
+    cdef Py_ssize_t n = K.shape[0], stride = scratch.shape[2], at, p, top, left, height, width
+    cdef Py_ssize_t tile_at
+    cdef floating* turned
+    for at in prange(last - first, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        p = last - 1 - at  # the longest first
+        top = p * ROWS
+        height = min(ROWS, n - top)
+        turned = &scratch[threadid(), 0, 0]
+        for tile_at in range((top + height + TILE - 1) // TILE):
+            left = tile_at * TILE
+            width = min(TILE, top + height - left)
+            if floating is float:
+                simd_table().f.transpose(&K[left, top], n, width, height, turned, stride)
+                simd_table().f.mirrored(height, width, top - left, &K[top, left], n, turned,
+                                        stride, close, &rows[top], &columns[p, left],
+                                        &extremes[p, 0])
+            else:
+                simd_table().d.transpose(&K[left, top], n, width, height, turned, stride)
+                simd_table().d.mirrored(height, width, top - left, &K[top, left], n, turned,
+                                        stride, close, &rows[top], &columns[p, left],
+                                        &extremes[p, 0])
+
+
+def symmetric(int mode, const floating[:, ::1] K, const double[::1] x, const double[::1] u,
+              double[::1] rows, double[:, ::1] columns, double[::1] squares, Py_ssize_t first,
+              Py_ssize_t last, int n_threads):
+    """What panels first..last give in one of the modes; `u` is not read for a product."""
+    cdef Py_ssize_t n = K.shape[0], at, p, top, bottom
+    for at in prange(last - first, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        p = last - 1 - at
+        top = p * ROWS
+        bottom = min(top + ROWS, n)
+        if floating is float:
+            simd_table().f.symmetric(mode, top, bottom, &K[0, 0], n, &x[0], &u[0], &rows[top],
+                                     &columns[p, 0], &squares[p])
+        else:
+            simd_table().d.symmetric(mode, top, bottom, &K[0, 0], n, &x[0], &u[0], &rows[top],
+                                     &columns[p, 0], &squares[p])
+
+
+def symmetric_short(const uint16_t[:, ::1] K, const float[::1] x, float[::1] rows,
+                    float[:, ::1] columns, float[::1] squares, Py_ssize_t first,
+                    Py_ssize_t last, int n_threads):
+    """The product of a shortened matrix, in single precision."""
+    cdef Py_ssize_t n = K.shape[0], at, p, top
+    for at in prange(last - first, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        p = last - 1 - at
+        top = p * ROWS
+        simd_table().symmetric_short(PRODUCT_MODE, top, min(top + ROWS, n), &K[0, 0], n, &x[0],
+                                     &x[0], &rows[top], &columns[p, 0], &squares[p])
+
+
+def gather(const floating[::1] rows, const floating[:, ::1] columns, double[::1] sums):
+    """sums = rows + what all panels give to them, in the order of the panels."""
+    cdef Py_ssize_t n = rows.shape[0], p, j
+    with nogil:
+        for j in range(n):
+            sums[j] = rows[j]
+        for p in range(columns.shape[0]):
+            for j in range(min((p + 1) * ROWS, n)):
+                sums[j] += columns[p, j]
+
+
+def shorten(const floating[:, ::1] K, const double[::1] x, uint16_t[:, ::1] out,
+            Py_ssize_t first, Py_ssize_t last, int n_threads):
+    """The lower triangle of x_i K_ij x_j, of at most about 1, in 16 bits."""
+    cdef Py_ssize_t n = K.shape[0], at, top
+    for at in prange(last - first, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        top = (last - 1 - at) * ROWS
+        if floating is float:
+            simd_table().f.shorten(top, min(top + ROWS, n), &K[0, 0], n, &x[0], &out[0, 0])
+        else:
+            simd_table().d.shorten(top, min(top + ROWS, n), &K[0, 0], n, &x[0], &out[0, 0])
+
+
+def rescale(bint shift, const floating[:, ::1] K, const double[::1] x, floating[:, ::1] out,
+            floating[:, :, ::1] scratch, Py_ssize_t first, Py_ssize_t last, int n_threads):
+    """out = x_i K_ij x_j, or max(0, K_ij + x_i + x_j), of the lower triangle on both sides.
+
+    Bands first..last of TILE rows; `out` may be K. `scratch` is (n_threads, 2 TILE, TILE + 16).
+    """
+    cdef Py_ssize_t n = K.shape[0], stride = scratch.shape[2], at, top, left, rows, columns
+    cdef Py_ssize_t bands = (n + TILE - 1) // TILE
+    cdef bint past = n * n * sizeof(floating) > CACHES
+    cdef floating* tile
+    cdef pending* of_threads = new_pending(n_threads)
+    cdef pending* own
+    # Rows first: what is written lies together, and so do the pages that are new.
+    for at in prange(first * bands, last * bands, nogil=True, num_threads=n_threads,
+                     schedule="dynamic"):
+        top = at // bands * TILE
+        left = at % bands * TILE
+        if left > top:
+            continue
+        own = &of_threads[threadid()]
+        tile = &scratch[threadid(), 0, 0]
+        rows = min(TILE, n - top)
+        columns = min(TILE, n - left)
+        if floating is float:
+            simd_table().f.rescale(shift, rows, columns, &K[top, left], n, &x[top], &x[left], tile,
+                                   stride)
+        else:
+            simd_table().d.rescale(shift, rows, columns, &K[top, left], n, &x[top], &x[left], tile,
+                                   stride)
+        both_places(tile, stride, rows, columns, top == left, tile + TILE * stride,
+                    &out[top, left], &out[left, top], n, own.waiting)
+        copy_waiting(tile, own.waiting, past)
+    end_pending(&scratch[0, 0, 0], of_threads, n_threads)

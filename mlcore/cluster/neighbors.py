@@ -1,0 +1,72 @@
+"""Nearest neighbours of each sample: by a tree where features are few, else block by block."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+from scipy.spatial import cKDTree
+
+from mlcore.threads import effective_threads, single_threaded_blas
+
+_TREE_FEATURES = 12  # beyond, a tree visits most samples
+_BLOCK = 4_000_000  # distances held at once
+
+
+class Neighbors(NamedTuple):
+    """The nearest other samples of each sample, nearest first."""
+
+    indices: np.ndarray  # (n, k) intp
+    distances: np.ndarray  # (n, k) float64
+
+
+def nearest_neighbors(X, k: int) -> Neighbors:
+    """The `k` nearest other samples by Euclidean distance.
+
+    Parameters
+    ----------
+    X : ndarray or CSR (n, d)
+    k : int, at least 1 and below n
+
+    Notes
+    -----
+    About O(n k log n) time where features are few, else O(n² d) time and blocks of some megabytes.
+    """
+    n = X.shape[0]
+    if sp.issparse(X) or X.shape[1] > _TREE_FEATURES:
+        return _by_blocks(X, k)
+    points = X.astype(np.float64, copy=False)
+    found, near = cKDTree(points).query(points, k=k + 1, workers=effective_threads(n * 100.0))
+    # Among copies of a sample it may come late in its own list, or not at all.
+    own = near == np.arange(n)[:, None]
+    own[~own.any(axis=1), -1] = True
+    return Neighbors(near[~own].reshape(n, k), found[~own].reshape(n, k))
+
+
+def _by_blocks(X, k):
+    n = X.shape[0]
+    dense = not sp.issparse(X)
+    X = X.astype(np.float64)  # a product loses digits of the distances between near samples
+    if dense:
+        X -= X.mean(axis=0)
+        norms = np.einsum("ij,ij->i", X, X)
+    else:
+        norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    indices, distances = np.empty((n, k), dtype=np.intp), np.empty((n, k))
+    step = max(1, _BLOCK // n)
+    for start in range(0, n, step):
+        rows = slice(start, min(n, start + step))
+        with single_threaded_blas():
+            products = X[rows] @ X.T
+        squares = norms[rows, None] + norms - 2.0 * (products if dense else products.toarray())
+        here = np.arange(squares.shape[0])
+        squares[here, here + start] = np.inf
+        near = np.argpartition(squares, k - 1, axis=1)[:, :k]
+        found = squares[here[:, None], near]
+        if dense:
+            for row, at in zip(here, near, strict=True):
+                apart = X[at] - X[start + row]
+                found[row] = np.einsum("ij,ij->i", apart, apart)
+        order = np.lexsort((near, found), axis=1)
+        indices[rows] = np.take_along_axis(near, order, axis=1)
+        distances[rows] = np.sqrt(np.maximum(np.take_along_axis(found, order, axis=1), 0.0))
+    return Neighbors(indices, distances)

@@ -1,0 +1,306 @@
+"""Symmetric matrices, dense or CSR: checked, multiplied, rescaled; one triangle is read."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext import doubly_stochastic as _ext
+from mlcore.checks import as_samples, require_memory
+from mlcore.checks.arrays import require_finite
+from mlcore.scratch import scratch_array
+from mlcore.threads import effective_threads
+
+_IN_ONE_CALL = 2**30  # values of a matrix: some tenths of a second
+_SHORTENED = 256  # rows; for fewer, time goes elsewhere
+_PAD = 16  # values between rows of a tile: powers of two share few places in a cache
+
+
+def as_symmetric(
+    K: Any, owner: str, *, negative: bool = False, sparse: bool = True, overwrite: bool = False
+) -> "DenseSymmetric | SparseSymmetric":
+    """Check a square symmetric matrix of finite values.
+
+    Entries mirrored at the diagonal may differ by rounding, up to the square root of the
+    precision; those below it count.
+
+    Parameters
+    ----------
+    K : array-like or sparse (n, n)
+    owner : str
+        The function that errors name.
+    negative : bool
+        Whether entries may be below 0.
+    sparse : bool
+        Whether K may be sparse.
+    overwrite : bool
+        Whether the array itself may become the result.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything else; the message names an entry at fault.
+    """
+    checked = as_samples(K, owner=owner, name="K", accept_sparse=sparse, check_finite=False)
+    if checked.shape[0] != checked.shape[1]:
+        raise ValueError(f"K has shape {checked.shape}; {owner} needs a square matrix.")
+    if sp.issparse(checked):
+        return SparseSymmetric(checked, owner, negative)
+    if overwrite and checked is K and not K.flags.writeable:
+        raise ValueError(f"K is read-only; {owner} with overwrite=True needs a writeable array.")
+    return DenseSymmetric(checked, owner, negative, in_place=overwrite)
+
+
+def _closeness(dtype):
+    return float(np.sqrt(np.finfo(dtype).eps))
+
+
+def _refuse(owner, i, j, value, mirrored):
+    if min(value, mirrored) < 0:
+        if value > mirrored:
+            i, j, value = j, i, mirrored
+        raise ValueError(
+            f"Negative values in data passed as K: K[{i}, {j}] is {value!s}; {owner} takes "
+            "affinities of at least 0."
+        )
+    raise ValueError(
+        f"K is not symmetric: K[{i}, {j}] is {value!s} and K[{j}, {i}] is {mirrored!s}; {owner} "
+        "needs a symmetric matrix, such as (K + K.T) / 2."
+    )
+
+
+class DenseSymmetric:
+    """A dense symmetric matrix.
+
+    Parameters
+    ----------
+    K : ndarray (n, n)
+    owner, negative : see `as_symmetric`
+    in_place : bool
+        Whether K itself becomes the result.
+
+    Attributes
+    ----------
+    n : int
+    dtype : dtype
+    sums : float64 (n,)
+        The row sums.
+    """
+
+    def __init__(self, K: np.ndarray, owner: str, negative: bool, in_place: bool) -> None:
+        self.K, self.n, self.dtype = K, len(K), K.dtype
+        self._out = K if in_place else None
+        self._in_place, self._owner, self._negative = in_place, owner, negative
+        self._panels = -(-self.n // _ext.PANEL_ROWS)
+        self._rows = np.zeros(self.n)
+        self._columns = np.zeros((self._panels, self.n))
+        self._squares = np.empty(self._panels)
+        self._check()
+
+    def _check(self):
+        extremes = np.zeros((self._panels, 2))
+        close = _closeness(self.dtype)
+        # What overflows is found in the sums; subnormal values have few digits to agree in.
+        scratch = self._scratch(_ext.PANEL_ROWS)
+        for first, last in self._spans(_ext.PANEL_ROWS):
+            _ext.compare(
+                self.K, close, self._rows, self._columns, extremes, scratch, first, last,
+                self._threads(),
+            )  # fmt: skip
+        self.sums = self._gathered()
+        if not np.isfinite(self.sums).all():
+            require_finite(self.K, "K", self._owner)
+            raise ValueError(f"K is too large: the sum of a row overflows, in {self._owner}.")
+        excess, least = extremes[:, 0].max(), extremes[:, 1].min()
+        if excess > np.finfo(self.dtype).tiny or (least < 0 and not self._negative):
+            self._refuse_first(close)
+
+    def _refuse_first(self, close):
+        step = max(1, 1_000_000 // self.n)
+        for start in range(0, self.n, step):
+            ours = self.K[start : start + step].astype(np.float64)
+            theirs = self.K[:, start : start + step].T.astype(np.float64)
+            apart = np.abs(ours - theirs) - close * np.maximum(np.abs(ours), np.abs(theirs))
+            wrong = apart > np.finfo(self.dtype).tiny
+            if not self._negative:
+                wrong |= ours < 0
+            if wrong.any():
+                i, j = map(int, np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+                _refuse(self._owner, start + i, j, ours[i, j], theirs[i, j])
+
+    def _spans(self, side: int) -> Iterator[tuple[int, int]]:
+        """Panels or bands of `side` rows, as many at once as take some tenths of a second."""
+        count = -(-self.n // side)
+        step = max(1, _IN_ONE_CALL // (self.n * side))
+        for first in range(0, count, step):
+            yield first, min(first + step, count)
+
+    def _threads(self):
+        return effective_threads(self.n * self.n)
+
+    def _scratch(self, rows):
+        return scratch_array((self._threads(), rows, _ext.TILE_SIDE + _PAD), self.dtype)
+
+    def _gathered(self):
+        sums = np.empty(self.n)
+        _ext.gather(self._rows, self._columns, sums)
+        return sums
+
+    def _pass(self, mode, x, u):
+        for first, last in self._spans(_ext.PANEL_ROWS):
+            _ext.symmetric(
+                mode, self.K, x, u, self._rows, self._columns, self._squares, first, last,
+                self._threads(),
+            )  # fmt: skip
+        return self._gathered()
+
+    def diagonal(self) -> np.ndarray:
+        """The diagonal, in float64."""
+        return self.K.diagonal().astype(np.float64)
+
+    def counts(self) -> np.ndarray:
+        """Entries of each row that are not 0."""
+        return np.count_nonzero(self.K, axis=1)
+
+    def pattern(self) -> sp.csr_array:
+        """The places of entries that are not 0."""
+        require_memory(
+            self.n, self.n, 17, what="the test for total support of a dense K with zeros",
+            instead="pass K as a sparse array, or with a positive diagonal",
+        )  # fmt: skip
+        return sp.csr_array(self.K != 0)
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        """K x, in float64."""
+        return self._pass(_ext.PRODUCT, x, x)
+
+    def positive_part(self, u: np.ndarray) -> tuple[np.ndarray, float]:
+        """Row sums of T = max(0, K_ij + u_i + u_j), and sum T² / 4 - sum u."""
+        sums = self._pass(_ext.POSITIVE, u, u)
+        return sums, float(0.25 * self._squares.sum() - u.sum())
+
+    def active_product(self, u: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """The product of q with the matrix that is 1 where K_ij + u_i + u_j is positive."""
+        return self._pass(_ext.ACTIVE, q, u)
+
+    def shortened(self, x: np.ndarray) -> "ShortCopy | None":
+        """x_i K_ij x_j in few digits, where the result will be; None if that is K's own place."""
+        if self._in_place or self.n < _SHORTENED:
+            return None
+        place = self._result().reshape(-1).view(np.uint16)[: self.n**2]
+        short = place.reshape(self.n, self.n)
+        for first, last in self._spans(_ext.PANEL_ROWS):
+            _ext.shorten(self.K, x, short, first, last, self._threads())
+        return ShortCopy(short, self._spans, self._threads())
+
+    def scaled(self, x: np.ndarray) -> np.ndarray:
+        """The matrix x_i K_ij x_j, exactly symmetric."""
+        return self._rescaled(x, shift=False)
+
+    def projected(self, u: np.ndarray) -> np.ndarray:
+        """The matrix max(0, K_ij + u_i + u_j), exactly symmetric."""
+        return self._rescaled(u, shift=True)
+
+    def _rescaled(self, x, shift):
+        out, scratch = self._result(), self._scratch(2 * _ext.TILE_SIDE)
+        for first, last in self._spans(_ext.TILE_SIDE):
+            _ext.rescale(shift, self.K, x, out, scratch, first, last, self._threads())
+        return out
+
+    def shifted(self, diagonal: np.ndarray) -> np.ndarray:
+        """K with `diagonal` added to its diagonal, exactly symmetric."""
+        own = self.diagonal() + diagonal
+        out = self._rescaled(np.ones(self.n), shift=False)
+        out.flat[:: self.n + 1] = own
+        return out
+
+    def _result(self):
+        if self._out is None:
+            require_memory(
+                self.n, self.n, self.K.itemsize, what="the normalised affinity",
+                instead="normalise K in place, overwrite=True, or pass a sparse K",
+            )  # fmt: skip
+            self._out = scratch_array(self.K.shape, self.dtype)
+        return self._out
+
+
+class ShortCopy:
+    """A non-negative symmetric matrix in 9 significant bits, for products that may be rough."""
+
+    def __init__(self, K, spans, n_threads):
+        n = len(K)
+        panels = -(-n // _ext.PANEL_ROWS)
+        self._K, self._spans, self._n_threads = K, spans, n_threads
+        self._rows, self._squares = np.empty(n, np.float32), np.empty(panels, np.float32)
+        self._columns = np.zeros((panels, n), np.float32)
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        """K x, in float64 of about seven digits; scaled, as single precision has its range."""
+        size = np.abs(x).max()
+        short = (x / size).astype(np.float32)
+        for first, last in self._spans(_ext.PANEL_ROWS):
+            _ext.symmetric_short(
+                self._K, short, self._rows, self._columns, self._squares, first, last,
+                self._n_threads,
+            )  # fmt: skip
+        sums = np.empty(len(x))
+        _ext.gather(self._rows, self._columns, sums)
+        return size * sums
+
+
+class SparseSymmetric:
+    """A sparse symmetric matrix in CSR, with the same methods, as far as sparse ones have them."""
+
+    def __init__(self, K: sp.csr_array, owner: str, negative: bool) -> None:
+        self.n, self.dtype = K.shape[0], K.dtype
+        if not negative and K.nnz and K.data.min() < 0:
+            at = int(np.argmin(K.data))
+            i = int(np.searchsorted(K.indptr, at, side="right")) - 1
+            _refuse(owner, i, int(K.indices[at]), K.data[at], np.inf)
+        turned = K.T.tocsr()
+        difference = K - turned
+        if difference.nnz and np.abs(difference.data).max() > 0:
+            size = abs(K).maximum(abs(turned))
+            excess = (abs(difference) - _closeness(K.dtype) * size).tocoo()
+            if excess.nnz and excess.data.max() > np.finfo(K.dtype).tiny:
+                at = int(np.argmax(excess.data))
+                i, j = int(excess.row[at]), int(excess.col[at])
+                _refuse(owner, i, j, K[i, j], K[j, i])
+            K = (sp.tril(K) + sp.tril(K, -1).T).tocsr()
+        self.K = sp.csr_array(K)
+        self._double = self.K.astype(np.float64, copy=False)
+        self.sums = np.asarray(self._double.sum(axis=1))
+        if not np.isfinite(self.sums).all():
+            raise ValueError(f"K is too large: the sum of a row overflows, in {owner}.")
+
+    def diagonal(self) -> np.ndarray:
+        """The diagonal, in float64."""
+        return self._double.diagonal()
+
+    def counts(self) -> np.ndarray:
+        """Entries of each row that are not 0."""
+        return np.diff(self.pattern().indptr)
+
+    def pattern(self) -> sp.csr_array:
+        """The places of entries that are not 0."""
+        return (self.K != 0).tocsr()
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        """K x, in float64."""
+        return self._double @ x
+
+    def shortened(self, x: np.ndarray) -> None:
+        """None: a short copy would need as many indices."""
+
+    def scaled(self, x: np.ndarray) -> sp.csr_array:
+        """The matrix x_i K_ij x_j, exactly symmetric, its entries where those of K are."""
+        rows = np.repeat(np.arange(self.n), np.diff(self.K.indptr))
+        data = self._double.data * (x[rows] * x[self.K.indices])
+        places = self.K.indices.copy(), self.K.indptr.copy()
+        return sp.csr_array((data.astype(self.dtype, copy=False), *places), shape=self.K.shape)
+
+    def shifted(self, diagonal: np.ndarray) -> sp.csr_array:
+        """K with `diagonal` added to its diagonal."""
+        whole = self._double + sp.diags_array(diagonal, format="csr")
+        return whole.tocsr().astype(self.dtype, copy=False)
