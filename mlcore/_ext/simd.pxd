@@ -175,7 +175,8 @@ cdef extern from "simd/table.h" nogil:
         double (*medoid_change)(const medoid_pass*, const float*, Py_ssize_t, double*,
                                 int32_t*) noexcept nogil
         void (*mirrored)(Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t,
-                         const float*, Py_ssize_t, double, double*, double*, double*) noexcept nogil
+                         const float*, Py_ssize_t, double, double*, double*,
+                         double*) noexcept nogil
         void (*shorten)(Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t, const double*,
                         uint16_t*) noexcept nogil
         void (*rescale)(int, Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t, const double*,
@@ -212,7 +213,8 @@ cdef extern from "simd/table.h" nogil:
         double (*medoid_change)(const medoid_pass*, const double*, Py_ssize_t, double*,
                                 int32_t*) noexcept nogil
         void (*mirrored)(Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t,
-                         const double*, Py_ssize_t, double, double*, double*, double*) noexcept nogil
+                         const double*, Py_ssize_t, double, double*, double*,
+                         double*) noexcept nogil
         void (*shorten)(Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, const double*,
                         uint16_t*) noexcept nogil
         void (*rescale)(int, Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, const double*,

@@ -12,8 +12,7 @@ from mlcore.exceptions import warn
 from mlcore.progress import Progress
 from mlcore.threads import single_threaded_blas
 
-_SHORTEST_STEP = 1e-10
-_RIDGE = 1e-12  # of the Hessian, which is singular where a row has no positive entry
+_FIRST_RIDGE, _LEAST_RIDGE = 1e-2, 1e-12  # on the diagonal of the Hessian, whose entries are counts
 
 
 class FrobeniusProjection(NamedTuple):
@@ -135,10 +134,13 @@ def projected(
     u = (1.0 - matrix.sums - np.sum(1.0 - matrix.sums) / (2 * n)) / n
     with single_threaded_blas():
         sums, value = matrix.positive_part(u)
-        trace = [_residual(sums)]
+        trace, ridge = [_residual(sums)], _FIRST_RIDGE
         while trace[-1] > tol and len(trace) <= max_iter and not has_stalled(trace):
             progress.step(len(trace) - 1, objective=trace[-1], change=trace[-1])
-            moved = _step(matrix, u, sums, value, trace[-1], tol)
+            moved = None
+            while moved is None and ridge < 4 * n:
+                moved = _step(matrix, u, sums, value, trace[-1], tol, ridge)
+                ridge = ridge * 10.0 if moved is None else max(_LEAST_RIDGE, ridge / 100.0)
             if moved is None:
                 break
             u, sums, value = moved
@@ -156,28 +158,24 @@ def projected(
     )
 
 
-def _step(matrix, u, sums, value, residual, tol):
-    """The next multipliers with their row sums and objective; None where none is better."""
+def _step(matrix, u, sums, value, residual, tol, ridge):
+    """The next multipliers with their row sums and objective; None where these are no better.
+
+    The Hessian counts positive entries, and is singular where a row has none: the ridge bounds the
+    step. With one above the largest eigenvalue, 2n, the objective always falls.
+    """
     gradient = sums - 1.0
-    counts = matrix.active_product(u, np.ones_like(u))
+    counts = matrix.active_product(u, np.ones_like(u)) + ridge
     diagonal = matrix.diagonal() + 2.0 * u > 0.0
-    accuracy = max(min(0.1, residual), 0.3 * tol / residual)
-    ridge = _RIDGE * matrix.n
     direction = conjugate_gradients(
-        lambda q: (counts + ridge) * q + matrix.active_product(u, q),
-        -gradient, counts + diagonal + ridge, accuracy,
+        lambda q: counts * q + matrix.active_product(u, q),
+        -gradient, counts + diagonal, max(min(0.1, residual), 0.3 * tol / residual),
     )  # fmt: skip
-    slope = gradient @ direction
-    if not slope < 0.0:
-        direction, slope = -gradient, -(gradient @ gradient)
-    length = 1.0
-    while length > _SHORTEST_STEP:
-        trial = u + length * direction
-        reached, lower = matrix.positive_part(trial)
-        # Near the solution the change drowns in rounding, but the gradient does not.
-        if lower <= value + 1e-4 * length * slope or _residual(reached) < 0.5 * residual:
-            return trial, reached, lower
-        length *= 0.5
+    trial = u + direction
+    reached, lower = matrix.positive_part(trial)
+    # Near the solution the change drowns in rounding, but the gradient does not.
+    if lower <= value + 1e-4 * (gradient @ direction) or _residual(reached) < 0.5 * residual:
+        return trial, reached, lower
     return None
 
 
