@@ -101,7 +101,6 @@ class DenseSymmetric:
     def _check(self):
         extremes = np.zeros((self._panels, 2))
         close = _closeness(self.dtype)
-        # What overflows is found in the sums; subnormal values have few digits to agree in.
         scratch = self._scratch(_ext.PANEL_ROWS)
         for first, last in self._spans(_ext.PANEL_ROWS):
             _ext.compare(
@@ -109,10 +108,11 @@ class DenseSymmetric:
                 self._threads(),
             )  # fmt: skip
         self.sums = self._gathered()
-        if not np.isfinite(self.sums).all():
+        excess, least = extremes[:, 0].max(), extremes[:, 1].min()
+        if not np.isfinite(self.sums).all() or excess == np.inf:
             require_finite(self.K, "K", self._owner)
             raise ValueError(f"K is too large: the sum of a row overflows, in {self._owner}.")
-        excess, least = extremes[:, 0].max(), extremes[:, 1].min()
+        # Subnormal values have few digits to agree in.
         if excess > np.finfo(self.dtype).tiny or (least < 0 and not self._negative):
             self._refuse_first(close)
 

@@ -1,46 +1,66 @@
 /* Tiles of a symmetric matrix: is it symmetric, what are its sums, and what becomes of it. Once per precision. */
 
-/* Compares the entries of a tile with their mirrored ones, in `turned`: the most by which |a - b| passes
-   `close` max(|a|, |b|), and the least entry; and adds up its rows and columns. Where the tile is on the diagonal, its
-   first `diagonal` columns of row 0 (none below 0), and one more of each row after, count. */
+/* Adds up rows and columns of a tile, finds its least entry, and compares entries with their mirrored ones, in `turned`:
+   extremes[0] is raised to the most by which |a - b| passes `close` max(|a|, |b|), infinite if one is no finite number.
+   Where the tile is on the diagonal, the first `diagonal` columns of row 0 count (none below 0), and one more of each
+   row after. Few matrices are not symmetric to the last bit, so this is looked at first. */
 static void NAME(mirrored)(ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t diagonal, const REAL *K, ptrdiff_t stride,
-                          const REAL *turned, ptrdiff_t turned_stride, double close, double *rows, double *columns,
-                          double *extremes) {
-  enum { L = VECTOR_BYTES / sizeof(double) };
-  vdouble worst = {0}, least = {0};
+                           const REAL *turned, ptrdiff_t turned_stride, double close, double *rows, double *columns,
+                           double *extremes) {
+  enum { L = VECTOR_BYTES / sizeof(double), FEW = 4 };
+  vdouble least = {0};
+  vint64 differ = {0};
   double far = extremes[0], low = extremes[1];
-  for (ptrdiff_t r = 0; r < n_rows; r++, K += stride, turned += turned_stride) {
-    const ptrdiff_t n = diagonal + r < n_columns ? diagonal + r : n_columns;
-    if (n < 0) continue;
-    vdouble sum = {0};
+  int same = 1;
+  ptrdiff_t r = 0;
+  for (; diagonal >= n_columns && r + FEW <= n_rows; r += FEW) { /* all of some rows */
+    vdouble sums[FEW] = {{0}};
     ptrdiff_t j = 0;
-    for (; j + L <= n; j += L) {
-      const vdouble a = NAME(widen)(K + j), b = NAME(widen)(turned + j);
-      const vdouble apart = max_d(a - b, b - a), size = max_d(max_d(a, -a), max_d(b, -b));
-      worst = max_d(apart - close * size, worst);
-      least = min_d(a, least);
-      sum += a;
-      store_d(columns + j, load_d(columns + j) + a);
+    for (; j + L <= n_columns; j += L) {
+      vdouble column = load_d(columns + j);
+      for (int i = 0; i < FEW; i++) {
+        const vdouble a = NAME(widen)(K + (r + i) * stride + j), b = NAME(widen)(turned + (r + i) * turned_stride + j);
+        differ |= (vint64)a ^ (vint64)b;
+        least = min_d(a, least);
+        sums[i] += a;
+        column += a;
+      }
+      store_d(columns + j, column);
     }
-    double own = 0;
-    for (int lane = 0; lane < L; lane++) own += sum[lane];
-    for (; j < n; j++) {
-      const double a = K[j], b = turned[j], excess = fabs(a - b) - close * fmax(fabs(a), fabs(b));
-      if (excess > far) far = excess;
+    for (int i = 0; i < FEW; i++) {
+      for (int lane = 0; lane < L; lane++) rows[r + i] += sums[i][lane];
+      for (ptrdiff_t c = j; c < n_columns; c++) {
+        const REAL a = K[(r + i) * stride + c];
+        same &= a == turned[(r + i) * turned_stride + c];
+        if (a < low) low = a;
+        rows[r + i] += a;
+        columns[c] += a;
+      }
+    }
+  }
+  for (; r < n_rows; r++) {
+    const ptrdiff_t n = diagonal + r < n_columns ? diagonal + r : n_columns;
+    for (ptrdiff_t j = 0; j < n; j++) {
+      const REAL a = K[r * stride + j];
+      same &= a == turned[r * turned_stride + j];
       if (a < low) low = a;
-      own += a;
+      rows[r] += a;
       columns[j] += a;
     }
-    if (n < n_columns) { /* on the diagonal */
-      own += K[n];
-      if (K[n] < low) low = K[n];
-    }
-    rows[r] += own;
+    if (n < 0 || n == n_columns) continue;
+    if (K[r * stride + n] < low) low = K[r * stride + n]; /* on the diagonal */
+    rows[r] += K[r * stride + n];
   }
   for (int lane = 0; lane < L; lane++) {
-    if (worst[lane] > far) far = worst[lane];
+    same &= differ[lane] == 0;
     if (least[lane] < low) low = least[lane];
   }
+  for (r = 0; r < n_rows && !same; r++)
+    for (ptrdiff_t j = 0; j < n_columns && j < diagonal + r; j++) {
+      const double a = K[r * stride + j], b = turned[r * turned_stride + j];
+      const double excess = fabs(a - b) - close * fmax(fabs(a), fabs(b));
+      if (!(excess <= far)) far = excess >= far ? excess : INFINITY;
+    }
   extremes[0] = far;
   extremes[1] = low;
 }
