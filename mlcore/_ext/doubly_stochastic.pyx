@@ -18,6 +18,7 @@ from mlcore._ext.tiles cimport both_places, copy_waiting, end_pending, new_pendi
 cdef enum:
     ROWS = 256
     TILE = 128
+    STRIP = 16
     CACHES = 1 << 24  # bytes; a larger result is written past the caches
 
 PANEL_ROWS, TILE_SIDE = ROWS, TILE
@@ -32,7 +33,8 @@ def compare(const floating[:, ::1] K, double close, double[::1] rows, double[:, 
     `extremes` is (panels, 2), `scratch` (n_threads, ROWS, TILE + 16).
     """
     cdef Py_ssize_t n = K.shape[0], stride = scratch.shape[2], at, p, top, left, height, width
-    cdef Py_ssize_t tile_at
+    cdef Py_ssize_t tile_at, strip, depth
+    cdef const floating* source
     cdef floating* turned
     for at in prange(last - first, nogil=True, num_threads=n_threads, schedule="dynamic"):
         p = last - 1 - at  # the longest first
@@ -42,13 +44,21 @@ def compare(const floating[:, ::1] K, double close, double[::1] rows, double[:, 
         for tile_at in range((top + height + TILE - 1) // TILE):
             left = tile_at * TILE
             width = min(TILE, top + height - left)
+            # Some rows at once: memory is read ahead along rows only.
+            for strip in range((width + STRIP - 1) // STRIP):
+                source = &K[left + strip * STRIP, top]
+                depth = min(STRIP, width - strip * STRIP)
+                if floating is float:
+                    simd_table().f.transpose(source, n, depth, height, turned + strip * STRIP,
+                                             stride)
+                else:
+                    simd_table().d.transpose(source, n, depth, height, turned + strip * STRIP,
+                                             stride)
             if floating is float:
-                simd_table().f.transpose(&K[left, top], n, width, height, turned, stride)
                 simd_table().f.mirrored(height, width, top - left, &K[top, left], n, turned,
                                         stride, close, &rows[top], &columns[p, left],
                                         &extremes[p, 0])
             else:
-                simd_table().d.transpose(&K[left, top], n, width, height, turned, stride)
                 simd_table().d.mirrored(height, width, top - left, &K[top, left], n, turned,
                                         stride, close, &rows[top], &columns[p, left],
                                         &extremes[p, 0])

@@ -15,7 +15,7 @@ from mlcore.threads import single_threaded_blas
 
 _LONGEST_STEP = 2.0  # of one logarithm: beyond, the quadratic model says little
 _DAMPED_FIRST = 3  # they come near from anywhere, each with one product
-_ROUGH = 1e-3  # what 9 bits are good for
+_ROUGH = 3e-3  # what 9 bits are good for
 _ROUGH_STEPS = 100
 
 

@@ -1,5 +1,45 @@
 /* Tiles of a symmetric matrix: is it symmetric, what are its sums, and what becomes of it. Once per precision. */
 
+/* The first `n` columns of `few` rows: their sums, whether all are the same as in `turned`, and the least. */
+static inline __attribute__((always_inline)) int NAME(mirrored_rows)(const int few, ptrdiff_t n, const REAL *K,
+                                                                     ptrdiff_t stride, const REAL *turned,
+                                                                     ptrdiff_t turned_stride, double *rows,
+                                                                     double *columns, double *low) {
+  enum { L = VECTOR_BYTES / sizeof(double), MOST = 4 };
+  vdouble least = {0}, sums[MOST] = {{0}};
+  vint64 differ = {0};
+  int same = 1;
+  ptrdiff_t j = 0;
+  for (; j + L <= n; j += L) {
+    vdouble column = load_d(columns + j);
+    for (int i = 0; i < few; i++) {
+      const vdouble a = NAME(widen)(K + i * stride + j), b = NAME(widen)(turned + i * turned_stride + j);
+      differ |= (vint64)a ^ (vint64)b;
+      least = min_d(a, least);
+      sums[i] += a;
+      column += a;
+    }
+    store_d(columns + j, column);
+  }
+  for (int i = 0; i < few; i++) {
+    double sum = 0;
+    for (int lane = 0; lane < L; lane++) sum += sums[i][lane];
+    for (ptrdiff_t c = j; c < n; c++) {
+      const REAL a = K[i * stride + c];
+      same &= a == turned[i * turned_stride + c];
+      if (a < *low) *low = a;
+      sum += a;
+      columns[c] += a;
+    }
+    rows[i] += sum;
+  }
+  for (int lane = 0; lane < L; lane++) {
+    same &= differ[lane] == 0;
+    if (least[lane] < *low) *low = least[lane];
+  }
+  return same;
+}
+
 /* Adds up rows and columns of a tile, finds its least entry, and compares entries with their mirrored ones, in `turned`:
    extremes[0] is raised to the most by which |a - b| passes `close` max(|a|, |b|), infinite if one is no finite number.
    Where the tile is on the diagonal, the first `diagonal` columns of row 0 count (none below 0), and one more of each
@@ -7,53 +47,20 @@
 static void NAME(mirrored)(ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t diagonal, const REAL *K, ptrdiff_t stride,
                            const REAL *turned, ptrdiff_t turned_stride, double close, double *rows, double *columns,
                            double *extremes) {
-  enum { L = VECTOR_BYTES / sizeof(double), FEW = 4 };
-  vdouble least = {0};
-  vint64 differ = {0};
   double far = extremes[0], low = extremes[1];
   int same = 1;
   ptrdiff_t r = 0;
-  for (; diagonal >= n_columns && r + FEW <= n_rows; r += FEW) { /* all of some rows */
-    vdouble sums[FEW] = {{0}};
-    ptrdiff_t j = 0;
-    for (; j + L <= n_columns; j += L) {
-      vdouble column = load_d(columns + j);
-      for (int i = 0; i < FEW; i++) {
-        const vdouble a = NAME(widen)(K + (r + i) * stride + j), b = NAME(widen)(turned + (r + i) * turned_stride + j);
-        differ |= (vint64)a ^ (vint64)b;
-        least = min_d(a, least);
-        sums[i] += a;
-        column += a;
-      }
-      store_d(columns + j, column);
-    }
-    for (int i = 0; i < FEW; i++) {
-      for (int lane = 0; lane < L; lane++) rows[r + i] += sums[i][lane];
-      for (ptrdiff_t c = j; c < n_columns; c++) {
-        const REAL a = K[(r + i) * stride + c];
-        same &= a == turned[(r + i) * turned_stride + c];
-        if (a < low) low = a;
-        rows[r + i] += a;
-        columns[c] += a;
-      }
-    }
-  }
+  for (; diagonal >= n_columns && r + 4 <= n_rows; r += 4)
+    same &= NAME(mirrored_rows)(4, n_columns, K + r * stride, stride, turned + r * turned_stride, turned_stride, rows + r,
+                                columns, &low);
   for (; r < n_rows; r++) {
     const ptrdiff_t n = diagonal + r < n_columns ? diagonal + r : n_columns;
-    for (ptrdiff_t j = 0; j < n; j++) {
-      const REAL a = K[r * stride + j];
-      same &= a == turned[r * turned_stride + j];
-      if (a < low) low = a;
-      rows[r] += a;
-      columns[j] += a;
-    }
-    if (n < 0 || n == n_columns) continue;
+    if (n < 0) continue;
+    same &= NAME(mirrored_rows)(1, n, K + r * stride, stride, turned + r * turned_stride, turned_stride, rows + r,
+                                columns, &low);
+    if (n == n_columns) continue;
     if (K[r * stride + n] < low) low = K[r * stride + n]; /* on the diagonal */
     rows[r] += K[r * stride + n];
-  }
-  for (int lane = 0; lane < L; lane++) {
-    same &= differ[lane] == 0;
-    if (least[lane] < low) low = least[lane];
   }
   for (r = 0; r < n_rows && !same; r++)
     for (ptrdiff_t j = 0; j < n_columns && j < diagonal + r; j++) {
