@@ -112,9 +112,9 @@ def frobenius_projection(
     --------
     >>> from mlcore.cluster import frobenius_projection
     >>> frobenius_projection([[1.0, 0.2, 0.0], [0.2, 1.0, 0.6], [0.0, 0.6, 1.0]]).matrix.round(3)
-    array([[0.9  , 0.1  , 0.   ],
-           [0.1  , 0.7  , 0.2  ],
-           [0.   , 0.2  , 0.8  ]])
+    array([[0.973, 0.027, 0.   ],
+           [0.027, 0.68 , 0.293],
+           [0.   , 0.293, 0.707]])
     """
     owner = "frobenius_projection"
     tol = as_real(tol, "tol", owner=owner, above=0.0)

@@ -66,7 +66,9 @@ def test_as_least_squares_without_negative_values_find_it(kind, seed):
     n, weight = 6, 1e4
     K = KINDS[kind](n, seed)
     sums = np.vstack([np.kron(np.eye(n), np.ones(n)), np.kron(np.ones(n), np.eye(n))])
-    F, _ = nnls(np.vstack([np.eye(n * n), weight * sums]), np.r_[K.ravel(), weight * np.ones(2 * n)])
+    F, _ = nnls(
+        np.vstack([np.eye(n * n), weight * sums]), np.r_[K.ravel(), weight * np.ones(2 * n)]
+    )
     found = frobenius_projection(K)
     atol = 1e-9 + 20 * np.abs(found.shift).max() / weight**2
     assert_allclose(found.matrix, F.reshape(n, n), rtol=0, atol=atol)
