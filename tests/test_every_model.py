@@ -36,7 +36,15 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mlcore
-from mlcore.cluster import KernelKMeans, KMeans, KMedians, KMedoids, MiniBatchKMeans
+from mlcore.cluster import (
+    KMeans,
+    KMedians,
+    KMedoids,
+    KernelKMeans,
+    MiniBatchKMeans,
+    ProbabilisticClustering,
+    SpectralClustering,
+)
 from mlcore.mixture import (
     BernoulliMixture,
     BinomialMixture,
@@ -110,6 +118,22 @@ def aspects(**params):
     return LatentClassModel(n_components=3, max_iter=20_000, random_state=0, **params)
 
 
+def few(n_samples=N_SAMPLES, n_features=N_FEATURES, seed=0):
+    """Samples of models that compare all with all."""
+    return samples(min(n_samples, 4_000), n_features, seed)
+
+
+def of_affinity(make):
+    return Entry(
+        lambda: make(3, random_state=0),
+        nothing,
+        weights=False,
+        kernel=False,
+        draw=few,
+        endless={"n_clusters": 20, "tol": 1e-300, "max_iter": 10**9},
+    )
+
+
 ZERO_TOL = (("tol", 0),)
 MANY_COMPONENTS = (("n_components", 61), ("n_components", 10**12))  # than samples; than memory
 
@@ -173,6 +197,8 @@ MODELS = {
     "MiniBatchKMeans": Entry(
         lambda: MiniBatchKMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL
     ),
+    "ProbabilisticClustering": of_affinity(ProbabilisticClustering),
+    "SpectralClustering": of_affinity(SpectralClustering),
 }
 CHECKED = [
     SVC(),
@@ -196,6 +222,8 @@ CHECKED = [
     KMedoids(2, metric="cityblock", power=2),
     KMedoids(2, metric="precomputed"),
     MiniBatchKMeans(),
+    ProbabilisticClustering(),
+    SpectralClustering(),
     MultinomialMixture(2),
     CategoricalMixture(2),
     BernoulliMixture(2),
@@ -221,6 +249,7 @@ NOT_A_NUMBER = (NAN, INF, "1", None, True)
 NOT_BOOL = ("yes", 2, None)
 BAD_PARAMETERS = {
     "C": NOT_POSITIVE,
+    "affinity": ("rbg", None, 3),
     "binarize": (NAN, INF, "0.5", True),
     "batch_size": (0, -1, 1.5, "9", None, True, 10**30),
     "Cs": ((), (1.0, -1.0), (NAN,), ("1",), 3, None, "12", (INF, NAN)),
@@ -251,7 +280,9 @@ BAD_PARAMETERS = {
     "n_clusters": (0, -1, 1.5, "9", None, True, 61, 10**30),
     "n_components": (0, -1, 1.5, "2", None, True, 61, 10**12, 10**30),
     "n_init": (0, -1, 1.5, "2", None, True, 10**30),
+    "n_neighbors": (0, -1, 1.5, "2", None, True, 10**30),
     "n_trials": (0, -1, 1.5, "2", None, True, [1, 2], [1.5] * 4, 10**400),
+    "normalization": ("ratio", None, 3),
     "nu": (*NOT_POSITIVE, 1.5, INF),
     "power": (0, 3, 1.5, "1", None, True),
     "precisions_init": (-np.ones((2, 4)), np.full((2, 4, 4), NAN), "1", np.ones((9, 9))),
@@ -418,7 +449,7 @@ def test_memory_mapped_input(entry, data, tmp_path):
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     model = entry.make().fit(mapped, y)
     assert digest(model) == digest(entry.make().fit(X, y))
-    assert len(answers(pickle.loads(pickle.dumps(model)), mapped[:1])[0]) == 1
+    assert all(len(a) == 1 for a in answers(pickle.loads(pickle.dumps(model)), mapped[:1]))
 
 
 # 0, 1 and 2 in every column: equal rows of two classes, which a small nu cannot tell apart.
@@ -768,6 +799,7 @@ def test_wrong_targets_are_refused(case, entry, data):
         (np.ones(60) * 1j, ValueError, "Complex data not supported"),
     ],
 )
+@only(lambda entry: entry.weights)
 def test_wrong_weights_are_refused(weights, error, message, entry, data):
     X, y = data
     refuses(lambda: entry.make().fit(X, y, sample_weight=weights), error, message)
@@ -785,7 +817,7 @@ def folds_are_drawn(model):
     return isinstance(model, SVCCV) or bool(model.get_params().get("probability"))
 
 
-@only(lambda entry: not folds_are_drawn(entry.make()))
+@only(lambda entry: entry.weights and not folds_are_drawn(entry.make()))
 def test_weight_two_is_a_copy_and_zero_is_absence(entry, data):
     X, y = data
     counts = np.arange(len(X)) % 3
@@ -800,6 +832,7 @@ def test_weight_two_is_a_copy_and_zero_is_absence(entry, data):
 
 
 @pytest.mark.parametrize("form", [list, pd.Series, lambda w: w.astype(np.float32)])
+@only(lambda entry: entry.weights)
 def test_weights_of_any_form(form, entry, data):
     X, y = data
     weights = np.arange(1, len(X) + 1) / 8
@@ -1005,9 +1038,10 @@ def test_a_failed_refit_leaves_the_old_model(entry, data):
 
     failing = [
         lambda: model.fit(X * NAN, y),
-        lambda: model.fit(X, y, sample_weight=-np.ones(len(X))),
         lambda: model.set_params(tol=-1.0).fit(X, y),
     ]
+    if entry.weights:
+        failing.append(lambda: model.fit(X, y, sample_weight=-np.ones(len(X))))
     if y is not None:
         failing.append(lambda: model.fit(entry.draw(40, 7), y))
     if "callback" in model.get_params():

@@ -63,6 +63,12 @@ def test_clusters_are_exact_and_mostly_of_one_digit(shown):
     assert value("inertia in feature space") == value("tr(G'KG)")
 
 
+def test_no_cut_is_below_its_bound(shown):
+    lines = [line for line in shown.splitlines() if "normalized cut" in line or "at least" in line]
+    cut, bound = (float(line.split()[-1]) for line in lines)
+    assert bound <= cut < 1.5 * bound
+
+
 def test_the_mixture_climbs_and_knows_images_from_noise(shown):
     lines = shown.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("Mixture of Gaussians"))

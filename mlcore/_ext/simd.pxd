@@ -183,6 +183,8 @@ cdef extern from "simd/table.h" nogil:
                         const double*, float*, Py_ssize_t) noexcept nogil
         void (*symmetric)(int, Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t, const double*,
                           const double*, double*, double*, double*) noexcept nogil
+        void (*product)(Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t, const double*,
+                        Py_ssize_t, double*) noexcept nogil
     ctypedef struct double_loops "simd_loops_double":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const double*, const double*, const double*, const double*,
@@ -221,6 +223,8 @@ cdef extern from "simd/table.h" nogil:
                         const double*, double*, Py_ssize_t) noexcept nogil
         void (*symmetric)(int, Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, const double*,
                           const double*, double*, double*, double*) noexcept nogil
+        void (*product)(Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, const double*,
+                        Py_ssize_t, double*) noexcept nogil
     ctypedef struct simd_loops:
         float_loops f
         double_loops d

@@ -17,7 +17,9 @@ from mlcore.cluster.k_medians import KMedians
 from mlcore.cluster.k_medoids import KMedoids
 from mlcore.cluster.kernel_k_means import KernelKMeans
 from mlcore.cluster.mini_batch_k_means import MiniBatchKMeans
+from mlcore.cluster.probabilistic import ProbabilisticClustering
 from mlcore.cluster.silhouette import silhouette_samples, silhouette_score
+from mlcore.cluster.spectral import SpectralClustering
 
 __all__ = [
     "DoublyStochastic",
@@ -28,6 +30,8 @@ __all__ = [
     "KernelKMeans",
     "MinCut",
     "MiniBatchKMeans",
+    "ProbabilisticClustering",
+    "SpectralClustering",
     "adjusted_rand_index",
     "affinity",
     "clustering_cost",

@@ -37,6 +37,7 @@
 #include "lloyd_plain_loops.h"
 #include "medoid_loops.h"
 #include "scaling_loops.h"
+#include "product_loops.h"
 #undef REAL
 #undef VEC
 #undef INTVEC
@@ -97,6 +98,7 @@
 #include "lloyd_plain_loops.h"
 #include "medoid_loops.h"
 #include "scaling_loops.h"
+#include "product_loops.h"
 
 #include "mixture_loops.h"
 
@@ -158,6 +160,8 @@ const simd_loops TARGET_NAME(simd_loops) = {
      lloyd_d, lloyd_plain_d, own_distances_d, seed_d, medoid_change_d},
      lloyd_f, lloyd_plain_f, own_distances_f, seed_f, mirrored_f, shorten_f, rescale_f, symmetric_f},
      lloyd_d, lloyd_plain_d, own_distances_d, seed_d, mirrored_d, shorten_d, rescale_d, symmetric_d},
+     lloyd_f, lloyd_plain_f, own_distances_f, seed_f, product_f},
+     lloyd_d, lloyd_plain_d, own_distances_d, seed_d, product_d},
     expect,
     responsibilities,
     add_rows,

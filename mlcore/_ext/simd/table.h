@@ -200,6 +200,9 @@ enum { SYMMETRIC_PRODUCT, SYMMETRIC_POSITIVE, SYMMETRIC_ACTIVE };
   /* what rows first..last of the lower triangle give to themselves and, mirrored, to the rows 0..last */               \
   void (*symmetric)(int mode, ptrdiff_t first, ptrdiff_t last, const real *K, ptrdiff_t stride, const double *x,        \
                     const double *u, double *rows, double *columns, double *squares);
+               const double *weights, real *nearest, real *panel, double *potentials);                                \
+  void (*product)(ptrdiff_t n_rows, ptrdiff_t n, const real *K, ptrdiff_t stride, const double *V, ptrdiff_t width,   \
+                  double *out);
 
 typedef struct { LOOPS(float) } simd_loops_float;
 typedef struct { LOOPS(double) } simd_loops_double;

@@ -1,0 +1,294 @@
+"""The leading eigenvectors of a large symmetric matrix, in few passes over it."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy import sparse as sp
+
+from mlcore._ext import eigen as _ext
+from mlcore.threads import effective_threads, single_threaded_blas
+
+_LONGEST_CALL = 2**30  # multiplications: some tenths of a second, within which Ctrl-C is heard
+_WIDTH = 8  # vectors of a block come in multiples of so many
+_DENSE = 400  # rows up to which LAPACK's whole decomposition is quicker
+_BLOCKS = 10  # of the basis: more make a step dear, fewer make steps many
+
+
+class Scaled:
+    """The symmetric matrix ``diag(scale) K diag(scale) + diag(shift)``, which is never formed.
+
+    Parameters
+    ----------
+    K : float32 or float64 (n, n), C order, or csr_array
+    scale, shift : float64 (n,), optional
+        Ones and zeros by default.
+    """
+
+    def __init__(self, K, scale: np.ndarray | None = None, shift: np.ndarray | None = None):
+        self.K, self.scale, self.shift = K, scale, shift
+        self.n = K.shape[0]
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """Return the product with V (n, m), float64; the same bytes for any number of threads."""
+        scaled = V if self.scale is None else V * self.scale[:, None]
+        product = times(self.K, scaled)
+        if self.scale is not None:
+            product *= self.scale[:, None]
+        if self.shift is not None:
+            product += V * self.shift[:, None]
+        return product
+
+    def dense(self) -> np.ndarray:
+        """The matrix itself, float64: for a small one."""
+        S = self.K.toarray() if sp.issparse(self.K) else self.K
+        S = S.astype(np.float64)
+        if self.scale is not None:
+            S *= self.scale[:, None]
+            S *= self.scale
+        if self.shift is not None:
+            S.flat[:: self.n + 1] += self.shift
+        return S
+
+
+def times(K, V: np.ndarray) -> np.ndarray:
+    """Return ``K @ V`` in float64, the matrix read once for all columns of V.
+
+    Parameters
+    ----------
+    K : float32 or float64 (n, m), C order, or csr_array
+    V : float64 (m, k)
+
+    Returns
+    -------
+    product : float64 (n, k)
+        The same bytes for any number of threads.
+    """
+    n, k = K.shape[0], V.shape[1]
+    if sp.issparse(K):
+        return K.astype(np.float64, copy=False) @ V
+    padded = max(1, -(-k // _WIDTH)) * _WIDTH
+    V = np.ascontiguousarray(np.pad(V, ((0, 0), (0, padded - k))) if padded > k else V)
+    out = np.empty((n, padded))
+    work = V.shape[0] * padded
+    step = max(1, _LONGEST_CALL // work)
+    for first in range(0, n, step):
+        last = min(n, first + step)
+        _ext.product(K, V, out, first, last, effective_threads((last - first) * work))
+    return out[:, :k] if padded > k else out
+
+
+class Eigenpairs(NamedTuple):
+    """What `leading_eigenpairs` found.
+
+    Attributes
+    ----------
+    values : (k,)
+        Descending.
+    vectors : (n, k)
+    next_value : float
+        About the eigenvalue after these; -inf if there is none.
+    residuals : (k,)
+        ``|S v - value v|``, over the largest eigenvalue by modulus.
+    trace : (n_iter,)
+        The sum of the k values at each step, never decreasing.
+    converged : bool
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    next_value: float
+    residuals: np.ndarray
+    trace: np.ndarray
+    converged: bool
+
+
+def leading_eigenpairs(
+    S: Scaled,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    known: np.ndarray | None = None,
+    start: np.ndarray | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    report: Callable[[int, float, float], None] | None = None,
+) -> Eigenpairs:
+    """Find the k algebraically largest eigenvalues and their eigenvectors.
+
+    Block Lanczos with full orthogonalisation, restarted from its best vectors: a step reads the
+    matrix once for a block of vectors, and equal eigenvalues are found as well as others. Small
+    matrices are decomposed by LAPACK.
+
+    Parameters
+    ----------
+    S : Scaled
+    k : int
+    rng : Generator
+        Draws the block to start from.
+    known : (n, c), c <= k, optional
+        Orthonormal eigenvectors of the largest eigenvalues, which are then not sought.
+    start : (n, `block_size` - 1), optional
+        Vectors to start from: drawn ones, or better.
+    tol : float
+        Largest residual, relative to the largest eigenvalue by modulus; the eigenvalue after the
+        k-th is found to its square root.
+    max_iter : int
+        Most steps.
+    report : callable, optional
+        Called with each step, the sum of the k values and the largest residual.
+
+    Returns
+    -------
+    Eigenpairs
+
+    Notes
+    -----
+    A step takes O(n² b + n b m) time for blocks of b ~ 1.5 k vectors and a basis of m ~ 10 b,
+    which is the memory beside the matrix.
+
+    References
+    ----------
+    G. Golub, R. Underwood, *The block Lanczos method for computing eigenvalues*, 1977.
+
+    K. Wu, H. Simon, *Thick-restart Lanczos method for large symmetric eigenvalue problems*, SIAM
+    Journal on Matrix Analysis and Applications 22, 2000.
+    """
+    n = S.n
+    known = np.empty((n, 0)) if known is None else known
+    fixed = known.shape[1]
+    sought = min(n, k + 1) - fixed  # with the one after
+    search = _Search(S, known, k - fixed, sought, tol, report)
+    with single_threaded_blas():
+        if by_lapack(n, k):
+            found = search.by_lapack()
+        else:
+            if start is None:
+                start = rng.standard_normal((n, block_size(k) - 1))
+            found = search.by_lanczos(start, rng, max_iter)
+    # The sign is nobody's: the largest entry is positive.
+    largest = np.abs(found.vectors).argmax(axis=0)
+    signs = np.where(found.vectors[largest, np.arange(k)] < 0, -1.0, 1.0)
+    return found._replace(vectors=found.vectors * signs)
+
+
+def block_size(k: int) -> int:
+    """Vectors of a product for k eigenvectors, one that may be known among them.
+
+    More than k make fewer steps, and cost little while the matrix has to come from memory.
+    """
+    return -(-(k + max(3, k // 4)) // _WIDTH) * _WIDTH
+
+
+def by_lapack(n: int, k: int) -> bool:
+    """Whether a matrix is small enough, for k eigenvectors, to be decomposed as a whole."""
+    return n <= max(_DENSE, 3 * _BLOCKS * block_size(k) // 2)
+
+
+class _Search:
+    def __init__(self, S, known, leading, sought, tol, report):
+        self.S, self.known = S, known
+        self.tol, self.loose = tol, max(tol, np.sqrt(tol))
+        self.leading, self.sought = leading, sought
+        self.report = report or (lambda step, total, residual: None)
+
+    def by_lapack(self):
+        S, known = self.S, self.known
+        A = S.dense()
+        size = np.abs(A).sum(axis=1).max()
+        product = S @ known
+        A -= 2 * size * known @ known.T  # to the lower end of the spectrum
+        span = [S.n - self.sought, S.n - 1]
+        if self.sought:
+            values, vectors = linalg.eigh(
+                A, subset_by_index=span, overwrite_a=True, check_finite=False
+            )
+        else:
+            values, vectors = np.empty(0), np.empty((S.n, 0))
+        values, vectors = values[::-1], vectors[:, ::-1]
+        residuals = np.linalg.norm(S @ vectors - vectors * values, axis=0)
+        steps = [values[: self.leading]]
+        self.report(1, float(steps[0].sum()), float(residuals.max(initial=0.0) / (size or 1.0)))
+        return self._result(product, values, vectors, residuals, steps, size)
+
+    def by_lanczos(self, X, rng, max_iter):
+        S, known, n = self.S, self.known, self.S.n
+        fixed, block = known.shape[1], X.shape[1]
+        room = _BLOCKS * block if sp.issparse(S.K) else min(_BLOCKS * block, max(6 * block, n // 16))
+        V = np.empty((fixed + room, n))  # a row is a vector of the basis
+        V[:fixed] = known.T
+        H = np.zeros((room, room))  # the matrix in that basis, but for what is known
+        X, _ = _orthonormal(X, V[:fixed], 0.0, rng)
+        m, steps, size = 0, [], 0.0
+        while True:
+            V[fixed + m : fixed + m + block] = X.T
+            m += block
+            basis = V[: fixed + m]
+            if steps:
+                W = S @ X
+            else:
+                both = S @ np.hstack([known, X])
+                known_product, W = both[:, :fixed], both[:, fixed:]
+            C = basis @ W
+            W -= basis.T @ C
+            again = basis @ W  # what rounding has left of the basis
+            W -= basis.T @ again
+            C = (C + again)[fixed:]
+            H[:m, m - block : m] = C
+            H[m - block : m, :m] = C.T
+            values, Y = linalg.eigh(H[:m, :m], check_finite=False)
+            values, Y = values[::-1], Y[:, ::-1]
+            size = max(size, float(np.abs(values).max()))
+            X, R = _orthonormal(W, basis, size, rng)
+            residuals = np.linalg.norm(R @ Y[m - block :, : self.sought], axis=0)
+            steps.append(values[: self.leading])
+            worst = residuals[: self.leading].max(initial=0.0)
+            self.report(len(steps), float(steps[-1].sum()), float(worst / (size or 1.0)))
+            met = worst <= self.tol * size and residuals.max(initial=0.0) <= self.loose * size
+            if met or len(steps) == max_iter:
+                break
+            if m + block > room:
+                kept = min(max(self.sought + block, room // 2), room - block)
+                V[fixed : fixed + kept] = Y[:, :kept].T @ basis[fixed:]
+                H[:] = 0.0
+                H.flat[: kept * (room + 1) : room + 1] = values[:kept]
+                m = kept
+        vectors = basis[fixed:].T @ Y[:, : self.sought]
+        return self._result(known_product, values[: self.sought], vectors, residuals, steps, size)
+
+    def _result(self, product, values, vectors, residuals, steps, size):
+        """What is known, whose product with the matrix this is, and what was found."""
+        fixed = np.einsum("ij,ij->j", self.known, product)
+        size = max(size, np.abs(fixed).max(initial=0.0)) or 1.0
+        k = self.known.shape[1] + self.leading
+        values = np.r_[fixed, values]
+        own = np.linalg.norm(product - self.known * fixed, axis=0)
+        return Eigenpairs(
+            values[:k],
+            np.hstack([self.known, vectors[:, : self.leading]]),
+            float(values[k]) if len(values) > k else -np.inf,
+            np.r_[own, residuals][:k] / size,
+            fixed.sum() + np.array([step.sum() for step in steps]),
+            bool(residuals[: self.leading].max(initial=0.0) <= self.tol * size),
+        )
+
+
+def _orthonormal(W, basis, size, rng):
+    """X and R with W = X R, X orthonormal, orthogonal to the basis as W is.
+
+    Directions that W lacks are drawn anew, with zeros in R: what they bring may belong to an
+    eigenvalue that is there more than once.
+    """
+    X, R, order = linalg.qr(W, mode="economic", pivoting=True, check_finite=False)
+    rank = int(np.count_nonzero(np.abs(R.diagonal()) > 4 * np.finfo(np.float64).eps * size))
+    if rank < W.shape[1]:
+        X[:, rank:] = rng.standard_normal((len(X), W.shape[1] - rank))
+        X /= np.linalg.norm(X, axis=0)
+        R[rank:] = 0.0
+    # QR is orthonormal even where W is little but rounding, which may lie along the basis.
+    for _ in range(2):
+        X -= basis.T @ (basis @ X)
+        X, change = linalg.qr(X, mode="economic", check_finite=False)
+        R = change @ R
+    return X, R[:, np.argsort(order)]
