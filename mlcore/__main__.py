@@ -188,6 +188,29 @@ def affinities(digits: Digits) -> Iterator[str]:
         yield _line(what, value)
 
 
+def hierarchies(digits: Digits) -> Iterator[str]:
+    """AgglomerativeClustering: the images in a tree, nearest clusters together"""
+    from mlcore.cluster import AgglomerativeClustering
+
+    model = AgglomerativeClustering(10, linkage="ward")
+    seconds = _fit_time(model, digits.X)
+    commonest = [np.bincount(digits.y[model.labels_ == j]).max() for j in range(10)]
+    halves = AgglomerativeClustering(2, linkage="ward").fit_predict(digits.X)
+    a, b = (digits.X[halves == j] for j in range(2))
+    share = 2 * len(a) * len(b) / (len(a) + len(b))
+    height = np.sqrt(share) * np.linalg.norm(a.mean(axis=0) - b.mean(axis=0))
+    for what, value in (
+        (
+            f"{model.n_leaves_} images, {len(model.distances_)} merges, Ward's linkage",
+            _duration(seconds),
+        ),
+        ("height of the last merge", f"{model.distances_[-1]:.6f}"),
+        ("the same by its definition", f"{height:.6f}"),
+        ("show the commonest digit of their cluster, of 10", f"{sum(commonest) / len(halves):.1%}"),
+    ):
+        yield _line(what, value)
+
+
 def mixtures(digits: Digits) -> Iterator[str]:
     """Mixture of Gaussians: the likelihood of images, and how EM climbed it"""
     from mlcore.mixture import GaussianMixture
@@ -213,6 +236,7 @@ SECTIONS = (
     clustering,
     medoids,
     affinities,
+    hierarchies,
     mixtures,
 )
 

@@ -37,6 +37,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mlcore
 from mlcore.cluster import (
+    AgglomerativeClustering,
     KMeans,
     KMedians,
     KMedoids,
@@ -163,7 +164,12 @@ def discrete(make, draw, sparse=True):
     )
 
 
+def merged(**params):
+    return AgglomerativeClustering(3, **params)
+
+
 MODELS = {
+    "AgglomerativeClustering": Entry(merged, nothing, sparse=False, weights=False, kernel=False),
     "SVC": Entry(SVC, labels),
     "SVC-probability": Entry(lambda: SVC(probability=True, random_state=0), labels),
     "SVC-ovr": Entry(lambda: SVC(multi_class="ovr"), labels),
@@ -201,6 +207,9 @@ MODELS = {
     "SpectralClustering": of_affinity(SpectralClustering),
 }
 CHECKED = [
+    AgglomerativeClustering(),
+    AgglomerativeClustering(linkage="single"),
+    AgglomerativeClustering(None, linkage="average", scaled_distance_threshold=0.4),
     SVC(),
     SVC(probability=True),
     NuSVC(),
@@ -264,6 +273,7 @@ BAD_PARAMETERS = {
     "cv": (1, 0, -2, 2.5, "five", 10**30),
     "decision_function_shape": ("ovx", None, 1),
     "degree": (-1, 1.5, "3", None, True, 10**30),
+    "distance_threshold": (-0.1, NAN, "1", True, 0.5),  # 0.5: n_clusters is given too
     "document_components_init": (np.ones((3, 3)) / 3, np.ones((3, N_SAMPLES)), [[1], [1, 2]]),
     "epsilon": (-0.1, NAN, INF, "1", None, True),
     "gamma": (-1.0, NAN, INF, "scaled", None, True, 10**400),
@@ -272,9 +282,11 @@ BAD_PARAMETERS = {
     "init_params": ("k-meanss", None, 3),
     "kernel": ("rbg", None, 3, "precomputedd"),
     "means_init": ([[NAN] * 4] * 2, np.zeros((3, 4)), "1", [[1j] * 4] * 2),
+    "linkage": ("wards", None, 3, "precomputed"),
     "max_iter": (0, -2, 1.5, "9", None, True, 10**30),
     "max_no_improvement": (0, -1, 1.5, "9", True, 10**30),
     "metric": ("euclid", None, 3, 1j),
+    "metric": ("euclid", None, 3, "cityblock", "precomputed"),  # not Ward's; X not square
     "missing": ("ignored", None, True),
     "multi_class": ("ovx", None, 1),
     "n_clusters": (0, -1, 1.5, "9", None, True, 61, 10**30),
@@ -290,6 +302,7 @@ BAD_PARAMETERS = {
     "probability": NOT_BOOL,
     "random_state": (-1, "seed", 1.5),
     "reg_covar": (-1.0, NAN, INF, "1", True, 10**400),
+    "scaled_distance_threshold": (-0.1, NAN, "1", True, 0.5),
     "scoring": ("none such", 3, None),
     "tol": (*NOT_POSITIVE, INF),
     "verbose": (-1, "yes", 1.5, None),
@@ -450,6 +463,8 @@ def test_memory_mapped_input(entry, data, tmp_path):
     model = entry.make().fit(mapped, y)
     assert digest(model) == digest(entry.make().fit(X, y))
     assert all(len(a) == 1 for a in answers(pickle.loads(pickle.dumps(model)), mapped[:1]))
+    again = pickle.loads(pickle.dumps(model))
+    assert all(len(answer) == 1 for answer in answers(again, mapped[:1]))
 
 
 # 0, 1 and 2 in every column: equal rows of two classes, which a small nu cannot tell apart.
@@ -1244,18 +1259,19 @@ def failing_fits(entry, n_times):
         raise UsersError
 
     ways = [
-        ({}, X * NAN, y, None),
-        ({"tol": -1.0}, X, y, None),
-        ({}, X, y, -np.ones(len(X))),
-        ({"callback": stop}, X, y, None),
+        ({}, X * NAN, y, {}),
+        ({"verbose": -1}, X, y, {}),
+        ({"callback": stop}, X, y, {}),
     ]
+    if entry.weights:
+        ways += [({"tol": -1.0}, X, y, {}), ({}, X, y, {"sample_weight": -np.ones(len(X))})]
     if entry.kernel:
-        ways.append(({"kernel": raising}, X, y, None))
+        ways.append(({"kernel": raising}, X, y, {}))
     for i in range(n_times):
         params, samples_, targets, weights = ways[i % len(ways)]
         model = without_gamma(entry).set_params(**params)
         try:
-            model.fit(samples_, targets, sample_weight=weights)
+            model.fit(samples_, targets, **weights)
         except (ValueError, TypeError, UsersError):
             continue
         raise AssertionError(f"{params} did not fail")

@@ -69,6 +69,14 @@ def test_no_cut_is_below_its_bound(shown):
     assert bound <= cut < 1.5 * bound
 
 
+def test_the_tree_of_merges_is_as_high_as_its_definition_says(shown):
+    lines = shown.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("AgglomerativeClustering"))
+    height, definition = (line.split()[-1] for line in lines[start + 2 : start + 4])
+    assert height == definition
+    assert float(lines[start + 4].split()[-1].rstrip("%")) > 70
+
+
 def test_the_mixture_climbs_and_knows_images_from_noise(shown):
     lines = shown.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("Mixture of Gaussians"))

@@ -147,6 +147,54 @@ cdef extern from "simd/table.h" nogil:
         const double* trials
         int32_t* alone
         Py_ssize_t held
+    enum:
+        LINKAGE_SINGLE
+        LINKAGE_COMPLETE
+        LINKAGE_AVERAGE
+        LINKAGE_WEIGHTED
+        LINKAGE_WARD
+        LINKAGE_CENTROID
+        LINKAGE_MEDIAN
+        LINKAGE_QUERIES
+    ctypedef struct span_tree:
+        Py_ssize_t left
+        Py_ssize_t last
+        Py_ssize_t d
+        Py_ssize_t m
+        double slack
+        double growth
+        const double* X
+        float* panels
+        float* query
+        float* limit
+        double* key
+        int64_t* nearest
+        int64_t* name
+        int32_t* found
+    ctypedef struct cluster_set:
+        int kind
+        Py_ssize_t n
+        Py_ssize_t d
+        double slack
+        const int64_t* start
+        const double* points
+        const double* centres
+        const double* panels
+        const double* spread
+        const double* radius
+    ctypedef struct cluster_matrix:
+        int kind
+        Py_ssize_t m
+        Py_ssize_t stride
+        Py_ssize_t left
+        double* D
+        double* gone
+        double* size
+        double* value
+        int32_t* nearest
+        int32_t* moved
+        uint8_t* stale
+        int64_t* name
     ctypedef struct float_loops "simd_loops_float":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const float*, const float*, const float*, const float*, int,
@@ -246,5 +294,12 @@ cdef extern from "simd/table.h" nogil:
         void (*symmetric_short)(int, Py_ssize_t, Py_ssize_t, const uint16_t*, Py_ssize_t,
                                 const float*, const float*, float*, float*,
                                 float*) noexcept nogil
+        Py_ssize_t (*grow_tree)(span_tree*, Py_ssize_t, int64_t*, double*) noexcept nogil
+        void (*nearest_clusters)(const cluster_set*, Py_ssize_t, const int64_t*, int32_t*, double*,
+                                 int64_t*, double*) noexcept nogil
+        void (*cluster_row)(const cluster_set*, const double*, Py_ssize_t, double*,
+                            double*) noexcept nogil
+        Py_ssize_t (*merge_nearest)(cluster_matrix*, Py_ssize_t, int64_t*, double*) noexcept nogil
+        double (*apart)(Py_ssize_t, const double*, const double*) noexcept nogil
         const char* name
     const simd_loops* simd_table()

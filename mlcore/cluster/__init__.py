@@ -16,12 +16,14 @@ from mlcore.cluster.k_means import KMeans
 from mlcore.cluster.k_medians import KMedians
 from mlcore.cluster.k_medoids import KMedoids
 from mlcore.cluster.kernel_k_means import KernelKMeans
+from mlcore.cluster.linkage import AgglomerativeClustering
 from mlcore.cluster.mini_batch_k_means import MiniBatchKMeans
 from mlcore.cluster.probabilistic import ProbabilisticClustering
 from mlcore.cluster.silhouette import silhouette_samples, silhouette_score
 from mlcore.cluster.spectral import SpectralClustering
 
 __all__ = [
+    "AgglomerativeClustering",
     "DoublyStochastic",
     "FrobeniusProjection",
     "KMeans",

@@ -100,6 +100,7 @@
 #include "scaling_loops.h"
 #include "product_loops.h"
 
+#include "linkage_loops.h"
 #include "mixture_loops.h"
 
 #undef VEC
@@ -169,5 +170,10 @@ const simd_loops TARGET_NAME(simd_loops) = {
     mixture_shares,
     mixture_advance,
     symmetric_short,
+    grow_tree,
+    nearest_clusters,
+    cluster_row,
+    merge_nearest,
+    squared_distance_d,
     STRING(TARGET_NAME(loops)),
 };

@@ -146,6 +146,48 @@ typedef struct {
   const int32_t *labels;
   const double *removal; /* by slot: what it would cost to remove the medoid */
 } medoid_pass;
+/* Agglomerative clustering (see linkage_loops.h). A minimum spanning tree as it grows: what is not yet in it has places,
+   panels of 64 side by side, in which a screen of `m` coordinates a sample shows distances in single precision. Places
+   have a squared length to the nearest sample in the tree, and a limit on the screen within which there may be a nearer. */
+  ptrdiff_t left, last, d, m; /* places; the sample that joined last; features; coordinates on the screen */
+  double slack, growth;       /* by how much, and how many times, a length on the screen may be too long */
+  const double *X;
+  float *panels, *query, *limit; /* padded to whole panels; limits there are infinite */
+  double *key;
+  int64_t *nearest, *name; /* the sample in the tree; the sample at the place */
+  int32_t *found;
+} span_tree;
+
+enum {
+  LINKAGE_SINGLE,
+  LINKAGE_COMPLETE,
+  LINKAGE_AVERAGE,
+  LINKAGE_WEIGHTED,
+  LINKAGE_WARD, /* this and what follows merge squared distances */
+  LINKAGE_CENTROID,
+  LINKAGE_MEDIAN
+};
+enum { LINKAGE_QUERIES = 8 };
+
+/* Clusters by their points, those of one together, and centres, also as padded panels. */
+  int kind; /* average, complete or Ward */
+  ptrdiff_t n, d;
+  double slack; /* by how much distances of centres may be off */
+  const int64_t *start;
+  const double *points, *centres, *panels;
+  /* Padded. Ward: 1 / size. Else the mean square of the points' distances from the centre; and the largest distance. */
+  const double *spread, *radius;
+} cluster_set;
+
+/* Clusters by a symmetric matrix of their distances, infinite on its diagonal; `m` rows, of which `left` are not `gone`
+   (infinity, else 0). Arrays are as long as a row. */
+  int kind;
+  ptrdiff_t m, stride, left;
+  double *D, *gone, *size, *value;
+  int32_t *nearest, *moved;
+  uint8_t *stale;
+  int64_t *name;
+} cluster_matrix;
 
 enum { MIX_BATCH = 16, BIT_GROUP = 4 };
 
@@ -230,6 +272,12 @@ typedef struct {
   /* the same product, of a matrix that was shortened */
   void (*symmetric_short)(int mode, ptrdiff_t first, ptrdiff_t last, const uint16_t *K, ptrdiff_t stride,
                           const float *x, const float *u, float *rows, float *columns, float *squares);
+  ptrdiff_t (*grow_tree)(span_tree *t, ptrdiff_t steps, int64_t *edges, double *lengths);
+  void (*nearest_clusters)(const cluster_set *s, ptrdiff_t n_queries, const int64_t *queries, int32_t *found,
+                           double *squares, int64_t *nearest, double *value);
+  void (*cluster_row)(const cluster_set *s, const double *point_panels, ptrdiff_t a, double *sums, double *row);
+  ptrdiff_t (*merge_nearest)(cluster_matrix *s, ptrdiff_t most, int64_t *merged, double *heights);
+  double (*apart)(ptrdiff_t d, const double *x, const double *y);
   const char *name;
 } simd_loops;
 

@@ -1,0 +1,362 @@
+/* Agglomerative clustering (linkage.pyx), in double precision; included once by loops.c. */
+
+enum {
+  WIDE = LANES_d,
+  BESIDE = 4,
+  FLOAT_LANES = (1 << (LANES_f - 1)) * 2 - 1, /* a bit each */
+  DOUBLE_LANES = (1 << LANES_d) - 1
+};
+
+/* ---- single linkage from points: Prim's algorithm */
+
+/* Places left whose squared distance from `query`, as the screen shows it, is not above their limit; how many. */
+static ptrdiff_t within_limits(const span_tree *t, const float *query, int32_t *at) {
+  enum { L = LANES_f, PART = BESIDE * L };
+  ptrdiff_t count = 0;
+  for (ptrdiff_t first = 0; first < t->left; first += PART) {
+    const float *panel = t->panels + first / PANEL_FLOAT * PANEL_FLOAT * t->m + first % PANEL_FLOAT;
+    vfloat sum[BESIDE] = {{0}};
+    for (ptrdiff_t f = 0; f < t->m; f++) {
+      const vfloat q = (vfloat){0} + query[f];
+      for (int b = 0; b < BESIDE; b++) {
+        const vfloat apart = load_f(panel + f * PANEL_FLOAT + b * L) - q;
+        sum[b] += apart * apart;
+      }
+    }
+    for (int b = 0; b < BESIDE; b++) {
+      const vfloat limit = load_f(t->limit + first + b * L);
+      if (BITS_F(GREATER_F(sum[b], limit)) != FLOAT_LANES)
+        count += compress_rest(sum[b], limit, (int32_t)(first + b * L), at + count);
+    }
+  }
+  while (count > 0 && at[count - 1] >= t->left) count--;
+  return count;
+}
+
+/* The place left with the least key. Limits grow with keys: only where they are least are keys compared. */
+static ptrdiff_t nearest_left(const span_tree *t) {
+  vfloat low = (vfloat){0} + INFINITY;
+  for (ptrdiff_t p = 0; p < t->left; p += LANES_f) low = min_f(low, load_f(t->limit + p));
+  const float least = lowest_f(low);
+  ptrdiff_t best = -1;
+  for (ptrdiff_t p = 0; p < t->left; p += LANES_f) {
+    unsigned here = ~BITS_F(GREATER_F(load_f(t->limit + p), (vfloat){0} + least)) & FLOAT_LANES;
+    for (; here != 0; here &= here - 1) {
+      const ptrdiff_t place = p + __builtin_ctz(here);
+      if (place < t->left && (best < 0 || t->key[place] < t->key[best])) best = place;
+    }
+  }
+  return best;
+}
+
+/* Up to `steps` more edges: the two samples of each, and its squared length. */
+static ptrdiff_t grow_tree(span_tree *t, ptrdiff_t steps, int64_t *edges, double *lengths) {
+  const ptrdiff_t d = t->d, m = t->m;
+  ptrdiff_t done = 0;
+  for (; done < steps && t->left > 0; done++) {
+    const double *x = t->X + t->last * d;
+    const ptrdiff_t count = within_limits(t, t->query, t->found);
+    for (ptrdiff_t c = 0; c < count; c++) {
+      const int32_t p = t->found[c];
+      const double square = squared_distance_d(d, x, t->X + t->name[p] * d);
+      if (square < t->key[p]) {
+        const double reach = sqrt(square) + t->slack;
+        t->key[p] = square;
+        t->nearest[p] = t->last;
+        t->limit[p] = (float)(reach * reach * t->growth);
+      }
+    }
+    const ptrdiff_t p = nearest_left(t), end = --t->left;
+    float *to = t->panels + p / PANEL_FLOAT * PANEL_FLOAT * m + p % PANEL_FLOAT;
+    const float *from = t->panels + end / PANEL_FLOAT * PANEL_FLOAT * m + end % PANEL_FLOAT;
+    edges[2 * done] = t->nearest[p];
+    edges[2 * done + 1] = t->last = t->name[p];
+    lengths[done] = t->key[p];
+    for (ptrdiff_t f = 0; f < m; f++) {
+      t->query[f] = to[f * PANEL_FLOAT];
+      to[f * PANEL_FLOAT] = from[f * PANEL_FLOAT];
+    }
+    t->key[p] = t->key[end];
+    t->limit[p] = t->limit[end];
+    t->nearest[p] = t->nearest[end];
+    t->name[p] = t->name[end];
+    t->limit[end] = INFINITY;
+  }
+  return done;
+}
+
+/* ---- clusters of points */
+
+/* The linkage distance of two clusters, from all pairs of their points; the same whichever comes first. */
+static double between(const cluster_set *s, ptrdiff_t a, ptrdiff_t b) {
+  double total = 0;
+  if (a > b) {
+    const ptrdiff_t c = a;
+    a = b;
+    b = c;
+  }
+  for (int64_t i = s->start[a]; i < s->start[a + 1]; i++)
+    for (int64_t j = s->start[b]; j < s->start[b + 1]; j++) {
+      const double square = squared_distance_d(s->d, s->points + i * s->d, s->points + j * s->d);
+      if (s->kind == LINKAGE_AVERAGE) total += sqrt(square);
+      else total = square > total ? square : total;
+    }
+  if (s->kind == LINKAGE_COMPLETE) return sqrt(total);
+  return total / ((double)(s->start[a + 1] - s->start[a]) * (double)(s->start[b + 1] - s->start[b]));
+}
+
+/* delta[lane] = |query - c|^2 of BESIDE vectors of centres side by side. */
+static inline void centre_squares(const cluster_set *s, const double *query, ptrdiff_t first, vdouble *delta) {
+  const double *panel = s->panels + first / PANEL_DOUBLE * PANEL_DOUBLE * s->d + first % PANEL_DOUBLE;
+  vdouble sum[BESIDE] = {{0}};
+  for (ptrdiff_t f = 0; f < s->d; f++, panel += PANEL_DOUBLE) {
+    const vdouble q = (vdouble){0} + query[f];
+    for (int b = 0; b < BESIDE; b++) {
+      const vdouble apart = load_d(panel + b * WIDE) - q;
+      sum[b] += apart * apart;
+    }
+  }
+  for (int b = 0; b < BESIDE; b++) delta[b] = sum[b];
+}
+
+/* Where a centre may be for its cluster still to be the nearest, given that one is `upper` away. */
+static inline double reach_of(const cluster_set *s, double upper) {
+  const double reach = upper + s->slack;
+  return reach * reach * (1 + 1e-12);
+}
+
+/* What is in reach of a query changes as nearer clusters are found: `limit` of Ward's distance, or of the centres'. */
+typedef struct {
+  ptrdiff_t own, count, nearest;
+  double limit;
+  int32_t *found; /* clusters that may be the nearest, and bounds below on their squared distances */
+  double *squares;
+} cluster_query;
+
+/* The squared distance of centres beyond which no cluster is the nearest whose spread is `spread`. */
+static inline vdouble farthest(const cluster_set *s, const cluster_query *q, vdouble spread) {
+  const vdouble limit = (vdouble){0} + q->limit, both = spread + s->spread[q->own];
+  return s->kind == LINKAGE_WARD ? limit * both : s->kind == LINKAGE_COMPLETE ? limit - both : limit;
+}
+
+static void search_panel(const cluster_set *s, ptrdiff_t panel, cluster_query *q) {
+  const double spread = s->spread[q->own];
+  for (ptrdiff_t first = panel * PANEL_DOUBLE; first < (panel + 1) * PANEL_DOUBLE; first += BESIDE * WIDE) {
+    vdouble delta[BESIDE];
+    centre_squares(s, s->centres + q->own * s->d, first, delta);
+    for (int b = 0; b < BESIDE; b++) {
+      const ptrdiff_t at = first + b * WIDE;
+      unsigned near = ~BITS_D(GREATER_D(delta[b], farthest(s, q, load_d(s->spread + at)))) & DOUBLE_LANES;
+      for (; near != 0; near &= near - 1) {
+        const int lane = __builtin_ctz(near);
+        const ptrdiff_t other = at + lane;
+        const double square = delta[b][lane];
+        if (other == q->own || other >= s->n) continue;
+        const double both = s->spread[other] + spread;
+        if (s->kind == LINKAGE_WARD) {
+          if (square / both < q->limit) q->limit = square / both, q->nearest = other;
+          continue;
+        }
+        const double upper = s->kind == LINKAGE_AVERAGE ? sqrt(square + both)
+                                                        : sqrt(square) + s->radius[other] + s->radius[q->own];
+        const double reach = reach_of(s, upper);
+        q->found[q->count] = (int32_t)other;
+        q->squares[q->count++] = s->kind == LINKAGE_AVERAGE ? square : square + both;
+        if (reach < q->limit) q->limit = reach;
+      }
+    }
+  }
+}
+
+/* The nearest clusters to some, and how far they are: Ward's squared; else first by bounds from the centres and from how
+   far the points are spread around them, then from the points. Panels whose ball is out of reach are passed over: behind
+   the panels of s lie those of the balls' centres, behind `radius` the balls' radii, and behind `spread` the spread that
+   reaches farthest, one for each panel. `found` and `squares` are scratch, 3 times as many as panels hold. */
+static void nearest_clusters(const cluster_set *s, ptrdiff_t n_queries, const int64_t *queries, int32_t *found,
+                             double *squares, int64_t *nearest, double *value) {
+  const ptrdiff_t panels = (s->n + PANEL_DOUBLE - 1) / PANEL_DOUBLE, size = panels * PANEL_DOUBLE;
+  cluster_set balls = *s;
+  balls.panels = s->panels + size * s->d;
+  double *gap = squares + size, *beyond = gap + size;
+  for (ptrdiff_t t = 0; t < n_queries; t++) {
+    cluster_query q = {queries[t], 0, -1, INFINITY, found, squares};
+    const ptrdiff_t home = q.own / PANEL_DOUBLE;
+    search_panel(s, home, &q);
+    for (ptrdiff_t first = 0; first < panels; first += BESIDE * WIDE) {
+      vdouble delta[BESIDE];
+      centre_squares(&balls, s->centres + q.own * s->d, first, delta);
+      for (int b = 0; b < BESIDE; b++) {
+        const ptrdiff_t at = first + b * WIDE;
+        const vdouble apart = max_d((vdouble){0}, sqrt_d(delta[b]) - load_d(s->radius + size + at));
+        store_d(gap + at, apart * apart);
+        store_d(beyond + at, apart * apart - farthest(s, &q, load_d(s->spread + size + at)));
+      }
+    }
+    for (ptrdiff_t p = 0; p < panels; p++)
+      if (beyond[p] <= 0 && p != home && gap[p] <= farthest(s, &q, (vdouble){0} + s->spread[size + p])[0])
+        search_panel(s, p, &q);
+    value[t] = INFINITY;
+    nearest[t] = q.nearest;
+    if (s->kind == LINKAGE_WARD) {
+      value[t] = 2 * q.limit;
+      continue;
+    }
+    for (ptrdiff_t c = 0; c < q.count; c++) {
+      if (squares[c] > q.limit) continue;
+      const double exact = between(s, q.own, found[c]);
+      if (exact < value[t]) {
+        const double reach = reach_of(s, exact);
+        value[t] = exact;
+        nearest[t] = found[c];
+        if (reach < q.limit) q.limit = reach;
+      }
+    }
+  }
+}
+
+/* row[b] = linkage distance of cluster a to cluster b, for b >= a; `sums` is scratch, as many as there are points and a
+   panel. `point_panels` are the points as columns. */
+static void cluster_row(const cluster_set *s, const double *point_panels, ptrdiff_t a, double *sums, double *row) {
+  const ptrdiff_t first = s->start[a] / (BESIDE * WIDE) * (BESIDE * WIDE), n = s->start[s->n];
+  cluster_set points = *s;
+  points.panels = point_panels;
+  for (ptrdiff_t j = first; j < n; j += BESIDE * WIDE) {
+    vdouble total[BESIDE] = {{0}};
+    for (int64_t i = s->start[a]; i < s->start[a + 1]; i++) {
+      vdouble square[BESIDE];
+      centre_squares(&points, s->points + i * s->d, j, square);
+      for (int b = 0; b < BESIDE; b++) {
+        if (s->kind == LINKAGE_AVERAGE) total[b] += sqrt_d(square[b]);
+        else total[b] = max_d(total[b], square[b]);
+      }
+    }
+    for (int b = 0; b < BESIDE; b++) store_d(sums + j + b * WIDE, total[b]);
+  }
+  for (ptrdiff_t c = a; c < s->n; c++) {
+    double total = 0;
+    for (int64_t j = s->start[c]; j < s->start[c + 1]; j++)
+      if (s->kind == LINKAGE_AVERAGE) total += sums[j];
+      else total = sums[j] > total ? sums[j] : total;
+    if (s->kind == LINKAGE_COMPLETE) row[c] = sqrt(total);
+    else row[c] = total / ((double)(s->start[a + 1] - s->start[a]) * (double)(s->start[c + 1] - s->start[c]));
+  }
+}
+
+/* ---- clusters of a matrix of distances */
+
+/* The least of row + gone, and the first place where it is. */
+static ptrdiff_t row_nearest(ptrdiff_t stride, const double *row, const double *gone, double *least) {
+  vdouble low[2] = {(vdouble){0} + INFINITY, (vdouble){0} + INFINITY};
+  for (ptrdiff_t j = 0; j < stride; j += 2 * WIDE)
+    for (int b = 0; b < 2; b++) low[b] = min_d(low[b], load_d(row + j + b * WIDE) + load_d(gone + j + b * WIDE));
+  const double c = *least = lowest_d(min_d(low[0], low[1]));
+  for (ptrdiff_t j = 0; j < stride; j += WIDE) {
+    const unsigned above = BITS_D(GREATER_D(load_d(row + j) + load_d(gone + j), (vdouble){0} + c));
+    if (above != DOUBLE_LANES) return j + __builtin_ctz(~above);
+  }
+  return 0;
+}
+
+/* Row b becomes that of the clusters a and b together (Lance and Williams). */
+static void merge_rows(const cluster_matrix *s, ptrdiff_t a, ptrdiff_t b) {
+  const double na = s->size[a], nb = s->size[b], n = na + nb, *from = s->D + a * s->stride, apart = from[b];
+  const double *size = s->size;
+  double *to = s->D + b * s->stride;
+  const ptrdiff_t m = s->stride;
+  switch (s->kind) {
+  case LINKAGE_SINGLE:
+    for (ptrdiff_t k = 0; k < m; k++) to[k] = from[k] < to[k] ? from[k] : to[k];
+    break;
+  case LINKAGE_COMPLETE:
+    for (ptrdiff_t k = 0; k < m; k++) to[k] = from[k] > to[k] ? from[k] : to[k];
+    break;
+  case LINKAGE_AVERAGE:
+    for (ptrdiff_t k = 0; k < m; k++) to[k] = (na * from[k] + nb * to[k]) / n;
+    break;
+  case LINKAGE_WEIGHTED:
+    for (ptrdiff_t k = 0; k < m; k++) to[k] = 0.5 * (from[k] + to[k]);
+    break;
+  case LINKAGE_WARD:
+    for (ptrdiff_t k = 0; k < m; k++)
+      to[k] = ((na + size[k]) * from[k] + (nb + size[k]) * to[k] - size[k] * apart) / (n + size[k]);
+    break;
+  case LINKAGE_CENTROID:
+    for (ptrdiff_t k = 0; k < m; k++) to[k] = (na * from[k] + nb * to[k] - na * nb / n * apart) / n;
+    break;
+  default:
+    for (ptrdiff_t k = 0; k < m; k++) to[k] = 0.5 * (from[k] + to[k]) - 0.25 * apart;
+  }
+  if (s->kind >= LINKAGE_WARD)
+    for (ptrdiff_t k = 0; k < m; k++) to[k] = to[k] > 0 ? to[k] : 0;
+}
+
+/* Clusters that are left move together. */
+static void close_ranks(cluster_matrix *s) {
+  const ptrdiff_t stride = (s->left + 2 * WIDE - 1) / (2 * WIDE) * (2 * WIDE);
+  ptrdiff_t to = 0;
+  for (ptrdiff_t k = 0; k < s->m; k++) s->moved[k] = s->gone[k] == 0 ? (int32_t)to++ : -1;
+  to = 0;
+  for (ptrdiff_t k = 0; k < s->m; k++) {
+    if (s->gone[k] != 0) continue;
+    const double *from = s->D + k * s->stride;
+    double *row = s->D + to * stride;
+    ptrdiff_t c = 0;
+    for (ptrdiff_t j = 0; j < s->m; j++)
+      if (s->moved[j] >= 0) row[c++] = from[j];
+    while (c < stride) row[c++] = INFINITY;
+    s->size[to] = s->size[k];
+    s->name[to] = s->name[k];
+    s->value[to] = s->value[k];
+    s->stale[to] = s->stale[k];
+    s->nearest[to] = s->moved[s->nearest[k]];
+    if (s->nearest[to] < 0) s->nearest[to] = 0; /* only where stale */
+    to++;
+  }
+  for (ptrdiff_t k = 0; k < stride; k++) s->gone[k] = k < s->left ? 0 : INFINITY, s->value[k] = k < s->left ? s->value[k] : INFINITY;
+  for (ptrdiff_t k = s->left; k < stride; k++) s->size[k] = 1;
+  s->m = s->left;
+  s->stride = stride;
+}
+
+/* Up to `most` merges, nearest clusters first, or fewer after much work: the names of the two, and how far apart.
+   `value` is the distance to the nearest cluster, or where stale no more than it. */
+static ptrdiff_t merge_nearest(cluster_matrix *s, ptrdiff_t most, int64_t *merged, double *heights) {
+  ptrdiff_t done = 0, work = 0;
+  while (done < most && s->left > 1 && work < 1 << 27) {
+    double low;
+    if (s->m > 64 && s->left < s->m / 2) close_ranks(s);
+    const ptrdiff_t a = row_nearest(s->stride, s->value, s->gone, &low);
+    work += s->stride;
+    if (s->stale[a]) {
+      s->nearest[a] = (int32_t)row_nearest(s->stride, s->D + a * s->stride, s->gone, s->value + a);
+      s->stale[a] = 0;
+      work += s->stride;
+      continue;
+    }
+    const ptrdiff_t b = s->nearest[a];
+    merged[2 * done] = s->name[a];
+    merged[2 * done + 1] = s->name[b];
+    heights[done++] = low;
+    merge_rows(s, a, b);
+    s->gone[a] = INFINITY;
+    s->size[b] += s->size[a];
+    s->left--;
+    double *row = s->D + b * s->stride;
+    row[b] = INFINITY;
+    for (ptrdiff_t k = 0; k < s->m; k++) {
+      if (s->gone[k] != 0 || k == b) continue;
+      s->D[k * s->stride + b] = row[k];
+      if (row[k] < s->value[k] || (row[k] == s->value[k] && (s->nearest[k] == a || s->nearest[k] == b))) {
+        s->value[k] = row[k];
+        s->nearest[k] = (int32_t)b;
+        s->stale[k] = 0;
+      } else if (s->nearest[k] == a || s->nearest[k] == b) {
+        s->stale[k] = 1;
+      }
+    }
+    s->nearest[b] = (int32_t)row_nearest(s->stride, row, s->gone, s->value + b);
+    s->stale[b] = 0;
+    work += 8 * s->stride;
+  }
+  return done;
+}

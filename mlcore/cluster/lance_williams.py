@@ -1,0 +1,119 @@
+"""Merges of clusters by a matrix of their distances."""
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from mlcore._ext import linkage as _ext
+from mlcore.checks import require_memory
+from mlcore.cluster.spanning_tree import as_panels
+from mlcore.scratch import scratch_array
+from mlcore.threads import effective_threads, single_threaded_blas
+
+SQUARED = ("ward", "centroid", "median")  # methods whose recurrence holds for squared distances
+_PAD = 16  # values: rows begin on cache lines, and vectors need no rest
+_CALL = 2**28  # coordinates compared in one compiled call, and thread
+_MERGES = 2**16  # in one compiled call, which ends before after much work
+_MANY = 64  # features: of more, products are quicker than differences
+
+
+def square_matrix(n, owner):
+    """Return an array for the distances of n samples, as part of one whose rows are padded."""
+    stride = -(-n // _PAD) * _PAD
+    require_memory(
+        n, stride, 8, what=f"{owner}: the matrix of distances",
+        instead="pass fewer rows, or choose single or ward linkage of points, which need none",
+    )  # fmt: skip
+    D = scratch_array((n, stride), np.float64)
+    D[:, n:] = 0
+    return D
+
+
+def fill_euclidean(X, D):
+    """D[i, j] = |x_i - x_j|, to rounding also where the points are near each other."""
+    n, d = X.shape
+    threads = effective_threads(n * n * d / 2)
+    if d <= _MANY:
+        panels, start = as_panels(X), np.arange(n + 1)
+        sums = np.empty((threads, panels.shape[0] * panels.shape[2]))
+        step = max(1, threads * _CALL // (n * d))
+        for first in range(0, n, step):
+            _ext.cluster_rows(
+                _ext.KINDS["complete"], start, X, panels, sums, D, first, min(n, first + step),
+                threads,
+            )  # fmt: skip
+        return
+    centred = X - X.mean(axis=0)
+    norms = np.einsum("ij,ij->i", centred, centred)
+    tile = _ext.TILE_ROWS
+    scratch = np.empty((threads, tile * tile))
+    step = max(1, threads * _CALL // (n * d * tile))
+    with single_threaded_blas():
+        for first in range(0, -(-n // tile), step):
+            last = min(-(-n // tile), first + step)
+            _ext.product_tiles(X, centred, norms, D, scratch, first, last, threads)
+
+
+def fill_metric(X, D, metric, owner):
+    """D[i, j] = what SciPy's metric of that name, or the user's function, says."""
+    n, d = X.shape
+    wide = X.astype(np.float64, copy=False)
+    more = {}
+    if metric == "seuclidean":
+        more["V"] = np.maximum(wide.var(axis=0, ddof=1), np.finfo(float).tiny)
+    elif metric == "mahalanobis":
+        more["VI"] = np.linalg.pinv(np.atleast_2d(np.cov(wide.T))).T
+    step = max(1, 2**24 // (n * d))
+    for start in range(0, n, step):
+        rows = slice(start, min(n, start + step))
+        with np.errstate(all="ignore"):
+            block = cdist(wide[rows], wide[start:], metric, **more)
+        if not np.isfinite(block).all() or block.min() < 0:
+            raise ValueError(
+                f"{owner}: metric={metric!r} gives a distance that is NaN, infinite or negative on "
+                "these samples; all must be finite and at least 0."
+            )
+        D[rows, start:n] = block
+        D[start:n, rows] = block.T
+
+
+def merge_matrix(D, method, size, name, report):
+    """Merge all clusters of the distance matrix `D` (n, padded), which is used up.
+
+    Parameters
+    ----------
+    size, name : (n,) arrays
+        How many samples a cluster has, and one of them.
+
+    Returns
+    -------
+    merged : (n - 1, 2) int64
+        A sample of each of the two, in order of the merges, nearest clusters first.
+    heights : (n - 1,) float64
+    """
+    n, stride = D.shape[0], D.shape[1]
+    D[np.arange(n), np.arange(n)] = np.inf
+    if method in SQUARED:
+        for start in range(0, n, 256):
+            np.square(D[start : start + 256], out=D[start : start + 256])
+    gone = np.zeros(stride)
+    gone[n:] = np.inf
+    sizes, names = np.ones(stride), np.zeros(stride, dtype=np.int64)
+    sizes[:n], names[:n] = size, name
+    value = np.full(stride, -1.0)
+    value[n:] = np.inf
+    nearest, moved = np.zeros(stride, dtype=np.int32), np.zeros(stride, dtype=np.int32)
+    stale = np.ones(stride, dtype=np.uint8)
+    state = np.array([n, stride, n])
+    merged, heights = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
+    flat, done = D.reshape(-1), 0
+    while done < n - 1:
+        part = slice(done, done + _MERGES)
+        new = _ext.merge_nearest(
+            _ext.KINDS[method], state, flat, gone, sizes, value, nearest, moved, stale, names,
+            merged[part], heights[part],
+        )  # fmt: skip
+        if method in SQUARED:
+            np.sqrt(heights[done : done + new], out=heights[done : done + new])
+        report(heights[done : done + new])
+        done += new
+    return merged, heights

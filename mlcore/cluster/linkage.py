@@ -1,0 +1,333 @@
+"""Agglomerative clustering: every sample alone at first, then the nearest clusters together."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore._ext import linkage as _ext
+from mlcore.checks import as_choice, as_integer, as_real
+from mlcore.cluster.lance_williams import (
+    SQUARED,
+    fill_euclidean,
+    fill_metric,
+    merge_matrix,
+    square_matrix,
+)
+from mlcore.cluster.reciprocal import PointClusters
+from mlcore.cluster.spanning_tree import spanning_tree
+from mlcore.model import Clusterer, Model
+from mlcore.progress import Progress
+from mlcore.threads import single_threaded_blas
+
+_LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
+_METRICS = (
+    "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice",
+    "euclidean", "hamming", "jaccard", "jensenshannon", "mahalanobis", "precomputed",
+    "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "sqeuclidean", "yule",
+)  # fmt: skip
+_WHOLE = 5792  # samples of which all distances are formed at once, 256 MB
+_FEWEST, _MOST = 2048, 8192  # clusters whose distances are formed when there are more samples
+_SYMMETRIC = 1e-8  # of the largest of given distances
+
+
+class AgglomerativeClustering(Clusterer, Model):
+    r"""Merge the two nearest clusters until they are few, or far apart.
+
+    Each sample is a cluster at first. How far two clusters are from each other is their linkage:
+
+    =========== ====================================================================
+    "single"    the least distance of a sample of one from a sample of the other
+    "complete"  the largest
+    "average"   the mean of all
+    "weighted"  the mean of what it was to the two that one was merged from
+    "ward"      :math:`\sqrt{2 a b / (a + b)}` times the distance of the means, of a and
+                b samples: twice the squared error that merging adds, its root
+    "centroid"  the distance of the means
+    "median"    the distance of the centres, midway between those of the two merged
+    =========== ====================================================================
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=2
+        None where a threshold is given.
+    metric : str or callable, default="euclidean"
+        Distance of two samples: "precomputed", for which X is the symmetric matrix of distances; a
+        name that `scipy.spatial.distance.cdist` knows; or a function of two samples. Of the names,
+        "ward", "centroid" and "median" take "euclidean" and "precomputed" alone.
+    linkage : str, default="ward"
+    distance_threshold : float or None, default=None
+        Clusters at least so far apart are not merged.
+    scaled_distance_threshold : float or None, default=None
+        The same in units of the largest distance of two samples.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` while the fit runs: merges found, the
+        largest of their heights, and the sum of the new ones; raising stops it.
+
+    Attributes
+    ----------
+    labels_ : (n_samples,) int64
+        Clusters in order of their first samples.
+    n_clusters_ : int
+    n_leaves_ : int
+        Samples.
+    n_connected_components_ : int
+        1, as in scikit-learn without connectivity.
+    linkage_matrix_ : (n_samples - 1, 4) float64
+        All merges as in `scipy.cluster.hierarchy`: the two clusters, their distance, and the
+        number of samples; cluster ``n_samples + i`` is that of row i.
+    children_ : (n_samples - 1, 2) int64
+    distances_ : (n_samples - 1,) float64
+        The columns of the same; never falling, but for "centroid" and "median".
+    distance_threshold_ : float or None
+        Below which clusters were merged, where a threshold was given.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Notes
+    -----
+    Single and Ward linkage of points take O(n d) memory. Average and complete linkage form the
+    distances of at most 8,192 clusters at once: of more samples, those that are each other's
+    nearest are merged first, found from the centres of clusters and how far they spread. Other
+    linkages and metrics take a matrix of n² distances, 8 bytes each. Time is O(n² d), in practice.
+
+    Heights equal those of `scipy.cluster.hierarchy.linkage` to rounding. Of equal distances, which
+    is merged first is not defined, so merges above them may differ.
+
+    References
+    ----------
+    S. Shalev-Shwartz, S. Ben-David, *Understanding Machine Learning*, 2014, section 22.1.
+
+    G. N. Lance, W. T. Williams, *A general theory of classificatory sorting strategies*, The
+    Computer Journal 9, 1967, equation 1.
+
+    F. Murtagh, *A survey of recent advances in hierarchical clustering algorithms*, The Computer
+    Journal 26, 1983 (nearest neighbours that are mutual).
+
+    D. Müllner, *Modern hierarchical, agglomerative clustering algorithms*, arXiv:1109.2378, 2011.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import AgglomerativeClustering
+    >>> model = AgglomerativeClustering(2, linkage="average").fit([[0.0], [1.0], [5.0], [7.0]])
+    >>> model.labels_
+    array([0, 0, 1, 1])
+    >>> model.distances_
+    array([1. , 2. , 5.5])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | None = 2,
+        *,
+        metric: str | Callable[..., float] = "euclidean",
+        linkage: str = "ward",
+        distance_threshold: float | None = None,
+        scaled_distance_threshold: float | None = None,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.linkage = linkage
+        self.distance_threshold = distance_threshold
+        self.scaled_distance_threshold = scaled_distance_threshold
+        self.verbose = verbose
+        self.callback = callback
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Merge the samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) of distances
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work; for distances of the metric that
+            are NaN, infinite or negative.
+        MemoryError
+            If a matrix of distances does not fit; before it is allocated.
+        """
+        self._check_parameters()
+        owner = type(self).__name__
+        with Progress(self.verbose, self.callback, owner) as progress:
+            checked = self._check_X(X, reset=True)
+            n = len(checked)
+            if self.n_clusters is not None and n < self.n_clusters:
+                raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
+            Z, largest = self._merges(checked, _reporter(progress))
+        children = Z[:, :2].astype(np.int64)
+        threshold = self.distance_threshold
+        if self.scaled_distance_threshold is not None:
+            threshold = self.scaled_distance_threshold * largest
+        kept = np.arange(n - 1) < n - self.n_clusters if threshold is None else Z[:, 2] < threshold
+        labels = np.empty(n, dtype=np.int64)
+        top = np.empty(2 * n - 1, dtype=np.int64)
+        self._set_fitted(
+            X,
+            n_clusters_=_ext.cut(children, kept.astype(np.uint8), top, labels),
+            labels_=labels,
+            n_leaves_=n,
+            n_connected_components_=1,
+            linkage_matrix_=Z,
+            children_=children,
+            distances_=Z[:, 2].copy(),
+            distance_threshold_=None if threshold is None else float(threshold),
+        )
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        """Fit to `X` and return the labels of its rows; `y` is ignored."""
+        return self.fit(X).labels_
+
+    def dendrogram(self, **kwargs: Any) -> dict[str, Any]:
+        """Return what `scipy.cluster.hierarchy.dendrogram` makes of the merges, and draw it.
+
+        Parameters
+        ----------
+        **kwargs
+            Passed on; ``no_plot=True`` draws nothing, else matplotlib is needed.
+        """
+        from scipy.cluster.hierarchy import dendrogram
+
+        self._check_fitted()
+        return dendrogram(self.linkage_matrix_, **kwargs)
+
+    def _check_parameters(self):
+        owner = type(self).__name__
+        as_choice(self.linkage, "linkage", _LINKAGES, owner=owner)
+        if not callable(self.metric):
+            as_choice(self.metric, "metric", _METRICS, owner=owner)
+        euclidean = isinstance(self.metric, str) and self.metric in ("euclidean", "precomputed")
+        if self.linkage in SQUARED and not euclidean:
+            raise ValueError(
+                f"{owner}: metric={self.metric!r} does not go with linkage={self.linkage!r}, which "
+                "needs Euclidean distances: 'euclidean' or 'precomputed'."
+            )
+        if self.n_clusters is not None:
+            as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
+        for name in ("distance_threshold", "scaled_distance_threshold"):
+            if getattr(self, name) is not None:
+                as_real(getattr(self, name), name, owner=owner, at_least=0, allow_inf=True)
+        stops = ("n_clusters", "distance_threshold", "scaled_distance_threshold")
+        given = [name for name in stops if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                f"{owner}: exactly one of n_clusters, distance_threshold and "
+                f"scaled_distance_threshold must be given, the others None, but "
+                f"{' and '.join(given) or 'none'} is not None."
+            )
+
+    def _merges(self, X, report):
+        """The linkage matrix, and the largest distance of two samples where it is asked for."""
+        n = len(X)
+        if n == 1:
+            return np.empty((0, 4)), 0.0
+        power, largest = 0, None
+        scaled = self.scaled_distance_threshold is not None
+        if isinstance(self.metric, str) and self.metric == "euclidean":
+            # A power of two: no digit changes, and squares neither overflow nor vanish.
+            power = int(np.frexp(max(X.max(), -X.min()))[1])
+            X = np.ldexp(X.astype(np.float64, copy=False), -power)
+            largest = _diameter(X) if scaled else None
+            merged, heights = self._merge_points(X, lambda new: report(np.ldexp(new, power)))
+        else:
+            D = self._distances(X)
+            largest = max(D[start : start + 256, :n].max() for start in range(0, n, 256))
+            merged, heights = merge_matrix(D, self.linkage, np.ones(n), np.arange(n), report)
+        if self.linkage not in ("centroid", "median"):
+            order = np.argsort(heights, kind="stable")
+            merged, heights = merged[order], heights[order]
+        Z = np.empty((n - 1, 4))
+        _ext.label(np.ascontiguousarray(merged), heights, np.arange(n), np.arange(n), Z)
+        Z[:, 2] = np.ldexp(Z[:, 2], power)
+        return Z, np.ldexp(largest, power) if scaled else None
+
+    def _merge_points(self, X, report):
+        if self.linkage == "single":
+            return spanning_tree(X, report)
+        n = len(X)
+        if self.linkage == "ward" or (self.linkage in ("average", "complete") and n > _WHOLE):
+            clusters = PointClusters(X, self.linkage)
+            most = 1 if self.linkage == "ward" else min(max(_FEWEST, n // 4), _MOST)
+            clusters.merge(most, report)
+            if len(clusters) > 1:
+                D = square_matrix(len(clusters), type(self).__name__)
+                clusters.matrix(D)
+                merged, heights = merge_matrix(
+                    D, self.linkage, clusters.size, clusters.name, report
+                )
+                clusters.merged.append(merged)
+                clusters.heights.append(heights)
+            return np.concatenate(clusters.merged), np.concatenate(clusters.heights)
+        D = square_matrix(n, type(self).__name__)
+        fill_euclidean(X, D)
+        return merge_matrix(D, self.linkage, np.ones(n), np.arange(n), report)
+
+    def _distances(self, X):
+        owner, n = type(self).__name__, len(X)
+        D = square_matrix(n, owner) if self.metric != "precomputed" or X.shape[1] == n else None
+        if self.metric != "precomputed":
+            fill_metric(X, D, self.metric, owner)
+            return D
+        if D is None:
+            raise ValueError(
+                f"{owner}: X has shape {X.shape}, but must be square: with metric='precomputed' it "
+                "holds the distance of every sample from every other."
+            )
+        largest = float(np.abs(X).max())
+        for start in range(0, n, 256):
+            rows, columns = X[start : start + 256], X[:, start : start + 256].T
+            off = np.abs(rows - columns).max()
+            if rows.min() < 0 or off > _SYMMETRIC * largest or X.diagonal().any():
+                raise ValueError(
+                    f"{owner}: X must be symmetric, at least 0, and 0 on its diagonal, as "
+                    "distances are (metric='precomputed')."
+                )
+            D[start : start + 256, :n] = rows / 2.0 + columns / 2.0
+        return D
+
+
+def _reporter(progress):
+    """What is called with the heights of new merges, and passes them on."""
+    seen = [0, 0.0]
+
+    def report(heights):
+        if progress.active and len(heights):
+            seen[0] += len(heights)
+            seen[1] = max(seen[1], float(heights.max()))
+            progress.step(seen[0], seen[1], float(heights.sum()))
+
+    return report
+
+
+def _diameter(X):
+    """The largest distance of two rows."""
+    centred = X - X.mean(axis=0)
+    norms = np.einsum("ij,ij->i", centred, centred)
+    best, pair = -1.0, (0, 0)
+    with single_threaded_blas():
+        for start in range(0, len(X), 256):
+            rows = slice(start, start + 256)
+            squares = centred[rows] @ (-2 * centred[start:].T)
+            squares += norms[rows, None]
+            squares += norms[start:]
+            at = int(squares.argmax())
+            if squares.flat[at] > best:
+                best = squares.flat[at]
+                pair = start + at // squares.shape[1], start + at % squares.shape[1]
+    return float(np.linalg.norm(X[pair[0]] - X[pair[1]]))

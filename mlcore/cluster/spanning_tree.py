@@ -1,0 +1,85 @@
+"""Minimum spanning trees of points: single linkage without a matrix of distances."""
+
+import numpy as np
+from scipy.linalg import eigh, qr
+
+from mlcore._ext import linkage as _ext
+from mlcore.threads import single_threaded_blas
+
+_CALL = 2**28  # coordinates compared in one compiled call: some hundredths of a second
+_MANY = 64  # features: of more, a screen shows the leading directions only
+_DIRECTIONS = 127  # or a quarter of the features, and how far points are from their space
+_PILOT = 256  # rows that the directions are taken from
+_ROUNDING = 2.5e-7  # of a distance on the screen, in units of the largest norm there
+
+
+def spanning_tree(X, report):
+    """Return the edges of the shortest tree that joins all rows of `X`, and their lengths.
+
+    Prim's algorithm: the sample nearest to the tree joins next. Distances are first seen on a
+    screen of few coordinates in single precision, where no two samples are farther apart than
+    they are, but for rounding that is allowed for; only those within reach are measured in full.
+
+    Parameters
+    ----------
+    X : (n, d) float64 array
+        Of magnitude about 1.
+    report : callable
+        Called with the lengths of each new part of the tree.
+
+    Returns
+    -------
+    edges : (n - 1, 2) int64
+    lengths : (n - 1,) float64
+    """
+    n, d = X.shape
+    edges, lengths = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
+    screen = _screen(X)
+    m = screen.shape[1]
+    largest = float(np.sqrt(np.einsum("ij,ij->i", screen, screen).max()))
+    panels = as_panels(screen[1:].astype(np.float32))
+    size = len(panels) * panels.shape[2]
+    key, limit = np.full(size, np.inf), np.full(size, np.inf, dtype=np.float32)
+    nearest, name = np.zeros(size, dtype=np.int64), np.arange(1, size + 1)
+    found = np.empty(size + panels.shape[2], dtype=np.int32)
+    query = screen[0].astype(np.float32)
+    state = np.array([n - 1, 0])
+    slack, growth = _ROUNDING * largest, 1 + (m + 8) * 2.0**-23
+    step = max(1, _CALL // (n * (m + d)))
+    for start in range(0, n - 1, step):
+        part = slice(start, start + step)
+        _ext.grow_tree(
+            X, panels, query, limit, key, nearest, name, found, state, slack, growth,
+            edges[part], lengths[part],
+        )  # fmt: skip
+        np.sqrt(lengths[part], out=lengths[part])
+        report(lengths[part])
+    return edges, lengths
+
+
+def as_panels(rows):
+    """Return rows side by side in panels, feature by feature, padded with zeros."""
+    width = _ext.PANEL_WIDTH[rows.dtype.itemsize]
+    n, d = rows.shape
+    panels = np.zeros((-(-n // width), d, width), dtype=rows.dtype)
+    whole = n // width
+    panels[:whole] = rows[: whole * width].reshape(whole, width, d).transpose(0, 2, 1)
+    if whole < len(panels):
+        panels[whole, :, : n - whole * width] = rows[whole * width :].T
+    return panels
+
+
+def _screen(X):
+    """Coordinates of the samples in which no two are farther apart than they are."""
+    centred = X - X.mean(axis=0)
+    if X.shape[1] <= _MANY:
+        return centred
+    pilot = centred[:: max(1, len(X) // _PILOT)][:_PILOT]
+    with single_threaded_blas():
+        rank = min(_DIRECTIONS, X.shape[1] // 4, len(pilot))
+        span = len(pilot) - rank, len(pilot) - 1
+        _, vectors = eigh(pilot @ pilot.T, subset_by_index=span)
+        basis, _ = qr(pilot.T @ vectors, mode="economic")
+        shown = centred @ basis
+    squares = np.einsum("ij,ij->i", centred, centred) - np.einsum("ij,ij->i", shown, shown)
+    return np.c_[shown, np.sqrt(np.maximum(0, squares))]

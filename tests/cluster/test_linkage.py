@@ -1,0 +1,412 @@
+"""Agglomerative clustering against SciPy, and against what its linkages are by definition."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.cluster.hierarchy import fcluster, is_valid_linkage, linkage
+from scipy.spatial.distance import cdist, pdist, squareform
+from sklearn.cluster import AgglomerativeClustering as Peer
+from sklearn.utils.estimator_checks import _yield_clustering_checks
+
+from mlcore.checks import memory
+from mlcore.cluster import AgglomerativeClustering
+from mlcore.cluster import linkage as module
+
+LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
+MONOTONE = LINKAGES[:5]
+ALL = pytest.mark.parametrize("method", LINKAGES)
+
+
+@pytest.fixture(params=["whole", "bounds"])
+def way(request, monkeypatch):
+    """Whether average and complete linkage begin with a matrix, or with clusters of points."""
+    if request.param == "bounds":
+        monkeypatch.setattr(module, "_WHOLE", 1)
+        monkeypatch.setattr(module, "_FEWEST", 8)
+    return request.param
+
+
+def blobs(n, d, seed=0, k=5):
+    rng = np.random.default_rng([n, d, seed])
+    return rng.normal(scale=3, size=(k, d))[rng.integers(0, k, n)] + rng.normal(size=(n, d))
+
+
+def merge(X, method, **params):
+    return AgglomerativeClustering(None, linkage=method, distance_threshold=0, **params).fit(X)
+
+
+def partition(labels):
+    return np.asarray(labels)[:, None] == np.asarray(labels)
+
+
+# ---- against SciPy
+
+
+@pytest.mark.parametrize(
+    "shape", [(2, 1), (3, 2), (65, 1), (300, 3), (257, 9), (400, 70), (90, 200)]
+)
+@ALL
+def test_linkage_matrix_is_scipys(method, shape, way):
+    X = blobs(*shape)
+    model, expected = merge(X, method), linkage(X, method)
+    assert is_valid_linkage(model.linkage_matrix_)
+    # A recurrence of up to n steps, each rounding; centroids and medians subtract.
+    assert_allclose(model.distances_, expected[:, 2], rtol=1e-11)
+    assert_array_equal(model.linkage_matrix_[:, [0, 1, 3]], expected[:, [0, 1, 3]])
+    assert_array_equal(model.children_, expected[:, :2])
+
+
+@pytest.mark.parametrize("n", [1500, 4500])
+@pytest.mark.parametrize("method", ["single", "complete", "average", "ward"])
+def test_larger_samples(method, n):
+    X = blobs(n, 4)
+    assert_allclose(merge(X, method).linkage_matrix_, linkage(X, method), rtol=1e-11)
+
+
+@pytest.mark.parametrize("metric", sorted(set(module._METRICS) - {"precomputed"}))
+@pytest.mark.parametrize("method", ["single", "complete", "average", "weighted"])
+def test_metrics_of_scipy(method, metric):
+    rng = np.random.default_rng(0)
+    binary = metric in (
+        "dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule", "hamming"
+    )  # fmt: skip
+    X = rng.integers(0, 2, size=(40, 31)) if binary else rng.random((40, 5))
+    distances = pdist(X.astype(bool) if binary else X, metric)
+    model = merge(X, method, metric=metric)
+    if binary:  # ties
+        replay(squareform(distances), method, model)
+    else:
+        assert_allclose(model.linkage_matrix_, linkage(distances, method), rtol=1e-9)
+
+
+@ALL
+def test_given_distances(method):
+    X = blobs(80, 3)
+    D = squareform(pdist(X))
+    before = D.copy()
+    model = merge(D, method, metric="precomputed")
+    assert_allclose(model.linkage_matrix_, linkage(X, method), rtol=1e-11)
+    assert_array_equal(D, before)
+
+
+def test_a_function_of_two_samples():
+    X = blobs(30, 3)
+    model = merge(X, "average", metric=lambda a, b: np.abs(a - b).sum())
+    assert_allclose(model.linkage_matrix_, linkage(X, "average", "cityblock"), rtol=1e-12)
+
+
+# ---- against the definition, also where distances are equal
+
+
+def definition(D, method, a, b):
+    """The linkage distance of two groups of samples."""
+    return {"single": np.min, "complete": np.max, "average": np.mean}[method](D[np.ix_(a, b)])
+
+
+def ward(X, a, b):
+    gap = np.linalg.norm(X[a].mean(axis=0) - X[b].mean(axis=0))
+    return np.sqrt(2 * len(a) * len(b) / (len(a) + len(b))) * gap
+
+
+def replay(D, method, model, X=None, rtol=1e-12):
+    """Each merge is at its height by definition, and no two clusters were nearer then."""
+    if method == "weighted":
+        return
+    groups = {i: [i] for i in range(len(D))}
+    for k, (a, b, height, size) in enumerate(model.linkage_matrix_):
+
+        def apart(u, v):
+            if method == "ward":
+                return ward(X, groups[u], groups[v])
+            return definition(D, method, groups[u], groups[v])
+
+        assert_allclose(apart(a, b), height, rtol=rtol, atol=1e-15 * (D.max() or 1))
+        keys = list(groups)
+        least = min(apart(u, v) for i, u in enumerate(keys) for v in keys[:i])
+        assert height <= least * (1 + 1e-12) + 1e-14 * D.max()
+        groups[len(D) + k] = groups.pop(a) + groups.pop(b)
+        assert size == len(groups[len(D) + k])
+
+
+TIES = {
+    "grid": lambda: np.array([[i, j] for i in range(5) for j in range(5)], float),
+    "line": lambda: np.arange(24.0)[:, None],
+    "equal points": lambda: np.repeat(np.random.default_rng(0).normal(size=(6, 2)), 4, axis=0),
+    "one point": lambda: np.ones((20, 3)),
+    "simplex": lambda: np.eye(20),
+    "minus zero": lambda: np.array([[0.0], [-0.0], [1.0], [1.0], [0.0], [3.0]]),
+}
+
+
+@pytest.mark.parametrize("case", TIES)
+@pytest.mark.parametrize("method", ["single", "complete", "average", "ward"])
+def test_merges_replayed_where_distances_are_equal(method, case, way):
+    X = TIES[case]()
+    replay(cdist(X, X), method, merge(X, method), X)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(2, 24),
+    st.integers(1, 4),
+    st.integers(0, 10**6),
+    st.sampled_from(["single", "complete", "average", "ward"]),
+    st.booleans(),
+)
+def test_merges_replayed(n, d, seed, method, whole):
+    X = np.random.default_rng(seed).integers(0, 9, size=(n, d)) / 4
+    limits = module._WHOLE, module._FEWEST
+    try:
+        if not whole:
+            module._WHOLE, module._FEWEST = 1, 3
+        replay(cdist(X, X), method, merge(X, method), X)
+    finally:
+        module._WHOLE, module._FEWEST = limits
+
+
+@pytest.mark.parametrize("d", [3, 100])
+@pytest.mark.parametrize("method", ["single", "complete", "average", "ward"])
+def test_near_points_far_from_zero_keep_their_digits(method, d, way):
+    """Groups that are tiny beside their distances, which are small beside their distance from 0."""
+    rng = np.random.default_rng(0)
+    X = np.ldexp(rng.integers(0, 2**20, size=(40, d)).astype(float), -50)
+    X += rng.integers(0, 4, size=(4, 1))[rng.integers(0, 4, 40)] + 64.0
+    D = cdist(X, X)
+    # Means are rounded to the magnitude of the data about their own mean, 4; heights are 1e-10.
+    rtol = 1e-12 if method != "ward" else 16 * np.finfo(float).eps / 1e-10
+    Z = merge(X, method).linkage_matrix_
+    assert_allclose(Z[:, 2], linkage(squareform(D), method)[:, 2], rtol=rtol)
+
+
+def test_smallest_tree_where_the_screen_tells_nothing():
+    """Distances that single precision cannot tell apart."""
+    rng = np.random.default_rng(0)
+    for d in (2, 90):
+        X = 1.0 + 1e-9 * rng.normal(size=(150, d))
+        X[0] = 0
+        assert_allclose(merge(X, "single").linkage_matrix_, linkage(X, "single"), rtol=1e-12)
+
+
+# ---- laws
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sampled_from(MONOTONE), st.integers(0, 10**6))
+def test_order_of_samples_and_unit_do_not_matter(method, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3))
+    order = rng.permutation(40)
+    model, shuffled = merge(X, method), merge(X[order], method)
+    assert_allclose(shuffled.distances_, model.distances_, rtol=1e-11)
+    labels = AgglomerativeClustering(4, linkage=method).fit_predict(X)
+    again = AgglomerativeClustering(4, linkage=method).fit_predict(X[order])
+    assert_array_equal(partition(again), partition(labels[order]))
+    scaled = merge(np.ldexp(X, 300), method)
+    assert_array_equal(scaled.distances_, np.ldexp(model.distances_, 300))
+
+
+@ALL
+def test_heights_never_fall_but_for_centroids_and_medians(method):
+    heights = merge(blobs(300, 2), method).distances_
+    assert (np.diff(heights) >= 0).all() == (method in MONOTONE)
+
+
+def test_single_precision_and_layouts():
+    X = blobs(200, 4).astype(np.float32)
+    for method in LINKAGES:
+        expected = merge(X.astype(np.float64), method).linkage_matrix_
+        assert_array_equal(merge(X, method).linkage_matrix_, expected)
+        assert_array_equal(merge(np.asfortranarray(X), method).linkage_matrix_, expected)
+
+
+SCRIPT = """
+import hashlib, json, numpy as np
+from mlcore.cluster import AgglomerativeClustering
+rng = np.random.default_rng(0)
+found = []
+for n, d in ((4200, 3), (700, 120)):
+    X = rng.normal(size=(n, d))
+    for method in ("single", "complete", "average", "ward", "weighted"):
+        Z = AgglomerativeClustering(linkage=method).fit(X).linkage_matrix_
+        found.append(hashlib.sha256(Z.tobytes()).hexdigest())
+print(json.dumps(found))
+"""
+
+
+def test_threads_change_no_byte():
+    def found(n):
+        environment = os.environ | {"OMP_NUM_THREADS": str(n)}
+        return json.loads(subprocess.check_output([sys.executable, "-c", SCRIPT], env=environment))
+
+    assert found(1) == found(2) == found(5)
+
+
+@pytest.mark.parametrize("target", ["baseline", "avx2"])
+def test_every_instruction_set_merges_the_same(target):
+    script = """
+import sys, numpy as np
+from mlcore.cluster import AgglomerativeClustering
+rng = np.random.default_rng(0)
+for n, d in ((4200, 3), (300, 120)):
+    X = rng.normal(size=(n, d))
+    for method in ("single", "complete", "average", "ward", "weighted"):
+        print(*AgglomerativeClustering(linkage=method).fit(X).distances_[::37])
+"""
+    outputs = [
+        subprocess.check_output([sys.executable, "-c", script], env=os.environ | more, text=True)
+        for more in ({}, {"MLCORE_SIMD": target})
+    ]
+    ours, theirs = (np.array(text.split(), dtype=float) for text in outputs)
+    assert_allclose(ours, theirs, rtol=1e-11)
+
+
+# ---- where the tree is cut
+
+
+@ALL
+@pytest.mark.parametrize("k", [1, 2, 7, 59, 60])
+def test_as_many_clusters_as_asked_for(method, k):
+    X = blobs(60, 2)
+    model = AgglomerativeClustering(k, linkage=method).fit(X)
+    assert model.n_clusters_ == k == len(set(model.labels_))
+    if method in MONOTONE:
+        expected = fcluster(linkage(X, method), k, "maxclust")
+        assert_array_equal(partition(model.labels_), partition(expected))
+    firsts = [np.flatnonzero(model.labels_ == label)[0] for label in range(k)]
+    assert firsts == sorted(firsts)
+
+
+@ALL
+@pytest.mark.parametrize("threshold", [0, 0.5, 1.3, 5.0, np.inf])
+def test_thresholds(method, threshold):
+    X = blobs(60, 2)
+    model = AgglomerativeClustering(None, linkage=method, distance_threshold=threshold).fit(X)
+    expected = fcluster(linkage(X, method), np.nextafter(threshold, -1), "distance")
+    assert_array_equal(partition(model.labels_), partition(expected))
+    assert model.n_clusters_ == len(set(expected)) and model.distance_threshold_ == threshold
+
+
+@pytest.mark.parametrize("method", ["ward", "single", "average", "complete"])
+def test_scikit_learns_attributes(method):
+    X = blobs(70, 3)
+    for params in ({"n_clusters": 4}, {"n_clusters": None, "distance_threshold": 2.0}):
+        ours = AgglomerativeClustering(linkage=method, **params).fit(X)
+        peer = Peer(linkage=method, compute_distances=True, **params).fit(X)
+        assert_allclose(ours.distances_, peer.distances_, rtol=1e-12)
+        assert_array_equal(np.sort(ours.children_, axis=1), np.sort(peer.children_, axis=1))
+        assert_array_equal(partition(ours.labels_), partition(peer.labels_))
+        for name in ("n_clusters_", "n_leaves_", "n_connected_components_", "n_features_in_"):
+            assert getattr(ours, name) == getattr(peer, name)
+
+
+@pytest.mark.parametrize("d", [1, 3, 100])
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 0.3, 1.0])
+def test_scaled_threshold(alpha, d):
+    X = blobs(50, d)
+    for metric in ("euclidean", "cityblock"):
+        params = {"linkage": "average", "metric": metric}
+        model = AgglomerativeClustering(None, scaled_distance_threshold=alpha, **params).fit(X)
+        threshold = alpha * pdist(X, metric).max()
+        assert_allclose(model.distance_threshold_, threshold, rtol=1e-15)
+        same = AgglomerativeClustering(None, distance_threshold=threshold, **params).fit(X)
+        assert_array_equal(model.labels_, same.labels_)
+
+
+def test_clusters_of_the_textbook():
+    """Single linkage below alpha times the diameter: components of the graph of near samples."""
+    X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [20.0]])
+    model = AgglomerativeClustering(None, linkage="single", scaled_distance_threshold=0.1).fit(X)
+    assert model.labels_.tolist() == [0, 0, 0, 1, 1, 2]
+
+
+# ---- edges
+
+
+@ALL
+def test_one_sample_and_two(method):
+    one = AgglomerativeClustering(1, linkage=method).fit([[3.0, 4.0]])
+    assert one.labels_.tolist() == [0] and one.n_clusters_ == 1
+    assert one.children_.shape == (0, 2) and one.linkage_matrix_.shape == (0, 4)
+    two = AgglomerativeClustering(1, linkage=method).fit([[0.0, 0.0], [3.0, 4.0]])
+    assert_allclose(two.linkage_matrix_, [[0, 1, 5, 2]])
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-100, 1e100, 1e150])
+@ALL
+def test_any_unit(method, scale):
+    X = blobs(50, 3)
+    assert_allclose(merge(X * scale, method).distances_ / scale, merge(X, method).distances_, 1e-9)
+
+
+def test_equal_points_in_numbers():
+    X = np.repeat(np.random.default_rng(0).normal(size=(50, 2)), 100, axis=0)
+    for method in ("single", "complete", "average", "ward"):
+        heights = merge(X, method).distances_
+        assert (heights[:4950] == 0).all() and (heights[4950:] > 0).all()
+
+
+STOPS = "exactly one of n_clusters, distance_threshold and scaled_distance_threshold"
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"n_clusters": None}, ValueError, f"{STOPS}.*but none is"),
+        ({"distance_threshold": 1.0}, ValueError, f"{STOPS}.*n_clusters and distance_threshold is"),
+        ({"n_clusters": 11}, ValueError, "n_samples=10 should be >= n_clusters=11"),
+        ({"linkage": "wards"}, ValueError, "linkage='wards' must be one of 'single', 'complete'"),
+        ({"metric": "cityblock"}, ValueError, "metric='cityblock' does not go with linkage='ward'"),
+        ({"metric": "precomputed"}, ValueError, r"X has shape \(10, 2\), but must be square"),
+        ({"metric": "cosine", "linkage": "single"}, ValueError, "metric='cosine' gives.*NaN"),
+    ],
+)
+def test_refused(params, error, message):
+    X = np.r_[np.zeros((1, 2)), blobs(9, 2)]
+    with pytest.raises(error, match=message):
+        AgglomerativeClustering(**params).fit(X)
+
+
+@pytest.mark.parametrize("spoil", [(0, 1, 5.0), (0, 0, 1.0), (slice(None), slice(None), -1.0)])
+def test_what_are_no_distances_is_refused(spoil):
+    D = squareform(pdist(blobs(10, 2)))
+    D[spoil[0], spoil[1]] = spoil[2]
+    with pytest.raises(ValueError, match="symmetric, at least 0, and 0 on its diagonal"):
+        merge(D, "average", metric="precomputed")
+
+
+def test_a_matrix_too_large_is_refused_with_the_way_out(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    monkeypatch.setattr(memory, "free_bytes", lambda: 2**25)
+    message = "matrix of distances of 3000 x 3008 needs .*single or ward linkage of points"
+    for method in ("weighted", "centroid"):
+        with pytest.raises(MemoryError, match=message):
+            merge(X, method)
+    assert merge(X, "ward").n_leaves_ == merge(X, "single").n_leaves_ == 3000
+
+
+def test_dendrogram_is_scipys():
+    model = merge(blobs(12, 2), "average")
+    drawn = model.dendrogram(no_plot=True)
+    assert sorted(drawn["leaves"]) == list(range(12))
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+@pytest.mark.parametrize("method", LINKAGES)
+def test_scikit_learns_clustering_checks(method):
+    estimator = AgglomerativeClustering(linkage=method)
+    for check in _yield_clustering_checks(estimator):
+        check("AgglomerativeClustering", estimator)
+
+
+def test_progress_counts_merges():
+    seen = []
+    model = AgglomerativeClustering(callback=lambda **step: seen.append(step)).fit(blobs(100, 3))
+    assert seen[-1]["step"] == 99
+    assert_allclose(seen[-1]["objective"], model.distances_[-1])
