@@ -209,7 +209,7 @@ MODELS = {
 CHECKED = [
     AgglomerativeClustering(),
     AgglomerativeClustering(linkage="single"),
-    AgglomerativeClustering(None, linkage="average", scaled_distance_threshold=0.4),
+    AgglomerativeClustering(linkage="average"),
     SVC(),
     SVC(probability=True),
     NuSVC(),
