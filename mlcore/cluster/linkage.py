@@ -23,7 +23,7 @@ from mlcore.threads import single_threaded_blas
 _LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 _METRICS = (
     "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice",
-    "euclidean", "hamming", "jaccard", "jensenshannon", "mahalanobis", "precomputed",
+    "euclidean", "hamming", "jaccard", "jensenshannon", "mahalanobis", "minkowski", "precomputed",
     "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "sqeuclidean", "yule",
 )  # fmt: skip
 _WHOLE = 5792  # samples of which all distances are formed at once, 256 MB
