@@ -12,6 +12,7 @@ from mlcore.cluster.spanning_tree import as_panels
 from mlcore.threads import effective_threads
 
 _CALL = 2**28  # coordinates compared in one compiled call, and thread
+_ROUNDS = 32  # times more work than elsewhere is worth a thread: rounds are many, and short
 _SEEN = 512  # centres that a search compares, about, where most panels are passed over
 _ROUNDING = 1e-14  # of the distance of two centres, in units of the largest norm
 
@@ -118,7 +119,8 @@ class PointClusters:
         cost = np.full(len(queries), float(m * d))
         if not self.ward:
             cost += self.size[queries] * (self.size[queries] > 1) * len(points) * d
-        threads = effective_threads(len(queries) * d * (_SEEN + m / panels.shape[2]))
+        work = len(queries) * d * (_SEEN + m / panels.shape[2])
+        threads = effective_threads(work / _ROUNDS)
         found, squares = np.empty((threads, room), dtype=np.int32), np.empty((threads, room))
         part = np.cumsum(cost) // (threads * _CALL)
         bounds = [0, *(np.flatnonzero(np.diff(part)) + 1), len(queries)]
