@@ -13,6 +13,7 @@ from mlcore.threads import effective_threads, single_threaded_blas
 _LONGEST_CALL = 2**30  # multiplications: some tenths of a second, within which Ctrl-C is heard
 _WIDTH = 8  # vectors of a block come in multiples of so many
 _DENSE = 400  # rows up to which LAPACK's whole decomposition is quicker
+_ORTHOGONAL = 1e-14  # cosines that are but rounding
 _BLOCKS = 10  # of the basis: more make a step dear, fewer make steps many
 
 
@@ -215,7 +216,9 @@ class _Search:
     def by_lanczos(self, X, rng, max_iter):
         S, known, n = self.S, self.known, self.S.n
         fixed, block = known.shape[1], X.shape[1]
-        room = _BLOCKS * block if sp.issparse(S.K) else min(_BLOCKS * block, max(6 * block, n // 16))
+        room = (
+            _BLOCKS * block if sp.issparse(S.K) else min(_BLOCKS * block, max(6 * block, n // 16))
+        )
         V = np.empty((fixed + room, n))  # a row is a vector of the basis
         V[:fixed] = known.T
         H = np.zeros((room, room))  # the matrix in that basis, but for what is known
@@ -288,7 +291,10 @@ def _orthonormal(W, basis, size, rng):
         R[rank:] = 0.0
     # QR is orthonormal even where W is little but rounding, which may lie along the basis.
     for _ in range(2):
-        X -= basis.T @ (basis @ X)
+        along = basis @ X
+        if np.abs(along).max(initial=0.0) < _ORTHOGONAL:
+            break
+        X -= basis.T @ along
         X, change = linalg.qr(X, mode="economic", check_finite=False)
         R = change @ R
     return X, R[:, np.argsort(order)]

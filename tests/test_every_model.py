@@ -38,10 +38,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import mlcore
 from mlcore.cluster import (
     AgglomerativeClustering,
+    KernelKMeans,
     KMeans,
     KMedians,
     KMedoids,
-    KernelKMeans,
     MiniBatchKMeans,
     ProbabilisticClustering,
     SpectralClustering,
@@ -286,7 +286,6 @@ BAD_PARAMETERS = {
     "max_iter": (0, -2, 1.5, "9", None, True, 10**30),
     "max_no_improvement": (0, -1, 1.5, "9", True, 10**30),
     "metric": ("euclid", None, 3, 1j),
-    "metric": ("euclid", None, 3, "cityblock", "precomputed"),  # not Ward's; X not square
     "missing": ("ignored", None, True),
     "multi_class": ("ovx", None, 1),
     "n_clusters": (0, -1, 1.5, "9", None, True, 61, 10**30),
@@ -462,7 +461,6 @@ def test_memory_mapped_input(entry, data, tmp_path):
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     model = entry.make().fit(mapped, y)
     assert digest(model) == digest(entry.make().fit(X, y))
-    assert all(len(a) == 1 for a in answers(pickle.loads(pickle.dumps(model)), mapped[:1]))
     again = pickle.loads(pickle.dumps(model))
     assert all(len(answer) == 1 for answer in answers(again, mapped[:1]))
 

@@ -1,9 +1,9 @@
 """Hot loop of mlcore.cluster.probabilistic: exact descent on |F - GG'|² over one entry at a time.
 
-As a function of x = G[i, j], with v = sum of F[i, l] G[l] and M = sum of G[l]' G[l] over l != i, the
-objective is x⁴ + 2 p x² + 4 q x and a constant, where p = M[j, j] - F[i, i] + the other squares of
-row i, and q = sum of M[j, s] G[i, s] over s != j, less v[j]. Its least value for x >= 0 is taken at
-the largest root of x³ + p x + q, or at 0.
+As a function of x = G[i, j], with v = sum of F[i, l] G[l] and M = sum of G[l]' G[l] over l != i,
+the objective is x⁴ + 2 p x² + 4 q x and a constant, where p = M[j, j] - F[i, i] + the other
+squares of row i, and q = sum of M[j, s] G[i, s] over s != j, less v[j]. Its least value for x >= 0
+is taken at the largest root of x³ + p x + q, or at 0.
 
 F is (n, n), dense or CSR, symmetric; G (n, width) in C order, columns from k on 0, the width a
 multiple of 8; M (k, k) is G'G and is kept so. Dense rows are taken in blocks, whose products with G
@@ -94,7 +94,7 @@ cdef bint descend_row(Py_ssize_t k, double diagonal, const double* product, doub
             if s != j:
                 q += (M[j * k + s] - before[j] * before[s]) * g[s]
         x = minimiser(p, q)
-        lowered = value(p, q, g[j]) - value(p, q, x)
+        lowered = decrease_to(p, q, g[j], x)
         if lowered > 0:
             decrease += lowered
             change = max(change, fabs(x - g[j]))
@@ -110,6 +110,13 @@ cdef bint descend_row(Py_ssize_t k, double diagonal, const double* product, doub
     return True
 
 
+cdef inline double decrease_to(double p, double q, double a, double x) noexcept nogil:
+    """How much less it is at its minimiser x than at a, without the cancellation of a difference.
+    """
+    cdef double slope = 4 * q if x == 0 else 0
+    return (a - x) * ((a - x) * (a * a + 2 * a * x + 3 * x * x + 2 * p) + slope)
+
+
 cdef inline double value(double p, double q, double x) noexcept nogil:
     return x * ((x * x + 2 * p) * x + 4 * q)
 
@@ -118,14 +125,14 @@ cdef inline double minimiser(double p, double q) noexcept nogil:
     """Where x⁴ + 2 p x² + 4 q x is least for x >= 0: Newton's method on x³ + p x + q, from above.
     """
     cdef double x, step
-    cdef int i
+    cdef int _
     if q < 0:
         x = cbrt(-q) + (sqrt(-p) if p < 0 else 0)
     elif p < 0 and q <= -2 * p / 3 * sqrt(-p / 3):
         x = sqrt(-p)
     else:
         return 0
-    for i in range(MOST_STEPS):
+    for _ in range(MOST_STEPS):
         step = ((x * x + p) * x + q) / (3 * x * x + p)
         x -= step
         if not step > 1e-15 * x:

@@ -228,7 +228,7 @@ def _descend(F, G, tol, max_iter, progress):
                 parts = F.data, F.indices, F.indptr
                 _ext.descend_sparse(*parts, padded, M, first, last, products[0], before, gain)
             else:
-                threads = effective_threads((last - first) * per_row)
+                threads = effective_threads(_ext.BLOCK * per_row)
                 _ext.descend(F, padded, M, first, last, products, before, gain, threads)
         change = float(gain[1] / max(padded.max(), np.finfo(float).tiny))
         trace.append(max(0.0, trace[-1] - gain[0]))

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
@@ -135,6 +135,7 @@ def test_no_partition_exceeds_the_bound(normalization):
 # ---- laws
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 10**6))
 def test_permuted_samples_have_permuted_clusters(seed):
     X, _ = blobs(60, seed=seed % 7)
@@ -144,6 +145,7 @@ def test_permuted_samples_have_permuted_clusters(seed):
     assert same_partition(first.labels_[order], second.labels_)
 
 
+@settings(max_examples=20)
 @given(st.integers(-300, 300), st.sampled_from(["normalized_cut", "doubly_stochastic"]))
 def test_the_unit_of_affinities_changes_nothing(power, normalization):
     K = affinities(50)

@@ -156,13 +156,11 @@ static inline float lengthen_one(uint16_t k) {
 #define STRING(name) QUOTE(name)
 const simd_loops TARGET_NAME(simd_loops) = {
     {panel_f, transpose_f, copy_f, finish_f, exponential_f, accumulate_f, smo_f, gaussian_f, latent_class_f, bits_f,
-     lloyd_f, lloyd_plain_f, own_distances_f, seed_f, medoid_change_f},
+     lloyd_f, lloyd_plain_f, own_distances_f, seed_f, medoid_change_f, mirrored_f, shorten_f,
+     rescale_f, symmetric_f, product_f},
     {panel_d, transpose_d, copy_d, finish_d, exponential_d, accumulate_d, smo_d, gaussian_d, latent_class_d, bits_d,
-     lloyd_d, lloyd_plain_d, own_distances_d, seed_d, medoid_change_d},
-     lloyd_f, lloyd_plain_f, own_distances_f, seed_f, mirrored_f, shorten_f, rescale_f, symmetric_f},
-     lloyd_d, lloyd_plain_d, own_distances_d, seed_d, mirrored_d, shorten_d, rescale_d, symmetric_d},
-     lloyd_f, lloyd_plain_f, own_distances_f, seed_f, product_f},
-     lloyd_d, lloyd_plain_d, own_distances_d, seed_d, product_d},
+     lloyd_d, lloyd_plain_d, own_distances_d, seed_d, medoid_change_d, mirrored_d, shorten_d,
+     rescale_d, symmetric_d, product_d},
     expect,
     responsibilities,
     add_rows,

@@ -146,9 +146,11 @@ typedef struct {
   const int32_t *labels;
   const double *removal; /* by slot: what it would cost to remove the medoid */
 } medoid_pass;
+
 /* Agglomerative clustering (see linkage_loops.h). A minimum spanning tree as it grows: what is not yet in it has places,
    panels of 64 side by side, in which a screen of `m` coordinates a sample shows distances in single precision. Places
    have a squared length to the nearest sample in the tree, and a limit on the screen within which there may be a nearer. */
+typedef struct {
   ptrdiff_t left, last, d, m; /* places; the sample that joined last; features; coordinates on the screen */
   double slack, growth;       /* by how much, and how many times, a length on the screen may be too long */
   const double *X;
@@ -170,6 +172,7 @@ enum {
 enum { LINKAGE_QUERIES = 8 };
 
 /* Clusters by their points, those of one together, and centres, also as padded panels. */
+typedef struct {
   int kind; /* average, complete or Ward */
   ptrdiff_t n, d;
   double slack; /* by how much distances of centres may be off */
@@ -181,6 +184,7 @@ enum { LINKAGE_QUERIES = 8 };
 
 /* Clusters by a symmetric matrix of their distances, infinite on its diagonal; `m` rows, of which `left` are not `gone`
    (infinity, else 0). Arrays are as long as a row. */
+typedef struct {
   int kind;
   ptrdiff_t m, stride, left;
   double *D, *gone, *size, *value;
@@ -241,8 +245,7 @@ enum { SYMMETRIC_PRODUCT, SYMMETRIC_POSITIVE, SYMMETRIC_ACTIVE };
                   const double *x_rows, const double *x, real *out, ptrdiff_t out_stride);                              \
   /* what rows first..last of the lower triangle give to themselves and, mirrored, to the rows 0..last */               \
   void (*symmetric)(int mode, ptrdiff_t first, ptrdiff_t last, const real *K, ptrdiff_t stride, const double *x,        \
-                    const double *u, double *rows, double *columns, double *squares);
-               const double *weights, real *nearest, real *panel, double *potentials);                                \
+                    const double *u, double *rows, double *columns, double *squares);                                   \
   void (*product)(ptrdiff_t n_rows, ptrdiff_t n, const real *K, ptrdiff_t stride, const double *V, ptrdiff_t width,   \
                   double *out);
 
