@@ -198,7 +198,7 @@ class _Found(NamedTuple):
 def _spectral(graph, k, rng):
     """The clusters of the leading eigenvectors."""
     vectors = relaxed(graph, k, rng).vectors
-    labels = rounded(graph, vectors, unit_rows(vectors), _STARTS, rng)
+    labels, _ = rounded(graph, vectors, unit_rows(vectors), _STARTS, rng)
     return graph.indicators(labels, k)
 
 

@@ -21,7 +21,8 @@ class SpectralClustering(AffinityClusterer):
 
     where a column of G is constant (or the root of the degrees) on one cluster and 0 outside.
     Without that last condition the k leading eigenvectors of S are optimal. Their rows, at unit
-    length, are grouped by k-means; two clusters are told by the sign of the second eigenvector.
+    length, are grouped by k-means, and the groups then moved to where the objective, without that
+    length, is better; two clusters are told by the sign of the second eigenvector.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class SpectralClustering(AffinityClusterer):
         `mlcore.cluster.normalize_affinity` defines them.
     n_init : int, default=10
         Starts of k-means.
-    tol : float, default=1e-8
+    tol : float, default=1e-6
         Largest residual of an eigenvector, relative to the largest eigenvalue by modulus.
     max_iter : int, default=1000
         Most passes over the affinities that the search for eigenvectors may make.
@@ -116,7 +117,7 @@ class SpectralClustering(AffinityClusterer):
         n_neighbors: int = 10,
         normalization: str = "normalized_cut",
         n_init: int = 10,
-        tol: float = 1e-8,
+        tol: float = 1e-6,
         max_iter: int = 1000,
         verbose: bool | int = False,
         callback: Callable[..., Any] | None = None,
@@ -175,8 +176,7 @@ class SpectralClustering(AffinityClusterer):
                 lambda step, total, residual: progress.step(step, total, residual),
             )  # fmt: skip
             embedding = unit_rows(found.vectors).astype(checked.dtype)
-            labels = rounded(graph, found.vectors, embedding, self.n_init, rng)
-            objective = _objective(graph, labels)
+            labels, objective = rounded(graph, found.vectors, embedding, self.n_init, rng)
         if not found.converged:
             warn(
                 "ConvergenceWarning",
@@ -212,14 +212,22 @@ def relaxed(graph, k, rng, start=None, tol=1e-4, max_iter=1000, report=None) -> 
     )
 
 
-def rounded(graph, vectors, embedding, n_init, rng) -> np.ndarray:
-    """Labels, int32, from the rows of k leading eigenvectors."""
+def rounded(graph, vectors, embedding, n_init, rng) -> tuple[np.ndarray, float]:
+    """Labels, int32, from the rows of k leading eigenvectors, and their trace(G' S G)."""
     k = vectors.shape[1]
-    if graph.n_components >= k:
-        return graph.gathered(k)
-    if k == 2:
-        return (vectors[:, 1] > 0).astype(np.int32)
-    return KMeans(k, n_init=n_init, random_state=rng).fit(embedding).labels_
+    if graph.n_components >= k or k == 2:
+        two = (vectors[:, -1] > 0).astype(np.int32)
+        labels = graph.gathered(k) if graph.n_components >= k else two
+        return labels, *_objectives(graph, labels)
+    labels = KMeans(k, n_init=n_init, random_state=rng).fit(embedding).labels_
+    # From there, the rows whose weighted k-means objective is that of the relaxation itself.
+    root = np.sqrt(graph.mass)[:, None]
+    means = graph.indicators(labels, k).T @ vectors
+    means /= np.sqrt(np.bincount(labels, graph.mass))[:, None]
+    refining = KMeans(k, init=means, n_init=1)
+    refined = refining.fit(vectors / root, sample_weight=graph.mass).labels_
+    first, second = _objectives(graph, labels, refined)
+    return (refined, second) if second > first else (labels, first)
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
@@ -228,7 +236,9 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.where(lengths > 0, lengths, 1.0)
 
 
-def _objective(graph, labels):
-    """trace(G' S G) of a partition."""
-    G = graph.indicators(labels, int(labels.max()) + 1)
-    return float(np.einsum("ij,ij->", G, graph.matrix @ G))
+def _objectives(graph, *partitions):
+    """trace(G' S G) of each partition."""
+    G = np.hstack([graph.indicators(labels, int(labels.max()) + 1) for labels in partitions])
+    of_columns = np.einsum("ij,ij->j", G, graph.matrix @ G)
+    ends = np.cumsum([labels.max() + 1 for labels in partitions])[:-1]
+    return [float(part.sum()) for part in np.split(of_columns, ends)]

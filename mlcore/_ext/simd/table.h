@@ -234,7 +234,7 @@ enum { SYMMETRIC_PRODUCT, SYMMETRIC_POSITIVE, SYMMETRIC_ACTIVE };
                const double *weights, real *nearest, real *panel, double *potentials);                               \
   /* change of the objective if the sample `self`, whose row is given, took the place of the medoid in `slot`, the best;     \
      `losses` is scratch, 4 k */                                                                                         \
-  double (*medoid_change)(const medoid_pass *s, const real *row, ptrdiff_t self, double *losses, int32_t *slot);
+  double (*medoid_change)(const medoid_pass *s, const real *row, ptrdiff_t self, double *losses, int32_t *slot);                                                        \
   /* a tile against its mirrored one, and its sums (see scaling_loops.h) */                                             \
   void (*mirrored)(ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t diagonal, const real *K, ptrdiff_t stride,         \
                   const real *turned, ptrdiff_t turned_stride, double close, double *rows, double *columns,           \
