@@ -8,7 +8,7 @@ from pathlib import Path as _Path
 
 __version__ = "0.1.0"
 
-_FAMILIES = ("cluster", "datasets", "kernels", "mixture", "row_sums", "svm")
+_FAMILIES = ("bounds", "cluster", "datasets", "kernels", "mixture", "row_sums", "svm")
 _FUNCTIONS = {"load": "mlcore.persistence", "save": "mlcore.persistence"}
 
 __all__ = ["__version__", *_FAMILIES, *_FUNCTIONS]

@@ -95,7 +95,7 @@ def test_families_are_loaded_on_first_use(tmp_path):
 
 
 def test_public_names_exist():
-    for family in ("cluster", "datasets", "kernels", "mixture", "svm"):
+    for family in ("bounds", "cluster", "datasets", "kernels", "mixture", "svm"):
         module = getattr(mlcore, family)
         assert module.__all__ and all(hasattr(module, name) for name in module.__all__)
 

@@ -1,0 +1,253 @@
+"""Tails of the binomial distribution, to the last digits at any sample size, and their inverse.
+
+For p above the median of the tail, P(Bin(m, p) <= k) = P(Bin(m, p) = k) R with
+
+    R = (m - k) * integral from 0 to 1 of (1 + s / w)^k (1 - s)^(m - k - 1) ds,   w = p / (1 - p),
+
+a logarithmically concave, nearly monotone integrand that Gauss's rule on its effective support
+integrates to machine precision, whatever m is. Below the median the other tail is computed the same
+way. Everything is kept in logarithms, so 1e-1000000 is as good as 0.1.
+
+The inverse works in the odds w. ln P(Bin <= k) is concave in ln w, as the logarithm of the survival
+function of a log-concave density, so every step of Newton's method lands on or above the root: the
+upper bound that it returns errs, if at all, to the safe side.
+"""
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri_exp
+
+from mlcore.bounds.arguments import as_count, as_rate
+from mlcore.bounds.bernoulli_kl import deviance, excess_over_log
+
+# ln n! - (n ln n - n) for n < 16, where Stirling's series is not yet exact.
+_SMALL_FACTORIALS = np.array(
+    [
+        0.0,
+        1.0,
+        1.3068528194400546,
+        1.4959226032237258,
+        1.6328763858683832,
+        1.7403021806115442,
+        1.828694396641771,
+        1.9037903176782212,
+        1.9690705693065629,
+        2.0268062840554952,
+        2.0785616431350586,
+        2.12545984509181,
+        2.168334698205882,
+        2.207822206123445,
+        2.244418568125061,
+        2.2785183673077407,
+    ]
+)
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+_LARGEST_ODDS = 1e300
+_BLOCK = 512  # pairs at a time: their values at all nodes stay in the cache
+
+
+class Rule(NamedTuple):
+    """Gauss's rule on [0, 1], one node a row, for integrands down to exp(-depth) of their start."""
+
+    nodes: np.ndarray
+    weights: np.ndarray
+    depth: float
+    careful: bool
+
+
+def _gauss(n, depth, careful=False):
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    return Rule((nodes[:, None] + 1) / 2, weights / 2, depth, careful)
+
+
+_COARSE, _FINE, _CAREFUL = _gauss(14, 18.0), _gauss(32, 40.0), _gauss(32, 40.0, careful=True)
+
+
+def log_binomial_tail(k: int, m: int, p: float) -> float:
+    """Return ``ln P(Bin(m, p) <= k)``, which stays finite where the tail itself underflows.
+
+    Parameters
+    ----------
+    k, m : int
+        ``0 <= k <= m`` and m at least 1.
+    p : float in [0, 1]
+
+    Returns
+    -------
+    value : float
+        Minus infinity if p is 1 and k below m.
+
+    References
+    ----------
+    C. Loader, *Fast and accurate computation of binomial probabilities*, 2000 (the point
+    probability by deviances).
+
+    Examples
+    --------
+    >>> from mlcore.bounds import log_binomial_tail
+    >>> round(log_binomial_tail(5, 100, 0.1), 12)
+    -2.85463406808
+    >>> round(log_binomial_tail(0, 10**12, 0.5) / 1e11, 9)
+    -6.931471806
+    """
+    m = as_count(m, "m", at_least=1)
+    k = as_count(k, "k", at_most=m)
+    p = as_rate(p, "p")
+    if k == m or p == 0:
+        return 0.0
+    if p == 1:
+        return -math.inf
+    if k == 0:
+        return m * math.log1p(-p)
+    exact = Fraction(p)
+    lead = np.array([float(m * exact - k)])
+    state = _State(np.array([float(k)]), np.array([float(m)]))
+    shares = np.array([p]), np.array([float(1 - exact)])
+    with np.errstate(all="ignore"):
+        return float(state.tail(*shares, lead, _CAREFUL)[0][0])
+
+
+def binomial_tail(k: int, m: int, p: float) -> float:
+    """Return ``P(Bin(m, p) <= k)``, the probability of at most `k` successes in `m` trials.
+
+    Parameters
+    ----------
+    k, m : int
+        ``0 <= k <= m`` and m at least 1.
+    p : float in [0, 1]
+
+    Returns
+    -------
+    value : float
+
+    Examples
+    --------
+    >>> from mlcore.bounds import binomial_tail
+    >>> round(binomial_tail(5, 100, 0.1), 12)
+    0.057576886487
+    """
+    return math.exp(log_binomial_tail(k, m, p))
+
+
+def log_factorial_excess(n: np.ndarray) -> np.ndarray:
+    """ln n! - (n ln n - n) for whole n >= 0, without forming the large terms."""
+    n = np.asarray(n, dtype=np.float64)
+    large = np.maximum(n, 16.0)
+    inverse = 1 / (large * large)
+    series = np.zeros_like(large)
+    for coefficient in reversed(_STIRLING):
+        series = series * inverse + coefficient
+    stirling = 0.5 * np.log(2 * np.pi * large) + series / large
+    return np.where(n < 16, _SMALL_FACTORIALS[np.minimum(n, 15).astype(np.intp)], stirling)
+
+
+def log_choose(m: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """ln of the binomial coefficient for 0 < k < m, with all digits also where m is huge."""
+    rest = m - k
+    entropy = k * np.log(m / k) - rest * np.log1p(-k / m)
+    edge = log_factorial_excess(m) - log_factorial_excess(k) - log_factorial_excess(rest)
+    return entropy + edge
+
+
+def largest_odds(k: np.ndarray, m: np.ndarray, log_delta: np.ndarray) -> np.ndarray:
+    """The odds w at which ln P(Bin(m, w / (1 + w)) <= k) = log_delta, rounded up; 0 < k < m.
+
+    One-dimensional arrays of one length; odds above 1e300 are returned as 1e300.
+    """
+    found = np.empty_like(m)
+    for start in range(0, len(m), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        with np.errstate(all="ignore"):
+            found[block] = _solve(k[block], m[block], log_delta[block])
+    return found
+
+
+def _solve(k, m, log_delta):
+    target = log_delta * (1 + 2.0**-46)  # what the rounding of a tail can hide
+    state = _State(k, m)
+    # (1 - p)^m <= tail <= C(m, k) (1 - p)^(m - k)
+    least = np.expm1(-target / m)
+    most = np.fmin(np.expm1((log_choose(m, k) - target) / (m - k)), _LARGEST_ODDS)
+    odds = np.fmax(np.fmin(_near_odds(k, m, target), most), least)
+    rule, left, found = _COARSE, np.arange(len(m)), odds.copy()
+    for _ in range(60):
+        p, rest = odds / (1 + odds), 1 / (1 + odds)
+        lead = np.where(odds < 1, state.m * p - state.k, (state.m - state.k) - state.m * rest)
+        log_tail, slope = state.tail(p, rest, lead, rule)
+        gap = log_tail - target
+        # The second derivative is slope * bend.
+        bend = slope + (state.k + 1) - (state.m + 1) * p
+        step = gap / slope
+        if rule is _COARSE:
+            step /= np.maximum(1 + 0.5 * step * bend / slope, 0.5)
+        after = np.fmax(np.fmin(odds * np.exp(np.fmin(step, 700.0)), most), least)
+        done = (np.abs(step * step * bend / slope) < 1e-13) | (after == most) & (odds == most)
+        odds = after
+        if rule is _COARSE:
+            rule = _FINE
+            continue
+        found[left] = odds
+        if done.all():
+            break
+        keep = ~done
+        left, odds, target, least, most = (a[keep] for a in (left, odds, target, least, most))
+        state = _State(state.k[keep], state.m[keep])
+    return np.minimum(found * (1 + 2.0**-47), _LARGEST_ODDS)
+
+
+def _near_odds(k, m, log_delta):
+    """Abramowitz and Stegun 26.5.22: a beta quantile from the normal one, in odds."""
+    a, b = k + 1, m - k
+    y = ndtri_exp(log_delta)
+    h = 2 / (1 / (2 * a - 1) + 1 / (2 * b - 1))
+    skew = (y * y - 3) / 6
+    w = y * np.sqrt(h + skew) / h
+    w -= (1 / (2 * b - 1) - 1 / (2 * a - 1)) * (skew + 5 / 6 - 2 / (3 * h))
+    return a / b * np.exp(-2 * w)
+
+
+class _State:
+    """Pairs 0 < k < m, with what does not depend on p computed once."""
+
+    def __init__(self, k, m):
+        self.k, self.m = k, m
+        self.edge = log_factorial_excess(m) - log_factorial_excess(k) - log_factorial_excess(m - k)
+
+    def tail(self, p, rest, lead, rule):
+        """ln P(Bin <= k), and minus its slope in the log-odds; lead = m p - k, rest = 1 - p."""
+        k, m = self.k, self.m
+        point = self.edge - deviance(k, m * p, lead) - deviance(m - k, m * rest, -lead)
+        # Below the median, the other tail: at most m - k - 1 successes of probability 1 - p.
+        other = 3 * lead < 2 - p
+        odds = np.where(other, rest / p, p / rest)
+        tilt = np.where(other, (p - lead) / rest, (lead - p) / p)
+        ratio = _tail_ratio(np.where(other, m - k - 1, k), m, odds, tilt, rule)
+        log_tail = point + np.log(ratio)
+        beyond = np.exp(log_tail + np.log((m - k) / (k + 1) * (p / rest)))
+        log_tail = np.where(other, np.log1p(-beyond), log_tail)
+        return log_tail, (m - k) * p * np.exp(point - log_tail)
+
+
+def _tail_ratio(k, m, odds, tilt, rule):
+    """R of the module's head; tilt = ((m - 1) p - k) / p is minus the integrand's slope at 0."""
+    b = m - k - 1
+    curve = k / odds / odds
+    # The support ends where tilt s + b s²/2 + k phi(s / w) reaches rule.depth, or at 1, with
+    # phi(x) >= x²/2 / (1 + 2x/3).
+    width = np.zeros_like(odds)
+    for _ in range(3):
+        bend = b + curve / (1 + width / odds * (2 / 3))
+        root = np.sqrt(tilt * tilt + 2 * rule.depth * bend)
+        width = np.minimum(2 * rule.depth / (tilt + root), 1.0)
+    s = rule.nodes * -width
+    x = rule.nodes * (width / odds)
+    if rule.careful:  # logarithms of opposite sign cancel: nothing is lost to their sizes
+        exponent = tilt * s - k * excess_over_log(x) - b * excess_over_log(s)
+    else:
+        exponent = np.log1p(x, out=x)
+        exponent *= k
+        exponent += np.multiply(np.log1p(s, out=s), b, out=s)
+    return (m - k) * width * (rule.weights @ np.exp(exponent, out=exponent))

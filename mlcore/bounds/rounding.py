@@ -1,0 +1,74 @@
+"""Fifty digits inside, one rounding at the end, to the safe side.
+
+A formula computed in `working_digits` has errors far below the last digit of a float. `up` and
+`down` then return the next float on the safe side of it: a threshold compared with such a result
+is compared with the theorem itself. What agrees with a float or an integer to forty digits is it.
+"""
+
+import math
+from contextlib import AbstractContextManager
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal, localcontext
+from fractions import Fraction
+
+Number = int | float | Fraction | Decimal
+
+_CONTEXT = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+_SAME = Decimal("1e-40")
+_SMALL = Decimal("1e-12")  # below, five terms of a series are exact to fifty digits
+
+
+def working_digits() -> AbstractContextManager:
+    """Compute with fifty digits inside the block, whatever the caller's decimal context is."""
+    return localcontext(_CONTEXT)
+
+
+def exact(x: Number) -> Decimal:
+    """Return x to fifty digits."""
+    if isinstance(x, Fraction):
+        return Decimal(x.numerator) / Decimal(x.denominator)
+    return +Decimal(x)
+
+
+def log(x: Number) -> Decimal:
+    """Return ln x; minus infinity at 0."""
+    return exact(x).ln()
+
+
+def log1p(x: Number) -> Decimal:
+    """Return ln(1 + x), also for tiny x."""
+    x = exact(x)
+    if abs(x) > _SMALL:
+        return (1 + x).ln()
+    return x * (1 - x * (Decimal(1) / 2 - x * (Decimal(1) / 3 - x * (Decimal(1) / 4 - x / 5))))
+
+
+def expm1(x: Number) -> Decimal:
+    """Return exp(x) - 1, also for tiny x."""
+    x = exact(x)
+    if abs(x) > _SMALL:
+        return x.exp() - 1
+    return x * (1 + x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5))))
+
+
+def up(x: Decimal) -> float:
+    """Return the least float that is not below x."""
+    near = float(x)
+    return math.nextafter(near, math.inf) if _differs(x, near) and x > Decimal(near) else near
+
+
+def down(x: Decimal) -> float:
+    """Return the greatest float that is not above x."""
+    near = float(x)
+    return math.nextafter(near, -math.inf) if _differs(x, near) and x < Decimal(near) else near
+
+
+def ceiling(x: Decimal) -> int:
+    """Return the least integer that is not below x."""
+    if x.adjusted() >= 50:
+        return int(x)
+    near = x.to_integral_value()
+    return int(near if abs(x - near) <= _SAME * abs(x) else x.to_integral_value(ROUND_CEILING))
+
+
+def _differs(x, near):
+    return abs(x - Decimal(near)) > _SAME * abs(x)
