@@ -1,0 +1,60 @@
+"""Tables of zeros and ones: checked, without repetitions, as bitsets."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from mlcore.bounds.arguments import as_count
+from mlcore.checks.arrays import real_array
+
+
+def as_table(H: Any, name: str = "H") -> np.ndarray:
+    """Return `H` as an int8 array of zeros and ones, or raise ValueError."""
+    try:
+        table = real_array(H, name)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    if table.ndim != 2 or table.size == 0:
+        raise ValueError(
+            f"{name} has shape {table.shape}, but must have at least one row and one column."
+        )
+    zeros_and_ones = (table == 0) | (table == 1)
+    if not (zeros_and_ones.all() or (np.abs(table) == 1).all()):
+        wrong = table[~zeros_and_ones & ((table != -1) | (table == 0).any())]
+        raise ValueError(f"{name} holds {wrong[0]!s}, but must hold 0 and 1, or -1 and 1.")
+    return (table == 1).astype(np.int8)
+
+
+def distinct_concepts(table: np.ndarray, max_size: int | None) -> np.ndarray:
+    """Return the rows that differ, in the order in which they come first."""
+    packed = np.packbits(table, axis=1)
+    rows = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
+    first = np.unique(rows, return_index=True)[1]
+    if max_size is not None:
+        size = as_count(max_size, "max_size", at_least=1)
+        if len(first) > size:
+            raise ValueError(f"max_size={size}, but H has {len(first)} different concepts.")
+    return table[np.sort(first)]
+
+
+def as_integers(table: np.ndarray) -> list[int]:
+    """Return every column as the integer whose bit h is the value of concept h."""
+    packed = np.packbits(table.T, axis=1, bitorder="little")
+    return [int.from_bytes(column.tobytes(), "little") for column in packed]
+
+
+def as_bitsets(table: np.ndarray) -> np.ndarray:
+    """Return the rows as bitsets over columns: words of 64 bits, the lowest the first column."""
+    bytes_ = np.packbits(table, axis=1, bitorder="little")
+    words = max(-(-table.shape[1] // 64), 1)
+    padded = np.zeros((len(table), 8 * words), dtype=np.uint8)
+    padded[:, : bytes_.shape[1]] = bytes_
+    return padded.view("<u8").astype(np.uint64, copy=False)
+
+
+def bitset_of(columns: Iterable[int], words: int) -> np.ndarray:
+    """Return a set of columns as one such row."""
+    mask = np.zeros((1, 64 * words), dtype=np.int8)
+    mask[0, list(columns)] = 1
+    return as_bitsets(mask)[0]
