@@ -1,8 +1,25 @@
 """Bounds of learning theory as numbers: each a theorem with its assumptions, rounded to be safe."""
 
 from mlcore.bounds.bernoulli_kl import kl_bernoulli, kl_inverse_lower, kl_inverse_upper, phi
+from mlcore.bounds.bernstein import (
+    bennett_delta,
+    bernstein_delta,
+    bernstein_epsilon,
+    bernstein_sample_size,
+    chernoff_delta,
+    chernoff_deviation,
+    empirical_bernstein_epsilon,
+)
 from mlcore.bounds.binomial_tail import binomial_tail, log_binomial_tail
 from mlcore.bounds.compression import sample_compression_bound
+from mlcore.bounds.concentration import (
+    dkw_epsilon,
+    hoeffding_delta,
+    hoeffding_epsilon,
+    hoeffding_sample_size,
+    mcdiarmid_epsilon,
+    union_bound,
+)
 from mlcore.bounds.divergences import categorical_kl, gaussian_kl
 from mlcore.bounds.explicit_class import (
     dichotomies,
@@ -11,6 +28,16 @@ from mlcore.bounds.explicit_class import (
     shatters,
     vc_dimension,
 )
+from mlcore.bounds.finite_class import (
+    conjunction_sample_size,
+    finite_class_delta,
+    finite_class_epsilon,
+    finite_class_sample_size,
+    log_class_size,
+    occam_bound,
+    rectangle_sample_size,
+)
+from mlcore.bounds.growth import log_sauer_bound, sauer_bound
 from mlcore.bounds.held_out import (
     bernoulli_confidence_sequence,
     binomial_tail_inversion,
@@ -64,40 +91,68 @@ from mlcore.bounds.regret import (
     projected_ogd_regret_bound,
 )
 from mlcore.bounds.teaching import teaching_dimension
+from mlcore.bounds.vc import vc_deviation, vc_error_bound
+from mlcore.bounds.vc_catalogue import known_vc_dimension, vc_dimension_upper_bound
+from mlcore.bounds.vc_sample_sizes import (
+    double_sampling_delta,
+    vc_sample_size,
+    vc_sample_size_lower,
+)
 
 __all__ = [
     "Halving",
     "StandardOptimalAlgorithm",
     "WeightedMajority",
+    "bennett_delta",
     "bernoulli_confidence_sequence",
+    "bernstein_delta",
+    "bernstein_epsilon",
+    "bernstein_sample_size",
     "binomial_tail",
     "binomial_tail_inversion",
     "binomial_tail_inversion_lower",
     "boosting_margin_bound",
     "categorical_kl",
+    "chernoff_delta",
+    "chernoff_deviation",
     "clopper_pearson",
+    "conjunction_sample_size",
     "dichotomies",
+    "dkw_epsilon",
+    "double_sampling_delta",
     "doubling_trick_regret",
     "dual_vc_dimension",
+    "empirical_bernstein_epsilon",
     "empirical_rademacher",
     "fat_shattering_margin_bound",
+    "finite_class_delta",
+    "finite_class_epsilon",
+    "finite_class_sample_size",
     "gaussian_kl",
     "growth_function",
     "halving_mistake_bound",
     "hedge_regret_bound",
     "hoeffding_bentkus_bound",
+    "hoeffding_delta",
+    "hoeffding_epsilon",
+    "hoeffding_sample_size",
     "jaakkola_haussler_loo_bound",
     "kernel_rademacher_bound",
     "kl_bernoulli",
     "kl_inverse_lower",
     "kl_inverse_upper",
+    "known_vc_dimension",
     "linear_l1_rademacher_bound",
     "littlestone_dimension",
     "littlestone_regret_bound",
     "log_binomial_tail",
+    "log_class_size",
+    "log_sauer_bound",
     "margin_vc_dimension",
     "massart_bound",
     "maurer_xi",
+    "mcdiarmid_epsilon",
+    "occam_bound",
     "ogd_regret_bound",
     "online_to_batch_bound",
     "online_to_batch_expected",
@@ -113,13 +168,21 @@ __all__ = [
     "rademacher_error_bound",
     "rademacher_margin_bound",
     "radius_margin_loo_bound",
+    "rectangle_sample_size",
     "sample_compression_bound",
+    "sauer_bound",
     "shatters",
     "stability_bound",
     "support_vector_loo_bound",
     "teaching_dimension",
     "test_set_sample_size",
+    "union_bound",
+    "vc_deviation",
     "vc_dimension",
+    "vc_dimension_upper_bound",
+    "vc_error_bound",
+    "vc_sample_size",
+    "vc_sample_size_lower",
     "weighted_majority_mistake_bound",
     "winnow_mistake_bound",
     "worst_case_mistakes",

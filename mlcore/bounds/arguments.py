@@ -91,7 +91,7 @@ def as_counts(
     value: Any, name: str, *, at_least: int = 0, at_most: np.ndarray | None = None
 ) -> np.ndarray:
     """Return integers, one or an array of any shape, as float64."""
-    if _is_single(value):
+    if is_single(value):
         array = np.asarray(_nearest(as_count(value, name, at_least=at_least), name))
     else:
         allowed = f"integers {_range(at_least=at_least)}"
@@ -120,7 +120,7 @@ def as_reals(
 ) -> np.ndarray:
     """Return numbers inside the range, one or an array of any shape, as float64."""
     limits = {"above": above, "at_least": at_least, "below": below, "at_most": at_most}
-    if _is_single(value):
+    if is_single(value):
         return np.asarray(as_real(value, name, **limits, allow_inf=allow_inf))
     kind = "numbers" if allow_inf else "finite numbers"
     allowed = f"{kind} {_range(above, at_least, below, at_most)}".strip()
@@ -147,6 +147,12 @@ def as_log_delta(delta: Any, log_delta: Any) -> np.ndarray:
     return np.log(as_reals(delta, "delta", above=0, below=1))
 
 
+def is_single(value: Any) -> bool:
+    """Return whether a value is to be checked as one number, not as an array of them."""
+    several = hasattr(value, "__len__") or hasattr(value, "__array__")
+    return not several or isinstance(value, (str, bytes, np.generic))
+
+
 def as_plain(array: np.ndarray) -> Any:
     """Return a Python float for one number, an array for several."""
     return float(array) if np.ndim(array) == 0 else array
@@ -166,11 +172,6 @@ def refuse(name: str, value: Any, allowed: str) -> NoReturn:
 def _plain(value):
     """The value itself, or None if it is a bool, which Python counts among the numbers."""
     return None if isinstance(value, (bool, np.bool_)) else value
-
-
-def _is_single(value):
-    several = hasattr(value, "__len__") or hasattr(value, "__array__")
-    return not several or isinstance(value, (str, bytes, np.generic))
 
 
 def _nearest(count, name):

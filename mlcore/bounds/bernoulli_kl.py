@@ -198,7 +198,7 @@ def far_rate(q: np.ndarray, r: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, n
         v = np.where(q == 0, c, v) * (1 + 16 * _EPSILON)
         h = -r * np.expm1(-v)
         p = np.minimum(np.nextafter(q + h, 2), 1.0)
-        s = np.nextafter(r * np.exp(-v) * (1 - (4 + v) * _EPSILON), 0)
+        s = np.nextafter(r * np.exp(-v) * (1 - 2 * _EPSILON), 0)
     certain, empty = (r == 0) | (c == np.inf), c == 0
     p = np.where(certain, 1.0, np.where(empty, q, p))
     return p, np.where(certain, 0.0, np.where(empty, r, s))

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri_exp
+from scipy.special import ndtri_exp, xlogy
 
 from mlcore.bounds.arguments import as_count, as_rate
 from mlcore.bounds.bernoulli_kl import deviance, excess_over_log
@@ -46,11 +46,11 @@ _SMALL_FACTORIALS = np.array(
 )
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 _LARGEST_ODDS = 1e300
-_BLOCK = 512  # pairs at a time: their values at all nodes stay in the cache
+_BLOCK, _COLUMNS = 4096, 512  # pairs at a time, so that they, and their nodes, stay in the cache
 
 
 class Rule(NamedTuple):
-    """Gauss's rule on [0, 1], one node a row, for integrands down to exp(-depth) of their start."""
+    """Gauss's rule on [0, 1], a node a row, for integrands down to exp(-depth) of their start."""
 
     nodes: np.ndarray
     weights: np.ndarray
@@ -60,7 +60,7 @@ class Rule(NamedTuple):
 
 def _gauss(n, depth, careful=False):
     nodes, weights = np.polynomial.legendre.leggauss(n)
-    return Rule((nodes[:, None] + 1) / 2, weights / 2, depth, careful)
+    return Rule((nodes[:, None] + 1) / 2, weights[:, None] / 2, depth, careful)
 
 
 _COARSE, _FINE, _CAREFUL = _gauss(14, 18.0), _gauss(32, 40.0), _gauss(32, 40.0, careful=True)
@@ -103,11 +103,11 @@ def log_binomial_tail(k: int, m: int, p: float) -> float:
     if k == 0:
         return m * math.log1p(-p)
     exact = Fraction(p)
-    lead = np.array([float(m * exact - k)])
-    state = _State(np.array([float(k)]), np.array([float(m)]))
-    shares = np.array([p]), np.array([float(1 - exact)])
+    numbers = (k, m, p, 1 - exact, m * exact - k)
     with np.errstate(all="ignore"):
-        return float(state.tail(*shares, lead, _CAREFUL)[0][0])
+        counts_and_rates = [np.array([float(number)]) for number in numbers]
+        edge = _edge(*counts_and_rates[:2])
+        return float(_tail(*counts_and_rates, edge, _CAREFUL)[0][0])
 
 
 def binomial_tail(k: int, m: int, p: float) -> float:
@@ -145,11 +145,13 @@ def log_factorial_excess(n: np.ndarray) -> np.ndarray:
 
 
 def log_choose(m: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """ln of the binomial coefficient for 0 < k < m, with all digits also where m is huge."""
-    rest = m - k
-    entropy = k * np.log(m / k) - rest * np.log1p(-k / m)
-    edge = log_factorial_excess(m) - log_factorial_excess(k) - log_factorial_excess(rest)
-    return entropy + edge
+    """ln of the binomial coefficient for 0 <= k < m, with all digits also where m is huge."""
+    return _entropy(k, m) + _edge(k, m)
+
+
+def fair_tail_ratio(k: np.ndarray, m: np.ndarray) -> np.ndarray:
+    """The sum of the binomial coefficients of m up to the k-th, divided by it; k below m / 2."""
+    return _tail_ratio(k, m, np.ones_like(m), m - 1 - 2 * k, _CAREFUL)
 
 
 def largest_odds(k: np.ndarray, m: np.ndarray, log_delta: np.ndarray) -> np.ndarray:
@@ -167,34 +169,32 @@ def largest_odds(k: np.ndarray, m: np.ndarray, log_delta: np.ndarray) -> np.ndar
 
 def _solve(k, m, log_delta):
     target = log_delta * (1 + 2.0**-46)  # what the rounding of a tail can hide
-    state = _State(k, m)
+    edge = _edge(k, m)
     # (1 - p)^m <= tail <= C(m, k) (1 - p)^(m - k)
     least = np.expm1(-target / m)
-    most = np.fmin(np.expm1((log_choose(m, k) - target) / (m - k)), _LARGEST_ODDS)
+    most = np.fmin(np.expm1((_entropy(k, m) + edge - target) / (m - k)), _LARGEST_ODDS)
     odds = np.fmax(np.fmin(_near_odds(k, m, target), most), least)
-    rule, left, found = _COARSE, np.arange(len(m)), odds.copy()
-    for _ in range(60):
-        p, rest = odds / (1 + odds), 1 / (1 + odds)
-        lead = np.where(odds < 1, state.m * p - state.k, (state.m - state.k) - state.m * rest)
-        log_tail, slope = state.tail(p, rest, lead, rule)
-        gap = log_tail - target
-        # The second derivative is slope * bend.
-        bend = slope + (state.k + 1) - (state.m + 1) * p
-        step = gap / slope
-        if rule is _COARSE:
-            step /= np.maximum(1 + 0.5 * step * bend / slope, 0.5)
+    found, left = np.empty_like(odds), np.arange(len(m))
+    for rule in (_COARSE, *[_FINE] * 60):
+        rest = 1 / (1 + odds)
+        p = odds * rest
+        lead = np.where(odds < 1, m * p - k, (m - k) - m * rest)
+        log_tail, slope = _tail(k, m, p, rest, lead, edge, rule)
+        step = (log_tail - target) / slope
+        change = step * (slope + (k + 1) - (m + 1) * p)  # of the slope, relative to it
+        if rule is _COARSE:  # Halley's step
+            step /= np.maximum(1 + 0.5 * change, 0.5)
         after = np.fmax(np.fmin(odds * np.exp(np.fmin(step, 700.0)), most), least)
-        done = (np.abs(step * step * bend / slope) < 1e-13) | (after == most) & (odds == most)
-        odds = after
         if rule is _COARSE:
-            rule = _FINE
+            odds = after
             continue
-        found[left] = odds
+        done = (np.abs(step * change) < 1e-13) | ((after == most) & (odds == most))
+        found[left] = odds = after
         if done.all():
             break
         keep = ~done
-        left, odds, target, least, most = (a[keep] for a in (left, odds, target, least, most))
-        state = _State(state.k[keep], state.m[keep])
+        left, odds, target = left[keep], odds[keep], target[keep]
+        k, m, edge, least, most = k[keep], m[keep], edge[keep], least[keep], most[keep]
     return np.minimum(found * (1 + 2.0**-47), _LARGEST_ODDS)
 
 
@@ -209,26 +209,29 @@ def _near_odds(k, m, log_delta):
     return a / b * np.exp(-2 * w)
 
 
-class _State:
-    """Pairs 0 < k < m, with what does not depend on p computed once."""
+def _entropy(k, m):
+    few = np.minimum(k, m - k)
+    return xlogy(few, m / few) - (m - few) * np.log1p(-few / m)
 
-    def __init__(self, k, m):
-        self.k, self.m = k, m
-        self.edge = log_factorial_excess(m) - log_factorial_excess(k) - log_factorial_excess(m - k)
 
-    def tail(self, p, rest, lead, rule):
-        """ln P(Bin <= k), and minus its slope in the log-odds; lead = m p - k, rest = 1 - p."""
-        k, m = self.k, self.m
-        point = self.edge - deviance(k, m * p, lead) - deviance(m - k, m * rest, -lead)
-        # Below the median, the other tail: at most m - k - 1 successes of probability 1 - p.
-        other = 3 * lead < 2 - p
-        odds = np.where(other, rest / p, p / rest)
-        tilt = np.where(other, (p - lead) / rest, (lead - p) / p)
-        ratio = _tail_ratio(np.where(other, m - k - 1, k), m, odds, tilt, rule)
-        log_tail = point + np.log(ratio)
-        beyond = np.exp(log_tail + np.log((m - k) / (k + 1) * (p / rest)))
-        log_tail = np.where(other, np.log1p(-beyond), log_tail)
-        return log_tail, (m - k) * p * np.exp(point - log_tail)
+def _edge(k, m):
+    """ln C(m, k) less m times the entropy of k / m."""
+    return log_factorial_excess(m) - log_factorial_excess(k) - log_factorial_excess(m - k)
+
+
+def _tail(k, m, p, rest, lead, edge, rule):
+    """ln P(Bin <= k), and minus its slope in the log-odds; rest = 1 - p, lead = m p - k."""
+    point = edge - deviance(k, m * p, lead) - deviance(m - k, m * rest, -lead)
+    # Below the median, the other tail: at most m - k - 1 successes of probability 1 - p.
+    other = 3 * lead < 2 - p
+    odds = np.where(other, rest / p, p / rest)
+    tilt = np.where(other, (p - lead) / rest, (lead - p) / p)
+    ratio = _tail_ratio(np.where(other, m - k - 1, k), m, odds, tilt, rule)
+    # The probability of k + 1 is that of k times (m - k) p / ((k + 1) (1 - p)).
+    ratio = np.where(other, ratio * ((m - k) * p / ((k + 1) * rest)), ratio)
+    log_tail = point + np.log(ratio)
+    log_tail = np.where(other, np.log1p(-np.exp(log_tail)), log_tail)
+    return log_tail, (m - k) * p * np.exp(point - log_tail)
 
 
 def _tail_ratio(k, m, odds, tilt, rule):
@@ -242,12 +245,18 @@ def _tail_ratio(k, m, odds, tilt, rule):
         bend = b + curve / (1 + width / odds * (2 / 3))
         root = np.sqrt(tilt * tilt + 2 * rule.depth * bend)
         width = np.minimum(2 * rule.depth / (tilt + root), 1.0)
-    s = rule.nodes * -width
-    x = rule.nodes * (width / odds)
-    if rule.careful:  # logarithms of opposite sign cancel: nothing is lost to their sizes
-        exponent = tilt * s - k * excess_over_log(x) - b * excess_over_log(s)
-    else:
-        exponent = np.log1p(x, out=x)
-        exponent *= k
-        exponent += np.multiply(np.log1p(s, out=s), b, out=s)
-    return (m - k) * width * (rule.weights @ np.exp(exponent, out=exponent))
+    total = np.empty_like(odds)
+    for start in range(0, len(m), _COLUMNS):
+        c = slice(start, start + _COLUMNS)
+        s, x = rule.nodes * -width[c], rule.nodes * (width[c] / odds[c])
+        if rule.careful:  # logarithms of opposite sign cancel: nothing is lost to their sizes
+            exponent = tilt[c] * s - k[c] * excess_over_log(x) - b[c] * excess_over_log(s)
+        else:
+            exponent = np.log1p(x, out=x)
+            exponent *= k[c]
+            exponent += np.multiply(np.log1p(s, out=s), b[c], out=s)
+        values = np.exp(exponent, out=exponent)
+        values *= rule.weights
+        # One order of the sum whatever the number of columns is: np.sum has another for one.
+        total[c] = np.add.reduce(values) if values.shape[1] > 1 else np.cumsum(values)[-1]
+    return (m - k) * width * total

@@ -19,6 +19,7 @@ from mlcore.bounds.arguments import (
     as_plain,
     as_rate,
     as_real,
+    as_reals,
 )
 from mlcore.bounds.bernoulli_kl import far_rate
 from mlcore.bounds.binomial_tail import largest_odds, log_binomial_tail, log_factorial_excess
@@ -103,7 +104,7 @@ def binomial_tail_inversion_lower(k: Any, m: Any, delta: Any) -> Any:
     """
     m = as_counts(m, "m", at_least=1)
     k = as_counts(k, "k", at_most=m)
-    return as_plain(_lower(k, m, as_log_delta(delta, None)))
+    return as_plain(_lower(k, m, _log(delta)))
 
 
 def clopper_pearson(k: Any, m: Any, delta: Any) -> tuple[Any, Any]:
@@ -137,7 +138,7 @@ def clopper_pearson(k: Any, m: Any, delta: Any) -> tuple[Any, Any]:
     """
     m = as_counts(m, "m", at_least=1)
     k = as_counts(k, "k", at_most=m)
-    log_delta = as_log_delta(delta, None) - math.log(2)
+    log_delta = _log(delta) - math.log(2)
     return as_plain(_lower(k, m, log_delta)), as_plain(_upper(k, m, log_delta))
 
 
@@ -280,6 +281,10 @@ def bernoulli_confidence_sequence(k: int, m: int, delta: float) -> tuple[float, 
     c = _nats(np.log1p(m) - log_delta + peak, m)
     q, r = k / m, (m - k) / m
     return float(far_rate(r, q, c)[1]), float(far_rate(q, r, c)[0])
+
+
+def _log(delta):
+    return np.log(as_reals(delta, "delta", above=0, below=1))
 
 
 def _upper(k, m, log_delta):

@@ -25,7 +25,9 @@ def working_digits() -> AbstractContextManager:
 def exact(x: Number) -> Decimal:
     """Return x to fifty digits."""
     if isinstance(x, Fraction):
-        return Decimal(x.numerator) / Decimal(x.denominator)
+        return exact(x.numerator) / exact(x.denominator)
+    if isinstance(x, int) and (excess := x.bit_length() - 200) > 0:
+        return Decimal(x >> excess) * Decimal(2) ** excess  # the digits of the rest take too long
     return +Decimal(x)
 
 
@@ -68,6 +70,11 @@ def ceiling(x: Decimal) -> int:
         return int(x)
     near = x.to_integral_value()
     return int(near if abs(x - near) <= _SAME * abs(x) else x.to_integral_value(ROUND_CEILING))
+
+
+def floor(x: Decimal) -> int:
+    """Return the greatest integer that is not above x."""
+    return -ceiling(-x)
 
 
 def _differs(x, near):

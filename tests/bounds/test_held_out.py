@@ -93,7 +93,8 @@ def test_binomial_kl_and_hoeffding_come_in_this_order(km, delta):
     upper = binomial_tail_inversion(k, m, delta)
     c = -math.log(delta) / m
     kl = kl_inverse_upper(k / m, c)
-    assert binomial_tail_inversion_lower(k, m, delta) <= k / m <= upper
+    if delta <= 0.5:  # beyond, a bound may be on the other side
+        assert binomial_tail_inversion_lower(k, m, delta) <= k / m <= upper
     assert upper <= kl * (1 + 1e-14)
     assert kl <= k / m + math.sqrt(c / 2) * (1 + 1e-14) + 1e-15 * (k / m)
 

@@ -1,0 +1,49 @@
+"""The inverse of the binomial tail for a million pairs, against SciPy's inverse beta function."""
+
+import mpmath
+import numpy as np
+from scipy.special import betainccinv
+
+from mlcore.bounds import binomial_tail_inversion
+
+PAIRS = 1_000_000
+CHECKED = 20
+
+
+class BinomialTailInversion:
+    params = (["m to 1e3", "m to 1e6", "m to 1e15"], [0.05, 1e-10])
+    param_names = ("samples", "delta")
+
+    def setup(self, samples, delta):
+        rng = np.random.default_rng(0)
+        digits = {"m to 1e3": 3, "m to 1e6": 6, "m to 1e15": 15}[samples]
+        self.m = np.floor(10 ** rng.uniform(0, digits, PAIRS))
+        self.k = np.floor(self.m * rng.random(PAIRS))
+
+    def time_inversion(self, samples, delta):
+        binomial_tail_inversion(self.k, self.m, delta)
+
+    def time_scipy_of_a_tenth(self, samples, delta):
+        betainccinv(self.k[::10] + 1, self.m[::10] - self.k[::10], delta)
+
+    def peakmem_inversion(self, samples, delta):
+        binomial_tail_inversion(self.k, self.m, delta)
+
+    def track_largest_error(self, samples, delta):
+        """How far from delta the logarithm of the tail is at the bound, relative; m below 1e5."""
+        small = np.flatnonzero(self.m < 1e5)[:CHECKED]
+        worst = 0.0
+        with mpmath.workdps(50):
+            for i in small:
+                k, m = int(self.k[i]), int(self.m[i])
+                p = mpmath.mpf(binomial_tail_inversion(k, m, delta))
+                tail = mpmath.betainc(m - k, k + 1, 0, 1 - p, regularized=True)
+                worst = max(worst, float(abs(mpmath.log(tail) / mpmath.log(delta) - 1)))
+        return worst
+
+
+class OneBound:
+    """The cost of a single number, which is that of calling NumPy."""
+
+    def time_inversion(self):
+        binomial_tail_inversion(5, 100, 0.05)
