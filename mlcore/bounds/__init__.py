@@ -90,6 +90,7 @@ from mlcore.bounds.regret import (
     ogd_regret_bound,
     projected_ogd_regret_bound,
 )
+from mlcore.bounds.table_growth import dichotomies, growth_function, shatters
 from mlcore.bounds.teaching import teaching_dimension
 from mlcore.bounds.vc import vc_deviation, vc_error_bound
 from mlcore.bounds.vc_catalogue import known_vc_dimension, vc_dimension_upper_bound

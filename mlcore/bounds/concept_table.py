@@ -58,3 +58,24 @@ def bitset_of(columns: Iterable[int], words: int) -> np.ndarray:
     mask = np.zeros((1, 64 * words), dtype=np.int8)
     mask[0, list(columns)] = 1
     return as_bitsets(mask)[0]
+
+
+def search_arrays(packed: np.ndarray, depths: int) -> tuple[np.ndarray, ...]:
+    """Return rows, cells and columns for each depth of a search; at depth 0 one cell."""
+    n, words = packed.shape
+    rows = np.empty((depths, n * words), dtype=np.uint64)
+    rows[0] = packed.ravel()
+    spans = np.empty((depths, 2 * n), dtype=np.int64)
+    spans[0, :2] = 0, n
+    return rows, spans, np.zeros((depths, words), dtype=np.uint64)
+
+
+def separating_columns(table: np.ndarray) -> np.ndarray:
+    """Return the columns that are not constant, no two equal or opposite; the fairest last."""
+    ones = table.sum(axis=0, dtype=np.int64)
+    opposite = np.bitwise_xor(table, table[0])
+    packed = np.ascontiguousarray(np.packbits(opposite.T, axis=1))
+    first = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_index=True)[1]
+    fewer = np.minimum(ones, len(table) - ones)
+    first = np.sort(first[fewer[first] > 0])
+    return first[np.argsort(fewer[first], kind="stable")]

@@ -257,7 +257,6 @@ def test_a_class_that_is_too_large_is_refused():
     [
         vc_dimension,
         lambda H: growth_function(H, 30),
-        lambda H: littlestone_dimension(H, max_size=None),
         lambda H: worst_case_mistakes(H, "halving", max_size=None),
         teaching_dimension,
         lambda H: empirical_rademacher(H[:, :24]),
