@@ -92,7 +92,7 @@ def as_counts(
 ) -> np.ndarray:
     """Return integers, one or an array of any shape, as float64."""
     if is_single(value):
-        array = np.asarray(_nearest(as_count(value, name, at_least=at_least), name))
+        array = np.asarray(as_float(as_count(value, name, at_least=at_least), name))
     else:
         allowed = f"integers {_range(at_least=at_least)}"
         array = _real_array(value, name, allowed)
@@ -138,6 +138,14 @@ def as_reals(
     return array
 
 
+def as_float(count: int, name: str) -> float:
+    """Return the float nearest to an integer, which must have one."""
+    try:
+        return float(count)
+    except OverflowError:
+        refuse(name, count, "an integer below 2**1024")
+
+
 def as_log_delta(delta: Any, log_delta: Any) -> np.ndarray:
     """Return the natural logarithm of a probability of failure, given as itself or as that."""
     if (delta is None) == (log_delta is None):
@@ -172,13 +180,6 @@ def refuse(name: str, value: Any, allowed: str) -> NoReturn:
 def _plain(value):
     """The value itself, or None if it is a bool, which Python counts among the numbers."""
     return None if isinstance(value, (bool, np.bool_)) else value
-
-
-def _nearest(count, name):
-    try:
-        return float(count)
-    except OverflowError:
-        refuse(name, count, "an integer below 2**1024")
 
 
 def _real_array(value, name, allowed):

@@ -91,7 +91,7 @@ def chernoff_deviation(mu: float, delta: float, *, tail: str, form: str = "exact
     --------
     >>> from mlcore.bounds import chernoff_deviation
     >>> round(chernoff_deviation(100.0, 0.05, tail="upper"), 9)
-    0.251864397
+    0.254569002
     """
     mu, delta = as_positive(mu, "mu"), as_delta(delta)
     tail, form = as_choice(tail, "tail", _TAILS), as_choice(form, "form", _FORMS)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri_exp, xlogy
 
-from mlcore.bounds.arguments import as_count, as_rate
+from mlcore.bounds.arguments import as_count, as_float, as_rate
 from mlcore.bounds.bernoulli_kl import deviance, excess_over_log
 
 # ln n! - (n ln n - n) for n < 16, where Stirling's series is not yet exact.
@@ -45,7 +45,7 @@ _SMALL_FACTORIALS = np.array(
     ]
 )
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-_LARGEST_ODDS = 1e300
+LARGEST_ODDS = 1e300
 _BLOCK, _COLUMNS = 4096, 512  # pairs at a time, so that they, and their nodes, stay in the cache
 
 
@@ -96,12 +96,13 @@ def log_binomial_tail(k: int, m: int, p: float) -> float:
     m = as_count(m, "m", at_least=1)
     k = as_count(k, "k", at_most=m)
     p = as_rate(p, "p")
+    size = as_float(m, "m")
     if k == m or p == 0:
         return 0.0
     if p == 1:
         return -math.inf
     if k == 0:
-        return m * math.log1p(-p)
+        return size * math.log1p(-p)
     exact = Fraction(p)
     numbers = (k, m, p, 1 - exact, m * exact - k)
     with np.errstate(all="ignore"):
@@ -168,11 +169,11 @@ def largest_odds(k: np.ndarray, m: np.ndarray, log_delta: np.ndarray) -> np.ndar
 
 
 def _solve(k, m, log_delta):
-    target = log_delta * (1 + 2.0**-46)  # what the rounding of a tail can hide
+    target = log_delta * (1 + 2.0**-48)  # what the rounding of a tail can hide
     edge = _edge(k, m)
     # (1 - p)^m <= tail <= C(m, k) (1 - p)^(m - k)
-    least = np.expm1(-target / m)
-    most = np.fmin(np.expm1((_entropy(k, m) + edge - target) / (m - k)), _LARGEST_ODDS)
+    least = np.fmin(np.expm1(-target / m), LARGEST_ODDS)
+    most = np.fmin(np.expm1((_entropy(k, m) + edge - target) / (m - k)), LARGEST_ODDS)
     odds = np.fmax(np.fmin(_near_odds(k, m, target), most), least)
     found, left = np.empty_like(odds), np.arange(len(m))
     for rule in (_COARSE, *[_FINE] * 60):
@@ -195,7 +196,7 @@ def _solve(k, m, log_delta):
         keep = ~done
         left, odds, target = left[keep], odds[keep], target[keep]
         k, m, edge, least, most = k[keep], m[keep], edge[keep], least[keep], most[keep]
-    return np.minimum(found * (1 + 2.0**-47), _LARGEST_ODDS)
+    return np.minimum(found * (1 + 2.0**-47), LARGEST_ODDS)
 
 
 def _near_odds(k, m, log_delta):
@@ -211,7 +212,7 @@ def _near_odds(k, m, log_delta):
 
 def _entropy(k, m):
     few = np.minimum(k, m - k)
-    return xlogy(few, m / few) - (m - few) * np.log1p(-few / m)
+    return xlogy(few, m / np.maximum(few, 1)) - (m - few) * np.log1p(-few / m)
 
 
 def _edge(k, m):

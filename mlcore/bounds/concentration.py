@@ -8,6 +8,7 @@ at every threshold.
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -264,5 +265,9 @@ def _mean_square(value_range, m):
 def _sum_of_squares(values, name):
     if values.ndim > 1 or values.size == 0:
         refuse(name, values.tolist(), "a sequence of at least one number")
-    # Each square is right to its last digit, and the sum of them to its own.
-    return exact(math.fsum((values * values).ravel())) * (1 + exact(2.0**-51))
+    largest = float(values.max())
+    if largest == 0:
+        return Decimal(0)
+    shares = values.ravel() / largest
+    # Quotients and squares are right to their last digits, and the sum of them to its own.
+    return exact(largest) ** 2 * exact(math.fsum(shares * shares)) * (1 + exact(2.0**-50))

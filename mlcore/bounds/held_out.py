@@ -22,7 +22,12 @@ from mlcore.bounds.arguments import (
     as_reals,
 )
 from mlcore.bounds.bernoulli_kl import far_rate
-from mlcore.bounds.binomial_tail import largest_odds, log_binomial_tail, log_factorial_excess
+from mlcore.bounds.binomial_tail import (
+    LARGEST_ODDS,
+    largest_odds,
+    log_binomial_tail,
+    log_factorial_excess,
+)
 from mlcore.bounds.rounding import ceiling, log, log1p, working_digits
 
 _EPSILON = 2.0**-52
@@ -293,17 +298,23 @@ def _upper(k, m, log_delta):
     none, some = k == 0, (k > 0) & (k < m)
     p[none] = -np.expm1(log_delta[none] / m[none] * (1 + 3 * _EPSILON)) * (1 + _EPSILON)
     odds = largest_odds(k[some], m[some], log_delta[some])
-    p[some] = odds / (1 + odds)
+    p[some] = np.where(odds < 1, odds / (1 + odds), 1 - 1 / (1 + odds))  # near 1, one rounding
     return np.minimum(np.nextafter(p, 2), 1)
 
 
 def _lower(k, m, log_delta):
     k, m, log_delta = np.broadcast_arrays(k, m, log_delta)
     p = np.zeros(m.shape)
-    every, some = k == m, (k > 0) & (k < m)
+    every, some = k == m, (k > 1) & (k < m)
     power = log_delta[every] / m[every]
     p[every] = np.exp(power * (1 + 2 * _EPSILON)) * (1 - _EPSILON)
-    p[some] = 1 / (1 + largest_odds((m - k)[some], m[some], log_delta[some]))
+    odds = largest_odds((m - k)[some], m[some], log_delta[some])
+    p[some] = np.where(odds < 1, 1 - odds / (1 + odds), 1 / (1 + odds))
+    p[some] *= odds < LARGEST_ODDS
+    # A single error: 1 - (1 - p)^m = delta, also where the odds against p have no float.
+    once = (k == 1) & (m > 1)
+    nothing = np.log1p(-np.exp(log_delta[once] * (1 + 2 * _EPSILON))) / m[once]
+    p[once] = -np.expm1(nothing) * (1 - 4 * _EPSILON)
     return np.maximum(np.nextafter(p, 0), 0)
 
 

@@ -108,6 +108,19 @@ def test_rectangles(dim, epsilon, delta, tight):
         assert m == 1 or mpmath.log(2 * dim) + (m - 1) * log_miss > mpmath.log(delta)
 
 
+def test_the_tightest_box_rarely_errs_on_simulated_points():
+    rng = np.random.default_rng(0)
+    runs, epsilon, delta = 1000, 0.2, 0.2
+    m = rectangle_sample_size(epsilon, delta, tight=True)
+    inside = np.clip(rng.random((runs, m, 2)) * 1.2 - 0.1, 0, 1)  # of mass (1 / 1.2)²
+    points = np.where(
+        (inside > 0).all(-1, keepdims=True) & (inside < 1).all(-1, keepdims=True), inside, 0.5
+    )
+    sides = np.ptp(points, axis=1).prod(axis=1)
+    failures = int(((1 - sides) / 1.44 > epsilon).sum())
+    assert binomial_tail_inversion_lower(failures, runs, 1e-6) <= delta
+
+
 @given(st.integers(0, 100), st.integers(100, 10**9), DELTA, st.floats(-1e5, 0))
 def test_occam_is_the_inversion_at_a_share_of_delta(k, m, delta, log_prior):
     found = occam_bound(k, m, delta, log_prior=log_prior)

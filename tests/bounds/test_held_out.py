@@ -65,11 +65,16 @@ def test_values_of_the_literature():
         (1000, 10**4, -20000.0),
         (5, 10**15, -1e6),
         (300, 10**9, -5.0),
+        (1, 10, -1e4),
+        (9, 10, -1e300),
     ],
 )
 def test_the_inversion_is_the_root_to_twelve_digits_and_above_it(k, m, log_delta):
     found = binomial_tail_inversion(k, m, None, log_delta=log_delta)
     with mpmath.workdps(60):
+        if found == 1:
+            assert exact_log_tail(k, m, 1 - mpmath.mpf(2) ** -53) >= log_delta
+            return
         assert exact_log_tail(k, m, mpmath.mpf(found)) <= log_delta
         assert exact_log_tail(k, m, found * (1 - mpmath.mpf("1e-12"))) >= log_delta
 
@@ -213,6 +218,44 @@ def test_arrays_broadcast_and_agree_with_scalars():
     assert below.shape == (3, 3) and (below <= k / m).all() and (k / m <= found).all()
     assert type(binomial_tail_inversion(np.int64(3), 10.0, np.float64(0.1))) is float
     assert binomial_tail_inversion([], [], 0.1).shape == (0,)
+
+
+def test_tiny_lower_bounds_keep_their_digits():
+    cases = [(1, 10**15, 1e-280), (2, 10**15, 1e-300), (1, 2, 0.3), (3, 10**6, 1e-100)]
+    for k, m, delta in [*cases, (1, 10**15, 0.999), (1, 10**15, 1e-300)]:
+        lower = binomial_tail_inversion_lower(k, m, delta)
+        with mpmath.workdps(400):
+            p, close = mpmath.mpf(lower), mpmath.mpf("3e-12") + 5e-324 / mpmath.mpf(lower)
+            assert mpmath.betainc(k, m - k + 1, 0, p, regularized=True) <= delta
+            p += p * close
+            assert mpmath.betainc(k, m - k + 1, 0, p, regularized=True) >= delta
+    assert binomial_tail_inversion_lower(2, 10**300, 1e-300) == 0
+
+
+def test_hoeffding_bentkus_and_occam_rarely_fail_on_simulated_losses():
+    rng = np.random.default_rng(0)
+    runs, m, delta = 1000, 50, 0.1
+    losses = rng.beta(0.3, 1.2, (runs, m))  # of mean 0.2
+    means = losses.mean(axis=1).tolist()
+    failures = sum(hoeffding_bentkus_bound(mean, m, delta) < 0.2 for mean in means)
+    assert binomial_tail_inversion_lower(failures, runs, 1e-6) <= delta
+    p = np.linspace(0.1, 0.5, 8)  # eight hypotheses, weights 1/2, 1/4, ...
+    wrong = rng.binomial(m, p, (runs, 8))
+    shares = -math.log(2) * np.arange(1, 9)
+    log_delta = math.log(delta) + shares
+    upper = binomial_tail_inversion(wrong, m, None, log_delta=log_delta)
+    assert bounds.occam_bound(int(wrong[0, 3]), m, delta, log_prior=shares[3]) == upper[0, 3]
+    failures = int((upper < p).any(axis=1).sum())
+    assert binomial_tail_inversion_lower(failures, runs, 1e-6) <= delta
+
+
+def test_samples_without_a_float_are_refused():
+    for call in (
+        lambda: binomial_tail_inversion(3, 10**400, 0.1),
+        lambda: binomial_tail(3, 10**400, 0.1),
+    ):
+        with pytest.raises(ValueError, match="^m=1000.* must be an integer below"):
+            call()
 
 
 def test_larger_samples_than_floats_hold_exactly():
