@@ -2,7 +2,7 @@
 
 import mpmath
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import e, floor, log, mpf, sqrt
 from numpy.testing import assert_allclose
@@ -286,6 +286,7 @@ FORMULAS = {  # name: (arguments, formula, function)
 
 
 @pytest.mark.parametrize("name", FORMULAS)
+@settings(max_examples=50)
 @given(st.data())
 def test_formulas_are_right_to_the_last_float_which_is_above(name, data):
     arguments, formula, function = FORMULAS[name]
