@@ -228,6 +228,14 @@ def test_a_shattered_set_is_found_among_many_columns(n_columns):
     assert vc_dimension(H[:, rng.permutation(n_columns)]) == 5
 
 
+@pytest.mark.parametrize(("n_rows", "share"), [(300, 0.5), (1500, 0.3), (1500, 0.1)])
+def test_many_rows_against_the_definitions(n_rows, share):
+    H = (np.random.default_rng(n_rows).random((n_rows, 11)) < share).astype(int)
+    assert vc_dimension(H) == defined_vc(H)
+    for m in (3, 6, 9):
+        assert growth_function(H, m) == defined_growth(H, m)
+
+
 def test_entries_may_be_bool_or_signs_and_rows_may_repeat():
     H = np.array([[0, 1, 1], [1, 1, 0], [1, 1, 0]])
     for same in (H.tolist(), H.astype(bool), 2 * H - 1, H.astype(float), np.asfortranarray(H)):
