@@ -335,5 +335,6 @@ def _bennett_root(c, u):
     while True:
         step = (_bennett_rate(u) - c) / log1p(u)
         u -= step
-        if abs(step) <= abs(u) * Decimal("1e-45"):
+        # Where u is small, cancellation leaves steps of 1e-38; the error is the square of a step.
+        if abs(step) <= abs(u) * Decimal("1e-30"):
             return u

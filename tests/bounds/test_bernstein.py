@@ -72,6 +72,14 @@ def test_chernoff_deviation_is_the_root_rounded_up(tail, form, mu, delta):
         assert chernoff_rate(t * (1 - mpmath.mpf(2) ** -51), tail, form) <= c
 
 
+@TAILS
+def test_chernoff_deviation_ends_where_digits_cancel(tail):
+    for exponent in range(-7, 13):
+        for digit in range(1, 10):
+            t = chernoff_deviation(digit * 10.0**exponent, 0.3, tail=tail)
+            assert 0 < t and (t <= 1 or tail == "upper")
+
+
 def test_chernoff_lower_deviation_is_at_most_one():
     assert chernoff_deviation(1.0, 0.1, tail="lower") == 1
     assert chernoff_deviation(1.0, 0.1, tail="lower", form="simple") == 1
