@@ -21,13 +21,7 @@ from mlcore.bounds.concentration import (
     union_bound,
 )
 from mlcore.bounds.divergences import categorical_kl, gaussian_kl
-from mlcore.bounds.explicit_class import (
-    dichotomies,
-    dual_vc_dimension,
-    growth_function,
-    shatters,
-    vc_dimension,
-)
+from mlcore.bounds.explicit_class import dual_vc_dimension, vc_dimension
 from mlcore.bounds.finite_class import (
     conjunction_sample_size,
     finite_class_delta,

@@ -148,8 +148,9 @@ def test_divergence_of_gaussians(mu_q, sigma, mu_p, change):
 
 @given(st.lists(st.integers(0, 10**6), min_size=2, max_size=9), st.floats(0, 1))
 def test_divergence_of_categories(counts, share):
-    q = (np.array(counts) + [1] + [0] * (len(counts) - 1)) if sum(counts) == 0 else np.array(counts)
-    q = q / q.sum()
+    q = np.array(counts, dtype=float)
+    q[0] += not any(counts)
+    q /= q.sum()
     p = share * np.roll(q, 1) + (1 - share) * q
     if not np.any((q > 0) & (p == 0)):
         with mpmath.workdps(60):
