@@ -240,16 +240,17 @@ print(json.dumps(found))
 """
 
 
-def test_threads_change_no_byte():
+def test_threads_change_no_byte(tmp_path):
     def found(n):
         environment = os.environ | {"OMP_NUM_THREADS": str(n)}
-        return json.loads(subprocess.check_output([sys.executable, "-c", SCRIPT], env=environment))
+        command = [sys.executable, "-c", SCRIPT]
+        return json.loads(subprocess.check_output(command, env=environment, cwd=tmp_path))
 
     assert found(1) == found(2) == found(5)
 
 
 @pytest.mark.parametrize("target", ["baseline", "avx2"])
-def test_every_instruction_set_merges_the_same(target):
+def test_every_instruction_set_merges_the_same(target, tmp_path):
     script = """
 import sys, numpy as np
 from mlcore.cluster import AgglomerativeClustering
@@ -260,7 +261,9 @@ for n, d in ((4200, 3), (300, 120)):
         print(*AgglomerativeClustering(linkage=method).fit(X).distances_[::37])
 """
     outputs = [
-        subprocess.check_output([sys.executable, "-c", script], env=os.environ | more, text=True)
+        subprocess.check_output(
+            [sys.executable, "-c", script], env=os.environ | more, text=True, cwd=tmp_path
+        )
         for more in ({}, {"MLCORE_SIMD": target})
     ]
     ours, theirs = (np.array(text.split(), dtype=float) for text in outputs)
