@@ -21,8 +21,8 @@ class SpectralClustering(AffinityClusterer):
 
     where a column of G is constant (or the root of the degrees) on one cluster and 0 outside.
     Without that last condition the k leading eigenvectors of S are optimal. Their rows, at unit
-    length, are grouped by k-means, and the groups then moved to where the objective, without that
-    length, is better; two clusters are told by the sign of the second eigenvector.
+    length, are grouped by k-means, and the groups of a normalized cut then moved to where it is
+    better; two clusters are told by the sign of the second eigenvector.
 
     Parameters
     ----------
@@ -220,7 +220,9 @@ def rounded(graph, vectors, embedding, n_init, rng) -> tuple[np.ndarray, float]:
         labels = graph.gathered(k) if graph.n_components >= k else two
         return labels, *_objectives(graph, labels)
     labels = KMeans(k, n_init=n_init, random_state=rng).fit(embedding).labels_
-    # From there, the rows whose weighted k-means objective is that of the relaxation itself.
+    if graph.matrix.scale is None:
+        return labels, *_objectives(graph, labels)
+    # From there, the normalized cut's own k-means: rows over the roots of the degrees, weighted.
     root = np.sqrt(graph.mass)[:, None]
     means = graph.indicators(labels, k).T @ vectors
     means /= np.sqrt(np.bincount(labels, graph.mass))[:, None]
