@@ -11,6 +11,8 @@ from mlcore.bounds.bernstein import (
     empirical_bernstein_epsilon,
 )
 from mlcore.bounds.binomial_tail import binomial_tail, log_binomial_tail
+from mlcore.bounds.certificate import Bound, Certificate
+from mlcore.bounds.certify import certify
 from mlcore.bounds.compression import sample_compression_bound
 from mlcore.bounds.concentration import (
     dkw_epsilon,
@@ -95,6 +97,8 @@ from mlcore.bounds.vc_sample_sizes import (
 )
 
 __all__ = [
+    "Bound",
+    "Certificate",
     "Halving",
     "StandardOptimalAlgorithm",
     "WeightedMajority",
@@ -108,6 +112,7 @@ __all__ = [
     "binomial_tail_inversion_lower",
     "boosting_margin_bound",
     "categorical_kl",
+    "certify",
     "chernoff_delta",
     "chernoff_deviation",
     "clopper_pearson",

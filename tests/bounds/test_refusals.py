@@ -38,6 +38,15 @@ WRONG = {
 }
 WRONG["list"] = ["01", None, 3, [], [[0.5]], [math.nan], [2.0], [-1.5], [True], ["a"], [1j]]
 WRONG["delta"] = WRONG["open"]
+
+
+class Always:
+    """A classifier of one label."""
+
+    def predict(self, X):
+        return np.ones(len(X))
+
+
 # For every function: arguments inside its domain, and the kind of each that is tried outside.
 CALLS = {
     "massart_bound": ({"n_vectors": 9, "m": 9}, "count, count"),
@@ -155,6 +164,21 @@ CALLS = {
     "StandardOptimalAlgorithm": ({"H": [[0, 1]]}, "table"),
     "WeightedMajority": ({"n_experts": 3, "beta": 0.5}, "count, open"),
 }
+CALLS["certify"] = (
+    {
+        "delta": 0.1,
+        "role": "validation",
+        "n_candidates": 2,
+        "simultaneous": True,
+        "vc_dimension": 2,
+        "n_hypotheses": 9,
+        "target": 0.5,
+        "estimator": Always(),
+        "X": [[0.0]] * 9,
+        "y": [1] * 9,
+    },
+    "delta, choice, count, flag, count, count, open",
+)
 CASES = [
     (name, argument, kind)
     for name, (given, kinds) in CALLS.items()

@@ -1,0 +1,184 @@
+"""What a fitted binary classifier shows of itself: hyperplane, support vectors, signed cosines.
+
+Read from attributes under the names that scikit-learn's classifiers use as well.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+_ROUNDING = 32  # units of the last place, by which a computed cosine may be too large
+_BITS = 64  # of a float
+_UNIT_DIAGONAL = ("rbf", "laplacian", "chi2")
+
+
+class Machine(NamedTuple):
+    """A classifier by the sign of <w, phi(x)> + b, as far as it can be read.
+
+    linear : whether phi(x) = x and w is in `coef_`
+    expansion : whether w is a sum over support vectors
+    gamma_bits : bits in which a width that the data have chosen is told
+    """
+
+    linear: bool
+    expansion: bool
+    gamma_bits: int
+
+
+def as_machine(estimator: Any) -> Machine | None:
+    """Return what is known of a binary classifier's hyperplane, None if it shows none."""
+    expansion = is_expansion(estimator)
+    coef = _shown(estimator, "coef_")
+    linear = (
+        coef is not None
+        and not sparse.issparse(coef)
+        and np.ndim(coef) in (1, 2)
+        and np.size(coef) == np.shape(coef)[-1]
+        and _shown(estimator, "classes_") is not None
+        and hasattr(estimator, "decision_function")
+    )
+    if not (linear or expansion):
+        return None
+    return Machine(linear, expansion, 0 if linear else _gamma_bits(estimator))
+
+
+def is_expansion(estimator: Any) -> bool:
+    """Return whether it is a support vector classifier of two classes."""
+    support, dual_coef = _shown(estimator, "support_"), _shown(estimator, "dual_coef_")
+    return (
+        support is not None
+        and dual_coef is not None
+        and np.asarray(support).dtype.kind in "iu"
+        and np.shape(dual_coef) == (1, len(support))
+        and len(_shown(estimator, "classes_", ())) == 2
+        and hasattr(estimator, "kernel")
+        and hasattr(estimator, "decision_function")
+    )
+
+
+def description_bits(estimator: Any) -> int | None:
+    """Return in how many bits the settings are told that the data have chosen; None if unknown.
+
+    Support vectors and these bits determine the machine: its cost, its width, its class weights.
+    """
+    parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    if "nu" in parameters or not {"C", "Cs"} & set(parameters):
+        return None  # what nu does depends on the examples that are left out
+    bits = _gamma_bits(estimator) + (_BITS if "C" not in parameters else 0)
+    return bits + (2 * _BITS if isinstance(parameters.get("class_weight"), str) else 0)
+
+
+def signed_cosines(
+    estimator: Any, machine: Machine, given: Any, X: Any, y: np.ndarray
+) -> np.ndarray | str:
+    """Return y_i <w, z_i> / (|w| |z_i|), or the reason why they are not known.
+
+    z = (phi(x), 1) and w = (w, b): the intercept is the weight of a constant feature. Rounding
+    makes them smaller, never larger. X is the array of what was given.
+    """
+    values = np.asarray(estimator.decision_function(given))
+    if values.shape != y.shape:
+        return "its decision function has no single value for each example"
+    eps = np.finfo(np.float64 if values.dtype.kind != "f" else values.dtype).eps
+    values = values.astype(np.float64)
+    classes = np.asarray(estimator.classes_)
+    decided = values != 0
+    predicted = np.asarray(estimator.predict(given))
+    if len(classes) != 2 or (predicted != classes[(values > 0).astype(int)])[decided].any():
+        return "it does not predict by the sign of its decision function"
+    intercept = float(np.ravel(getattr(estimator, "intercept_", 0.0))[0])
+    if machine.linear:
+        w = np.ravel(estimator.coef_).astype(np.float64)
+        plain = np.ravel(X @ w) + intercept
+        scale = np.abs(plain).max(initial=0.0) + np.abs(w).sum() + abs(intercept)
+        if np.abs(plain - values).max(initial=0.0) > 1e3 * eps * scale:
+            return "its decision function is not that of coef_ and intercept_"
+        squares, norm = _squares(X), float(w @ w)
+    else:
+        squares = _diagonal(estimator, X)
+        if isinstance(squares, str):
+            return squares
+        norm = _squared_norm(estimator, X, values, intercept, eps)
+        if norm is None:
+            return "its support vectors are not among the examples given"
+    whole = np.sqrt(max(norm, 0.0) + intercept**2)
+    if not whole > 0 or not np.isfinite(whole):
+        return "its weights are all zero"
+    signs = np.where(y == classes[1], 1.0, -1.0)
+    cosines = signs * values / (whole * np.sqrt(squares + 1))
+    return np.clip(cosines - _ROUNDING * eps, -1.0, 1.0)
+
+
+def fitted_to(estimator: Any, X: Any) -> bool:
+    """Return whether X holds the support vectors in the rows where the fit found them."""
+    support = np.asarray(estimator.support_)
+    shape = _shown(estimator, "shape_fit_")
+    if X.shape[0] <= support.max(initial=-1) or (shape and X.shape[0] != shape[0]):
+        return False
+    vectors = _shown(estimator, "support_vectors_")
+    if vectors is None or vectors.shape[0] != len(support):  # a precomputed kernel keeps none
+        return X.shape[0] == X.shape[1]
+    if len(support) == 0 or vectors.shape[1] != X.shape[1]:
+        return False
+    rows = X[support]
+    if sparse.issparse(rows) or sparse.issparse(vectors):
+        rows, vectors = sparse.csr_array(rows), sparse.csr_array(vectors)
+        return (rows.astype(vectors.dtype) != vectors).nnz == 0
+    return bool(np.array_equal(np.asarray(rows).astype(vectors.dtype), vectors))
+
+
+def _shown(estimator, name, otherwise=None):
+    try:
+        return getattr(estimator, name, otherwise)
+    except (AttributeError, ValueError):  # scikit-learn's coef_ exists for linear kernels only
+        return otherwise
+
+
+def _gamma_bits(estimator):
+    kernel = estimator.kernel
+    if callable(kernel) or kernel in ("linear", "cosine", "precomputed"):
+        return 0
+    gamma = getattr(estimator, "gamma", None)
+    fixed = isinstance(gamma, (int, float, np.number)) or gamma == "auto"
+    return 0 if fixed else _BITS
+
+
+def _squares(X):
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    X = np.asarray(X, dtype=np.float64)
+    return np.einsum("ij,ij->i", X, X)
+
+
+def _diagonal(estimator, X):
+    """k(x, x) of every row, or why it is unknown."""
+    kernel = estimator.kernel
+    if callable(kernel):
+        return "k(x, x) of a kernel that is a function is not known"
+    if kernel in _UNIT_DIAGONAL:
+        return np.ones(X.shape[0])
+    if kernel == "linear":
+        return _squares(X)
+    if kernel == "cosine":
+        return (_squares(X) > 0).astype(np.float64)
+    if kernel in ("poly", "polynomial") and estimator.coef0 >= 0:
+        gamma = float(_shown(estimator, "gamma_", _shown(estimator, "_gamma")))
+        return (gamma * _squares(X) + estimator.coef0) ** estimator.degree
+    if kernel == "precomputed" and X.shape[0] == X.shape[1]:
+        return np.diagonal(X).astype(np.float64)
+    return f"{kernel!r} is no kernel with a known k(x, x) and a feature space"
+
+
+def _squared_norm(estimator, X, values, intercept, eps):
+    """|w|² = sum_i beta_i <w, phi(v_i)> and its rounding, without a matrix of kernel values."""
+    if fitted_to(estimator, X):
+        at_vectors = values[np.asarray(estimator.support_)]
+    elif estimator.kernel == "precomputed":
+        return None
+    else:
+        at_vectors = np.asarray(estimator.decision_function(estimator.support_vectors_), np.float64)
+    beta = estimator.dual_coef_
+    beta = np.ravel(beta.toarray() if sparse.issparse(beta) else beta).astype(np.float64)
+    rounding = _ROUNDING * eps * (np.abs(beta) @ (np.abs(at_vectors) + abs(intercept)))
+    return float(beta @ (at_vectors - intercept) + rounding)

@@ -1,0 +1,156 @@
+"""A certificate as text for a terminal or a paper, and as HTML for a notebook."""
+
+import html
+import textwrap
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any
+
+_WIDTH = 92
+_PLACES = Decimal("0.00001")
+_IID = (
+    "Examples are independent draws from the distribution on which the error counts: no time "
+    "series, no groups, no sample weights."
+)
+_NO_GUARANTEE = "Cross-validation, too, has no general bound at 1 - delta."
+
+
+def in_words(certificate: Any) -> str:
+    """Return what is promised, in a sentence or two."""
+    best = certificate.best
+    text = (
+        f"{certificate.estimator}: {_confidence(certificate)} the true {_what(certificate)} is at "
+        f"most {rounded(best)} ({best.name}; {_seen(certificate)})."
+    )
+    if best.vacuous:
+        text += " That is no information."
+    elif best.trivial:
+        text += " That is no better than a coin."
+    if not certificate.simultaneous:
+        text += (
+            f" It is the smallest of {len(certificate.bounds)}, chosen after the fact, and so not "
+            "a statement at that confidence."
+        )
+    return text
+
+
+def as_text(certificate: Any) -> str:
+    """Return the report: a table of bounds, what they assume, and what is no guarantee."""
+    lines = _wrapped(in_words(certificate)) + [""]
+    lines.append(f"{'bound':<44}{'at most':>10}{'delta':>12}  on")
+    for i, bound in enumerate(certificate.bounds, 1):
+        flag = ", vacuous" if bound.vacuous else ", trivial" if bound.trivial else ""
+        line = f"[{i}] {bound.name}"
+        lines.append(f"{line:<44}{rounded(bound):>10}{bound.delta:>12.3g}  {bound.sample}{flag}")
+    for sentence in _notes(certificate):
+        lines += _wrapped(sentence)
+    lines += ["", "Assumptions", *_wrapped(_IID, "  all: ")]
+    for i, bound in enumerate(certificate.bounds, 1):
+        lines += _wrapped(" ".join((*bound.assumptions, bound.reference)), f"  [{i}] ")
+    if certificate.heuristics:
+        lines += ["", "Not guarantees"]
+        for bound in certificate.heuristics:
+            lines += _wrapped(_heuristic(bound), "  - ")
+        lines += _wrapped(_NO_GUARANTEE, "  - ")
+    if certificate.left_out:
+        lines += ["", "Left out"]
+        for sentence in certificate.left_out:
+            lines += _wrapped(sentence, "  - ")
+    return "\n".join(lines)
+
+
+def as_html(certificate: Any) -> str:
+    """Return the same report as HTML, every string escaped."""
+    rows = []
+    for bound in certificate.bounds:
+        flag = " (vacuous)" if bound.vacuous else " (trivial)" if bound.trivial else ""
+        why = " ".join((*bound.assumptions, bound.reference))
+        cells = (bound.name + flag, rounded(bound), f"{bound.delta:.3g}", bound.sample, why)
+        rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
+    head = "".join(f"<th>{cell}</th>" for cell in ("bound", "at most", "delta", "on", "assumes"))
+    parts = [
+        f"<p>{html.escape(in_words(certificate))}</p>",
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
+        *(f"<p>{html.escape(sentence)}</p>" for sentence in (*_notes(certificate), _IID)),
+    ]
+    heuristics = [_heuristic(bound) for bound in certificate.heuristics]
+    if heuristics:
+        heuristics.append(_NO_GUARANTEE)
+    for title, sentences in (("Not guarantees", heuristics), ("Left out", certificate.left_out)):
+        if sentences:
+            entries = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
+            parts.append(f"<p>{title}</p><ul>{entries}</ul>")
+    return "<div>" + "".join(parts) + "</div>"
+
+
+def rounded(bound: Any) -> str:
+    """Return the value to five places, rounded to the safe side."""
+    rounding = ROUND_FLOOR if bound.kind == "lower" else ROUND_CEILING
+    value = Decimal(float(bound))
+    # More than a billion leaves no place for decimals; the float is then as good.
+    return f"{value.quantize(_PLACES, rounding=rounding):f}" if abs(value) < 10**9 else f"{value}"
+
+
+def _notes(certificate):
+    if certificate.n_candidates > 1:
+        yield (
+            f"delta is {certificate.delta:g} over {certificate.n_candidates} candidates: each is "
+            f"charged {certificate.delta / certificate.n_candidates:.3g}."
+        )
+    if certificate.simultaneous:
+        yield f"All lines hold together with probability at least {1 - certificate.delta:.6g}."
+    else:
+        yield (
+            "Each line holds at its own delta, but not all together: the smallest of them is not a "
+            f"statement at confidence {1 - certificate.delta:.6g}."
+        )
+    if certificate.interval is not None:
+        lower, upper = certificate.interval
+        yield (
+            f"Instead of these, from below and above at once: {rounded(lower)} to "
+            f"{rounded(upper)}, each end at delta = {lower.delta:.3g}."
+        )
+    if certificate.target is not None:
+        target = certificate.target
+        persisting = certificate.required(target)
+        yield (
+            f"For a binomial bound of {target:g}: "
+            + (
+                "no number of fresh examples suffices while the observed error rate persists"
+                if persisting == float("inf")
+                else f"{persisting} fresh examples if the observed error rate persists"
+            )
+            + f", {certificate.required(target, error_rate=0)} without errors."
+        )
+
+
+def _heuristic(bound):
+    return f"{bound.name}: {float(bound):.5f}. {' '.join(bound.assumptions)} {bound.reference}"
+
+
+def _confidence(certificate):
+    if certificate.simultaneous:
+        return f"with probability at least {1 - certificate.delta:.6g}"
+    return f"by a bound that alone would hold with probability {1 - certificate.best.delta:.6g}"
+
+
+def _what(certificate):
+    return "error" if "k" in certificate.inputs else "expected loss"
+
+
+def _seen(certificate):
+    inputs = certificate.inputs
+    kind = {"test": "fresh", "validation": "validation", "train": "training"}[certificate.role]
+    if "k" in inputs:
+        plural = "" if inputs["k"] == 1 else "s"
+        return f"{inputs['k']} error{plural} on {inputs['m']} {kind} examples"
+    return f"mean loss {inputs['mean_loss']:.6g} on {inputs['m']} {kind} examples"
+
+
+def _wrapped(text, first=""):
+    return textwrap.wrap(
+        " ".join(text.split()),
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_long_words=False,
+    )
