@@ -229,6 +229,34 @@ def mixtures(digits: Digits) -> Iterator[str]:
         yield _line(what, value)
 
 
+def certificates(digits: Digits) -> Iterator[str]:
+    """certify: what may be promised of a machine, with 95% confidence"""
+    from mlcore.bounds import certify
+    from mlcore.bounds.report import rounded
+    from mlcore.svm import SVC
+
+    machine = SVC(C=10).fit(digits.X, digits.y)
+    certificate = certify(machine, digits.X_held_out, digits.y_held_out)
+    k, m = certificate.inputs["k"], certificate.inputs["m"]
+    yield _line(f"SVC rbf, C=10: errors on {m} held-out images", f"{k}")
+    for bound in certificate.bounds:
+        yield _line(f"true error at most, {bound.name}", rounded(bound))
+    yield _line("and no less than, if both ends are wanted", rounded(certificate.lower))
+    goal = 0.04
+    for what, rate in (("as before", k / m), ("never", 0.0)):
+        number = certificate.required(goal, error_rate=rate)
+        yield _line(f"fresh images that prove {goal:.0%}, if it errs {what}", f"{number}")
+
+    pair = (3, 8)
+    keep, fresh = np.isin(digits.y, pair), np.isin(digits.y_held_out, pair)
+    machine = SVC(kernel="linear", C=0.1).fit(digits.X[keep], digits.y[keep])
+    learned = certify(machine, digits.X[keep], digits.y[keep], role="train")
+    tested = certify(machine, digits.X_held_out[fresh], digits.y_held_out[fresh])
+    yield _line("SVC linear, 3 against 8: by its held-out images", rounded(tested.best))
+    for bound in learned.bounds[:2]:
+        yield _line(f"by those it learnt from, {bound.name}", rounded(bound))
+
+
 SECTIONS = (
     gram_matrices,
     support_vector_machines,
@@ -238,6 +266,7 @@ SECTIONS = (
     affinities,
     hierarchies,
     mixtures,
+    certificates,
 )
 
 

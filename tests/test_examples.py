@@ -12,13 +12,21 @@ from numpy.testing import assert_array_equal
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.fixture(scope="module")
-def comparison():
-    path = ROOT / "examples" / "compare_clusterings.py"
-    spec = importlib.util.spec_from_file_location("compare_clusterings", path)
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return example("compare_clusterings")
+
+
+@pytest.fixture(scope="module")
+def certification():
+    return example("certify_svc")
 
 
 @pytest.mark.filterwarnings("ignore:The graph of affinities has:UserWarning")
@@ -51,3 +59,48 @@ def test_images_are_read_as_published_and_from_an_archive(comparison, tmp_path):
         X, y = comparison.mnist(file, 2)
         assert_array_equal(X, images.reshape(3, 784)[:2] / 255)
         assert_array_equal(y, [7, 2])
+
+
+def test_the_certificates_in_the_document_are_of_these_bounds(certification, monkeypatch, tmp_path):
+    page = (ROOT / "docs" / "which_bound.md").read_text(encoding="utf-8")
+    copy = tmp_path / "page.md"
+    copy.write_text(page, encoding="utf-8")
+    monkeypatch.setattr("sys.argv", ["certify_svc.py", "--write", str(copy)])
+    certification.main()
+
+    def written(text):
+        start, end = (text.index(mark) for mark in certification.MARKS)
+        cells = [line.split(" | ") for line in text[start:end].splitlines() if line[:1] == "|"]
+        return {row[0].strip("| "): [cell.strip("*| ") for cell in row[1:]] for row in cells}
+
+    shown, now = written(page), written(copy.read_text(encoding="utf-8"))
+    assert set(now) <= set(shown)
+    header = shown["error at most"]
+    for name in ("digits", "MNIST", "Adult"):
+        assert {f"{name}<br>linear", f"{name}<br>rbf"} <= set(header)
+    for name in now:
+        if "bound" in name and "compression" not in name:
+            for seen, found in zip(shown[name][:2], now[name], strict=True):
+                assert seen == found or abs(float(seen) - float(found)) < 2e-3
+    tests = [float(value) for value in shown["binomial test-set bound"]]
+    for name in set(shown) & {"sample compression bound", "PAC-Bayes margin bound"}:
+        assert all(t < float(v) for t, v in zip(tests, shown[name], strict=True))
+
+
+def test_adult_and_mnist_are_read_as_published(certification, tmp_path):
+    row = "39, State-gov, 77516, Bachelors, 13, Single, Clerk, No, White, Male, 2174, 0, 40, US, "
+    lines = [row + "<=50K", row.replace("Male", "Female") + ">50K", row.replace("US", "?") + ">50K"]
+    for name in ("adult-train.csv", "adult-test.csv"):
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    X, y, X_test, y_test = certification.adult(tmp_path)
+    assert_array_equal(X[:, :6], [[0.39, 0.077516, 13 / 16, 0.02174, 0.0, 0.4]] * 2)
+    assert_array_equal(X[:, 6:].sum(axis=1), [8, 8])  # one value of each of eight categories
+    assert_array_equal(y, [0, 1])
+    assert_array_equal(X, X_test)
+    assert_array_equal(y, y_test)
+    images = tmp_path / "t10k-images-idx3-ubyte.gz"
+    images.write_bytes(gzip.compress(bytes(16) + bytes([0, 255, 51, 0])))
+    (tmp_path / "t10k-labels-idx1-ubyte.gz").write_bytes(gzip.compress(bytes(8) + bytes([3])))
+    X, y = certification.mnist(images)
+    assert_array_equal(X, [[0, 1, 0.2, 0]])
+    assert_array_equal(y, [3])

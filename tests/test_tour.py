@@ -85,6 +85,20 @@ def test_the_mixture_climbs_and_knows_images_from_noise(shown):
     assert gain > 0
 
 
+def test_the_certificate_is_what_its_errors_allow(shown):
+    lines = shown.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("certify"))
+    words = [line.split()[-1] for line in lines[start + 1 :]]
+    k, m = int(words[0]), int(lines[start + 1].split("errors on ")[1].split()[0])
+    binomial, chernoff, hoeffding, lower = map(float, words[1:5])
+    exact = mlcore.bounds.binomial_tail_inversion(k, m, 0.05)
+    assert exact <= binomial < exact + 1.001e-5
+    assert lower < k / m < binomial < chernoff < hoeffding
+    assert int(words[5]) > int(words[6]) > 0
+    tested, *learned = map(float, words[7:10])
+    assert tested < min(learned)
+
+
 def test_two_runs_differ_in_nothing_but_times(shown):
     def without_times(text):
         return [

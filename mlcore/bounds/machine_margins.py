@@ -69,6 +69,16 @@ def description_bits(estimator: Any) -> int | None:
     return bits + (2 * _BITS if isinstance(parameters.get("class_weight"), str) else 0)
 
 
+def has_free_vector(estimator: Any) -> bool:
+    """Return whether a multiplier is below its bound: its vector alone fixes the intercept."""
+    bounded = _shown(estimator, "margin_error_indices_")
+    if bounded is not None:
+        return not np.isin(estimator.support_, bounded).all()
+    beta = _beta(estimator)
+    weights = np.asarray(estimator.class_weight_)[(beta > 0).astype(int)]
+    return bool((np.abs(beta) < (1 - 1e-9) * weights * estimator.C).any())
+
+
 def signed_cosines(
     estimator: Any, machine: Machine, given: Any, X: Any, y: np.ndarray
 ) -> np.ndarray | str:
@@ -178,7 +188,11 @@ def _squared_norm(estimator, X, values, intercept, eps):
         return None
     else:
         at_vectors = np.asarray(estimator.decision_function(estimator.support_vectors_), np.float64)
-    beta = estimator.dual_coef_
-    beta = np.ravel(beta.toarray() if sparse.issparse(beta) else beta).astype(np.float64)
+    beta = _beta(estimator)
     rounding = _ROUNDING * eps * (np.abs(beta) @ (np.abs(at_vectors) + abs(intercept)))
     return float(beta @ (at_vectors - intercept) + rounding)
+
+
+def _beta(estimator):
+    beta = estimator.dual_coef_
+    return np.ravel(beta.toarray() if sparse.issparse(beta) else beta).astype(np.float64)

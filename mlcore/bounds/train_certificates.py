@@ -14,6 +14,7 @@ from mlcore.bounds.machine_margins import (
     Machine,
     description_bits,
     fitted_to,
+    has_free_vector,
     is_expansion,
     signed_cosines,
 )
@@ -107,6 +108,8 @@ def _compression(data, delta):
     bits = description_bits(estimator)
     if bits is None:
         return "the support vectors and the parameters do not determine the machine"
+    if not has_free_vector(estimator):
+        return "no multiplier is below its bound, so that all examples had a part in the intercept"
     rest = np.ones(len(data.wrong), dtype=bool)
     rest[np.asarray(estimator.support_)] = False
     k, errors = len(estimator.support_), int(data.wrong[rest].sum())
@@ -203,10 +206,9 @@ def _dimension(data):
             f"The class has VC dimension at most {data.vc_dimension}, as stated by the caller, and "
             "was fixed before the data."
         )
-    n = int(data.X.shape[1])
-    return n + 1, (
-        f"Half-spaces of {n} features, fixed before the data, and an intercept: VC dimension "
-        f"{n + 1}."
+    return int(data.X.shape[1]) + 1, (
+        "Half-spaces with an intercept, of features fixed before the data: the VC dimension is one "
+        "more than there are features."
     )
 
 

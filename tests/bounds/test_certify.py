@@ -187,6 +187,9 @@ def test_support_vectors_compress():
     assert (again.predict(X) == machine.predict(X)).all()
     other = certify(machine, X[:299], y[:299], role="train")
     assert any("not those that it was fitted to" in reason for reason in other.left_out)
+    for bounded in (SVC(C=1e-6), LibsvmSVC(C=1e-6)):
+        certificate = certify(bounded.fit(X, y), X, y, role="train", n_hypotheses=2)
+        assert any("no multiplier" in reason for reason in certificate.left_out)
     nu = certify(NuSVC(nu=0.1).fit(X, y), X, y, role="train")
     assert any("do not determine" in reason for reason in nu.left_out)
 
