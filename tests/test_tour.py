@@ -88,7 +88,7 @@ def test_the_mixture_climbs_and_knows_images_from_noise(shown):
 def test_the_certificate_is_what_its_errors_allow(shown):
     lines = shown.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("certify"))
-    words = [line.split()[-1] for line in lines[start + 1 :]]
+    words = [line.split()[-1] for line in lines[start + 1 : start + 11]]
     k, m = int(words[0]), int(lines[start + 1].split("errors on ")[1].split()[0])
     binomial, chernoff, hoeffding, lower = map(float, words[1:5])
     exact = mlcore.bounds.binomial_tail_inversion(k, m, 0.05)

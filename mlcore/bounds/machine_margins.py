@@ -79,6 +79,14 @@ def has_free_vector(estimator: Any) -> bool:
     return bool((np.abs(beta) < (1 - 1e-9) * weights * estimator.C).any())
 
 
+def may_be_indefinite(estimator: Any) -> bool:
+    """Return whether its kernel is one that need not have a feature space."""
+    kernel = estimator.kernel
+    if callable(kernel):
+        return False  # nor can it be known: that it is positive semidefinite is assumed
+    return kernel == "sigmoid" or (kernel in ("poly", "polynomial") and estimator.coef0 < 0)
+
+
 def signed_cosines(
     estimator: Any, machine: Machine, given: Any, X: Any, y: np.ndarray
 ) -> np.ndarray | str:
@@ -116,7 +124,11 @@ def signed_cosines(
     if not whole > 0 or not np.isfinite(whole):
         return "its weights are all zero"
     signs = np.where(y == classes[1], 1.0, -1.0)
+    if not (squares >= 0).all():
+        return "its kernel is not positive semidefinite"
     cosines = signs * values / (whole * np.sqrt(squares + 1))
+    if not (np.abs(cosines) <= 1 + 1e3 * eps).all():
+        return "its kernel is not positive semidefinite"
     return np.clip(cosines - _ROUNDING * eps, -1.0, 1.0)
 
 
@@ -172,7 +184,7 @@ def _diagonal(estimator, X):
         return _squares(X)
     if kernel == "cosine":
         return (_squares(X) > 0).astype(np.float64)
-    if kernel in ("poly", "polynomial") and estimator.coef0 >= 0:
+    if kernel in ("poly", "polynomial") and not may_be_indefinite(estimator):
         gamma = float(_shown(estimator, "gamma_", _shown(estimator, "_gamma")))
         return (gamma * _squares(X) + estimator.coef0) ** estimator.degree
     if kernel == "precomputed" and X.shape[0] == X.shape[1]:

@@ -16,6 +16,7 @@ from mlcore.bounds.machine_margins import (
     fitted_to,
     has_free_vector,
     is_expansion,
+    may_be_indefinite,
     signed_cosines,
 )
 from mlcore.bounds.margin import pac_bayes_margin_bound, rademacher_margin_bound
@@ -24,8 +25,8 @@ from mlcore.bounds.vc import vc_error_bound
 _LANGFORD = "Langford, Tutorial on practical prediction theory for classification, 2005."
 _MOHRI = "Mohri, Rostamizadeh, Talwalkar, Foundations of Machine Learning, 2nd ed., 2018"
 _ANY_WEIGHTS = (
-    "Features and kernel were fixed before the data, or are among the candidates; the weights may "
-    "depend on the data in any way."
+    "Features and kernel, positive semidefinite, were fixed before the data, or are among the "
+    "candidates; the weights may depend on the data in any way."
 )
 _WIDTH = "But the kernel's width came from the data: its 64 bits are paid for."
 
@@ -108,6 +109,8 @@ def _compression(data, delta):
     bits = description_bits(estimator)
     if bits is None:
         return "the support vectors and the parameters do not determine the machine"
+    if may_be_indefinite(estimator):
+        return "its kernel need not be positive semidefinite, nor its solution the only one"
     if not has_free_vector(estimator):
         return "no multiplier is below its bound, so that all examples had a part in the intercept"
     rest = np.ones(len(data.wrong), dtype=bool)
@@ -117,7 +120,8 @@ def _compression(data, delta):
     assumptions = [
         "Fitted without sample weights; trained on its support vectors alone the machine is the "
         "same, which is so for the exact solution, and is assumed within the solver's tolerance.",
-        "Kernel and cost were fixed before the data, or are among the candidates.",
+        "Kernel, positive semidefinite, and cost were fixed before the data, or are among the "
+        "candidates.",
     ]
     if bits:
         assumptions.append(f"Of these, what came from the data is told in {bits} bits, paid for.")

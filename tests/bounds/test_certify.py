@@ -194,6 +194,24 @@ def test_support_vectors_compress():
     assert any("do not determine" in reason for reason in nu.left_out)
 
 
+def test_kernels_given_as_values_or_as_functions():
+    X, y = two_classes(60, noise=1.0)
+    K = gram_matrix(X, kernel="rbf", gamma=0.5)
+    plain = named(certify(SVC(gamma=0.5).fit(X, y), X, y, role="train"))
+    values = named(certify(SVC(kernel="precomputed").fit(K, y), K, y, role="train"))
+    for name, bound in values.items():
+        assert_allclose(bound.value, plain[name].value, rtol=1e-9)
+    machine = SVC(kernel=lambda A, B: gram_matrix(A, B, kernel="rbf", gamma=0.5)).fit(X, y)
+    own = certify(machine, X, y, role="train")
+    assert own.best.value == plain["sample compression bound"].value
+    assert len(own.bounds) == 1 and len(own.left_out) == 2
+    tangent = SVC(kernel="polynomial", coef0=-1.0, gamma=0.1, degree=2, max_iter=500)
+    with pytest.warns(UserWarning):
+        tangent.fit(X, y)
+    left_out = certify(tangent, X, y, role="train", n_hypotheses=3).left_out
+    assert len(left_out) == 3
+
+
 def test_classes_of_known_size():
     X, y = two_classes(5000)
     machine = SVC(kernel="linear").fit(X, y)
