@@ -11,6 +11,7 @@ from mlcore.bounds.held_out import test_set_sample_size
 from mlcore.bounds.report import as_html, as_text, in_words
 
 BINOMIAL = "binomial test-set bound"
+_NEARBY = 500  # counts of errors among which a smaller sample may hide, up to a billion examples
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ class Certificate:
         Returns
         -------
         m : int
-            The least number; infinite if `target` is not above the error rate.
+            The least number (above a billion, one that is near it); infinite if `target` is not
+            above the error rate.
 
         Raises
         ------
@@ -210,7 +212,8 @@ def _least_sample(target, delta, rate):
             low = middle
         else:
             high = middle
-    while low > 0 and (size(low) - 1) * rate <= low:
+    lowest = max(0, low - _NEARBY)
+    while low > lowest and (size(low) - 1) * rate <= low:
         if size(low) * rate <= low:
             high = low
         low -= 1
