@@ -26,6 +26,7 @@ _FRESH = {
     "test": "The examples took no part in fitting or choosing the classifier.",
     "validation": "The examples chose one of n_candidates classifiers, all fitted without them.",
 }
+_CHERNOFF = "Chernoff, 1952; Hoeffding, 1963, Theorem 1."
 _PEARSON = "Clopper, Pearson, 1934; Langford, 2005, Theorem 3.3."
 _BATES = "Bates, Angelopoulos, Lei, Malik, Jordan, 2021; Bentkus, 2004."
 
@@ -202,7 +203,7 @@ def _of_errors(inputs, role, delta, budget):
     compared = ("For comparison: never below the binomial bound.",)
     bounds = [
         bound(BINOMIAL, binomial_tail_inversion(k, m, delta), delta, _PEARSON),
-        bound("Chernoff's kl bound", kl_inverse_upper(rate, nats), delta, _PEARSON, note=compared),
+        bound("Chernoff's kl bound", kl_inverse_upper(rate, nats), delta, _CHERNOFF, note=compared),
         bound("Hoeffding's bound", min(1.0, hoeffding), delta, "Hoeffding, 1963.", note=compared),
     ]
     lower, upper = clopper_pearson(k, m, budget)
