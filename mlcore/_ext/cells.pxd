@@ -59,29 +59,29 @@ cdef inline uint64_t differing(const uint64_t* rows, int64_t n, Py_ssize_t words
     return some & ~every
 
 
-cdef inline void take(Py_ssize_t x, Py_ssize_t words, uint64_t* todo,
+cdef inline void take(Py_ssize_t x, Py_ssize_t words, uint64_t* candidates,
                       uint64_t* rest) noexcept nogil:
-    """Take x, the first column, from todo, and copy what is left."""
+    """Take x, the first column, from candidates, and copy what is left."""
     cdef Py_ssize_t g
-    todo[x // WORD] &= todo[x // WORD] - 1
+    candidates[x // WORD] &= candidates[x // WORD] - 1
     for g in range(words):
-        rest[g] = todo[g]
+        rest[g] = candidates[g]
 
 
-cdef inline Py_ssize_t first_of(const uint64_t* todo, Py_ssize_t words) noexcept nogil:
-    """The first column in todo, -1 if there is none."""
+cdef inline Py_ssize_t first_of(const uint64_t* candidates, Py_ssize_t words) noexcept nogil:
+    """The first column in candidates, -1 if there is none."""
     cdef Py_ssize_t g
     for g in range(words):
-        if todo[g]:
-            return g * WORD + lowest_bit(todo[g])
+        if candidates[g]:
+            return g * WORD + lowest_bit(candidates[g])
     return -1
 
 
-cdef inline Py_ssize_t count_bits(const uint64_t* todo, Py_ssize_t words) noexcept nogil:
+cdef inline Py_ssize_t count_bits(const uint64_t* candidates, Py_ssize_t words) noexcept nogil:
     cdef Py_ssize_t g, count = 0
     cdef uint64_t word
     for g in range(words):
-        word = todo[g]
+        word = candidates[g]
         word = word - (word >> 1 & <uint64_t> 0x5555555555555555)
         word = (word & <uint64_t> 0x3333333333333333) + (word >> 2 & <uint64_t> 0x3333333333333333)
         word = (word + (word >> 4)) & <uint64_t> 0x0F0F0F0F0F0F0F0F

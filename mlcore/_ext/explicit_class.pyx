@@ -1,9 +1,9 @@
 """Hot loops of mlcore.bounds.explicit_class: the search for a shattered set of columns.
 
 One pass over a cell of rows (cells.pxd) tells for every column at once how it splits that cell. A
-node of the search has its own copy of the rows, in which each cell is a span, and its columns still
-to be tried, `todo`. A search stops when the work of its call is done, and goes on from what is in
-the arrays. All arrays are C order, one row for each depth, checked by the caller.
+node of the search has its own copy of the rows, in which each cell is a span, and `candidates`, the
+columns still to be tried. A search stops when the work of its call is done, and goes on from what
+is in the arrays. All arrays are C order, one row for each depth, checked by the caller.
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -19,22 +19,23 @@ cdef enum:
 cdef uint64_t ALL = ~(<uint64_t> 0)
 
 
-def search_shattered(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::1] todo,
+def search_shattered(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::1] candidates,
                      int32_t[::1] chosen, const int32_t[::1] among_last, int64_t[::1] place,
                      Py_ssize_t target, int64_t work):
-    """Find `target` columns that are shattered, the first of them the first in todo[0].
+    """Find `target` columns that are shattered, the first of them the first in candidates[0].
 
-    rows (depths, n_rows words), spans (depths, 2 n_rows), todo (depths, words); place[0] is the
-    depth; among_last[x] is the most columns shattered among x and later ones, less than `target`
-    except for the first. Returns FOUND with `chosen`, EXHAUSTED, or OUT_OF_TIME after `work` words.
+    rows (depths, n_rows words), spans (depths, 2 n_rows), candidates (depths, words); place[0] is
+    the depth; among_last[x] is the most columns shattered among x and later ones, less than
+    `target` except for the first. Returns FOUND with `chosen`, EXHAUSTED, or OUT_OF_TIME after
+    `work` words.
     """
-    cdef Py_ssize_t words = todo.shape[1], depth = place[0], needed, x
+    cdef Py_ssize_t words = candidates.shape[1], depth = place[0], needed, x
     cdef int status = OUT_OF_TIME
     with nogil:
         while work > 0 and status == OUT_OF_TIME:
             needed = target - depth
-            x = first_of(&todo[depth, 0], words)
-            if x < 0 or among_last[x] < needed or count_bits(&todo[depth, 0], words) < needed:
+            x = first_of(&candidates[depth, 0], words)
+            if x < 0 or among_last[x] < needed or count_bits(&candidates[depth, 0], words) < needed:
                 depth -= 1
                 if depth < 0:
                     status = EXHAUSTED
@@ -43,19 +44,19 @@ def search_shattered(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, :
             if needed == 1:
                 status = FOUND
                 continue
-            take(x, words, &todo[depth, 0], &todo[depth + 1, 0])
+            take(x, words, &candidates[depth, 0], &candidates[depth + 1, 0])
             if shattering(&rows[depth, 0], <span*> &spans[depth, 0], <Py_ssize_t> 1 << depth, words,
                           x, needed - 1, &rows[depth + 1, 0], <span*> &spans[depth + 1, 0],
-                          &todo[depth + 1, 0], &work):
+                          &candidates[depth + 1, 0], &work):
                 depth += 1
     place[0] = depth
     return status
 
 
 cdef bint shattering(const uint64_t* rows, const span* cells, Py_ssize_t n_cells, Py_ssize_t words,
-                     Py_ssize_t x, Py_ssize_t needed, uint64_t* to, span* parts, uint64_t* todo,
-                     int64_t* work) noexcept nogil:
-    """Divide every cell by column x, and keep in todo what can be shattered with all parts.
+                     Py_ssize_t x, Py_ssize_t needed, uint64_t* to, span* parts,
+                     uint64_t* candidates, int64_t* work) noexcept nogil:
+    """Divide every cell by column x, and keep in candidates what can be shattered with all parts.
 
     Of `needed` columns each has 2^(needed - 1) rows on either side of every part. Returns whether
     so many are left; the smallest cells, which ask most, come first, and the first to refuse ends
@@ -66,16 +67,16 @@ cdef bint shattering(const uint64_t* rows, const span* cells, Py_ssize_t n_cells
     for c in range(n_cells):
         work[0] -= (1 + size(cells[c])) * words
         if needed == 1:  # nothing comes after: no copy of the rows
-            keep_both(rows, cells[c], words, x, todo)
-            if first_of(todo, words) < 0:
+            keep_both(rows, cells[c], words, x, candidates)
+            if first_of(candidates, words) < 0:
                 return False
             continue
         divide(rows, cells[c], words, x, to, part)
         for side in range(2):
             if size(part[side]) < <int64_t> 1 << needed:
                 return False
-            keep_splitting(to, part[side], words, needed - 1, todo)
-        if count_bits(todo, words) < needed:
+            keep_splitting(to, part[side], words, needed - 1, candidates)
+        if count_bits(candidates, words) < needed:
             return False
         # Into the list of parts, after the last that is not larger; both are nearly in order.
         for side in range(2):
@@ -88,28 +89,28 @@ cdef bint shattering(const uint64_t* rows, const span* cells, Py_ssize_t n_cells
 
 
 cdef void keep_splitting(const uint64_t* rows, span cell, Py_ssize_t words, Py_ssize_t power,
-                         uint64_t* todo) noexcept nogil:
-    """Keep in todo the columns with at least 2^power ones and 2^power zeros in the cell."""
+                         uint64_t* candidates) noexcept nogil:
+    """Keep in candidates the columns with at least 2^power ones and 2^power zeros in the cell."""
     cdef Py_ssize_t g
     cdef int64_t n = cell.end - cell.begin
     for g in range(words):
-        if todo[g]:
-            todo[g] &= balanced(rows + cell.begin * words + g, n, words, power, todo[g])
+        if candidates[g]:
+            candidates[g] &= balanced(rows + cell.begin * words + g, n, words, power, candidates[g])
 
 
 cdef void keep_both(const uint64_t* rows, span cell, Py_ssize_t words, Py_ssize_t x,
-                    uint64_t* todo) noexcept nogil:
-    """Keep in todo the columns that split both parts that column x makes of the cell."""
+                    uint64_t* candidates) noexcept nogil:
+    """Keep in candidates the columns that split both parts that column x makes of the cell."""
     cdef Py_ssize_t g
     cdef int64_t i, stop
     cdef uint64_t row, one, some0, some1, every0, every1
     cdef const uint64_t* by = rows + x // WORD
     cdef int bit = x % WORD
     for g in range(words):
-        if todo[g] == 0:
+        if candidates[g] == 0:
             continue
         i, some0, some1, every0, every1 = cell.begin, 0, 0, ALL, ALL
-        while i < cell.end and todo[g] & ~(some0 & ~every0 & some1 & ~every1):
+        while i < cell.end and candidates[g] & ~(some0 & ~every0 & some1 & ~every1):
             stop = min(cell.end, i + BLOCK)
             while i < stop:
                 row, one = rows[i * words + g], -(by[i * words] >> bit & 1)
@@ -118,7 +119,7 @@ cdef void keep_both(const uint64_t* rows, span cell, Py_ssize_t words, Py_ssize_
                 some0 |= row & ~one
                 every0 &= row | one
                 i += 1
-        todo[g] &= some0 & ~every0 & some1 & ~every1
+        candidates[g] &= some0 & ~every0 & some1 & ~every1
 
 
 cdef uint64_t balanced(const uint64_t* rows, int64_t n, Py_ssize_t words, Py_ssize_t power,

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from mlcore._ext.cells cimport WORD, differing, divide, first_of, lowest_bit, size, span, take
 
 
-def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::1] todo,
+def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::1] candidates,
                     int64_t[:, ::1] cells, int32_t[::1] gains, int64_t[::1] place,
                     Py_ssize_t m, int64_t best, int64_t limit, int64_t work):
     """Return the most patterns that m columns show, `best` if no more than it, and whether done.
@@ -16,7 +16,7 @@ def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::
     search ends at `limit` patterns, which no m columns exceed. place is (depth, whether its node is
     new); `gains` is scratch, the other arrays as above.
     """
-    cdef Py_ssize_t depth = place[0], words = todo.shape[1], x, c, side, made
+    cdef Py_ssize_t depth = place[0], words = candidates.shape[1], x, c, side, made
     cdef bint fresh = place[1]
     cdef int64_t reach
     cdef span part[2]
@@ -26,19 +26,20 @@ def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::
             before = <span*> &spans[depth, 0]
             if fresh:
                 fresh = False
-                reach = cells[depth, 1] + reachable(&rows[depth, 0], before, cells[depth, 0], words,
-                                                    m - depth, &todo[depth, 0], &gains[0], &work)
+                reach = cells[depth, 1] + reachable(
+                    &rows[depth, 0], before, cells[depth, 0], words, m - depth,
+                    &candidates[depth, 0], &gains[0], &work)
                 if m - depth == 1:
                     best = max(best, reach)
                 if m - depth == 1 or reach <= best:
                     depth -= 1
                     continue
-            x = first_of(&todo[depth, 0], words)
+            x = first_of(&candidates[depth, 0], words)
             if x < 0:  # no column splits anything: whichever are taken besides change nothing
                 best = max(best, cells[depth, 0] + cells[depth, 1])
                 depth -= 1
                 continue
-            take(x, words, &todo[depth, 0], &todo[depth + 1, 0])
+            take(x, words, &candidates[depth, 0], &candidates[depth + 1, 0])
             after = <span*> &spans[depth + 1, 0]
             made, cells[depth + 1, 1] = 0, cells[depth, 1]
             for c in range(cells[depth, 0]):
@@ -58,11 +59,11 @@ def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::
 
 
 cdef int64_t reachable(const uint64_t* rows, const span* cells, Py_ssize_t n_cells,
-                       Py_ssize_t words, Py_ssize_t left, uint64_t* todo, int32_t* gains,
+                       Py_ssize_t words, Py_ssize_t left, uint64_t* candidates, int32_t* gains,
                        int64_t* work) noexcept nogil:
-    """No fewer parts than `left` columns of todo can make of the cells; exact for one column.
+    """No fewer parts than `left` columns of candidates can make of the cells; exact for one column.
 
-    Columns that split no cell leave todo: they will split no part of one either.
+    Columns that split no cell leave the candidates: they will split no part of one either.
     """
     cdef Py_ssize_t c, g, x, splitting
     cdef int64_t n, parts = 0, gain = 0
@@ -74,7 +75,8 @@ cdef int64_t reachable(const uint64_t* rows, const span* cells, Py_ssize_t n_cel
         work[0] -= n * words
         splitting = 0
         for g in range(words):
-            bits = todo[g] & differing(rows + cells[c].begin * words + g, n, words, todo[g])
+            bits = candidates[g]
+            bits &= differing(rows + cells[c].begin * words + g, n, words, bits)
             while bits:
                 gains[g * WORD + lowest_bit(bits)] += 1
                 bits &= bits - 1
@@ -84,6 +86,6 @@ cdef int64_t reachable(const uint64_t* rows, const span* cells, Py_ssize_t n_cel
     work[0] -= words * WORD
     for x in range(words * WORD):
         if gains[x] == 0:
-            todo[x // WORD] &= ~(<uint64_t> 1 << (x % WORD))
+            candidates[x // WORD] &= ~(<uint64_t> 1 << (x % WORD))
         gain = max(gain, gains[x])
     return n_cells + gain if left == 1 else parts

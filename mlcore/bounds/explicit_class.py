@@ -117,7 +117,7 @@ def largest_shattered_set(table: np.ndarray) -> tuple[int, ...]:
     columns = separating_columns(table)
     packed = as_bitsets(table[:, columns])
     deepest = len(table).bit_length() - 1
-    rows, spans, todo = search_arrays(packed, max(deepest, 1))
+    rows, spans, candidates = search_arrays(packed, max(deepest, 1))
     chosen = np.zeros(max(deepest, 1), dtype=np.int32)
     among_last = np.zeros(len(columns), dtype=np.int32)
     best = []
@@ -126,12 +126,12 @@ def largest_shattered_set(table: np.ndarray) -> tuple[int, ...]:
             break
         # A set in which `first` is new has at most one column more than the best without it.
         among_last[first] = len(best) + 1
-        todo[0] = bitset_of(range(first, len(columns)), todo.shape[1])
+        candidates[0] = bitset_of(range(first, len(columns)), candidates.shape[1])
         place = np.zeros(1, dtype=np.int64)
         status = _RUNNING
         while status == _RUNNING:
             status = _ext.search_shattered(
-                rows, spans, todo, chosen, among_last, place, len(best) + 1, _CALL_WORDS
+                rows, spans, candidates, chosen, among_last, place, len(best) + 1, _CALL_WORDS
             )
         if status == _FOUND:
             best = chosen[: len(best) + 1].tolist()

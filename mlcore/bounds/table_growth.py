@@ -130,16 +130,16 @@ def growth_function(H: Any, m: int) -> int:
     dimension = len(largest_shattered_set(table))
     limit = min(len(table), sum(math.comb(m, i) for i in range(dimension + 1)))
     packed = as_bitsets(table[:, columns])
-    rows, spans, todo = search_arrays(packed, m)
-    todo[0] = bitset_of(range(len(columns)), todo.shape[1])
+    rows, spans, candidates = search_arrays(packed, m)
+    candidates[0] = bitset_of(range(len(columns)), candidates.shape[1])
     cells = np.zeros((m, 2), dtype=np.int64)
     cells[0] = (1, 0) if len(packed) > 1 else (0, 1)
-    gains = np.zeros(64 * todo.shape[1], dtype=np.int32)
+    gains = np.zeros(64 * candidates.shape[1], dtype=np.int32)
     place = np.array([0, 1])
     best, done = min(2**dimension, limit), False
     while not done:
         best, done = _ext.search_patterns(
-            rows, spans, todo, cells, gains, place, m, best, limit, _CALL_WORDS
+            rows, spans, candidates, cells, gains, place, m, best, limit, _CALL_WORDS
         )
     return best
 
