@@ -14,7 +14,7 @@ from mlcore.cluster.cuts import (
     ratio_cut_value,
 )
 from mlcore.cluster.distance_sums import by_cluster, check_distances, distance_sums
-from mlcore.cluster.edges import as_symmetric, edge_sums
+from mlcore.cluster.edges import as_graph, edge_sums
 
 _CUTS = {
     "cut": cut_value,
@@ -232,7 +232,7 @@ def _of_distances(X, labels, sample_weight, objective, metric):
 
 
 def _in_feature_space(K, labels, sample_weight, objective):
-    K = as_symmetric(K, _OWNER)
+    K = as_graph(K, _OWNER, negative=True)
     n = K.shape[0]
     _, codes = as_labels(labels, n, owner=_OWNER, name="labels")
     weights = as_weights(sample_weight, n)

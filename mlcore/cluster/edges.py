@@ -7,6 +7,7 @@ from scipy import sparse as sp
 
 from mlcore._ext import edges as _ext
 from mlcore.checks import as_samples, require_memory
+from mlcore.cluster.symmetric import as_symmetric
 from mlcore.threads import effective_threads
 
 _CALL = 2**28  # edges seen in one compiled call: some tenths of a second, then Ctrl-C
@@ -29,40 +30,12 @@ class EdgeSums(NamedTuple):
     sizes: np.ndarray
 
 
-def as_graph(K: Any, owner: str, min_samples: int = 1) -> np.ndarray | sp.csr_array:
-    """Return affinities as samples are checked, dense or CSR: symmetric and not negative."""
-    K = as_symmetric(K, owner, min_samples)
-    least = K.data.min(initial=0.0) if sp.issparse(K) else K.min()
-    if least < 0:
-        raise ValueError(
-            f"Negative values in data passed as K (least: {least:g}): {owner} needs affinities of "
-            "at least 0."
-        )
-    return K
-
-
-def as_symmetric(K: Any, owner: str, min_samples: int = 1) -> np.ndarray | sp.csr_array:
-    """Return a square matrix, dense or CSR, whose triangles agree to half of their digits."""
+def as_graph(
+    K: Any, owner: str, *, negative: bool = False, min_samples: int = 1
+) -> np.ndarray | sp.csr_array:
+    """Return affinities, dense or CSR, that are checked as samples and for symmetry."""
     K = as_samples(K, owner=owner, name="K", accept_sparse=True, min_samples=min_samples)
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(f"K has shape {K.shape}, but {owner} needs a square matrix.")
-    slack = float(np.sqrt(np.finfo(K.dtype).eps))
-    if sp.issparse(K):
-        difference = abs(K - K.T).tocoo()
-        size, worst = abs(K.data).max(initial=0.0), difference.data.max(initial=0.0)
-        if worst > slack * size:
-            at = int(difference.data.argmax())
-            _refuse_asymmetric(K, int(difference.row[at]), int(difference.col[at]), owner)
-        return K
-    n, size = len(K), max(float(K.max()), -float(K.min()))
-    for top in range(0, n, _TILE):
-        for left in range(0, top + 1, _TILE):
-            tile = K[top : top + _TILE, left : left + _TILE]
-            difference = np.abs(tile - K[left : left + _TILE, top : top + _TILE].T)
-            if difference.max() > slack * size:
-                i, j = np.unravel_index(difference.argmax(), difference.shape)
-                _refuse_asymmetric(K, top + int(i), left + int(j), owner)
-    return K
+    return as_symmetric(K, owner, negative=negative).K
 
 
 def edge_sums(K, codes, weights) -> EdgeSums:
@@ -106,10 +79,3 @@ def loopless(K) -> np.ndarray | sp.csr_array:
             W[rows, left : left + _TILE] += 0.5 * K[left : left + _TILE, rows].T
     np.fill_diagonal(W, 0)
     return W
-
-
-def _refuse_asymmetric(K, i, j, owner):
-    raise ValueError(
-        f"K is not symmetric: K[{i}, {j}] is {K[i, j]:g}, but K[{j}, {i}] is {K[j, i]:g}; {owner} "
-        "needs a symmetric matrix, such as (K + K.T) / 2."
-    )

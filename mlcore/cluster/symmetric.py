@@ -15,6 +15,7 @@ from mlcore.threads import effective_threads
 _IN_ONE_CALL = 2**30  # values of a matrix: some tenths of a second
 _SHORTENED = 256  # rows; for fewer, time goes elsewhere
 _PAD = 16  # values between rows of a tile: powers of two share few places in a cache
+_ROUNDING = 256  # units: sums of some thousands of terms, which may cancel
 
 
 def as_symmetric(
@@ -22,8 +23,8 @@ def as_symmetric(
 ) -> "DenseSymmetric | SparseSymmetric":
     """Check a square symmetric matrix of finite values.
 
-    Entries mirrored at the diagonal may differ by rounding, up to the square root of the
-    precision; those below it count.
+    Entries mirrored at the diagonal may differ by rounding: up to the square root of the precision
+    of themselves, or some hundred units of the precision of the largest. Those below it count.
 
     Parameters
     ----------
@@ -56,8 +57,13 @@ def _closeness(dtype):
     return float(np.sqrt(np.finfo(dtype).eps))
 
 
-def _refuse(owner, i, j, value, mirrored):
-    if min(value, mirrored) < 0:
+def _rounding(dtype, largest):
+    """How far apart mirrored entries may be, however small; subnormal ones have few digits."""
+    return max(float(np.finfo(dtype).tiny), _ROUNDING * float(np.finfo(dtype).eps) * largest)
+
+
+def _refuse(owner, i, j, value, mirrored, negative):
+    if min(value, mirrored) < 0 and not negative:
         if value > mirrored:
             i, j, value = j, i, mirrored
         raise ValueError(
@@ -112,22 +118,23 @@ class DenseSymmetric:
         if not np.isfinite(self.sums).all() or excess == np.inf:
             require_finite(self.K, "K", self._owner)
             raise ValueError(f"K is too large: the sum of a row overflows, in {self._owner}.")
-        # Subnormal values have few digits to agree in.
+        # Most matrices agree to half of their digits; others are read once more.
         if excess > np.finfo(self.dtype).tiny or (least < 0 and not self._negative):
             self._refuse_first(close)
 
     def _refuse_first(self, close):
+        slack = _rounding(self.dtype, max(float(self.K.max()), -float(self.K.min())))
         step = max(1, 1_000_000 // self.n)
         for start in range(0, self.n, step):
             ours = self.K[start : start + step].astype(np.float64)
             theirs = self.K[:, start : start + step].T.astype(np.float64)
             apart = np.abs(ours - theirs) - close * np.maximum(np.abs(ours), np.abs(theirs))
-            wrong = apart > np.finfo(self.dtype).tiny
+            wrong = apart > slack
             if not self._negative:
                 wrong |= ours < 0
             if wrong.any():
                 i, j = map(int, np.unravel_index(int(np.argmax(wrong)), wrong.shape))
-                _refuse(self._owner, start + i, j, ours[i, j], theirs[i, j])
+                _refuse(self._owner, start + i, j, ours[i, j], theirs[i, j], self._negative)
 
     def _spans(self, side: int) -> Iterator[tuple[int, int]]:
         """Panels or bands of `side` rows, as many at once as take some tenths of a second."""
@@ -257,16 +264,16 @@ class SparseSymmetric:
         if not negative and K.nnz and K.data.min() < 0:
             at = int(np.argmin(K.data))
             i = int(np.searchsorted(K.indptr, at, side="right")) - 1
-            _refuse(owner, i, int(K.indices[at]), K.data[at], np.inf)
+            _refuse(owner, i, int(K.indices[at]), K.data[at], np.inf, negative)
         turned = K.T.tocsr()
         difference = K - turned
         if difference.nnz and np.abs(difference.data).max() > 0:
             size = abs(K).maximum(abs(turned))
             excess = (abs(difference) - _closeness(K.dtype) * size).tocoo()
-            if excess.nnz and excess.data.max() > np.finfo(K.dtype).tiny:
+            if excess.nnz and excess.data.max() > _rounding(K.dtype, float(size.data.max())):
                 at = int(np.argmax(excess.data))
                 i, j = int(excess.row[at]), int(excess.col[at])
-                _refuse(owner, i, j, K[i, j], K[j, i])
+                _refuse(owner, i, j, K[i, j], K[j, i], negative)
             K = (sp.tril(K) + sp.tril(K, -1).T).tocsr()
         self.K = sp.csr_array(K)
         self._double = self.K.astype(np.float64, copy=False)

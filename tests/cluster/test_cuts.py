@@ -416,10 +416,10 @@ GOOD = graph(4) + 0.1
     [
         (np.ones((2, 3)), ValueError, r"K has shape \(2, 3\).*square"),
         (sp.csr_array(np.ones((2, 3))), ValueError, r"K has shape \(2, 3\).*square"),
-        ([[0, 1], [2, 0]], ValueError, r"symmetric: K\[0, 1\] is 1, but K\[1, 0\] is 2"),
+        ([[0, 1], [2, 0]], ValueError, r"symmetric: K\[0, 1\] is 1.0 and K\[1, 0\] is 2.0"),
         (sp.csr_array([[0.0, 1], [2, 0]]), ValueError, "K is not symmetric"),
         (np.triu(np.ones((1200, 1200))), ValueError, "K is not symmetric"),
-        ([[0, -1], [-1, 0]], ValueError, r"Negative values in data passed as K \(least: -1\)"),
+        ([[0, -1], [-1, 0]], ValueError, r"Negative values in data passed as K: K\[0, 1\] is -1.0"),
         (sp.csr_array([[0.0, -1], [-1, 0]]), ValueError, "Negative values in data passed as K"),
         ([[0, np.nan], [np.nan, 0]], ValueError, "Input K contains NaN"),
         (sp.csr_array([[0, np.inf], [np.inf, 0]]), ValueError, "Input K contains infinity"),

@@ -119,12 +119,26 @@ def test_in_place():
     assert_array_equal(K, expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_of_terms_that_cancel_is_no_asymmetry(dtype):
+    K = symmetric(600)
+    unit = np.finfo(dtype).eps * np.abs(K).max()
+    K[40, 2] = K[2, 40] = 0
+    K += 16 * unit * np.random.default_rng(0).uniform(-1, 1, size=K.shape)
+    K = K.astype(dtype)
+    check(np.tril(K) + np.tril(K, -1).T, frobenius_projection(K))
+    K[40, 2] += 300 * unit
+    with pytest.raises(ValueError, match=r"K is not symmetric: K\[2, 40\] is"):
+        frobenius_projection(K)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
         ({"K": sp.eye_array(3, format="csr")}, TypeError, "[Ss]parse.*toarray"),
         ({"K": np.ones((2, 3))}, ValueError, "square"),
         ({"K": [[0.0, 1.0], [2.0, 0.0]]}, ValueError, "not symmetric"),
+        ({"K": [[0.0, -1.0], [-2.0, 0.0]]}, ValueError, "not symmetric"),
         ({"K": [[np.nan]]}, ValueError, "NaN"),
         ({"K": [[np.inf, -np.inf], [-np.inf, 0.0]]}, ValueError, "infinity"),
         ({"K": np.eye(2), "tol": -1.0}, ValueError, "tol"),
