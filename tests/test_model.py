@@ -1,4 +1,4 @@
-"""The estimator protocol, on small models made here; the real ones are in test_every_model."""
+"""The estimator protocol, on small models made here; the real ones are in every_model."""
 
 import copy
 import pickle

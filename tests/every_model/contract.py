@@ -1,0 +1,261 @@
+"""The models that keep the contract, and what its tests ask of them.
+
+A model joins with one line in MODELS and one in test_protocol.CHECKED; its parameters need a line
+each in test_parameters.BAD_PARAMETERS.
+"""
+
+import hashlib
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import sparse as sp
+
+from mlcore.cluster import (
+    AgglomerativeClustering,
+    KernelKMeans,
+    KMeans,
+    KMedians,
+    KMedoids,
+    MiniBatchKMeans,
+    ProbabilisticClustering,
+    SpectralClustering,
+)
+from mlcore.mixture import (
+    BernoulliMixture,
+    BinomialMixture,
+    CategoricalMixture,
+    GaussianMixture,
+    LatentClassModel,
+    MultinomialMixture,
+)
+from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
+
+N_SAMPLES, N_FEATURES = 60, 4
+
+
+def samples(n_samples=N_SAMPLES, n_features=N_FEATURES, seed=0):
+    return np.random.default_rng(seed).normal(size=(n_samples, n_features))
+
+
+def counts(n_samples=N_SAMPLES, n_features=N_FEATURES, seed=0):
+    return np.random.default_rng(seed).poisson(2.0, size=(n_samples, n_features)).astype(float)
+
+
+def choices(n_samples=N_SAMPLES, n_features=N_FEATURES, seed=0):
+    """0, 1 or 2, mostly low in every other row, mostly high in the rest."""
+    rng = np.random.default_rng(seed)
+    kind = np.arange(n_samples)[:, None] % 2
+    return np.clip(2 * kind + rng.integers(-1, 2, size=(n_samples, n_features)), 0, 2).astype(float)
+
+
+def labels(X):
+    noise = np.random.default_rng(1).normal(scale=0.3, size=len(X))
+    return np.array(["low", "mid", "top"])[np.digitize(X[:, 0] + noise, [-0.4, 0.4])]
+
+
+def two_labels(X):
+    return np.where(labels(X) == "low", 0, 1)
+
+
+def numbers(X):
+    return X[:, 0] - np.sin(X[:, -1])
+
+
+def nothing(_):
+    return None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model: how to make it, its targets for given samples, and what it takes."""
+
+    make: Callable
+    targets: Callable
+    sparse: bool = True
+    weights: bool = True
+    kernel: bool = True
+    draw: Callable = samples
+    endless: dict = field(default_factory=dict)  # parameters of a fit that does not end
+    takes: tuple = ()  # (name, value) that other models refuse
+
+    def fit(self, X=None, seed=0, **params):
+        X = self.draw(seed=seed) if X is None else X
+        return self.make().set_params(**params).fit(X, self.targets(np.asarray(X)))
+
+
+def searched(**params):
+    return SVCCV(**{"Cs": (0.5, 5.0), "gammas": (0.1, 1.0), "cv": 3, **params})
+
+
+def aspects(**params):
+    return LatentClassModel(n_components=3, max_iter=20_000, random_state=0, **params)
+
+
+def few(n_samples=N_SAMPLES, n_features=N_FEATURES, seed=0):
+    """Samples of models that compare all with all."""
+    return samples(min(n_samples, 4_000), n_features, seed)
+
+
+def of_affinity(make):
+    return Entry(
+        lambda: make(3, random_state=0),
+        nothing,
+        weights=False,
+        kernel=False,
+        draw=few,
+        endless={"n_clusters": 20, "tol": 1e-300, "max_iter": 10**9},
+    )
+
+
+ZERO_TOL = (("tol", 0),)
+MANY_COMPONENTS = (("n_components", 61), ("n_components", 10**12))  # than samples; than memory
+
+
+def mixture(covariance_type):
+    return Entry(
+        lambda: GaussianMixture(
+            2, covariance_type=covariance_type, random_state=0, max_iter=5000, tol=1e-4
+        ),
+        nothing,
+        sparse=False,
+        kernel=False,
+        endless={"tol": 0, "max_iter": 10**9, "n_components": 8},
+        takes=ZERO_TOL,
+    )
+
+
+def discrete(make, draw, sparse=True):
+    return Entry(
+        lambda: make(2, random_state=0, max_iter=20_000),
+        nothing,
+        sparse=sparse,
+        kernel=False,
+        draw=draw,
+        endless={"tol": 0, "max_iter": 10**9},
+        takes=ZERO_TOL,
+    )
+
+
+def merged(**params):
+    return AgglomerativeClustering(3, **params)
+
+
+MODELS = {
+    "AgglomerativeClustering": Entry(merged, nothing, sparse=False, weights=False, kernel=False),
+    "SVC": Entry(SVC, labels),
+    "SVC-probability": Entry(lambda: SVC(probability=True, random_state=0), labels),
+    "SVC-ovr": Entry(lambda: SVC(multi_class="ovr"), labels),
+    "SVC-linear": Entry(lambda: SVC(kernel="linear"), two_labels),
+    "NuSVC": Entry(lambda: NuSVC(nu=0.3), two_labels),
+    "SVR": Entry(SVR, numbers),
+    "NuSVR": Entry(NuSVR, numbers),
+    "OneClassSVM": Entry(lambda: OneClassSVM(nu=0.2), nothing),
+    "SVCCV": Entry(searched, two_labels),
+    **{f"GaussianMixture-{t}": mixture(t) for t in ("full", "tied", "diag", "spherical")},
+    "LatentClassModel": Entry(
+        aspects, nothing, kernel=False, draw=counts, takes=(*ZERO_TOL, *MANY_COMPONENTS)
+    ),
+    "MultinomialMixture": discrete(MultinomialMixture, counts),
+    "CategoricalMixture": discrete(CategoricalMixture, choices, sparse=False),
+    "BernoulliMixture": discrete(partial(BernoulliMixture, binarize=0.5), choices),
+    "BinomialMixture": discrete(partial(BinomialMixture, n_trials=4), choices),
+    "KMeans": Entry(lambda: KMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL),
+    "KernelKMeans": Entry(
+        lambda: KernelKMeans(3, random_state=0),
+        nothing,
+        endless={"n_clusters": 200},
+        takes=ZERO_TOL,
+    ),
+    "KMedians": Entry(
+        lambda: KMedians(3, random_state=0), nothing, sparse=False, kernel=False, takes=ZERO_TOL
+    ),
+    "KMedoids": Entry(
+        lambda: KMedoids(3, random_state=0), nothing, sparse=False, kernel=False, takes=ZERO_TOL
+    ),
+    "MiniBatchKMeans": Entry(
+        lambda: MiniBatchKMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL
+    ),
+    "ProbabilisticClustering": of_affinity(ProbabilisticClustering),
+    "SpectralClustering": of_affinity(SpectralClustering),
+}
+
+# Methods of one argument, the samples.
+METHODS = ("predict", "decision_function", "predict_proba", "score_samples", "transform")
+NAN, INF = float("nan"), float("inf")
+DEGENERACY = (
+    "margin is zero|rescale|infeasible|cannot be separated|constant|distinct|degenerate|one class|"
+    "Negative values|no counts|n_trials"
+)
+
+
+def only(condition):
+    """Let a test run with those models alone."""
+    names = [name for name, entry in MODELS.items() if condition(entry)]
+    return pytest.mark.parametrize("entry", names, indirect=True)
+
+
+def methods(model):
+    return [getattr(model, name) for name in METHODS if hasattr(model, name)]
+
+
+def answers(model, X):
+    return [np.asarray(method(X)) for method in methods(model)]
+
+
+def contents(value):
+    """Nested values as bytes, so that equal means the same to the last bit."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return f"{value.dtype}{value.shape}".encode() + value.tobytes()
+    if isinstance(value, np.ndarray):
+        return contents(value.tolist())
+    if sp.issparse(value):
+        return b"".join(contents(part) for part in (value.data, value.indices, value.indptr))
+    if isinstance(value, dict):
+        return b"".join(contents(k) + contents(v) for k, v in sorted(value.items()))
+    if isinstance(value, (list, tuple)):
+        return b"[" + b",".join(map(contents, value)) + b"]"
+    if hasattr(value, "get_params"):
+        return contents(vars(value))
+    if isinstance(value, np.generic):
+        return contents(np.asarray(value))
+    return repr(value).encode()
+
+
+def fitted(model):
+    return {name: value for name, value in vars(model).items() if name.endswith("_")}
+
+
+def digest(model):
+    return hashlib.sha256(contents(fitted(model))).hexdigest()
+
+
+def refuses(call, error, message):
+    """`call` raises `error` with `message` in its text, and nothing reaches standard error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(error, match=re.compile(message, re.DOTALL)):
+            call()
+
+
+class UsersError(Exception):
+    pass
+
+
+def raising(A, B):
+    raise UsersError("mine")
+
+
+def without_gamma(entry):
+    model = entry.make()
+    return model.set_params(gammas=("scale",)) if "gammas" in model.get_params() else model
+
+
+def sparse_samples(entry):
+    X = entry.draw()
+    X[np.abs(X) < 0.5] = 0
+    return X

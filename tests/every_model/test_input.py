@@ -1,0 +1,153 @@
+"""Samples of every layout and type are taken or refused by name."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse as sp
+
+from contract import (
+    INF,
+    N_FEATURES,
+    N_SAMPLES,
+    NAN,
+    answers,
+    contents,
+    digest,
+    fitted,
+    methods,
+    refuses,
+)
+
+
+def unaligned(X):
+    view = np.empty(X.nbytes + 1, np.uint8)[1:].view(X.dtype).reshape(X.shape)
+    view[...] = X
+    return view
+
+
+def read_only(X):
+    X = X.copy()
+    X.setflags(write=False)
+    return X
+
+
+LAYOUTS = {
+    "Fortran": np.asfortranarray,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
+    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "read-only": read_only,
+    "unaligned": unaligned,
+    "big-endian": lambda X: X.astype(">f8"),
+    "nested lists": lambda X: X.tolist(),
+    "pandas": lambda X: pd.DataFrame(X),
+    "polars": lambda X: pl.DataFrame(X, schema=list("abcd"), orient="row"),
+    "objects": lambda X: X.astype(object),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_gives_the_same_and_is_left_untouched(layout, entry, data):
+    X, y = data
+    arranged = LAYOUTS[layout](X)
+    before = copy.deepcopy(arranged)
+    plain = entry.make().fit(X, y)
+    model = entry.make().fit(arranged, None if y is None else y.tolist())
+    for found, expected in zip(answers(model, arranged), answers(plain, X), strict=True):
+        assert_array_equal(found, expected)
+    assert_array_equal(np.asarray(arranged), np.asarray(before))
+    state = fitted(model)
+    state.pop("feature_names_in_", None)
+    assert contents(state) == contents(fitted(plain))
+
+
+def test_memory_mapped_input(entry, data, tmp_path):
+    X, y = data
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    model = entry.make().fit(mapped, y)
+    assert digest(model) == digest(entry.make().fit(X, y))
+    again = pickle.loads(pickle.dumps(model))
+    assert all(len(answer) == 1 for answer in answers(again, mapped[:1]))
+
+
+# 0, 1 and 2 in every column: equal rows of two classes, which a small nu cannot tell apart.
+@pytest.mark.filterwarnings("ignore:NuSVC. at nu=0.3 the margin is zero")
+@pytest.mark.parametrize("dtype", ["f4", ">f4", "f2", "g", "i1", "u8", "?"])
+def test_every_real_type_is_taken(dtype, entry, data):
+    X, y = data
+    X = (1.0 * (X > 0) + (X > 1)).astype(dtype)
+    exact = np.float32 if np.dtype(dtype).newbyteorder("=") == np.float32 else np.float64
+    model = entry.make().fit(X, y)
+    expected = entry.make().fit(X.astype(exact), y)
+    for found, right in zip(answers(model, X), answers(expected, X.astype(exact)), strict=True):
+        assert_array_equal(found, right)
+
+
+def test_later_calls_take_any_float_type_and_one_row(entry, data):
+    X, y = data
+    X = X.astype(np.float32).astype(np.float64)  # the same numbers in both types
+    for stored, asked in [(np.float32, np.float64), (np.float64, np.float32)]:
+        model = entry.make().fit(X.astype(stored), y)
+        for method in methods(model):
+            assert_array_equal(method(X.astype(asked)), method(X.astype(stored)))
+            assert len(method(X[:1].tolist())) == 1
+
+
+WRONG_TYPES = {
+    "complex": (lambda X: X + 1j, ValueError, "Complex data not supported.*complex128"),
+    "strings": (lambda X: X.astype(str), TypeError, "X is of type <U"),
+    "bytes": (lambda X: X.astype("S5"), TypeError, r"X is of type \|S5"),
+    "dates": (lambda X: X.astype("M8[s]"), TypeError, "datetime64"),
+    "records": (lambda X: np.zeros(len(X), [("a", float)]), TypeError, "X is of type .*'a'"),
+    "text objects": (lambda X: X.astype(str).astype(object), TypeError, "X.0, 0. is of type str"),
+    "None": (lambda X: None, TypeError, "X is of type NoneType"),
+    "generator": (lambda X: (row for row in X), TypeError, "X is of type generator"),
+    "function": (lambda X: len, TypeError, "X is of type builtin"),
+    "1-D": (lambda X: X[:, 0], ValueError, "Reshape your data"),
+    "3-D": (lambda X: X[:, :, None], ValueError, "dim 3"),
+    "scalar": (lambda X: 3.0, ValueError, "Reshape your data"),
+    "no rows": (lambda X: X[:0], ValueError, r"0 sample\(s\)"),
+    "no columns": (lambda X: X[:, :0], ValueError, r"0 feature\(s\)"),
+    "ragged": (lambda X: [[1.0, 2.0, 3.0, 4.0], [1.0]], ValueError, "X is ragged"),
+    "masked": (lambda X: np.ma.masked_less(X, 1), ValueError, "masked values"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_TYPES)
+def test_what_is_no_real_matrix_is_refused_by_every_method(case, entry, data):
+    X, y = data
+    spoil, error, message = WRONG_TYPES[case]
+    refuses(lambda: entry.make().fit(spoil(X), y), error, message)
+    model = entry.make().fit(X, y)
+    for method in methods(model):
+        refuses(lambda method=method: method(spoil(X)), error, message)
+
+
+@pytest.mark.parametrize("bad", [NAN, INF, -INF, 1e200])
+@pytest.mark.parametrize("place", [(0, 0), (N_SAMPLES - 1, N_FEATURES - 1), (31, 2)])
+def test_nan_infinity_and_huge_values_are_refused_by_every_method(bad, place, entry, data):
+    X, y = data
+    spoiled = X.copy()
+    spoiled[place] = bad
+    message = {True: "NaN", False: "infinity"}[bad != bad] if abs(bad) != 1e200 else "too large"
+    model = entry.make().fit(X, y)
+    arrangements = [spoiled, np.asfortranarray(spoiled)]
+    if entry.sparse:
+        arrangements.append(sp.csc_array(spoiled))
+    for arranged in arrangements:
+        refuses(lambda a=arranged: entry.make().fit(a, y), ValueError, f"X contains .*{message}")
+        for method in methods(model):
+            refuses(lambda a=arranged, m=method: m(a), ValueError, f"X contains .*{message}")
+
+
+def test_what_cannot_fit_is_refused_before_it_is_allocated(entry, data):
+    virtual = np.broadcast_to(1.0, (10**8, 10**5))  # 8 bytes that stand for 80 TB
+    message = "of 100000000 x 100000 needs 80000000000000 bytes.*are free: pass fewer rows"
+    refuses(lambda: entry.make().fit(virtual, None), MemoryError, message)
+    for method in methods(entry.make().fit(*data)):
+        refuses(lambda method=method: method(virtual), MemoryError, message)

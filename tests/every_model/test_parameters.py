@@ -1,0 +1,97 @@
+"""Wrong parameters are named before any work."""
+
+import numpy as np
+import pytest
+
+from contract import INF, MODELS, N_SAMPLES, NAN, fitted, only
+
+NOT_POSITIVE = (0, -1, NAN, "1", None, True, 1j, [1.0], 10**400)
+NOT_A_NUMBER = (NAN, INF, "1", None, True)
+NOT_BOOL = ("yes", 2, None)
+BAD_PARAMETERS = {
+    "C": NOT_POSITIVE,
+    "affinity": ("rbg", None, 3),
+    "binarize": (NAN, INF, "0.5", True),
+    "batch_size": (0, -1, 1.5, "9", None, True, 10**30),
+    "Cs": ((), (1.0, -1.0), (NAN,), ("1",), 3, None, "12", (INF, NAN)),
+    "alpha": (-0.1, NAN, INF, "1", None, True, 10**400),
+    "break_ties": NOT_BOOL,
+    "cache_size": (*NOT_POSITIVE, INF),
+    "callback": (3, "print"),
+    "class_weight": ("equal", 3, {"none such": 1.0}, {0: -1.0, "low": -1.0}),
+    "coef0": NOT_A_NUMBER,
+    "components_init": (np.ones((3, 3)) / 3, np.full((3, 4), -0.25), np.full((3, 4), NAN), "none"),
+    "covariance_type": ("fulll", None, 3),
+    "cv": (1, 0, -2, 2.5, "five", 10**30),
+    "decision_function_shape": ("ovx", None, 1),
+    "degree": (-1, 1.5, "3", None, True, 10**30),
+    "distance_threshold": (-0.1, NAN, "1", True, 0.5),  # 0.5: n_clusters is given too
+    "document_components_init": (np.ones((3, 3)) / 3, np.ones((3, N_SAMPLES)), [[1], [1, 2]]),
+    "epsilon": (-0.1, NAN, INF, "1", None, True),
+    "gamma": (-1.0, NAN, INF, "scaled", None, True, 10**400),
+    "gammas": ((), (-1.0,), (NAN,), ("scaled",), 3),
+    "init": ("k-means", 3, None, np.zeros((2, 4)), np.zeros((3, 5)), np.full((3, 4), NAN)),
+    "init_params": ("k-meanss", None, 3),
+    "kernel": ("rbg", None, 3, "precomputedd"),
+    "means_init": ([[NAN] * 4] * 2, np.zeros((3, 4)), "1", [[1j] * 4] * 2),
+    "linkage": ("wards", None, 3, "precomputed"),
+    "max_iter": (0, -2, 1.5, "9", None, True, 10**30),
+    "max_no_improvement": (0, -1, 1.5, "9", True, 10**30),
+    "metric": ("euclid", None, 3, 1j),
+    "missing": ("ignored", None, True),
+    "multi_class": ("ovx", None, 1),
+    "n_clusters": (0, -1, 1.5, "9", None, True, 61, 10**30),
+    "n_components": (0, -1, 1.5, "2", None, True, 61, 10**12, 10**30),
+    "n_init": (0, -1, 1.5, "2", None, True, 10**30),
+    "n_neighbors": (0, -1, 1.5, "2", None, True, 10**30),
+    "n_trials": (0, -1, 1.5, "2", None, True, [1, 2], [1.5] * 4, 10**400),
+    "normalization": ("ratio", None, 3),
+    "nu": (*NOT_POSITIVE, 1.5, INF),
+    "power": (0, 3, 1.5, "1", None, True),
+    "precisions_init": (-np.ones((2, 4)), np.full((2, 4, 4), NAN), "1", np.ones((9, 9))),
+    "probabilities_init": ("1", 3, [np.ones((3, 2))], [np.full((2, 3), NAN)] * 4),
+    "probability": NOT_BOOL,
+    "random_state": (-1, "seed", 1.5),
+    "reg_covar": (-1.0, NAN, INF, "1", True, 10**400),
+    "scaled_distance_threshold": (-0.1, NAN, "1", True, 0.5),
+    "scoring": ("none such", 3, None),
+    "tol": (*NOT_POSITIVE, INF),
+    "verbose": (-1, "yes", 1.5, None),
+    "warm_start": NOT_BOOL,
+    "weights_init": ([0.5, 0.6], [1.5, -0.5], [1.0], [NAN, 1.0], "1", ["a", "b", "c"], 1j),
+}
+
+
+def test_every_parameter_has_bad_values_here(entry):
+    assert set(entry.make().get_params(deep=False)) <= set(BAD_PARAMETERS)
+
+
+BAD = [
+    pytest.param(model, name, value, id=f"{model}-{name}-{str(value)[:20]}")
+    for model, entry in MODELS.items()
+    for name in entry.make().get_params(deep=False)
+    for value in BAD_PARAMETERS.get(name, ())
+    if (name, value) not in entry.takes
+]
+
+
+@pytest.mark.parametrize(("model_name", "name", "value"), BAD)
+def test_wrong_parameters_are_named_at_fit(model_name, name, value):
+    entry = MODELS[model_name]
+    X = entry.draw()
+    y = entry.targets(X)
+    model = entry.make()
+    seen = []
+    if "callback" in model.get_params():
+        model.set_params(callback=lambda **step: seen.append(step))
+    model.set_params(**{name: value})
+    with pytest.raises((TypeError, ValueError), match=name) as caught:
+        model.fit(X, y)
+    assert len(str(caught.value)) < 600 and not seen and not fitted(model)
+
+
+@only(lambda entry: entry.kernel)
+def test_unknown_choices_list_the_valid_ones(entry, data):
+    X, y = data
+    with pytest.raises(ValueError, match="'rbg'.*'linear'.*'rbf'"):
+        entry.make().set_params(kernel="rbg").fit(X, y)

@@ -1,0 +1,203 @@
+"""Threads, forks, signals and leaks.
+
+Each script runs alone: threads, forks and signals must not meet pytest's.
+"""
+
+import ctypes
+import gc
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contract import MODELS, NAN, UsersError, answers, contents, digest, raising, without_gamma
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {folder!r})
+import warnings
+warnings.simplefilter("ignore")
+import test_process
+test_process.{call}
+"""
+
+
+def run(call, *, timeout=300, wait=True, **environment):
+    code = SCRIPT.format(folder=str(Path(__file__).parent), call=call)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+        cwd=Path(__file__).parent,
+    )
+    if not wait:
+        return process
+    out, err = process.communicate(timeout=timeout)
+    assert process.returncode == 0, err
+    return out
+
+
+def larger(entry, n_samples=400, dtype=np.float64):
+    X = entry.draw(n_samples, 12, seed=5).astype(dtype)
+    return X, entry.targets(X)
+
+
+def print_digests():
+    found = {}
+    for name, entry in MODELS.items():
+        for dtype in (np.float32, np.float64):
+            X, y = larger(entry, dtype=dtype)
+            model = entry.make().fit(X, y)
+            found[f"{name} {dtype.__name__}"] = [digest(model), *map(digest_of, answers(model, X))]
+    print(json.dumps(found))
+
+
+def digest_of(array):
+    return hashlib.sha256(contents(array)).hexdigest()
+
+
+def test_any_number_of_threads_gives_the_same_bytes():
+    one, two, seven = (json.loads(run("print_digests()", OMP_NUM_THREADS=n)) for n in "127")
+    assert len(one) == 2 * len(MODELS)
+    assert one == two
+    assert one == seven
+
+
+def fork_and_fit(name):
+    entry = MODELS[name]
+    X, y = larger(entry)
+    here = digest(entry.make().fit(X, y))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if digest(entry.make().fit(X, y)) == here else 1)
+    _, status = os.waitpid(child, 0)
+    print(json.dumps(os.waitstatus_to_exitcode(status)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("name", MODELS)
+def test_a_forked_child_fits(name):
+    assert json.loads(run(f"fork_and_fit({name!r})", timeout=60, OMP_NUM_THREADS="2")) == 0
+
+
+def test_four_threads_fit_at_once(entry):
+    tasks = [entry.draw(150, 5, seed=seed) for seed in range(8)]
+
+    def fit(X):
+        return digest(entry.make().fit(X, entry.targets(X)))
+
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(fit, tasks))
+    assert together == [fit(X) for X in tasks]
+
+
+def interrupted_fit(name):
+    """A fit far too long to end; says what the model is after the signal, and the CPU time then."""
+    entry = MODELS[name]
+    model = entry.fit()
+    before = digest(model)
+    rng = np.random.default_rng(0)
+    X = entry.draw(100_000, 30)
+    y = entry.targets(rng.normal(size=X.shape))  # no relation to X: the hardest
+    hard = {"C": 1e4, "tol": 1e-9, "epsilon": 1e-3, "nu": 0.3, "Cs": (1e3, 1e4), "gammas": (0.1,)}
+    hard |= {"n_clusters": 2000, "batch_size": 10**5, "max_no_improvement": None}
+    hard |= entry.endless
+    names = model.get_params()
+    model.set_params(**{name: value for name, value in hard.items() if name in names})
+    print("fitting", flush=True)
+    try:
+        model.fit(X, y)
+    except KeyboardInterrupt:
+        print(json.dumps({"cpu": time.process_time(), "kept": digest(model) == before}))
+    else:
+        print(json.dumps({"finished": True}))
+
+
+def cpu_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.ordinary_build
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads CPU time from /proc")
+@pytest.mark.parametrize("name", MODELS)
+def test_ctrl_c_stops_within_a_second_and_leaves_the_old_model(name):
+    process = run(f"interrupted_fit({name!r})", wait=False, OMP_NUM_THREADS="1")
+    try:
+        assert process.stdout.readline() == "fitting\n", process.stderr.read()
+        time.sleep(1.5)  # into the fit
+        used = cpu_seconds(process.pid)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    result = json.loads(out)
+    assert result.get("kept"), result
+    # CPU time, since this machine may be doing something else; a tick is 10 ms.
+    assert result["cpu"] - used < 1.0
+
+
+def failing_fits(entry, n_times):
+    X = entry.draw(2_000, 12)
+    y = entry.targets(X)
+
+    def stop(**_):
+        raise UsersError
+
+    ways = [
+        ({}, X * NAN, y, {}),
+        ({"verbose": -1}, X, y, {}),
+        ({"callback": stop}, X, y, {}),
+    ]
+    if entry.weights:
+        ways += [({"tol": -1.0}, X, y, {}), ({}, X, y, {"sample_weight": -np.ones(len(X))})]
+    if entry.kernel:
+        ways.append(({"kernel": raising}, X, y, {}))
+    for i in range(n_times):
+        params, samples_, targets, weights = ways[i % len(ways)]
+        model = without_gamma(entry).set_params(**params)
+        try:
+            model.fit(samples_, targets, **weights)
+        except (ValueError, TypeError, UsersError):
+            continue
+        raise AssertionError(f"{params} did not fail")
+
+
+def resident_bytes():
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)  # what glibc keeps for the next fit is no leak
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def print_leak(name):
+    entry = MODELS[name]
+    failing_fits(entry, 50)  # caches, pools
+    tracemalloc.start()
+    resident, traced = resident_bytes(), tracemalloc.get_traced_memory()[0]
+    failing_fits(entry, 400)
+    resident, traced = resident_bytes() - resident, tracemalloc.get_traced_memory()[0] - traced
+    print(json.dumps({"traced": traced, "resident": resident}))
+
+
+@pytest.mark.ordinary_build
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads memory from /proc")
+@pytest.mark.parametrize("name", MODELS)
+def test_four_hundred_failing_fits_leak_nothing(name):
+    leak = json.loads(run(f"print_leak({name!r})"))
+    # One copy of the data is 192 kB: kept by every fit of one kind, it would make 15 MB.
+    assert leak["traced"] < 200_000, leak
+    assert leak["resident"] < 8_000_000, leak

@@ -1,0 +1,135 @@
+"""scikit-learn's own checks, methods before a fit and after it, and progress."""
+
+import re
+
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from contract import METHODS, N_SAMPLES, answers, methods, only, refuses, samples
+from mlcore.cluster import (
+    AgglomerativeClustering,
+    KernelKMeans,
+    KMeans,
+    KMedians,
+    KMedoids,
+    MiniBatchKMeans,
+    ProbabilisticClustering,
+    SpectralClustering,
+)
+from mlcore.mixture import (
+    BernoulliMixture,
+    BinomialMixture,
+    CategoricalMixture,
+    GaussianMixture,
+    LatentClassModel,
+    MultinomialMixture,
+)
+from mlcore.model import NotFittedError
+from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
+
+CHECKED = [
+    AgglomerativeClustering(),
+    AgglomerativeClustering(linkage="single"),
+    AgglomerativeClustering(linkage="average"),
+    SVC(),
+    SVC(probability=True),
+    NuSVC(),
+    NuSVC(nu=0.2),
+    SVR(),
+    NuSVR(),
+    OneClassSVM(),
+    SVCCV(),
+    GaussianMixture(),
+    GaussianMixture(2, covariance_type="tied", tol=1e-8, max_iter=1000),
+    GaussianMixture(2, covariance_type="diag"),
+    GaussianMixture(2, covariance_type="spherical"),
+    LatentClassModel(),
+    LatentClassModel(n_components=2, alpha=0.0),
+    KMeans(),
+    KernelKMeans(),
+    KMedians(),
+    KMedoids(),
+    KMedoids(2, metric="cityblock", power=2),
+    KMedoids(2, metric="precomputed"),
+    MiniBatchKMeans(),
+    ProbabilisticClustering(),
+    SpectralClustering(),
+    MultinomialMixture(2),
+    CategoricalMixture(2),
+    BernoulliMixture(2),
+    BinomialMixture(2, n_trials=1000),
+]
+INFEASIBLE = "nu=0.5 is infeasible for their class sizes, also for scikit-learn's NuSVC"
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": INFEASIBLE,
+    "check_sample_weight_equivalence_on_sparse_data": INFEASIBLE,
+}
+
+
+def expected_failures(model):
+    return EXPECTED_FAILURES if isinstance(model, NuSVC) and model.nu == 0.5 else {}
+
+
+@pytest.mark.filterwarnings("default::UserWarning")  # some of their data are degenerate
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_pipelines_and_searches(entry, data):
+    X, y = data
+    scaler = StandardScaler() if entry.draw is samples else MaxAbsScaler()
+    pipeline = make_pipeline(scaler, entry.make()).fit(X, y)
+    scaled = scaler.fit_transform(X)
+    alone = entry.make().fit(scaled, y)
+    for found, expected in zip(answers(pipeline, X), answers(alone, scaled), strict=True):
+        assert_array_equal(found, expected)
+    if y is not None:
+        search = GridSearchCV(entry.make(), {"tol": [1e-2, 1e-4]}, cv=2).fit(X, y)
+        assert len(answers(search.best_estimator_, X)[0]) == N_SAMPLES
+
+
+def test_not_fitted(entry, data):
+    X, _ = data
+    model = entry.make()
+    for name in METHODS:
+        try:
+            method = getattr(model, name, None)
+        except NotFittedError:
+            continue
+        if method is not None:
+            refuses(lambda method=method: method(X), NotFittedError, "not fitted")
+
+
+def test_another_number_of_columns_and_foreign_names(entry, data):
+    X, y = data
+    names = ["a", "b", "c", "d"]
+    model = entry.make().fit(pd.DataFrame(X, columns=names), y)
+    assert model.feature_names_in_.tolist() == names
+    for method in methods(model):
+        refuses(
+            lambda m=method: m(pd.DataFrame(X, columns=["a", "b", "c", "e"])),
+            ValueError,
+            "feature names should match",
+        )
+        with pytest.warns(UserWarning, match="does not have valid feature names"):
+            method(X)
+    plain = entry.make().fit(X, y)
+    for method in methods(plain):
+        refuses(lambda m=method: m(X[:, :3]), ValueError, "X has 3 features, but .* expecting 4")
+
+
+@only(lambda entry: "verbose" in entry.make().get_params())
+def test_progress_and_callback(entry, data, capsys):
+    model = entry.make()
+    seen = []
+    model.set_params(verbose=2, callback=lambda **step: seen.append(step)).fit(*data)
+    assert seen and all(set(s) == {"step", "objective", "change", "seconds"} for s in seen)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) >= len(seen) and lines[0].startswith(type(model).__name__ + "  ")
+    assert all(re.search(r"step \d+  objective .*  change .* s$", line) for line in lines)

@@ -1,0 +1,92 @@
+"""Sparse samples: all formats agree, and corrupt ones are refused."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
+
+from contract import INF, NAN, answers, methods, only, refuses, sparse_samples
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_sparse_formats_agree_with_each_other_and_with_dense(kind, dtype, entry):
+    X = (2 * sparse_samples(entry)).astype(dtype)
+    y = entry.targets(sparse_samples(entry))
+    if not entry.sparse:
+        refuses(lambda: entry.make().fit(kind(X), y), TypeError, "[Ss]parse")
+        return
+    params = {"tol": 1e-5} if "tol" in entry.make().get_params() else {}
+    sparse = entry.make().set_params(**params).fit(kind(X), y)
+    canonical = entry.make().set_params(**params).fit(sp.csr_array(X), y)
+    dense = entry.make().set_params(**params).fit(X, y)
+    csr = sp.csr_array(X)
+    all_answers = (answers(sparse, kind(X)), answers(canonical, csr), answers(dense, X))
+    for found, same, close in zip(*all_answers, strict=True):
+        assert_array_equal(found, same)
+        if found.dtype.kind == "f":
+            assert_allclose(found, close, atol=2e-3)
+        else:
+            assert (found == close).mean() > 0.95
+
+
+@only(lambda entry: entry.sparse)
+def test_unsorted_duplicates_and_wide_indices(entry):
+    X = sp.csr_array(sparse_samples(entry))
+    y = entry.targets(sparse_samples(entry))
+    messy = sp.csr_array(X.shape)
+    order = np.concatenate(
+        [np.arange(X.indptr[i], X.indptr[i + 1])[::-1] for i in range(X.shape[0])]
+    )
+    messy.data = np.repeat(X.data[order] / 2, 2)
+    messy.indices = np.repeat(X.indices[order], 2).astype(np.int64)
+    messy.indptr = (X.indptr * 2).astype(np.int64)
+    before = [array.copy() for array in (messy.data, messy.indices, messy.indptr)]
+    model = entry.make().fit(messy, y)
+    for found, expected in zip(
+        answers(model, messy), answers(entry.make().fit(X, y), X), strict=True
+    ):
+        assert_array_equal(found, expected)
+    for array, was in zip((messy.data, messy.indices, messy.indptr), before, strict=True):
+        assert_array_equal(array, was)
+
+
+def broken(what, entry):
+    X = sp.csr_array(sparse_samples(entry))
+    if what == "indices too large":
+        X.indices[5] = 10**6
+    elif what == "indices negative":
+        X.indices[5] = -1
+    elif what == "indptr decreasing":
+        X.indptr[3] = X.indptr[-1]
+    elif what == "indptr past the end":
+        X.indptr[-1] = 10**9
+    elif what == "indptr short":
+        X.indptr = X.indptr[:-1]
+    elif what == "data short":
+        X.data = X.data[:-1]
+    else:
+        X.data[5] = {"NaN": NAN, "infinity": INF}[what]
+    return X
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("indices too large", "out of range"),
+        ("indices negative", "out of range"),
+        ("indptr decreasing", "never decrease"),
+        ("indptr past the end", "indptr ends at"),
+        ("indptr short", "indptr has length"),
+        ("data short", "lengths"),
+        ("NaN", "contains NaN"),
+        ("infinity", "contains infinity"),
+    ],
+)
+@only(lambda entry: entry.sparse)
+def test_corrupt_sparse_input_is_refused_by_every_method(what, message, entry):
+    X = sparse_samples(entry)
+    refuses(lambda: entry.make().fit(broken(what, entry), entry.targets(X)), ValueError, message)
+    model = entry.fit(sp.csr_array(X).toarray())
+    for method in methods(model):
+        refuses(lambda method=method: method(broken(what, entry)), ValueError, message)

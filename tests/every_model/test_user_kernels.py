@@ -1,0 +1,112 @@
+"""Kernels that the user gives, as a function or as a matrix."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from contract import (
+    DEGENERACY,
+    NAN,
+    UsersError,
+    answers,
+    fitted,
+    methods,
+    only,
+    raising,
+    refuses,
+    searched,
+    without_gamma,
+)
+
+
+def plain_rbf(A, B):
+    return np.exp(-0.3 * ((np.asarray(A)[:, None] - np.asarray(B)[None]) ** 2).sum(axis=2))
+
+
+@only(lambda entry: entry.kernel and entry.make is not searched)
+def test_callable_and_precomputed_kernels_agree_with_rbf(entry, data):
+    X, y = data
+    params = {"tol": 1e-7}
+    rbf = entry.make().set_params(kernel="rbf", gamma=0.3, **params).fit(X, y)
+    called = entry.make().set_params(kernel=plain_rbf, **params).fit(X, y)
+    given = entry.make().set_params(kernel="precomputed", **params).fit(plain_rbf(X, X), y)
+    names = [method.__name__ for method in methods(rbf)]
+    found = (answers(rbf, X), answers(called, X), answers(given, plain_rbf(X, X)))
+    for name, expected, one, two in zip(names, *found, strict=True):
+        if expected.dtype.kind == "f":
+            assert_allclose(one, expected, atol=1e-4)
+            # The held-out folds behind probabilities differ: only samples are sorted by class.
+            assert name == "predict_proba" or np.allclose(two, expected, atol=1e-4)
+
+
+def spoiled_kernel(A, B):
+    K = plain_rbf(A, B)
+    K[0, 0] = NAN
+    return K
+
+
+BAD_KERNELS = {
+    "NaN": (spoiled_kernel, ValueError, "spoiled_kernel.*(NaN|not finite|non-finite)"),
+    "infinity": (lambda A, B: plain_rbf(A, B) / 0.0, ValueError, "kernel.*(inf|finite)"),
+    "wrong shape": (lambda A, B: plain_rbf(A, B)[:, :-1], ValueError, "kernel.*shape"),
+    "1-D": (lambda A, B: plain_rbf(A, B)[0], ValueError, "kernel.*shape"),
+    "complex": (lambda A, B: plain_rbf(A, B) + 1j, (TypeError, ValueError), "kernel.*complex"),
+    "text": (lambda A, B: plain_rbf(A, B).astype(str), (TypeError, ValueError), "kernel.*<U"),
+    "None": (lambda A, B: None, (TypeError, ValueError), "kernel.*(None|object)"),
+    "wrong arguments": (lambda A: A, TypeError, "positional argument"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("case", BAD_KERNELS)
+@only(lambda entry: entry.kernel)
+def test_bad_kernel_functions_are_named(case, entry, data):
+    X, y = data
+    kernel, error, message = BAD_KERNELS[case]
+    with pytest.raises(error, match=message):
+        without_gamma(entry).set_params(kernel=kernel).fit(X, y)
+
+
+@only(lambda entry: entry.kernel)
+def test_the_users_own_exception_passes_unchanged(entry, data):
+    X, y = data
+    with pytest.raises(UsersError, match="^mine$"):
+        without_gamma(entry).set_params(kernel=raising).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda K: K[:, :-1], "square"),
+        (lambda K: K * NAN, "NaN"),
+        (lambda K: K[:-1], "square|sampl"),
+    ],
+)
+@only(lambda entry: entry.kernel)
+def test_wrong_precomputed_kernels_are_refused(spoil, message, entry, data):
+    X, y = data
+    model = without_gamma(entry).set_params(kernel="precomputed")
+    refuses(lambda: model.fit(spoil(plain_rbf(X, X)), y), ValueError, message)
+
+
+@pytest.mark.parametrize("kind", ["asymmetric", "indefinite"])
+@only(lambda entry: entry.kernel)
+def test_kernels_that_are_none_end_with_a_warning(kind, entry, data):
+    X, y = data
+    K = np.random.default_rng(3).normal(size=(len(X), len(X)))
+    if kind == "indefinite":
+        K = K + K.T
+    model = without_gamma(entry).set_params(kernel="precomputed")
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            model.fit(K, y)
+        except ValueError as error:
+            assert re.search(DEGENERACY, str(error)), error
+    told = "symmetric|semidefinite|definite|converge"
+    assert any(re.search(told, str(warning.message)) for warning in seen)
+    if fitted(model):
+        assert all(np.isfinite(a).all() for a in answers(model, K) if a.dtype.kind == "f")
