@@ -13,22 +13,16 @@ from mlcore.checks.memory import require_memory
 from mlcore.cluster.gram_blocks import GramBlocks
 from mlcore.cluster.kernel_partition import Descent, KernelPartition, descend, without_empty
 from mlcore.cluster.kernel_starts import KernelStarts
-from mlcore.kernels.gram import (
-    KERNELS,
-    KernelRows,
-    kernel_sums,
-    require_non_negative,
-    resolve_gamma,
-    symmetric_part,
-)
-from mlcore.model import Clusterer, Model, warn
+from mlcore.kernels.gram import KernelRows, kernel_sums, resolve_gamma
+from mlcore.kernels.kernel_model import KernelModel
+from mlcore.model import Clusterer, warn
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
 
 _INITS = "k-means++", "random"
 
 
-class KernelKMeans(Clusterer, Model):
+class KernelKMeans(Clusterer, KernelModel):
     r"""Find clusters of samples that are near each other by a kernel.
 
     k-means in the feature space of the kernel, ``k(x, y) = phi(x).phi(y)``:
@@ -127,8 +121,6 @@ class KernelKMeans(Clusterer, Model):
     True
     """
 
-    _tags = {"input_tags.sparse": True}
-
     def __init__(
         self,
         n_clusters: int = 8,
@@ -160,12 +152,6 @@ class KernelKMeans(Clusterer, Model):
         self.callback = callback
         self.random_state = random_state
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.sparse = not self._precomputed
-        return tags
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters.
 
@@ -192,7 +178,7 @@ class KernelKMeans(Clusterer, Model):
         owner = type(self).__name__
         rng = as_random_state(self.random_state, owner=owner)
         with Progress(self.verbose, self.callback, owner) as progress:
-            samples = self._samples(X)
+            samples = self._training_samples(X)
             weights, power = self._weights(sample_weight, samples.shape[0])
             gamma = 0.0 if self._precomputed else resolve_gamma(self.gamma, samples, weights)
             kernel, gram = self._gram(samples, gamma)
@@ -238,7 +224,7 @@ class KernelKMeans(Clusterer, Model):
         """
         self._check_fitted()
         vectors = self.X_fit_
-        X = self._check_X(X, reset=False, accept_sparse=not self._precomputed, like=vectors.dtype)
+        X = self._later_samples(X, vectors.dtype)
         if self._precomputed:
             vectors = None
         elif sp.issparse(X) != sp.issparse(vectors):
@@ -248,32 +234,16 @@ class KernelKMeans(Clusterer, Model):
         means = np.zeros((n, k))
         means[np.arange(n), self.labels_] = self.coefficients_
         parameters = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-        inner = kernel_sums(X, vectors, means, self._kernel(), **parameters)
+        inner = kernel_sums(X, vectors, means, self._kernel, **parameters)
         return np.argmin(self.center_norms_ - 2 * inner, axis=1).astype(np.int32)
 
     # ---- before the work
 
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def _kernel(self):
-        if callable(self.kernel):
-            return self.kernel
-        names = *KERNELS, "poly", "precomputed"
-        kernel = as_choice(self.kernel, "kernel", names, owner=type(self).__name__)
-        return "polynomial" if kernel == "poly" else kernel
-
     def _check_parameters(self):
         owner = type(self).__name__
         as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1, at_most=2**31 - 1)
-        self._kernel()
-        as_integer(self.degree, "degree", owner=owner, at_least=0, at_most=2**31 - 1)
-        if isinstance(self.gamma, str):
-            as_choice(self.gamma, "gamma", ("scale", "auto"), owner=owner)
-        else:
-            as_real(self.gamma, "gamma", owner=owner, at_least=0)
-        as_real(self.coef0, "coef0", owner=owner)
+        self._check_kernel()
+        self._check_gamma(self.gamma)
         as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
         as_real(self.tol, "tol", owner=owner, at_least=0)
         as_real(self.cache_size, "cache_size", owner=owner, above=0)
@@ -307,19 +277,6 @@ class KernelKMeans(Clusterer, Model):
             )
         return labels.astype(np.int32)
 
-    def _samples(self, X):
-        checked = self._check_X(X, reset=True, accept_sparse=not self._precomputed)
-        if not self._precomputed:
-            if self._kernel() == "chi2":
-                require_non_negative(checked, "X")
-            return checked
-        if checked.shape[0] != checked.shape[1]:
-            raise ValueError(
-                f"X has shape {checked.shape}, but with kernel='precomputed' it must be the square "
-                "matrix of kernel values between the training samples."
-            )
-        return symmetric_part(checked, type(self).__name__)
-
     def _weights(self, sample_weight, n_samples):
         """Weights near 1, and the power of two that takes them back."""
         weights = as_weights(sample_weight, n_samples)
@@ -337,13 +294,10 @@ class KernelKMeans(Clusterer, Model):
     # ---- the work
 
     def _gram(self, samples, gamma):
-        name = self._kernel()
         double = samples.dtype == np.float64
         parameters = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
-        kernel = KernelRows(samples, name, **parameters, double=double)
-        suspect = callable(name) or name in ("precomputed", "sigmoid")
-        if suspect or (name == "polynomial" and self.coef0 < 0):
-            kernel.warn_if_indefinite(name, "they have no feature space to cluster in")
+        kernel = KernelRows(samples, self._kernel, **parameters, double=double)
+        kernel.warn_if_indefinite("they have no feature space to cluster in")
         return kernel, GramBlocks(kernel, self.cache_size, samples if self._precomputed else None)
 
     def _starts(self, samples, kernel, gram, weights, rng) -> Iterator[np.ndarray]:

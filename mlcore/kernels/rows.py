@@ -35,6 +35,7 @@ class KernelRows:
     def __init__(self, X, kernel, *, gamma=1.0, degree=3, coef0=0.0, double=False):
         self.n, self.d = X.shape
         self._packed = self._matrix = self._function = None
+        self._kernel, self._coef0 = kernel, coef0
         parameters = dict(gamma=gamma, coef0=coef0, degree=degree)
         if callable(kernel):
             self._function, self._X = kernel, X
@@ -129,12 +130,16 @@ class KernelRows:
         return out
 
     def warn_if_indefinite(
-        self, name, so="the solution is a stationary point, and its duality gap no bound"
+        self, so="the solution is a stationary point, and its duality gap no bound"
     ):
         """Warn of a kernel that is not positive semi-definite on some of the samples.
 
-        `so` says what follows.
+        `so` says what follows. Kernels that always are cost nothing.
         """
+        name = self._kernel
+        suspect = callable(name) or name in ("precomputed", "sigmoid")
+        if not suspect and not (name == "polynomial" and self._coef0 < 0):
+            return
         some = np.unique(np.linspace(0, self.n - 1, _PSD_SAMPLE).astype(np.intp))
         K = np.asarray(self.block(some, some), dtype=np.float64)
         slack = np.sqrt(np.finfo(self.dtype).eps) * np.abs(K).max()

@@ -1,15 +1,15 @@
 """What all support vector machines share: checked settings, the kernel expansion, the evidence."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from mlcore.checks import as_choice, as_integer, as_real, as_targets, as_weights
+from mlcore.checks import as_integer, as_real, as_targets, as_weights
 from mlcore.exceptions import warn
-from mlcore.kernels.gram import KERNELS, KernelRows, kernel_sums, resolve_gamma, symmetric_part
-from mlcore.model import Model
+from mlcore.kernels.gram import KernelRows, kernel_sums, resolve_gamma
+from mlcore.kernels.kernel_model import KernelModel
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
 from mlcore.svm.evidence import (
@@ -46,64 +46,31 @@ class Settings:
         return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
 
 
-class KernelMachine(Model):
+class KernelMachine(KernelModel):
     """A function ``f(x) = sum_i b_i k(x_i, x) + intercept`` whose b solves a dual problem."""
-
-    _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True}
-
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.sparse = not self._precomputed
-        return tags
 
     # ---- before the work
 
     def _settings(self, gamma: Any) -> Settings:
         owner = type(self).__name__
-        kernel = self.kernel
-        if not callable(kernel):
-            kernel = as_choice(kernel, "kernel", (*KERNELS, "poly", "precomputed"), owner=owner)
-            kernel = "polynomial" if kernel == "poly" else kernel
+        degree, coef0 = self._check_kernel()
         max_iter = as_integer(self.max_iter, "max_iter", owner=owner, at_least=-1)
         if max_iter == 0:
             raise ValueError(
                 f"{owner}: max_iter=0 must be -1, which is no limit, or an integer >= 1."
             )
         return Settings(
-            kernel=kernel,
+            kernel=self._kernel,
             gamma=self._check_gamma(gamma),
-            degree=as_integer(self.degree, "degree", owner=owner, at_least=0, at_most=2**31 - 1),
-            coef0=as_real(self.coef0, "coef0", owner=owner),
+            degree=degree,
+            coef0=coef0,
             tol=as_real(self.tol, "tol", owner=owner, above=0),
             cache_size=as_real(self.cache_size, "cache_size", owner=owner, above=0),
             max_iter=max_iter,
         )
 
-    def _check_gamma(self, gamma, name="gamma"):
-        owner = type(self).__name__
-        if isinstance(gamma, str):
-            return as_choice(gamma, name, ("scale", "auto"), owner=owner)
-        return as_real(gamma, name, owner=owner, at_least=0)
-
     def _progress(self) -> Progress:
         return Progress(self.verbose, self.callback, type(self).__name__)
-
-    def _samples(self, X: Any, settings: Settings) -> Any:
-        """Return X of a fit, checked; a precomputed kernel is made symmetric if it is not."""
-        checked = self._check_X(X, reset=True, accept_sparse=not settings.precomputed)
-        if not settings.precomputed:
-            return checked
-        if checked.shape[0] != checked.shape[1]:
-            raise ValueError(
-                f"X has shape {checked.shape}, but with kernel='precomputed' it must be the square "
-                "matrix of kernel values between the training samples."
-            )
-        return symmetric_part(checked, type(self).__name__)
 
     def _resolved(self, settings: Settings, X: Any, weight: np.ndarray) -> Settings:
         """Return the settings with gamma as a number; X and the weights without absent samples."""
@@ -122,9 +89,7 @@ class KernelMachine(Model):
         # Errors of n terms of mixed signs add up to less than sqrt(n) of them.
         if kernel.rounding * reach * np.sqrt(kernel.n) > 4 * tol and not double:
             kernel = KernelRows(X, name, **settings.parameters, double=True)
-        suspect = callable(name) or name in ("precomputed", "sigmoid")
-        if suspect or (name == "polynomial" and settings.coef0 < 0):
-            kernel.warn_if_indefinite(name)
+        kernel.warn_if_indefinite()
         return RowStore(kernel, settings.cache_size)
 
     def _solve(
@@ -204,9 +169,7 @@ class KernelMachine(Model):
 
     def _checked_later(self, X: Any) -> Any:
         self._check_fitted()
-        X = self._check_X(
-            X, reset=False, accept_sparse=not self._precomputed, like=self.support_vectors_.dtype
-        )
+        X = self._later_samples(X, self.support_vectors_.dtype)
         return X[:, self.support_] if self._precomputed else X
 
     def _sums(self, X: Any, coef: np.ndarray, chosen: slice = slice(None)) -> np.ndarray:
@@ -217,9 +180,6 @@ class KernelMachine(Model):
         vectors = self.support_vectors_
         if coef.shape[1] == 0:
             return np.zeros((X.shape[0], len(coef)))
-        kernel = self.kernel
-        if isinstance(kernel, str) and kernel == "poly":
-            kernel = "polynomial"
         if self._precomputed:
             vectors, X = None, X[:, chosen]
         else:
@@ -230,7 +190,7 @@ class KernelMachine(Model):
             X,
             vectors,
             np.ascontiguousarray(coef[:, chosen].T),
-            kernel,
+            self._kernel,
             gamma=self.gamma_,
             degree=self.degree,
             coef0=self.coef0,
@@ -280,7 +240,7 @@ class SingleProblemMachine(KernelMachine):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         settings = self._settings(self.gamma)
         progress = self._progress()
-        samples = self._samples(X, settings)
+        samples = self._training_samples(X)
         n = samples.shape[0]
         y, weight = self._targets(y, n), as_weights(sample_weight, n)
         kept = np.flatnonzero(weight)

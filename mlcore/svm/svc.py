@@ -55,7 +55,7 @@ class SupportVectorClassifier(ProbabilisticClassifier):
         probability = as_bool(self.probability, "probability", owner=type(self).__name__)
         random_state = as_random_state(self.random_state, owner=type(self).__name__)
         progress = self._progress()
-        checked = self._samples(X, settings)
+        checked = self._training_samples(X)
         samples = self._labelled(checked, y, sample_weight, settings)
         folds = self._folds(samples, settings, random_state) if probability else None
         problems = self._problems(samples, duels(len(samples.classes), self.multi_class))

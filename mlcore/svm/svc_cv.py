@@ -157,7 +157,7 @@ class SVCCV(KernelClassifier):
         Cs = [as_real(C, "Cs", owner=owner, above=0) for C in _sequence(self.Cs, "Cs", owner)]
         gammas = self._checked_gammas(settings)
         progress = self._progress()
-        checked = self._samples(X, settings)
+        checked = self._training_samples(X)
         samples = self._labelled(checked, y, sample_weight, settings)
         folds = folds_of(self.cv, X, y, samples, checked.shape[0], type(self).__name__)
         chosen = duels(len(samples.classes), self.multi_class)

@@ -110,3 +110,13 @@ def test_kernels_that_are_none_end_with_a_warning(kind, entry, data):
     assert any(re.search(told, str(warning.message)) for warning in seen)
     if fitted(model):
         assert all(np.isfinite(a).all() for a in answers(model, K) if a.dtype.kind == "f")
+
+
+@only(lambda entry: entry.kernel)
+def test_chi2_needs_values_of_at_least_zero(entry, data):
+    X, y = data
+    model = without_gamma(entry).set_params(kernel="chi2")
+    refuses(lambda: model.fit(X, y), ValueError, "Negative values in data passed as X.*chi2")
+    model.fit(np.abs(X), y)
+    for method in methods(model):
+        refuses(lambda m=method: m(X), ValueError, "Negative values in data passed as X.*chi2")
