@@ -1,0 +1,132 @@
+"""Sparse samples become canonical CSR, and corrupt ones are refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_array_equal
+from scipy import sparse as sp
+
+from mlcore.checks import as_samples
+
+
+def compressed(data, indices, indptr, shape=(2, 3), kind=sp.csr_array):
+    X = kind(shape)
+    X.data, X.indices, X.indptr = map(np.asarray, (data, indices, indptr))
+    return X
+
+
+SPARSE = np.array([[0, 2.0, 0, 1], [0, 0, 0, 0], [3, 0, -4, 0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, bool])
+@pytest.mark.parametrize(
+    "kind",
+    [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.coo_matrix],
+)
+def test_sparse_formats_become_canonical_csr(kind, dtype):
+    X = as_samples(kind(SPARSE.astype(dtype)), accept_sparse=True)
+    assert isinstance(X, sp.csr_array)
+    assert X.dtype == (np.float32 if dtype is np.float32 else np.float64)
+    assert X.has_canonical_format
+    assert_array_equal(X.toarray(), SPARSE.astype(dtype))
+
+
+def test_unsorted_and_duplicate_entries_are_put_in_order_elsewhere():
+    X = compressed([1.0, 2.0, 3.0, 4.0], [2, 0, 2, 1], [0, 3, 4])
+    X.has_sorted_indices = X.has_canonical_format = True  # as a mistaken caller may claim
+    checked = as_samples(X, accept_sparse=True)
+    assert_array_equal(checked.indices, [0, 2, 1])
+    assert_array_equal(checked.data, [2, 4, 4])
+    assert_array_equal(X.data, [1, 2, 3, 4])
+    assert_array_equal(X.indices, [2, 0, 2, 1])
+
+
+@pytest.mark.parametrize("index", [np.int16, np.int32, np.int64, np.uint64, ">i4"])
+def test_index_types_and_layouts(index):
+    indices = np.array([1, 9, 3, 9, 0, 9, 2, 9]).astype(index)[::2]
+    data = np.array([2.0, 9, 1, 9, 3, 9, -4, 9]).astype(">f8")[::2]
+    X = compressed(data, indices, np.array([0, 2, 2, 4]).astype(index), shape=(3, 4))
+    for array in (X.data, X.indices, X.indptr):
+        array.setflags(write=False)
+    checked = as_samples(X, accept_sparse=True)
+    assert_array_equal(checked.toarray(), SPARSE)
+    for array in (checked.data, checked.indices, checked.indptr):
+        assert array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
+    assert checked.indices.dtype in (np.int32, np.int64)
+
+
+def test_canonical_csr_is_shared():
+    X = sp.csr_array(SPARSE)
+    checked = as_samples(X, accept_sparse=True)
+    for name in ("data", "indices", "indptr"):
+        assert np.shares_memory(getattr(checked, name), getattr(X, name))
+
+
+def out_of_range_coo():
+    X = sp.coo_array(SPARSE)
+    X.coords = (X.coords[0] + 1, X.coords[1])
+    return X
+
+
+CORRUPT = {
+    "index too large": (compressed([1.0, 2.0], [0, 3], [0, 1, 2]), "indices is out of range.*2"),
+    "index negative": (compressed([1.0, 2.0], [0, -1], [0, 1, 2]), "indices is out of range"),
+    "index huge": (compressed([1.0, 2.0], [0, 2**40], [0, 1, 2]), "indices is out of range"),
+    "column index": (
+        compressed([1.0, 2.0], [0, 3], [0, 1, 2], (3, 2), sp.csc_array),
+        "indices is out of range",
+    ),
+    "float index": (compressed([1.0, 2.0], [0.0, 1.0], [0, 1, 2]), "indices is corrupt.*float64"),
+    "decreasing": (compressed([1.0, 2.0], [0, 1], [0, 2, 1]), "never decrease"),
+    "late start": (compressed([1.0, 2.0], [0, 1], [1, 1, 2]), "start at 0"),
+    "negative end": (compressed([1.0, 2.0], [0, 1], [0, 1, -2]), "never decrease"),
+    "past the end": (compressed([1.0, 2.0], [0, 1], [0, 1, 9]), "ends at 9.*lengths 2 and 2"),
+    "short data": (compressed([1.0], [0, 1], [0, 1, 2]), "ends at 2.*lengths 2 and 1"),
+    "short indptr": (compressed([1.0, 2.0], [0, 1], [0, 1]), "has length 2, but must have 3"),
+    "long indptr": (compressed([1.0, 2.0], [0, 1], [0, 1, 2, 2]), "has length 4"),
+    "2-D data": (compressed(np.ones((2, 2)), [0, 1], [0, 1, 2]), "data has shape"),
+    "2-D indices": (compressed([1.0], [[0]], [0, 1, 1]), "indices is corrupt"),
+    "NaN": (compressed([1.0, np.nan], [0, 1], [0, 1, 2]), "contains NaN .at row 1, column 1"),
+    "infinity": (compressed([1.0, -np.inf], [0, 1], [0, 1, 2]), "contains infinity"),
+    "too large": (compressed([1.0, 1e160], [0, 1], [0, 1, 2]), "too large"),
+    "sum too large": (compressed([9e153] * 2, [1, 1], [0, 2, 2]), "too large"),
+    "complex": (compressed([1.0, 1j], [0, 1], [0, 1, 2]), "Complex data not supported"),
+    "coordinates": (out_of_range_coo(), "X.row is out of range"),
+    "one axis": (sp.coo_array(np.ones(3)), "Reshape your data"),
+    "no rows": (sp.csr_array((0, 3)), r"0 sample\(s\)"),
+    "no columns": (sp.csr_array((3, 0)), r"0 feature\(s\)"),
+}
+
+
+@pytest.mark.parametrize("case", CORRUPT)
+def test_corrupt_sparse_input_is_a_value_error(case):
+    X, message = CORRUPT[case]
+    with pytest.raises(ValueError, match=message):
+        as_samples(X, accept_sparse=True)
+
+
+@pytest.mark.parametrize("form", ["lil", "dok", "dia", "bsr"])
+def test_other_sparse_formats_are_refused_with_the_way_out(form):
+    with pytest.raises(TypeError, match=rf"sparse in {form.upper()} format.*tocsr"):
+        as_samples(sp.csr_array(SPARSE).asformat(form), accept_sparse=True)
+
+
+@given(
+    indices=hnp.arrays(np.int64, 4, elements=st.integers(-2, 5)),
+    indptr=hnp.arrays(np.int64, st.integers(0, 5), elements=st.integers(-2, 6)),
+)
+def test_any_index_arrays_give_scipys_matrix_or_a_value_error(indices, indptr):
+    data = np.arange(1.0, 5.0)
+    X = compressed(data, indices, indptr, shape=(3, 4))
+    try:
+        checked = as_samples(X, accept_sparse=True)
+    except ValueError:
+        return
+    expected = np.zeros((3, 4))
+    for row in range(3):
+        for place in range(indptr[row], indptr[row + 1]):
+            expected[row, indices[place]] += data[place]
+    assert len(indptr) == 4
+    assert_array_equal(checked.toarray(), expected)
