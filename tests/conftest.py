@@ -1,5 +1,6 @@
 """Test the installed package: `python -m pytest` puts the unbuilt source tree first on the path."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -7,6 +8,9 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT]
+
+# A shell's background jobs ignore Ctrl-C, and so would the children that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine, or a build with sanitizers, is slow: that is no failure.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
