@@ -179,7 +179,12 @@ def normalize_affinity(
     overwrite = as_bool(overwrite, "overwrite", owner=owner)
     to_frobenius = method == "frobenius"
     matrix = as_symmetric(
-        K, owner, negative=to_frobenius, sparse=not to_frobenius, overwrite=overwrite
+        K,
+        owner,
+        negative=to_frobenius,
+        additive=to_frobenius,
+        sparse=not to_frobenius,
+        overwrite=overwrite,
     )
     if method == "ratio_cut":
         return matrix.shifted(1.0 - matrix.sums)

@@ -35,7 +35,7 @@ def as_graph(
 ) -> np.ndarray | sp.csr_array:
     """Return affinities, dense or CSR, that are checked as samples and for symmetry."""
     K = as_samples(K, owner=owner, name="K", accept_sparse=True, min_samples=min_samples)
-    return as_symmetric(K, owner, negative=negative).K
+    return as_symmetric(K, owner, negative=negative, additive=True).K
 
 
 def edge_sums(K, codes, weights) -> EdgeSums:

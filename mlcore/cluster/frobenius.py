@@ -121,7 +121,9 @@ def frobenius_projection(
     max_iter = as_integer(max_iter, "max_iter", owner=owner, at_least=1)
     overwrite = as_bool(overwrite, "overwrite", owner=owner)
     with Progress(verbose, callback, owner) as progress:
-        matrix = as_symmetric(K, owner, negative=True, sparse=False, overwrite=overwrite)
+        matrix = as_symmetric(
+            K, owner, negative=True, additive=True, sparse=False, overwrite=overwrite
+        )
         return projected(matrix, owner, tol, max_iter, progress)
 
 

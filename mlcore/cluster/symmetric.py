@@ -19,12 +19,18 @@ _ROUNDING = 256  # units: sums of some thousands of terms, which may cancel
 
 
 def as_symmetric(
-    K: Any, owner: str, *, negative: bool = False, sparse: bool = True, overwrite: bool = False
+    K: Any,
+    owner: str,
+    *,
+    negative: bool = False,
+    additive: bool = False,
+    sparse: bool = True,
+    overwrite: bool = False,
 ) -> "DenseSymmetric | SparseSymmetric":
     """Check a square symmetric matrix of finite values.
 
-    Entries mirrored at the diagonal may differ by rounding: up to the square root of the precision
-    of themselves, or some hundred units of the precision of the largest. Those below it count.
+    Entries mirrored at the diagonal may differ by rounding, up to the square root of the
+    precision; those below it count.
 
     Parameters
     ----------
@@ -33,6 +39,9 @@ def as_symmetric(
         The function that errors name.
     negative : bool
         Whether entries may be below 0.
+    additive : bool
+        Whether entries are only added up, so that some hundred units of the precision of the
+        largest are rounding in any; where they are scaled, the smallest may come to count.
     sparse : bool
         Whether K may be sparse.
     overwrite : bool
@@ -47,19 +56,20 @@ def as_symmetric(
     if checked.shape[0] != checked.shape[1]:
         raise ValueError(f"K has shape {checked.shape}; {owner} needs a square matrix.")
     if sp.issparse(checked):
-        return SparseSymmetric(checked, owner, negative)
+        return SparseSymmetric(checked, owner, negative, additive)
     if overwrite and checked is K and not K.flags.writeable:
         raise ValueError(f"K is read-only; {owner} with overwrite=True needs a writeable array.")
-    return DenseSymmetric(checked, owner, negative, in_place=overwrite)
+    return DenseSymmetric(checked, owner, negative, additive, in_place=overwrite)
 
 
 def _closeness(dtype):
     return float(np.sqrt(np.finfo(dtype).eps))
 
 
-def _rounding(dtype, largest):
+def _rounding(dtype, largest, additive):
     """How far apart mirrored entries may be, however small; subnormal ones have few digits."""
-    return max(float(np.finfo(dtype).tiny), _ROUNDING * float(np.finfo(dtype).eps) * largest)
+    tiny, eps = float(np.finfo(dtype).tiny), float(np.finfo(dtype).eps)
+    return max(tiny, _ROUNDING * eps * largest) if additive else tiny
 
 
 def _refuse(owner, i, j, value, mirrored, negative):
@@ -82,7 +92,7 @@ class DenseSymmetric:
     Parameters
     ----------
     K : ndarray (n, n)
-    owner, negative : see `as_symmetric`
+    owner, negative, additive : see `as_symmetric`
     in_place : bool
         Whether K itself becomes the result.
 
@@ -94,10 +104,13 @@ class DenseSymmetric:
         The row sums.
     """
 
-    def __init__(self, K: np.ndarray, owner: str, negative: bool, in_place: bool) -> None:
+    def __init__(
+        self, K: np.ndarray, owner: str, negative: bool, additive: bool, in_place: bool
+    ) -> None:
         self.K, self.n, self.dtype = K, len(K), K.dtype
         self._out = K if in_place else None
-        self._in_place, self._owner, self._negative = in_place, owner, negative
+        self._in_place, self._owner = in_place, owner
+        self._negative, self._additive = negative, additive
         self._panels = -(-self.n // _ext.PANEL_ROWS)
         self._rows = np.zeros(self.n)
         self._columns = np.zeros((self._panels, self.n))
@@ -123,7 +136,8 @@ class DenseSymmetric:
             self._refuse_first(close)
 
     def _refuse_first(self, close):
-        slack = _rounding(self.dtype, max(float(self.K.max()), -float(self.K.min())))
+        largest = max(float(self.K.max()), -float(self.K.min()))
+        slack = _rounding(self.dtype, largest, self._additive)
         step = max(1, 1_000_000 // self.n)
         for start in range(0, self.n, step):
             ours = self.K[start : start + step].astype(np.float64)
@@ -259,7 +273,7 @@ class ShortCopy:
 class SparseSymmetric:
     """A sparse symmetric matrix in CSR, with the same methods, as far as sparse ones have them."""
 
-    def __init__(self, K: sp.csr_array, owner: str, negative: bool) -> None:
+    def __init__(self, K: sp.csr_array, owner: str, negative: bool, additive: bool) -> None:
         self.n, self.dtype = K.shape[0], K.dtype
         if not negative and K.nnz and K.data.min() < 0:
             at = int(np.argmin(K.data))
@@ -270,7 +284,8 @@ class SparseSymmetric:
         if difference.nnz and np.abs(difference.data).max() > 0:
             size = abs(K).maximum(abs(turned))
             excess = (abs(difference) - _closeness(K.dtype) * size).tocoo()
-            if excess.nnz and excess.data.max() > _rounding(K.dtype, float(size.data.max())):
+            slack = _rounding(K.dtype, float(size.data.max()), additive)
+            if excess.nnz and excess.data.max() > slack:
                 at = int(np.argmax(excess.data))
                 i, j = int(excess.row[at]), int(excess.col[at])
                 _refuse(owner, i, j, K[i, j], K[j, i], negative)

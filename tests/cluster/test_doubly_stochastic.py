@@ -215,6 +215,13 @@ def test_asymmetry_by_rounding_is_taken_and_the_result_exactly_symmetric():
     assert abs(F - F.T).max() == 0
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_small_entries_are_compared_with_each_other(form):
+    K = np.array([[1, 0, 0], [0, 0, 1e-20], [0, 3e-20, 0]])  # scaling makes both 1
+    with pytest.raises(ValueError, match="K is not symmetric"):
+        doubly_stochastic(form(K))
+
+
 # ---- what cannot be scaled
 
 
