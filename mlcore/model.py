@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 import mlcore
-from mlcore.checks import as_labels, as_samples, as_targets, as_weights
+from mlcore.checks import as_samples
 from mlcore.checks.columns import check_column_names, column_names
 from mlcore.exceptions import (
     ConvergenceWarning,
@@ -22,9 +22,11 @@ from mlcore.exceptions import (
     peer_class,
     warn,
 )
+from mlcore.mixins import Classifier, Clusterer, OutlierDetector, Regressor, Transformer
 
 __all__ = [
     "Classifier",
+    "Clusterer",
     "ConvergenceWarning",
     "DataConversionWarning",
     "Model",
@@ -263,131 +265,6 @@ class Model:
 
             shown["text/html"] = estimator_html_repr(self)
         return shown
-
-
-class Classifier:
-    """Mixin of models that predict labels; like all mixins it is listed before `Model`."""
-
-    _kind = "classifier"
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the (weighted) share of samples whose label `predict` gives.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        predicted = self.predict(X)
-        classes, codes = as_labels(y, len(predicted), owner=type(self).__name__)
-        weights = as_weights(sample_weight, len(predicted))
-        return float(np.average(predicted == classes[codes], weights=weights))
-
-
-class Regressor:
-    """Mixin of models that predict numbers."""
-
-    _kind = "regressor"
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the coefficient of determination R², 1 for exact predictions.
-
-        ``1 - sum_i w_i (y_i - f(x_i))² / sum_i w_i (y_i - mean(y))²``; where all of `y` is equal,
-        1 if the predictions are exact and 0 otherwise.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        predicted = self.predict(X)
-        y = as_targets(y, len(predicted), owner=type(self).__name__)
-        weights = as_weights(sample_weight, len(predicted))
-        present = weights > 0
-        y, predicted, weights = y[present], predicted[present], weights[present]
-        weights = weights / weights.max()
-        residual, residual_power = _sum_of_squares(y - predicted, weights)
-        spread, spread_power = _sum_of_squares(y - np.average(y, weights=weights), weights)
-        if spread == 0:
-            return float(residual == 0)
-        return float(1 - np.ldexp(residual / spread, residual_power - spread_power))
-
-
-class OutlierDetector:
-    """Mixin of models that tell outliers, -1, from inliers, +1."""
-
-    _kind = "outlier_detector"
-
-    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
-        """Fit to `X`, then return +1 or -1 for each of its rows; `y` is ignored."""
-        return self.fit(X, **fit_params).predict(X)
-
-
-class Clusterer:
-    """Mixin of clusterers."""
-
-    _kind = "clusterer"
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit to `X` and return the labels of its rows."""
-        return self.fit(X, y, sample_weight).labels_
-
-
-class Transformer:
-    """Mixin of models that map samples to new features; they define `_n_out()`, how many."""
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit to `X`, then return it transformed."""
-        return self.fit(X, y, **fit_params).transform(X)
-
-    def set_output(self, *, transform: str | None = None) -> Self:
-        """Choose what `transform` returns: "default" (arrays), "pandas" or "polars" frames."""
-        if transform not in (None, "default", "pandas", "polars"):
-            raise ValueError(
-                f"transform={transform!r} must be None, 'default', 'pandas' or 'polars'."
-            )
-        if transform is not None:
-            self._sklearn_output_config = {"transform": transform}
-        return self
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the new features: the class's name in lower case, and a number."""
-        self._check_fitted()
-        if input_features is not None:
-            known = getattr(self, "feature_names_in_", None)
-            if known is not None and not np.array_equal(known, input_features):
-                raise ValueError("input_features is not equal to feature_names_in_")
-            if len(input_features) != self.n_features_in_:
-                raise ValueError(
-                    "input_features should have length equal to number of features "
-                    f"({self.n_features_in_}), got {len(input_features)}"
-                )
-        stem = type(self).__name__.lower()
-        return np.asarray([f"{stem}{i}" for i in range(self._n_out())], dtype=object)
-
-    def _wrap(self, out: np.ndarray, X: Any) -> Any:
-        """Return `out` as what `set_output`, or scikit-learn's configuration, asks for."""
-        form = getattr(self, "_sklearn_output_config", {}).get("transform")
-        if form is None and "sklearn" in sys.modules:
-            form = sys.modules["sklearn"].get_config()["transform_output"]
-        if form in (None, "default"):
-            return out
-        columns = self.get_feature_names_out()
-        if form == "pandas":
-            import pandas as pd
-
-            return pd.DataFrame(out, columns=columns, index=getattr(X, "index", None), copy=False)
-        import polars as pl
-
-        return pl.DataFrame(out, schema=list(columns), orient="row")
-
-
-def _sum_of_squares(values, weights):
-    """Return s and p with ``weights @ values² = s 2^p``, without overflow or underflow."""
-    power = np.frexp(np.abs(values).max())[1]
-    return weights @ np.ldexp(values, -power) ** 2, 2 * power
 
 
 def _is_fitted_name(name: str) -> bool:
