@@ -1,5 +1,6 @@
 """Test the installed package: `python -m pytest` puts the unbuilt source tree first on the path."""
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -8,6 +9,11 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT]
+
+# Several workers share the cores: threads that wait must not spin, and BLAS has one in each.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A shell's background jobs ignore Ctrl-C, and so would the children that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

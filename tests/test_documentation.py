@@ -80,7 +80,7 @@ def test_examples_of_the_readme_print_what_the_readme_shows():
 
 
 @pytest.mark.parametrize(
-    ("marker", "ending"), [("tour", "/bin/mlcore"), ("tests", "/bin/python -m pytest")]
+    ("marker", "ending"), [("tour", "/bin/mlcore"), ("tests", "/bin/python -m pytest -n auto")]
 )
 def test_commands_of_the_readme_are_one_line_each_and_marked(marker, ending):
     (command,) = re.findall(rf"<!-- {marker} -->\n```sh\n(.*?)```", README, re.DOTALL)
