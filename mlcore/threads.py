@@ -3,8 +3,7 @@
 import math
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cache
 
 from threadpoolctl import ThreadpoolController
@@ -50,27 +49,38 @@ def _limit(library, n_threads: int) -> None:
     release(force=True)
 
 
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Hold BLAS to one thread inside the block, because the caller's own threads call it.
+class _SingleThreadedBLAS:
+    """What `single_threaded_blas` returns: a class, as a generator would cost as much again."""
 
-    Nested and concurrent uses count: the last to leave restores the limits.
-    """
-    global _users, _limits
-    with _lock:
-        if _users == 0:
-            _limits = [(library, library.num_threads) for library in _blas()]
-            for library, _ in _limits:
-                _limit(library, 1)
-        _users += 1
-    try:
-        yield
-    finally:
+    def __enter__(self) -> None:
+        global _users, _limits
+        with _lock:
+            if _users == 0:
+                # Most often there is nothing to do, and asking is quicker than setting.
+                found = [(library, library.num_threads) for library in _blas()]
+                _limits = [(library, before) for library, before in found if before != 1]
+                for library, _ in _limits:
+                    _limit(library, 1)
+            _users += 1
+
+    def __exit__(self, *_: object) -> None:
+        global _users
         with _lock:
             _users -= 1
             if _users == 0:
                 for library, before in _limits:
                     _limit(library, before)
+
+
+_single_threaded_blas = _SingleThreadedBLAS()
+
+
+def single_threaded_blas() -> AbstractContextManager[None]:
+    """Hold BLAS to one thread inside the block, because the caller's own threads call it.
+
+    Nested and concurrent uses count: the last to leave restores the limits.
+    """
+    return _single_threaded_blas
 
 
 def _after_fork_in_child() -> None:

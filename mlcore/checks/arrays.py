@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
+from mlcore._ext import arrays as _ext
 from mlcore.checks.memory import require_memory
-from mlcore.threads import single_threaded_blas
 
 _REFUSED = (str, bytes, np.datetime64, np.timedelta64, np.ndarray)
 _MISSING = ("NoneType", "NAType", "NaTType")
@@ -97,8 +97,8 @@ def require_finite(
     """Refuse NaN, infinity, and rows whose squared norms come near overflow.
 
     The limit, a quarter of the largest float, keeps every squared distance of two rows finite.
-    One dot product tells almost always, so this costs one pass over memory; by one thread, as the
-    threads of BLAS go on waiting for work when it is done, and our own wait for them.
+    The sum of all squares tells almost always, so this costs one pass over memory. It is not a
+    product of BLAS, whose threads go on waiting for work when it is done, and our own for them.
 
     Parameters
     ----------
@@ -107,12 +107,9 @@ def require_finite(
         What `array` was converted from, to tell infinity from what became infinite.
     """
     limit = np.finfo(array.dtype).max / 4
-    flat = array.ravel()
+    if _ext.sum_of_squares(array.reshape(-1)) <= limit:
+        return
     with np.errstate(all="ignore"):
-        with single_threaded_blas():
-            fine = np.dot(flat, flat) <= limit
-        if fine:
-            return
         rows = array if array.ndim == 2 else array[:, None]
         norms = np.einsum("ij,ij->i", rows, rows)
         fine = norms <= limit

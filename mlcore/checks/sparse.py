@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
+from mlcore._ext import arrays as _ext
 from mlcore.checks.arrays import as_floats, refuse_row
-from mlcore.threads import single_threaded_blas
 
 
 def as_canonical_csr(
@@ -115,9 +115,9 @@ def _real_data(data, name, dtype):
 
 def _require_finite_rows(csr, name, owner):
     limit = np.finfo(csr.data.dtype).max / 4
-    with single_threaded_blas(), np.errstate(all="ignore"):
-        if np.dot(csr.data, csr.data) <= limit:
-            return
+    if _ext.sum_of_squares(csr.data) <= limit:
+        return
+    with np.errstate(all="ignore"):
         rows = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
         # Squares in double never overflow for single precision, and to infinity in double.
         norms = np.bincount(rows, np.square(csr.data, dtype=np.float64), minlength=csr.shape[0])

@@ -160,6 +160,18 @@ def test_the_owner_and_the_argument_are_named():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_bad_value_is_found_at_every_place_of_every_length(dtype):
+    for size in range(1, 40):
+        X = np.ones((size, 1), dtype)
+        assert as_samples(X) is X
+        for place in range(size):
+            X[place] = np.nan
+            with pytest.raises(ValueError, match=f"contains NaN .*row {place}, column 0"):
+                as_samples(X)
+            X[place] = 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", [(0, 0), (7, 2), (63, 4)])
 def test_nan_and_infinity_are_found_wherever_they_hide(dtype, bad, place):
