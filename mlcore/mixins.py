@@ -75,6 +75,7 @@ class Clusterer:
     """Mixin of clusterers."""
 
     _kind = "clusterer"
+    labels_: np.ndarray
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit to `X` and return the labels of its rows."""

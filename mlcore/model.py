@@ -53,6 +53,10 @@ class Model:
     _kind: ClassVar[str | None] = None  # scikit-learn's estimator type
     _tags: ClassVar[dict[str, Any]] = {}  # dotted name of a scikit-learn tag -> value
 
+    # Fitted attributes are declared, here and in each model, for type checkers and editors.
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     # ---- parameters
 
     @classmethod

@@ -40,6 +40,11 @@ class Statistics(NamedTuple):
 class CenterModel(Transformer, Clusterer, Model):
     """What models share that look for centres, whatever the distance from them."""
 
+    cluster_centers_: np.ndarray
+    inertia_: float
+    n_iter_: int
+    converged_: bool
+
     _tags: ClassVar[dict[str, Any]] = {
         "transformer_tags.preserves_dtype": ["float64", "float32"],
     }
@@ -114,6 +119,9 @@ class CenterModel(Transformer, Clusterer, Model):
 
 class CentroidModel(CenterModel):
     """Samples belong to the nearest of `cluster_centers_`, which the subclasses find."""
+
+    origin_: np.ndarray
+    offsets_: np.ndarray
 
     _tags = {**CenterModel._tags, "input_tags.sparse": True}
 

@@ -63,6 +63,12 @@ class Graph(NamedTuple):
 class AffinityClusterer(Clusterer, Model):
     """A clusterer whose samples are joined by affinities."""
 
+    objective_: float
+    objective_trace_: np.ndarray
+    n_connected_components_: int
+    n_iter_: int
+    converged_: bool
+
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.affinity, str) and self.affinity == "precomputed"

@@ -92,6 +92,8 @@ class KMeans(CentroidModel):
     1.0
     """
 
+    objective_trace_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int = 8,

@@ -84,6 +84,8 @@ class KMedians(CenterModel):
     852.0
     """
 
+    objective_trace_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int = 8,

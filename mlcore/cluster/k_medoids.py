@@ -109,6 +109,15 @@ class KMedoids(Transformer, Clusterer, Model):
 
     _tags = {"transformer_tags.preserves_dtype": ["float64", "float32"]}
 
+    medoid_indices_: np.ndarray
+    cluster_centers_: np.ndarray
+    inertia_: float
+    medoid_silhouettes_: np.ndarray
+    medoid_silhouette_: float
+    objective_trace_: np.ndarray
+    n_iter_: int
+    converged_: bool
+
     def __init__(
         self,
         n_clusters: int = 8,

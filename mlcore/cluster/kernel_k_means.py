@@ -121,6 +121,15 @@ class KernelKMeans(Clusterer, KernelModel):
     True
     """
 
+    inertia_: float
+    objective_trace_: np.ndarray
+    n_iter_: int
+    converged_: bool
+    coefficients_: np.ndarray
+    center_norms_: np.ndarray
+    X_fit_: np.ndarray | Any  # CSR where the samples are
+    gamma_: float
+
     def __init__(
         self,
         n_clusters: int = 8,

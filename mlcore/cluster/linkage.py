@@ -118,6 +118,14 @@ class AgglomerativeClustering(Clusterer, Model):
     array([1. , 2. , 5.5])
     """
 
+    n_clusters_: int
+    n_leaves_: int
+    n_connected_components_: int
+    linkage_matrix_: np.ndarray
+    children_: np.ndarray
+    distances_: np.ndarray
+    distance_threshold_: float | None
+
     def __init__(
         self,
         n_clusters: int | None = 2,

@@ -82,6 +82,9 @@ class MiniBatchKMeans(CentroidModel):
     [0.5, 9.5]
     """
 
+    counts_: np.ndarray
+    n_steps_: int
+
     def __init__(
         self,
         n_clusters: int = 8,

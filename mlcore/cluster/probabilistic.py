@@ -102,6 +102,10 @@ class ProbabilisticClustering(AffinityClusterer):
     True
     """
 
+    probabilities_: np.ndarray
+    factor_: np.ndarray
+    largest_change_: float
+
     def __init__(
         self,
         n_clusters: int = 8,

@@ -108,6 +108,13 @@ class SpectralClustering(AffinityClusterer):
     True
     """
 
+    embedding_: np.ndarray
+    eigenvectors_: np.ndarray
+    eigenvalues_: np.ndarray
+    eigengaps_: np.ndarray
+    residuals_: np.ndarray
+    objective_bound_: float
+
     def __init__(
         self,
         n_clusters: int = 8,

@@ -13,6 +13,14 @@ from mlcore.threads import single_threaded_blas
 class FittedMixture(Model):
     """Answers from ``_densities(X, with_proba)``, ``_like()`` and ``_n_parameters()``."""
 
+    weights_: np.ndarray
+    log_likelihood_trace_: np.ndarray
+    lower_bound_: float
+    n_iter_: int
+    converged_: bool
+    collapsed_components_: np.ndarray
+    total_weight_: float
+
     def _asked(self, X, with_proba=False):
         X = self._check_X(X, reset=False, like=self._like() if hasattr(self, "weights_") else None)
         with single_threaded_blas():

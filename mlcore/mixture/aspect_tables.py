@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
@@ -21,6 +22,14 @@ _STEPS = 20  # of EM on a document in one compiled call
 _SPAN = 1024  # words summed in one go
 _SUM_TOLERANCE = 1e-3  # of a given distribution, which is then scaled to sum to 1
 _SAFE = 60  # counts of such powers of two are computed with as they are
+
+
+class LatentClassStatistics(NamedTuple):
+    """Sums over documents, from which `LatentClassModel.update` takes its step."""
+
+    word_counts: np.ndarray  # (k, v) expected counts of each word from each component
+    log_likelihood: float  # of the counts, with the prior of the documents' mixtures
+    mass: float  # the sum of the counts
 
 
 class AspectTables:

@@ -29,6 +29,8 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
 
     _tags = {"input_tags.sparse": True}
 
+    means_: np.ndarray
+
     def _threshold(self):
         """Above this a value is 1, else 0; None: values are numbers of successes."""
         return None

@@ -99,6 +99,9 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
 
     _tags = {"input_tags.categorical": True}
 
+    probabilities_: list[np.ndarray]
+    categories_: list[np.ndarray]
+
     def __init__(
         self,
         n_components: int = 1,

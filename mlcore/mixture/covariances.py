@@ -156,6 +156,18 @@ def precisions(kind: str, factors):
     return factors @ np.swapaxes(factors, -1, -2)
 
 
+def correlated(kind: str, factors, X, counts):
+    """Give rows of independent unit variances, `counts` by component, these covariances."""
+    stop = 0
+    for j, count in enumerate(counts):
+        part, stop = slice(stop, stop + count), stop + count
+        if kind in ("full", "tied"):
+            X[part] = np.linalg.solve((factors[j] if kind == "full" else factors).T, X[part].T).T
+        else:
+            X[part] /= factors[j]
+    return X
+
+
 def n_parameters(kind: str, k: int, d: int) -> int:
     """Free numbers in the covariances."""
     half = d * (d + 1) // 2

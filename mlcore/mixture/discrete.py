@@ -56,6 +56,8 @@ class DiscreteMixture(Mixture):
     and ``_first(rows, frame, rng)``, a table.
     """
 
+    mean_trials_: np.ndarray
+
     def __init__(
         self,
         n_components: int = 1,

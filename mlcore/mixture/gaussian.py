@@ -10,6 +10,7 @@ from mlcore.mixture import given, starts
 from mlcore.mixture.covariances import (
     DOUBLE,
     SINGLE,
+    correlated,
     expected,
     from_covariances,
     from_precisions,
@@ -128,6 +129,14 @@ class GaussianMixture(WithMissing):
     array([0, 1])
     """
 
+    means_: np.ndarray
+    covariances_: np.ndarray
+    precisions_: np.ndarray
+    precisions_cholesky_: np.ndarray
+    covariance_type_: str
+    origin_: np.ndarray
+    spread_: np.ndarray
+
     def __init__(
         self,
         n_components: int = 1,
@@ -224,16 +233,8 @@ class GaussianMixture(WithMissing):
         counts = rng.multinomial(n, self.weights_ / self.weights_.sum())
         labels = np.repeat(np.arange(k), counts)
         X = rng.normal(size=(n, d))
-        stop = 0
-        for j, count in enumerate(counts):
-            part, stop = slice(stop, stop + count), stop + count
-            if self.covariance_type_ in ("full", "tied"):
-                factor = self.precisions_cholesky_
-                factor = factor[j] if self.covariance_type_ == "full" else factor
-                X[part] = np.linalg.solve(factor.T, X[part].T).T
-            else:
-                X[part] /= self.precisions_cholesky_[j]
-            X[part] += self.means_[j]
+        X = correlated(self.covariance_type_, self.precisions_cholesky_, X, counts)
+        X += self.means_[labels]
         return X.astype(self.origin_.dtype), labels
 
     # ---- what Mixture asks for

@@ -1,7 +1,7 @@
 """The aspect model, or probabilistic latent semantic analysis, of counts of words in documents."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -9,6 +9,7 @@ from scipy import sparse as sp
 from mlcore.checks import as_bool, as_integer, as_random_state, as_real, as_weights
 from mlcore.mixture.aspect_tables import (
     AspectTables,
+    LatentClassStatistics,
     distributions,
     random_components,
     require_tables,
@@ -17,14 +18,6 @@ from mlcore.mixture.em import RECENT
 from mlcore.model import Model, Transformer, warn
 from mlcore.progress import Progress
 from mlcore.row_sums import merged
-
-
-class LatentClassStatistics(NamedTuple):
-    """Sums over documents, from which `LatentClassModel.update` takes its step."""
-
-    word_counts: np.ndarray  # (k, v) expected counts of each word from each component
-    log_likelihood: float  # of the counts, with the prior of the documents' mixtures
-    mass: float  # the sum of the counts
 
 
 class LatentClassModel(Transformer, Model):
@@ -108,6 +101,14 @@ class LatentClassModel(Transformer, Model):
     >>> bool((mixtures[0] == mixtures[1]).all()), bool((mixtures[0] == mixtures[2]).any())
     (True, False)
     """
+
+    weights_: np.ndarray
+    components_: np.ndarray
+    document_components_: np.ndarray
+    log_likelihood_trace_: np.ndarray
+    n_iter_: int
+    converged_: bool
+    total_count_: float
 
     _tags: ClassVar = {
         "input_tags.sparse": True,
@@ -251,15 +252,8 @@ class LatentClassModel(Transformer, Model):
         k, random = self._checked_parameters()
         counts, weights = self._training_counts(X, sample_weight)
         components, shares, _ = self._start(counts, weights, k, random)
-        self._set_fitted(
-            X,
-            components_=components,
-            weights_=shares,
-            log_likelihood_trace_=np.empty(0),
-            n_iter_=0,
-            converged_=False,
-            total_count_=0.0,
-        )
+        start = {"components_": components, "weights_": shares, "n_iter_": 0, "converged_": False}
+        self._set_fitted(X, **start, log_likelihood_trace_=np.empty(0), total_count_=0.0)
         return self
 
     def partial_statistics(

@@ -90,6 +90,8 @@ class MultinomialMixture(DiscreteMixture):
 
     _tags = {"input_tags.sparse": True, "input_tags.positive_only": True}
 
+    means_: np.ndarray
+
     def __init__(
         self,
         n_components: int = 1,

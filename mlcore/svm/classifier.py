@@ -14,12 +14,7 @@ from mlcore.svm.evidence import (
     multiplier_values,
     snap_to_bounds,
 )
-from mlcore.svm.machine import (
-    KernelMachine,
-    Settings,
-    kept_samples,
-    product,
-)
+from mlcore.svm.machine import KernelMachine, Settings, kept_samples, product
 from mlcore.svm.multiclass import (
     Duel,
     LabelledSamples,
@@ -43,9 +38,14 @@ class KernelClassifier(Classifier, KernelMachine):
     (`_problem`), turned into a decision function (`_scale_and_bias`) and back (`_multipliers`).
     """
 
+    classes_: np.ndarray
+    class_weight_: np.ndarray
+    margin_: float | np.ndarray
+    n_iter_: np.ndarray
+
     def _cost(self, samples: LabelledSamples) -> np.ndarray:
         """Return the cost of each sample, the bound of its multiplier."""
-        raise NotImplementedError
+        return samples.cost
 
     def _problem(
         self, signs: np.ndarray, weight: np.ndarray, cost: np.ndarray, index: np.ndarray | None

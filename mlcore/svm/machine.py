@@ -49,6 +49,22 @@ class Settings:
 class KernelMachine(KernelModel):
     """A function ``f(x) = sum_i b_i k(x_i, x) + intercept`` whose b solves a dual problem."""
 
+    support_: np.ndarray
+    support_vectors_: np.ndarray | Any  # CSR where the samples are
+    n_support_: np.ndarray
+    dual_coef_: np.ndarray
+    intercept_: np.ndarray
+    coef_: np.ndarray
+    dual_objective_: float | np.ndarray
+    primal_objective_: float | np.ndarray
+    duality_gap_: float | np.ndarray
+    kkt_violation_: float | np.ndarray
+    margin_error_indices_: np.ndarray
+    gamma_: float
+    converged_: bool
+    fit_status_: int
+    shape_fit_: tuple[int, int]
+
     # ---- before the work
 
     def _settings(self, gamma: Any) -> Settings:
@@ -220,6 +236,12 @@ class SingleProblemMachine(KernelMachine):
     Subclasses say which problem (`_problem`), how its solution becomes the coefficients and the
     bias (`_read`), and back (`_write`).
     """
+
+    dual_objective_: float
+    primal_objective_: float
+    duality_gap_: float
+    kkt_violation_: float
+    n_iter_: int
 
     def _problem(self, y: np.ndarray, weight: np.ndarray) -> Problem:
         raise NotImplementedError

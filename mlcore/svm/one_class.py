@@ -90,6 +90,9 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
     array([ 1, -1])
     """
 
+    offset_: float
+    margin_: float
+
     def __init__(
         self,
         *,

@@ -222,6 +222,8 @@ def two_class(positive: np.ndarray, decisions: np.ndarray, dtype: np.dtype) -> n
 class ProbabilisticClassifier(KernelClassifier):
     """A classifier with `predict_proba` where its parameter `probability` is true."""
 
+    link_slopes_: np.ndarray
+
     def _folds(
         self, samples: LabelledSamples, settings: Settings, random_state: np.random.Generator
     ) -> tuple[np.ndarray, int]:

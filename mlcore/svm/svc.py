@@ -279,6 +279,8 @@ class NuSVC(SupportVectorClassifier):
     array([0, 1])
     """
 
+    rho_: np.ndarray
+
     def __init__(
         self,
         *,
@@ -331,9 +333,6 @@ class NuSVC(SupportVectorClassifier):
                 f"{type(self).__name__}: nu={self.nu} is infeasible for these class sizes; the "
                 f"largest feasible nu is {largest:.6g}."
             )
-
-    def _cost(self, samples):
-        return samples.cost
 
     def _problem(self, signs, weight, cost, index):
         positive, negative = signs > 0, signs < 0

@@ -89,6 +89,11 @@ class SVCCV(KernelClassifier):
     1.0
     """
 
+    C_: float
+    best_score_: float
+    best_index_: int
+    cv_results_: dict[str, np.ndarray]
+
     def __init__(
         self,
         *,

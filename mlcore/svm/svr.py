@@ -231,6 +231,8 @@ class NuSVR(SupportVectorRegressor):
     array([7.])
     """
 
+    epsilon_: float
+
     def __init__(
         self,
         *,

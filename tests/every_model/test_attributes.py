@@ -1,0 +1,56 @@
+"""Fitted attributes are declared, and what a fit sets is what was declared."""
+
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse as sp
+
+from contract import MODELS, fitted
+
+CLASSES = sorted({type(entry.make()) for entry in MODELS.values()}, key=lambda kind: kind.__name__)
+
+
+def declared(kind):
+    return {name: hint for name, hint in get_type_hints(kind).items() if name.endswith("_")}
+
+
+def fits(kind):
+    """Models of one class, fitted so that between them they have all attributes."""
+    for entry in MODELS.values():
+        model = entry.make()
+        if type(model) is not kind:
+            continue
+        X = pd.DataFrame(entry.draw(), columns=["a", "b", "c", "d"])
+        y = entry.targets(np.asarray(X))
+        yield model.fit(X, y)
+        if entry.kernel:
+            yield entry.make().set_params(kernel="linear").fit(X, y)
+        if "probability" in model.get_params():
+            yield entry.make().set_params(probability=True).fit(X, y)
+
+
+def of_type(value, hint):
+    if get_origin(hint) is UnionType:
+        return any(of_type(value, part) for part in get_args(hint))
+    if get_origin(hint) is dict:
+        key, item = get_args(hint)
+        return all(of_type(k, key) and of_type(v, item) for k, v in value.items())
+    if get_origin(hint) is list:
+        return isinstance(value, list) and all(of_type(v, *get_args(hint)) for v in value)
+    if get_origin(hint) is tuple:
+        return all(of_type(v, part) for v, part in zip(value, get_args(hint), strict=True))
+    return sp.issparse(value) if hint is Any else type(value) is hint
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_the_declared_attributes_are_those_that_a_fit_sets(kind):
+    hints, seen = declared(kind), set()
+    for model in fits(kind):
+        for name, value in fitted(model).items():
+            assert name in hints, f"{kind.__name__} does not declare {name}"
+            assert of_type(value, hints[name]), f"{name}: {type(value)} is not {hints[name]}"
+            seen.add(name)
+    assert seen == set(hints)
