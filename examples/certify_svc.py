@@ -14,6 +14,7 @@ import gzip
 import re
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ MARKS = "<!-- certify_svc -->", "<!-- end of certify_svc -->"
 # What the numbers of Adult are divided by. Not from the data: features are fixed before them.
 SCALES = {0: 100, 2: 1_000_000, 4: 16, 10: 100_000, 11: 10_000, 12: 100}
 # Kernel, width and cost too were fixed in advance.
-MACHINES = {
+MACHINES: dict[str, dict[str, dict[str, Any]]] = {
     "digits": {"linear": {"C": 0.1}, "rbf": {"C": 1.0, "gamma": 0.05}},
     "MNIST": {"linear": {"C": 0.01}, "rbf": {"C": 1.0, "gamma": 0.01}},
     "Adult": {"linear": {"C": 0.1}, "rbf": {"C": 1.0, "gamma": 0.05}},
@@ -101,7 +102,7 @@ def table(found):
                 column[bound.name] = f"**{shown}**" if bound == certificate.best else shown
         columns.append(column)
     names = list(dict.fromkeys(name for column in columns for name in column))
-    assumed = {}
+    assumed: dict[str, list[str]] = {}
     for pair in found.values():
         for certificate in pair:
             for bound in certificate.bounds:
@@ -125,7 +126,8 @@ def main():
     asked = parser.parse_args()
     data = {"digits": three_and_eight(*load_digits(), 240)}
     if asked.mnist:
-        data["MNIST"] = three_and_eight(*mnist(asked.mnist), 1300)
+        images, digits = mnist(asked.mnist)
+        data["MNIST"] = three_and_eight(images, digits, 1300)
     if asked.adult:
         data["Adult"] = adult(asked.adult)
     lines = list(table(certificates(data)))

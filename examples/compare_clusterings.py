@@ -106,7 +106,7 @@ def methods(k):
 
 def measured(cluster, X, gamma, repeat):
     """Labels, and the least seconds of `repeat` runs."""
-    seconds = []
+    labels, seconds = None, []
     for _ in range(repeat):
         start = time.perf_counter()
         labels = cluster(X, gamma)
@@ -121,7 +121,7 @@ def duration(seconds):
 def table(data, repeat):
     """The lines of a Markdown table: agreement with the truth, and time."""
     names = list(methods(2))
-    cells = {name: [] for name in names}
+    cells: dict[str, list[str]] = {name: [] for name in names}
     for X, y, k in data.values():
         gamma = neighbour_gamma(X)
         found = {name: measured(run, X, gamma, repeat) for name, run in methods(k).items()}

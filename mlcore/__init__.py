@@ -8,10 +8,20 @@ from pathlib import Path as _Path
 
 __version__ = "0.1.0"
 
-_FAMILIES = ("bounds", "cluster", "datasets", "kernels", "mixture", "row_sums", "svm")
-_FUNCTIONS = {"load": "mlcore.persistence", "save": "mlcore.persistence"}
+__all__ = [
+    "__version__",
+    "bounds",
+    "cluster",
+    "datasets",
+    "kernels",
+    "load",
+    "mixture",
+    "row_sums",
+    "save",
+    "svm",
+]
 
-__all__ = ["__version__", *_FAMILIES, *_FUNCTIONS]
+_FUNCTIONS = {"load": "mlcore.persistence", "save": "mlcore.persistence"}
 
 try:
     _importlib.import_module("mlcore._ext.threads")
@@ -30,14 +40,21 @@ except ModuleNotFoundError as _error:
     ) from None
 
 
-def __getattr__(name):
-    if name in _FAMILIES:
-        return _importlib.import_module(f"mlcore.{name}")
-    if name in _FUNCTIONS:
-        value = globals()[name] = getattr(_importlib.import_module(_FUNCTIONS[name]), name)
-        return value
-    raise AttributeError(f"module 'mlcore' has no attribute {name!r}")
+# Type checkers take this name for true wherever it stands; typing itself takes a while to import.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mlcore import bounds, cluster, datasets, kernels, mixture, row_sums, svm
+    from mlcore.persistence import load, save
+else:
+
+    def __getattr__(name):
+        if name in _FUNCTIONS:
+            value = globals()[name] = getattr(_importlib.import_module(_FUNCTIONS[name]), name)
+            return value
+        if name in __all__:
+            return _importlib.import_module(f"mlcore.{name}")
+        raise AttributeError(f"module 'mlcore' has no attribute {name!r}")
 
 
-def __dir__():
-    return sorted(__all__)
+def __dir__() -> list[str]:
+    return __all__

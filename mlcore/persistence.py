@@ -10,6 +10,7 @@ import re
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
@@ -74,7 +75,7 @@ def save(model: Model, path: str | os.PathLike) -> None:
         raise
 
 
-def load(path: str | os.PathLike) -> Model:
+def load(path: str | os.PathLike) -> Any:
     """Read a model that `save` has written.
 
     Nothing in the file is executed: it can only name classes of mlcore.

@@ -7,6 +7,10 @@ import numpy as np
 __all__ = ["RowSums", "merged"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 @runtime_checkable
 class RowSums(Protocol):
     """What a model offers whose fit is a repetition of sums over the rows of the data.

@@ -94,10 +94,12 @@ def test_families_are_loaded_on_first_use(tmp_path):
         mlcore.svn  # noqa: B018
 
 
-def test_public_names_exist():
-    for family in ("bounds", "cluster", "datasets", "kernels", "mixture", "svm"):
+def test_public_names_exist_and_are_all_that_completion_shows():
+    for family in ("bounds", "cluster", "datasets", "kernels", "mixture", "row_sums", "svm"):
         module = getattr(mlcore, family)
         assert module.__all__ and all(hasattr(module, name) for name in module.__all__)
+        assert dir(module) == sorted(module.__all__)
+    assert dir(mlcore) == sorted(mlcore.__all__) and "svm" in dir(mlcore)
 
 
 def test_the_version_is_the_same_everywhere():

@@ -187,3 +187,7 @@ __all__ = [
     "winnow_mistake_bound",
     "worst_case_mistakes",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

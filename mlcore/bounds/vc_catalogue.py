@@ -11,7 +11,7 @@ from mlcore.bounds.growth import largest_size, log_growth, sauer_bound
 from mlcore.bounds.rounding import floor, log, working_digits
 
 
-def known_vc_dimension(name: str, **params: Any) -> int | float:
+def known_vc_dimension(name: str, **params: Any) -> int | Any:
     r"""Return the VC dimension of a well-known class.
 
     On the line: "thresholds" x >= a, 1; "signed_thresholds" in both directions, 2; "intervals", 2;

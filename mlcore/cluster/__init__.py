@@ -48,3 +48,7 @@ __all__ = [
     "silhouette_samples",
     "silhouette_score",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

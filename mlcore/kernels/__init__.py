@@ -14,3 +14,7 @@ __all__ = [
     "is_positive_semidefinite",
     "polynomial_features",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

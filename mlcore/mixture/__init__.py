@@ -20,3 +20,7 @@ __all__ = [
     "Statistics",
     "select_mixture",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

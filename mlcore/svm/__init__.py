@@ -7,3 +7,7 @@ from mlcore.svm.svc_cv import SVCCV
 from mlcore.svm.svr import SVR, NuSVR
 
 __all__ = ["SVC", "SVCCV", "SVR", "Evidence", "NuSVC", "NuSVR", "OneClassSVM"]
+
+
+def __dir__() -> list[str]:
+    return __all__
