@@ -10,14 +10,16 @@ _SHOWN = 5
 
 
 def column_names(X: Any) -> np.ndarray | None:
-    """Return the column names of a data frame as an object array, None where there are none.
+    """Return the column names of a data frame or table as an object array, None without such.
 
     Raises
     ------
     TypeError
         If some of the names are strings and others are not.
     """
-    columns = getattr(X, "columns", None)
+    columns = getattr(X, "column_names", None)
+    if not isinstance(columns, list):  # as those of pyarrow's tables, whose `columns` are values
+        columns = getattr(X, "columns", None)
     if columns is None or callable(columns):
         return None
     names = np.asarray(columns, dtype=object)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from mlcore.checks import check_column_names, column_names
@@ -14,6 +15,9 @@ def test_column_names():
     frame = pd.DataFrame(PLAIN, columns=["a", "b", "c"])
     assert column_names(frame).tolist() == ["a", "b", "c"]
     assert column_names(pl.DataFrame(frame.to_dict("list"))).tolist() == ["a", "b", "c"]
+    table = pa.table(frame.to_dict("list"))
+    assert column_names(table).tolist() == ["a", "b", "c"]
+    assert column_names(table.to_batches()[0]).tolist() == ["a", "b", "c"]
     assert column_names(PLAIN) is None and column_names(pd.DataFrame(PLAIN)) is None
     with pytest.raises(TypeError, match="only supported if all input features have string names"):
         column_names(pd.DataFrame(PLAIN, columns=["a", 1, 2]))

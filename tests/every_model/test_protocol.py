@@ -3,6 +3,7 @@
 import re
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import GridSearchCV
@@ -122,6 +123,17 @@ def test_another_number_of_columns_and_foreign_names(entry, data):
     plain = entry.make().fit(X, y)
     for method in methods(plain):
         refuses(lambda m=method: m(X[:, :3]), ValueError, "X has 3 features, but .* expecting 4")
+
+
+def test_tables_of_pyarrow_are_as_data_frames(entry, data):
+    X, y = data
+    table = pa.table(dict(zip("abcd", X.T, strict=True)))
+    plain, model = entry.make().fit(X, y), entry.make().fit(table, y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    for found, expected in zip(answers(model, table), answers(plain, X), strict=True):
+        assert_array_equal(found, expected)
+    for method in methods(model):
+        refuses(lambda m=method: m(table.select(list("bacd"))), ValueError, "same order")
 
 
 @only(lambda entry: "verbose" in entry.make().get_params())
