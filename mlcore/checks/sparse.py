@@ -1,5 +1,6 @@
 """Sparse samples: structure is proved sound before any compiled code follows an index."""
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from mlcore.checks.arrays import as_floats, refuse_row
 def as_canonical_csr(
     X: Any, name: str = "X", owner: str = "", dtype: np.dtype | None = None
 ) -> sp.csr_array:
-    """Return CSR, CSC or COO data as CSR with sorted column indices and no duplicates.
+    """Return data in any of SciPy's formats as CSR with sorted column indices and no duplicates.
 
     Duplicate entries are summed, explicit zeros stay. Arrays in order already are shared with
     `X`, which never changes. Time O(nnz), plus sorting where rows are unsorted.
@@ -20,34 +21,30 @@ def as_canonical_csr(
     Raises
     ------
     TypeError
-        For other sparse formats, and data that are no numbers.
+        For data that are no numbers.
     ValueError
         For complex numbers; indices or indptr out of range, decreasing, or of the wrong length;
         NaN, infinity, and rows whose squared norms come near overflow.
     """
-    if X.format not in ("csr", "csc", "coo"):
-        raise TypeError(
-            f"{name} is sparse in {X.format.upper()} format ({type(X).__name__}), but must be "
-            f"CSR, CSC or COO: use {name}.tocsr()."
-        )
     if X.ndim != 2:
         raise ValueError(
             f"{name}: expected 2D array, got {X.ndim}D sparse array instead. Reshape your data."
         )
-    data = _real_data(X.data, name, dtype)
-    n_rows, n_cols = X.shape
-    if X.format == "coo":
-        rows = _indices(X.row, n_rows, f"{name}.row")
-        cols = _indices(X.col, n_cols, f"{name}.col")
+    if X.format in ("csr", "csc", "bsr"):
+        compressed = _compressed(X, name, dtype)
+        csr = compressed if X.format == "csr" else compressed.tocsr()
+    else:
+        entries = {"coo": _coo, "dia": _dia, "dok": _dok, "lil": _lil}[X.format]
+        data, rows, cols = entries(X, name)
+        data = _real_data(data, name, dtype)
+        rows = _indices(rows, X.shape[0], f"{name}.row")
+        cols = _indices(cols, X.shape[1], f"{name}.col")
         if not len(rows) == len(cols) == len(data):
             raise ValueError(
                 f"{name} is corrupt: {name}.row, {name}.col and {name}.data have lengths "
                 f"{len(rows)}, {len(cols)} and {len(data)}, but must have the same."
             )
         csr = sp.coo_array((data, (rows, cols)), shape=X.shape).tocsr()
-    else:
-        compressed = _compressed(X, data, name)
-        csr = compressed if X.format == "csr" else compressed.tocsr()
     if not csr.has_canonical_format:
         csr = csr.copy()  # its arrays may be the user's
         csr.sum_duplicates()
@@ -55,8 +52,50 @@ def as_canonical_csr(
     return csr
 
 
-def _compressed(X, data, name):
-    n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
+def _coo(X, name):
+    return X.data, X.row, X.col
+
+
+def _dia(X, name):
+    """Return the entries within the matrix; those that are zero only fill up the diagonals."""
+    offsets = _integers(X.offsets, f"{name}.offsets")
+    if X.data.ndim != 2 or len(offsets) != len(X.data):
+        raise ValueError(
+            f"{name} is corrupt: {name}.data has shape {X.data.shape}, but must have a row for "
+            f"each of the {len(offsets)} offsets."
+        )
+    cols = np.broadcast_to(np.arange(X.data.shape[1]), X.data.shape)
+    rows = cols - offsets[:, None]
+    stored = (rows >= 0) & (rows < X.shape[0]) & (cols < X.shape[1]) & (X.data != 0)
+    return X.data[stored], rows[stored], cols[stored]
+
+
+def _dok(X, name):
+    keys = np.array(list(X.keys()), dtype=np.int64).reshape(-1, 2)
+    return np.fromiter(X.values(), X.dtype, len(keys)), keys[:, 0], keys[:, 1]
+
+
+def _lil(X, name):
+    lengths = [len(row) for row in X.rows]
+    if lengths != [len(row) for row in X.data] or len(lengths) != X.shape[0]:
+        raise ValueError(f"{name} is corrupt: {name}.rows and {name}.data differ in their lengths.")
+    try:
+        cols = np.fromiter(chain.from_iterable(X.rows), np.int64, sum(lengths))
+        data = np.fromiter(chain.from_iterable(X.data), X.dtype, sum(lengths))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} is corrupt: a row of it has {error}.") from None
+    return data, np.repeat(np.arange(X.shape[0]), lengths), cols
+
+
+def _compressed(X, name, dtype):
+    """Return a new array of the same format, whose structure and data are checked."""
+    block = X.data.shape[1:] if X.format == "bsr" else (1, 1)
+    if len(block) != 2 or 0 in block or any(np.remainder(X.shape, block)):
+        raise ValueError(
+            f"{name} is corrupt: blocks of shape {block} do not make up {X.shape[0]} x "
+            f"{X.shape[1]} values."
+        )
+    n_major, n_minor = np.floor_divide(X.shape, block)[:: -1 if X.format == "csc" else 1]
     indptr = _integers(X.indptr, f"{name}.indptr")
     if len(indptr) != n_major + 1:
         raise ValueError(
@@ -66,15 +105,19 @@ def _compressed(X, data, name):
     if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
         raise ValueError(f"{name} is corrupt: {name}.indptr must start at 0 and never decrease.")
     used = int(indptr[-1])
-    if used > min(len(X.indices), len(data)):
+    if used > min(len(X.indices), len(X.data)):
         raise ValueError(
             f"{name} is corrupt: {name}.indptr ends at {used}, but {name}.indices and {name}.data "
-            f"have lengths {len(X.indices)} and {len(data)}."
+            f"have lengths {len(X.indices)} and {len(X.data)}."
         )
     indices = _indices(X.indices[:used], n_minor, f"{name}.indices")
-    kind = sp.csr_array if X.format == "csr" else sp.csc_array
+    data = X.data[:used]
+    if X.format == "bsr":
+        data = _real_data(data.ravel(), name, dtype).reshape(used, *block)
+    else:
+        data = _real_data(data, name, dtype)
     # A new object: flags such as has_sorted_indices that a user may have set are worked out anew.
-    return kind((data[:used], indices, indptr), shape=X.shape)
+    return getattr(sp, f"{X.format}_array")((data, indices, indptr), shape=X.shape)
 
 
 def _integers(array, name):

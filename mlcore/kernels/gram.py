@@ -62,7 +62,7 @@ def gram_matrix(
         sigmoid     :math:`\tanh(\gamma\, x \cdot y + c_0)`
         cosine      :math:`x \cdot y / (\|x\| \|y\|)`, 0 where a norm is 0
         chi2        :math:`\exp(-\gamma \sum (x_f - y_f)^2 / (x_f + y_f))`, X, Y >= 0
-        callable    ``kernel(X, Y)`` returning the (n, m) matrix
+        callable    ``kernel(X, Y)`` returning the (n, m) matrix, dense or sparse
         =========== ============================================================
     gamma : float, "scale" or "auto", optional
         1 / d by default (and with "auto"); "scale" is 1 / (d Var(X)).

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
+from scipy import sparse
 
+from mlcore.checks import require_memory
 from mlcore.exceptions import warn
 from mlcore.kernels.packed import Packed, largest_value
 
@@ -154,7 +156,7 @@ class KernelRows:
 
 
 def called(kernel: Callable, A, B) -> np.ndarray:
-    """kernel(A, B), checked: real, finite, of shape (len(A), len(B)).
+    """kernel(A, B), checked: real, finite, of shape (len(A), len(B)); dense, if it was sparse.
 
     Raises
     ------
@@ -163,10 +165,11 @@ def called(kernel: Callable, A, B) -> np.ndarray:
     """
     name = getattr(kernel, "__name__", type(kernel).__name__)
     K = kernel(A, B)
-    try:
-        K = np.asarray(K)
-    except ValueError as error:
-        raise TypeError(f"kernel {name!r} returned no array: {error}") from error
+    if not sparse.issparse(K):
+        try:
+            K = np.asarray(K)
+        except ValueError as error:
+            raise TypeError(f"kernel {name!r} returned no array: {error}") from error
     if K.dtype.kind not in "fiub":
         raise TypeError(
             f"kernel {name!r} returned dtype {K.dtype}; an array of real numbers is needed."
@@ -174,6 +177,10 @@ def called(kernel: Callable, A, B) -> np.ndarray:
     shape = (A.shape[0], B.shape[0])
     if K.shape != shape:
         raise ValueError(f"kernel {name!r} returned shape {K.shape}; {shape} is needed.")
+    if sparse.issparse(K):
+        way_out = "call the kernel on blocks of rows"
+        require_memory(*shape, K.dtype.itemsize, what="its sparse values, dense", instead=way_out)
+        K = K.toarray()
     if not np.isfinite(K).all():
         raise ValueError(f"kernel {name!r} returned NaN or infinity; finite values are needed.")
     return K

@@ -17,13 +17,13 @@ def compressed(data, indices, indptr, shape=(2, 3), kind=sp.csr_array):
     return X
 
 
+FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
 SPARSE = np.array([[0, 2.0, 0, 1], [0, 0, 0, 0], [3, 0, -4, 0]])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, bool])
 @pytest.mark.parametrize(
-    "kind",
-    [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.coo_matrix],
+    "kind", [getattr(sp, f"{form}_{kind}") for form in FORMATS for kind in ("array", "matrix")]
 )
 def test_sparse_formats_become_canonical_csr(kind, dtype):
     X = as_samples(kind(SPARSE.astype(dtype)), accept_sparse=True)
@@ -107,10 +107,57 @@ def test_corrupt_sparse_input_is_a_value_error(case):
         as_samples(X, accept_sparse=True)
 
 
-@pytest.mark.parametrize("form", ["lil", "dok", "dia", "bsr"])
-def test_other_sparse_formats_are_refused_with_the_way_out(form):
-    with pytest.raises(TypeError, match=rf"sparse in {form.upper()} format.*tocsr"):
-        as_samples(sp.csr_array(SPARSE).asformat(form), accept_sparse=True)
+def changed(form, **parts):
+    X = sp.csr_array(SPARSE[:2]).asformat(form)
+    for name, value in parts.items():
+        setattr(X, name, value)
+    return X
+
+
+def lists(*values):
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+CORRUPT_OTHERS = {
+    "bsr index": changed("bsr", indices=np.array([0, 9, 1, 0], dtype=np.int32)),
+    "bsr index that wraps": changed("bsr", indices=np.array([0, 2**30, 1, 0], dtype=np.int64)),
+    "bsr indptr": changed("bsr", indptr=np.array([0, 900], dtype=np.int32)),
+    "bsr blocks": changed("bsr", data=np.ones((2, 5, 3))),
+    "bsr data": changed("bsr", data=np.ones(4)),
+    "dia offsets": changed("dia", offsets=np.array([0])),
+    "dia offsets that are no integers": changed("dia", offsets=np.array([0.5, 1.5])),
+    "lil columns": changed("lil", rows=lists([1, 9], [])),
+    "lil negative": changed("lil", rows=lists([1, -1], [])),
+    "lil lengths": changed("lil", rows=lists([1, 2, 3], [])),
+    "lil rows": changed("lil", rows=lists([1, 2]), data=lists([1.0, 2.0])),
+    "lil text": changed("lil", rows=lists([1, "a"], [])),
+    "dok NaN": sp.dok_array(SPARSE * np.nan),
+}
+
+
+@pytest.mark.parametrize("case", CORRUPT_OTHERS)
+def test_corrupt_data_in_other_formats_is_a_value_error(case):
+    with pytest.raises(ValueError, match="^(Input )?X.* (is corrupt|is out of range|contains NaN)"):
+        as_samples(CORRUPT_OTHERS[case], accept_sparse=True)
+
+
+@given(
+    offsets=hnp.arrays(np.int64, st.integers(0, 4), elements=st.integers(-6, 6), unique=True),
+    width=st.integers(0, 6),
+)
+def test_any_diagonals_are_scipys(offsets, width):
+    data = np.arange(1.0, 1 + len(offsets) * width).reshape(len(offsets), width)
+    X = sp.dia_array((data, offsets), shape=(3, 4))
+    assert_array_equal(as_samples(X, accept_sparse=True).toarray(), X.toarray())
+
+
+def test_blocks_past_the_end_are_left_out():
+    X = sp.bsr_array(np.kron(np.eye(2), np.ones((2, 3))), blocksize=(2, 3))
+    expected = X.toarray()
+    X.indices, X.data = np.append(X.indices, 77), np.append(X.data, X.data[:1], axis=0)
+    assert_array_equal(as_samples(X, accept_sparse=True).toarray(), expected)
 
 
 @given(

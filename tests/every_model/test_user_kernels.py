@@ -5,7 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
 
 from contract import (
     DEGENERACY,
@@ -42,6 +43,18 @@ def test_callable_and_precomputed_kernels_agree_with_rbf(entry, data):
             assert name == "predict_proba" or np.allclose(two, expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("form", ["csr_array", "csr_matrix", "coo_array"])
+@only(lambda entry: entry.kernel)
+def test_sparse_values_of_a_kernel_are_those_of_the_dense(form, entry, data):
+    X, y = data
+    model = without_gamma(entry)
+    dense = model.set_params(kernel=plain_rbf).fit(X, y)
+    expected = answers(dense, X)
+    model.set_params(kernel=lambda A, B: getattr(sp, form)(plain_rbf(A, B))).fit(X, y)
+    for found, same in zip(answers(model, X), expected, strict=True):
+        assert_array_equal(found, same)
+
+
 def spoiled_kernel(A, B):
     K = plain_rbf(A, B)
     K[0, 0] = NAN
@@ -56,6 +69,13 @@ BAD_KERNELS = {
     "complex": (lambda A, B: plain_rbf(A, B) + 1j, (TypeError, ValueError), "kernel.*complex"),
     "text": (lambda A, B: plain_rbf(A, B).astype(str), (TypeError, ValueError), "kernel.*<U"),
     "None": (lambda A, B: None, (TypeError, ValueError), "kernel.*(None|object)"),
+    "sparse NaN": (lambda A, B: sp.csr_array(spoiled_kernel(A, B)), ValueError, "kernel.*NaN"),
+    "sparse shape": (lambda A, B: sp.eye_array(10**9), ValueError, "kernel.*shape"),
+    "sparse complex": (
+        lambda A, B: sp.csr_array(plain_rbf(A, B) + 1j),
+        (TypeError, ValueError),
+        "kernel.*complex",
+    ),
     "wrong arguments": (lambda A: A, TypeError, "positional argument"),
 }
 

@@ -213,7 +213,7 @@ def test_real_matrices_of_the_right_shape_are_taken(returned):
         (np.full((2, 3), "a"), TypeError, "'my_kernel' returned dtype <U1"),
         (None, TypeError, "'my_kernel' returned dtype object"),
         ([[1.0], [1.0, 2.0]], TypeError, "'my_kernel' returned no array"),
-        (sparse.csr_array(np.ones((2, 3))), TypeError, "'my_kernel' returned dtype object"),
+        (sparse.csr_array(np.ones((3, 2))), ValueError, r"returned shape \(3, 2\); \(2, 3\)"),
     ],
 )
 def test_what_a_users_kernel_must_not_return(returned, error, message):
