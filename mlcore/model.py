@@ -23,6 +23,7 @@ from mlcore.exceptions import (
     warn,
 )
 from mlcore.mixins import Classifier, Clusterer, OutlierDetector, Regressor, Transformer
+from mlcore.peer_parameters import instead_of
 
 __all__ = [
     "Classifier",
@@ -37,6 +38,7 @@ __all__ = [
     "warn",
 ]
 
+_BY_POSITION = inspect.Parameter.POSITIONAL_ONLY
 _UNCHANGED = "$UNCHANGED$"  # scikit-learn's mark for a request left as it is
 _WITH_WEIGHTS = ("fit", "partial_fit", "score", "predict", "transform")
 _OUTLIVE_FIT = ("_requests", "_sklearn_output_config", "_skl_callbacks")
@@ -58,6 +60,18 @@ class Model:
     feature_names_in_: np.ndarray
 
     # ---- parameters
+
+    def __new__(cls, *_: Any, **params: Any) -> Self:
+        for name in params:
+            instead = instead_of(cls, name)
+            if instead is not None and name not in cls._defaults():
+                raise TypeError(
+                    f"{cls.__name__} got an unexpected keyword argument {name!r}: {instead}."
+                )
+        return super().__new__(cls)
+
+    # Of a model without `__init__`, which takes no arguments.
+    __new__.__signature__ = inspect.Signature([inspect.Parameter("cls", _BY_POSITION)])
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
@@ -88,8 +102,10 @@ class Model:
         for name, value in params.items():
             head, inside, tail = name.partition("__")
             if head not in valid:
+                instead = instead_of(type(self), head)
                 raise ValueError(
-                    f"Invalid parameter {head!r} for estimator {self}. "
+                    f"Invalid parameter {head!r} for estimator {self}"
+                    f"{'' if instead is None else f': {instead}'}. "
                     f"Valid parameters are: {list(valid)!r}."
                 )
             if inside:

@@ -1,0 +1,73 @@
+"""scikit-learn's parameters that models here do not have, and what to do instead.
+
+A constructor that is called with one says so; the page "Coming from scikit-learn" lists them.
+"""
+
+_THREADS = "drop it: threads are as many as OMP_NUM_THREADS or threadpoolctl say"
+_GRAM = "use affinity='precomputed' and fit to mlcore.kernels.gram_matrix(X, kernel=...)"
+_SEARCH = "drop it: the machine is an SVC, and the best is fitted again to all samples"
+
+# By class, or by a base of it; older versions' parameters too.
+INSTEAD: dict[str, dict[str, str]] = {
+    "Model": {"n_jobs": _THREADS},
+    "KernelMachine": {
+        "shrinking": "drop it: it changes how LIBSVM gets to the solution, not the solution",
+    },
+    "OneClassSVM": {"random_state": "drop it: nothing is drawn at random"},
+    "SVCCV": {
+        "param_grid": "use Cs=[...] and gammas=[...]",
+        "estimator": _SEARCH,
+        "refit": _SEARCH,
+        "probability": "fit SVC(C=search.C_, gamma=search.gamma_, probability=True)",
+        "random_state": "drop it: nothing is drawn at random; give shuffled folds as cv",
+    },
+    "CenterModel": {
+        "copy_x": "drop it: X is never changed",
+        "algorithm": "drop it: bounds skip work where that pays, and labels are as without them",
+        "precompute_distances": "drop it: distances are computed block by block",
+    },
+    "MiniBatchKMeans": {
+        "compute_labels": "drop it: fit always sets labels_; partial_fit never does",
+        "init_size": "drop it: the start is looked for in as many samples as it needs",
+        "reassignment_ratio": "drop it: a centre that stays without samples begins anew",
+    },
+    "AgglomerativeClustering": {
+        "affinity": "use metric=",
+        "compute_distances": "drop it: distances_ is always there",
+        "compute_full_tree": "drop it: linkage_matrix_ always holds all merges",
+        "connectivity": "drop it: all samples are neighbours; for clusters of a graph see "
+        "SpectralClustering(affinity='precomputed')",
+        "memory": "drop it: scipy.cluster.hierarchy.fcluster cuts linkage_matrix_ again",
+        "pooling_func": "use linkage=",
+    },
+    "SpectralClustering": {
+        "assign_labels": "drop it: rows at unit length are grouped by k-means, and the groups of "
+        "a normalized cut are then improved",
+        "coef0": _GRAM,
+        "degree": _GRAM,
+        "eigen_solver": "drop it: one solver finds the eigenvectors, of dense and sparse matrices",
+        "eigen_tol": "use tol=",
+        "kernel_params": _GRAM,
+        "n_components": "drop it: there are as many eigenvectors as clusters",
+    },
+    "Mixture": {
+        "verbose_interval": "drop it: verbose=1 prints a line a second, verbose=2 every step",
+    },
+}
+
+
+def instead_of(kind: type, name: str) -> str | None:
+    """Return what to do instead of passing a parameter of scikit-learn's, None where unknown.
+
+    Parameters
+    ----------
+    kind : type
+        The class of the model.
+    name : str
+        The parameter that the class does not have.
+    """
+    for base in kind.__mro__:
+        text = INSTEAD.get(base.__name__, {}).get(name)
+        if text is not None:
+            return text
+    return None

@@ -1,0 +1,66 @@
+"""Parameters that only scikit-learn's classes have are refused with what to do instead."""
+
+import inspect
+import pickle
+
+import pytest
+import sklearn.cluster
+import sklearn.mixture
+import sklearn.svm
+
+from mlcore import cluster, mixture, svm
+from mlcore.model import Model
+from mlcore.peer_parameters import INSTEAD, instead_of
+
+MODELS = {
+    name: getattr(family, name)
+    for family in (cluster, mixture, svm)
+    for name in family.__all__
+    if inspect.isclass(getattr(family, name)) and issubclass(getattr(family, name), Model)
+}
+PEERS = {
+    name: getattr(family, name)
+    for family in (sklearn.cluster, sklearn.mixture, sklearn.svm)
+    for name in MODELS
+    if hasattr(family, name)
+}
+THEIRS = [
+    (name, parameter)
+    for name, peer in PEERS.items()
+    for parameter in inspect.signature(peer).parameters
+    if parameter not in inspect.signature(MODELS[name]).parameters
+]
+
+
+@pytest.mark.parametrize(("name", "parameter"), THEIRS)
+def test_parameters_that_only_scikit_learn_has_are_refused_with_the_way_out(name, parameter):
+    with pytest.raises(TypeError, match=f"{name} got an unexpected keyword .*'{parameter}': ."):
+        MODELS[name](**{parameter: None})
+    with pytest.raises(ValueError, match=f"Invalid parameter '{parameter}'.*: .*Valid parameters"):
+        MODELS[name]().set_params(**{parameter: None})
+
+
+def test_the_way_out_of_a_known_parameter_is_one_that_exists():
+    for name, rows in INSTEAD.items():
+        kinds = [kind for kind in MODELS.values() if name in {k.__name__ for k in kind.__mro__}]
+        assert kinds, name
+        for parameter in rows:
+            taking = [kind for kind in kinds if parameter in kind._defaults()]
+            assert not taking or name != taking[0].__name__, f"{taking} take {parameter}"
+            assert all(instead_of(kind, parameter) for kind in kinds)
+
+
+def test_other_names_are_pythons_matter_and_signatures_are_the_classes_own():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'shrink'"):
+        svm.SVC(shrink=True)
+    assert "C" in inspect.signature(svm.SVC).parameters
+    assert pickle.loads(pickle.dumps(svm.SVC(C=3.0))).C == 3.0
+
+
+def test_a_subclass_may_take_what_its_base_refuses():
+    class Shrinking(svm.SVC):
+        def __init__(self, *, shrinking=True):
+            super().__init__()
+            self.shrinking = shrinking
+
+    assert Shrinking(shrinking=False).get_params() == {"shrinking": False}
