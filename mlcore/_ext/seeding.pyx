@@ -6,9 +6,10 @@ Arrays are C order, checked by the caller; `diagonal` is K's.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
-from libc.math cimport INFINITY, fabs, isfinite
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int8_t, int64_t
 
+from mlcore._ext.bias cimport bias, bias_begin, bias_of, bias_take
 from mlcore._ext.descent cimport GOES_ON, descent
 from mlcore._ext.row_store cimport add_product
 from mlcore._ext.working_set cimport advance_d, advance_f, begin, fill_square
@@ -28,7 +29,6 @@ cdef struct edges:
     double top, bottom       # the largest gain of a rise, the least loss of a fall
     Py_ssize_t rises, falls  # their variables
     Py_ssize_t free
-    double level             # the multiplier of the sum
 
 
 def seed(const floating[:, ::1] K, const double[::1] sign, const double[:, ::1] box, double ratio,
@@ -113,13 +113,13 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
     cdef int64_t* slots = chosen + (m + LINE - 1) // LINE * LINE
     cdef edges e
     cdef double goal
-    cdef bint direct
+    cdef bint direct, stuck = False
     cdef int turn = 0
     while True:
         e = find_edges(m, &sign[0], box, beta, product)
         violation[0] = max(0.0, e.top - e.bottom)
-        level[0] = e.level
-        if violation[0] <= tol or spent >= max_steps:
+        if violation[0] <= tol or spent >= max_steps or stuck:
+            level[0] = find_level(m, &sign[0], box, beta, product)
             return spent
         room = max(<Py_ssize_t> LEAST, e.free + e.free // 2)
         if turn < EARLY and crowded:
@@ -140,8 +140,7 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
                               room_of_face, goal, allowed)
         moved = take_over(m, count, chosen, beta, wide, slots)
         add_product(moved, slots, wide, &K[0, 0], K.shape[1], 0, m, product, 1)
-        if moved == 0 and turn > 0:
-            return spent
+        stuck = moved == 0 and turn > 0
         turn += 1
 
 
@@ -149,31 +148,35 @@ cdef edges find_edges(Py_ssize_t m, const double* sign, const double* box, const
                       const double* product) noexcept nogil:
     cdef edges e
     cdef Py_ssize_t t
-    cdef double gain, size, total = 0
-    cdef bint up = False, down = False
+    cdef double gain, size
     e.top, e.bottom, e.rises, e.falls, e.free = -INFINITY, INFINITY, 0, 0, 0
     for t in range(m):
         if box[t] == 0:
             continue
         gain = sign[t] - product[t]
         size = fabs(beta[t])
-        up, down = up or sign[t] > 0, down or sign[t] < 0
         if (size < box[t] if sign[t] > 0 else size > 0) and gain > e.top:
             e.top, e.rises = gain, t
         if (size > 0 if sign[t] > 0 else size < box[t]) and gain < e.bottom:
             e.bottom, e.falls = gain, t
-        if 0 < size < box[t]:
-            e.free += 1
-            total -= gain
-    if not (up and down):
-        e.level = UNOPPOSED * (<double> down - <double> up)
-    elif e.free > 0:
-        e.level = total / e.free
-    elif isfinite(e.top) and isfinite(e.bottom):
-        e.level = -0.5 * (e.top + e.bottom)
-    else:
-        e.level = -e.top if isfinite(e.top) else -e.bottom
+        e.free += 0 < size < box[t]
     return e
+
+
+cdef double find_level(Py_ssize_t m, const double* sign, const double* box, const double* beta,
+                       const double* product) noexcept nogil:
+    """The multiplier of the sum."""
+    cdef bias b = bias_begin(m, beta, NULL, 0)
+    cdef bint up = False, down = False
+    cdef Py_ssize_t t
+    for t in range(m):
+        if box[t] > 0:
+            up, down = up or sign[t] > 0, down or sign[t] < 0
+            bias_take(&b, product[t] - sign[t], beta[t], 0 if sign[t] > 0 else -box[t],
+                      box[t] if sign[t] > 0 else 0, 0)
+    if not (up and down):
+        return UNOPPOSED * (<double> down - <double> up)
+    return bias_of(&b)
 
 
 cdef Py_ssize_t choose(Py_ssize_t m, const double* sign, const double* box, const double* beta,

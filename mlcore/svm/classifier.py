@@ -6,13 +6,13 @@ import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_class_weights, as_labels, as_weights
 from mlcore.model import Classifier
+from mlcore.svm.bias import round_to_bounds
 from mlcore.svm.evidence import (
     Evidence,
     evidence_attributes,
     measure,
     merged_evidence,
     multiplier_values,
-    snap_to_bounds,
 )
 from mlcore.svm.machine import KernelMachine, Settings, kept_samples, product
 from mlcore.svm.multiclass import (
@@ -163,7 +163,7 @@ class KernelClassifier(Classifier, KernelMachine):
         self._warn_unconverged(solutions, settings)
 
         betas = np.zeros((len(chosen), len(samples.rows)))
-        at_bound = np.zeros(len(samples.rows), dtype=bool)
+        errors = np.zeros(len(samples.rows), dtype=bool)
         norms, biases, found, evidences = [], [], [], []
         for beta, problem, solution in zip(betas, problems, solutions, strict=True):
             scale, multipliers = self._scale_and_bias(problem, solution)
@@ -175,9 +175,8 @@ class KernelClassifier(Classifier, KernelMachine):
             biases.append(-scale * multipliers.mean())
             place = slice(None) if problem.index is None else problem.index
             beta[place] = scale * solution.beta
-            moved = solution.beta != 0
             reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
-            at_bound[place] |= moved & reached
+            errors[place] |= reached & (solution.beta != 0)
 
         vectors = np.flatnonzero(betas.any(axis=0))
         vectors = vectors[np.argsort(samples.codes[vectors], kind="stable")]
@@ -198,7 +197,7 @@ class KernelClassifier(Classifier, KernelMachine):
             "n_support_": np.bincount(codes, minlength=n_classes).astype(np.int32),
             "intercept_": np.array(biases),
             "margin_": float(margins[0]) if len(margins) == 1 else margins,
-            "margin_error_indices_": np.sort(samples.rows[at_bound]),
+            "margin_error_indices_": np.sort(samples.rows[errors]),
             "n_iter_": np.array([max(1, s.n_iter) for s in solutions], dtype=np.int32),
             "converged_": converged,
             "fit_status_": int(not converged),
@@ -392,6 +391,6 @@ class KernelClassifier(Classifier, KernelMachine):
         for column, problem in enumerate(problems):
             place = rows if problem.index is None else problem.index
             unscale, multipliers = self._multipliers(column)
-            beta = snap_to_bounds(problem, unscale * betas[column, place])
+            beta = round_to_bounds(unscale * betas[column, place], problem.lower, problem.upper)
             evidences.append(measure(problem, beta, unscale * sums[place, column], multipliers))
         return merged_evidence(evidences)

@@ -19,8 +19,6 @@ import numpy as np
 
 from mlcore.svm.smo import Problem, Solution
 
-_AT_BOUND = 1e-10
-
 
 class Evidence(NamedTuple):
     """What certifies a solution; floats, or one value per binary problem of a multi-class machine.
@@ -114,17 +112,6 @@ def group_members(problem: Problem) -> list[np.ndarray]:
     if problem.group is None:
         return [np.ones(len(problem.linear), dtype=bool)]
     return [problem.group == g for g in range(int(problem.group.max()) + 1)]
-
-
-def snap_to_bounds(problem: Problem, beta: np.ndarray) -> np.ndarray:
-    """Return `beta` with values a rounding error away from a bound set to it.
-
-    Multipliers that were scaled and are scaled back would otherwise count as free.
-    """
-    for bound in (problem.lower, problem.upper):
-        near = np.isfinite(bound) & (np.abs(beta - bound) <= _AT_BOUND * np.abs(bound))
-        beta = np.where(near, bound, beta)
-    return beta
 
 
 def multiplier_values(solution: Solution) -> np.ndarray:

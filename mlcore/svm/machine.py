@@ -12,12 +12,12 @@ from mlcore.kernels.gram import KernelRows, kernel_sums, resolve_gamma
 from mlcore.kernels.kernel_model import KernelModel
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
+from mlcore.svm.bias import round_to_bounds
 from mlcore.svm.evidence import (
     Evidence,
     evidence_attributes,
     measure,
     multiplier_values,
-    snap_to_bounds,
 )
 from mlcore.svm.smo import Problem, RowStore, Solution, solve_many
 from mlcore.threads import single_threaded_blas
@@ -36,6 +36,7 @@ class Settings:
     tol: float
     cache_size: float
     max_iter: int
+    few: bool = False  # samples to train on: then their problems are solved to rounding error
 
     @property
     def precomputed(self) -> bool:
@@ -93,14 +94,15 @@ class KernelMachine(KernelModel):
         gamma = settings.gamma
         if settings.precomputed:
             gamma = 0.0 if isinstance(gamma, str) else gamma
-        return replace(settings, gamma=resolve_gamma(gamma, X, weight))
+        gamma = resolve_gamma(gamma, X, weight)
+        return replace(settings, gamma=gamma, few=X.shape[0] <= FEW)
 
     # ---- the work
 
     def _open_store(self, X: Any, settings: Settings, reach: float) -> RowStore:
         """Return the kernel rows over X, in float64 where tol and the multipliers need it."""
         name, tol = settings.kernel, settings.tol
-        double = tol < 1e-4 or X.shape[0] <= FEW or not np.isfinite(reach)
+        double = tol < 1e-4 or settings.few or not np.isfinite(reach)
         kernel = KernelRows(X, name, **settings.parameters, double=double)
         # Errors of n terms of mixed signs add up to less than sqrt(n) of them.
         if kernel.rounding * reach * np.sqrt(kernel.n) > 4 * tol and not double:
@@ -118,7 +120,7 @@ class KernelMachine(KernelModel):
         tol = settings.tol * min(1.0, self._gradient_scale(problems))
         limits = {"max_iter": settings.max_iter, "progress": progress}
         solutions = solve_many(problems, store, tol=tol, **limits)
-        if settings.max_iter < 0 and store.kernel.n <= FEW:
+        if settings.max_iter < 0 and settings.few:
             size = max(1.0, max(float(np.abs(s.gradient).max(initial=0)) for s in solutions))
             solutions = self._refine(problems, solutions, store, min(tol, 1e-12 * size), progress)
         return solutions
@@ -279,10 +281,10 @@ class SingleProblemMachine(KernelMachine):
         evidence = measure(problem, solution.beta, solution.gradient - problem.linear, multipliers)
         coef, bias = self._read(solution.beta, multipliers, evidence)
         chosen = np.flatnonzero(coef)
-        at_bound = np.zeros(len(kept), dtype=bool)
+        errors = np.zeros(len(kept), dtype=bool)
         variables = np.arange(len(kept)) if problem.index is None else problem.index
         reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
-        at_bound[variables[reached & (solution.beta != 0)]] = True
+        errors[variables[reached & (solution.beta != 0)]] = True
         fitted = self._expansion(samples, kept[chosen], coef[None, chosen], settings)
         if settings.kernel == "linear":
             fitted["coef_"] = product(fitted["dual_coef_"], fitted["support_vectors_"])
@@ -292,7 +294,7 @@ class SingleProblemMachine(KernelMachine):
             **bias,
             **evidence_attributes([evidence]),
             n_support_=np.array([len(chosen)], dtype=np.int32),
-            margin_error_indices_=kept[at_bound],
+            margin_error_indices_=kept[errors],
             n_iter_=max(1, int(solution.n_iter)),
             converged_=bool(solution.converged),
             fit_status_=int(not solution.converged),
@@ -315,7 +317,8 @@ class SingleProblemMachine(KernelMachine):
         sums = self._exact_sums(X, self.dual_coef_)[:, 0]
         beta, multipliers = self._write(problem, coef)
         products = sums if problem.index is None else sums[problem.index]
-        return measure(problem, snap_to_bounds(problem, beta), products, multipliers)
+        beta = round_to_bounds(beta, problem.lower, problem.upper)
+        return measure(problem, beta, products, multipliers)
 
 
 def product(A: Any, B: Any) -> np.ndarray:

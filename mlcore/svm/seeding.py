@@ -14,6 +14,7 @@ from mlcore._ext import row_store as _rows
 from mlcore._ext import seeding as _ext
 from mlcore._ext import working_set as _square
 from mlcore.scratch import scratch_array
+from mlcore.svm.bias import round_to_bounds
 from mlcore.svm.row_store import padded
 from mlcore.svm.smo import Problem, RowStore, Solution
 from mlcore.threads import effective_threads
@@ -176,7 +177,8 @@ class SeededDuel:
 
     def solution(self, row: int) -> Solution:
         """Return a solution as the solver of single problems would."""
-        beta, product = self.beta[row].copy(), self.product[row]
+        problem, product = self.problem(row), self.product[row]
+        beta = round_to_bounds(self.beta[row], problem.lower, problem.upper)
         level, violation = float(self.level[row]), float(self.violation[row])
         return Solution(
             beta=beta,

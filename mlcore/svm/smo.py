@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mlcore.svm.bias import constraint_multipliers, round_to_bounds
 from mlcore.svm.row_store import LINE, RowStore
 from mlcore.svm.working_set import WorkingSet
 from mlcore.threads import single_threaded_blas
@@ -86,8 +87,7 @@ class Solution:
         The largest KKT violation.
     multipliers : list of (low, high, value)
         For each group, the interval that the KKT conditions leave for the constraint's multiplier
-        and the value taken: the mean over free variables, else the middle, or where the interval is
-        open its end.
+        and the value taken (mlcore.svm.bias).
     n_iter : int
         Pair steps and Newton steps.
     converged, diverged : bool
@@ -146,8 +146,8 @@ class _Solver:
         self.epsilon = problem.epsilon
         self.index = np.arange(m) if problem.index is None else problem.index
         self.max_iter = max(10_000_000, 1000 * m) if max_iter < 0 else max_iter
-        group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
-        self.members = (np.flatnonzero(group == 0), np.flatnonzero(group == 1))
+        self.group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
+        self.members = (np.flatnonzero(self.group == 0), np.flatnonzero(self.group == 1))
         self.product = np.zeros(n)  # K b, by sample
         self.mixture = np.ones(m)
         if problem.total is None and self.epsilon == 0:
@@ -212,7 +212,7 @@ class _Solver:
             if len(moved) == 0:
                 break
             self._move(moved, change)
-        return self._solution(rise, fall, objective)
+        return self._solution(objective)
 
     def _goal(self):
         """The violation at which the next round may end."""
@@ -285,18 +285,13 @@ class _Solver:
             count += np.count_nonzero(near)
         return count
 
-    def _solution(self, rise, fall, objective):
-        multipliers = []
-        for members, (top, bottom) in zip(self.members, self.edges, strict=True):
-            if len(members) == 0:
-                continue
-            up, down = rise[members], fall[members]
-            free = np.isfinite(up) & np.isfinite(down) & (up == down)
-            ends = [-float(end) for end in (bottom, top) if np.isfinite(end)]
-            value = -float(up[free].mean()) if free.any() else sum(ends) / max(1, len(ends))
-            multipliers.append((-float(bottom), -float(top), value))
+    def _solution(self, objective):
+        multipliers = constraint_multipliers(
+            self.gradient, self.beta, self.lower, self.upper, self.epsilon, self.group
+        )
         return Solution(
-            beta=self.beta, gradient=self.gradient, objective=objective,
+            beta=round_to_bounds(self.beta, self.lower, self.upper),
+            gradient=self.gradient, objective=objective,
             violation=float(self.violation), multipliers=multipliers,
             n_iter=int(self.working.n_iter), converged=bool(self.violation <= self.tol),
             diverged=bool(self._diverges(objective)),

@@ -22,7 +22,8 @@ _WITHOUT_GAMMA = ("linear", "cosine", "precomputed")
 class SVCCV(KernelClassifier):
     """`SVC` with C and gamma chosen by cross-validation over a grid.
 
-    The choice is that of an exhaustive search, at a fraction of its work: for each gamma the kernel
+    The choice is that of an exhaustive search over `SVC` (the scores are equal, but for samples
+    whose decision value is 0 within `tol`), at a fraction of its work: for each gamma the kernel
     is computed once, over all samples, for all folds and all C; each C on all samples starts from
     the one before, and each fold from the solution on all samples, of which it leaves out a part.
     Where the kernel matrix does not fit in `cache_size`, its rows are shared and each C starts from
@@ -172,8 +173,9 @@ class SVCCV(KernelClassifier):
         best: tuple[float, int] | None = None
         found = None
         with progress:
+            few = max(np.count_nonzero(fold.train) for fold in folds) <= FEW
             for g, width in enumerate(widths):
-                at = replace(settings, gamma=width)
+                at = replace(settings, gamma=width, few=few)
                 found = self._search_width(
                     samples, folds, chosen, Cs, at, scoring, scores[:, g], progress, found
                 )
@@ -182,7 +184,7 @@ class SVCCV(KernelClassifier):
                     if best is None or rank < best:
                         best, fit = rank, found[c]
             c, g = divmod(best[1], len(widths))
-            at = replace(settings, gamma=widths[g])
+            at = replace(settings, gamma=widths[g], few=len(samples.rows) <= FEW)
             problems, solutions = fit
             if solutions is None:
                 store = self._open_store(samples.X, at, Cs[c] * float(samples.cost.max()))
@@ -244,7 +246,7 @@ class SVCCV(KernelClassifier):
             store = self._open_store(samples.X, settings, C * float(samples.cost.max()))
             task = samples, folds, chosen, Cs, settings, store, progress
             store.complete(len(chosen) * len(folds) * len(Cs))
-            if store.whole and store.kernel.n > FEW:
+            if store.whole and not settings.few:
                 with single_threaded_blas():  # the order of its sums depends on its threads
                     found = self._search_whole(*task, before, C == max(Cs))
             elif C == max(Cs):

@@ -123,8 +123,10 @@ def check(K, p, solution, tol, eps=EPS):
     for (low, high, value), members in zip(solution.multipliers, groups(p), strict=True):
         g = solution.gradient[members]
         b, lower, upper = beta[members], p.lower[members], p.upper[members]
-        rises = (g + np.where(b >= 0, p.epsilon, -p.epsilon))[b < upper]
-        falls = (g + np.where(b > 0, p.epsilon, -p.epsilon))[b > lower]
+        residue = 1e-12 * np.abs(b).max()  # what sums of steps may leave of a multiplier at a bound
+        b = np.where(np.abs(b) <= residue, 0.0, b)
+        rises = (g + np.where(b >= 0, p.epsilon, -p.epsilon))[upper - b > residue]
+        falls = (g + np.where(b > 0, p.epsilon, -p.epsilon))[b - lower > residue]
         assert low == falls.max(initial=-np.inf) and high == rises.min(initial=np.inf)
         assert np.isfinite(value)
         assert low - tol <= value <= high + tol

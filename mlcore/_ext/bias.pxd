@@ -1,0 +1,56 @@
+"""The multiplier of an equality constraint from the gains of its variables, one at a time.
+
+`bias_of` is the one rule for every machine: the mean over the free variables, or the middle of the
+interval that the KKT conditions leave where there are none, or its end where it has only one. A
+variable within 1e-12 of the largest from a bound (if there is an epsilon, from the kink at 0)
+counts as at it: sums of steps leave residues there, and a residue is not free to move. Inline, for
+other modules.
+"""
+from libc.math cimport INFINITY, fabs, isfinite
+from libc.stdint cimport int8_t
+
+
+cdef struct bias:
+    double rounding
+    double top, bottom  # the largest gain of a rise, the least loss of a fall
+    double total        # of the gains of free variables
+    Py_ssize_t free
+
+
+cdef inline bias bias_begin(Py_ssize_t m, const double* beta, const int8_t* group,
+                            int8_t wanted) noexcept nogil:
+    """The rule before its first variable; `group` may be NULL."""
+    cdef bias b
+    cdef Py_ssize_t t
+    b.rounding, b.top, b.bottom, b.total, b.free = 0, -INFINITY, INFINITY, 0, 0
+    for t in range(m):
+        if group == NULL or group[t] == wanted:
+            b.rounding = max(b.rounding, fabs(beta[t]))
+    b.rounding *= 1e-12
+    return b
+
+
+cdef inline void bias_take(bias* b, double gradient, double beta, double lower, double upper,
+                           double epsilon) noexcept nogil:
+    """Take in one variable."""
+    cdef bint rises = upper - beta > b.rounding, falls = beta - lower > b.rounding
+    cdef bint kink = epsilon > 0 and fabs(beta) <= b.rounding
+    cdef double rise = -gradient - (epsilon if beta > 0 or kink else -epsilon)
+    cdef double fall = -gradient - (-epsilon if beta < 0 or kink else epsilon)
+    if rises:
+        b.top = max(b.top, rise)
+    if falls:
+        b.bottom = min(b.bottom, fall)
+    if rises and falls and not kink:
+        b.free += 1
+        b.total += rise
+
+
+cdef inline double bias_of(const bias* b) noexcept nogil:
+    if b.free > 0:
+        return -b.total / b.free
+    if isfinite(b.top) and isfinite(b.bottom):
+        return -0.5 * (b.top + b.bottom)
+    if isfinite(b.top):
+        return -b.top
+    return -b.bottom if isfinite(b.bottom) else 0.0
