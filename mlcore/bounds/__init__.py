@@ -13,6 +13,7 @@ from mlcore.bounds.bernstein import (
 from mlcore.bounds.binomial_tail import binomial_tail, log_binomial_tail
 from mlcore.bounds.certificate import Bound, Certificate
 from mlcore.bounds.certify import certify
+from mlcore.bounds.class_sizes import log_class_size
 from mlcore.bounds.compression import sample_compression_bound
 from mlcore.bounds.concentration import (
     dkw_epsilon,
@@ -29,7 +30,6 @@ from mlcore.bounds.finite_class import (
     finite_class_delta,
     finite_class_epsilon,
     finite_class_sample_size,
-    log_class_size,
     occam_bound,
     rectangle_sample_size,
 )

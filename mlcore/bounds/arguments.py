@@ -203,7 +203,7 @@ def _refuse_first(bad, value, name, allowed):
     if bad.any():
         place = np.unravel_index(np.argmax(bad), bad.shape)
         where = f"[{', '.join(map(str, map(int, place)))}]" if place else ""
-        refuse(name + where, np.asarray(value)[place].tolist(), allowed)
+        refuse(name + where, np.asarray(value, dtype=object)[place], allowed)
 
 
 def _range(above=None, at_least=None, below=None, at_most=None):

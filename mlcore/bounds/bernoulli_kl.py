@@ -16,23 +16,26 @@ from typing import Any
 import numpy as np
 
 from mlcore.bounds.arguments import as_plain, as_real, as_reals
+from mlcore.bounds.calculator import calculator
 
 _EPSILON = 2.0**-52
 _BLOCK = 4096  # numbers at a time, so that they stay in the cache
 _ATANH_SERIES = tuple(1.0 / (2 * j + 3) for j in reversed(range(9)))
 
 
-def phi(x: float) -> float:
+@calculator("x")
+def phi(x: Any) -> Any:
     """Return ``x - ln(1 + x)`` without cancellation.
 
     Parameters
     ----------
-    x : float above -1
+    x : float above -1, or array
 
     Returns
     -------
-    value : float
+    value : float or ndarray
         Never negative, with a relative error of a few units in the last place.
+        An array where an argument is one; arrays broadcast.
 
     Examples
     --------
@@ -45,6 +48,7 @@ def phi(x: float) -> float:
     return float(excess_over_log(np.float64(as_real(x, "x", above=-1))))
 
 
+@calculator("q", "p", whole=True)
 def kl_bernoulli(q: Any, p: Any) -> Any:
     """Return the relative entropy of a coin of probability `q` from one of probability `p`.
 
@@ -80,6 +84,7 @@ def kl_bernoulli(q: Any, p: Any) -> Any:
         return as_plain(deviance(q, p, h) + deviance(1 - q, 1 - p, -h))
 
 
+@calculator("q", "c", whole=True)
 def kl_inverse_upper(q: Any, c: Any) -> Any:
     """Return the largest p that is within `c` nats of `q`: ``sup {p >= q : kl(q, p) <= c}``.
 
@@ -114,6 +119,7 @@ def kl_inverse_upper(q: Any, c: Any) -> Any:
     return as_plain(far_rate(q, 1 - q, c)[0])
 
 
+@calculator("q", "c", whole=True)
 def kl_inverse_lower(q: Any, c: Any) -> Any:
     """Return the smallest p that is within `c` nats of `q`: ``inf {p <= q : kl(q, p) <= c}``.
 
@@ -207,6 +213,7 @@ def _far_rate(q, r, c):
     v = np.where(q == 0, c, v) * (1 + 16 * _EPSILON)
     p = np.minimum(np.nextafter(q - r * np.expm1(-v), 2), 1.0)
     s = np.nextafter(r * np.exp(-v) * (1 - 2 * _EPSILON), 0)
+    p = np.where(s < 0.25, np.nextafter(1 - s, 1), p)  # one rounding, and s is rounded down
     certain, empty = (r == 0) | (c == np.inf), c == 0
     p = np.where(certain, 1.0, np.where(empty, q, p))
     return p, np.where(certain, 0.0, np.where(empty, r, s))

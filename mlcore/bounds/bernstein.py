@@ -4,6 +4,7 @@ All these inequalities are relatives of Bennett's, whose exponent is (1 + u) ln(
 """
 
 from decimal import Decimal
+from typing import Any
 
 from mlcore.bounds.arguments import (
     as_choice,
@@ -13,12 +14,14 @@ from mlcore.bounds.arguments import (
     as_positive,
     as_real,
 )
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.rounding import ceiling, exact, log, log1p, up, working_digits
 
 _TAILS, _FORMS = ("upper", "lower"), ("exact", "simple")
 
 
-def chernoff_delta(t: float, mu: float, *, tail: str, form: str = "exact") -> float:
+@calculator("t", "mu")
+def chernoff_delta(t: Any, mu: Any, *, tail: str, form: str = "exact") -> Any:
     r"""Probability that a sum strays from its expectation by the factor 1 + t or 1 - t.
 
     For a sum of independent variables in [0, 1] of expectation :math:`\mu`:
@@ -28,15 +31,16 @@ def chernoff_delta(t: float, mu: float, *, tail: str, form: str = "exact") -> fl
 
     Parameters
     ----------
-    t : float above 0, at most 1 for the lower tail
-    mu : float above 0
+    t : float above 0, or array, at most 1 for the lower tail
+    mu : float above 0, or array
         Expectation of the sum.
     tail : {"upper", "lower"}
     form : {"exact", "simple"}, default="exact"
 
     Returns
     -------
-    delta : float
+    delta : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -63,7 +67,8 @@ def chernoff_delta(t: float, mu: float, *, tail: str, form: str = "exact") -> fl
         return min(1.0, up((-mu * rate).exp()))
 
 
-def chernoff_deviation(mu: float, delta: float, *, tail: str, form: str = "exact") -> float:
+@calculator("mu", "delta")
+def chernoff_deviation(mu: Any, delta: Any, *, tail: str, form: str = "exact") -> Any:
     r"""Factor t by which a sum strays from its expectation with probability at most `delta`.
 
     The t at which `chernoff_delta` is `delta`. For the lower tail it is at most 1, because a sum
@@ -71,16 +76,17 @@ def chernoff_deviation(mu: float, delta: float, *, tail: str, form: str = "exact
 
     Parameters
     ----------
-    mu : float above 0
+    mu : float above 0, or array
         Expectation of the sum.
-    delta : float in (0, 1)
+    delta : float in (0, 1), or array
         Probability that the bound fails.
     tail : {"upper", "lower"}
     form : {"exact", "simple"}, default="exact"
 
     Returns
     -------
-    t : float
+    t : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -108,9 +114,10 @@ def chernoff_deviation(mu: float, delta: float, *, tail: str, form: str = "exact
         return up(_bennett_root(c, simple) if tail == "upper" else -_bennett_root(c, -simple))
 
 
+@calculator("m", "delta", "variance", "b")
 def bernstein_epsilon(
-    m: int, delta: float, variance: float, b: float = 1.0, *, two_sided: bool = False
-) -> float:
+    m: Any, delta: Any, variance: Any, b: Any = 1.0, *, two_sided: bool = False
+) -> Any:
     r"""Deviation of an average from its expectation, by Bernstein's inequality.
 
     With probability at least :math:`1 - \delta`, the average of m independent variables of variance
@@ -121,19 +128,20 @@ def bernstein_epsilon(
 
     Parameters
     ----------
-    m : int at least 1
-    delta : float in (0, 1)
+    m : int at least 1, or array
+    delta : float in (0, 1), or array
         Probability that the bound fails.
-    variance : float at least 0
+    variance : float at least 0, or array
         The true one, or an upper bound known beforehand.
-    b : float above 0, default=1.0
+    b : float above 0, or array, default=1.0
         Bound on X - E X, and on its absolute value if two-sided.
     two_sided : bool, default=False
         Whether deviations in both directions count.
 
     Returns
     -------
-    epsilon : float
+    epsilon : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -154,7 +162,8 @@ def bernstein_epsilon(
         return up(a + (a * a + 2 * exact(variance) * total / m).sqrt())
 
 
-def bernstein_delta(epsilon: float, m: int, variance: float, b: float = 1.0) -> float:
+@calculator("epsilon", "m", "variance", "b")
+def bernstein_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
     r"""Probability that an average exceeds its expectation by `epsilon`, by Bernstein's inequality.
 
     At most :math:`\exp(-m \epsilon^2 / (2 (\sigma^2 + b \epsilon / 3)))` for m independent
@@ -162,16 +171,17 @@ def bernstein_delta(epsilon: float, m: int, variance: float, b: float = 1.0) -> 
 
     Parameters
     ----------
-    epsilon : float above 0
-    m : int at least 1
-    variance : float at least 0
+    epsilon : float above 0, or array
+    m : int at least 1, or array
+    variance : float at least 0, or array
         The true one, or an upper bound known beforehand.
-    b : float above 0, default=1.0
+    b : float above 0, or array, default=1.0
         Bound on X - E X.
 
     Returns
     -------
-    delta : float
+    delta : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -189,7 +199,8 @@ def bernstein_delta(epsilon: float, m: int, variance: float, b: float = 1.0) -> 
         return min(1.0, up((-m / _bernstein_scale(epsilon, variance, b)).exp()))
 
 
-def bernstein_sample_size(epsilon: float, delta: float, variance: float, b: float = 1.0) -> int:
+@calculator("epsilon", "delta", "variance", "b")
+def bernstein_sample_size(epsilon: Any, delta: Any, variance: Any, b: Any = 1.0) -> Any:
     r"""Variables from which an average is within `epsilon`, by Bernstein's inequality.
 
     The least m at which `bernstein_delta` is at most `delta`:
@@ -197,17 +208,18 @@ def bernstein_sample_size(epsilon: float, delta: float, variance: float, b: floa
 
     Parameters
     ----------
-    epsilon : float above 0
-    delta : float in (0, 1)
+    epsilon : float above 0, or array
+    delta : float in (0, 1), or array
         Probability that the bound fails.
-    variance : float at least 0
+    variance : float at least 0, or array
         The true one, or an upper bound known beforehand.
-    b : float above 0, default=1.0
+    b : float above 0, or array, default=1.0
         Bound on X - E X.
 
     Returns
     -------
-    m : int
+    m : int or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -225,7 +237,8 @@ def bernstein_sample_size(epsilon: float, delta: float, variance: float, b: floa
         return max(1, ceiling(-log(delta) * _bernstein_scale(epsilon, variance, b)))
 
 
-def bennett_delta(epsilon: float, m: int, variance: float, b: float = 1.0) -> float:
+@calculator("epsilon", "m", "variance", "b")
+def bennett_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
     r"""Probability that an average exceeds its expectation by `epsilon`, by Bennett's inequality.
 
     At most :math:`\exp(-(m \sigma^2 / b^2) ((1 + u) \ln(1 + u) - u))` with
@@ -234,16 +247,17 @@ def bennett_delta(epsilon: float, m: int, variance: float, b: float = 1.0) -> fl
 
     Parameters
     ----------
-    epsilon : float above 0
-    m : int at least 1
-    variance : float at least 0
+    epsilon : float above 0, or array
+    m : int at least 1, or array
+    variance : float at least 0, or array
         The true one, or an upper bound known beforehand.
-    b : float above 0, default=1.0
+    b : float above 0, or array, default=1.0
         Bound on X - E X.
 
     Returns
     -------
-    delta : float
+    delta : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -266,9 +280,10 @@ def bennett_delta(epsilon: float, m: int, variance: float, b: float = 1.0) -> fl
         return min(1.0, up((-m * variance / (b * b) * rate).exp()))
 
 
+@calculator("m", "delta", "sample_variance", "value_range")
 def empirical_bernstein_epsilon(
-    m: int, delta: float, sample_variance: float, *, value_range: float = 1.0
-) -> float:
+    m: Any, delta: Any, sample_variance: Any, *, value_range: Any = 1.0
+) -> Any:
     r"""Deviation of an average from its expectation, from the variance of the sample itself.
 
     With probability at least :math:`1 - \delta`, the expectation of independent variables in an
@@ -278,17 +293,18 @@ def empirical_bernstein_epsilon(
 
     Parameters
     ----------
-    m : int at least 2
-    delta : float in (0, 1)
+    m : int at least 2, or array
+    delta : float in (0, 1), or array
         Probability that the bound fails.
-    sample_variance : float at least 0
+    sample_variance : float at least 0, or array
         With divisor m - 1.
-    value_range : float above 0, default=1.0
+    value_range : float above 0, or array, default=1.0
         Length of the interval of every variable.
 
     Returns
     -------
-    epsilon : float
+    epsilon : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------

@@ -15,13 +15,14 @@ upper bound that it returns errs, if at all, to the safe side.
 
 import math
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri_exp, xlogy
 
 from mlcore.bounds.arguments import as_count, as_float, as_rate
 from mlcore.bounds.bernoulli_kl import deviance, excess_over_log
+from mlcore.bounds.calculator import calculator
 
 # ln n! - (n ln n - n) for n < 16, where Stirling's series is not yet exact.
 _SMALL_FACTORIALS = np.array(
@@ -66,19 +67,21 @@ def _gauss(n, depth, careful=False):
 _COARSE, _FINE, _CAREFUL = _gauss(14, 18.0), _gauss(32, 40.0), _gauss(32, 40.0, careful=True)
 
 
-def log_binomial_tail(k: int, m: int, p: float) -> float:
+@calculator("k", "m", "p")
+def log_binomial_tail(k: Any, m: Any, p: Any) -> Any:
     """Return ``ln P(Bin(m, p) <= k)``, which stays finite where the tail itself underflows.
 
     Parameters
     ----------
-    k, m : int
+    k, m : int or array
         ``0 <= k <= m`` and m at least 1.
-    p : float in [0, 1]
+    p : float in [0, 1], or array
 
     Returns
     -------
-    value : float
+    value : float or ndarray
         Minus infinity if p is 1 and k below m.
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -111,18 +114,20 @@ def log_binomial_tail(k: int, m: int, p: float) -> float:
         return float(_tail(*counts_and_rates, edge, _CAREFUL)[0][0])
 
 
-def binomial_tail(k: int, m: int, p: float) -> float:
+@calculator("k", "m", "p")
+def binomial_tail(k: Any, m: Any, p: Any) -> Any:
     """Return ``P(Bin(m, p) <= k)``, the probability of at most `k` successes in `m` trials.
 
     Parameters
     ----------
-    k, m : int
+    k, m : int or array
         ``0 <= k <= m`` and m at least 1.
-    p : float in [0, 1]
+    p : float in [0, 1], or array
 
     Returns
     -------
-    value : float
+    value : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from scipy import sparse
 from mlcore.bounds.arguments import as_choice, as_count, as_delta, as_flag, as_real, refuse
 from mlcore.bounds.bernoulli_kl import kl_inverse_upper
 from mlcore.bounds.bernstein import empirical_bernstein_epsilon
+from mlcore.bounds.calculator import warn_of_confidence
 from mlcore.bounds.certificate import BINOMIAL, Bound, Certificate
 from mlcore.bounds.concentration import hoeffding_epsilon
 from mlcore.bounds.held_out import (
@@ -134,6 +135,7 @@ def certify(
         target = as_real(target, "target", above=0, below=1)
     simultaneous = as_flag(simultaneous, "simultaneous")
     loss_range = _loss_range(loss, loss_range, role, target)
+    warn_of_confidence(delta)
     if not callable(getattr(estimator, "predict", None)):
         refuse("estimator", estimator, "a fitted classifier with predict")
 

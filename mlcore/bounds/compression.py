@@ -1,24 +1,28 @@
 """The bound for classifiers that can be rebuilt from a few of their training examples."""
 
+from typing import Any
+
 import numpy as np
 
 from mlcore.bounds.arguments import as_choice, as_count, as_delta, as_real, refuse
 from mlcore.bounds.binomial_tail import log_choose
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.held_out import binomial_tail_inversion
 from mlcore.bounds.rounding import exact, log, up, working_digits
 
 _ERROR = 1e-14  # relative, of the logarithm of a binomial coefficient; the bound is above it
 
 
+@calculator("k", "m", "delta", "errors", "log_messages")
 def sample_compression_bound(
-    m: int,
-    k: int,
-    delta: float,
+    k: Any,
+    m: Any,
+    delta: Any,
     *,
-    errors: int = 0,
-    log_messages: float = 0.0,
+    errors: Any = 0,
+    log_messages: Any = 0.0,
     method: str = "binomial",
-) -> float:
+) -> Any:
     r"""Bound the error of a classifier that k of its m training examples determine.
 
     A fixed rule rebuilds the classifier from k of the examples and, if need be, one of
@@ -40,20 +44,21 @@ def sample_compression_bound(
 
     Parameters
     ----------
-    m, k : int
+    k, m : int or array
         0 <= k <= m.
-    delta : float in (0, 1)
-    errors : int, default=0
+    delta : float in (0, 1), or array
+    errors : int or array, default=0
         At most m - k.
-    log_messages : float, default=0.0
+    log_messages : float or array, default=0.0
         The natural logarithm of the number of messages; at least 0.
     method : {"binomial", "closed"}, default="binomial"
         "closed" is for no errors only.
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
         1 for k = m.
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -70,9 +75,9 @@ def sample_compression_bound(
     Examples
     --------
     >>> from mlcore.bounds import sample_compression_bound
-    >>> round(sample_compression_bound(1000, 10, 0.05), 6)
+    >>> round(sample_compression_bound(10, 1000, 0.05), 6)
     0.062442
-    >>> round(sample_compression_bound(1000, 10, 0.05, errors=3), 6)
+    >>> round(sample_compression_bound(10, 1000, 0.05, errors=3), 6)
     0.073098
     """
     m = as_count(m, "m", at_least=1)

@@ -12,22 +12,20 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from mlcore.bounds.arguments import (
     as_count,
-    as_counts,
     as_delta,
     as_flag,
-    as_plain,
     as_positive,
     as_reals,
     is_single,
     refuse,
 )
+from mlcore.bounds.calculator import calculator, warn_of_confidence
 from mlcore.bounds.rounding import ceiling, exact, log, up, working_digits
 
 
+@calculator("m", "delta")
 def hoeffding_epsilon(m: Any, delta: Any, *, value_range: Any = 1.0, two_sided: bool = True) -> Any:
     r"""Deviation of an average from its expectation, by Hoeffding's inequality.
 
@@ -40,7 +38,7 @@ def hoeffding_epsilon(m: Any, delta: Any, *, value_range: Any = 1.0, two_sided: 
     ----------
     m : int at least 1, or array
     delta : float in (0, 1), or array
-        Probability that the bound fails. Arrays broadcast.
+        Probability that the bound fails.
     value_range : float above 0, or m of them, default=1.0
         Lengths of the intervals, known beforehand.
     two_sided : bool, default=True
@@ -49,6 +47,7 @@ def hoeffding_epsilon(m: Any, delta: Any, *, value_range: Any = 1.0, two_sided: 
     Returns
     -------
     epsilon : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -62,20 +61,13 @@ def hoeffding_epsilon(m: Any, delta: Any, *, value_range: Any = 1.0, two_sided: 
     0.042946940835
     """
     sides = 2 if as_flag(two_sided, "two_sided") else 1
-    if not (is_single(m) and is_single(delta)):
-        count = as_counts(m, "m", at_least=1)
-        rate = as_reals(delta, "delta", above=0, below=1)
-        length = as_positive(value_range, "value_range")
-        epsilon = length * np.sqrt((math.log(sides) - np.log(rate)) / (2 * count))
-        return as_plain(np.nextafter(epsilon * (1 + 2.0**-50), np.inf))
     m, delta = as_count(m, "m", at_least=1), as_delta(delta)
     with working_digits():
         return up(((log(sides) - log(delta)) * _mean_square(value_range, m) / (2 * m)).sqrt())
 
 
-def hoeffding_delta(
-    epsilon: float, m: int, *, value_range: Any = 1.0, two_sided: bool = True
-) -> float:
+@calculator("epsilon", "m")
+def hoeffding_delta(epsilon: Any, m: Any, *, value_range: Any = 1.0, two_sided: bool = True) -> Any:
     r"""Probability that an average strays by `epsilon` or more, by Hoeffding's inequality.
 
     At most :math:`c \exp(-2 m \epsilon^2 / R^2)` for m independent variables in intervals of length
@@ -84,8 +76,8 @@ def hoeffding_delta(
 
     Parameters
     ----------
-    epsilon : float above 0
-    m : int at least 1
+    epsilon : float above 0, or array
+    m : int at least 1, or array
     value_range : float above 0, or m of them, default=1.0
         Lengths of the intervals, known beforehand.
     two_sided : bool, default=True
@@ -93,8 +85,9 @@ def hoeffding_delta(
 
     Returns
     -------
-    delta : float
+    delta : float or ndarray
         At most 1.
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -114,9 +107,10 @@ def hoeffding_delta(
         return min(1.0, up(sides * (-exponent).exp()))
 
 
+@calculator("epsilon", "delta", "value_range")
 def hoeffding_sample_size(
-    epsilon: float, delta: float, *, value_range: float = 1.0, two_sided: bool = True
-) -> int:
+    epsilon: Any, delta: Any, *, value_range: Any = 1.0, two_sided: bool = True
+) -> Any:
     r"""Variables from which an average is within `epsilon`, by Hoeffding's inequality.
 
     The least m with :math:`c \exp(-2 m \epsilon^2 / R^2) \le \delta`, that is
@@ -124,17 +118,18 @@ def hoeffding_sample_size(
 
     Parameters
     ----------
-    epsilon : float above 0
-    delta : float in (0, 1)
+    epsilon : float above 0, or array
+    delta : float in (0, 1), or array
         Probability that the bound fails.
-    value_range : float above 0, default=1.0
+    value_range : float above 0, or array, default=1.0
         Length of the interval of every variable.
     two_sided : bool, default=True
         Whether deviations in both directions count.
 
     Returns
     -------
-    m : int
+    m : int or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -156,7 +151,8 @@ def hoeffding_sample_size(
         )
 
 
-def mcdiarmid_epsilon(c: Iterable[float], delta: float) -> float:
+@calculator("delta")
+def mcdiarmid_epsilon(c: Iterable[float], delta: Any) -> Any:
     r"""Deviation of a function of independent variables from its expectation, one-sided.
 
     If changing the i-th variable alone changes the function by at most :math:`c_i`, then with
@@ -167,12 +163,13 @@ def mcdiarmid_epsilon(c: Iterable[float], delta: float) -> float:
     ----------
     c : sequence of float at least 0
         One for every variable.
-    delta : float in (0, 1)
+    delta : float in (0, 1), or array
         Probability that the bound fails.
 
     Returns
     -------
-    epsilon : float
+    epsilon : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -190,7 +187,8 @@ def mcdiarmid_epsilon(c: Iterable[float], delta: float) -> float:
         return up((squares * -log(delta) / 2).sqrt())
 
 
-def dkw_epsilon(m: int, delta: float) -> float:
+@calculator("m", "delta")
+def dkw_epsilon(m: Any, delta: Any) -> Any:
     r"""Largest distance between a distribution function and that of a sample.
 
     With probability at least :math:`1 - \delta`, the empirical distribution function of m
@@ -199,13 +197,14 @@ def dkw_epsilon(m: int, delta: float) -> float:
 
     Parameters
     ----------
-    m : int at least 1
-    delta : float in (0, 1)
+    m : int at least 1, or array
+    delta : float in (0, 1), or array
         Probability that the bound fails.
 
     Returns
     -------
-    epsilon : float
+    epsilon : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -249,6 +248,7 @@ def union_bound(deltas: Iterable[float]) -> float:
     checked = [as_delta(delta, f"deltas[{i}]") for i, delta in enumerate(deltas)]
     total = sum(map(Fraction, checked), Fraction(0))
     near = float(total)
+    warn_of_confidence(max(checked, default=0.0), "deltas")
     return min(1.0, near if near >= total else math.nextafter(near, 1))
 
 

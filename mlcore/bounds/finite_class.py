@@ -8,8 +8,6 @@ statement is also printed with gamma = epsilon/2 and a factor 4 less in the samp
 """
 
 import math
-from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 from mlcore.bounds.arguments import (
@@ -21,22 +19,23 @@ from mlcore.bounds.arguments import (
     as_real,
     refuse,
 )
-from mlcore.bounds.growth import sauer_bound
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.held_out import binomial_tail_inversion
 from mlcore.bounds.rounding import ceiling, exact, expm1, log, log1p, up, working_digits
 
 _SETTINGS = ("realizable", "uniform", "agnostic")
 
 
+@calculator("n_hypotheses", "epsilon", "delta", "log_n")
 def finite_class_sample_size(
-    n_hypotheses: int | None,
-    epsilon: float,
-    delta: float,
+    n_hypotheses: Any,
+    epsilon: Any,
+    delta: Any,
     *,
     setting: str = "realizable",
     tight: bool = False,
-    log_n: float | None = None,
-) -> int:
+    log_n: Any = None,
+) -> Any:
     r"""Examples that suffice to learn from a class of N hypotheses.
 
     With probability at least :math:`1 - \delta` over so many independent examples: if "realizable",
@@ -48,21 +47,22 @@ def finite_class_sample_size(
 
     Parameters
     ----------
-    n_hypotheses : int at least 1, or None
+    n_hypotheses : int at least 1, an array of them, or None
         Fixed before the data are seen.
-    epsilon : float above 0, and below 1 if realizable
-    delta : float in (0, 1)
+    epsilon : float above 0, and below 1 if realizable, or array
+    delta : float in (0, 1), or array
         Probability that the bound fails.
     setting : {"realizable", "uniform", "agnostic"}, default="realizable"
     tight : bool, default=False
         Use :math:`-\ln(1 - \epsilon)` in place of :math:`\epsilon`, and N + 1 one-sided events in
         place of 2N in the agnostic setting.
-    log_n : float at least 0, optional
+    log_n : float at least 0, or array, optional
         ln N, in place of a number of hypotheses (which is then None) that is huge.
 
     Returns
     -------
-    m : int
+    m : int or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -88,15 +88,16 @@ def finite_class_sample_size(
         return max(1, ceiling(total / _exponent(epsilon, setting, tight)))
 
 
+@calculator("n_hypotheses", "m", "delta", "log_n")
 def finite_class_epsilon(
-    n_hypotheses: int | None,
-    m: int,
-    delta: float,
+    n_hypotheses: Any,
+    m: Any,
+    delta: Any,
     *,
     setting: str = "realizable",
     tight: bool = False,
-    log_n: float | None = None,
-) -> float:
+    log_n: Any = None,
+) -> Any:
     r"""Accuracy that `m` examples guarantee in a class of N hypotheses.
 
     With probability at least :math:`1 - \delta` the statement of `finite_class_sample_size` holds
@@ -105,21 +106,22 @@ def finite_class_epsilon(
 
     Parameters
     ----------
-    n_hypotheses : int at least 1, or None
+    n_hypotheses : int at least 1, an array of them, or None
         Fixed before the data are seen.
-    m : int at least 1
-    delta : float in (0, 1)
+    m : int at least 1, or array
+    delta : float in (0, 1), or array
         Probability that the bound fails.
     setting : {"realizable", "uniform", "agnostic"}, default="realizable"
     tight : bool, default=False
         Use :math:`1 - (\delta / N)^{1/m}`, and N + 1 in place of 2N in the agnostic setting.
-    log_n : float at least 0, optional
+    log_n : float at least 0, or array, optional
         ln N, in place of a number of hypotheses (which is then None) that is huge.
 
     Returns
     -------
-    epsilon : float
+    epsilon : float or ndarray
         At most 1 if realizable.
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -141,15 +143,16 @@ def finite_class_epsilon(
         return up((rate / 2).sqrt() * (2 if setting == "agnostic" else 1))
 
 
+@calculator("n_hypotheses", "epsilon", "m", "log_n")
 def finite_class_delta(
-    n_hypotheses: int | None,
-    epsilon: float,
-    m: int,
+    n_hypotheses: Any,
+    epsilon: Any,
+    m: Any,
     *,
     setting: str = "realizable",
     tight: bool = False,
-    log_n: float | None = None,
-) -> float:
+    log_n: Any = None,
+) -> Any:
     r"""Probability that `m` examples mislead about a class of N hypotheses.
 
     The statement of `finite_class_sample_size` fails with probability at most
@@ -158,20 +161,21 @@ def finite_class_delta(
 
     Parameters
     ----------
-    n_hypotheses : int at least 1, or None
+    n_hypotheses : int at least 1, an array of them, or None
         Fixed before the data are seen.
-    epsilon : float above 0, and below 1 if realizable
-    m : int at least 1
+    epsilon : float above 0, and below 1 if realizable, or array
+    m : int at least 1, or array
     setting : {"realizable", "uniform", "agnostic"}, default="realizable"
     tight : bool, default=False
         Use :math:`N (1 - \epsilon)^m`, and N + 1 in place of 2N in the agnostic setting.
-    log_n : float at least 0, optional
+    log_n : float at least 0, or array, optional
         ln N, in place of a number of hypotheses (which is then None) that is huge.
 
     Returns
     -------
-    delta : float
+    delta : float or ndarray
         At most 1.
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -191,7 +195,8 @@ def finite_class_delta(
         return min(1.0, up((total - m * _exponent(epsilon, setting, tight)).exp()))
 
 
-def occam_bound(k: int, m: int, delta: float, *, log_prior: float) -> float:
+@calculator("k", "m", "delta", "log_prior")
+def occam_bound(k: Any, m: Any, delta: Any, *, log_prior: Any) -> Any:
     r"""Upper bound on the error rate of a hypothesis that was given a prior weight.
 
     With probability at least :math:`1 - \delta`, for all hypotheses h at once, the true error is at
@@ -201,16 +206,17 @@ def occam_bound(k: int, m: int, delta: float, *, log_prior: float) -> float:
 
     Parameters
     ----------
-    k, m : int
+    k, m : int or array
         Training errors and examples, ``0 <= k <= m`` and m at least 1.
-    delta : float in (0, 1)
+    delta : float in (0, 1), or array
         Probability that the bound fails for some hypothesis.
-    log_prior : float at most 0
+    log_prior : float at most 0, or array
         ln P(h).
 
     Returns
     -------
-    bound : float
+    bound : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -229,9 +235,8 @@ def occam_bound(k: int, m: int, delta: float, *, log_prior: float) -> float:
     return binomial_tail_inversion(k, m, None, log_delta=log_delta)
 
 
-def rectangle_sample_size(
-    epsilon: float, delta: float, *, dim: int = 2, tight: bool = False
-) -> int:
+@calculator("epsilon", "delta", "dim")
+def rectangle_sample_size(epsilon: Any, delta: Any, *, dim: Any = 2, tight: bool = False) -> Any:
     r"""Examples from which the tightest box around the positive ones has error at most `epsilon`.
 
     The target is an unknown axis-parallel box in d dimensions. The 2d strips along its faces, each
@@ -240,16 +245,17 @@ def rectangle_sample_size(
 
     Parameters
     ----------
-    epsilon : float in (0, 1)
-    delta : float in (0, 1)
+    epsilon : float in (0, 1), or array
+    delta : float in (0, 1), or array
         Probability that the bound fails.
-    dim : int at least 1, default=2
+    dim : int at least 1, or array, default=2
     tight : bool, default=False
         Use :math:`-\ln(1 - \epsilon / (2d))` in place of :math:`\epsilon / (2d)`.
 
     Returns
     -------
-    m : int
+    m : int or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -271,7 +277,8 @@ def rectangle_sample_size(
         return max(1, ceiling((log(2 * dim) - log(delta)) / rate))
 
 
-def conjunction_sample_size(n_variables: int, epsilon: float, delta: float) -> int:
+@calculator("n_variables", "epsilon", "delta")
+def conjunction_sample_size(n_variables: Any, epsilon: Any, delta: Any) -> Any:
     r"""Examples from which every consistent conjunction has error at most `epsilon`.
 
     :math:`\lceil (n \ln 3 + \ln(1 / \delta)) / \epsilon \rceil`, since in a conjunction each of n
@@ -279,14 +286,15 @@ def conjunction_sample_size(n_variables: int, epsilon: float, delta: float) -> i
 
     Parameters
     ----------
-    n_variables : int at least 1
-    epsilon : float in (0, 1)
-    delta : float in (0, 1)
+    n_variables : int at least 1, or array
+    epsilon : float in (0, 1), or array
+    delta : float in (0, 1), or array
         Probability that the bound fails.
 
     Returns
     -------
-    m : int
+    m : int or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -302,68 +310,6 @@ def conjunction_sample_size(n_variables: int, epsilon: float, delta: float) -> i
     epsilon, delta = as_real(epsilon, "epsilon", above=0, below=1), as_delta(delta)
     with working_digits():
         return max(1, ceiling((n * log(3) - log(delta)) / exact(epsilon)))
-
-
-def log_class_size(name: str, **params: Any) -> float:
-    r"""Natural logarithm of the number of hypotheses in a finite class, or an upper bound on it.
-
-    Over n Boolean variables: "conjunctions" :math:`3^n`, "monotone_conjunctions" :math:`2^n`,
-    "boolean_functions" :math:`2^{2^n}`, "decision_lists" at most :math:`2 \cdot 4^n n!`, "k_cnf"
-    and "k_dnf" at most 2 to the number of clauses of at most k of the 2n literals; and "bits",
-    :math:`2^b`.
-
-    Parameters
-    ----------
-    name : str
-        One of the names above.
-    **params :
-        n, except that "bits" takes b, and "k_cnf" and "k_dnf" n and k; all at least 1.
-
-    Returns
-    -------
-    log_n : float
-        Never below the exact value: for `log_n` of the other functions.
-
-    References
-    ----------
-    M. J. Kearns, U. V. Vazirani, *An Introduction to Computational Learning Theory*, 1994,
-    chapter 1.
-    R. L. Rivest, *Learning decision lists*, Machine Learning 2, 1987.
-
-    Examples
-    --------
-    >>> from mlcore.bounds import log_class_size
-    >>> round(log_class_size("conjunctions", n=20), 9)
-    21.972245773
-    """
-    name = as_choice(name, "name", _CLASS_SIZES)
-    size, needed = _CLASS_SIZES[name]
-    values = as_named_counts(name, params, needed)
-    with working_digits():
-        return up(size(*values))
-
-
-def as_named_counts(name: str, params: dict[str, Any], needed: dict[str, int]) -> list[int]:
-    """The integers that a named class needs, each at least as large as stated, and no others."""
-    if set(params) != set(needed):
-        listed = ", ".join(f"{word} >= {least}" for word, least in needed.items()) or "none"
-        refuse("params", params, f"the parameters of {name!r}: {listed}")
-    return [as_count(params[word], word, at_least=least) for word, least in needed.items()]
-
-
-def _clauses(n, k):
-    return sauer_bound(2 * n, k) * log(2)
-
-
-_CLASS_SIZES: dict[str, tuple[Callable[..., Decimal], dict[str, int]]] = {
-    "conjunctions": (lambda n: n * log(3), {"n": 1}),
-    "monotone_conjunctions": (lambda n: n * log(2), {"n": 1}),
-    "boolean_functions": (lambda n: 2**n * log(2), {"n": 1}),
-    "k_cnf": (_clauses, {"n": 1, "k": 1}),
-    "k_dnf": (_clauses, {"n": 1, "k": 1}),
-    "bits": (lambda b: b * log(2), {"b": 1}),
-    "decision_lists": (lambda n: log(math.factorial(n)) + (2 * n + 1) * log(2), {"n": 1}),
-}
 
 
 def _deviation(epsilon, setting):

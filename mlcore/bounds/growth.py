@@ -1,28 +1,32 @@
 """The growth function of a class of VC dimension d: on m points, at most Phi_d(m) labellings."""
 
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
 from mlcore.bounds.arguments import as_choice, as_count, refuse
 from mlcore.bounds.binomial_tail import fair_tail_ratio, log_choose
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.rounding import exact, log, log1p, up, working_digits
 
 _ONE_BY_ONE = 2000  # terms, a microsecond each
 
 
-def sauer_bound(m: int, d: int) -> int:
+@calculator("m", "d")
+def sauer_bound(m: Any, d: Any) -> Any:
     r"""Return the largest number of labellings of `m` points by a class of VC dimension `d`.
 
     :math:`\Phi_d(m) = \sum_{i \le d} \binom{m}{i}`, exactly; :math:`2^m` if :math:`d \ge m`.
 
     Parameters
     ----------
-    m, d : int at least 0
+    m, d : int at least 0, or array
 
     Returns
     -------
-    count : int
+    count : int or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -46,20 +50,22 @@ def sauer_bound(m: int, d: int) -> int:
     return total
 
 
-def log_sauer_bound(m: int, d: int, *, method: str = "sauer") -> float:
+@calculator("m", "d")
+def log_sauer_bound(m: Any, d: Any, *, method: str = "sauer") -> Any:
     r"""Return the natural logarithm of `sauer_bound`, or of a simpler bound above it.
 
     Parameters
     ----------
-    m, d : int at least 0
+    m, d : int at least 0, or array
     method : {"sauer", "poly"}, default="sauer"
         "poly" is :math:`d \ln(e m / d)`, for :math:`m \ge d \ge 1`: the growth is at most
         :math:`(e m / d)^d`.
 
     Returns
     -------
-    value : float
+    value : float or ndarray
         Never below the exact value.
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------

@@ -28,11 +28,13 @@ from mlcore.bounds.binomial_tail import (
     log_binomial_tail,
     log_factorial_excess,
 )
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.rounding import ceiling, log, log1p, working_digits
 
 _EPSILON = 2.0**-52
 
 
+@calculator("k", "m", "delta", "log_delta", whole=True)
 def binomial_tail_inversion(k: Any, m: Any, delta: Any, *, log_delta: Any = None) -> Any:
     r"""Upper bound on the error rate after `k` errors on `m` fresh examples.
 
@@ -77,6 +79,7 @@ def binomial_tail_inversion(k: Any, m: Any, delta: Any, *, log_delta: Any = None
     return as_plain(_upper(k, m, as_log_delta(delta, log_delta)))
 
 
+@calculator("k", "m", "delta", whole=True)
 def binomial_tail_inversion_lower(k: Any, m: Any, delta: Any) -> Any:
     r"""Lower bound on the error rate after `k` errors on `m` fresh examples.
 
@@ -112,6 +115,7 @@ def binomial_tail_inversion_lower(k: Any, m: Any, delta: Any) -> Any:
     return as_plain(_lower(k, m, _log(delta)))
 
 
+@calculator("k", "m", "delta", whole=True)
 def clopper_pearson(k: Any, m: Any, delta: Any) -> tuple[Any, Any]:
     r"""Interval that holds the error rate with probability at least :math:`1 - \delta`.
 
@@ -147,7 +151,8 @@ def clopper_pearson(k: Any, m: Any, delta: Any) -> tuple[Any, Any]:
     return as_plain(_lower(k, m, log_delta)), as_plain(_upper(k, m, log_delta))
 
 
-def test_set_sample_size(epsilon: float, delta: float, *, errors: int = 0) -> int:
+@calculator("epsilon", "delta", "errors")
+def test_set_sample_size(epsilon: Any, delta: Any, *, errors: Any = 0) -> Any:
     r"""Fresh examples on which at most `errors` errors prove an error rate below `epsilon`.
 
     The least :math:`m > errors` with :math:`P(\mathrm{Bin}(m, \epsilon) \le errors) \le \delta`:
@@ -156,16 +161,17 @@ def test_set_sample_size(epsilon: float, delta: float, *, errors: int = 0) -> in
 
     Parameters
     ----------
-    epsilon : float in (0, 1)
+    epsilon : float in (0, 1), or array
         Error rate to be excluded.
-    delta : float in (0, 1)
+    delta : float in (0, 1), or array
         Probability that the bound fails.
-    errors : int at least 0, default=0
+    errors : int at least 0, or array, default=0
         Errors that are expected, or allowed.
 
     Returns
     -------
-    m : int
+    m : int or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -198,7 +204,8 @@ def test_set_sample_size(epsilon: float, delta: float, *, errors: int = 0) -> in
 test_set_sample_size.__test__ = False  # its name is no invitation to pytest
 
 
-def hoeffding_bentkus_bound(mean_loss: float, m: int, delta: float) -> float:
+@calculator("mean_loss", "m", "delta")
+def hoeffding_bentkus_bound(mean_loss: Any, m: Any, delta: Any) -> Any:
     r"""Upper bound on the expectation of a loss in [0, 1] from its mean over `m` fresh examples.
 
     With probability at least :math:`1 - \delta`, the expected loss is at most the smaller of
@@ -209,14 +216,15 @@ def hoeffding_bentkus_bound(mean_loss: float, m: int, delta: float) -> float:
 
     Parameters
     ----------
-    mean_loss : float in [0, 1]
-    m : int at least 1
-    delta : float in (0, 1)
+    mean_loss : float in [0, 1], or array
+    m : int at least 1, or array
+    delta : float in (0, 1), or array
         Probability that the bound fails.
 
     Returns
     -------
-    bound : float
+    bound : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -242,7 +250,8 @@ def hoeffding_bentkus_bound(mean_loss: float, m: int, delta: float) -> float:
     return min(float(p), float(_upper(k, m, np.asarray(log_delta - 1))))
 
 
-def bernoulli_confidence_sequence(k: int, m: int, delta: float) -> tuple[float, float]:
+@calculator("k", "m", "delta")
+def bernoulli_confidence_sequence(k: Any, m: Any, delta: Any) -> tuple[Any, Any]:
     r"""Interval for an error rate that holds at all sample sizes at once.
 
     With probability at least :math:`1 - \delta` the true rate is, for every m simultaneously, in
@@ -256,14 +265,15 @@ def bernoulli_confidence_sequence(k: int, m: int, delta: float) -> tuple[float, 
 
     Parameters
     ----------
-    k, m : int
+    k, m : int or array
         Errors and examples so far, ``0 <= k <= m`` and m at least 1.
-    delta : float in (0, 1)
+    delta : float in (0, 1), or array
         Probability that the interval ever fails.
 
     Returns
     -------
-    lower, upper : float
+    lower, upper : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from mlcore.bounds.arguments import as_count, as_positive, as_reals, refuse
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.rounding import exact, up, working_digits
 
 
-def support_vector_loo_bound(n_sv: int, m: int) -> float:
+@calculator("n_sv", "m")
+def support_vector_loo_bound(n_sv: Any, m: Any) -> Any:
     """Bound the leave-one-out error of a support vector machine by its share of support vectors.
 
     Without an example that is no support vector the machine is the same, and has it right. In
@@ -21,12 +23,13 @@ def support_vector_loo_bound(n_sv: int, m: int) -> float:
 
     Parameters
     ----------
-    n_sv, m : int
+    n_sv, m : int or array
         Support vectors, bounded ones included, and training examples.
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -49,7 +52,8 @@ def support_vector_loo_bound(n_sv: int, m: int) -> float:
         return up(exact(n_sv) / exact(m))
 
 
-def radius_margin_loo_bound(radius: float, margin: float, m: int) -> float:
+@calculator("radius", "margin", "m")
+def radius_margin_loo_bound(radius: Any, margin: Any, m: Any) -> Any:
     r"""Bound the leave-one-out error of a hard-margin machine without bias by its margin.
 
     It is at most :math:`R^2 / (\gamma^2 m)`: an error at an example takes
@@ -58,13 +62,14 @@ def radius_margin_loo_bound(radius: float, margin: float, m: int) -> float:
 
     Parameters
     ----------
-    radius, margin : float
+    radius, margin : float or array
         R, the largest norm of a training point in the feature space, and gamma.
-    m : int
+    m : int or array
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------

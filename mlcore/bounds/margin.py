@@ -19,6 +19,7 @@ from mlcore.bounds.arguments import (
     refuse,
 )
 from mlcore.bounds.bernoulli_kl import kl_inverse_upper
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.rounding import exact, log, log1p, up, working_digits
 
 _ALLOWANCE = Fraction(10**12 + 1, 10**12)  # 1 / 0.1² in binary is a little less than 100
@@ -27,7 +28,8 @@ _ERROR = 1e-14  # relative, of a mean of normal probabilities and of a sum: the 
 _GRID = 64  # values of mu, between neighbours of which the bound has one minimum
 
 
-def margin_vc_dimension(radius: float, margin: float, n_features: int | None = None) -> int:
+@calculator("radius", "margin", "n_features")
+def margin_vc_dimension(radius: Any, margin: Any, n_features: Any = None) -> Any:
     r"""Bound the VC dimension of hyperplanes that keep a margin in a ball.
 
     Hyperplanes that separate points of a ball of radius R with a margin of at least
@@ -40,15 +42,16 @@ def margin_vc_dimension(radius: float, margin: float, n_features: int | None = N
 
     Parameters
     ----------
-    radius, margin : float
+    radius, margin : float or array
         R and gamma.
-    n_features : int, optional
+    n_features : int or array, optional
         n; in a feature space of unlimited dimension there is none.
 
     Returns
     -------
-    dimension : int
+    dimension : int or ndarray
         The quotient is rounded down after a relative allowance of 1e-12 upwards.
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -71,18 +74,19 @@ def margin_vc_dimension(radius: float, margin: float, n_features: int | None = N
     return dimension + 1
 
 
+@calculator("margin_error", "m", "delta", "rho", "radius", "w_norm", "rho_max", "trace")
 def rademacher_margin_bound(
-    margin_error: float,
-    m: int,
-    delta: float,
+    margin_error: Any,
+    m: Any,
+    delta: Any,
     *,
-    rho: float,
-    radius: float | None = None,
-    w_norm: float = 1.0,
+    rho: Any,
+    radius: Any = None,
+    w_norm: Any = 1.0,
     uniform: bool = False,
-    rho_max: float | None = None,
-    trace: float | None = None,
-) -> float:
+    rho_max: Any = None,
+    trace: Any = None,
+) -> Any:
     r"""Bound the error of linear machines by their margin errors.
 
     For all ``x -> <w, x>`` with :math:`||w|| \le \Lambda` on i.i.d. points with
@@ -104,25 +108,26 @@ def rademacher_margin_bound(
 
     Parameters
     ----------
-    margin_error : float
+    margin_error : float or array
         The share of training points with :math:`y \langle w, x \rangle \le \rho`.
-    m : int
-    delta : float in (0, 1)
-    rho : float
-    radius : float
+    m : int or array
+    delta : float in (0, 1), or array
+    rho : float or array
+    radius : float or array
         R, fixed in advance; not needed with `trace`, which takes its place.
-    w_norm : float, default=1.0
+    w_norm : float or array, default=1.0
         Lambda, fixed in advance.
     uniform : bool, default=False
         Whether `rho` was chosen after seeing the data.
-    rho_max : float, optional
+    rho_max : float or array, optional
         Fixed in advance; for `uniform`, and only then.
-    trace : float, optional
+    trace : float or array, optional
         The sum of k(x, x) over the training points; only for a fixed `rho`.
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -169,9 +174,8 @@ def rademacher_margin_bound(
         return min(1.0, up(exact(error) + sum(terms)))
 
 
-def pac_bayes_margin_bound(
-    margins: Any, delta: float, *, mu: float | None = None, gibbs: bool = False
-) -> float:
+@calculator("delta", "mu")
+def pac_bayes_margin_bound(margins: Any, delta: Any, *, mu: Any = None, gibbs: bool = False) -> Any:
     r"""Bound the error of a linear machine by the margins of its m training points.
 
     With :math:`\gamma_i = y_i \langle w, x_i \rangle / ||w|| ||x_i||`, the PAC-Bayes bound for
@@ -190,15 +194,16 @@ def pac_bayes_margin_bound(
     ----------
     margins : array-like of shape (m,)
         In [-1, 1]; 0 for a point at the origin.
-    delta : float in (0, 1)
-    mu : float, optional
+    delta : float in (0, 1), or array
+    mu : float or array, optional
         By default the best, which is allowed as the bound holds for all.
     gibbs : bool, default=False
         The error of machines drawn, instead of twice it.
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -242,9 +247,10 @@ def pac_bayes_margin_bound(
     return min(1.0, factor * min(float(found.fun), bound(math.exp(grid[best]))))
 
 
+@calculator("m", "radius", "margin", "delta", "margin_error")
 def fat_shattering_margin_bound(
-    m: int, radius: float, margin: float, delta: float, *, margin_error: float = 0.0
-) -> float:
+    m: Any, radius: Any, margin: Any, delta: Any, *, margin_error: Any = 0.0
+) -> Any:
     r"""Bound the error of linear machines by Bartlett's theorem on the fat-shattering dimension.
 
     For all ``x -> <w, x>`` with ``||w|| <= 1`` on i.i.d. points with :math:`||x|| \le R`, a margin
@@ -258,16 +264,17 @@ def fat_shattering_margin_bound(
 
     Parameters
     ----------
-    m : int
-    radius, margin : float
+    m : int or array
+    radius, margin : float or array
         R and gamma.
-    delta : float in (0, 1/2)
-    margin_error : float, default=0.0
+    delta : float in (0, 1/2), or array
+    margin_error : float or array, default=0.0
         The share of training points with :math:`y \langle w, x \rangle < \gamma`.
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -300,9 +307,8 @@ def fat_shattering_margin_bound(
         return min(1.0, up(exact(error) + root))
 
 
-def boosting_margin_bound(
-    margin_error: float, m: int, delta: float, *, d: int, rho: float
-) -> float:
+@calculator("margin_error", "m", "delta", "d", "rho")
+def boosting_margin_bound(margin_error: Any, m: Any, delta: Any, *, d: Any, rho: Any) -> Any:
     r"""Bound the error of weighted votes by their margin errors.
 
     For all convex combinations of classifiers from a class of VC dimension d, i.i.d. examples and
@@ -315,18 +321,19 @@ def boosting_margin_bound(
 
     Parameters
     ----------
-    margin_error : float
+    margin_error : float or array
         The share of training points with :math:`y f(x) \le \rho`.
-    m : int
-    delta : float in (0, 1)
-    d : int
+    m : int or array
+    delta : float in (0, 1), or array
+    d : int or array
         At least 1.
-    rho : float
+    rho : float or array
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
         1 for m < d.
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------

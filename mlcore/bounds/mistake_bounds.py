@@ -1,10 +1,14 @@
 """Mistakes of online learners that no sequence can make them exceed."""
 
+from typing import Any
+
 from mlcore.bounds.arguments import as_count, as_flag, as_positive, as_real, refuse
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.rounding import exact, log, log1p, up, working_digits
 
 
-def halving_mistake_bound(n: int) -> int:
+@calculator("n")
+def halving_mistake_bound(n: Any) -> Any:
     r"""Bound the mistakes of the halving algorithm by the logarithm of the number of concepts.
 
     It predicts as most of the concepts that have never been wrong, so on labels that one of the n
@@ -13,11 +17,12 @@ def halving_mistake_bound(n: int) -> int:
 
     Parameters
     ----------
-    n : int
+    n : int or array
 
     Returns
     -------
-    mistakes : int
+    mistakes : int or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -38,9 +43,10 @@ def halving_mistake_bound(n: int) -> int:
     return as_count(n, "n", at_least=1).bit_length() - 1
 
 
+@calculator("n_experts", "best_mistakes", "beta")
 def weighted_majority_mistake_bound(
-    n_experts: int, best_mistakes: int, beta: float, *, randomized: bool = False
-) -> float:
+    n_experts: Any, best_mistakes: Any, beta: Any, *, randomized: bool = False
+) -> Any:
     r"""Bound the mistakes of the weighted majority algorithm on any sequence.
 
     An expert who errs keeps the share :math:`\beta` of its weight. With N experts, the best of
@@ -54,15 +60,16 @@ def weighted_majority_mistake_bound(
 
     Parameters
     ----------
-    n_experts, best_mistakes : int
+    n_experts, best_mistakes : int or array
         At least 1 expert, at least 0 mistakes.
-    beta : float in (0, 1)
+    beta : float in (0, 1), or array
     randomized : bool, default=False
         Whether an expert is drawn; the bound is then on the expectation.
 
     Returns
     -------
-    mistakes : float
+    mistakes : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -91,14 +98,15 @@ def weighted_majority_mistake_bound(
         return up((log(n_experts) - best_mistakes * log(beta)) / loss)
 
 
+@calculator("radius", "margin", "w_norm", "hinge_loss")
 def perceptron_mistake_bound(
-    radius: float,
+    radius: Any,
     *,
-    margin: float | None = None,
-    w_norm: float | None = None,
-    hinge_loss: float = 0.0,
+    margin: Any = None,
+    w_norm: Any = None,
+    hinge_loss: Any = 0.0,
     tight: bool = True,
-) -> float:
+) -> Any:
     r"""Bound the mistakes of the perceptron on any sequence of points in a ball.
 
     With :math:`||x_t|| \le R`, and L the sum of :math:`\max(0, 1 - y_t \langle w, x_t \rangle)`
@@ -112,18 +120,19 @@ def perceptron_mistake_bound(
 
     Parameters
     ----------
-    radius : float
+    radius : float or array
         R.
-    margin, w_norm : float
+    margin, w_norm : float or array
         Exactly one: :math:`\gamma`, or the norm of w.
-    hinge_loss : float, default=0.0
+    hinge_loss : float or array, default=0.0
         L; at least 0.
     tight : bool, default=True
         The first of the two bounds, or the second.
 
     Returns
     -------
-    mistakes : float
+    mistakes : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -157,7 +166,8 @@ def perceptron_mistake_bound(
         return up(loss + a * loss.sqrt() + a * a)
 
 
-def winnow_mistake_bound(k: int, n: int) -> float:
+@calculator("k", "n")
+def winnow_mistake_bound(k: Any, n: Any) -> Any:
     r"""Bound the mistakes of Winnow on disjunctions of few of many variables.
 
     On labels given by a disjunction of k out of n variables, Winnow with threshold n and factor 2
@@ -167,12 +177,13 @@ def winnow_mistake_bound(k: int, n: int) -> float:
 
     Parameters
     ----------
-    k, n : int
+    k, n : int or array
         1 <= k <= n.
 
     Returns
     -------
-    mistakes : float
+    mistakes : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------

@@ -1,11 +1,15 @@
 """What the mistakes of an online learner on a random sequence say of its hypotheses."""
 
+from typing import Any
+
 from mlcore.bounds.arguments import as_choice, as_count, as_delta
 from mlcore.bounds.bernoulli_kl import kl_inverse_upper
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.rounding import exact, log, up, working_digits
 
 
-def online_to_batch_expected(mistakes: int, T: int) -> float:
+@calculator("mistakes", "T")
+def online_to_batch_expected(mistakes: Any, T: Any) -> Any:
     r"""Estimate the risk of a hypothesis drawn from those that an online learner went through.
 
     Each :math:`h_t` is tested on an example it has not seen, so over T i.i.d. examples the expected
@@ -14,12 +18,13 @@ def online_to_batch_expected(mistakes: int, T: int) -> float:
 
     Parameters
     ----------
-    mistakes, T : int
+    mistakes, T : int or array
         0 <= mistakes <= T.
 
     Returns
     -------
-    risk : float in [0, 1]
+    risk : float or ndarray in [0, 1]
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -42,7 +47,8 @@ def online_to_batch_expected(mistakes: int, T: int) -> float:
         return up(exact(mistakes) / exact(T))
 
 
-def online_to_batch_bound(mistakes: int, T: int, delta: float, *, method: str = "azuma") -> float:
+@calculator("mistakes", "T", "delta")
+def online_to_batch_bound(mistakes: Any, T: Any, delta: Any, *, method: str = "azuma") -> Any:
     r"""Bound the risk of an online learner's hypotheses from its mistakes on i.i.d. examples.
 
     With probability at least :math:`1 - \delta`, M mistakes on T examples bound the mean risk of
@@ -64,14 +70,15 @@ def online_to_batch_bound(mistakes: int, T: int, delta: float, *, method: str = 
 
     Parameters
     ----------
-    mistakes, T : int
+    mistakes, T : int or array
         0 <= mistakes <= T.
-    delta : float in (0, 1)
+    delta : float in (0, 1), or array
     method : {"azuma", "kl", "select"}, default="azuma"
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------

@@ -14,6 +14,7 @@ from mlcore.bounds.arguments import (
     refuse,
 )
 from mlcore.bounds.bernoulli_kl import kl_inverse_upper
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.rounding import exact, expm1, log, up, working_digits
 
 _SERIES_FROM = 1_000_000  # the terms left out of Ramanujan's series are below 1e-20 of it
@@ -21,7 +22,8 @@ _NEGLIGIBLE = Decimal("1e-30")
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510")
 
 
-def maurer_xi(m: int) -> float:
+@calculator("m")
+def maurer_xi(m: Any) -> Any:
     r"""Return the constant of the PAC-Bayes bound on relative entropies.
 
     .. math:: \xi(m) = \sum_{j = 0}^m \binom m j \left( \frac j m \right)^j
@@ -32,11 +34,12 @@ def maurer_xi(m: int) -> float:
 
     Parameters
     ----------
-    m : int
+    m : int or array
 
     Returns
     -------
-    xi : float
+    xi : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -75,16 +78,17 @@ def _xi(m):
     return total
 
 
+@calculator("risk", "kl", "m", "delta", "mc_draws", "mc_delta")
 def pac_bayes_kl_bound(
-    risk: float,
-    kl: float,
-    m: int,
-    delta: float,
+    risk: Any,
+    kl: Any,
+    m: Any,
+    delta: Any,
     *,
     xi: str = "maurer",
-    mc_draws: int | None = None,
-    mc_delta: float | None = None,
-) -> float:
+    mc_draws: Any = None,
+    mc_delta: Any = None,
+) -> Any:
     r"""Bound the risk of a classifier drawn at random, by the relative entropy of two coins.
 
     Let P be a distribution on classifiers fixed before the data, the m examples i.i.d., losses in
@@ -98,22 +102,23 @@ def pac_bayes_kl_bound(
 
     Parameters
     ----------
-    risk : float
+    risk : float or array
         r, the mean of the empirical risk over Q, in [0, 1].
-    kl : float
+    kl : float or array
         KL(Q, P) in nats, at least 0; infinite gives 1.
-    m : int
-    delta : float in (0, 1)
+    m : int or array
+    delta : float in (0, 1), or array
     xi : {"maurer", "exact"}, default="maurer"
         2 sqrt(m), or the smaller `maurer_xi` in its place.
-    mc_draws, mc_delta : int and float in (0, 1), optional
+    mc_draws, mc_delta : int, and float in (0, 1), or arrays, optional
         If `risk` is itself a mean over so many draws from Q, it is first replaced by its upper
         bound ``kl_inverse_upper(risk, ln(2 / mc_delta) / mc_draws)``; the whole then holds with
         probability at least ``1 - delta - mc_delta``.
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -142,15 +147,16 @@ def pac_bayes_kl_bound(
     return kl_inverse_upper(risk, budget)
 
 
+@calculator("risk", "kl", "m", "delta", "mc_draws", "mc_delta")
 def pac_bayes_mcallester_bound(
-    risk: float,
-    kl: float,
-    m: int,
-    delta: float,
+    risk: Any,
+    kl: Any,
+    m: Any,
+    delta: Any,
     *,
-    mc_draws: int | None = None,
-    mc_delta: float | None = None,
-) -> float:
+    mc_draws: Any = None,
+    mc_delta: Any = None,
+) -> Any:
     r"""Bound the risk of a classifier drawn at random by a square root.
 
     Under the conditions of `pac_bayes_kl_bound`, from which it follows by Pinsker's inequality,
@@ -163,7 +169,8 @@ def pac_bayes_mcallester_bound(
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -186,15 +193,16 @@ def pac_bayes_mcallester_bound(
         return min(1.0, up(risk + (B / 2).sqrt()))
 
 
+@calculator("risk", "kl", "m", "delta", "mc_draws", "mc_delta")
 def pac_bayes_quadratic_bound(
-    risk: float,
-    kl: float,
-    m: int,
-    delta: float,
+    risk: Any,
+    kl: Any,
+    m: Any,
+    delta: Any,
     *,
-    mc_draws: int | None = None,
-    mc_delta: float | None = None,
-) -> float:
+    mc_draws: Any = None,
+    mc_delta: Any = None,
+) -> Any:
     r"""Bound the risk of a classifier drawn at random, more sharply where it is small.
 
     Under the conditions of `pac_bayes_kl_bound`,
@@ -207,7 +215,8 @@ def pac_bayes_quadratic_bound(
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -231,16 +240,17 @@ def pac_bayes_quadratic_bound(
         return min(1.0, up(((risk + B / 2).sqrt() + (B / 2).sqrt()) ** 2))
 
 
+@calculator("risk", "kl", "m", "delta", "lam", "mc_draws", "mc_delta")
 def pac_bayes_lambda_bound(
-    risk: float,
-    kl: float,
-    m: int,
-    delta: float,
-    lam: float,
+    risk: Any,
+    kl: Any,
+    m: Any,
+    delta: Any,
+    lam: Any,
     *,
-    mc_draws: int | None = None,
-    mc_delta: float | None = None,
-) -> float:
+    mc_draws: Any = None,
+    mc_delta: Any = None,
+) -> Any:
     r"""Bound the risk of a classifier drawn at random by a sum that is easy to minimise over Q.
 
     Under the conditions of `pac_bayes_kl_bound`, for all :math:`\lambda` in (0, 2) at once,
@@ -251,12 +261,13 @@ def pac_bayes_lambda_bound(
     ----------
     risk, kl, m, delta, mc_draws, mc_delta :
         As in `pac_bayes_kl_bound`.
-    lam : float in (0, 2)
+    lam : float in (0, 2), or array
         Lambda; it may depend on the data.
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -280,17 +291,18 @@ def pac_bayes_lambda_bound(
         return min(1.0, up((risk + B / lam) / (1 - lam / 2)))
 
 
+@calculator("risk", "kl", "m", "delta", "C", "mc_draws", "mc_delta")
 def pac_bayes_catoni_bound(
-    risk: float,
-    kl: float,
-    m: int,
-    delta: float,
-    C: float | None = None,
+    risk: Any,
+    kl: Any,
+    m: Any,
+    delta: Any,
+    C: Any = None,
     *,
     C_grid: Any = None,
-    mc_draws: int | None = None,
-    mc_delta: float | None = None,
-) -> float:
+    mc_draws: Any = None,
+    mc_delta: Any = None,
+) -> Any:
     r"""Bound the risk of a classifier drawn at random with a parameter fixed before the data.
 
     Under the conditions of `pac_bayes_kl_bound`, for one C > 0 fixed in advance,
@@ -304,14 +316,15 @@ def pac_bayes_catoni_bound(
     ----------
     risk, kl, m, delta, mc_draws, mc_delta :
         As in `pac_bayes_kl_bound`.
-    C : float
+    C : float or array
         Positive.
     C_grid : sequence of float
         Instead of `C`.
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------

@@ -15,6 +15,7 @@ from mlcore.bounds.arguments import (
     as_real,
     refuse,
 )
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.rounding import exact, log, up, working_digits
 from mlcore.checks import as_random_state, as_samples
 
@@ -24,7 +25,8 @@ _CALL_TERMS = 100_000_000  # numbers added in one compiled call: a tenth of a se
 _RESTART = 4096  # sign vectors after which sums begin anew, so that no rounding builds up
 
 
-def massart_bound(n_vectors: int, m: int, radius: float | None = None) -> float:
+@calculator("n_vectors", "m", "radius")
+def massart_bound(n_vectors: Any, m: Any, radius: Any = None) -> Any:
     r"""Bound the Rademacher average of a finite set of vectors.
 
     For a set A of N vectors in R^m whose norms are at most r, and independent fair signs,
@@ -33,15 +35,16 @@ def massart_bound(n_vectors: int, m: int, radius: float | None = None) -> float:
 
     Parameters
     ----------
-    n_vectors : int
+    n_vectors : int or array
         N, at least 1.
-    m : int
-    radius : float, optional
+    m : int or array
+    radius : float or array, optional
         r; by default the norm of vectors of signs, the root of `m`.
 
     Returns
     -------
-    bound : float
+    bound : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -66,7 +69,8 @@ def massart_bound(n_vectors: int, m: int, radius: float | None = None) -> float:
         return up(radius * (2 * log(n_vectors)).sqrt() / exact(m))
 
 
-def kernel_rademacher_bound(trace: float, m: int, norm: float) -> float:
+@calculator("trace", "m", "norm")
+def kernel_rademacher_bound(trace: Any, m: Any, norm: Any) -> Any:
     r"""Bound the empirical Rademacher complexity of a ball in a kernel's feature space.
 
     For functions ``x -> <w, phi(x)>`` with ``||w|| <= Lambda`` on a sample of Gram matrix K, it is
@@ -75,15 +79,16 @@ def kernel_rademacher_bound(trace: float, m: int, norm: float) -> float:
 
     Parameters
     ----------
-    trace : float
+    trace : float or array
         tr K, the sum of k(x, x) over the sample.
-    m : int
-    norm : float
+    m : int or array
+    norm : float or array
         Lambda.
 
     Returns
     -------
-    bound : float
+    bound : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -107,7 +112,8 @@ def kernel_rademacher_bound(trace: float, m: int, norm: float) -> float:
         return up(exact(norm) * exact(trace).sqrt() / exact(m))
 
 
-def linear_l1_rademacher_bound(x_inf: float, m: int, norm1: float, n_features: int) -> float:
+@calculator("x_inf", "m", "norm1", "n_features")
+def linear_l1_rademacher_bound(x_inf: Any, m: Any, norm1: Any, n_features: Any) -> Any:
     r"""Bound the empirical Rademacher complexity of linear functions with small absolute weights.
 
     For ``x -> <w, x>`` with ``||w||_1 <= Lambda`` on samples whose features are at most R in
@@ -116,17 +122,18 @@ def linear_l1_rademacher_bound(x_inf: float, m: int, norm1: float, n_features: i
 
     Parameters
     ----------
-    x_inf : float
+    x_inf : float or array
         R, the largest magnitude of a feature.
-    m : int
-    norm1 : float
+    m : int or array
+    norm1 : float or array
         Lambda.
-    n_features : int
+    n_features : int or array
         n.
 
     Returns
     -------
-    bound : float
+    bound : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -150,9 +157,10 @@ def linear_l1_rademacher_bound(x_inf: float, m: int, norm1: float, n_features: i
         return up(exact(norm1) * exact(x_inf) * (2 * log(2 * n) / exact(m)).sqrt())
 
 
+@calculator("risk", "rademacher", "m", "delta")
 def rademacher_error_bound(
-    risk: float, rademacher: float, m: int, delta: float, *, empirical: bool = True
-) -> float:
+    risk: Any, rademacher: Any, m: Any, delta: Any, *, empirical: bool = True
+) -> Any:
     r"""Bound the error of every classifier of a class from its Rademacher complexity.
 
     For classifiers into {-1, 1}, i.i.d. samples and 0-1 loss, with probability at least
@@ -165,18 +173,19 @@ def rademacher_error_bound(
 
     Parameters
     ----------
-    risk : float
+    risk : float or array
         The share of training errors, in [0, 1].
-    rademacher : float
+    rademacher : float or array
         The complexity of the class itself (its losses have half of it), or an upper bound.
-    m : int
-    delta : float in (0, 1)
+    m : int or array
+    delta : float in (0, 1), or array
     empirical : bool, default=True
         Whether `rademacher` is that of this sample (the first bound) or the expectation.
 
     Returns
     -------
-    bound : float in [0, 1]
+    bound : float or ndarray in [0, 1]
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -205,9 +214,8 @@ def rademacher_error_bound(
         return min(1.0, up(exact(risk) + exact(rademacher) + deviation))
 
 
-def stability_bound(
-    risk: float, beta: float, m: int, delta: float, *, loss_bound: float = 1.0
-) -> float:
+@calculator("risk", "beta", "m", "delta", "loss_bound")
+def stability_bound(risk: Any, beta: Any, m: Any, delta: Any, *, loss_bound: Any = 1.0) -> Any:
     r"""Bound the risk of what a uniformly stable algorithm learns.
 
     If replacing one of the m i.i.d. samples never changes a loss by more than :math:`\beta`, and
@@ -221,19 +229,20 @@ def stability_bound(
 
     Parameters
     ----------
-    risk : float
+    risk : float or array
         The mean loss on the training samples, in [0, `loss_bound`].
-    beta : float
+    beta : float or array
         The stability; at least 0.
-    m : int
-    delta : float in (0, 1)
-    loss_bound : float, default=1.0
+    m : int or array
+    delta : float in (0, 1), or array
+    loss_bound : float or array, default=1.0
         M, the largest loss; none is negative.
 
     Returns
     -------
-    bound : float
+    bound : float or ndarray
         At most `loss_bound`.
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------

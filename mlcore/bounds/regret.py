@@ -1,10 +1,14 @@
 """Regret of online learners: how much more they lose than the best of their class would have."""
 
+from typing import Any
+
 from mlcore.bounds.arguments import as_choice, as_count, as_positive, as_real
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.rounding import exact, log, up, working_digits
 
 
-def hedge_regret_bound(n_experts: int, T: int, *, form: str = "tight") -> float:
+@calculator("n_experts", "T")
+def hedge_regret_bound(n_experts: Any, T: Any, *, form: str = "tight") -> Any:
     r"""Bound the regret of exponential weights against the best of N experts.
 
     For losses in [0, 1] on any sequence of T rounds, the expected loss exceeds that of the best
@@ -15,13 +19,14 @@ def hedge_regret_bound(n_experts: int, T: int, *, form: str = "tight") -> float:
 
     Parameters
     ----------
-    n_experts, T : int
+    n_experts, T : int or array
         T is known in advance.
     form : {"tight", "uml"}, default="tight"
 
     Returns
     -------
-    regret : float
+    regret : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -46,7 +51,8 @@ def hedge_regret_bound(n_experts: int, T: int, *, form: str = "tight") -> float:
         return up((exact(T) * log(n) * (exact(1) / 2 if form == "tight" else 2)).sqrt())
 
 
-def littlestone_regret_bound(ldim: int, T: int, *, n_hypotheses: int | None = None) -> float:
+@calculator("ldim", "T", "n_hypotheses")
+def littlestone_regret_bound(ldim: Any, T: Any, *, n_hypotheses: Any = None) -> Any:
     r"""Bound the regret that is possible for a class of given Littlestone dimension.
 
     Some learner with predictions in [0, 1] has, against every h of H and for any T labels,
@@ -56,15 +62,16 @@ def littlestone_regret_bound(ldim: int, T: int, *, n_hypotheses: int | None = No
 
     Parameters
     ----------
-    ldim : int
+    ldim : int or array
         At least 0.
-    T : int
-    n_hypotheses : int, optional
+    T : int or array
+    n_hypotheses : int or array, optional
         The size of the class, if it is finite.
 
     Returns
     -------
-    regret : float
+    regret : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -93,7 +100,8 @@ def littlestone_regret_bound(ldim: int, T: int, *, n_hypotheses: int | None = No
         return up((2 * exact(T) * complexity).sqrt())
 
 
-def ogd_regret_bound(norm: float, lipschitz: float, T: int, *, schedule: str = "fixed") -> float:
+@calculator("norm", "lipschitz", "T")
+def ogd_regret_bound(norm: Any, lipschitz: Any, T: Any, *, schedule: str = "fixed") -> Any:
     r"""Bound the regret of online gradient descent against vectors of bounded norm.
 
     For convex losses whose subgradients are at most :math:`\rho` in norm, against any w with
@@ -103,14 +111,15 @@ def ogd_regret_bound(norm: float, lipschitz: float, T: int, *, schedule: str = "
 
     Parameters
     ----------
-    norm, lipschitz : float
+    norm, lipschitz : float or array
         B and rho.
-    T : int
+    T : int or array
     schedule : {"fixed", "doubling"}, default="fixed"
 
     Returns
     -------
-    regret : float
+    regret : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -139,9 +148,10 @@ def ogd_regret_bound(norm: float, lipschitz: float, T: int, *, schedule: str = "
         return up(fixed if schedule == "fixed" else fixed * _doubling())
 
 
+@calculator("diameter", "lipschitz", "T", "strong_convexity")
 def projected_ogd_regret_bound(
-    diameter: float, lipschitz: float, T: int, *, strong_convexity: float = 0.0
-) -> float:
+    diameter: Any, lipschitz: Any, T: Any, *, strong_convexity: Any = 0.0
+) -> Any:
     r"""Bound the regret of online gradient descent with projection onto a convex set.
 
     For convex losses with gradients of norm at most G on a set of diameter D, steps of
@@ -151,15 +161,16 @@ def projected_ogd_regret_bound(
 
     Parameters
     ----------
-    diameter, lipschitz : float
+    diameter, lipschitz : float or array
         D and G.
-    T : int
-    strong_convexity : float, default=0.0
+    T : int or array
+    strong_convexity : float or array, default=0.0
         alpha; 0 asks for convexity only.
 
     Returns
     -------
-    regret : float
+    regret : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------
@@ -187,7 +198,8 @@ def projected_ogd_regret_bound(
         return up(exact(lipschitz) ** 2 / (2 * exact(alpha)) * (1 + log(T)))
 
 
-def doubling_trick_regret(alpha: float, T: int) -> float:
+@calculator("alpha", "T")
+def doubling_trick_regret(alpha: Any, T: Any) -> Any:
     r"""Bound the regret of restarts with twice the horizon, for a learner that must know it.
 
     If the regret is at most :math:`\alpha \sqrt T` for T known in advance, then horizons of
@@ -196,12 +208,13 @@ def doubling_trick_regret(alpha: float, T: int) -> float:
 
     Parameters
     ----------
-    alpha : float
-    T : int
+    alpha : float or array
+    T : int or array
 
     Returns
     -------
-    regret : float
+    regret : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------

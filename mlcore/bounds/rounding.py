@@ -5,6 +5,7 @@ A formula computed in `working_digits` has errors far below the last digit of a 
 is compared with the theorem itself. What agrees with a float or an integer to forty digits is it.
 """
 
+import functools
 import math
 from contextlib import AbstractContextManager
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal, localcontext
@@ -31,9 +32,10 @@ def exact(x: Number) -> Decimal:
     return +Decimal(x)
 
 
+@functools.lru_cache(maxsize=256)  # of a curve over m, half of the time is ln delta
 def log(x: Number) -> Decimal:
-    """Return ln x; minus infinity at 0."""
-    return exact(x).ln()
+    """Return ln x to fifty digits; minus infinity at 0."""
+    return exact(x).ln(_CONTEXT)
 
 
 def log1p(x: Number) -> Decimal:

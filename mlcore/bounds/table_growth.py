@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcore._ext import table_growth as _ext
 from mlcore.bounds.arguments import as_count, refuse
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.concept_table import (
     as_bitsets,
     as_table,
@@ -86,7 +87,8 @@ def shatters(H: Any, subset: Any) -> bool:
     return len(patterns) == 2 ** patterns.shape[1]
 
 
-def growth_function(H: Any, m: int) -> int:
+@calculator("m")
+def growth_function(H: Any, m: Any) -> Any:
     """Count the most patterns that the concepts of a table show on `m` of its points.
 
     Exact, by branch and bound over sets of columns, whose number is the cost in the worst case.
@@ -95,13 +97,14 @@ def growth_function(H: Any, m: int) -> int:
     ----------
     H : array-like of shape (n_concepts, n_points)
         Zeros and ones; bool, or -1 and 1, are taken too.
-    m : int in 1..n_points
+    m : int or array in 1..n_points
 
     Returns
     -------
-    patterns : int
+    patterns : int or ndarray
         2^m exactly where m is at most the VC dimension d, and never above Sauer's
         ``sum_{i <= d} C(m, i)``.
+        An array where an argument is one; arrays broadcast.
 
     Raises
     ------

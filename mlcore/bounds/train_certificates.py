@@ -127,7 +127,7 @@ def _compression(data, delta):
         assumptions.append(f"Of these, what came from the data is told in {bits} bits, paid for.")
     return Bound(
         "sample compression bound",
-        sample_compression_bound(len(rest), k, delta, errors=errors, log_messages=told),
+        sample_compression_bound(k, len(rest), delta, errors=errors, log_messages=told),
         delta,
         "upper",
         "train",

@@ -6,22 +6,25 @@ All bounds need i.i.d. examples and a class that is fixed before the data; Phi i
 
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 from mlcore.bounds.arguments import as_choice, as_count, as_delta, as_real, refuse
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.growth import log_growth as log_sauer
 from mlcore.bounds.rounding import exact, log, up, working_digits
 
 _DEVIATIONS = ("vc", "vapnik", "parrondo", "devroye", "rademacher")
 
 
+@calculator("m", "d", "delta")
 def vc_deviation(
-    m: int,
-    d: int | None,
-    delta: float,
+    m: Any,
+    d: Any,
+    delta: Any,
     *,
     method: str,
     log_growth: Callable[[int], float] | None = None,
-) -> float:
+) -> Any:
     r"""Largest distance of true and empirical errors in a class of VC dimension `d`.
 
     With probability at least :math:`1 - \delta` over `m` examples, no hypothesis deviates by more
@@ -39,9 +42,9 @@ def vc_deviation(
 
     Parameters
     ----------
-    m : int at least 1
-    d : int at least 1, or None
-    delta : float in (0, 1)
+    m : int at least 1, or array
+    d : int at least 1, an array of them, or None
+    delta : float in (0, 1), or array
         Probability that the bound fails.
     method : {"vc", "vapnik", "parrondo", "devroye", "rademacher"}
     log_growth : callable, optional
@@ -50,7 +53,8 @@ def vc_deviation(
 
     Returns
     -------
-    epsilon : float
+    epsilon : float or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -76,7 +80,8 @@ def vc_deviation(
         return up(_deviation(m, _growth_of(d, log_growth), log(delta), method))
 
 
-def vc_error_bound(k: int, m: int, d: int, delta: float, *, method: str = "relative") -> float:
+@calculator("k", "m", "d", "delta")
+def vc_error_bound(k: Any, m: Any, d: Any, delta: Any, *, method: str = "relative") -> Any:
     r"""Upper bound on the true error of a hypothesis with `k` errors on its `m` training examples.
 
     With probability at least :math:`1 - \delta`, for all hypotheses of a class of VC dimension `d`
@@ -87,17 +92,18 @@ def vc_error_bound(k: int, m: int, d: int, delta: float, *, method: str = "relat
 
     Parameters
     ----------
-    k, m : int
+    k, m : int or array
         Training errors and examples, ``0 <= k <= m`` and m at least 1.
-    d : int at least 1
-    delta : float in (0, 1)
+    d : int at least 1, or array
+    delta : float in (0, 1), or array
         Probability that the bound fails.
     method : {"relative", "double_sampling", "vc", "vapnik", "parrondo", "devroye", "rademacher"}
 
     Returns
     -------
-    bound : float
+    bound : float or ndarray
         At most 1.
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------

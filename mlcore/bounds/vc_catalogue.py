@@ -6,12 +6,14 @@ from fractions import Fraction
 from typing import Any
 
 from mlcore.bounds.arguments import as_choice
-from mlcore.bounds.finite_class import as_named_counts
+from mlcore.bounds.calculator import calculator
+from mlcore.bounds.class_sizes import as_named_counts
 from mlcore.bounds.growth import largest_size, log_growth, sauer_bound
 from mlcore.bounds.rounding import floor, log, working_digits
 
 
-def known_vc_dimension(name: str, **params: Any) -> int | Any:
+@calculator()
+def known_vc_dimension(name: str, **params: Any) -> Any:
     r"""Return the VC dimension of a well-known class.
 
     On the line: "thresholds" x >= a, 1; "signed_thresholds" in both directions, 2; "intervals", 2;
@@ -36,11 +38,13 @@ def known_vc_dimension(name: str, **params: Any) -> int | Any:
     name : str
         One of the names above.
     **params :
-        What stands in brackets, integers at least 1, except k >= 3 for "convex_polygons".
+        What stands in brackets, integers at least 1, except k >= 3 for "convex_polygons", or
+        arrays of them.
 
     Returns
     -------
-    d : int or math.inf
+    d : int, math.inf or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -59,7 +63,8 @@ def known_vc_dimension(name: str, **params: Any) -> int | Any:
     return _named(_KNOWN, name, params)
 
 
-def vc_dimension_upper_bound(name: str, **params: Any) -> int:
+@calculator()
+def vc_dimension_upper_bound(name: str, **params: Any) -> Any:
     r"""Return an upper bound on the VC dimension of a class built from others.
 
     "intersection" and "union" (d, k), of k sets from a class of dimension d:
@@ -77,12 +82,13 @@ def vc_dimension_upper_bound(name: str, **params: Any) -> int:
     name : str
         One of the names above.
     **params :
-        What stands in brackets, integers at least 1 or as stated.
+        What stands in brackets, integers at least 1 or as stated, or arrays of them.
 
     Returns
     -------
-    d : int
+    d : int or ndarray
         An upper bound, rounded down.
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------

@@ -13,7 +13,10 @@ votes of hypotheses learnt on subsamples (S. Hanneke, 2016), not by any consiste
 published constant is too large to be of use.
 """
 
+from typing import Any
+
 from mlcore.bounds.arguments import as_choice, as_count, as_delta, as_real
+from mlcore.bounds.calculator import calculator
 from mlcore.bounds.growth import log_growth
 from mlcore.bounds.rounding import ceiling, exact, log, up, working_digits
 
@@ -24,9 +27,10 @@ _METHODS = {  # the default first
 }
 
 
+@calculator("d", "epsilon", "delta")
 def vc_sample_size(
-    d: int, epsilon: float, delta: float, *, setting: str = "realizable", method: str | None = None
-) -> int:
+    d: Any, epsilon: Any, delta: Any, *, setting: str = "realizable", method: str | None = None
+) -> Any:
     r"""Examples that suffice to learn from a class of VC dimension `d`.
 
     With probability at least :math:`1 - \delta`: if "realizable", every hypothesis of the class
@@ -51,9 +55,9 @@ def vc_sample_size(
 
     Parameters
     ----------
-    d : int at least 1
-    epsilon : float above 0, and below 1 if realizable
-    delta : float in (0, 1)
+    d : int at least 1, or array
+    epsilon : float above 0, and below 1 if realizable, or array
+    delta : float in (0, 1), or array
         Probability that the bound fails.
     setting : {"realizable", "uniform", "agnostic"}, default="realizable"
     method : str, optional
@@ -61,7 +65,8 @@ def vc_sample_size(
 
     Returns
     -------
-    m : int
+    m : int or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -99,7 +104,8 @@ def vc_sample_size(
         return max(1, _SIZES[method](d, e, log(delta)))
 
 
-def double_sampling_delta(m: int, d: int, epsilon: float) -> float:
+@calculator("m", "d", "epsilon")
+def double_sampling_delta(m: Any, d: Any, epsilon: Any) -> Any:
     r"""Probability that a consistent hypothesis misleads, by double sampling.
 
     In the realizable setting, over `m` examples, some hypothesis of a class of VC dimension `d`
@@ -108,13 +114,14 @@ def double_sampling_delta(m: int, d: int, epsilon: float) -> float:
 
     Parameters
     ----------
-    m, d : int at least 1
-    epsilon : float in (0, 1)
+    m, d : int at least 1, or array
+    epsilon : float in (0, 1), or array
 
     Returns
     -------
-    delta : float
+    delta : float or ndarray
         At most 1.
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------
@@ -135,9 +142,8 @@ def double_sampling_delta(m: int, d: int, epsilon: float) -> float:
         return min(1.0, up(_log_double_sampling(m, d, exact(epsilon)).exp()))
 
 
-def vc_sample_size_lower(
-    d: int, epsilon: float, delta: float, *, setting: str = "realizable"
-) -> int:
+@calculator("d", "epsilon", "delta")
+def vc_sample_size_lower(d: Any, epsilon: Any, delta: Any, *, setting: str = "realizable") -> Any:
     r"""Examples without which no learner succeeds on every distribution.
 
     For classes of VC dimension `d` with at least two concepts that agree somewhere and differ
@@ -152,14 +158,15 @@ def vc_sample_size_lower(
 
     Parameters
     ----------
-    d : int at least 1
-    epsilon, delta : float above 0
+    d : int at least 1, or array
+    epsilon, delta : float above 0, or array
         Below the limits above; delta below 1 if realizable.
     setting : {"realizable", "agnostic"}, default="realizable"
 
     Returns
     -------
-    m : int
+    m : int or ndarray
+        An array where an argument is one; arrays broadcast.
 
     References
     ----------

@@ -12,15 +12,15 @@ from mlcore.bounds import binomial_tail_inversion, hoeffding_epsilon, kl_inverse
 
 NO_NUMBERS = [True, np.True_, math.nan, "0.5", None, 1j, {}]
 BAD = {
-    "count": [*NO_NUMBERS, 10.5, math.inf, -1, np.float64(2.5), [3]],
+    "count": [*NO_NUMBERS, 10.5, math.inf, -1, np.float64(2.5), [3, 2.5]],
     "counts": [*NO_NUMBERS, 10.5, math.inf, -1, [3.5], [True], [[1], [2, 3]], ["3"], [-1]],
-    "delta": [*NO_NUMBERS, 0, 1, 0.0, 1.0, -0.1, 2, math.inf, [0.5]],
+    "delta": [*NO_NUMBERS, 0, 1, 0.0, 1.0, -0.1, 2, math.inf, [0.5, 1]],
     "deltas": [*NO_NUMBERS, 0, 1, -0.1, 2, math.inf, [0.5, 1.0], [0.5, math.nan], [True]],
     "positive": [*NO_NUMBERS, 0, -1, math.inf, 10**400],
     "nonnegative": [*NO_NUMBERS, -1e-300, math.inf],
     "nats": [*NO_NUMBERS, -1e-300, [0.1, -0.1]],
     "fraction": [*NO_NUMBERS, 0, 1, 2, math.inf],
-    "rate": [*NO_NUMBERS, -1e-300, 1.0001, math.inf, [0.5]],
+    "rate": [*NO_NUMBERS, -1e-300, 1.0001, math.inf, [0.5, 1.5]],
     "rates": [*NO_NUMBERS, -1e-300, 1.0001, math.inf, [0.5, 1.5]],
     "negative": [*NO_NUMBERS, 1e-300, -math.inf],
     "choice": ["", "Exact", 1, None, True],
@@ -145,7 +145,7 @@ def test_a_bad_entry_of_an_array_is_found():
         binomial_tail_inversion(1, [[1], [2.5]], 0.1)
     with pytest.raises(ValueError, match=r"^k=5 must be an integer >= 0 and <= 4\.$"):
         binomial_tail_inversion([1, 5], [[9], [4]], 0.1)
-    with pytest.raises(ValueError, match=r"^delta\[2\]=1.0 must be finite numbers > 0 and < 1\.$"):
+    with pytest.raises(ValueError, match=r"^delta\[2\]=1.0 must be a finite number > 0 and < 1\.$"):
         hoeffding_epsilon(5, [0.1, 0.2, 1.0])
 
 

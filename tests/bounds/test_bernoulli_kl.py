@@ -106,3 +106,10 @@ def test_arrays_broadcast_and_agree_with_scalars(inverse):
     assert_allclose(found, one_by_one, rtol=2e-15)
     assert type(inverse(np.float64(0.3), 1)) is float
     assert kl_bernoulli(q, [0.1, 0.2]).shape == (4, 2)
+
+
+def test_an_inverse_next_to_one_is_not_below_the_exact_value():
+    q, c = 130 / 272, 2.5602389694610245  # one rounding to nearest is below, the next float above
+    with mpmath.workdps(60):
+        assert exact_kl(q, kl_inverse_upper(q, c)) >= c
+        assert exact_kl(q, kl_inverse_upper(q, c) - 2.0**-51) < c

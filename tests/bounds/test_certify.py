@@ -169,13 +169,13 @@ def test_support_vectors_compress():
     found = named(certify(machine, X, y, role="train", simultaneous=False))
     n_sv = len(machine.support_)
     bound = found["sample compression bound"]
-    assert bound.value == sample_compression_bound(300, n_sv, 0.05)
+    assert bound.value == sample_compression_bound(n_sv, 300, 0.05)
     told = named(certify(SVC(C=100.0).fit(X, y), X, y, role="train", simultaneous=False))
     bits = told["sample compression bound"].inputs
     assert bits["bits"] == 64
     assert_allclose(
         told["sample compression bound"].value,
-        sample_compression_bound(300, bits["n_sv"], 0.05, log_messages=64 * math.log(2)),
+        sample_compression_bound(bits["n_sv"], 300, 0.05, log_messages=64 * math.log(2)),
         rtol=1e-12,
     )
     grid = SVCCV(cv=3).fit(X, y)

@@ -20,6 +20,9 @@ from mlcore.bounds import (
     kl_inverse_upper,
 )
 
+# Formulas are checked over the whole range of delta, also where a confidence may be meant.
+pytestmark = pytest.mark.filterwarnings("ignore:.*is the probability that the bound fails")
+
 DELTA = st.floats(-300, -0.01).map(lambda e: 10.0**e)
 
 

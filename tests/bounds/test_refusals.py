@@ -8,7 +8,7 @@ import pytest
 
 from mlcore import bounds
 
-NOT_NUMBERS = [True, np.True_, math.nan, "1", None, 1j, [1.0], object()]
+NOT_NUMBERS = [True, np.True_, math.nan, "1", None, 1j, [math.nan, 9.0], object()]
 WRONG = {
     "count": [*NOT_NUMBERS, math.inf, 10.5, 0, -1, np.float64(0.5)],
     "count or 0": [*NOT_NUMBERS, math.inf, 10.5, -1],

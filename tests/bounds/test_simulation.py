@@ -90,7 +90,7 @@ def test_rademacher_for_the_worst_of_a_class(empirical_complexity):
 @pytest.mark.parametrize("method", ["binomial", "closed"])
 def test_compression_of_a_threshold_to_one_point(method):
     m = 15  # the least point labelled 1 is kept; the error is its distance from the threshold
-    bound = sample_compression_bound(m, 1, DELTA, method=method)
+    bound = sample_compression_bound(1, m, DELTA, method=method)
 
     def fails(rng):
         x = rng.random(m)

@@ -16,6 +16,9 @@ from mlcore.bounds import (
     vc_sample_size_lower,
 )
 
+# Formulas are checked over the whole range of delta, also where a confidence may be meant.
+pytestmark = pytest.mark.filterwarnings("ignore:.*is the probability that the bound fails")
+
 DELTA = st.floats(-300, -1e-3).map(lambda e: 10.0**e)
 EPSILON = st.floats(-6, -1e-3).map(lambda e: 10.0**e)
 DIMENSION = st.floats(0, 2.5).map(lambda e: int(10**e))

@@ -1,0 +1,130 @@
+"""What the calculators share: arrays in place of numbers, and a word when delta is a confidence."""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any, ParamSpec
+
+import numpy as np
+
+from mlcore.bounds.arguments import is_single, refuse
+from mlcore.exceptions import warn
+
+_P = ParamSpec("_P")
+_FAILURES = ("delta", "mc_delta")  # arguments that are probabilities of failure
+_PACKAGE = "mlcore."
+
+
+def calculator(
+    *names: str, whole: bool = False
+) -> Callable[[Callable[_P, Any]], Callable[_P, Any]]:
+    """Let the arguments `names` of a function of single numbers be arrays, which broadcast.
+
+    Every entry of the result is that of a call with single numbers, and so is every error, which
+    names the place as well. Keywords that the function collects are among the names. `whole` is
+    for functions that take whole arrays themselves, of which the shapes are only checked here.
+    """
+
+    def decorate(function):
+        parameters = inspect.signature(function).parameters
+        collects = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+        @functools.wraps(function)
+        def over_arrays(*args, **kwargs):
+            given = dict(zip(parameters, args, strict=False)) | kwargs
+            several = {
+                name: value
+                for name, value in given.items()
+                if (name in names or (collects and name not in parameters)) and not is_single(value)
+            }
+            if not several:
+                result = function(*args, **kwargs)
+            else:
+                inspect.signature(function).bind(*args, **kwargs)
+                arrays, shape = _broadcast(several)
+                if whole or shape == ():
+                    result = function(**(given | (several if whole else _at((), arrays))))
+                else:
+                    result = _each(function, given, arrays, shape)
+            if not _asked_by_mlcore(sys._getframe(1)):
+                for name in _FAILURES:
+                    if name in parameters and given.get(name) is not None:
+                        warn_of_confidence(given[name], name)
+            return result
+
+        return over_arrays
+
+    return decorate
+
+
+def warn_of_confidence(delta: Any, name: str = "delta") -> None:
+    """Say so if a probability of failure, already checked, is more than a half."""
+    largest = float(np.max(delta, initial=0.0))
+    if largest > 0.5:
+        warn(
+            "UserWarning",
+            f"{name}={largest:g} is the probability that the bound fails, and more than a half: if "
+            f"a confidence of {largest:g} is meant, give {name}={1 - largest:.6g}.",
+        )
+
+
+def _asked_by_mlcore(frame):
+    return frame.f_globals.get("__name__", "").startswith(_PACKAGE)
+
+
+def _broadcast(several):
+    """The arguments as arrays, and the shape that they have together."""
+    arrays = {}
+    for name, value in several.items():
+        try:
+            arrays[name] = np.asarray(value)
+        except ValueError:  # ragged
+            refuse(name, value, "a number or an array of numbers")
+    try:
+        return arrays, np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError:
+        shapes = " and ".join(f"{name} of shape {array.shape}" for name, array in arrays.items())
+        raise ValueError(f"{shapes} must have shapes that broadcast.") from None
+
+
+def _at(place, arrays):
+    """The entries of all arrays at a place of the shape that they have together, as numbers."""
+    return {name: _entry(array[_own(place, array)]) for name, array in arrays.items()}
+
+
+def _own(place, array):
+    """A place of the common shape as one of the array: no leading axes, 0 where it has length 1."""
+    last = place[len(place) - array.ndim :]
+    return tuple(i if n > 1 else 0 for i, n in zip(last, array.shape, strict=True))
+
+
+def _entry(value):
+    plain = isinstance(value, (np.bool_, np.integer, np.floating))
+    return value.item() if plain and value.itemsize <= 8 else value
+
+
+def _each(function, given, arrays, shape):
+    results = []
+    for place in np.ndindex(shape):
+        try:
+            results.append(function(**(given | _at(place, arrays))))
+        except ValueError as error:
+            for name, array in arrays.items():
+                if str(error).startswith(f"{name}="):
+                    where = ", ".join(map(str, _own(place, array)))
+                    raise ValueError(f"{name}[{where}]{str(error)[len(name) :]}") from None
+            raise
+    if function.__annotations__["return"] == tuple[Any, Any]:
+        return tuple(_gathered([pair[end] for pair in results], shape) for end in (0, 1))
+    return _gathered(results, shape)
+
+
+def _gathered(results, shape):
+    """Integers as int64 or, where one is larger, as objects; everything else as float64."""
+    whole = results and all(isinstance(result, int) for result in results)
+    try:
+        array = np.array(results, dtype=np.int64 if whole else np.float64)
+    except OverflowError:
+        array = np.array(results, dtype=object)
+    return array.reshape(shape)
