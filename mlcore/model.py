@@ -154,7 +154,8 @@ class Model:
 
     def _check_fitted(self) -> None:
         """Raise NotFittedError before the first fit."""
-        if not any(map(_is_fitted_name, vars(self))):
+        # Fitted attributes come after the parameters.
+        if not any(map(_is_fitted_name, reversed(vars(self)))):
             raise peer_class("NotFittedError")(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
             )

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.kernels import gram_matrix
-from mlcore.kernels.gram import kernel_sums
+from mlcore.kernels.expansion import kernel_sums
 
 ROWS_CHECKED = 20
 

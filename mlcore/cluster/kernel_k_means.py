@@ -13,7 +13,8 @@ from mlcore.checks.memory import require_memory
 from mlcore.cluster.gram_blocks import GramBlocks
 from mlcore.cluster.kernel_partition import Descent, KernelPartition, descend, without_empty
 from mlcore.cluster.kernel_starts import KernelStarts
-from mlcore.kernels.gram import KernelRows, kernel_sums, resolve_gamma
+from mlcore.kernels.expansion import kernel_sums
+from mlcore.kernels.gram import KernelRows, resolve_gamma
 from mlcore.kernels.kernel_model import KernelModel
 from mlcore.model import Clusterer, warn
 from mlcore.progress import Progress

@@ -13,14 +13,12 @@ from mlcore.exceptions import warn
 from mlcore.kernels.packed import Packed
 from mlcore.kernels.rows import KernelRows, called
 from mlcore.scratch import scratch_array
-from mlcore.threads import single_threaded_blas
 
 __all__ = [
     "KERNELS",
     "KernelRows",
     "gram_matrix",
     "is_positive_semidefinite",
-    "kernel_sums",
     "polynomial_features",
     "require_non_negative",
     "resolve_gamma",
@@ -250,49 +248,6 @@ def symmetric_part(K: np.ndarray, owner: str) -> np.ndarray:
     for rows in blocks:
         symmetric[rows] = 0.5 * (K[rows] + K[:, rows].T)
     return symmetric
-
-
-def kernel_sums(X, V, A, kernel, *, gamma=1.0, degree=3, coef0=0.0) -> np.ndarray:
-    """Expansions sum_j k(x_i, v_j) A[j, c], without the matrix of kernel values.
-
-    Parameters
-    ----------
-    X : ndarray or CSR (n, d)
-    V : ndarray or CSR (m, d)
-    A : float64 (m, k)
-    kernel : a name of `KERNELS`, a callable, or "precomputed", when X is itself K (n, m)
-    gamma, degree, coef0 : the kernel's parameters
-
-    Returns
-    -------
-    sums : float64 (n, k)
-
-    Notes
-    -----
-    O(n m (d + k)) time, O(m d) memory and blocks of some megabytes.
-    """
-    n, m = X.shape[0], V.shape[0] if V is not None else A.shape[0]
-    A = np.asarray(A, dtype=np.float64).reshape(m, A.shape[1])
-    sums = np.zeros((n, A.shape[1]))
-    if m == 0 or n == 0:
-        return sums
-    step = max(1, min(n, 1_000_000 // m))
-    packed = isinstance(kernel, str) and kernel != "precomputed"
-    if packed:
-        parameters = dict(gamma=gamma, degree=degree, coef0=coef0, dtype=X.dtype)
-        columns = Packed(V, kernel, **parameters)
-        rows = Packed(X, kernel, **parameters, like=columns)
-        block = np.empty((step, m), dtype=X.dtype)
-    for start in range(0, n, step):
-        now = np.arange(start, min(n, start + step))
-        if packed:
-            rows.block(now, columns.columns(), block, now - start)
-            values = block[: len(now)]
-        else:
-            values = called(kernel, X[now], V) if callable(kernel) else X[now]
-        with single_threaded_blas():  # the order of its sums depends on its threads
-            sums[now] = values.astype(np.float64, copy=False) @ A
-    return sums
 
 
 def polynomial_features(X, degree: int, coef0: float = 1.0) -> np.ndarray:

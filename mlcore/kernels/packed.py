@@ -109,6 +109,13 @@ class Packed:
             return self._all
         return self._columns(np.ascontiguousarray(chosen, dtype=np.int64), everything=False)
 
+    def only_columns(self):
+        """Itself, with all its columns at hand, and without what it needs to be rows."""
+        self.columns()
+        if self.layout != "products":
+            self._lists = self._sparse = None
+        return self
+
     def _columns(self, chosen, everything):
         if self.layout == "products":
             B = self._dense if everything else self._samples(chosen)

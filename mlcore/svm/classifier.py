@@ -1,10 +1,12 @@
 """What the support vector classifiers share: training on duels, decisions, margins, evidence."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_class_weights, as_labels, as_weights
+from mlcore.kernels.expansion import row_blocks, weighted
 from mlcore.model import Classifier
 from mlcore.svm.bias import round_to_bounds
 from mlcore.svm.evidence import (
@@ -21,8 +23,7 @@ from mlcore.svm.multiclass import (
     confidences,
     duels,
     from_layout,
-    layout_row,
-    one_vs_rest,
+    pair_decisions,
     to_layout,
     winners,
 )
@@ -239,24 +240,24 @@ class KernelClassifier(Classifier, KernelMachine):
 
     # ---- after the work
 
+    def _decision_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield some rows of checked X, and their decision values (n, n_duels) float64."""
+        if "coef_" in vars(self):
+            for rows in row_blocks(X, len(self.intercept_)):
+                yield rows, product(X[rows], self.coef_.T) + self.intercept_
+        elif len(self.classes_) == 2 or self.multi_class == "ovr":
+            for rows, values in self._value_blocks(X):
+                yield rows, weighted(values, self.dual_coef_.T) + self.intercept_
+        else:
+            fitted = self.dual_coef_, self.n_support_, self.intercept_
+            for rows, values in self._value_blocks(X):
+                yield rows, pair_decisions(values, *fitted)
+
     def _decisions(self, X: Any) -> np.ndarray:
         """Return the decision value of every duel for checked X: (n_samples, n_duels) float64."""
-        if "coef_" in vars(self):
-            return product(X, self.coef_.T) + self.intercept_
-        chosen = self._duels()
-        if one_vs_rest(chosen) or len(chosen) == 1:
-            return self._sums(X, self.dual_coef_) + self.intercept_
-        # Class by class: n_classes - 1 sums over its own vectors, where duels would need them all.
-        ends = np.cumsum(self.n_support_)
-        decisions = np.tile(self.intercept_, (X.shape[0], 1))
-        for own, end in enumerate(ends):
-            if self.n_support_[own] == 0:
-                continue
-            sums = self._sums(X, self.dual_coef_, slice(end - self.n_support_[own], end))
-            for column, duel in enumerate(chosen):
-                if own in duel:
-                    other = duel.positive + duel.negative - own
-                    decisions[:, column] += sums[:, layout_row(own, other)]
+        decisions = np.empty((X.shape[0], len(self.intercept_)))
+        for rows, block in self._decision_blocks(X):
+            decisions[rows] = block
         return decisions
 
     def _duels(self) -> list[Duel]:
@@ -278,13 +279,13 @@ class KernelClassifier(Classifier, KernelMachine):
             votes with ties broken by the sums of decision values, for one-vs-rest the values.
             With "ovo": (n_samples, n_pairs), positive for the first class of each pair.
         """
-        decisions = self._decisions(self._checked_later(X))
-        n_classes = len(self.classes_)
-        if n_classes == 2:
-            decisions = decisions[:, 0]
-        elif self.multi_class == "ovo" and self.decision_function_shape == "ovr":
-            decisions = confidences(decisions, self._duels(), n_classes)
-        return decisions.astype(self.support_vectors_.dtype)
+        X = self._checked_later(X)
+        n_classes, dtype = len(self.classes_), self.support_vectors_.dtype
+        votes = n_classes > 2 and (self.multi_class, self.decision_function_shape) == ("ovo", "ovr")
+        found = np.empty((X.shape[0], n_classes if votes else len(self.intercept_)), dtype=dtype)
+        for rows, decisions in self._decision_blocks(X):
+            found[rows] = confidences(decisions, n_classes) if votes else decisions
+        return found[:, 0] if n_classes == 2 else found
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row of `X`.
@@ -300,13 +301,15 @@ class KernelClassifier(Classifier, KernelMachine):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        decisions = self._decisions(self._checked_later(X))
-        return self.classes_[self._winners(decisions)]
+        X = self._checked_later(X)
+        codes = np.empty(X.shape[0], dtype=np.intp)
+        for rows, decisions in self._decision_blocks(X):
+            codes[rows] = self._winners(decisions)
+        return self.classes_[codes]
 
     def _winners(self, decisions: np.ndarray) -> np.ndarray:
-        return winners(
-            decisions, self._duels(), len(self.classes_), break_ties=bool(self.break_ties)
-        )
+        n_classes, ties = len(self.classes_), bool(self.break_ties)
+        return winners(decisions, n_classes, self.multi_class, break_ties=ties)
 
     def functional_margins(self, X: Any, y: Any) -> np.ndarray:
         """Return y f(x), by how much each sample is on its label's side; below 1 is inside.

@@ -1,5 +1,6 @@
 """What all support vector machines share: checked settings, the kernel expansion, the evidence."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,7 +9,8 @@ from scipy import sparse
 
 from mlcore.checks import as_integer, as_real, as_targets, as_weights
 from mlcore.exceptions import warn
-from mlcore.kernels.gram import KernelRows, kernel_sums, resolve_gamma
+from mlcore.kernels.expansion import Expansion, kept_expansion, row_blocks, weighted
+from mlcore.kernels.gram import KernelRows, resolve_gamma
 from mlcore.kernels.kernel_model import KernelModel
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
@@ -187,32 +189,21 @@ class KernelMachine(KernelModel):
 
     def _checked_later(self, X: Any) -> Any:
         self._check_fitted()
-        X = self._later_samples(X, self.support_vectors_.dtype)
-        return X[:, self.support_] if self._precomputed else X
+        return self._later_samples(X, self.support_vectors_.dtype)
 
-    def _sums(self, X: Any, coef: np.ndarray, chosen: slice = slice(None)) -> np.ndarray:
-        """Return sum_j k(x_i, v_j) coef[c, j] over the chosen support vectors: (n, n_coef) float64.
-
-        X comes from `_checked_later`: with a precomputed kernel it holds the values themselves.
-        """
-        vectors = self.support_vectors_
-        if coef.shape[1] == 0:
-            return np.zeros((X.shape[0], len(coef)))
+    def _value_blocks(
+        self, X: Any, expansion: Expansion | None = None
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield some rows of checked X, and their kernel values against the support vectors."""
         if self._precomputed:
-            vectors, X = None, X[:, chosen]
-        else:
-            vectors = vectors[chosen]
-            if sparse.issparse(X) != sparse.issparse(vectors):
-                X, vectors = sparse.csr_array(X), sparse.csr_array(vectors)
-        return kernel_sums(
-            X,
-            vectors,
-            np.ascontiguousarray(coef[:, chosen].T),
-            self._kernel,
-            gamma=self.gamma_,
-            degree=self.degree,
-            coef0=self.coef0,
-        )
+            for rows in row_blocks(X, max(len(self.support_), len(self.intercept_))):
+                yield rows, X[rows, self.support_]
+            return
+        if expansion is None:
+            parameters = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
+            vectors = self.support_vectors_
+            expansion = kept_expansion(self, vectors, self._kernel, **parameters)
+        yield from expansion.blocks(X, len(self.intercept_))
 
     def _verification_samples(self, X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
         """Return the training data again, in float64, and their weights."""
@@ -225,11 +216,16 @@ class KernelMachine(KernelModel):
         return X.astype(np.float64, copy=False), as_weights(sample_weight, X.shape[0])
 
     def _exact_sums(self, X: Any, coef: np.ndarray) -> np.ndarray:
-        """Return the sums over all support vectors in float64, whatever the type of the fit."""
-        exact = type(self).__new__(type(self))
-        exact.__dict__.update(vars(self))
-        exact.support_vectors_ = self.support_vectors_.astype(np.float64, copy=False)
-        return KernelMachine._sums(exact, X, coef)
+        """Return sum_j coef[c, j] k(x_i, v_j) in float64, whatever the type of the fit: (n, c)."""
+        expansion = None
+        if not self._precomputed:
+            parameters = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
+            vectors = self.support_vectors_.astype(np.float64, copy=False)
+            expansion = Expansion(vectors, self._kernel, **parameters)
+        sums = np.empty((X.shape[0], len(coef)))
+        for rows, values in self._value_blocks(X, expansion):
+            sums[rows] = weighted(values, coef.T)
+        return sums
 
 
 class SingleProblemMachine(KernelMachine):
@@ -303,11 +299,14 @@ class SingleProblemMachine(KernelMachine):
     def _values(self, X: Any) -> np.ndarray:
         """Return f(x) for every row, in the precision of the fit."""
         X = self._checked_later(X)
+        values = np.empty(X.shape[0], dtype=self.support_vectors_.dtype)
         if "coef_" in vars(self):
-            values = product(X, self.coef_.T)[:, 0]
+            for rows in row_blocks(X, 1):
+                values[rows] = product(X[rows], self.coef_.T)[:, 0] + self.intercept_[0]
         else:
-            values = self._sums(X, self.dual_coef_)[:, 0]
-        return (values + self.intercept_[0]).astype(self.support_vectors_.dtype)
+            for rows, block in self._value_blocks(X):
+                values[rows] = weighted(block, self.dual_coef_[0]) + self.intercept_[0]
+        return values
 
     def _verify(self, X: Any, y: Any, sample_weight: Any) -> Evidence:
         X, weight = self._verification_samples(X, sample_weight)

@@ -9,6 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mlcore._ext import multiclass as _ext
+from mlcore.threads import effective_threads, single_threaded_blas
+
+_TILE_ROWS = 64  # whose sums by class stay in cache
+
 
 @dataclass(frozen=True)
 class LabelledSamples:
@@ -114,30 +119,56 @@ def from_layout(chosen: list[Duel], dual_coef: np.ndarray, codes: np.ndarray) ->
     return betas
 
 
-def votes(decisions: np.ndarray, chosen: list[Duel], n_classes: int) -> np.ndarray:
+def pair_decisions(
+    values: np.ndarray, dual_coef: np.ndarray, n_support: np.ndarray, intercept: np.ndarray
+) -> np.ndarray:
+    """Return the one-vs-one decision values (n, n_duels) float64.
+
+    Each class takes n_classes - 1 sums over its own vectors, where duels would need them all.
+
+    Parameters
+    ----------
+    values : (n, n_SV) float32 or float64
+        Kernel values against the support vectors, which are sorted by class.
+    dual_coef : (n_classes - 1, n_SV) float64
+    n_support : (n_classes,) int
+    intercept : (n_duels,) float64
+    """
+    starts = np.zeros(len(n_support) + 1, dtype=np.int64)
+    np.cumsum(n_support, out=starts[1:])
+    decisions = np.empty((len(values), len(intercept)))
+    threads = effective_threads(len(values) * dual_coef.size)
+    scratch = np.empty((threads, min(_TILE_ROWS, max(1, len(values))) * len(dual_coef)))
+    with single_threaded_blas():
+        _ext.pair_sums(
+            np.ascontiguousarray(values, np.float64), np.ascontiguousarray(dual_coef, np.float64),
+            starts, np.ascontiguousarray(intercept, np.float64), decisions, scratch, threads,
+        )  # fmt: skip
+    return decisions
+
+
+def votes(decisions: np.ndarray, n_classes: int) -> np.ndarray:
     """Return how many one-vs-one duels each class wins: (n_samples, n_classes) float64."""
-    count = np.zeros((len(decisions), n_classes))
-    for column, duel in zip(decisions.T, chosen, strict=True):
-        won = column > 0
-        count[:, duel.positive] += won
-        count[:, duel.negative] += ~won
+    count = np.empty((len(decisions), n_classes))
+    if len(decisions):
+        _ext.vote(np.ascontiguousarray(decisions), count, effective_threads(decisions.size))
     return count
 
 
-def confidences(decisions: np.ndarray, chosen: list[Duel], n_classes: int) -> np.ndarray:
+def confidences(decisions: np.ndarray, n_classes: int) -> np.ndarray:
     """Return votes, with ties broken by the sums of the decision values: (n_samples, n_classes).
 
     The sums are squeezed into (-1/3, 1/3), so that they never outweigh a vote.
     """
-    total = np.zeros((len(decisions), n_classes))
-    for column, duel in zip(decisions.T, chosen, strict=True):
-        total[:, duel.positive] += column
-        total[:, duel.negative] -= column
-    return votes(decisions, chosen, n_classes) + total / (3 * (np.abs(total) + 1))
+    count = np.empty((len(decisions), n_classes))
+    if len(decisions):
+        threads = effective_threads(decisions.size)
+        _ext.vote_with_confidence(np.ascontiguousarray(decisions), count, threads)
+    return count
 
 
 def winners(
-    decisions: np.ndarray, chosen: list[Duel], n_classes: int, *, break_ties: bool = False
+    decisions: np.ndarray, n_classes: int, multi_class: str, *, break_ties: bool = False
 ) -> np.ndarray:
     """Return the code of the class predicted for each row of decision values (n, n_duels).
 
@@ -146,7 +177,7 @@ def winners(
     """
     if n_classes == 2:
         return (decisions[:, 0] > 0).astype(np.intp)
-    if one_vs_rest(chosen):
+    if multi_class == "ovr":
         return decisions.argmax(axis=1)
     count = confidences if break_ties else votes
-    return count(decisions, chosen, n_classes).argmax(axis=1)
+    return count(decisions, n_classes).argmax(axis=1)

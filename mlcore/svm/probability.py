@@ -22,7 +22,7 @@ from mlcore.exceptions import warn
 from mlcore.svm.classifier import KernelClassifier
 from mlcore.svm.folds import feasible_start, stratified_folds
 from mlcore.svm.machine import Settings
-from mlcore.svm.multiclass import LabelledSamples, duels, from_layout, one_vs_rest
+from mlcore.svm.multiclass import LabelledSamples, duels, from_layout
 from mlcore.svm.smo import RowStore
 
 _FOLDS = 5
@@ -319,13 +319,17 @@ class ProbabilisticClassifier(KernelClassifier):
             raise ValueError(
                 "probability=True was set after the fit: fit again to have probabilities."
             )
-        dtype = self.support_vectors_.dtype
-        decisions = self._decisions(X)
+        p = np.empty((X.shape[0], len(self.classes_)), dtype=self.support_vectors_.dtype)
+        for rows, decisions in self._decision_blocks(X):
+            p[rows] = self._probabilities(decisions, p.dtype)
+        return p
+
+    def _probabilities(self, decisions: np.ndarray, dtype: np.dtype) -> np.ndarray:
         links = [apply_link(f, a) for f, a in zip(decisions.T, self.link_slopes_, strict=True)]
         if len(self.classes_) == 2:
             return two_class(links[0], decisions[:, 0], dtype)
         p = np.stack(links, axis=1)
-        if one_vs_rest(self._duels()):
+        if self.multi_class == "ovr":
             p /= np.maximum(p.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         else:
             p = couple(p, len(self.classes_))

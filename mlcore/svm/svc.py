@@ -135,6 +135,7 @@ class SVC(SupportVectorClassifier):
     support_ : (n_SV,) int32
         Rows of the training data that are support vectors, class by class.
     support_vectors_ : (n_SV, n_features)
+        Read-only from the first prediction on; to change them, set another array.
     n_support_ : (n_classes,) int32
     dual_coef_ : (n_classes - 1, n_SV) float64
         Signed multipliers. Two classes: positive for ``classes_[1]``. More: LIBSVM's layout; the

@@ -256,7 +256,8 @@ class SVCCV(KernelClassifier):
             del store, task  # one at a time: `cache_size` bounds the fit
         decisions, fits = found
         for (c, f), values in decisions.items():
-            named = winners(values, chosen, len(samples.classes), break_ties=bool(self.break_ties))
+            ties, n_classes = bool(self.break_ties), len(samples.classes)
+            named = winners(values, n_classes, self.multi_class, break_ties=ties)
             test = folds[f].test
             scores[c, f] = _score(samples.codes[test], named, samples.weight[test], scoring)
         return fits

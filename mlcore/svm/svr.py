@@ -119,6 +119,7 @@ class SVR(SupportVectorRegressor):
     support_ : (n_SV,) int32
         Rows of the training data that are support vectors.
     support_vectors_ : (n_SV, n_features)
+        Read-only from the first prediction on; to change them, set another array.
     n_support_ : (1,) int32
     dual_coef_ : (1, n_SV) float64
         Differences of the two multipliers of each support vector.

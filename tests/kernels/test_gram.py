@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from mlcore.kernels import gram_matrix, is_positive_semidefinite, polynomial_features
-from mlcore.kernels.gram import KERNELS, kernel_sums, resolve_gamma
+from mlcore.kernels.gram import KERNELS, resolve_gamma
 
 DISTANCES = ("rbf", "laplacian", "chi2")
 WITH_GAMMA = [k for k in KERNELS if k not in ("linear", "cosine")]
@@ -419,56 +419,6 @@ def test_a_matrix_that_cannot_fit_is_refused_before_it_is_allocated(monkeypatch)
     monkeypatch.setattr(np, "empty", None)  # not even tried
     with pytest.raises(MemoryError, match="3000 x 3000 needs 36000000 bytes.*1048576 bytes"):
         gram_matrix(np.ones((3000, 2), np.float32))
-
-
-# ---- kernel sums
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_kernel_sums_are_the_matrix_times_the_weights(layout, kernel, dtype):
-    X, V = layout(samples(90, 4, 0, dtype)), layout(samples(41, 4, 1, dtype))
-    A = np.random.default_rng(0).normal(size=(41, 3))
-    parameters = {"gamma": 0.3, "degree": 2, "coef0": 0.5}
-    K = gram_matrix(X, V, kernel=kernel, **parameters).astype(np.float64)
-    sums = kernel_sums(X, V, A, kernel, **parameters)
-    assert sums.dtype == np.float64
-    assert_allclose(sums, K @ A, rtol=0, atol=1e-12 * abs(K).max() * abs(A).sum())
-
-
-def test_kernel_sums_go_by_blocks_of_every_kind(monkeypatch):
-    X, V = samples(2600, 3), samples(1000, 3, 1)
-    A = np.random.default_rng(0).normal(size=(1000, 1))
-    K = gram_matrix(X, V, kernel="rbf", gamma=1.0)
-    asked = []
-
-    def rbf(P, Q):
-        asked.append(len(P))
-        return gram_matrix(P, Q, kernel="rbf", gamma=1.0)
-
-    for kernel, left, right in (("rbf", X, V), (rbf, X, V), ("precomputed", K, None)):
-        assert_allclose(kernel_sums(left, right, A, kernel), K @ A, rtol=0, atol=1e-10)
-    assert asked == [1000, 1000, 600]
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "precomputed", lambda A, B: A @ B.T])
-def test_kernel_sums_of_nothing_are_zero(kernel):
-    X = np.empty((5, 0)) if isinstance(kernel, str) and kernel == "precomputed" else samples(5, 2)
-    assert_array_equal(kernel_sums(X, np.empty((0, 2)), np.empty((0, 2)), kernel), np.zeros((5, 2)))
-    X = np.empty((0, 3)) if isinstance(kernel, str) and kernel == "precomputed" else X[:0]
-    assert kernel_sums(X, samples(3, 2), np.ones((3, 2)), kernel).shape == (0, 2)
-
-
-def test_kernel_sums_are_the_same_bytes_for_any_number_of_threads():
-    X, V = samples(60, 8), samples(30_000, 8, 1)
-    for columns in (1, 4):
-        A = np.random.default_rng(0).normal(size=(30_000, columns))
-        results = []
-        for threads in (1, 2, 7):
-            with threadpool_limits(threads):
-                results.append(kernel_sums(X, V, A, "rbf", gamma=0.1).tobytes())
-        assert results[0] == results[1] == results[2]
 
 
 # ---- laws

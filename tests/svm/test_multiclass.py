@@ -1,0 +1,58 @@
+"""Decision values, votes and confidences of pairs equal their definitions, one pair at a time."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_limits
+
+from mlcore.svm.multiclass import confidences, duels, from_layout, pair_decisions, votes
+
+
+def machine(n_classes, seed, n_rows=5):
+    """Kernel values, dual coefficients, vectors of each class (of some: none) and intercepts."""
+    rng = np.random.default_rng([n_classes, seed])
+    n_support = rng.integers(0, 5, n_classes)
+    m = n_support.sum()
+    values = rng.normal(size=(n_rows, m))
+    dual_coef = rng.normal(size=(n_classes - 1, m))
+    intercept = rng.normal(size=n_classes * (n_classes - 1) // 2)
+    return values, dual_coef, n_support, intercept
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_rows", [0, 1, 63, 64, 65, 200])
+@pytest.mark.parametrize("n_classes", [3, 4, 9])
+def test_pair_decisions_are_the_sums_of_each_duel(n_classes, n_rows, dtype):
+    values, dual_coef, n_support, intercept = machine(n_classes, 0, n_rows)
+    values = values.astype(dtype)
+    chosen = duels(n_classes, "ovo")
+    betas = from_layout(chosen, dual_coef, np.repeat(np.arange(n_classes), n_support))
+    expected = values.astype(np.float64) @ betas.T + intercept
+    found = pair_decisions(values, dual_coef, n_support, intercept)
+    assert_allclose(found, expected, rtol=0, atol=1e-13 * (1 + abs(betas).sum()))
+    fortran = pair_decisions(np.asfortranarray(values), dual_coef, n_support, intercept)
+    assert_array_equal(fortran, found)
+
+
+def test_pair_decisions_are_the_same_bytes_on_any_number_of_threads():
+    arguments = machine(30, 1, 1000)
+    found = []
+    for n_threads in (1, 2, 5):
+        with threadpool_limits(n_threads):
+            found.append(pair_decisions(*arguments).tobytes())
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("n_classes", [3, 4, 9])
+def test_votes_and_confidences_count_each_duel(n_classes):
+    decisions = np.random.default_rng(n_classes).normal(size=(50, n_classes * (n_classes - 1) // 2))
+    decisions[::3, ::2] = 0.0  # not positive: won by the second
+    won, total = np.zeros((2, 50, n_classes))
+    for column, duel in zip(decisions.T, duels(n_classes, "ovo"), strict=True):
+        for row, value in enumerate(column):
+            won[row, duel.positive if value > 0 else duel.negative] += 1
+            total[row, duel.positive] += value
+            total[row, duel.negative] -= value
+    assert_array_equal(votes(decisions, n_classes), won)
+    expected = won + total / (3 * (abs(total) + 1))
+    assert_allclose(confidences(decisions, n_classes), expected, rtol=1e-14)
