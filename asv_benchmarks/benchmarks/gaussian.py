@@ -8,6 +8,17 @@ SHAPES = {"full": (16, 16), "tied": (16, 16), "diag": (64, 32), "spherical": (16
 STEPS = 10
 
 
+def given_precisions(kind, X, k):
+    """Those of the whole data, for every component."""
+    variances = X.var(axis=0)
+    return {
+        "full": np.repeat(np.diag(1 / variances)[None], k, 0),
+        "tied": np.diag(1 / variances),
+        "diag": np.repeat(1 / variances[None], k, 0),
+        "spherical": np.full(k, 1 / variances.mean()),
+    }[kind]
+
+
 class Fit:
     """Ten steps from a given start; components half apart, as in data that have clusters."""
 
@@ -19,13 +30,6 @@ class Fit:
         rng = np.random.default_rng(0)
         centres = rng.normal(size=(k, d))
         X = centres[rng.integers(0, k, 20_000)] + 0.8 * rng.normal(size=(20_000, d))
-        variances = X.var(axis=0)
-        precisions = {
-            "full": np.repeat(np.diag(1 / variances)[None], k, 0),
-            "tied": np.diag(1 / variances),
-            "diag": np.repeat(1 / variances[None], k, 0),
-            "spherical": np.full(k, 1 / variances.mean()),
-        }
         self.X = X.astype(dtype)
         self.responsibilities = rng.dirichlet(np.ones(k), len(X)).astype(dtype)
         self.model = GaussianMixture(
@@ -36,7 +40,7 @@ class Fit:
             reg_covar=1e-6,
             weights_init=np.full(k, 1 / k),
             means_init=X[:k],
-            precisions_init=precisions[kind],
+            precisions_init=given_precisions(kind, X, k),
         )
         self.fitted = self.model.fit(self.X)
 
@@ -61,6 +65,40 @@ class Fit:
 
     def track_log_likelihood(self, *_):
         return self.model.fit(self.X).lower_bound_
+
+
+class FewFeatures:
+    """Many components from a start far from the end: most of them count for most rows."""
+
+    params = (list(SHAPES), ["3 x 20", "3 x 30", "8 x 25"])
+    param_names = ("covariance_type", "features_x_components")
+
+    def setup(self, kind, shape):
+        d, k = map(int, shape.split(" x "))
+        rng = np.random.default_rng(0)
+        centres = rng.normal(size=(k, d))
+        X = centres[rng.integers(0, k, 20_000)] + rng.normal(size=(20_000, d))
+        self.X = X
+        self.responsibilities = rng.dirichlet(np.ones(k), len(X))
+        self.squares = (X[:, :, None] * X[:, None, :]).reshape(len(X), -1)
+        self.model = GaussianMixture(
+            k,
+            covariance_type=kind,
+            tol=0,
+            max_iter=STEPS,
+            reg_covar=1e-6,
+            weights_init=np.full(k, 1 / k),
+            means_init=X[:k],
+            precisions_init=given_precisions(kind, X, k),
+        )
+
+    def time_fit(self, *_):
+        self.model.fit(self.X)
+
+    def time_floor_second_moments(self, kind, _):
+        """What no step avoids: responsibilities times squares of rows, or times rows."""
+        for _ in range(STEPS):
+            self.responsibilities.T @ (self.squares if kind == "full" else self.X)
 
 
 class Start:

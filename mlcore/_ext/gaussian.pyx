@@ -7,10 +7,11 @@ added to its row, and the caller sums these in order, so that threads never chan
 O(n k d²) time, or O(n k d) but for full covariances; much less where components are apart.
 
 Shapes, C order, checked by the caller: X (n, d); weight (n,) or (0,): all 1; constants (k,);
-origin (d,), near the data's mean; means (k, d), from the origin; centres (k, d); factors (k, d, d),
-upper triangular, (k, d) or (k,). Tied covariances: their factor is `rotation` (d, d), upper
-triangular, means are those of (x - origin) rotation, and factors (k,) are 1. `apart` (k, k, d + 1),
-flat, or (0,): where full covariances leave components out, see gaussian_density.h.
+origin (d,), near the data's mean; means (k, d), from the origin; centres (k, d), with up to FEW
+features from the origin too; factors (k, d, d), upper triangular, (k, d) or (k,). Tied covariances:
+their factor is `rotation` (d, d), upper triangular, means are those of (x - origin) rotation, and
+factors (k,) are 1. `apart` (k, k, d + 1), flat, or (0,): where full covariances leave components
+out, see gaussian_density.h.
 `labels` (n,), in 0..k-1: the likeliest components, of the step before (any will do at first: they
 only save work) and then of this one. A row of `moments`: log-likelihood, masses (k), first (k, d)
 and second moments, (k, d, d) the upper half, or (k, d), or none when tied; no columns at all where
@@ -22,14 +23,14 @@ from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t
 
 from mlcore._ext.simd cimport (
-    GAUSSIAN_DIAGONAL, GAUSSIAN_FULL, GAUSSIAN_LISTS, GAUSSIAN_PANELS, GAUSSIAN_PIECE,
+    GAUSSIAN_DIAGONAL, GAUSSIAN_FEW, GAUSSIAN_FULL, GAUSSIAN_KEPT, GAUSSIAN_LISTS, GAUSSIAN_PIECE,
     GAUSSIAN_ROWS, GAUSSIAN_SPHERICAL, GAUSSIAN_TIED, PANEL_DOUBLE, PANEL_FLOAT, gaussian_mixture,
     simd_table,
 )
 
 KINDS = {"full": GAUSSIAN_FULL, "tied": GAUSSIAN_TIED, "diag": GAUSSIAN_DIAGONAL,
          "spherical": GAUSSIAN_SPHERICAL}
-ROWS = GAUSSIAN_ROWS
+ROWS, FEW = GAUSSIAN_ROWS, GAUSSIAN_FEW
 
 
 def n_moments(int kind, Py_ssize_t k, Py_ssize_t d):
@@ -43,7 +44,7 @@ def scratch_size(int kind, Py_ssize_t k, Py_ssize_t d, int itemsize):
     cdef Py_ssize_t panel = PANEL_FLOAT if itemsize == 4 else PANEL_DOUBLE
     cdef Py_ssize_t line = 64 // itemsize, side = (d + line - 1) // line * line
     cdef Py_ssize_t size = GAUSSIAN_LISTS(k) + (k + 2) * GAUSSIAN_ROWS
-    size += ((GAUSSIAN_PANELS(d) if kind == GAUSSIAN_FULL else 1) + 1) * d * panel
+    size += (GAUSSIAN_KEPT(kind, d) + 1) * d * panel
     if kind == GAUSSIAN_FULL:
         size += (GAUSSIAN_PIECE + side + 1) * side
     return (size + line - 1) // line * line

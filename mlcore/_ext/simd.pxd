@@ -58,8 +58,9 @@ cdef extern from "simd/table.h" nogil:
         GAUSSIAN_SPHERICAL
         GAUSSIAN_ROWS
         GAUSSIAN_PIECE
+        GAUSSIAN_FEW
     Py_ssize_t GAUSSIAN_LISTS(Py_ssize_t k)
-    Py_ssize_t GAUSSIAN_PANELS(Py_ssize_t d)
+    Py_ssize_t GAUSSIAN_KEPT(int kind, Py_ssize_t d)
     ctypedef struct gaussian_mixture:
         int kind
         Py_ssize_t d

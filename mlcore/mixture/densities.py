@@ -95,7 +95,8 @@ class Rows:
         parts = min(_N_PARTS, max(1, _PART_VALUES // size), -(-len(self.X) // _ext.ROWS))
         moments = np.zeros((parts, size))
         about = parameters.means if centres is None else centres
-        centres = about.astype(dtype)
+        base = self.origin.astype(np.float64) if d <= _ext.FEW else 0.0
+        centres = (about - base).astype(dtype)
         layout = self._layout(parameters, dtype)
         for piece in self._pieces(k):
             self._call(piece, layout, centres, moments, dtype)
@@ -112,7 +113,7 @@ class Rows:
         else:
             second = second.reshape(k, d)
         found = Statistics(float(total[0]), mass, first, second)
-        return found if dtype == np.float64 else moved(found, self._kind, centres, about)
+        return found if dtype == np.float64 else moved(found, self._kind, centres + base, about)
 
     def densities(self, parameters: Parameters, *, with_proba: bool = False):
         """Return log p(x_i), the likeliest components and, if asked for, the responsibilities."""

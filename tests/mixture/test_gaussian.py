@@ -133,6 +133,34 @@ def test_components_are_left_out_only_where_they_do_not_count(kind, apart):
 
 
 @kinds
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 7, 8, 11, 12, 13])  # few features have a way of their own
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_moments_are_the_sums_of_their_definition(kind, d, dtype):
+    X, _ = blobs(1100, d, 6, apart=1.0)  # a block, and part of one
+    X = (X + 5).astype(dtype)
+    weight = np.random.default_rng(d).uniform(0.5, 2, len(X)).astype(dtype).astype(np.float64)
+    model = quietly(GaussianMixture(max_iter=1, tol=0, **start(X, kind, 6)), X)
+    found = Rows(X, weight, kind, X.mean(axis=0)).statistics(model._parameters())
+    X = X.astype(np.float64)
+    log_joint = peer_densities(model, X)
+    r = weight[:, None] * np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
+    away = X[:, None] - model.means_
+    # Each responsibility is wrong by some roundings of its density's logarithm, which is up to 100
+    # for a covariance of condition 100: 1e4 roundings in all, of sums without regard to sign.
+    eps = 1e4 * np.finfo(dtype).eps
+    assert_allclose(found.mass, r.sum(axis=0), rtol=eps)
+    size = np.einsum("nk,nkd->kd", r, np.abs(away))
+    assert (np.abs(found.first - np.einsum("nk,nkd->kd", r, away)) <= eps * size).all()
+    if kind in ("diag", "spherical"):
+        assert_allclose(found.second, np.einsum("nk,nkd->kd", r, away**2), rtol=eps)
+    elif kind == "full":
+        size = np.einsum("nk,nkd,nke->kde", r, np.abs(away), np.abs(away))
+        second = np.einsum("nk,nkd,nke->kde", r, away, away)
+        assert (np.abs(found.second - second) <= eps * size).all()
+        assert_array_equal(found.second, found.second.transpose(0, 2, 1))
+
+
+@kinds
 def test_a_single_component_is_the_maximum_likelihood_estimate(kind):
     X, _ = blobs(300, 3, 1)
     model = GaussianMixture(1, covariance_type=kind).fit(X)

@@ -298,6 +298,34 @@ static __attribute__((noinline)) void NAME(sphere_densities)(const gaussian_mixt
   for (; j < g->k; j++) NAME(spheres)(1, g, j, panel, out + j * PANEL);
 }
 
+/* Full covariances of D features, all in registers: so little work that no strip and no component is left out beforehand. */
+static inline __attribute__((always_inline)) void NAME(few_density)(int D, const gaussian_mixture *g, ptrdiff_t j,
+                                                                     const REAL *panel, REAL *out) {
+  const REAL *mean = (const REAL *)g->means + j * D, *P = (const REAL *)g->factors + j * D * D;
+  const REAL constant = (REAL)g->constants[j];
+  for (int b = 0; b < PANEL; b += NAME(LANES)) {
+    VEC t[4], norm = {0};
+    for (int r = 0; r < D; r++) t[r] = LOAD(panel + r * PANEL + b) - mean[r];
+    for (int c = 0; c < D; c++) {
+      VEC sum = t[0] * P[c];
+      for (int r = 1; r <= c; r++) sum += t[r] * P[r * D + c];
+      norm += sum * sum;
+    }
+    STORE(out + b, NAME(log_density)(constant, norm));
+  }
+}
+
+static __attribute__((noinline)) void NAME(few_densities)(const gaussian_mixture *g, const REAL *panel, REAL *out,
+                                                          gaussian_wanted *wanted) {
+  for (ptrdiff_t j = 0; j < g->k; j++, out += PANEL) {
+    gaussian_ask(wanted);
+    if (g->d == 1) NAME(few_density)(1, g, j, panel, out);
+    if (g->d == 2) NAME(few_density)(2, g, j, panel, out);
+    if (g->d == 3) NAME(few_density)(3, g, j, panel, out);
+    if (g->d == 4) NAME(few_density)(4, g, j, panel, out);
+  }
+}
+
 /* In place: log2 of the joint densities of a panel -> weighted responsibilities; returns sum_i w_i log2 p(x_i).
    Components that may count have `bit` set in `live`; it is left to those that do, and others are not written.
    `density` receives log2 p(x_i), `labels` the likeliest component; `list`: scratch (k,). */

@@ -1,8 +1,9 @@
 /* One step of EM for a mixture of Gaussians, on a block of rows; included once per precision by loops.c.
 
    Densities are taken with a vector's lanes over samples, from a copy of the block in panels (a feature of PANEL samples,
-   then the next feature); moments with lanes over features, from the rows. A mean or centre is subtracted from the sample
-   first of all, so nothing cancels but what the mean itself moves in one step.
+   then the next feature); moments with lanes over features, from the rows, or, of few features, from these panels, see
+   gaussian_panel_moments.h. A mean or centre is subtracted from the sample first of all, so nothing cancels but what the
+   mean itself moves in one step.
 
    Most responsibilities are 0 to every digit, less than 2^-DROP. The rows of a block are taken in order of the component
    that suited them best in the step before; a strip, a vector of them, then needs few components: it begins with those of
@@ -243,32 +244,36 @@ static void NAME(gaussian)(const gaussian_mixture *g, ptrdiff_t n, ptrdiff_t ahe
   const ptrdiff_t d = g->d, k = g->k, panels = (n + PANEL - 1) / PANEL;
   uint64_t *live = (uint64_t *)scratch;
   int32_t *list = (int32_t *)(live + k), rows[GAUSSIAN_ROWS], from[GAUSSIAN_ROWS], sorted[GAUSSIAN_ROWS], found[GAUSSIAN_ROWS];
-  const int spheres = g->kind == GAUSSIAN_TIED || g->kind == GAUSSIAN_SPHERICAL;
-  const ptrdiff_t most = g->kind == GAUSSIAN_FULL ? GAUSSIAN_PANELS(d) : 1;
-  REAL *samples = scratch + GAUSSIAN_LISTS(k), *turned = samples + most * d * PANEL, *resp = turned + d * PANEL,
-       *w = resp + k * GAUSSIAN_ROWS, *r = w + GAUSSIAN_ROWS, *rest = r + GAUSSIAN_ROWS;
+  const int few = d <= GAUSSIAN_FEW, fewest = g->kind == GAUSSIAN_FULL && d <= 4 && !g->apart;
+  const int all = fewest || g->kind == GAUSSIAN_TIED || g->kind == GAUSSIAN_SPHERICAL; /* components of all panels */
+  const ptrdiff_t most = g->kind == GAUSSIAN_FULL && !fewest ? GAUSSIAN_PANELS(d) : 1;
+  REAL *samples = scratch + GAUSSIAN_LISTS(k), *turned = samples + GAUSSIAN_KEPT(g->kind, d) * d * PANEL,
+       *resp = turned + d * PANEL, *w = resp + k * GAUSSIAN_ROWS, *r = w + GAUSSIAN_ROWS, *rest = r + GAUSSIAN_ROWS;
   double log_likelihood = 0;
   NAME(sort_rows)(k, n, weight, labels, list, from, sorted, w);
   for (ptrdiff_t i = n; i < panels * PANEL; i++) w[i] = 0, from[i] = 0, sorted[i] = sorted[n - 1];
-  for (ptrdiff_t j = 0; j < k; j++) live[j] = spheres ? ((uint64_t)1 << panels) - 1 : 0;
+  for (ptrdiff_t j = 0; j < k; j++) live[j] = all ? ((uint64_t)1 << panels) - 1 : 0;
   for (ptrdiff_t first = 0; first < panels; first += most) {
     const ptrdiff_t count = panels - first < most ? panels - first : most;
+    REAL *own = samples + (few ? first * d * PANEL : 0);
     for (ptrdiff_t p = first; p < first + count; p++) {
       const ptrdiff_t lanes = n - p * PANEL < PANEL ? n - p * PANEL : PANEL;
-      NAME(gather)(d, lanes, X, from + p * PANEL, (const REAL *)g->origin, samples + (p - first) * d * PANEL);
+      NAME(gather)(d, lanes, X, from + p * PANEL, (const REAL *)g->origin, own + (p - first) * d * PANEL);
     }
     ptrdiff_t coming = ahead - first * PANEL;
     coming = coming < 0 ? 0 : coming < count * PANEL ? coming : count * PANEL;
     const char *next = (const char *)(X + (coming ? n + first * PANEL : 0) * d);
     const char *end = next + coming * d * (ptrdiff_t)sizeof(REAL);
     const ptrdiff_t tiles = count * NAME(BLOCKS) / NAME(TILE); /* and about how often there will be an occasion to ask */
-    const ptrdiff_t calls = g->kind == GAUSSIAN_FULL ? tiles * (d + 3) / 4 * 3 / 2 + 1 : k;
+    const ptrdiff_t calls = most > 1 ? tiles * (d + 3) / 4 * 3 / 2 + 1 : k;
     gaussian_wanted wanted = {next, end, ((end - next) / calls + 64) / 64 * 64};
     const NAME(group) group = {g,       first, count, sorted + first * PANEL,
-                               samples, r + first * PANEL, resp + first * k * PANEL, live};
-    if (g->kind == GAUSSIAN_TIED) NAME(rotate)(d, samples, g->rotation, turned);
-    if (spheres)
-      NAME(sphere_densities)(g, g->kind == GAUSSIAN_TIED ? turned : samples, group.out, &wanted);
+                               own,     r + first * PANEL, resp + first * k * PANEL, live};
+    if (g->kind == GAUSSIAN_TIED) NAME(rotate)(d, own, g->rotation, turned);
+    if (fewest)
+      NAME(few_densities)(g, own, group.out, &wanted);
+    else if (all)
+      NAME(sphere_densities)(g, g->kind == GAUSSIAN_TIED ? turned : own, group.out, &wanted);
     else
       NAME(densities)(&group, &wanted);
     for (; wanted.at < wanted.end;) gaussian_ask(&wanted);
@@ -284,6 +289,19 @@ static void NAME(gaussian)(const gaussian_mixture *g, ptrdiff_t n, ptrdiff_t ahe
   if (!stats) return;
   stats[0] += log_likelihood * LN_2;
   double *mass = stats + 1, *first = mass + k, *second = first + k * d;
+  for (ptrdiff_t p = 0, step = few ? GAUSSIAN_PIECE_BYTES / (d * PANEL_BYTES) : panels; few && p < panels; p += step) {
+    const uint64_t here = (((uint64_t)1 << (step < 32 ? step : 32)) - 1) << p; /* panels that stay in the first cache */
+    for (ptrdiff_t j = 0; j < k; j++) {
+      const NAME(panel_part) part = {
+          live[j] & here, d, k * PANEL, samples, resp + j * PANEL, (const REAL *)g->centres + j * d};
+      mass[j] += NAME(panel_mass)(&part);
+      if (g->kind == GAUSSIAN_FULL)
+        NAME(panel_full_moments)(&part, first + j * d, second + j * d * d);
+      else
+        NAME(panel_axis_moments)(g->kind != GAUSSIAN_TIED, &part, first + j * d, second + j * d);
+    }
+  }
+  if (few) return;
   for (ptrdiff_t j = 0; j < k; j++) {
     const REAL *centre = (const REAL *)g->centres + j * d;
     const ptrdiff_t count = NAME(collect)(live[j], k * PANEL, resp + j * PANEL, from, rows, r, mass + j);

@@ -70,6 +70,9 @@ enum { GAUSSIAN_PIECE_BYTES = 16384, GAUSSIAN_GROUP_BYTES = 131072 };
   ((d) * PANEL_BYTES * 2 > GAUSSIAN_GROUP_BYTES    ? 1                     \
    : (d) * PANEL_BYTES * 32 < GAUSSIAN_GROUP_BYTES ? 32                    \
                                                    : GAUSSIAN_GROUP_BYTES / ((d) * PANEL_BYTES))
+/* Of so many features, moments are taken from the panels, which are all kept for them, and centres are from the origin. */
+enum { GAUSSIAN_FEW = 12 };
+#define GAUSSIAN_KEPT(kind, d) ((kind) == GAUSSIAN_FULL || (d) <= GAUSSIAN_FEW ? GAUSSIAN_PANELS(d) : 1)
 #define GAUSSIAN_LISTS(k) (((k) * 3 + 15) / 16 * 16) /* values of scratch that hold k integers of 8 bytes and k of 4 */
 typedef struct {
   int kind;
