@@ -1,0 +1,95 @@
+"""The page for users of scikit-learn is complete, up to date, and shows what happens."""
+
+import contextlib
+import importlib
+import importlib.util
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+import mlcore
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "coming_from_scikit_learn.md").read_text(encoding="utf-8")
+SIDE_BY_SIDE = PAGE.split("## Side by side")[1].split("\n## ")[0]
+COMMAND = "python tools/coming_from_scikit_learn.py --write"
+
+
+@pytest.fixture(scope="module")
+def tool():
+    path = ROOT / "tools" / "coming_from_scikit_learn.py"
+    spec = importlib.util.spec_from_file_location("coming_from_scikit_learn", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def now(tool):
+    return tool.tables()
+
+
+def rows(text):
+    lines = [line for line in text.splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def test_the_tables_are_what_both_packages_say_of_themselves(tool, now):
+    start, end = tool.START.format(r"([\d.]+)"), tool.END
+    found = re.search(f"{start}(.*?){end}", PAGE, re.DOTALL)
+    if found[1] == tool.release():
+        assert found[0] == now, f"run `{COMMAND}`"
+    # Under another release of scikit-learn: what it has, and only it, stands on the page.
+    shown = {(name, row[1]) for row in rows(found[2]) for name in row[0].split(", ")}
+    added = {name for name, *_ in rows(found[2].split("What mlcore adds")[1])}
+    for row in rows(now.split("Defaults that differ")[0]):
+        assert {(name, row[1]) for name in row[0].split(", ")} <= shown, f"run `{COMMAND}`"
+    assert {name for name, *_ in rows(now.split("What mlcore adds")[1])} == added
+
+
+def test_every_difference_has_a_reason(now):
+    before = now.split("What mlcore adds")[0]
+    assert len(rows(before)) > 15
+    assert not [row for row in rows(before) if row[-1] in ("", "None")]
+
+
+def test_every_public_name_stands_side_by_side():
+    for family in ("svm", "cluster", "mixture", "kernels", "datasets", "row_sums"):
+        for name in getattr(mlcore, family).__all__:
+            assert re.search(rf"`{name}\b", SIDE_BY_SIDE), f"{family}.{name} is not on the page"
+    assert all(f"`{name}`" in SIDE_BY_SIDE for name in ("save", "load"))
+
+
+@pytest.mark.parametrize("family", ["svm", "cluster", "mixture", "kernels", "datasets"])
+def test_names_side_by_side_exist(family):
+    part = SIDE_BY_SIDE.split(f"**`mlcore.{family}`**")[1].split("\n| **")[0]
+    peers = [importlib.import_module(f"sklearn.{name}") for name in PEERS[family]]
+    for line in part.splitlines()[1:]:
+        theirs, ours = line.split("|")[1:3]
+        for name in re.findall(r"`(?:sklearn\.\w+\.)?(\w+)", theirs):
+            assert any(hasattr(peer, name) for peer in peers), name
+        for name in re.findall(r"`(\w+)", ours):
+            assert hasattr(getattr(mlcore, family), name), name
+
+
+PEERS = {
+    "svm": ("svm", "model_selection", "calibration"),
+    "cluster": ("cluster", "metrics", "metrics.pairwise", "neighbors"),
+    "mixture": ("mixture", "decomposition"),
+    "kernels": ("metrics.pairwise", "preprocessing"),
+    "datasets": ("datasets",),
+}
+
+
+def test_the_examples_print_what_the_page_shows():
+    blocks = [
+        re.findall(rf"^```{kind}\n(.*?)^```$", PAGE, re.M | re.S) for kind in ("python", "text")
+    ]
+    names = {"__name__": "__main__"}
+    for example, text in zip(*blocks, strict=True):
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            exec(example, names)
+        assert shown.getvalue() == text

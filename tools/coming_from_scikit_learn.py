@@ -1,0 +1,151 @@
+"""The tables of docs/coming_from_scikit_learn.md, from what both packages say of themselves.
+
+    python tools/coming_from_scikit_learn.py            print them
+    python tools/coming_from_scikit_learn.py --write    put them into the page
+
+Classes of the same name are compared by their constructors, by what a fit to the irises sets, and
+by their methods. What to do about scikit-learn's names stands in mlcore.peer_parameters and, for
+attributes and other defaults, here.
+"""
+
+import argparse
+import inspect
+import re
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sklearn
+import sklearn.cluster
+import sklearn.mixture
+import sklearn.svm
+
+from mlcore import cluster, mixture, svm
+from mlcore.datasets import load_iris
+from mlcore.model import Model
+from mlcore.peer_parameters import instead_of
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "coming_from_scikit_learn.md"
+START, END = "<!-- tables of scikit-learn {} -->", "<!-- end of tables -->"
+FAMILIES = {svm: sklearn.svm, cluster: sklearn.cluster, mixture: sklearn.mixture}
+DEFAULTS = {
+    "SVC.probability": "not deprecated: the folds behind probabilities share kernel rows",
+    "NuSVC.probability": "not deprecated: the folds behind probabilities share kernel rows",
+    "SpectralClustering.gamma": "1 / (n_features * Var(X)) fits the scale of the data",
+    "GaussianMixture.init_params": "seeds that are far from each other, then clusters about them",
+    "GaussianMixture.reg_covar": "a small share of each feature's variance: units do not matter",
+}
+ATTRIBUTES = {
+    "affinity_matrix_": "`mlcore.cluster.affinity(X)` computes it",
+    "lower_bounds_": "`log_likelihood_trace_`",
+    "probA_": "`link_slopes_`, of another link",
+    "probB_": "`link_slopes_`, of another link",
+}
+
+
+class Pair(NamedTuple):
+    """A class of mlcore, the one of the same name in scikit-learn, and a fit of each."""
+
+    ours: Any
+    theirs: Any
+    our_fit: Any
+    their_fit: Any
+
+
+def pairs() -> dict[str, Pair]:
+    X, y = load_iris()
+    found = {}
+    for family, peers in FAMILIES.items():
+        for name in family.__all__:
+            ours, theirs = getattr(family, name), getattr(peers, name, None)
+            if theirs is None or not (inspect.isclass(ours) and issubclass(ours, Model)):
+                continue
+            wanted = {"kernel": "linear", "probability": True, "random_state": 0}
+            options = {key: wanted[key] for key in wanted if key in parameters(ours)}
+            fits = [kind(**options).fit(X, y) for kind in (ours, theirs)]
+            found[name] = Pair(ours, theirs, *fits)
+    return found
+
+
+def parameters(kind: Any) -> dict[str, Any]:
+    return {name: p.default for name, p in inspect.signature(kind).parameters.items()}
+
+
+def attributes(model: Any) -> set[str]:
+    names = {name for name in dir(model) if re.fullmatch(r"[a-zA-Z]\w*_", name)}
+    return {name for name in names if hasattr(model, name)}
+
+
+def methods(kind: Any) -> set[str]:
+    names = {name for name in dir(kind) if name[0] != "_" and callable(getattr(kind, name))}
+    return {name for name in names if not re.fullmatch(r"set_\w+_request", name)}
+
+
+def code(names: Any) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def table(header: str, rows: list[tuple[str, ...]]) -> list[str]:
+    """Lines of a table; rows that differ in their first cell only become one."""
+    of: dict[tuple[str, ...], list[str]] = {}
+    for first, *cells in rows:
+        of.setdefault(tuple(cells), []).append(first)
+    lines = [f"| {header} |", "|" + " --- |" * (header.count("|") + 1)]
+    return lines + [f"| {' | '.join([code(names), *cells])} |" for cells, names in of.items()]
+
+
+def release() -> str:
+    return ".".join(sklearn.__version__.split(".")[:2])
+
+
+def tables() -> str:
+    """All tables, between the two marks."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scikit-learn's deprecations
+        return _tables()
+
+
+def _tables() -> str:
+    gone: list[tuple[str, ...]] = []
+    defaults: list[tuple[str, ...]] = []
+    renamed: list[tuple[str, ...]] = []
+    added: list[tuple[str, ...]] = []
+    for name, pair in pairs().items():
+        mine, other = parameters(pair.ours), parameters(pair.theirs)
+        for parameter in [p for p in other if p not in mine]:
+            gone.append((name, code([parameter]), str(instead_of(pair.ours, parameter))))
+        for parameter in [p for p in other if p in mine and other[p] != mine[p]]:
+            values = code([repr(other[parameter])]), code([repr(mine[parameter])])
+            defaults.append(
+                (name, code([parameter]), *values, DEFAULTS.get(f"{name}.{parameter}", ""))
+            )
+        ours, theirs = attributes(pair.our_fit), attributes(pair.their_fit)
+        for attribute in sorted(theirs - ours):
+            renamed.append((name, code([attribute]), ATTRIBUTES.get(attribute, "")))
+        more = sorted(mine.keys() - other), sorted(ours - theirs)
+        added.append((name, *map(code, (*more, sorted(methods(pair.ours) - methods(pair.theirs))))))
+    lines = [START.format(release()), "", "Parameters that only scikit-learn has:", ""]
+    lines += table("class | parameter | what to do", gone)
+    lines += ["", "Defaults that differ:", ""]
+    lines += table("class | parameter | scikit-learn | mlcore | why", defaults)
+    lines += ["", "Fitted attributes that only scikit-learn has:", ""]
+    lines += table("class | attribute | instead", renamed)
+    lines += ["", "What mlcore adds, of which `help` of the class tells more:", ""]
+    lines += table("class | parameters | fitted attributes | methods", added)
+    return "\n".join([*lines, "", END])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Tables of what differs from scikit-learn.")
+    parser.add_argument("--write", action="store_true", help="put them into the page")
+    text = tables()
+    if not parser.parse_args().write:
+        print(text)
+        return
+    page = PAGE.read_text(encoding="utf-8")
+    before, rest = re.split(START.format(r"[\d.]+"), page)
+    PAGE.write_text(before + text + rest.split(END, 1)[1], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
