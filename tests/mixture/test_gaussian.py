@@ -133,7 +133,7 @@ def test_components_are_left_out_only_where_they_do_not_count(kind, apart):
 
 
 @kinds
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 7, 8, 11, 12, 13])  # few features have a way of their own
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 7, 8, 11, 12, 13])  # up to 12 differ
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_moments_are_the_sums_of_their_definition(kind, d, dtype):
     X, _ = blobs(1100, d, 6, apart=1.0)  # a block, and part of one
