@@ -28,6 +28,7 @@ _METRICS = (
 )  # fmt: skip
 _WHOLE = 5792  # samples of which all distances are formed at once, 256 MB
 _FEWEST, _MOST = 2048, 8192  # clusters whose distances are formed when there are more samples
+_SMALL, _WIDE = 1024, 32  # samples, features: at most and above which Ward takes a matrix, too
 _SYMMETRIC = 1e-8  # of the largest of given distances
 
 
@@ -88,10 +89,11 @@ class AgglomerativeClustering(Clusterer, Model):
 
     Notes
     -----
-    Single and Ward linkage of points take O(n d) memory. Average and complete linkage form the
-    distances of at most 8,192 clusters at once: of more samples, those that are each other's
-    nearest are merged first, found from the centres of clusters and how far they spread. Other
-    linkages and metrics take a matrix of n² distances, 8 bytes each. Time is O(n² d), in practice.
+    Single linkage of points takes O(n d) memory, and so does Ward's of up to 32 features. Average
+    and complete linkage, and Ward's of more features, form the distances of at most 8,192 clusters
+    at once: of more samples, those that are each other's nearest are merged first, found from the
+    centres of clusters and how far they spread. Other linkages and metrics take a matrix of n²
+    distances, 8 bytes each. Time is O(n² d), in practice.
 
     Heights equal those of `scipy.cluster.hierarchy.linkage` to rounding. Of equal distances, which
     is merged first is not defined, so merges above them may differ.
@@ -268,11 +270,11 @@ class AgglomerativeClustering(Clusterer, Model):
     def _merge_points(self, X, report):
         if self.linkage == "single":
             return spanning_tree(X, report)
-        n = len(X)
-        if self.linkage == "ward" or (self.linkage in ("average", "complete") and n > _WHOLE):
+        n, d = X.shape
+        by_points = self.linkage == "ward" and n > _SMALL and d <= _WIDE
+        if by_points or (self.linkage in ("average", "complete", "ward") and n > _WHOLE):
             clusters = PointClusters(X, self.linkage)
-            most = 1 if self.linkage == "ward" else min(max(_FEWEST, n // 4), _MOST)
-            clusters.merge(most, report)
+            clusters.merge(1 if by_points else min(max(_FEWEST, n // 4), _MOST), report)
             if len(clusters) > 1:
                 D = square_matrix(len(clusters), type(self).__name__)
                 clusters.matrix(D)

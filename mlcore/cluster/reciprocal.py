@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from mlcore._ext import linkage as _ext
+from mlcore.cluster.lance_williams import fill_euclidean
 from mlcore.cluster.spanning_tree import as_panels
 from mlcore.threads import effective_threads
 
@@ -71,6 +72,12 @@ class PointClusters:
 
     def matrix(self, D):
         """Write the distances of all clusters into the square matrix `D`."""
+        if self.ward:
+            fill_euclidean(self.centres, D)
+            m = len(self)
+            for a in range(m):
+                D[a, :m] *= np.sqrt(2 * self.size[a] * self.size / (self.size[a] + self.size))
+            return
         start, points = self.members()
         panels = as_panels(points)
         n, d = points.shape

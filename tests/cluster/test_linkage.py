@@ -26,9 +26,10 @@ ALL = pytest.mark.parametrize("method", LINKAGES)
 
 @pytest.fixture(params=["whole", "bounds"])
 def way(request, monkeypatch):
-    """Whether average and complete linkage begin with a matrix, or with clusters of points."""
+    """Whether average, complete and Ward linkage begin with a matrix, or clusters of points."""
     if request.param == "bounds":
         monkeypatch.setattr(module, "_WHOLE", 1)
+        monkeypatch.setattr(module, "_SMALL", 1)
         monkeypatch.setattr(module, "_FEWEST", 8)
     return request.param
 
