@@ -26,8 +26,10 @@ class Frame(NamedTuple):
     def place(self, X):
         """Return rows in this frame: `X` itself where that is the same."""
         if sp.issparse(X):
-            X = X.astype(np.float64)
-            X.data = np.ldexp(X.data, -self.power)
+            X = X.astype(np.float64, copy=False)
+            if self.power:
+                parts = np.ldexp(X.data, -self.power), X.indices, X.indptr
+                X = sp.csr_array(parts, shape=X.shape)
             return X
         if self.origin is not None:
             X = X - self.origin.astype(X.dtype)
@@ -51,6 +53,9 @@ class Frame(NamedTuple):
     def blocks(self, X, work: float) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield rows of `X` in this frame; `work` is what a row costs, in multiplications."""
         n, size = X.shape[0], self.block_size(X, work)
+        if size == n:
+            yield slice(0, n), self.place(X)
+            return
         for start in range(0, n, size):
             rows = slice(start, min(n, start + size))
             yield rows, self.place(X[rows])
@@ -117,12 +122,14 @@ def _largest(X, frame):
 
 def _moments(X, weights, frame):
     mean, squares = np.zeros(X.shape[1]), 0.0
+    work = X.shape[1] if sp.issparse(X) else _in_cache(X)
     with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
-        for rows, block in frame.blocks(X, _in_cache(X)):
+        for rows, block in frame.blocks(X, work):
             w = weights[rows] if len(weights) else np.ones(block.shape[0])
             if sp.issparse(block):
                 mean += block.T @ w
-                squares += float(w @ np.asarray(block.multiply(block).sum(axis=1)).ravel())
+                of_entries = np.repeat(w, np.diff(block.indptr)) if len(weights) else 1.0
+                squares += float(np.dot(of_entries * block.data, block.data))
                 continue
             block = block.astype(np.float64, copy=False)
             mean += w @ block

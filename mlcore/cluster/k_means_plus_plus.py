@@ -9,6 +9,7 @@ from scipy import sparse as sp
 
 from mlcore._ext import k_means as _ext
 from mlcore.cluster.partition import panels
+from mlcore.cluster.sparse_partition import SparseRows
 from mlcore.threads import effective_threads
 
 _BLOCK = 2**14  # rows summed at a time
@@ -90,7 +91,9 @@ def k_means_plus_plus(X, weights, frame, n_clusters, rng, sampler) -> np.ndarray
     """
     n_trials = 2 + int(np.log(n_clusters))
     nearest = np.full(X.shape[0], np.inf, dtype=np.float64 if sp.issparse(X) else X.dtype)
-    compare = _compare_sparse if sp.issparse(X) else _compare
+    compare = _compare
+    if sp.issparse(X):
+        X, compare = SparseRows(X, frame), _compare_sparse
     rows = [int(sampler.draw([rng.random()])[0])]
     compare(X, weights, frame, rows, nearest, take=True)
     for _ in range(n_clusters - 1):
@@ -127,18 +130,13 @@ def _compare(X, weights, frame, candidates, nearest, *, take):
     return potentials.sum(axis=0)
 
 
-def _compare_sparse(X, weights, frame, candidates, nearest, *, take):
-    points = np.ascontiguousarray(frame.place(X[candidates]).toarray().T)
-    norms = np.square(points).sum(axis=0)
+def _compare_sparse(rows, weights, frame, candidates, nearest, *, take):
+    points = rows.X[candidates].toarray()
     potentials = np.zeros(len(candidates))
-    eps = float(np.finfo(np.float64).eps)
-    for rows, block in frame.blocks(X, 2**10 + 2**10 * len(candidates)):
-        own = np.asarray(block.multiply(block).sum(axis=1)).reshape(-1, 1)
-        squared = own + norms - 2 * (block @ points)
-        squared[squared <= 64 * eps * (own + norms)] = 0  # equal points
-        left = np.minimum(nearest[rows, None], squared)
+    for part, squared in rows.squares(points):
+        left = np.minimum(nearest[part, None], squared)
         if take:
-            nearest[rows] = left[:, 0]
+            nearest[part] = left[:, 0]
         else:
-            potentials += (weights[rows] if len(weights) else np.ones(len(left))) @ left
+            potentials += weights[part] @ left if len(weights) else left.sum(axis=0)
     return potentials

@@ -47,7 +47,8 @@ def lloyd(partition, centers, max_iter, tol, squares, report) -> Clustering:
         if (mass <= 0).any():
             sums, mass = _reseed(partition, centers, sums, mass)
         moved = means(sums, mass, centers)
-        shift = float(np.square(moved - centers, dtype=np.float64).sum())
+        change = moved - centers
+        shift = float(np.einsum("jd,jd->", change, change, dtype=np.float64))
         centers = moved
         report(step, trace[-1], shift)
         if shift <= tol:
@@ -68,16 +69,18 @@ def lloyd(partition, centers, max_iter, tol, squares, report) -> Clustering:
 
 def means(sums, mass, centers):
     """Return the means of the samples by label; a centre without any stays."""
-    found = centers.copy()
     present = mass > 0
+    if present.all():
+        return (sums / mass[:, None]).astype(centers.dtype, copy=False)
+    found = centers.copy()
     found[present] = sums[present] / mass[present, None]
     return found
 
 
 def _by_sums(squares, sums, mass, centers):
     # sum w |x - c|² = sum w |x|² - 2 c.sum w x + (sum w) |c|², by clusters.
-    wide = centers.astype(np.float64)
-    inner = np.einsum("jd,jd->j", wide, mass[:, None] * wide - 2 * sums)
+    norms = np.einsum("jd,jd->j", centers, centers, dtype=np.float64)
+    inner = mass * norms - 2 * np.einsum("jd,jd->j", centers, sums, dtype=np.float64)
     return max(0.0, squares + float(inner[mass > 0].sum()))
 
 

@@ -10,6 +10,7 @@ from scipy import sparse as sp
 from mlcore._ext import k_means as _ext
 from mlcore.cluster.frame import Frame
 from mlcore.cluster.searches import Bounds, PlainSearch, share_to_begin_bounds
+from mlcore.cluster.sparse_partition import SparsePartition
 from mlcore.threads import effective_threads
 
 _CHUNKS = 32  # sums that threads fill side by side
@@ -87,54 +88,6 @@ class Partition:
     def row(self, i):
         """Return sample `i` in the frame, as float64."""
         return self.frame.place(self.X[i : i + 1])[0].astype(np.float64)
-
-
-class SparsePartition:
-    """CSR samples: products with the centres, in float64."""
-
-    def __init__(self, X, weights, frame: Frame, n_clusters: int, max_iter: int):
-        self.X, self.weights, self.frame = X, weights, frame
-        self.labels = np.full(X.shape[0], -1, dtype=np.int32)
-        self._k = n_clusters
-
-    def assign(self, centers) -> int:
-        """Give each sample the label of its nearest centre, and return how many labels changed."""
-        columns = np.ascontiguousarray(centers.T, dtype=np.float64)
-        half_norms = 0.5 * np.square(columns).sum(axis=0)
-        self._sums, self._counts = np.zeros(centers.shape), np.zeros(len(centers))
-        changed = 0
-        for rows, block in self._blocks():
-            labels = np.argmin(half_norms - block @ columns, axis=1).astype(np.int32)
-            changed += int(np.count_nonzero(labels != self.labels[rows]))
-            self.labels[rows] = labels
-            weights = self.weights[rows] if len(self.weights) else np.ones(len(labels))
-            members = _membership(labels, weights, self._k)
-            self._sums += (members @ block).toarray()
-            self._counts += members.sum(axis=1)
-        return changed
-
-    def totals(self):
-        """Return the weighted sums (k, d) and the weights (k,) by label, both float64."""
-        return self._sums, self._counts
-
-    def distances(self, centers):
-        """Yield rows, and the squares of their distances from the centres of their labels."""
-        wide = centers.astype(np.float64)
-        norms = np.square(wide).sum(axis=1)
-        for rows, block in self._blocks():
-            labels = self.labels[rows]
-            at = np.repeat(np.arange(len(labels)), np.diff(block.indptr))
-            center = wide[labels[at], block.indices]
-            change = np.bincount(at, block.data * (block.data - 2 * center), len(labels))
-            yield rows, np.maximum(0, norms[labels] + change)
-
-    def row(self, i):
-        """Return sample `i` in the frame, as float64."""
-        return self.frame.place(self.X[i : i + 1]).toarray()[0]
-
-    def _blocks(self):
-        per_row = self.X.nnz / self.X.shape[0]
-        return self.frame.blocks(self.X, self._k * (2**10 + 2 * per_row))
 
 
 def partition_of(X, *others):
