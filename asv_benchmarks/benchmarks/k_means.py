@@ -2,18 +2,22 @@
 
 import numpy as np
 
+from scipy import sparse as sp
+
 from mlcore.cluster import KMeans, MiniBatchKMeans
 
 SHAPES = {  # n_samples, n_features, n_clusters
     "few centres": (200_000, 2, 16),
     "plain, then bounds": (200_000, 8, 64),
     "bounds": (20_000, 128, 100),
+    "few centres near each other": (50_000, 40, 20),
 }
+NEAR = "few centres near each other"
 
 
-def blobs(n, d, k, dtype):
+def blobs(n, d, k, dtype, scale=4.0):
     rng = np.random.default_rng(0)
-    centers = rng.normal(scale=4, size=(k, d))
+    centers = rng.normal(scale=scale, size=(k, d))
     return (centers[rng.integers(0, k, n)] + rng.normal(size=(n, d))).astype(dtype)
 
 
@@ -25,7 +29,7 @@ class Lloyd:
 
     def setup(self, shape, dtype):
         n, d, k = SHAPES[shape]
-        self.X = blobs(n, d, k, dtype)
+        self.X = blobs(n, d, k, dtype, 0.3 if shape == NEAR else 4.0)
         self.start = self.X[np.random.default_rng(1).choice(n, k, replace=False)]
 
     def fit(self):
@@ -41,6 +45,44 @@ class Lloyd:
         self.fit()
 
     def track_inertia(self, *_):
+        return self.fit().inertia_
+
+
+class Documents:
+    """Sparse rows of length 1, like tf-idf, against one product of all rows with the centres."""
+
+    params = ([(10_000, 10_000, 20), (5_000, 30_000, 50)],)
+    param_names = ("shape",)
+
+    def setup(self, shape):
+        n, d, self.k = shape
+        rng = np.random.default_rng(0)
+        topics = rng.integers(0, self.k, n)
+        words = np.minimum((d ** rng.random((n, 80))).astype(np.int64), d - 1)
+        words[:, :40] = (7 * words[:, :40] + 401 * topics[:, None]) % d
+        X = sp.csr_array((np.ones(80 * n), (np.repeat(np.arange(n), 80), words.ravel())), (n, d))
+        X.sum_duplicates()
+        X.data *= (1 + np.log(n / np.bincount(X.indices, minlength=d).clip(1)))[X.indices]
+        lengths = np.sqrt(X.multiply(X).sum(axis=1))
+        X.data /= np.repeat(lengths, np.diff(X.indptr))
+        self.X, self.start = X, X[rng.choice(n, self.k, replace=False)].toarray()
+
+    def fit(self):
+        return KMeans(self.k, init=self.start, max_iter=20, tol=0).fit(self.X)
+
+    def time_fit(self, _):
+        self.fit()
+
+    def time_begin(self, _):
+        KMeans(self.k, random_state=0).begin(self.X)
+
+    def time_floor_product(self, _):
+        self.X @ self.start.T
+
+    def peakmem_fit(self, _):
+        self.fit()
+
+    def track_inertia(self, _):
         return self.fit().inertia_
 
 

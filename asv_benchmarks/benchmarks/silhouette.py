@@ -11,7 +11,7 @@ ROWS_CHECKED = 20
 class Silhouette:
     """Against the product that tells the distances, and SciPy's distances themselves."""
 
-    params = ([4, 64], ["euclidean", "cityblock"])
+    params = ([4, 64, 784], ["euclidean", "cityblock"])
     param_names = ("n_features", "metric")
 
     def setup(self, n_features, metric):

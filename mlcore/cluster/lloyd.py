@@ -7,6 +7,7 @@ import numpy as np
 # Samples nearer than this, relative to their norm, are one point: the mean of equal samples is
 # theirs up to the rounding of a sum.
 _SAME = 4096 * float(np.finfo(np.float64).eps)
+_IN_CACHE = 2**15  # values
 
 
 class Clustering(NamedTuple):
@@ -47,8 +48,7 @@ def lloyd(partition, centers, max_iter, tol, squares, report) -> Clustering:
         if (mass <= 0).any():
             sums, mass = _reseed(partition, centers, sums, mass)
         moved = means(sums, mass, centers)
-        change = moved - centers
-        shift = float(np.einsum("jd,jd->", change, change, dtype=np.float64))
+        shift = float(squared_moves(centers, moved).sum())
         centers = moved
         report(step, trace[-1], shift)
         if shift <= tol:
@@ -74,6 +74,16 @@ def means(sums, mass, centers):
         return (sums / mass[:, None]).astype(centers.dtype, copy=False)
     found = centers.copy()
     found[present] = sums[present] / mass[present, None]
+    return found
+
+
+def squared_moves(before, now):
+    """Return how far each centre has moved, squared; blocks of rows stay in the cache."""
+    found = np.empty(len(now))
+    step = max(1, _IN_CACHE // now.shape[1])
+    for start in range(0, len(now), step):
+        change = now[start : start + step] - before[start : start + step]
+        found[start : start + step] = np.einsum("jd,jd->j", change, change, dtype=np.float64)
     return found
 
 

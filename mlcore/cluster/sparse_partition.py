@@ -6,10 +6,12 @@ import numpy as np
 
 from mlcore._ext import sparse_partition as _ext
 from mlcore.cluster.frame import Frame
+from mlcore.cluster.lloyd import squared_moves
 from mlcore.threads import effective_threads
 
 _LONGEST_CALL = 2**28  # multiplications: some tenths of a second, within which Ctrl-C is heard
 _RECOUNT = 4  # more than one in so many labels changed: sums are formed anew
+_STRIP = 512  # features that are turned together
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -129,7 +131,8 @@ def as_columns(points, columns=None):
     m, d = points.shape
     if columns is None:
         columns = np.zeros((d, -(-m // _ext.PAD) * _ext.PAD))
-    columns[:, :m] = points.T
+    for first in range(0, d, _STRIP):
+        columns[first : first + _STRIP, :m] = points[:, first : first + _STRIP].T
     norms = np.zeros(columns.shape[1])
     norms[:m] = np.einsum("jd,jd->j", points, points, dtype=np.float64)
     return columns, norms
@@ -137,8 +140,7 @@ def as_columns(points, columns=None):
 
 def _passed(before, now):
     """By how much each centre may be less nearer than all others, after a move."""
-    change = now - before
-    moved = np.sqrt(np.einsum("jd,jd->j", change, change, dtype=np.float64)) * (1 + 1e-6)
+    moved = np.sqrt(squared_moves(before, now)) * (1 + 1e-6)
     farthest = np.argmax(moved)
     others = np.full(len(moved), moved[farthest])
     others[farthest] = np.delete(moved, farthest).max(initial=0)

@@ -387,6 +387,44 @@ def test_more_clusters_than_bounds_are_made_for():
     assert_array_equal(model.labels_, peer.labels_)
 
 
+def documents(n, d, seed=0):
+    """Rows of about 12 values in a few topics, of length 1."""
+    rng = np.random.default_rng([n, d, seed])
+    rows = np.repeat(np.arange(n), 12)
+    columns = (rng.integers(0, 5, n).repeat(12) * d // 5 + rng.geometric(20 / d, 12 * n)) % d
+    X = sp.csr_array((rng.random(12 * n), (rows, columns)), shape=(n, d))
+    return sp.csr_array(sp.diags_array(1 / np.sqrt(X.multiply(X).sum(axis=1))) @ X)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("d", "k"), [(30, 1), (200, 8), (400, 21), (90, 70)])
+@pytest.mark.parametrize("max_iter", [1, 30])
+def test_sparse_labels_are_those_of_a_full_search(d, k, max_iter, dtype, index):
+    X = documents(900, d).astype(dtype)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    start = X[np.random.default_rng(0).choice(900, k, replace=False)].toarray()
+    model = KMeans(k, init=start, tol=0, max_iter=max_iter).fit(X)
+    squared = cdist(X.toarray(), model.cluster_centers_.astype(np.float64), "sqeuclidean")
+    eps = 8 * (d + 4) * np.finfo(np.float64).eps
+    assert (squared[np.arange(900), model.labels_] - squared.min(axis=1)).max() <= eps
+    assert_array_equal(model.predict(X), model.labels_)
+    assert_allclose(model.inertia_, squared.min(axis=1).sum(), rtol=1e-12)
+    if model.converged_ and max_iter > 1:
+        for j, center in enumerate(model.cluster_centers_):
+            mean = X[model.labels_ == j].mean(axis=0, dtype=np.float64)
+            assert_allclose(center, mean, atol=4 * np.finfo(dtype).eps)
+
+
+def test_sparse_data_give_the_same_bytes_on_any_number_of_threads():
+    X = documents(4000, 3000)
+    found = []
+    for n_threads in (1, 2, 5):
+        with threadpool_limits(n_threads):
+            found.append(pickle.dumps(vars(KMeans(30, random_state=0).fit(X))))
+    assert found[0] == found[1] == found[2]
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sparse_data_give_what_dense_data_do(dtype):
     X = blobs(800, 20, dtype=dtype)
