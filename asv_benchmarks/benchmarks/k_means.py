@@ -1,7 +1,6 @@
 """k-means from given centres, its seeding, and its steps on batches."""
 
 import numpy as np
-
 from scipy import sparse as sp
 
 from mlcore.cluster import KMeans, MiniBatchKMeans

@@ -1,8 +1,8 @@
 """Hot loops of mlcore.cluster.sparse_partition: rows in CSR format and centres near them.
 
-Centres are the columns of a dense matrix whose rows, padded with zeros to a multiple of PAD, are one
-feature each: an entry x of a row adds x times such a row to the products with all centres, which
-stay in registers (simd/sparse_products.c). All sums are in double precision. Every element has one
+Centres are the columns of a dense matrix whose rows, padded with zeros to a multiple of PAD, are
+one feature each: an entry x of a row adds x times such a row to the products with all centres,
+which stay in registers (simd/sparse_products.c). All sums are in double precision. Every element has one
 writer, so the thread count never changes a bit.
 """
 from cython cimport floating
@@ -51,9 +51,9 @@ cdef inline void products(const sparse_products* table, int64_t count, const flo
 
 
 cdef inline void search(const sparse_products* table, const int64_t* indptr, const place* indices,
-                        const floating* data, Py_ssize_t i, const double* columns, const double* half_norms,
-                        Py_ssize_t stride, const double* norms, const double* passed,
-                        double slack, double* values, int32_t* labels,
+                        const floating* data, Py_ssize_t i, const double* columns,
+                        const double* half_norms, Py_ssize_t stride, const double* norms,
+                        const double* passed, double slack, double* values, int32_t* labels,
                         double* gaps) noexcept nogil:
     """Label of one row, and by how much its centre is nearer than any other at least."""
     cdef double best, second, lower, upper, value
@@ -129,7 +129,8 @@ def squares(const int64_t[::1] indptr, const place[::1] indices, const floating[
 def own_squares(const int64_t[::1] indptr, const place[::1] indices, const floating[::1] data,
                 Py_ssize_t first, Py_ssize_t last, const floating[:, ::1] centers,
                 const double[::1] center_norms, const int32_t[::1] labels, double[::1] out):
-    """out[i - first] = |x_i - c|² with the centre of its label; from differences where x is not 0."""
+    """out[i - first] = |x_i - c|² with the centre of its label; from differences where x is given.
+    """
     cdef Py_ssize_t i
     cdef int64_t t
     cdef const floating* center

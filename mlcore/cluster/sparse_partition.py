@@ -116,9 +116,7 @@ class SparsePartition:
         centers = centers.astype(self._rows.X.dtype, copy=False)
         for first, last in self._rows.parts(8):
             out = np.empty(last - first)
-            _ext.own_squares(
-                *self._rows.entries, first, last, centers, norms, self.labels, out
-            )
+            _ext.own_squares(*self._rows.entries, first, last, centers, norms, self.labels, out)
             yield slice(first, last), out
 
     def row(self, i):
