@@ -2,8 +2,8 @@
 
 Centres are the columns of a dense matrix whose rows, padded with zeros to a multiple of PAD, are
 one feature each: an entry x of a row adds x times such a row to the products with all centres,
-which stay in registers (simd/sparse_products.c). All sums are in double precision. Every element has one
-writer, so the thread count never changes a bit.
+which stay in registers (simd/sparse_products.c). All sums are in double precision. Every element
+has one writer, so the thread count never changes a bit.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
