@@ -265,6 +265,10 @@ class Model:
         """Ask scikit-learn's metadata routing to pass, or not to pass, `sample_weight` to `fit`."""
         return self._request("fit", sample_weight)
 
+    def set_partial_fit_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
+        """Ask scikit-learn's metadata routing to pass, or not, `sample_weight` to `partial_fit`."""
+        return self._request("partial_fit", sample_weight)
+
     def set_score_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
         """Ask scikit-learn's metadata routing to pass, or not, `sample_weight` to `score`."""
         return self._request("score", sample_weight)

@@ -40,17 +40,17 @@ class RowSums(Protocol):
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the parameters to start from, by `X` where none are given."""
 
-    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple:
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Return the sums over the rows of `X` under the parameters now, which stay."""
 
-    def merge(self, a: tuple, b: tuple) -> tuple:
+    def merge(self, a: Any, b: Any) -> Any:
         """Return the sums over the rows of both; in any order, up to rounding."""
 
-    def update(self, statistics: tuple) -> Self:
+    def update(self, statistics: Any) -> Self:
         """Replace the parameters by what the sums say: one step, or the answer."""
 
 
-def merged(a: tuple, b: tuple) -> tuple:
+def merged(a: Any, b: Any) -> Any:
     """Return statistics added field by field.
 
     Parameters

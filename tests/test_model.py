@@ -283,6 +283,8 @@ def test_pickles_of_a_newer_version_are_refused(written, accepted):
 def test_clones_keep_requests_but_no_fit():
     model = NearestMean(shrinkage=0.5).fit(X, y).set_fit_request(sample_weight=True)
     model.set_score_request(sample_weight="w").set_score_request()
+    with pytest.raises(TypeError, match="NearestMean.partial_fit takes no sample_weight"):
+        model.set_partial_fit_request(sample_weight=True)
     cloned = clone(model)
     assert cloned.shrinkage == 0.5 and not hasattr(cloned, "centers_")
     routing = cloned.get_metadata_routing()

@@ -24,7 +24,7 @@ _RUNNING, _FOUND = 0, 1
 
 def vc_dimension(
     H: Any, *, return_set: bool = False, max_size: int | None = None
-) -> int | tuple[int, tuple[int, ...]]:
+) -> Any:
     """Compute the VC dimension of a class given as a table.
 
     It is the size of the largest set of points on which the concepts show all patterns. The search

@@ -32,7 +32,7 @@ def affinity(
     gamma: float | str | None = None,
     n_neighbors: int = 10,
     self_tuning: bool = False,
-) -> np.ndarray | sp.csr_array:
+) -> Any:
     r"""Affinities between all samples, or between near ones.
 
     Parameters
@@ -108,7 +108,7 @@ def normalize_affinity(
     tol: float | None = None,
     max_iter: int = 1000,
     overwrite: bool = False,
-) -> np.ndarray | sp.csr_array:
+) -> Any:
     r"""Normalise a symmetric matrix of affinities.
 
     Parameters

@@ -1,7 +1,7 @@
 """Fitting mixtures by EM: what is the same whatever the components are."""
 
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -251,7 +251,7 @@ class Mixture(FittedMixture):
             "total_weight_": total_weight,
         }
 
-    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> NamedTuple:
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Return the sums over the rows of `X` under the parameters now.
 
         Parameters
@@ -273,7 +273,7 @@ class Mixture(FittedMixture):
             found = self._statistics(rows, self._parameters())
         return type(found)(*(np.ldexp(part, scale) for part in found)) if scale else found
 
-    def merge(self, a: NamedTuple, b: NamedTuple) -> NamedTuple:
+    def merge(self, a: Any, b: Any) -> Any:
         """Return the sums over the rows of both.
 
         Parameters
@@ -287,7 +287,7 @@ class Mixture(FittedMixture):
         """
         return merged(a, b)
 
-    def update(self, statistics: NamedTuple) -> Self:
+    def update(self, statistics: Any) -> Self:
         """Replace the parameters by those the sums lead to: one step of EM.
 
         Parameters

@@ -41,7 +41,7 @@ class KernelClassifier(Classifier, KernelMachine):
 
     classes_: np.ndarray
     class_weight_: np.ndarray
-    margin_: float | np.ndarray
+    margin_: Any  # a float, or an array where there are several problems
     n_iter_: np.ndarray
 
     def _cost(self, samples: LabelledSamples) -> np.ndarray:

@@ -43,10 +43,10 @@ class Evidence(NamedTuple):
     True
     """
 
-    dual_objective: float | np.ndarray
-    primal_objective: float | np.ndarray
-    duality_gap: float | np.ndarray
-    kkt_violation: float | np.ndarray
+    dual_objective: Any
+    primal_objective: Any
+    duality_gap: Any
+    kkt_violation: Any
 
 
 def measure(

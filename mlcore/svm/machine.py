@@ -58,10 +58,10 @@ class KernelMachine(KernelModel):
     dual_coef_: np.ndarray
     intercept_: np.ndarray
     coef_: np.ndarray
-    dual_objective_: float | np.ndarray
-    primal_objective_: float | np.ndarray
-    duality_gap_: float | np.ndarray
-    kkt_violation_: float | np.ndarray
+    dual_objective_: Any  # a float, or an array where there are several problems
+    primal_objective_: Any
+    duality_gap_: Any
+    kkt_violation_: Any
     margin_error_indices_: np.ndarray
     gamma_: float
     converged_: bool

@@ -33,6 +33,7 @@ from mlcore.mixture import (
     MultinomialMixture,
     select_mixture,
 )
+from mlcore.row_sums import RowSums
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
 
 Matrix = NDArray[np.float64]
@@ -102,6 +103,12 @@ def mix(X: Matrix, counts: Labels, folder: Path) -> float:
     return mixture.aic(X)
 
 
+def in_blocks(model: RowSums, X: Matrix) -> None:
+    model.begin(X)
+    for _ in range(3):
+        model.update(model.merge(*(model.partial_statistics(block) for block in (X[::2], X[1::2]))))
+
+
 def promise(errors: int, n: int) -> float:
     d = known_vc_dimension("halfspaces", n=4)
     print(vc_sample_size(d, 0.1, 0.05), mlcore.__version__)
@@ -113,3 +120,6 @@ def main(folder: Path) -> None:
     counts = np.random.default_rng(0).integers(0, 4, size=(60, 5))
     print(classify(X, y), regress(X[:, :3], X[:, 3]).std(), sorted(group(X)))
     print(mix(X, counts, folder), promise(3, 200))
+    models: list[RowSums] = [KMeans(3), MiniBatchKMeans(3), GaussianMixture(2), LatentClassModel(2)]
+    for model in models:
+        in_blocks(model, X)
