@@ -112,7 +112,7 @@ class SVC(SupportVectorClassifier):
     cache_size : float, default=200
         MB of kernel rows to keep.
     class_weight : dict, "balanced" or None, default=None
-        Factor of C for each class.
+        Factor of C for each class; "balanced" makes their sums of sample weights equal.
     verbose : bool or int, default=False
         1 prints about one line a second, 2 every step.
     max_iter : int, default=-1
@@ -247,9 +247,9 @@ class NuSVC(SupportVectorClassifier):
     nu : float, default=0.5
         In (0, 1], at most 2 min(n_+, n_-) / (n_+ + n_-), by weight, for every binary problem.
     class_weight : dict, "balanced" or None, default=None
-        Factor of c_i for each class. Where it makes nu infeasible, the largest feasible value
-        takes the place of nu: all samples of the lighter class are margin errors, and the boundary
-        moves towards the outermost of them as its weight goes to zero.
+        Factor of c_i for each class, as in `SVC`. Where it makes nu infeasible, the largest
+        feasible value takes the place of nu: all samples of the lighter class are margin errors,
+        and the boundary moves towards the outermost of them as its weight goes to zero.
     tol : float, default=1e-3
         Largest KKT violation, as a part of rho where that is below 1.
     kernel, degree, gamma, coef0, probability, cache_size, verbose, max_iter, callback

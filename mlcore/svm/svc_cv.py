@@ -50,7 +50,7 @@ class SVCCV(KernelClassifier):
     cache_size : float, default=200
         MB of kernel rows to keep. The search is quickest if all n_samples² fit.
     class_weight : dict, "balanced" or None, default=None
-        "balanced" is worked out anew in each fold.
+        "balanced" is worked out anew in each fold, from the sample weights there.
     verbose : bool or int, default=False
     max_iter : int, default=-1
     decision_function_shape : "ovr" or "ovo", default="ovr"
@@ -208,10 +208,8 @@ class SVCCV(KernelClassifier):
             return ["auto"]
         if self.gammas is None:
             return []
-        owner = type(self).__name__
-        return [
-            self._check_gamma(gamma, "gammas") for gamma in _sequence(self.gammas, "gammas", owner)
-        ]
+        gammas = _sequence(self.gammas, "gammas", type(self).__name__)
+        return [self._check_gamma(gamma, "gammas") for gamma in gammas]
 
     def _resolved_gammas(self, gammas, settings, samples) -> list[float]:
         def resolved(gamma):
