@@ -13,7 +13,9 @@ from mlcore.bounds.bernstein import (
 from mlcore.bounds.binomial_tail import binomial_tail, log_binomial_tail
 from mlcore.bounds.certificate import Bound, Certificate
 from mlcore.bounds.certify import certify
+from mlcore.bounds.class_rates import ClassRates
 from mlcore.bounds.class_sizes import log_class_size
+from mlcore.bounds.comparison import Comparison, compare_classifiers
 from mlcore.bounds.compression import sample_compression_bound
 from mlcore.bounds.concentration import (
     dkw_epsilon,
@@ -70,6 +72,7 @@ from mlcore.bounds.pac_bayes import (
     pac_bayes_mcallester_bound,
     pac_bayes_quadratic_bound,
 )
+from mlcore.bounds.paired import error_difference_interval, mcnemar_test
 from mlcore.bounds.predictors import Halving, StandardOptimalAlgorithm, WeightedMajority
 from mlcore.bounds.rademacher import (
     empirical_rademacher,
@@ -99,6 +102,8 @@ from mlcore.bounds.vc_sample_sizes import (
 __all__ = [
     "Bound",
     "Certificate",
+    "ClassRates",
+    "Comparison",
     "Halving",
     "StandardOptimalAlgorithm",
     "WeightedMajority",
@@ -116,6 +121,7 @@ __all__ = [
     "chernoff_delta",
     "chernoff_deviation",
     "clopper_pearson",
+    "compare_classifiers",
     "conjunction_sample_size",
     "dichotomies",
     "dkw_epsilon",
@@ -124,6 +130,7 @@ __all__ = [
     "dual_vc_dimension",
     "empirical_bernstein_epsilon",
     "empirical_rademacher",
+    "error_difference_interval",
     "fat_shattering_margin_bound",
     "finite_class_delta",
     "finite_class_epsilon",
@@ -152,6 +159,7 @@ __all__ = [
     "massart_bound",
     "maurer_xi",
     "mcdiarmid_epsilon",
+    "mcnemar_test",
     "occam_bound",
     "ogd_regret_bound",
     "online_to_batch_bound",

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from mlcore.bounds.arguments import as_rate, as_real, refuse
+from mlcore.bounds.class_rates import ClassRates
 from mlcore.bounds.held_out import test_set_sample_size
 from mlcore.bounds.report import as_html, as_text, in_words
 
@@ -97,6 +98,11 @@ class Certificate:
         Why other bounds are absent.
     target : float or None
         The error that the report plans for.
+    classes : tuple of ClassRates
+        Recall, error and precision of each class, from fresh examples. All of them hold together
+        at 1 - delta, in place of `bounds`.
+    unsure : str or None
+        What is not known of the examples; the report begins with it.
 
     Examples
     --------
@@ -123,6 +129,8 @@ class Certificate:
     heuristics: tuple[Bound, ...]
     left_out: tuple[str, ...]
     target: float | None = None
+    classes: tuple[ClassRates, ...] = ()
+    unsure: str | None = None
 
     @property
     def best(self) -> Bound:
@@ -221,6 +229,8 @@ def _least_sample(target, delta, rate):
 
 
 def _plain(value):
+    if isinstance(value, ClassRates):
+        value = value._asdict()
     if isinstance(value, Mapping):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, (tuple, list)):

@@ -1,28 +1,29 @@
-"""What may be promised of a fitted classifier: the bounds that apply to it, each paid for."""
+"""What may be promised of a classifier: the bounds that apply to it, each paid for."""
 
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from mlcore.bounds.arguments import as_choice, as_count, as_delta, as_flag, as_real, refuse
 from mlcore.bounds.bernoulli_kl import kl_inverse_upper
 from mlcore.bounds.bernstein import empirical_bernstein_epsilon
 from mlcore.bounds.calculator import warn_of_confidence
 from mlcore.bounds.certificate import BINOMIAL, Bound, Certificate
+from mlcore.bounds.class_rates import rates_of_classes
+from mlcore.bounds.classifiers import as_classifier, as_table, labels_of, searched
 from mlcore.bounds.concentration import hoeffding_epsilon
+from mlcore.bounds.freshness import unsure_of
 from mlcore.bounds.held_out import (
     binomial_tail_inversion,
     clopper_pearson,
     hoeffding_bentkus_bound,
 )
-from mlcore.bounds.machine_margins import as_machine, fitted_to, is_expansion
+from mlcore.bounds.machine_margins import as_machine
 from mlcore.bounds.train_certificates import Training, families, heuristics
 
-_SURE = 8  # support vectors found in their rows, by which X is known for the training set
 _FRESH = {
     "test": "The examples took no part in fitting or choosing the classifier.",
     "validation": "The examples chose one of n_candidates classifiers, all fitted without them.",
@@ -34,12 +35,12 @@ _BATES = "Bates, Angelopoulos, Lei, Malik, Jordan, 2021; Bentkus, 2004."
 
 def certify(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     *,
     delta: float = 0.05,
     role: str = "test",
-    n_candidates: int = 1,
+    n_candidates: int | None = None,
     X_train: Any = None,
     y_train: Any = None,
     vc_dimension: int | None = None,
@@ -49,13 +50,14 @@ def certify(
     loss: Callable[[Any, Any], Any] | None = None,
     loss_range: tuple[float, float] | None = None,
 ) -> Certificate:
-    r"""Bound the true error of a fitted classifier by every theorem that applies to it.
+    r"""Bound the true error of a classifier by every theorem that applies to it.
 
-    Of fresh examples the binomial bound is exact, and shown beside Chernoff's and Hoeffding's,
-    which are never smaller. Of training examples: sample compression (support vector machines of
-    two classes), the PAC-Bayes and Rademacher margin bounds (linear and kernel machines of two
-    classes, whose intercept is the weight of a constant feature), VC bounds (half-spaces of n
-    features have dimension n + 1), and the union bound over a finite class.
+    ``certify(classifier, X, y)``, or ``certify(predictions, y=y)``. Of fresh examples the binomial
+    bound is exact, and shown beside Chernoff's and Hoeffding's, which are never smaller; recall,
+    error and precision of every class come with it. Of training examples: sample compression
+    (support vector machines of two classes), the PAC-Bayes and Rademacher margin bounds (linear and
+    kernel machines of two classes, whose intercept is the weight of a constant feature), VC bounds
+    (half-spaces of n features have dimension n + 1), and the union bound over a finite class.
 
     Choosing the smallest of several bounds after the fact costs confidence. So each of the F
     families of bounds, of which none is always smaller than another, is charged
@@ -68,20 +70,24 @@ def certify(
 
     Parameters
     ----------
-    estimator : object with `predict`
-        Fitted; of any library.
+    estimator : object with `predict`, function, or array of predictions
+        A fitted classifier of any library, a function of X that returns labels, or what was
+        predicted. Clusterings, mixtures, outlier detectors and transformers are none.
     X, y : array-like
-        The examples, and what `predict` should say of them.
+        The examples, and what should be said of them; predictions need no X.
     delta : float in (0, 1), default=0.05
         Probability that a statement of the certificate fails.
     role : {"test", "validation", "train"}, default="test"
         What `X` and `y` have been used for: for nothing; to choose among `n_candidates`; to fit.
-    n_candidates : int, default=1
+    n_candidates : int, optional
         Number of classifiers among which this one was chosen, not with role "test": each is charged
-        ``delta / n_candidates``. It must be all that were ever compared.
+        ``delta / n_candidates``. It must be all that were ever compared. By default those of the
+        searches that are found in the classifier (`mlcore.svm.SVCCV`, scikit-learn's), else 1.
     X_train, y_train : array-like, optional
         Training examples, from which the other bounds are computed as well. `X_train` alone is only
-        compared with `X`.
+        compared with `X`. Without it, training examples that the model keeps (support vectors,
+        neighbours) are looked for in X, also inside pipelines, searches and ensembles; where there
+        are none, the report begins with a warning.
     vc_dimension : int, optional
         Of the class, of two labels, that the classifier was chosen from; fixed before the data.
     n_hypotheses : int, optional
@@ -105,8 +111,8 @@ def certify(
     Raises
     ------
     ValueError
-        For arguments out of range; for test or validation examples that are training examples; if
-        no bound applies.
+        For arguments out of range; for what is no classifier; for test or validation examples that
+        are training examples; if no bound applies.
 
     Examples
     --------
@@ -124,8 +130,9 @@ def certify(
     1098
     """
     delta, role = as_delta(delta), as_choice(role, "role", ("test", "validation", "train"))
-    n_candidates = as_count(n_candidates, "n_candidates", at_least=1)
-    if role == "test" and n_candidates > 1:
+    if n_candidates is not None:
+        n_candidates = as_count(n_candidates, "n_candidates", at_least=1)
+    if role == "test" and n_candidates not in (None, 1):
         refuse("n_candidates", n_candidates, '1 for role="test": a set that chose is "validation"')
     if vc_dimension is not None:
         vc_dimension = as_count(vc_dimension, "vc_dimension", at_least=1)
@@ -135,12 +142,17 @@ def certify(
         target = as_real(target, "target", above=0, below=1)
     simultaneous = as_flag(simultaneous, "simultaneous")
     loss_range = _loss_range(loss, loss_range, role, target)
-    warn_of_confidence(delta)
-    if not callable(getattr(estimator, "predict", None)):
-        refuse("estimator", estimator, "a fitted classifier with predict")
+    classifier = as_classifier(estimator, "estimator", scored=loss is not None)
+    model, n_searched = searched(classifier.model)
+    counted = n_candidates is None or n_candidates >= n_searched
+    if n_candidates is None:
+        n_candidates = 1 if role == "test" else n_searched
 
-    y, predicted = _labels(estimator, X, y, "")
-    data = _training(estimator, X, y, predicted, role, X_train, y_train)
+    y, predicted = labels_of(classifier, X, y, scored=loss is not None)
+    unsure = None if role == "train" else unsure_of(classifier, X, X_train, role)
+    data = _training(
+        classifier, model, X, y, predicted, role, X_train, y_train, counted and role == "train"
+    )
     if data is not None:
         data = data._replace(vc_dimension=vc_dimension, n_hypotheses=n_hypotheses)
     left_out = _unused(data, vc_dimension, n_hypotheses)
@@ -157,13 +169,12 @@ def certify(
     budget = _share(delta, n_candidates)
     share = _share(budget, n_families) if simultaneous else budget
 
-    bounds, interval = [], None
+    bounds, interval, classes = [], None, ()
     if role == "train":
         inputs = data.counts
     elif loss is None:
-        if y.dtype.kind == "f" and (y % 1 != 0).any():
-            refuse("y", y, "labels: for numbers on a scale give a loss")
         inputs = {"k": int((predicted != y).sum()), "m": len(y)}
+        classes = rates_of_classes(y, predicted, budget)
         bounds, interval = _of_errors(inputs, role, share, budget)
     else:
         losses = _losses(loss, y, predicted, loss_range)
@@ -177,8 +188,9 @@ def certify(
             bounds.append(found)
     if not bounds:
         refuse("estimator", estimator, "one with a bound: " + " ".join(left_out))
+    warn_of_confidence(delta)
     return Certificate(
-        estimator=type(estimator).__name__,
+        estimator=classifier.name,
         role=role,
         delta=delta,
         n_candidates=n_candidates,
@@ -189,6 +201,8 @@ def certify(
         heuristics=() if data is None else tuple(heuristics(data)),
         left_out=tuple(left_out),
         target=target,
+        classes=classes,
+        unsure=unsure,
     )
 
 
@@ -286,54 +300,28 @@ def _losses(loss, y, predicted, loss_range):
     return losses
 
 
-def _labels(estimator, X, y, suffix):
-    """The labels and what the classifier says of them, checked to be comparable."""
-    n = X.shape[0] if getattr(X, "shape", ()) else len(X) if hasattr(X, "__len__") else 0
-    if n < 1 or isinstance(X, (str, bytes)):
-        refuse("X" + suffix, X, "an array-like of at least one example")
-    labels = _array(y, "y" + suffix)
-    if labels.shape != (n,):
-        _refuse_shape("y" + suffix, labels, f"{n} labels, one for each row of X{suffix}")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        refuse("y" + suffix, y, "finite")
-    predicted = np.asarray(estimator.predict(X))
-    if predicted.shape != labels.shape:
-        refuse("estimator", estimator, f"one whose predict returns {n} labels for {n} examples")
-    texts = [array.dtype.kind in "US" for array in (labels, predicted)]
-    if texts[0] != texts[1] and "O" not in (labels.dtype.kind, predicted.dtype.kind):
-        refuse("y" + suffix, y, f"labels of the kind that predict returns, {predicted.dtype}")
-    return labels, predicted
-
-
-def _training(estimator, X, y, predicted, role, X_train, y_train):
-    """The training examples, if there are any; fresh ones are refused if they are those."""
+def _training(classifier, model, X, y, predicted, role, X_train, y_train, counted):
+    """The training examples, if there are any."""
     if role == "train":
         for name, value in (("X_train", X_train), ("y_train", y_train)):
             if value is not None:
                 refuse(name, value, 'None for role="train": X and y are the training examples')
         X_train, y_train = X, y
+    elif y_train is None:
+        return None
     else:
-        table = _table(X)
-        if X_train is not None and (X is X_train or _same(table, _table(X_train))):
-            refuse("X", X, f'no training examples for role="{role}", but it is X_train')
-        if (
-            is_expansion(estimator)
-            and len(estimator.support_) >= _SURE
-            and table.ndim == 2
-            and not _is_precomputed(estimator)
-            and fitted_to(estimator, table)
-        ):
-            refuse("X", X, f'no training examples for role="{role}", but the fit was to these')
-        if y_train is None:
-            return None
         if X_train is None:
             refuse("y_train", y_train, "None without X_train")
-        y, predicted = _labels(estimator, X_train, y_train, "_train")
-    classes = getattr(estimator, "classes_", None)
+        if classifier.predict is None:
+            refuse("y_train", y_train, 'None for predictions: give those of training examples as '
+                   'the first argument, with role="train"')  # fmt: skip
+        y, predicted = labels_of(classifier, X_train, y_train, suffix="_train")
+    classes = getattr(model, "classes_", None)
     n_classes = len(np.unique(np.concatenate([y, predicted])) if classes is None else classes)
-    table = _table(X_train)
-    machine = as_machine(estimator) if n_classes == 2 and table.ndim == 2 else None
-    return Training(estimator, X_train, table, np.asarray(y), predicted != y, machine, None, None)
+    table = None if X_train is None else as_table(X_train)
+    readable = table is not None and n_classes == 2 and table.ndim == 2
+    machine = as_machine(model, counted) if readable else None
+    return Training(model, X_train, table, np.asarray(y), predicted != y, machine, None, None)
 
 
 def _unused(data, vc_dimension, n_hypotheses):
@@ -345,39 +333,6 @@ def _unused(data, vc_dimension, n_hypotheses):
         for name, value in given.items()
         if value is not None
     ]
-
-
-def _same(X, other):
-    """Whether two tables share memory or hold the same."""
-    if sparse.issparse(X) != sparse.issparse(other):
-        return False
-    if sparse.issparse(X):
-        return X.shape == other.shape and (sparse.csr_array(X) != sparse.csr_array(other)).nnz == 0
-    if np.array_equal(X, other):
-        return True
-    try:
-        return bool(np.shares_memory(X, other, max_work=10_000))
-    except np.exceptions.TooHardError:
-        return False
-
-
-def _table(X):
-    return X if sparse.issparse(X) else np.asarray(X)
-
-
-def _is_precomputed(estimator):
-    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
-
-
-def _array(y, name):
-    try:
-        return np.asarray(y)
-    except ValueError:  # ragged
-        refuse(name, y, "a list of labels")
-
-
-def _refuse_shape(name, array, allowed) -> NoReturn:
-    raise ValueError(f"{name} of shape {array.shape} must be {allowed}.")
 
 
 def _share(delta, parts):

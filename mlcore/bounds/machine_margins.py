@@ -19,15 +19,20 @@ class Machine(NamedTuple):
     linear : whether phi(x) = x and w is in `coef_`
     expansion : whether w is a sum over support vectors
     gamma_bits : bits in which a width that the data have chosen is told
+    counted : whether the settings that a search compared are paid for as candidates
     """
 
     linear: bool
     expansion: bool
     gamma_bits: int
+    counted: bool
 
 
-def as_machine(estimator: Any) -> Machine | None:
-    """Return what is known of a binary classifier's hyperplane, None if it shows none."""
+def as_machine(estimator: Any, counted: bool) -> Machine | None:
+    """Return what is known of a binary classifier's hyperplane, None if it shows none.
+
+    `counted` : whether the settings that a search compared are paid for as candidates.
+    """
     expansion = is_expansion(estimator)
     coef = _shown(estimator, "coef_")
     linear = (
@@ -40,7 +45,8 @@ def as_machine(estimator: Any) -> Machine | None:
     )
     if not (linear or expansion):
         return None
-    return Machine(linear, expansion, 0 if linear else _gamma_bits(estimator))
+    bits = 0 if linear else _gamma_bits(estimator, counted)
+    return Machine(linear, expansion, bits, counted)
 
 
 def is_expansion(estimator: Any) -> bool:
@@ -57,7 +63,7 @@ def is_expansion(estimator: Any) -> bool:
     )
 
 
-def description_bits(estimator: Any) -> int | None:
+def description_bits(estimator: Any, counted: bool) -> int | None:
     """Return in how many bits the settings are told that the data have chosen; None if unknown.
 
     Support vectors and these bits determine the machine: its cost, its width, its class weights.
@@ -65,7 +71,8 @@ def description_bits(estimator: Any) -> int | None:
     parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
     if "nu" in parameters or not {"C", "Cs"} & set(parameters):
         return None  # what nu does depends on the examples that are left out
-    bits = _gamma_bits(estimator) + (_BITS if "C" not in parameters else 0)
+    bits = _gamma_bits(estimator, counted)
+    bits += 0 if "C" in parameters or counted else _BITS
     return bits + (2 * _BITS if isinstance(parameters.get("class_weight"), str) else 0)
 
 
@@ -157,12 +164,14 @@ def _shown(estimator, name, otherwise=None):
         return otherwise
 
 
-def _gamma_bits(estimator):
+def _gamma_bits(estimator, counted):
     kernel = estimator.kernel
     if callable(kernel) or kernel in ("linear", "cosine", "precomputed"):
         return 0
-    gamma = getattr(estimator, "gamma", None)
-    fixed = isinstance(gamma, (int, float, np.number)) or gamma == "auto"
+    tried = getattr(estimator, "gammas", None) if counted else None
+    if tried is None:
+        tried = [getattr(estimator, "gamma", None)]
+    fixed = all(isinstance(gamma, (int, float, np.number)) or gamma == "auto" for gamma in tried)
     return 0 if fixed else _BITS
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 _WIDTH = 92
 _PLACES = Decimal("0.00001")
+_CLASSES = 20  # shown at most
 _IID = (
     "Examples are independent draws from the distribution on which the error counts: no time "
     "series, no groups, no sample weights."
@@ -17,7 +18,8 @@ _NO_GUARANTEE = "Cross-validation, too, has no general bound at 1 - delta."
 def in_words(certificate: Any) -> str:
     """Return what is promised, in a sentence or two."""
     best = certificate.best
-    text = (
+    text = "" if certificate.unsure is None else f"{certificate.unsure} "
+    text += (
         f"{certificate.estimator}: {_confidence(certificate)} the true {_what(certificate)} is at "
         f"most {rounded(best)} ({best.name}; {_seen(certificate)})."
     )
@@ -43,6 +45,7 @@ def as_text(certificate: Any) -> str:
         lines.append(f"{line:<44}{rounded(bound):>10}{bound.delta:>12.3g}  {bound.sample}{flag}")
     for sentence in _notes(certificate):
         lines += _wrapped(sentence)
+    lines += _per_class(certificate)
     lines += ["", "Assumptions", *_wrapped(_IID, "  all: ")]
     for i, bound in enumerate(certificate.bounds, 1):
         lines += _wrapped(" ".join((*bound.assumptions, bound.reference)), f"  [{i}] ")
@@ -72,6 +75,9 @@ def as_html(certificate: Any) -> str:
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
         *(f"<p>{html.escape(sentence)}</p>" for sentence in (*_notes(certificate), _IID)),
     ]
+    if certificate.classes:
+        text = html.escape("\n".join(_per_class(certificate)[1:]))
+        parts.append(f"<pre>{text}</pre>")
     heuristics = [_heuristic(bound) for bound in certificate.heuristics]
     if heuristics:
         heuristics.append(_NO_GUARANTEE)
@@ -84,10 +90,44 @@ def as_html(certificate: Any) -> str:
 
 def rounded(bound: Any) -> str:
     """Return the value to five places, rounded to the safe side."""
-    rounding = ROUND_FLOOR if bound.kind == "lower" else ROUND_CEILING
-    value = Decimal(float(bound))
+    return to_safe_side(float(bound), down=bound.kind == "lower")
+
+
+def to_safe_side(value: float, *, down: bool) -> str:
+    """Return a number to five places, rounded down or up."""
+    value = Decimal(value)
+    rounding = ROUND_FLOOR if down else ROUND_CEILING
     # More than a billion leaves no place for decimals; the float is then as good.
     return f"{value.quantize(_PLACES, rounding=rounding):f}" if abs(value) < 10**9 else f"{value}"
+
+
+def _per_class(certificate):
+    """Lines on each class; of many classes, on those of the lowest recall."""
+    if not certificate.classes:
+        return []
+    shown = certificate.classes
+    if len(shown) > _CLASSES:
+        shown = sorted(shown, key=lambda rates: rates.recall)[:_CLASSES]
+    lines = ["", f"{'class':<26}{'right':>8}{'of':>8}{'recall':>10}{'error':>10}{'named':>8}"
+             f"{'precision':>11}"]  # fmt: skip
+    lines.append(f"{'':<42}{'at least':>10}{'at most':>10}{'':>8}{'at least':>11}")
+    for rates in shown:
+        label = str(rates.label)
+        label = label if len(label) <= 25 else label[:22] + "..."
+        lines.append(
+            f"{label:<26}{rates.right:>8}{rates.examples:>8}"
+            f"{to_safe_side(rates.recall, down=True):>10}"
+            f"{to_safe_side(rates.error, down=False):>10}"
+            f"{rates.predicted:>8}{to_safe_side(rates.precision, down=True):>11}"
+        )
+    if len(shown) < len(certificate.classes):
+        lines.append(f"and {len(certificate.classes) - len(shown)} classes of higher recall")
+    held = 1 - certificate.delta
+    return lines + _wrapped(
+        f"Instead of the bounds above: these hold together with probability at least {held:.6g}. "
+        "Given the labels, the right ones of a class are binomial, and given the predictions those "
+        "of a label; each half of delta is shared by the classes (Clopper, Pearson, 1934)."
+    )
 
 
 def _notes(certificate):
@@ -144,6 +184,11 @@ def _seen(certificate):
         plural = "" if inputs["k"] == 1 else "s"
         return f"{inputs['k']} error{plural} on {inputs['m']} {kind} examples"
     return f"mean loss {inputs['mean_loss']:.6g} on {inputs['m']} {kind} examples"
+
+
+def for_terminal(*paragraphs: str) -> str:
+    """Return paragraphs as lines of a terminal."""
+    return "\n".join(line for text in paragraphs for line in _wrapped(text))
 
 
 def _wrapped(text, first=""):

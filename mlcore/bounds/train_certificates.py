@@ -106,7 +106,7 @@ def _compression(data, delta):
         return "the examples are not those that it was fitted to"
     if getattr(estimator, "fit_status_", 0) != 0:
         return "the solver stopped before it converged"
-    bits = description_bits(estimator)
+    bits = description_bits(estimator, data.machine.counted)
     if bits is None:
         return "the support vectors and the parameters do not determine the machine"
     if may_be_indefinite(estimator):

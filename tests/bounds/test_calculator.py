@@ -34,6 +34,7 @@ CALLS = {
     "doubling_trick_regret": {"alpha": [0.5, 2.0], "T": M},
     "empirical_bernstein_epsilon": {"m": M, "delta": DELTA, "sample_variance": [0, 0.1],
                                     "value_range": [1.0, 2.0]},
+    "error_difference_interval": {"b": [0, 3, 9], "c": [0, 1], "m": [10, 40], "delta": DELTA},
     "fat_shattering_margin_bound": {"m": [9, 10**8], "radius": [1.0, 2.0], "margin": [1.0, 0.5],
                                     "delta": [0.01, 0.4], "margin_error": RATE},
     "finite_class_delta": {"n_hypotheses": [1, 9], "epsilon": [0.1, 0.5], "m": M},
@@ -63,6 +64,7 @@ CALLS = {
     "massart_bound": {"n_vectors": [1, 9], "m": M, "radius": [0.5, 2.0]},
     "maurer_xi": {"m": [1, 9, 1000]},
     "mcdiarmid_epsilon": {"delta": DELTA, "_": {"c": [0.5, 0.25]}},
+    "mcnemar_test": {"b": [0, 3, 9], "c": [0, 1, 5]},
     "occam_bound": {"k": [0, 3, 9], "m": M, "delta": DELTA, "log_prior": [0.0, -3.0]},
     "ogd_regret_bound": {"norm": [0.5, 2.0], "lipschitz": [0.5, 2.0], "T": M},
     "online_to_batch_bound": {"mistakes": [0, 3, 9], "T": M, "delta": DELTA,
@@ -107,6 +109,7 @@ CALLS = {
 OF_ONE_OBJECT = {  # a table, a classifier, two distributions, the points of one sample
     "categorical_kl",
     "certify",
+    "compare_classifiers",
     "dichotomies",
     "dual_vc_dimension",
     "empirical_rademacher",

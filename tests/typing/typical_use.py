@@ -51,7 +51,7 @@ def classify(X: Matrix, y: Labels) -> float:
     print(NuSVC(nu=0.1).fit(X, y).rho_.shape, machine.verify(X, y).kkt_violation)
     chosen = SVCCV(Cs=(1.0, 10.0), gammas=("scale",), cv=3).fit(X, y)
     print(chosen.C_, chosen.best_score_, chosen.cv_results_["mean_test_score"].max())
-    report = certify(machine, X, y)
+    report = certify(machine, X, y, role="train", n_hypotheses=100)
     print(report.best.value if report.best is not None else "none")
     return machine.score(X, y)
 

@@ -1,0 +1,202 @@
+"""What a classifier is to `certify`: a fitted model of any library, a function, or predictions.
+
+Models are read from attributes under the names that scikit-learn's have as well; no library is
+imported for it.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from scipy import sparse
+
+from mlcore.bounds.arguments import refuse
+
+_NAMED = {
+    "clusterer": "a clusterer, whose numbers are no labels",
+    "density_estimator": "a density estimator, whose components are no labels",
+    "outlier_detector": "an outlier detector",
+    "regressor": "a regressor",
+    "transformer": "a transformer",
+}
+_SEVERAL = ("estimators_", "calibrated_classifiers_")  # parts of one model, each sees all columns
+
+
+class Classifier(NamedTuple):
+    """The source of predictions.
+
+    name : what the report calls it
+    model : the fitted model, None for a function or for predictions
+    predict : a function of X; None for predictions
+    predictions : what it says of the examples, if that is all there is
+    """
+
+    name: str
+    model: Any
+    predict: Callable[[Any], Any] | None
+    predictions: Any
+
+
+def as_classifier(given: Any, name: str, *, scored: bool = False) -> Classifier:
+    """Return what was given as a classifier; what is none is refused, regressors if not `scored`.
+
+    `scored` : whether a loss is measured, for which any predictions will do.
+    """
+    allowed = "a fitted classifier, a function of X that returns labels, or an array of predictions"
+    if isinstance(given, type):
+        refuse(name, given, f"{allowed}, not a class")
+    if callable(getattr(given, "predict", None)):
+        kind = _kind(given)
+        if kind not in (None, "classifier") and not (scored and kind == "regressor"):
+            hint = " (with a loss, a regressor is taken)" if kind == "regressor" else ""
+            found = _NAMED.get(kind, f"of kind {kind!r}")
+            _refuse_kind(name, given, f"{allowed}; it is {found}{hint}")
+        return Classifier(type(given).__name__, given, given.predict, None)
+    if callable(given):
+        return Classifier(getattr(given, "__name__", type(given).__name__), None, given, None)
+    if isinstance(given, (str, bytes)) or not (hasattr(given, "__len__") or np.ndim(given)):
+        refuse(name, given, allowed)
+    if hasattr(given, "fit") or hasattr(given, "transform"):
+        _refuse_kind(name, given, f"{allowed}; it has no predict")
+    return Classifier("predictions", None, None, given)
+
+
+def labels_of(
+    classifier: Classifier, X: Any, y: Any, *, suffix: str = "", scored: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels and what the classifier says of them, checked to be comparable."""
+    if y is None:
+        refuse("y" + suffix, y, "the true labels: certify(classifier, X, y), or for predictions "
+               "certify(predictions, y=y)")  # fmt: skip
+    labels = _array(y, "y" + suffix)
+    n = len(labels) if X is None and classifier.predict is None else _n_rows(X, "X" + suffix)
+    if labels.shape != (n,) or n < 1:
+        rows = f"{n} labels, one for each row of X{suffix}"
+        _refuse_shape("y" + suffix, labels, "a list of labels" if X is None else rows)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        refuse("y" + suffix, y, "finite")
+    given = classifier.predictions if classifier.predict is None else classifier.predict(X)
+    predicted = np.asarray(given)
+    if predicted.shape != labels.shape:
+        raise ValueError(
+            f"{classifier.name}: predictions of shape {predicted.shape} must be {n} labels, one "
+            f"for each of {n} examples."
+        )
+    if not scored:
+        for array, name in ((labels, "y" + suffix), (predicted, f"{classifier.name}: predictions")):
+            if array.dtype.kind == "f" and not (array % 1 == 0).all():
+                number = float(array[array % 1 != 0][0])
+                refuse(name, number, "labels: for numbers on a scale give a loss")
+        _refuse_other_types(labels, predicted, y, "y" + suffix)
+    return labels, predicted
+
+
+def parts_of(model: Any, X: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the model and the fitted models inside it, each with the rows of X as they reach it."""
+    yield model, X
+    if (best := _own(model, "best_estimator_")) is not None:
+        yield from parts_of(best, X)
+    steps = _own(model, "steps")
+    if isinstance(steps, list) and steps:
+        for _, step in steps[:-1]:
+            if hasattr(step, "transform"):
+                X = step.transform(X)
+        yield from parts_of(steps[-1][1], X)
+    if (single := _own(model, "estimator_")) is not None:
+        yield from parts_of(single, X)
+    columns = _own(model, "estimators_features_")
+    for name in _SEVERAL:
+        several = _own(model, name)
+        several = several.ravel() if isinstance(several, np.ndarray) else several or ()
+        for i, part in enumerate(several):
+            seen = X if columns is None else as_table(X)[:, columns[i]]
+            yield from parts_of(getattr(part, "estimator", part), seen)
+
+
+def searched(model: Any) -> tuple[Any, int]:
+    """Return the model that searches have chosen, and among how many they chose in all."""
+    count = 1
+    while True:
+        results = _own(model, "cv_results_")
+        if isinstance(results, dict) and _own(model, "best_index_") is not None:
+            count *= _n_compared(model, results)
+        best, steps = _own(model, "best_estimator_"), _own(model, "steps")
+        if best is None:
+            inside = searched(steps[-1][1])[1] if isinstance(steps, list) and steps else 1
+            return model, count * inside
+        model = best
+
+
+def _n_compared(model, results):
+    rounds = _own(model, "n_candidates_")  # successive halving: the first round has them all
+    if isinstance(rounds, (list, tuple)) and rounds:
+        return int(rounds[0])
+    return len(results["params"] if "params" in results else results["mean_test_score"])
+
+
+def _kind(model):
+    """What scikit-learn would call it: "classifier", "clusterer", ... or None."""
+    kind = getattr(model, "_kind", None) or getattr(model, "_estimator_type", None)
+    kind = kind if kind in ("classifier", *_NAMED) else None
+    if kind is None and type(model).__module__.partition(".")[0] != "mlcore":
+        tags = getattr(model, "__sklearn_tags__", None)
+        kind = getattr(tags(), "estimator_type", None) if callable(tags) else None
+    if kind is None and hasattr(model, "transform") and _own(model, "classes_") is None:
+        return "transformer"
+    return kind
+
+
+def _own(model, name):
+    """A fitted attribute, None if there is none; scikit-learn's may raise before the fit."""
+    try:
+        return getattr(model, name, None)
+    except ValueError:
+        return None
+
+
+def as_table(X: Any) -> Any:
+    """Return examples as a sparse matrix or as an array of whatever type."""
+    return X if sparse.issparse(X) else np.asarray(X)
+
+
+def _n_rows(X, name):
+    n = X.shape[0] if getattr(X, "shape", ()) else len(X) if hasattr(X, "__len__") else 0
+    if n < 1 or isinstance(X, (str, bytes)):
+        refuse(name, X, "an array-like of at least one example")
+    return n
+
+
+def _refuse_other_types(labels, predicted, y, name):
+    """Labels of one type never equal predictions of another: all would count as errors."""
+    types = [_type_names(array) for array in (labels, predicted)]
+    if not types[0] & types[1]:
+        found, said = (" and ".join(sorted(t)) for t in types)
+        refuse(name, y, f"labels of the type that is predicted, which is {said}, not {found}")
+
+
+def _type_names(array):
+    if array.dtype.kind == "O":
+        return {"number" if _is_number(v) else type(v).__name__ for v in array.tolist()}
+    return {"str" if array.dtype.kind == "U" else "bytes" if array.dtype.kind == "S" else "number"}
+
+
+def _is_number(value):
+    return isinstance(value, (bool, int, float, np.number, np.bool_)) and not (
+        isinstance(value, float) and math.isnan(value)
+    )
+
+
+def _array(y, name):
+    try:
+        return np.asarray(y)
+    except ValueError:  # ragged
+        refuse(name, y, "a list of labels")
+
+
+def _refuse_kind(name, given, allowed) -> NoReturn:
+    raise ValueError(f"{name}={type(given).__name__}(...) must be {allowed}.")
+
+
+def _refuse_shape(name, array, allowed) -> NoReturn:
+    raise ValueError(f"{name} of shape {array.shape} must be {allowed}.")

@@ -1,0 +1,136 @@
+"""Two classifiers on one set of examples, against SciPy and by exact enumeration."""
+
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import binomtest, multinomial
+
+from mlcore.bounds import (
+    certify,
+    clopper_pearson,
+    compare_classifiers,
+    error_difference_interval,
+    mcnemar_test,
+)
+from mlcore.svm import SVC
+
+
+def test_the_p_value_is_that_of_a_binomial_test():
+    for b in range(0, 30, 3):
+        for c in range(1, 30, 4):
+            assert_allclose(mcnemar_test(b, c), binomtest(b, b + c).pvalue, rtol=1e-12)
+            assert mcnemar_test(b, c) == mcnemar_test(c, b)
+    assert mcnemar_test(0, 0) == 1
+    assert_allclose(mcnemar_test(0, 1000), 2.0**-999, rtol=1e-12)
+    assert mcnemar_test(0, 10**6) == 0
+
+
+def outcomes(m):
+    """All (b, c) with b + c <= m."""
+    return [(b, c) for b in range(m + 1) for c in range(m + 1 - b)]
+
+
+@pytest.mark.parametrize(("m", "delta"), [(1, 0.3), (7, 0.2), (25, 0.05)])
+def test_the_interval_misses_no_more_often_than_delta(m, delta):
+    pairs = np.array(outcomes(m))
+    lower, upper = error_difference_interval(pairs[:, 0], pairs[:, 1], m, delta)
+    shares = [0.0, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.8, 1.0]
+    failure = 0.0
+    for p in shares:
+        for q in shares:
+            if p + q <= 1:
+                counts = np.column_stack([pairs, m - pairs.sum(axis=1)])
+                mass = multinomial.pmf(counts, m, [p, q, max(0.0, 1 - p - q)])
+                missed = (lower > p - q) | (p - q > upper)
+                failure = max(failure, float(mass[missed].sum()))
+    assert failure <= delta * (1 + 1e-9)
+    assert failure > 0 or m == 1
+
+
+def test_the_interval_agrees_with_the_test_and_with_symmetry():
+    for b, c in outcomes(14)[1:]:
+        lower, upper = error_difference_interval(b, c, 20, 0.1)
+        assert -1 <= lower <= (b - c) / 20 <= upper <= 1
+        assert (lower > 0 or upper < 0) == (mcnemar_test(b, c) < 0.08)
+        mirrored = error_difference_interval(c, b, 20, 0.1)
+        assert_allclose((lower, upper), (-mirrored[1], -mirrored[0]), atol=1e-15)
+        longer = error_difference_interval(b, c, 20, 0.01)
+        assert longer[0] <= lower and upper <= longer[1]
+    wide = error_difference_interval(0, 0, 50, 0.05)
+    assert_allclose(wide, np.array([-1, 1]) * clopper_pearson(0, 50, 0.01)[1], rtol=1e-12)
+    with pytest.raises(ValueError, match="^c=6 must be .* <= 5"):
+        error_difference_interval(5, 6, 10, 0.1)
+
+
+def test_a_comparison_counts_its_four_kinds_of_examples():
+    y = np.array(["a", "b"] * 30)
+    first, second = y.copy(), y.copy()
+    first[:12], second[10:14] = "c", "c"
+    found = compare_classifiers(first, second, y=y)
+    assert found.counts == {"both": 2, "first": 10, "second": 2, "neither": 46}
+    assert found.p_value == mcnemar_test(10, 2) and found.difference == 8 / 60
+    assert (found.lower, found.upper) == error_difference_interval(10, 2, 60, 0.05)
+    flat = " ".join(str(found).split())
+    assert flat.startswith("Unknown") and "predictions (first)" in flat and "McNemar" in flat
+    assert "better" in flat and json.loads(json.dumps(found.to_dict())) == found.to_dict()
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert max(map(len, str(found).splitlines())) <= 100
+    assert "may be the better" in str(compare_classifiers(first, first, y=y)).replace("\n", " ")
+    with pytest.raises(ValueError, match="delta"):
+        compare_classifiers(first, second, y=y, delta=1.0)
+
+
+def test_fitted_machines_and_functions_are_compared():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] > 0).astype(int)
+    machine = SVC(kernel="linear").fit(X[:100], y[:100])
+    worse = compare_classifiers(machine, lambda A: np.zeros(len(A), int), X[100:], y[100:])
+    assert worse.names == ("SVC", "<lambda>") and worse.upper < 0
+    assert "SVC is better" in " ".join(worse.summary().split())
+    with pytest.raises(ValueError, match="the fit was to these"):
+        compare_classifiers(y[:100], machine, X[:100], y[:100])
+
+
+def test_rates_of_classes_are_binomial_given_labels_and_given_predictions():
+    y = np.repeat(["a", "b", "c"], [50, 30, 20])
+    predicted = np.where(np.arange(100) % 10 == 0, "b", y)
+    found = certify(predicted, y=y, delta=0.06).classes
+    assert [rates.label for rates in found] == ["a", "b", "c"]
+    for rates in found:
+        hits = ((y == rates.label) & (predicted == rates.label)).sum()
+        assert rates.right == hits
+        for total, bound in ((rates.examples, rates.recall), (rates.predicted, rates.precision)):
+            # One-sided, a third of a half of delta.
+            exact = binomtest(int(hits), int(total)).proportion_ci(0.98, "exact").low
+            assert_allclose(bound, exact, rtol=1e-7)
+        assert 0 <= rates.error - (1 - rates.recall) < 1e-15
+    never = certify(np.full(100, "a"), y=y).classes
+    assert never[1].precision == 0 and never[1].predicted == 0 and never[1].recall == 0
+    report = str(certify(predicted, y=y))
+    assert "precision" in report and "Instead of the bounds above" in report
+    assert certify(predicted, y=y, role="validation", n_candidates=2, delta=0.12).classes == found
+    many = certify(np.arange(50), y=np.arange(50))
+    assert len(many.classes) == 50 and "and 30 classes of higher recall" in str(many)
+    assert certify(predicted, y=y, role="train", n_hypotheses=2).classes == ()
+
+
+def test_rates_of_classes_fail_together_no_more_often_than_delta():
+    rng = np.random.default_rng(0)
+    delta, runs, m, failures = 0.2, 400, 60, 0
+    share, hit = np.array([0.5, 0.3, 0.2]), np.array([0.9, 0.7, 0.4])
+    for _ in range(runs):
+        y = rng.choice(3, m, p=share)
+        predicted = np.where(rng.random(m) < hit[y], y, (y + 1) % 3)
+        named = share * hit + np.roll(share * (1 - hit), 1)
+        rates = certify(predicted, y=y, delta=delta).classes
+        failures += any(
+            r.recall > hit[r.label] or r.precision > share[r.label] * hit[r.label] / named[r.label]
+            for r in rates
+        )
+    assert 0 < failures <= delta * runs
+    assert math.isclose(named.sum(), 1)
