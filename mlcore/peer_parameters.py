@@ -3,6 +3,8 @@
 A constructor that is called with one says so; the page "Coming from scikit-learn" lists them.
 """
 
+from functools import lru_cache
+
 _THREADS = "drop it: threads are as many as OMP_NUM_THREADS or threadpoolctl say"
 _GRAM = "use affinity='precomputed' and fit to mlcore.kernels.gram_matrix(X, kernel=...)"
 _SEARCH = "drop it: the machine is an SVC, and the best is fitted again to all samples"
@@ -56,6 +58,7 @@ INSTEAD: dict[str, dict[str, str]] = {
 }
 
 
+@lru_cache(1024)  # a constructor asks for each of its arguments
 def instead_of(kind: type, name: str) -> str | None:
     """Return what to do instead of passing a parameter of scikit-learn's, None where unknown.
 

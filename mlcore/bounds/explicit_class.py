@@ -22,9 +22,7 @@ _CALL_WORDS = 50_000_000  # of rows read in one compiled call: a fifth of a seco
 _RUNNING, _FOUND = 0, 1
 
 
-def vc_dimension(
-    H: Any, *, return_set: bool = False, max_size: int | None = None
-) -> Any:
+def vc_dimension(H: Any, *, return_set: bool = False, max_size: int | None = None) -> Any:
     """Compute the VC dimension of a class given as a table.
 
     It is the size of the largest set of points on which the concepts show all patterns. The search
