@@ -1,4 +1,4 @@
-"""Hot loop of mlcore.cluster.distance_sums: distances of samples to groups, summed as they come.
+"""Hot loops of mlcore.cluster.distance_sums: distances of samples to groups, summed as they come.
 
 A tile of squared distances is |x|² + |y|² - 2 x.y with one matrix product; where that leaves less
 than NEAR of the norms, digits are lost, and the differences are summed instead. Tiles stay in
@@ -15,8 +15,10 @@ cdef enum:
     TILE_ROWS = 32
     TILE_COLUMNS = 256
     LANES = 8
+    BAND = 256
 
 SCRATCH = TILE_ROWS * TILE_COLUMNS  # values for each thread
+BAND_ROWS = BAND
 cdef double NEAR = 1e-3
 
 
@@ -114,3 +116,59 @@ def distance_sums(const double[:, ::1] X, const double[::1] X_norms, const doubl
                        squared, tile + i * TILE_COLUMNS)
                 add_by_group(left, columns, tile + i * TILE_COLUMNS, &weights[left], &starts[0], k,
                              g, &sums[top + i, 0])
+
+
+cdef inline void add_columns(Py_ssize_t top, Py_ssize_t rows, Py_ssize_t columns,
+                             const double* tile, const double* weights, const int64_t* starts,
+                             Py_ssize_t k, Py_ssize_t first, double* column,
+                             double* sums) noexcept nogil:
+    """Add a tile to the sums of its columns: its rows, from `top` on, begin in group `first`."""
+    cdef Py_ssize_t g = first, i, j, begin, end
+    while g < k and starts[g] < top + rows:
+        begin = max(starts[g] - top, 0)
+        end = min(starts[g + 1] - top, rows)
+        memset(column, 0, columns * sizeof(double))
+        for i in range(begin, end):
+            for j in range(columns):
+                column[j] += weights[i] * tile[i * BAND + j]
+        for j in range(columns):
+            sums[j * k + g] += column[j]
+        g += 1
+
+
+def symmetric_sums(const double[:, ::1] X, const double[::1] norms, const double[::1] weights,
+                   const int64_t[::1] starts, const int64_t[::1] groups, bint squared,
+                   double[:, ::1] sums, Py_ssize_t first, Py_ssize_t last,
+                   double[:, ::1] scratch, int n_threads):
+    """Add to the sums of distances between all rows of X, each distance formed once.
+
+    Bands of BAND_ROWS rows meet in as many rounds as there are bands, of which these are
+    first..last; in a round every band is in one pair, so that each sum has one writer, and the
+    order of its terms is fixed. `groups` are those in which the bands begin. `scratch` is
+    (n_threads, BAND_ROWS² + BAND_ROWS).
+    """
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], k = starts.shape[0] - 1
+    cdef Py_ssize_t bands = (n + BAND - 1) // BAND, turn, a, b, top, left, rows, columns, i
+    cdef double* tile
+    for turn in range(first, last):
+        for a in prange(bands, nogil=True, num_threads=n_threads, schedule="dynamic"):
+            b = (turn + bands - a) % bands
+            if b < a:
+                continue
+            tile = &scratch[threadid(), 0]
+            top = a * BAND
+            left = b * BAND
+            rows = min(BAND, n - top)
+            columns = min(BAND, n - left)
+            gemm_nt(<int> rows, <int> columns, <int> d, <double> -2, &X[top, 0], <int> d,
+                    &X[left, 0], <int> d, <double> 0, tile, BAND)
+            for i in range(rows):
+                finish(columns, d, &X[top + i, 0], norms[top + i], &X[left, 0], &norms[left],
+                       squared, tile + i * BAND)
+                if a == b:
+                    tile[i * BAND + i] = 0
+                add_by_group(left, columns, tile + i * BAND, &weights[left], &starts[0], k,
+                             groups[b], &sums[top + i, 0])
+            if b > a:
+                add_columns(top, rows, columns, tile, &weights[top], &starts[0], k, groups[a],
+                            tile + BAND * BAND, &sums[left, 0])
