@@ -4,8 +4,12 @@ import numpy as np
 from scipy.linalg import eigh, qr
 
 from mlcore._ext import linkage as _ext
+from mlcore._ext import spanning_tree as _boxes
 from mlcore.threads import single_threaded_blas
 
+_FEW = 10  # features, up to which boxes of points pass over more than they cost
+_SAMPLES = 600, 1.7  # from which on they do, without features, and times as many with each
+_LEAF = 8  # points of a box at most
 _CALL = 2**28  # coordinates compared in one compiled call: some hundredths of a second
 _MANY = 64  # features: of more, a screen shows the leading directions only
 _DIRECTIONS = 127  # or a quarter of the features, and how far points are from their space
@@ -16,7 +20,8 @@ _ROUNDING = 2.5e-7  # of a distance on the screen, in units of the largest norm 
 def spanning_tree(X, report):
     """Return the edges of the shortest tree that joins all rows of `X`, and their lengths.
 
-    Prim's algorithm: the sample nearest to the tree joins next. Distances are first seen on a
+    Of few features Borůvka's algorithm: each component takes its shortest edge, found on a k-d tree.
+    Of more, Prim's: the sample nearest to the tree joins next. Distances are first seen on a
     screen of few coordinates in single precision, where no two samples are farther apart than
     they are, but for rounding that is allowed for; only those within reach are measured in full.
 
@@ -33,6 +38,8 @@ def spanning_tree(X, report):
     lengths : (n - 1,) float64
     """
     n, d = X.shape
+    if d <= _FEW and n >= _SAMPLES[0] * _SAMPLES[1] ** d:
+        return _by_boxes(X, report)
     edges, lengths = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
     screen = _screen(X)
     m = screen.shape[1]
@@ -55,6 +62,38 @@ def spanning_tree(X, report):
         np.sqrt(lengths[part], out=lengths[part])
         report(lengths[part])
     return edges, lengths
+
+
+def _by_boxes(X, report):
+    n, d = X.shape
+    levels = 1 + max(0, int(np.ceil(np.log2(n / _LEAF))))
+    nodes = 2**levels
+    start, boxes = np.zeros(nodes + levels, dtype=np.int64), np.empty((nodes, 2, d))
+    order = np.arange(n, dtype=np.int32)
+    _boxes.build(np.ascontiguousarray(X.T), order, start, boxes)
+    X = X[order]
+    component = np.arange(n, dtype=np.int32)
+    parent, of_node = component.copy(), np.empty(nodes, dtype=np.int32)
+    nearest, bound = np.full(n, -1, dtype=np.int32), np.zeros(n)
+    best, source = np.empty(n), np.empty(n, dtype=np.int32)
+    edges, lengths, done = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1), 0
+    while done < n - 1:
+        best[:] = np.inf
+        _boxes.begin_round(component, start, of_node, nearest, bound, best, source)
+        at = 0
+        while at < n:
+            at = _boxes.nearest_others(
+                X, start, boxes, component, of_node, at, nearest, bound, best, source
+            )
+        found = np.flatnonzero(best < np.inf)
+        # Shortest first: so equal lengths make no edge too long.
+        found = found[np.argsort(best[found], kind="stable")]
+        taken = np.empty(len(found), dtype=np.int64)
+        new = _boxes.join(source[found], nearest, parent, component, edges[done:], taken)
+        lengths[done : done + new] = np.sqrt(best[found[taken[:new]]])
+        report(lengths[done : done + new])
+        done += new
+    return order[edges].astype(np.int64), lengths
 
 
 def as_panels(rows):

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage, linkage
+from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.cluster import AgglomerativeClustering as Peer
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 
 from mlcore.checks import memory
-from mlcore.cluster import AgglomerativeClustering
+from mlcore.cluster import AgglomerativeClustering, spanning_tree
 from mlcore.cluster import linkage as module
 
 LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
@@ -69,6 +70,24 @@ def test_linkage_matrix_is_scipys(method, shape, way):
 def test_larger_samples(method, n):
     X = blobs(n, 4)
     assert_allclose(merge(X, method).linkage_matrix_, linkage(X, method), rtol=1e-11)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(
+    ("n", "d"), [(2, 1), (9, 1), (17, 2), (300, 1), (1000, 2), (1500, 3), (700, 5), (400, 10)]
+)
+def test_trees_of_few_features_are_shortest(n, d, ties, monkeypatch):
+    """By boxes of points; on a lattice most distances are equal, and many are 0."""
+    monkeypatch.setattr(spanning_tree, "_SAMPLES", (1, 1))
+    X = blobs(n, d)
+    X = np.round(X) if ties else X
+    assert_allclose(merge(X, "single").distances_, linkage(X, "single")[:, 2], rtol=1e-12)
+
+
+def test_trees_of_many_points_are_shortest():
+    X = blobs(3500, 3)
+    tree = minimum_spanning_tree(squareform(pdist(X))).data
+    assert_allclose(merge(X, "single").distances_, np.sort(tree), rtol=1e-12)
 
 
 @pytest.mark.parametrize("metric", sorted(set(module._METRICS) - {"precomputed"}))
