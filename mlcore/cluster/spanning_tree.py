@@ -20,8 +20,8 @@ _ROUNDING = 2.5e-7  # of a distance on the screen, in units of the largest norm 
 def spanning_tree(X, report):
     """Return the edges of the shortest tree that joins all rows of `X`, and their lengths.
 
-    Of few features Borůvka's algorithm: each component takes its shortest edge, found on a k-d tree.
-    Of more, Prim's: the sample nearest to the tree joins next. Distances are first seen on a
+    Of few features Borůvka's algorithm: each component takes its shortest edge, found on a k-d
+    tree. Of more, Prim's: the sample nearest to the tree joins next. Distances are first seen on a
     screen of few coordinates in single precision, where no two samples are farther apart than
     they are, but for rounding that is allowed for; only those within reach are measured in full.
 
