@@ -1,13 +1,8 @@
 """Probabilities from decision values: one increasing link per binary problem, coupled for many.
 
-The link is a logistic function with one slope on either side of the boundary,
-
-    P(+ | f) = 1 / (1 + exp(-a f)),  a = a_minus for f < 0, a_plus for f > 0, both positive.
-
-Platt's sigmoid has a slope and an offset; its offset moves the point of probability 1/2 away from
-f = 0, where `predict` changes, so that the two contradict each other in between. Without the
-offset, what is left to fit is how fast confidence grows with distance; fitting it separately on
-either side keeps the second degree of freedom, and with it the calibration of asymmetric classes.
+The links are fitted to the data as they are: weights of the samples are copies, weights of the
+classes are a wish for another boundary and do not count. Without them `predict` names the larger
+probability; with them it need not.
 """
 
 from collections.abc import Callable
@@ -21,12 +16,12 @@ from scipy import sparse
 from mlcore.exceptions import warn
 from mlcore.svm.classifier import KernelClassifier
 from mlcore.svm.folds import feasible_start, stratified_folds
+from mlcore.svm.link import Link, apply_link, fit_link
 from mlcore.svm.machine import Settings
 from mlcore.svm.multiclass import LabelledSamples, duels, from_layout
 from mlcore.svm.smo import RowStore
 
 _FOLDS = 5
-_LEAST_SLOPE = 1e-3  # times 1 / max |f|: what a side gets whose labels do not grow with f
 _LEAST_PAIR = 1e-7
 _ROWS = 4096
 
@@ -46,13 +41,6 @@ class OnlyWithProbability:
                 f"{owner.__name__} has {self.function.__name__} only with probability=True."
             )
         return MethodType(self.function, model)
-
-
-def expit(z: np.ndarray) -> np.ndarray:
-    """Return 1 / (1 + exp(-z))."""
-    from scipy import special  # 35 ms that only probabilities should cost
-
-    return special.expit(z)
 
 
 def distinct_rows(X: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -76,68 +64,6 @@ def distinct_rows(X: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         np.frombuffer(hashes, dtype=np.uint64), return_index=True, return_inverse=True
     )
     return first, copy_of
-
-
-def fit_link(decisions: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the slopes (a_minus, a_plus) of greatest likelihood.
-
-    Parameters
-    ----------
-    decisions : (n,) float64
-        Decision values of samples that their machine was not trained on.
-    signs : (n,) float64
-        +1 or -1.
-    weight : (n,) float64
-
-    Notes
-    -----
-    Labels are softened as Platt does, to (N_+ + 1) / (N_+ + 2) and 1 / (N_- + 2), which keeps the
-    slopes finite where the classes do not overlap. A side without samples takes the other's slope.
-
-    References
-    ----------
-    J. Platt, *Probabilistic outputs for support vector machines*, 1999.
-    H.-T. Lin, C.-J. Lin, R. C. Weng, *A note on Platt's probabilistic outputs*, Machine Learning
-    68, 2007: the softened targets and the safeguarded Newton method.
-    """
-    positive = signs > 0
-    n_positive, n_negative = float(weight[positive].sum()), float(weight[~positive].sum())
-    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-    slopes = [
-        _slope(decisions[side], target[side], weight[side]) if side.any() else None
-        for side in (decisions < 0, decisions > 0)
-    ]
-    known = [slope for slope in slopes if slope is not None]
-    other = known[0] if known else 1.0
-    return np.array([other if slope is None else slope for slope in slopes])
-
-
-def _slope(f: np.ndarray, target: np.ndarray, weight: np.ndarray) -> float:
-    """Return the positive slope a of greatest likelihood of expit(a f), by Newton's method."""
-    unit = float(np.abs(f).max())
-    f = f / unit
-    low, high, slope = 0.0, np.inf, 1.0
-    for _ in range(100):
-        p = expit(slope * f)
-        rate = float((weight * f) @ (p - target))  # increasing in the slope: the loss is convex
-        if rate > 0:
-            high = slope
-        else:
-            low = slope
-        step = rate / max(float((weight * f * f) @ (p * (1 - p))), 1e-300)
-        new = slope - step
-        if not low < new < high:
-            new = 0.5 * (low + high) if np.isfinite(high) else 2 * slope
-        if abs(new - slope) <= 1e-12 * slope or new < _LEAST_SLOPE:
-            slope = new
-            break
-        slope = new
-    return max(slope, _LEAST_SLOPE) / unit
-
-
-def apply_link(decisions: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """Return P(+) for decision values: increasing, and 1/2 at 0 only."""
-    return expit(decisions * np.where(decisions > 0, slopes[1], slopes[0]))
 
 
 def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
@@ -222,7 +148,9 @@ def two_class(positive: np.ndarray, decisions: np.ndarray, dtype: np.dtype) -> n
 class ProbabilisticClassifier(KernelClassifier):
     """A classifier with `predict_proba` where its parameter `probability` is true."""
 
+    link_offsets_: np.ndarray
     link_slopes_: np.ndarray
+    link_knots_: np.ndarray
 
     def _folds(
         self, samples: LabelledSamples, settings: Settings, random_state: np.random.Generator
@@ -264,8 +192,8 @@ class ProbabilisticClassifier(KernelClassifier):
         fitted: dict[str, Any],
         folds: tuple[np.ndarray, int],
         progress: Any,
-    ) -> np.ndarray:
-        """Return the slopes of each duel's link, (n_duels, 2), from decision values held out.
+    ) -> dict[str, np.ndarray]:
+        """Return the attributes of the duels' links, fitted to decision values held out.
 
         The folds share the kernel rows of the fit, and start from its multipliers.
         """
@@ -289,21 +217,22 @@ class ProbabilisticClassifier(KernelClassifier):
             for row, wanted, found in zip(decisions, held_out, values, strict=True):
                 row[wanted] = found
         known = (signs != 0) & (fold >= 0)
-        return np.array(
-            [
-                fit_link(f[here], s[here], samples.weight[here])
-                for f, s, here in zip(decisions, signs, known, strict=True)
-            ]
-        )
+        links = [
+            fit_link(f[here], s[here], samples.weight[here])
+            for f, s, here in zip(decisions, signs, known, strict=True)
+        ]
+        offsets, slopes, knots = map(np.array, zip(*links, strict=True))
+        return {"link_offsets_": offsets, "link_slopes_": slopes, "link_knots_": knots}
 
     @OnlyWithProbability
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class; `predict` always names the largest.
+        """Return the probability of each class, in the data as they are.
 
-        Two classes: an increasing function of the decision value that is 1/2 where it is 0.
-        More: one-vs-one pairs are coupled, one-vs-rest values normalised; where the result would
-        contradict `predict`, it is replaced by the nearest that does not. Turning `probability`
-        on therefore changes no prediction.
+        Two classes: an increasing function of the decision value. More: one-vs-one pairs are
+        coupled, one-vs-rest values normalised. Without `class_weight`, `predict` names the class
+        of the largest probability: results that contradict it are replaced by the nearest that do
+        not. Class weights that differ move the boundary of `predict` but not the probabilities,
+        which are those of the data as they are: the two may then name different classes.
 
         Parameters
         ----------
@@ -325,15 +254,24 @@ class ProbabilisticClassifier(KernelClassifier):
         return p
 
     def _probabilities(self, decisions: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        links = [apply_link(f, a) for f, a in zip(decisions.T, self.link_slopes_, strict=True)]
+        anchored = bool(np.ptp(self.class_weight_) == 0)
+        fitted = zip(self.link_offsets_, self.link_slopes_, self.link_knots_, strict=True)
+        links = [
+            apply_link(f, Link(*link), anchored=anchored)
+            for f, link in zip(decisions.T, fitted, strict=True)
+        ]
         if len(self.classes_) == 2:
-            return two_class(links[0], decisions[:, 0], dtype)
+            if anchored:
+                return two_class(links[0], decisions[:, 0], dtype)
+            return np.stack([1 - links[0], links[0]], axis=1).astype(dtype)
         p = np.stack(links, axis=1)
         if self.multi_class == "ovr":
             p /= np.maximum(p.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         else:
             p = couple(p, len(self.classes_))
-        return agreeing(p, self._winners(decisions), dtype).astype(dtype)
+        if anchored:
+            p = agreeing(p, self._winners(decisions), dtype)
+        return p.astype(dtype)
 
     @OnlyWithProbability
     def predict_log_proba(self, X: Any) -> np.ndarray:

@@ -74,9 +74,7 @@ class SupportVectorClassifier(ProbabilisticClassifier):
                 store = None  # its memory serves the support vectors
             fitted = self._fit_duels(checked, samples, settings, problems, solutions)
             if folds is not None:
-                fitted["link_slopes_"] = self._calibrate(
-                    samples, settings, store, fitted, folds, progress
-                )
+                fitted |= self._calibrate(samples, settings, store, fitted, folds, progress)
         self._set_fitted(X, **fitted)
         return self
 
@@ -112,7 +110,8 @@ class SVC(SupportVectorClassifier):
     cache_size : float, default=200
         MB of kernel rows to keep.
     class_weight : dict, "balanced" or None, default=None
-        Factor of C for each class; "balanced" makes their sums of sample weights equal.
+        Factor of C for each class; "balanced" makes their sums of sample weights equal. Moves what
+        `predict` names, not `predict_proba`, which is of the data as they are: they may differ.
     verbose : bool or int, default=False
         1 prints about one line a second, 2 every step.
     max_iter : int, default=-1
@@ -150,8 +149,9 @@ class SVC(SupportVectorClassifier):
         2 / |w|.
     margin_error_indices_ : (n_errors,) intp
         Rows of the training data with a multiplier at its bound C_i.
-    link_slopes_ : (n_problems, 2) float64
-        Slopes of the link below and above the boundary, with ``probability=True``.
+    link_offsets_, link_slopes_, link_knots_ : (n_problems,), (n_problems, 4), (n_problems, 3)
+        With ``probability=True``, the link from decision values to the logit of a probability:
+        its value at the middle knot, its slopes between the knots, and the knots, float64.
     gamma_ : float
     n_iter_ : (n_problems,) int32
     converged_ : bool

@@ -6,16 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from mlcore.svm import SVC, NuSVC
+from mlcore.svm.link import Link, apply_link
 from mlcore.svm.probability import (
     agreeing,
-    apply_link,
     couple,
     distinct_rows,
-    fit_link,
     two_class,
 )
 
@@ -24,38 +22,6 @@ def overlapping(n=200, classes=2, seed=0):
     rng = np.random.default_rng([n, classes, seed])
     y = rng.integers(0, classes, n)
     return rng.normal(size=(n, 2)) + 1.2 * y[:, None], y
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_link_maximises_the_likelihood(seed):
-    rng = np.random.default_rng(seed)
-    f, w = rng.normal(size=300), rng.integers(0, 3, 300).astype(float)
-    signs = np.where(rng.random(300) < expit(np.where(f > 0, 3, 1) * f), 1.0, -1.0)
-    n_plus, n_minus = w[signs > 0].sum(), w[signs < 0].sum()
-    t = np.where(signs > 0, (n_plus + 1) / (n_plus + 2), 1 / (n_minus + 2))
-
-    def loss(slopes):
-        z = f * np.where(f > 0, slopes[1], slopes[0])
-        return w @ (np.logaddexp(0, -z) * t + np.logaddexp(0, z) * (1 - t))
-
-    expected = minimize(loss, [1.0, 1.0], method="Nelder-Mead", options={"xatol": 1e-9})
-    assert_allclose(fit_link(f, signs, w), expected.x, rtol=1e-4)
-    assert loss(fit_link(f, signs, w)) <= expected.fun + 1e-9
-
-
-@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
-def test_link_survives_separable_one_sided_and_contrary_values(scale):
-    f = scale * np.array([-2.0, -1.0, 1.0, 2.0])
-    ones = np.ones(4)
-    separable = fit_link(f, np.sign(f), ones)
-    assert (separable > 0).all() and np.isfinite(separable).all()
-    contrary = fit_link(f, -np.sign(f), ones)
-    assert (contrary > 0).all()
-    p = apply_link(f, contrary)
-    assert (np.diff(p) > 0).all()
-    one_sided = fit_link(np.abs(f), np.array([1.0, -1, 1, 1]), ones)
-    assert one_sided[0] == one_sided[1] > 0
-    assert_array_equal(fit_link(np.zeros(4), np.sign(f), ones), [1, 1])
 
 
 @given(st.integers(3, 6), st.integers(0, 2**31))
@@ -87,7 +53,8 @@ def test_agreement_is_the_nearest_that_names_the_winner(n_classes, seed, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_one_half_is_crossed_exactly_where_the_decision_is(dtype):
     f = np.array([-1e-300, -1e-20, 0.0, 1e-20, 1e-300, 1e-8])
-    p = two_class(apply_link(f, np.array([1.0, 2.0])), f, np.dtype(dtype))
+    link = Link(0.3, np.array([1.0, 2.0, 1.0, 0.5]), np.array([-1.0, 0.0, 1.0]))
+    p = two_class(apply_link(f, link, anchored=True), f, np.dtype(dtype))
     assert_array_equal(p.argmax(axis=1), f > 0)
     assert p.dtype == dtype
 
@@ -102,7 +69,8 @@ def test_binary_probabilities_are_one_increasing_map_of_decisions(machine, dtype
     p, f = machine.predict_proba(new), machine.decision_function(new)
     assert p.dtype == dtype
     assert_allclose(p.sum(axis=1), 1, atol=1e-6)
-    assert_array_equal(machine.classes_[p.argmax(axis=1)], machine.predict(new))
+    if machine.class_weight is None:
+        assert_array_equal(machine.classes_[p.argmax(axis=1)], machine.predict(new))
     order = np.argsort(f, kind="stable")
     assert (np.diff(p[order, 1]) >= 0).all()
     assert_allclose(machine.predict_log_proba(new), np.log(p))
@@ -162,7 +130,7 @@ def test_the_only_sample_of_a_class_is_never_held_out():
         p = machine.fit(X, y).predict_proba(X)
     assert np.isfinite(p).all() and (machine.link_slopes_ > 0).all()
     y[4] = 1
-    assert machine.fit(X, y).link_slopes_.shape == (1, 2)
+    assert machine.fit(X, y).link_slopes_.shape == (1, 4)
     with pytest.raises(ValueError, match="no class has 2 distinct ones"):
         machine.fit(X[:2], [0, 1])
 
@@ -178,3 +146,25 @@ def test_weights_give_the_probabilities_of_copies_in_any_order(classes, containe
     found = machine.fit(container(X[order]), y[order]).predict_proba(X)
     assert_allclose(found, expected, rtol=1e-7)
     assert distinct_rows(container(X[order]), y[order])[0].shape == ((weight > 0).sum(),)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_class_weights_leave_the_probabilities_of_the_data(classes):
+    rng = np.random.default_rng(3)
+    shares = [0.9, 0.1] if classes == 2 else [0.8, 0.15, 0.05]
+    y = rng.choice(classes, size=1200, p=shares)
+    X = rng.normal(size=(1200, 2)) + 1.5 * y[:, None]
+    new = rng.choice(classes, size=4000, p=shares)
+    Z = rng.normal(size=(4000, 2)) + 1.5 * new[:, None]
+    density = np.exp(-0.5 * ((Z[:, None] - 1.5 * np.arange(classes)[:, None]) ** 2).sum(axis=2))
+    truth = density * shares / (density @ shares)[:, None]
+    machine = SVC(probability=True, random_state=0, gamma=0.2, class_weight="balanced")
+    p = machine.fit(X, y).predict_proba(Z)
+    assert_allclose(p.mean(axis=0), truth.mean(axis=0), atol=0.02)
+
+    def loss(q):
+        return -np.log(q[np.arange(len(new)), new]).mean()
+
+    assert loss(p) < 1.15 * loss(truth) < 0.7 * loss(np.tile(shares, (4000, 1)))
+    # The weights move what is predicted, as asked for, and that is not the larger probability.
+    assert (machine.predict(Z) != machine.classes_[p.argmax(axis=1)]).any()

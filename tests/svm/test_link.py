@@ -1,0 +1,105 @@
+"""The link from decision values to probabilities against a general optimiser, and its laws."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+from mlcore.svm.link import Link, apply_link, fit_link
+
+
+def ramps(f, knots):
+    """The part of each piece between the middle knot and f: the definition, piece by piece."""
+    ends = np.array([-np.inf, *knots, np.inf])
+    columns = [
+        np.clip(f, low, high) - np.clip(knots[1], low, high)
+        for low, high in zip(ends, ends[1:], strict=False)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def noisy(seed, n=400):
+    rng = np.random.default_rng(seed)
+    f, w = rng.normal(size=n) - 0.5, rng.integers(0, 3, n).astype(float)
+    signs = np.where(rng.random(n) < expit(np.where(f > 0, 3, 1) * f - 1), 1.0, -1.0)
+    return f, signs, w
+
+
+def softened(signs, w):
+    n_plus, n_minus = w[signs > 0].sum(), w[signs < 0].sum()
+    return np.where(signs > 0, (n_plus + 1) / (n_plus + 2), 1 / (n_minus + 2))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_penalised_likelihood_is_the_greatest(seed):
+    f, signs, w = noisy(seed)
+    t = softened(signs, w)
+    found = fit_link(f, signs, w)
+    R = ramps(f, found.knots)
+
+    def nll(z):
+        return w @ (np.logaddexp(0, z) - t * z)
+
+    line = minimize(lambda c: nll(c[0] + c[1] * f), [0.0, 1.0], method="BFGS").x
+
+    def loss(c):
+        return nll(c[0] + R @ c[1:]) + 4 * (np.diff(c[1:]) ** 2).sum() / line[1] ** 2
+
+    best = minimize(loss, [0.0, 1, 1, 1, 1], method="L-BFGS-B", tol=1e-14,
+                    bounds=[(None, None)] + [(1e-6, None)] * 4)  # fmt: skip
+    c = np.array([found.offset, *found.slopes])
+    assert loss(c) <= best.fun + 1e-7
+    assert_allclose(c, best.x, atol=2e-3)
+    new = np.linspace(-4, 4, 50)
+    expected = expit(found.offset + ramps(new, found.knots) @ found.slopes)
+    assert_allclose(apply_link(new, found, anchored=False), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_are_copies_in_any_order(seed):
+    f, signs, w = noisy(seed)
+    copies = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(f)), w.astype(int)))
+    kept = w > 0
+    ours = fit_link(f[kept], signs[kept], w[kept])
+    theirs = fit_link(f[copies], signs[copies], np.ones(len(copies)))
+    assert_array_equal(ours.knots, theirs.knots)
+    assert_allclose([ours.offset, *ours.slopes], [theirs.offset, *theirs.slopes], rtol=1e-7)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
+def test_units_do_not_matter(unit):
+    f, signs, w = noisy(0)
+    p = apply_link(f, fit_link(f, signs, w), anchored=True)
+    assert_allclose(apply_link(unit * f, fit_link(unit * f, signs, w), anchored=True), p, rtol=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_separable_one_sided_contrary_and_equal_values(scale):
+    f = scale * np.array([-2.0, -1.0, 1.0, 2.0])
+    ones = np.ones(4)
+    for values, signs in [
+        (f, np.sign(f)),
+        (f, -np.sign(f)),
+        (np.abs(f), np.array([1.0, -1, 1, 1])),
+    ]:
+        link = fit_link(values, signs, ones)
+        assert (link.slopes > 0).all() and np.isfinite(link.slopes).all()
+        assert (np.diff(apply_link(f, link, anchored=True)) > 0).all()
+    equal = fit_link(np.full(4, scale), np.array([1.0, -1, -1, -1]), ones)
+    t = softened(np.array([1.0, -1, -1, -1]), ones)
+    assert_allclose(equal.offset, logit(t.mean()))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_anchored_links_are_increasing_and_above_one_half_where_f_is_positive(seed):
+    rng = np.random.default_rng(seed)
+    link = Link(rng.normal(), rng.exponential(size=4), np.sort(rng.normal(size=3)))
+    f = np.sort(rng.normal(size=300))
+    free, held = (apply_link(f, link, anchored=anchored) for anchored in (False, True))
+    assert (np.diff(free) > 0).all() and (np.diff(held) > 0).all()
+    assert_array_equal(held > 0.5, f > 0)
+    same = (free > 0.5) == (f > 0)
+    away = np.abs(free - 0.5) > 0.01
+    assert_allclose(held[same & away], free[same & away])
+    assert apply_link(np.zeros(1), link, anchored=True) <= 0.5
