@@ -38,8 +38,8 @@ DEFAULTS = {
 ATTRIBUTES = {
     "affinity_matrix_": "`mlcore.cluster.affinity(X)` computes it",
     "lower_bounds_": "`log_likelihood_trace_`",
-    "probA_": "`link_slopes_`, of another link",
-    "probB_": "`link_slopes_`, of another link",
+    "probA_": "`link_slopes_`, `link_offsets_` and `link_knots_`, of another link",
+    "probB_": "`link_slopes_`, `link_offsets_` and `link_knots_`, of another link",
 }
 
 
