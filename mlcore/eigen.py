@@ -10,7 +10,7 @@ from scipy import sparse as sp
 from mlcore._ext import eigen as _ext
 from mlcore.threads import effective_threads, single_threaded_blas
 
-_LONGEST_CALL = 2**30  # multiplications: some tenths of a second, within which Ctrl-C is heard
+_LONGEST_CALL = 2**28  # multiplications: less than a tenth of a second, then Ctrl-C
 _WIDTH = 8  # vectors of a block come in multiples of so many
 _DENSE = 400  # rows up to which LAPACK's whole decomposition is quicker
 _ORTHOGONAL = 1e-14  # cosines that are but rounding

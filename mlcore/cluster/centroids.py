@@ -92,6 +92,15 @@ class CenterModel(Transformer, Clusterer, Model):
         return np.ldexp(weights, -power), power
 
     def _n_starts(self, several):
+        given = not isinstance(self.init, str) and not callable(self.init)
+        if given and self.n_init not in ("auto", 1):
+            warn(
+                "RuntimeWarning",
+                "Explicit initial center position passed: performing only one init in "
+                f"{type(self).__name__} instead of n_init={self.n_init}.",
+            )
+        if given:
+            return 1
         if not isinstance(self.n_init, str):
             return int(self.n_init)
         by_chance = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
@@ -110,9 +119,11 @@ class CenterModel(Transformer, Clusterer, Model):
         wrong = n_features is not None and centers.shape[1] != n_features
         if wrong or len(centers) != self.n_clusters:
             columns = "n_features" if n_features is None else n_features
+            fault = "features of the data" if len(centers) == self.n_clusters else "clusters"
             raise ValueError(
-                f"{type(self).__name__}: {what} has shape {centers.shape}, but must be "
-                f"(n_clusters, n_features) = ({self.n_clusters}, {columns})."
+                f"{type(self).__name__}: The shape of the initial centers {centers.shape} ({what}) "
+                f"does not match the number of {fault}: it must be (n_clusters, n_features) = "
+                f"({self.n_clusters}, {columns})."
             )
         return centers
 

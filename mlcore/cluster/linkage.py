@@ -237,7 +237,7 @@ class AgglomerativeClustering(Clusterer, Model):
         given = [name for name in stops if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(
-                f"{owner}: exactly one of n_clusters, distance_threshold and "
+                f"{owner}: Exactly one of n_clusters, distance_threshold and "
                 f"scaled_distance_threshold must be given, the others None, but "
                 f"{' and '.join(given) or 'none'} is not None."
             )
@@ -296,8 +296,8 @@ class AgglomerativeClustering(Clusterer, Model):
             return D
         if D is None:
             raise ValueError(
-                f"{owner}: X has shape {X.shape}, but must be square: with metric='precomputed' it "
-                "holds the distance of every sample from every other."
+                f"{owner}: Distance matrix should be square, got matrix of shape {X.shape}: with "
+                "metric='precomputed' X holds the distance of every sample from every other."
             )
         largest = float(np.abs(X).max())
         for start in range(0, n, 256):

@@ -9,6 +9,7 @@ from scipy.spatial import cKDTree
 from mlcore.threads import effective_threads, single_threaded_blas
 
 _TREE_FEATURES = 12  # beyond, a tree visits most samples
+_QUERIES = 4096  # in one call, then Ctrl-C
 _BLOCK = 4_000_000  # distances held at once
 
 
@@ -35,7 +36,11 @@ def nearest_neighbors(X, k: int) -> Neighbors:
     if sp.issparse(X) or X.shape[1] > _TREE_FEATURES:
         return _by_blocks(X, k)
     points = X.astype(np.float64, copy=False)
-    found, near = cKDTree(points).query(points, k=k + 1, workers=effective_threads(n * 100.0))
+    tree, threads = cKDTree(points), effective_threads(n * 100.0)
+    found, near = np.empty((n, k + 1)), np.empty((n, k + 1), dtype=np.intp)
+    for start in range(0, n, _QUERIES):
+        rows = slice(start, start + _QUERIES)
+        found[rows], near[rows] = tree.query(points[rows], k=k + 1, workers=threads)
     # Among copies of a sample it may come late in its own list, or not at all.
     own = near == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True

@@ -19,6 +19,7 @@ _POWERS = {"rbf": 0.5, "polynomial": 0.5, "sigmoid": 0.5, "laplacian": 1.0, "chi
 _FAR = 1e14  # in units of 1 / gamma: the kernel value of anything as far apart is 0
 _TILE_ROWS, _TILE_COLUMNS, _BAND = 256, 256, 4
 _CALL_TERMS = 1e9  # products of two numbers in one compiled call: a tenth of a second, then Ctrl-C
+_FRESH_TERMS = 128  # products that take as long as to write a value to memory not yet touched
 
 
 class Packed:
@@ -152,7 +153,8 @@ class Packed:
     def _step(self, n_columns, rows):
         """Rows of one compiled call."""
         terms = max(4.0, self.terms_per_value)
-        return int(max(1, min(rows, _CALL_TERMS // (max(1, n_columns) * terms + 1))))
+        cost = max(1, n_columns) * (terms + _FRESH_TERMS)
+        return int(max(1, min(rows, _CALL_TERMS // cost)))
 
     def block(self, rows, columns, out, dest):
         """out[dest[r], :m] = k(rows[r], column) for the m columns; dest are rows of `out`."""

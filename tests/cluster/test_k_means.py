@@ -416,6 +416,23 @@ def test_sparse_labels_are_those_of_a_full_search(d, k, max_iter, dtype, index):
             assert_allclose(center, mean, atol=4 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("kind", [KMeans, MiniBatchKMeans])
+def test_given_centres_start_once_and_say_so(kind):
+    X, starts = blobs(100, 3), []
+    with pytest.warns(RuntimeWarning, match="performing only one init in .* instead of n_init=10"):
+        kind(4, init=X[:4], n_init=10, callback=lambda **seen: starts.append(seen["step"])).fit(X)
+    assert starts.count(1) == 1
+
+
+@pytest.mark.parametrize("kind", [KMeans, MiniBatchKMeans])
+def test_shapes_of_given_centres_are_named(kind):
+    X, before = blobs(100, 3), "The shape of the initial centers .* does not match the number of"
+    with pytest.raises(ValueError, match=f"{before} clusters"):
+        kind(4, init=X[:5]).fit(X)
+    with pytest.raises(ValueError, match=f"{before} features of the data"):
+        kind(4, init=X[:4, :2]).fit(X)
+
+
 def test_sparse_data_give_the_same_bytes_on_any_number_of_threads():
     X = documents(4000, 3000)
     found = []

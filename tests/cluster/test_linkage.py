@@ -375,7 +375,7 @@ def test_equal_points_in_numbers():
         assert (heights[:4950] == 0).all() and (heights[4950:] > 0).all()
 
 
-STOPS = "exactly one of n_clusters, distance_threshold and scaled_distance_threshold"
+STOPS = "Exactly one of n_clusters, distance_threshold and scaled_distance_threshold"
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ STOPS = "exactly one of n_clusters, distance_threshold and scaled_distance_thres
         ({"n_clusters": 11}, ValueError, "n_samples=10 should be >= n_clusters=11"),
         ({"linkage": "wards"}, ValueError, "linkage='wards' must be one of 'single', 'complete'"),
         ({"metric": "cityblock"}, ValueError, "metric='cityblock' does not go with linkage='ward'"),
-        ({"metric": "precomputed"}, ValueError, r"X has shape \(10, 2\), but must be square"),
+        ({"metric": "precomputed"}, ValueError, r"should be square, got matrix of shape \(10, 2\)"),
         ({"metric": "cosine", "linkage": "single"}, ValueError, "metric='cosine' gives.*NaN"),
     ],
 )

@@ -269,6 +269,12 @@ def test_work_is_cut_into_calls_that_ctrl_c_can_wait_for(monkeypatch):
         assert_array_equal(results[0], results[1])
 
 
+def test_no_call_writes_more_than_ctrl_c_can_wait_for():
+    """Where products are few, time goes to memory that is touched for the first time."""
+    packed = Packed(np.ones((6000, 2)), "rbf", **PARAMETERS, dtype=np.float64)
+    assert packed._step(6000, 6000) * 6000 <= 2**23
+
+
 def test_memory_and_cost_are_known():
     for data in DATA:
         X = samples(data, "linear", np.float64)
