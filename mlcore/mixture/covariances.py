@@ -4,6 +4,8 @@ By default the likelihood is maximised over covariances that are at least a mill
 own variances, exactly: so it never decreases. A given number is added, as in scikit-learn.
 """
 
+import math
+
 import numpy as np
 from scipy.linalg import lapack
 
@@ -83,16 +85,19 @@ def regularised(kind: str, S, means, spread, reg_covar):
     scale = unit if floored else np.diagonal(C, axis1=1, axis2=2)
     scale = np.maximum(scale, grains / FLOOR if floored else grains)
     scale = np.where(scale > 0, scale, unit)
-    found = [_one(one, floored, size) for one, size in zip(C, scale, strict=True)]
-    covariances, factors = (np.array(part) for part in zip(*found, strict=True))
+    floor = FLOOR if floored else _SINGULAR
+    low = C.copy()
+    low.reshape(len(C), -1)[:, :: len(unit) + 1] -= floor * scale
+    covariances, factors = np.empty_like(C), np.empty_like(C)
+    for j, (one, size) in enumerate(zip(C, scale, strict=True)):
+        if floored and lapack.dpotrf(low[j], lower=1)[1] != 0:
+            one = _raised(one, size, floor)
+        covariances[j], factors[j] = _one(one, floored, size, floor)
     return (covariances, factors) if kind == "full" else (covariances[0], factors[0])
 
 
-def _one(C, floored, scale):
+def _one(C, floored, scale, floor):
     """One full covariance and its factor."""
-    floor = FLOOR if floored else _SINGULAR
-    if floored and lapack.dpotrf(C - np.diag(floor * scale), lower=1)[1] != 0:
-        C = _raised(C, scale, floor)
     factor = _factor(C)
     if factor is None or not floored and (np.diag(factor) ** 2 * scale).max() > 1 / _SINGULAR:
         while True:
@@ -110,7 +115,7 @@ def _factor(C):
     if failed:
         return None
     inverse, failed = lapack.dtrtri(L, lower=1)
-    return None if failed or not np.isfinite(inverse).all() else inverse.T
+    return None if failed or not math.isfinite(inverse.sum()) else inverse.T
 
 
 def _raised(C, scale, floor):
@@ -176,8 +181,10 @@ def n_parameters(kind: str, k: int, d: int) -> int:
 
 def variances(kind: str, covariances, k: int, d: int):
     """Variances of every feature in every component, (k, d)."""
-    if kind in ("full", "tied"):
-        return np.broadcast_to(np.diagonal(covariances, axis1=-2, axis2=-1), (k, d))
+    if kind == "full":
+        return np.diagonal(covariances, axis1=1, axis2=2)
+    if kind == "tied":
+        return np.broadcast_to(np.diagonal(covariances), (k, d))
     return covariances if kind == "diag" else np.broadcast_to(covariances[:, None], (k, d))
 
 
@@ -206,9 +213,13 @@ def lost(statistics: Statistics, parameters: Parameters, kind: str, most: float)
     """Whether moments about the means before are too far from those of `parameters`."""
     if kind == "tied":  # its moments are about the origin, and do not move
         return False
-    filled = statistics.mass > 0
-    shift = (statistics.first[filled] / statistics.mass[filled, None]) ** 2
-    k, d = parameters.means.shape
+    mass, first = statistics.mass, statistics.first
+    k, d = first.shape
+    wide = variances(kind, parameters.covariances, k, d)
+    filled = mass > 0
+    if not filled.all():
+        mass, first, wide = mass[filled], first[filled], wide[filled]
+    shift = (first / mass[:, None]) ** 2
     if kind == "spherical":
         shift = shift.mean(axis=1, keepdims=True)
-    return bool((shift > most * variances(kind, parameters.covariances, k, d)[filled]).any())
+    return bool((shift > most * wide).any())

@@ -17,6 +17,7 @@ _OPERATIONS = 600_000_000  # of a compiled call: a few tenths of a second on the
 _PART_VALUES = 1 << 21  # of the moments of all parts together
 _N_PARTS = 16
 _APART_VALUES = 1 << 20  # of the table of directions from component to component
+_APART_WORK = 1 << 17  # operations, n k d d, below which knowing it costs more than it saves
 _FAR = 6.0  # deviations from mean to mean: 2^-64 is 9.4 of them from the mean, and rows scatter
 # float32 does while a whitened coordinate is wrong by this many of its roundings at most, and the
 # least eigenvalue of a covariance by the square of the second number: 6e-5 and 2e-4.
@@ -106,8 +107,8 @@ class Rows:
         mass, first = total[1 : 1 + k], total[1 + k : 1 + k + k * d].reshape(k, d)
         second = total[1 + k + k * d :]
         if self._kind == "full":
-            upper = second.reshape(k, d, d)
-            second = np.triu(upper) + np.triu(upper, 1).transpose(0, 2, 1)
+            upper, place = second.reshape(k, d, d), np.arange(d)
+            second = np.where(place[:, None] <= place, upper, upper.transpose(0, 2, 1))
         elif self._kind == "tied":
             second = self._scatter_about_origin()
         else:
@@ -149,7 +150,8 @@ class Rows:
 
     def _apart_pays(self, k, d):
         """Whether the way from component to component is worth knowing, and holding."""
-        return self._kind == "full" and k * k * (d + 1) <= _APART_VALUES and 16 * k <= len(self.X)
+        few = k * k * (d + 1) <= _APART_VALUES and 16 * k <= len(self.X)
+        return self._kind == "full" and few and len(self.X) * self._work(k) >= _APART_WORK
 
     def _dtype(self, parameters, exact):
         return np.dtype(np.float64 if exact or not self.in_single(parameters) else np.float32)

@@ -15,6 +15,7 @@ from mlcore.threads import single_threaded_blas
 
 _SHORT_RUN = 10  # steps of each of several starts before one of them goes on
 _RESCUES = 3  # times that collapsed components are started anew
+STARTS = ("k-means++", "kmeans", "random", "random_from_data")  # values of init_params
 RECENT = 2  # partial_fit: how many times their share of all rows the newest rows count
 
 
@@ -61,7 +62,7 @@ class Mixture(FittedMixture):
         as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
         as_integer(self.n_init, "n_init", owner=owner, at_least=1)
         if hasattr(self, "init_params"):
-            as_choice(self.init_params, "init_params", ("k-means++", "random"), owner=owner)
+            as_choice(self.init_params, "init_params", STARTS, owner=owner)
         as_bool(self.warm_start, "warm_start", owner=owner)
         as_random_state(self.random_state, owner=owner)
         Progress(self.verbose, self.callback, owner)
@@ -112,11 +113,7 @@ class Mixture(FittedMixture):
         with single_threaded_blas(), Progress(self.verbose, self.callback, owner) as progress:
             frame, rows, scale = self._framed(X, weight)
             runs, given = self._runs(frame, rows)
-            if len(runs) > 1:
-                for run in runs:
-                    self._climb(run, frame, rows, min(_SHORT_RUN, self.max_iter), progress)
-                runs = [max(runs, key=lambda run: run.rank)]
-            (run,) = runs
+            run = self._best(runs, frame, rows, min(_SHORT_RUN, self.max_iter), progress)
             self._climb(run, frame, rows, self.max_iter, progress)
             if not given:
                 run = self._rescued(run, frame, rows, progress)
@@ -164,6 +161,12 @@ class Mixture(FittedMixture):
             run.collapsed = np.flatnonzero(collapsed)
             progress.step(len(run.trace), level, change)
             run.converged = abs(change) < self.tol
+
+    def _best(self, runs, frame, rows, n_steps, progress=None):
+        """The best of some runs after a few steps each; the only one takes none."""
+        for run in runs if len(runs) > 1 else ():
+            self._climb(run, frame, rows, n_steps, progress or Progress(False, None, ""))
+        return max(runs, key=lambda run: run.rank) if len(runs) > 1 else runs[0]
 
     def _rescued(self, run, frame, rows, progress):
         """The run, or one of fewer collapsed components: a few times these are started anew.

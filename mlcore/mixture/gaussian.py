@@ -21,11 +21,13 @@ from mlcore.mixture.covariances import (
     variances,
 )
 from mlcore.mixture.densities import Parameters, Rows
+from mlcore.mixture.em import Run
 from mlcore.mixture.extent import Frame, frame_of
 from mlcore.mixture.incomplete import IncompleteRows
 from mlcore.mixture.missing import WithMissing
 
 KINDS = ("full", "tied", "diag", "spherical")
+_CLUSTERINGS, _START_STEPS = 3, 2  # of some rows; steps of EM from each, to tell the best
 _NARROW, _WIDE = 1e-12, 1e12  # deviations whose squares float32 holds
 
 
@@ -57,10 +59,12 @@ class GaussianMixture(WithMissing):
     n_init : int, default=1
         Starts; more than one are followed for ten steps each, and the best goes on. One on which
         fewer components collapse is better.
-    init_params : {"k-means++", "random"}, default="k-means++"
-        Start from clusters, k-means++ and a few steps of k-means on at most some thousand rows,
-        with features of unit variance (spherical: as they are; full and tied, every second start:
-        uncorrelated too); or from rows drawn by their weights, with the covariance of the whole.
+    init_params : {"k-means++", "kmeans", "random", "random_from_data"}, default="k-means++"
+        "kmeans": start from clusters, k-means++ and a few steps of k-means on at most some thousand
+        rows, with features of unit variance (spherical: as they are; full and tied, every second
+        start: uncorrelated too). "k-means++": again, with unit variances within these clusters;
+        where the two differ, of three clusterings the one of best likelihood after two EM steps.
+        "random", "random_from_data": rows drawn by their weights, with the covariance of the whole.
     missing : {"error", "ignore"}, default="error"
         Whether NaN is refused, or a missing value: with ``covariance_type="diag"`` only, by EM
         that is exact where values are missing at random.
@@ -206,12 +210,8 @@ class GaussianMixture(WithMissing):
         origin = weights @ means
         spread = weights @ (variances(kind, sigma, k, d) + (means - origin) ** 2)
         model = cls(n_components=k, covariance_type=kind)
-        parameters = Parameters(weights, means, sigma, factors)
-        model._set_fitted(
-            means,
-            **model._attributes(parameters, Frame(kind, origin, spread)),
-            **model._unfitted(1.0),
-        )
+        parameters, frame = Parameters(weights, means, sigma, factors), Frame(kind, origin, spread)
+        model._set_fitted(means, **model._attributes(parameters, frame), **model._unfitted(1.0))
         return model
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -299,10 +299,9 @@ class GaussianMixture(WithMissing):
         return level, new, collapsed
 
     def _densities(self, X, with_proba):
-        if self.missing == "ignore" and np.isnan(X).any():
-            rows = self._incomplete(X, None, self.covariance_type_)
-        else:
-            rows = Rows(X, None, self.covariance_type_, self.origin_)
+        holes = self.missing == "ignore" and np.isnan(X).any()
+        kind = self.covariance_type_
+        rows = self._incomplete(X, None, kind) if holes else Rows(X, None, kind, self.origin_)
         return rows.densities(self._parameters(), with_proba=with_proba)
 
     def _given(self, d):
@@ -325,33 +324,33 @@ class GaussianMixture(WithMissing):
         if rng is None:
             return Parameters(weights, means, *shapes)
         found = self._drawn(frame, rows, rng, means, number % 2 == 1)
-        return Parameters(
-            found.weights if weights is None else weights,
-            found.means if means is None else means,
-            *(found[2:] if shapes is None else shapes),
-        )
+        weights = found.weights if weights is None else weights
+        means = found.means if means is None else means
+        return Parameters(weights, means, *(found[2:] if shapes is None else shapes))
 
     def _drawn(self, frame, rows, rng, means, rotated):
         """Parameters by clusters of some rows; or, at random, by some rows themselves."""
         k, kind = int(self.n_components), frame.kind
-        X, weight = starts.sampled(rows.X, rows.weight, k, frame.spread, rng, frame.origin)
-        missing = np.isnan(X)
-        X = np.where(missing, frame.origin, X)
+        known, weight = starts.sampled(rows.X, rows.weight, k, frame.spread, rng, frame.origin)
+        missing = np.isnan(known)
+        X = np.where(missing, frame.origin, known)
         if means is not None:
             Z = starts.whitened(np.vstack([X, means]), np.r_[weight, np.zeros(k)], kind)
-            seeds, labels = means, starts.nearest_labels(Z[:-k], Z[-k:])
-        elif self.init_params == "random":
-            seeds, labels = X[starts.drawn(weight, rng.random(k))], None
+            found = [(starts.nearest_labels(Z[:-k], Z[-k:]), means)]
+        elif self.init_params in ("random", "random_from_data"):
+            found = [(None, X[starts.drawn(weight, rng.random(k))])]
         else:
+            most = 1 if self.init_params == "kmeans" else _CLUSTERINGS
             Z = starts.whitened(X, weight, kind, rotated=rotated)
-            labels, places = starts.k_means_labels(Z, weight, k, rng)
-            seeds = X[places]
-        statistics = starts.cluster_statistics(kind, X, weight, labels, seeds, frame, missing)
-        return self._maximised(statistics, Parameters(None, seeds, None, None), frame)[0]
+            found = starts.clusterings(X, Z, weight, k, most, frame.spread, rng)
+        runs = []
+        for labels, seeds in found:
+            sums = starts.cluster_statistics(kind, X, weight, labels, seeds, frame, missing)
+            runs.append(Run(self._maximised(sums, Parameters(None, seeds, None, None), frame)[0]))
+        return self._best(runs, frame, self._rows(known, weight, frame), _START_STEPS).parameters
 
     def _reseeded(self, run, frame, rows, rng):
-        weights, means, sigma, factors = (part.copy() for part in run.parameters)
-        gone = run.collapsed
+        (weights, means, sigma, factors), gone = map(np.copy, run.parameters), run.collapsed
         density = rows.densities(run.parameters)[0].astype(np.float64)
         places = starts.poorly_explained(density, rows.weight, rng.random(len(gone)))
         seeds = rows.X[places].astype(np.float64)

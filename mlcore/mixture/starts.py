@@ -1,19 +1,25 @@
 """Starts of EM: k-means++ and a few steps of k-means on a sample of the rows.
 
-Draws go by the rows' values and weights, not by their places: neither the order of rows nor
-writing a row twice instead of weighting it changes a start.
+k-means depends on units, and those in which clusters are round are not known beforehand: a second
+run takes them from the clusters of the first, and where the two differ, a third follows. Draws go
+by the rows' values and weights, not by their places: neither the order of rows nor writing a row
+twice instead of weighting it changes a start.
 """
 
 import numpy as np
 
-from mlcore._ext.gaussian import ROWS, column_sums
+from mlcore._ext.gaussian import ROWS, column_sums, lloyd_pass
 from mlcore.mixture.densities import Statistics
 from mlcore.threads import effective_threads
 
 _ROWS_PER_COMPONENT = 100
-_LEAST_ROWS = 4096
+_LEAST_ROWS = 2048
 _ROWS_PER_DIRECTION = 5
 _LLOYD_STEPS = 20
+_SETTLED = 0.01  # share of the weight whose labels may still change when k-means ends
+_ALIKE = 0.98  # share of the weight on which two clusterings that are one agree
+_LEAST_WITHIN = 1e-4  # of the variance of all rows
+_ROUNDING = 64 * np.finfo(np.float64).eps  # of squared distances, as a share of the largest norm
 _PIECE = 4096
 _VALUES = 1 << 27  # of a compiled call: some tenths of a second
 
@@ -113,20 +119,59 @@ def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
 
 def k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) -> tuple:
     """Clusters of the rows, and the rows they grew from: k-means++, then Lloyd's steps."""
-    seeds = _seeds(Z, weight, n_components, rng)
+    columns = np.ascontiguousarray(Z.T)
+    seeds = _seeds(columns, weight, n_components, rng)
     centres = Z[seeds]
-    labels = None
+    labels, most = np.full(len(Z), -1, np.int32), _SETTLED * weight.sum()
+    step = max(1, _VALUES // (n_components * Z.shape[1] + 1))
     for _ in range(_LLOYD_STEPS):
-        nearest = nearest_labels(Z, centres)
-        if labels is not None and np.array_equal(nearest, labels):
+        sums, mass, changed = np.zeros_like(centres), np.zeros(n_components), 0.0
+        for lo in range(0, len(Z), step):
+            hi = min(len(Z), lo + step)
+            changed += lloyd_pass(columns, weight, centres, lo, hi, labels, sums, mass)
+        if changed <= most:
             break
-        labels = nearest
-        member = labels[:, None] == np.arange(n_components)
-        mass = weight @ member
-        sums = (member * weight[:, None]).T @ Z
         filled = mass > 0
         centres = np.where(filled[:, None], sums / np.where(filled, mass, 1.0)[:, None], centres)
     return labels, seeds
+
+
+def clusterings(X, Z, weight, n_components: int, most: int, spread, rng) -> list:
+    """Labels and seeds of up to `most` runs of k-means: on Z, then in units within clusters.
+
+    Once a run finds the clusters of the one before, it takes its place and is the last.
+    """
+    found: list = []
+    while len(found) < most:
+        labels, places = k_means_labels(Z, weight, n_components, rng)
+        same = bool(found) and _alike(labels, found[-1][0], weight, n_components)
+        found = [*found[: len(found) - same], (labels, X[places])]
+        if same or n_components == 1:
+            break
+        Z = _within_units(X, weight, labels, spread)
+    return found
+
+
+def _alike(labels, others, weight, n_components: int) -> bool:
+    """Whether two clusterings are the same but for their numbers and a few rows."""
+    together = np.bincount(labels.astype(np.intp) * n_components + others, weight, n_components**2)
+    together = together.reshape(n_components, n_components)
+    matched = min(together.max(axis=0).sum(), together.max(axis=1).sum())
+    return matched >= _ALIKE * weight.sum()
+
+
+def _within_units(X, weight, labels, spread) -> np.ndarray:
+    """The rows in units of the deviations within clusters, or of all rows where these are tiny."""
+    k = int(labels.max()) + 1
+    mass = np.maximum(np.bincount(labels, weight, k), np.finfo(np.float64).tiny)
+    within = np.zeros(X.shape[1])
+    for f, column in enumerate(X.T):
+        means = np.bincount(labels, weight * column, k) / mass
+        within[f] = weight @ (column - means[labels]) ** 2
+    varying = spread > 0
+    within = np.maximum(within / weight.sum(), _LEAST_WITHIN * spread)[varying]
+    Z = X[:, varying]
+    return (Z - weight @ Z / weight.sum()) / np.sqrt(within)
 
 
 def cluster_statistics(kind: str, X, weight, labels, seeds, frame, missing) -> Statistics:
@@ -184,18 +229,29 @@ def nearest_labels(Z: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return np.argmin((centres**2).sum(axis=1) - 2 * (Z @ centres.T), axis=1)
 
 
-def _seeds(Z, weight, k, rng):
+def _seeds(columns, weight, k, rng):
     """Greedy k-means++: of a few candidates, drawn by their distance, the best."""
     trials = 2 + int(np.log(k))
     first = int(drawn(weight, rng.random(1))[0])
     seeds = [first]
-    distance = ((Z - Z[first]) ** 2).sum(axis=1)
+    norms = np.einsum("dn,dn->n", columns, columns)
+    distance = _squared_distances(columns, norms, [first])[0]
     for _ in range(1, k):
         uniform = rng.random(trials)
         chances = weight * distance
         candidates = drawn(chances if chances.sum() > 0 else weight, uniform)
-        shorter = [np.minimum(distance, ((Z - Z[c]) ** 2).sum(axis=1)) for c in candidates]
-        best = int(np.argmin([weight @ s for s in shorter]))
+        shorter = _squared_distances(columns, norms, candidates)
+        np.minimum(shorter, distance, out=shorter)
+        best = int(np.argmin(shorter @ weight))
         seeds.append(int(candidates[best]))
         distance = shorter[best]
     return np.array(seeds)
+
+
+def _squared_distances(columns, norms, rows):
+    """From some rows to all, (len(rows), n); 0 where they are as good as equal."""
+    squared = (-2 * columns[:, rows].T) @ columns
+    squared += norms
+    squared += norms[rows, None]
+    squared *= squared > _ROUNDING * norms.max()
+    return squared

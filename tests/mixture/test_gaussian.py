@@ -8,11 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture as Peer
 from threadpoolctl import threadpool_limits
 
+from mlcore._ext.gaussian import lloyd_pass
 from mlcore.mixture import GaussianMixture
 from mlcore.mixture.densities import Rows
 from mlcore.row_sums import RowSums
@@ -74,6 +78,74 @@ def peer_densities(model, X):
     )
 
 
+# ---- starts
+
+
+@pytest.mark.parametrize(
+    ("X", "k", "seeds"),
+    [
+        pytest.param(make_blobs(600, 3, centers=3, random_state=0)[0], 3, 50, id="blobs"),
+        pytest.param(load_iris().data, 3, 50, id="iris"),
+    ],
+)
+def test_plain_data_end_at_the_best_known_from_every_seed(X, k, seeds):
+    ends = [quietly(GaussianMixture(k, random_state=seed), X).score(X) for seed in range(seeds)]
+    best = max(Peer(k, n_init=20, random_state=0).fit(X).score(X), *ends)
+    assert min(ends) > best - 0.005
+
+
+@kinds
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e4])
+def test_starts_find_clusters_that_no_unit_shows(kind, unit):
+    """Two clusters in a feature of small variance, beside one of large variance and no clusters."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(400) % 2
+    X = np.column_stack([unit * (8 * labels + rng.normal(size=400)), rng.uniform(0, 12, 400)])
+    if kind == "spherical":
+        X[:, 1] *= unit / 12
+    fitted = quietly(GaussianMixture(2, covariance_type=kind, random_state=1), X)
+    assert adjusted_rand_score(fitted.predict(X), labels) > 0.98
+
+
+@kinds
+def test_init_params_say_where_fits_begin(kind):
+    X, labels = blobs(600, 3, 3, apart=40.0)
+    centres = np.array([X[labels == j].mean(axis=0) for j in range(3)])
+
+    def begun(init_params, seed):
+        model = GaussianMixture(3, covariance_type=kind, init_params=init_params, random_state=seed)
+        return model.begin(X).means_
+
+    for init_params in ("kmeans", "k-means++"):
+        nearest = np.abs(begun(init_params, 0)[:, None] - centres).max(axis=2)
+        assert (nearest.min(axis=1) < 1e-9 * np.abs(X).max()).all()  # sums of 200 rows
+        assert len(set(nearest.argmin(axis=1))) == 3
+    for seed in range(3):
+        drawn = begun("random", seed)
+        assert (np.abs(drawn[:, None] - X).max(axis=2).min(axis=1) < 1e-12).all()
+        assert_array_equal(drawn, begun("random_from_data", seed))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.integers(1, 6), st.integers(1, 9))
+@settings(max_examples=50, deadline=None)
+def test_a_pass_of_lloyd_is_its_definition(seed, n, d, k):
+    rng = np.random.default_rng(seed)
+    X, weight, centres = rng.normal(size=(n, d)), rng.uniform(0.5, 2, n), rng.normal(size=(k, d))
+    lo, hi = sorted(rng.integers(0, n + 1, 2))
+    labels = rng.integers(-1, k, n).astype(np.int32)
+    before, sums, mass = labels.copy(), np.zeros((k, d)), np.zeros(k)
+    columns = np.ascontiguousarray(X.T)
+    changed = lloyd_pass(columns, weight, centres, lo, hi, labels, sums, mass)
+    part = slice(lo, hi)
+    nearest = cdist(X[part], centres, "sqeuclidean").argmin(axis=1)
+    assert_array_equal(labels[part], nearest)
+    assert_array_equal(np.delete(labels, np.r_[part]), np.delete(before, np.r_[part]))
+    member = (nearest[:, None] == np.arange(k)) * weight[part, None]
+    assert_allclose(mass, member.sum(axis=0), rtol=1e-13)
+    assert_allclose(sums, member.T @ X[part], rtol=0, atol=1e-13 * n)
+    assert_allclose(changed, weight[part][nearest != before[part]].sum(), rtol=1e-13)
+
+
 # ---- oracles
 
 
@@ -133,7 +205,7 @@ def test_components_are_left_out_only_where_they_do_not_count(kind, apart):
 
 
 @kinds
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 7, 8, 11, 12, 13])  # up to 12 differ
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 7, 8, 11, 12, 13])  # up to 12 by loops of their own
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_moments_are_the_sums_of_their_definition(kind, d, dtype):
     X, _ = blobs(1100, d, 6, apart=1.0)  # a block, and part of one
