@@ -17,10 +17,13 @@ from mlcore.svm.evidence import (
     multiplier_values,
 )
 from mlcore.svm.machine import KernelMachine, Settings, kept_samples, product
+from mlcore.svm.margins import WithMargins
 from mlcore.svm.multiclass import (
     Duel,
     LabelledSamples,
+    SolvedDuels,
     confidences,
+    duel_weights,
     duels,
     from_layout,
     pair_decisions,
@@ -32,7 +35,7 @@ from mlcore.svm.smo import Problem, Solution
 _UNOPPOSED = 1e100  # decision value where a fold leaves a duel only one class
 
 
-class KernelClassifier(Classifier, KernelMachine):
+class KernelClassifier(WithMargins, Classifier, KernelMachine):
     """A classifier made of duels.
 
     Here a duel is the machine with costs C_i. A subclass with another dual says how it is built
@@ -179,29 +182,44 @@ class KernelClassifier(Classifier, KernelMachine):
             reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
             errors[place] |= reached & (solution.beta != 0)
 
-        vectors = np.flatnonzero(betas.any(axis=0))
+        solved = SolvedDuels(
+            dual_coef=to_layout(chosen, betas, samples.codes, n_classes),
+            intercept=np.array(biases),
+            norms=np.array(norms),
+            evidence=merged_evidence(evidences),
+            errors=errors,
+            n_iter=np.array([s.n_iter for s in solutions]),
+            converged=all(s.converged for s in solutions),
+        )
+        fitted = self._attributes_of(solved, X, samples, settings)
+        return fitted | self._scale_attributes(found)
+
+    def _attributes_of(
+        self, solved: SolvedDuels, X: Any, samples: LabelledSamples, settings: Settings
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of solved duels, and of the rows of X they rest on."""
+        vectors = np.flatnonzero(solved.dual_coef.any(axis=0))
         vectors = vectors[np.argsort(samples.codes[vectors], kind="stable")]
-        codes = samples.codes[vectors]
-        dual_coef = to_layout(chosen, betas[:, vectors], codes, n_classes)
+        n_support = np.bincount(samples.codes[vectors], minlength=len(samples.classes))
+        dual_coef = np.ascontiguousarray(solved.dual_coef[:, vectors])
         fitted = self._expansion(X, samples.rows[vectors], dual_coef, settings)
         if settings.kernel == "linear":
-            fitted["coef_"] = product(betas[:, vectors], fitted["support_vectors_"])
+            sizes = None if len(dual_coef) == len(solved.intercept) else n_support
+            fitted["coef_"] = duel_weights(dual_coef, fitted["support_vectors_"], sizes)
         with np.errstate(divide="ignore"):
-            margins = 2 / np.array(norms)
-        converged = all(s.converged for s in solutions)
+            margins = 2 / solved.norms
         return {
             **fitted,
-            **evidence_attributes(evidences),
-            **self._scale_attributes(found),
+            **evidence_attributes([solved.evidence]),
             "classes_": samples.classes,
             "class_weight_": samples.class_weight,
-            "n_support_": np.bincount(codes, minlength=n_classes).astype(np.int32),
-            "intercept_": np.array(biases),
+            "n_support_": n_support.astype(np.int32),
+            "intercept_": solved.intercept,
             "margin_": float(margins[0]) if len(margins) == 1 else margins,
-            "margin_error_indices_": np.sort(samples.rows[errors]),
-            "n_iter_": np.array([max(1, s.n_iter) for s in solutions], dtype=np.int32),
-            "converged_": converged,
-            "fit_status_": int(not converged),
+            "margin_error_indices_": np.sort(samples.rows[solved.errors]),
+            "n_iter_": np.maximum(solved.n_iter, 1).astype(np.int32),
+            "converged_": solved.converged,
+            "fit_status_": int(not solved.converged),
         }
 
     def _require_separated(self, solutions, chosen, classes):
@@ -308,45 +326,7 @@ class KernelClassifier(Classifier, KernelMachine):
         return self.classes_[codes]
 
     def _winners(self, decisions: np.ndarray) -> np.ndarray:
-        n_classes, ties = len(self.classes_), bool(self.break_ties)
-        return winners(decisions, n_classes, self.multi_class, break_ties=ties)
-
-    def functional_margins(self, X: Any, y: Any) -> np.ndarray:
-        """Return y f(x), by how much each sample is on its label's side; below 1 is inside.
-
-        With several classes, the least over the binary problems that the sample's class is in.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Members of ``classes_``.
-
-        Returns
-        -------
-        margins : (n_samples,) float64
-
-        Raises
-        ------
-        ValueError
-            If `y` has a label that the fit did not see.
-        """
-        return self._least_margins(X, y, 1.0)
-
-    def geometric_margins(self, X: Any, y: Any) -> np.ndarray:
-        """Return y f(x) / |w|, the signed distances from the boundary in feature space.
-
-        As `functional_margins`, each binary problem divided by its |w|.
-        """
-        self._check_fitted()
-        return self._least_margins(X, y, 0.5 * np.atleast_1d(self.margin_))
-
-    def _least_margins(self, X, y, scale):
-        X = self._checked_later(X)
-        codes = self._codes(y, X.shape[0])
-        signs = np.stack([duel.signs(codes) for duel in self._duels()], axis=1)
-        margins = np.where(signs != 0, signs * self._decisions(X) * scale, np.inf)
-        return margins.min(axis=1)
+        return winners(decisions, len(self.classes_), self.multi_class, self.break_ties)
 
     def _codes(self, y, n_samples):
         labels, codes = as_labels(y, n_samples, owner=type(self).__name__)

@@ -80,43 +80,95 @@ def layout_row(own: int, other: int) -> int:
     return other - (other > own)
 
 
+class SolvedDuels(NamedTuple):
+    """The solutions of all duels, over the n samples that take part.
+
+    Attributes
+    ----------
+    dual_coef : (n_classes - 1, n) float64, or (n_duels, n) for one-vs-rest
+        In LIBSVM's layout; 0 for what is no support vector.
+    intercept, norms, n_iter : (n_duels,)
+        Of each decision function: its constant, its |w|, and the steps that it took.
+    evidence : Evidence
+    errors : (n,) bool
+        Samples with a multiplier at its bound.
+    converged : bool
+    """
+
+    dual_coef: np.ndarray
+    intercept: np.ndarray
+    norms: np.ndarray
+    evidence: Any
+    errors: np.ndarray
+    n_iter: np.ndarray
+    converged: bool
+
+
 def to_layout(
     chosen: list[Duel], betas: np.ndarray, codes: np.ndarray, n_classes: int
 ) -> np.ndarray:
-    """Return `dual_coef_` from the duals of each duel over the support vectors.
+    """Return `dual_coef` from the duals of each duel.
 
     Parameters
     ----------
     chosen : list of Duel
-    betas : (n_duels, n_SV) float64
+    betas : (n_duels, n) float64
         Signed multipliers, zero for samples that take no part.
-    codes : (n_SV,) intp
-        Class of each support vector.
+    codes : (n,) intp
+        Class of each sample.
 
     Returns
     -------
-    dual_coef : (n_classes - 1, n_SV) float64, or (n_classes, n_SV) for one-vs-rest
+    dual_coef : (n_classes - 1, n) float64, or (n_classes, n) for one-vs-rest
     """
     if one_vs_rest(chosen):
         return betas
     dual_coef = np.zeros((n_classes - 1, betas.shape[1]))
+    members = [np.flatnonzero(codes == code) for code in range(n_classes)]
     for duel, beta in zip(chosen, betas, strict=True):
         for own, other in (duel, duel[::-1]):
-            members = codes == own
-            dual_coef[layout_row(own, other), members] = beta[members]
+            dual_coef[layout_row(own, other), members[own]] = beta[members[own]]
     return dual_coef
 
 
 def from_layout(chosen: list[Duel], dual_coef: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the (n_duels, n_SV) duals of each duel: the inverse of `to_layout`."""
+    """Return the (n_duels, n) duals of each duel: the inverse of `to_layout`."""
     if one_vs_rest(chosen):
         return dual_coef
     betas = np.zeros((len(chosen), dual_coef.shape[1]))
+    members = [np.flatnonzero(codes == code) for code in range(len(dual_coef) + 1)]
     for duel, beta in zip(chosen, betas, strict=True):
         for own, other in (duel, duel[::-1]):
-            members = codes == own
-            beta[members] = dual_coef[layout_row(own, other), members]
+            beta[members[own]] = dual_coef[layout_row(own, other), members[own]]
     return betas
+
+
+def duel_weights(
+    dual_coef: np.ndarray, vectors: Any, n_support: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the weight vector of each duel, (n_duels, n_features) float64, of a linear kernel.
+
+    Parameters
+    ----------
+    dual_coef : (n_rows, n_SV) float64
+        A row for each duel; or, with `n_support`, in LIBSVM's layout of pairs.
+    vectors : ndarray or CSR (n_SV, n_features)
+    n_support : (n_classes,) int, optional
+        Vectors of each class, by which they are sorted.
+    """
+    with single_threaded_blas():
+        if n_support is None:
+            return dual_coef @ vectors
+        k = len(n_support)
+        weights = np.zeros((k * (k - 1) // 2, vectors.shape[1]))
+        place = np.zeros((k, k), dtype=np.intp)  # of the duel of two classes
+        place[np.triu_indices(k, 1)] = np.arange(len(weights))
+        place += place.T
+        ends = np.cumsum(n_support)
+        for own, end in enumerate(ends):
+            span = slice(end - n_support[own], end)
+            weights[np.delete(place[own], own)] += dual_coef[:, span] @ vectors[span]
+    return weights
 
 
 def pair_decisions(
@@ -168,7 +220,7 @@ def confidences(decisions: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def winners(
-    decisions: np.ndarray, n_classes: int, multi_class: str, *, break_ties: bool = False
+    decisions: np.ndarray, n_classes: int, multi_class: str, break_ties: bool = False
 ) -> np.ndarray:
     """Return the code of the class predicted for each row of decision values (n, n_duels).
 

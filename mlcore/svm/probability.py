@@ -18,12 +18,13 @@ from mlcore.svm.classifier import KernelClassifier
 from mlcore.svm.folds import feasible_start, stratified_folds
 from mlcore.svm.link import Link, apply_link, fit_link
 from mlcore.svm.machine import Settings
-from mlcore.svm.multiclass import LabelledSamples, duels, from_layout
+from mlcore.svm.multiclass import LabelledSamples, duels, from_layout, layout_row
 from mlcore.svm.smo import RowStore
+from mlcore.threads import single_threaded_blas
 
 _FOLDS = 5
 _LEAST_PAIR = 1e-7
-_ROWS = 4096
+_ENTRIES = 500_000  # of the systems of a block of rows: 4 MB
 
 
 class OnlyWithProbability:
@@ -86,19 +87,21 @@ def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
     pairwise coupling*, JMLR 5, 2004, second approach; its linear system is solved directly.
     """
     first, second = np.triu_indices(n_classes, 1)
-    out = np.empty((len(pairs), n_classes))
-    for start in range(0, len(pairs), _ROWS):
-        r = np.clip(pairs[start : start + _ROWS], _LEAST_PAIR, 1 - _LEAST_PAIR)
+    out, every = np.empty((len(pairs), n_classes)), np.arange(n_classes)
+    step = max(1, _ENTRIES // (n_classes + 1) ** 2)
+    for start in range(0, len(pairs), step):
+        r = np.clip(pairs[start : start + step], _LEAST_PAIR, 1 - _LEAST_PAIR)
         system = np.zeros((len(r), n_classes + 1, n_classes + 1))
+        system[:, first, second], system[:, second, first] = r, 1 - r
+        squares = np.square(system[:, :n_classes, :n_classes]).sum(axis=1)
         system[:, first, second] = system[:, second, first] = -r * (1 - r)
-        for i, j, r_ij in zip(first, second, r.T, strict=True):
-            system[:, i, i] += (1 - r_ij) ** 2
-            system[:, j, j] += r_ij**2
+        system[:, every, every] = squares
         system[:, :n_classes, -1] = system[:, -1, :n_classes] = 1
         right = np.zeros((len(r), n_classes + 1, 1))
         right[:, -1] = 1
-        p = np.maximum(np.linalg.solve(system, right)[:, :n_classes, 0], 0)
-        out[start : start + _ROWS] = p / p.sum(axis=1, keepdims=True)
+        with single_threaded_blas():  # the order of its sums depends on its threads
+            p = np.maximum(np.linalg.solve(system, right)[:, :n_classes, 0], 0)
+        out[start : start + step] = p / p.sum(axis=1, keepdims=True)
     return out
 
 
@@ -143,6 +146,12 @@ def two_class(positive: np.ndarray, decisions: np.ndarray, dtype: np.dtype) -> n
     p[above] = np.maximum(p[above], np.nextafter(half, dtype.type(1)))
     p[~above] = np.minimum(p[~above], half)
     return np.stack([1 - p, p], axis=1)
+
+
+def link_attributes(links: list[Link]) -> dict[str, np.ndarray]:
+    """Return the fitted attributes that hold the link of each duel."""
+    offsets, slopes, knots = map(np.array, zip(*links, strict=True))
+    return {"link_offsets_": offsets, "link_slopes_": slopes, "link_knots_": knots}
 
 
 class ProbabilisticClassifier(KernelClassifier):
@@ -221,8 +230,21 @@ class ProbabilisticClassifier(KernelClassifier):
             fit_link(f[here], s[here], samples.weight[here])
             for f, s, here in zip(decisions, signs, known, strict=True)
         ]
-        offsets, slopes, knots = map(np.array, zip(*links, strict=True))
-        return {"link_offsets_": offsets, "link_slopes_": slopes, "link_knots_": knots}
+        return link_attributes(links)
+
+    def _calibrate_pairs(
+        self, samples: LabelledSamples, held_out: np.ndarray, fold: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Return the attributes of the pairs' links; decision values are in LIBSVM's layout."""
+        n_classes, known = len(samples.classes), fold >= 0
+        members = [np.flatnonzero(known & (samples.codes == c)) for c in range(n_classes)]
+        links = []
+        for i, j in duels(n_classes, "ovo"):
+            here = np.concatenate([members[i], members[j]])
+            values = held_out[layout_row(i, j), members[i]], held_out[layout_row(j, i), members[j]]
+            signs = np.repeat([1.0, -1.0], [len(members[i]), len(members[j])])
+            links.append(fit_link(np.concatenate(values), signs, samples.weight[here]))
+        return link_attributes(links)
 
     @OnlyWithProbability
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -1,82 +1,20 @@
 """Support vector classification: with a cost C for errors, or with a bound nu on their share."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from mlcore.checks import as_bool, as_random_state, as_real
+from mlcore.checks import as_real
 from mlcore.exceptions import warn
 from mlcore.svm.evidence import largest_nu, multiplier_values, nu_scale
-from mlcore.svm.multiclass import duels
-from mlcore.svm.probability import ProbabilisticClassifier
+from mlcore.svm.pairs import are_small
 from mlcore.svm.smo import Problem
+from mlcore.svm.training import SupportVectorClassifier
 
 _NO_MARGIN = 1e-13
 _FINEST = 1e-3  # how far below `tol` a narrow margin takes the solver
 _WITHIN = 1 - 1e-9  # a multiplier stays free on either side, which fixes rho and the bias
-
-
-class SupportVectorClassifier(ProbabilisticClassifier):
-    """The fit of `SVC` and `NuSVC`."""
-
-    def _check_own(self) -> None:
-        """Check the parameters that only this machine has."""
-        raise NotImplementedError
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the machine.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-            With ``kernel="precomputed"``: the (n_samples, n_samples) matrix of kernel values.
-        y : array-like of shape (n_samples,)
-            Labels, at least two different ones.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors of each sample's cost: 2 is a copy, 0 is absence.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        TypeError, ValueError
-            For parameters or data out of range, before any work; for ``C=inf`` on classes that
-            cannot be separated; for an infeasible ``nu``.
-        MemoryError
-            If what must be held does not fit.
-        """
-        settings = self._settings(self.gamma)
-        self._check_choices()
-        self._check_own()
-        probability = as_bool(self.probability, "probability", owner=type(self).__name__)
-        random_state = as_random_state(self.random_state, owner=type(self).__name__)
-        progress = self._progress()
-        checked = self._training_samples(X)
-        samples = self._labelled(checked, y, sample_weight, settings)
-        folds = self._folds(samples, settings, random_state) if probability else None
-        problems = self._problems(samples, duels(len(samples.classes), self.multi_class))
-        settings = self._resolved(settings, samples.X, samples.weight)
-        packed = not (settings.precomputed or callable(settings.kernel))
-        if samples.X is not checked and isinstance(samples.X, np.ndarray) and not packed:
-            # The copy of X in another order counts against the memory that was allowed.
-            left = settings.cache_size - samples.X.nbytes / 1e6
-            settings = replace(settings, cache_size=max(left, 1e-3))
-        with progress:
-            store = self._open_store(samples.X, settings, max(p.reach for p in problems))
-            if packed:
-                samples = replace(samples, X=None)  # the store has its own
-            solutions = self._solve(problems, store, settings, progress)
-            if folds is None:
-                store = None  # its memory serves the support vectors
-            fitted = self._fit_duels(checked, samples, settings, problems, solutions)
-            if folds is not None:
-                fitted |= self._calibrate(samples, settings, store, fitted, folds, progress)
-        self._set_fitted(X, **fitted)
-        return self
 
 
 class SVC(SupportVectorClassifier):
@@ -224,6 +162,10 @@ class SVC(SupportVectorClassifier):
 
     def _hard(self):
         return np.isinf(float(self.C))
+
+    def _small_pairs(self, samples):
+        pairs = self.multi_class == "ovo" or len(samples.classes) == 2
+        return pairs and self.max_iter < 0 and not self._hard() and are_small(samples)
 
     def _cost(self, samples):
         with np.errstate(invalid="ignore"):

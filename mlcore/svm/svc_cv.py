@@ -254,8 +254,7 @@ class SVCCV(KernelClassifier):
             del store, task  # one at a time: `cache_size` bounds the fit
         decisions, fits = found
         for (c, f), values in decisions.items():
-            ties, n_classes = bool(self.break_ties), len(samples.classes)
-            named = winners(values, n_classes, self.multi_class, break_ties=ties)
+            named = winners(values, len(samples.classes), self.multi_class, self.break_ties)
             test = folds[f].test
             scores[c, f] = _score(samples.codes[test], named, samples.weight[test], scoring)
         return fits

@@ -1,0 +1,105 @@
+"""Many small classes: the problems of all pairs, and of their folds, in a few compiled calls."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcore._ext import pairs as _ext
+from mlcore.scratch import scratch_array
+from mlcore.svm.evidence import Evidence
+from mlcore.svm.multiclass import LabelledSamples, SolvedDuels, duels
+from mlcore.svm.row_store import RowStore, padded
+from mlcore.threads import effective_threads, single_threaded_blas
+
+MOST = 640  # samples of a pair: more are for the solver of single problems
+_STEPS = 50  # for each sample of a pair: what needs more is left to that solver too
+_CALL_TERMS = 3e8  # values of K that a compiled call visits, about: some tenths of a second
+
+
+def are_small(samples: LabelledSamples) -> bool:
+    """Whether every pair of classes is small enough."""
+    sizes = np.sort(np.bincount(samples.codes))
+    return int(sizes[-2:].sum()) <= MOST
+
+
+def solve_pairs(
+    samples: LabelledSamples,
+    cost: np.ndarray,
+    store: RowStore,
+    fold: np.ndarray | None,
+    tol: float,
+    exact: bool,
+    progress: Any,
+) -> tuple[SolvedDuels, np.ndarray] | None:
+    """Return the solved duels of all pairs and, where there are folds, held-out decision values.
+
+    Parameters
+    ----------
+    samples : LabelledSamples
+    cost : (n,) float64
+        Finite bounds of the multipliers.
+    store : RowStore
+    fold : (n,) int, optional
+        The fold that holds each sample out, -1 for none.
+    tol : float
+    exact : bool
+        Whether to go on to rounding error.
+    progress : mlcore.progress.Progress
+
+    Returns
+    -------
+    solved : SolvedDuels
+    held_out : (n_classes - 1, n) float64
+        In LIBSVM's layout: of the machine of two classes, without the sample's fold.
+        None instead of both where K does not fit or a problem needs more steps than usual.
+    """
+    n_classes, n = len(samples.classes), len(cost)
+    pairs = np.array([tuple(duel) for duel in duels(n_classes, "ovo")], dtype=np.int64)
+    n_folds = 0 if fold is None else int(fold.max()) + 1
+    store.complete(len(pairs) * (1 + n_folds))
+    if not store.whole:
+        return None
+    sizes = np.bincount(samples.codes)
+    order = np.argsort(samples.codes, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    fold = np.zeros(n, dtype=np.int64) if fold is None else fold.astype(np.int64)
+    dual_coef, held_out = np.zeros((2, n_classes - 1, n))
+    figures = np.zeros((len(pairs), 8))
+    m = padded(int(np.sort(sizes)[-2:].sum()))
+    threads, dtype = effective_threads(len(pairs) * m * m * (1 + n_folds)), store.kernel.dtype
+    scratch = (
+        scratch_array((threads, m * m), dtype),
+        scratch_array((threads, m * m), dtype),
+        scratch_array((threads, 4 * m), dtype),
+        np.empty((threads, 14 * m)),
+        np.empty((threads, 3 * m), dtype=np.int64),
+        np.empty((threads, 2 * m), dtype=np.int8),
+    )
+    diagonal = store.kernel.diagonal.astype(dtype)
+    at_once = max(1, int(_CALL_TERMS / (10 * m * m * (1 + n_folds))))
+    with single_threaded_blas():
+        for start in range(0, len(pairs), at_once):
+            now = slice(start, start + at_once)
+            _ext.solve_pairs(
+                store.rows, diagonal, order, starts, pairs[now], cost, fold, n_folds, tol, exact,
+                _STEPS * max(200, m), dual_coef, held_out, figures[now], *scratch, m, threads,
+            )  # fmt: skip
+            if progress.active:
+                for dual, _, violation, _, _, steps, *_ in figures[now]:
+                    progress.step(int(steps), dual, violation)
+    dual, primal, kkt, squares, levels, steps, *violations = figures.T
+    if not (np.maximum(*violations) <= tol).all():
+        return None
+    evidence = Evidence(dual, primal, primal - dual, kkt)
+    if len(pairs) == 1:
+        evidence = Evidence(*(float(values[0]) for values in evidence))
+    solved = SolvedDuels(
+        dual_coef=dual_coef,
+        intercept=-levels,
+        norms=np.sqrt(np.maximum(squares, 0)),
+        evidence=evidence,
+        errors=((dual_coef != 0) & (np.abs(dual_coef) == cost)).any(axis=0),
+        n_iter=steps,
+        converged=True,
+    )
+    return solved, held_out

@@ -1,0 +1,106 @@
+"""The fit of the support vector classifiers: all pairs at once, or one problem after another."""
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore.checks import as_bool, as_random_state
+from mlcore.progress import Progress
+from mlcore.svm.machine import Settings
+from mlcore.svm.multiclass import LabelledSamples, duels
+from mlcore.svm.pairs import solve_pairs
+from mlcore.svm.probability import ProbabilisticClassifier
+from mlcore.svm.smo import RowStore
+
+
+class SupportVectorClassifier(ProbabilisticClassifier):
+    """The fit of `SVC` and `NuSVC`."""
+
+    def _check_own(self) -> None:
+        """Check the parameters that only this machine has."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the machine.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            With ``kernel="precomputed"``: the (n_samples, n_samples) matrix of kernel values.
+        y : array-like of shape (n_samples,)
+            Labels, at least two different ones.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of each sample's cost: 2 is a copy, 0 is absence.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work; for ``C=inf`` on classes that
+            cannot be separated; for an infeasible ``nu``.
+        MemoryError
+            If what must be held does not fit.
+        """
+        settings = self._settings(self.gamma)
+        self._check_choices()
+        self._check_own()
+        probability = as_bool(self.probability, "probability", owner=type(self).__name__)
+        random_state = as_random_state(self.random_state, owner=type(self).__name__)
+        progress = self._progress()
+        checked = self._training_samples(X)
+        samples = self._labelled(checked, y, sample_weight, settings)
+        folds = self._folds(samples, settings, random_state) if probability else None
+        chosen = duels(len(samples.classes), self.multi_class)
+        problems = [] if self._small_pairs(samples) else self._problems(samples, chosen)
+        settings = self._resolved(settings, samples.X, samples.weight)
+        packed = not (settings.precomputed or callable(settings.kernel))
+        if samples.X is not checked and isinstance(samples.X, np.ndarray) and not packed:
+            # The copy of X in another order counts against the memory that was allowed.
+            left = settings.cache_size - samples.X.nbytes / 1e6
+            settings = replace(settings, cache_size=max(left, 1e-3))
+        with progress:
+            reach = max((p.reach for p in problems), default=float(self._cost(samples).max()))
+            store = self._open_store(samples.X, settings, reach)
+            if packed:
+                samples = replace(samples, X=None)  # the store has its own
+            fitted = None
+            if not problems:
+                fitted = self._fit_pairs(checked, samples, settings, store, folds, progress)
+            if fitted is None:
+                problems = problems or self._problems(samples, chosen)
+                solutions = self._solve(problems, store, settings, progress)
+                if folds is None:
+                    store = None  # its memory serves the support vectors
+                fitted = self._fit_duels(checked, samples, settings, problems, solutions)
+                if folds is not None:
+                    fitted |= self._calibrate(samples, settings, store, fitted, folds, progress)
+        self._set_fitted(X, **fitted)
+        return self
+
+    def _small_pairs(self, samples: LabelledSamples) -> bool:
+        """Whether the duels are pairs of small classes, with finite costs."""
+        return False
+
+    def _fit_pairs(
+        self,
+        X: Any,
+        samples: LabelledSamples,
+        settings: Settings,
+        store: RowStore,
+        folds: tuple[np.ndarray, int] | None,
+        progress: Progress,
+    ) -> dict[str, Any] | None:
+        """Return all fitted attributes of a machine of small pairs; None where that fails."""
+        cost, fold = self._cost(samples), None if folds is None else folds[0]
+        found = solve_pairs(samples, cost, store, fold, settings.tol, settings.few, progress)
+        if found is None:
+            return None
+        solved, held_out = found
+        fitted = self._attributes_of(solved, X, samples, settings)
+        if fold is not None:
+            fitted |= self._calibrate_pairs(samples, held_out, fold)
+        return fitted

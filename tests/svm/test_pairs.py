@@ -1,0 +1,123 @@
+"""All pairs in one compiled call are what the solver of single problems makes of them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from mlcore.kernels import gram_matrix
+from mlcore.svm import SVC, pairs, svc, training
+
+EXACT = ["dual_coef_", "intercept_", "link_offsets_", "link_slopes_", "coef_", "margin_"]
+EXACT += ["dual_objective_", "primal_objective_"]
+EQUAL = ["support_", "n_support_", "margin_error_indices_", "converged_", "fit_status_"]
+
+
+def blobs(n_classes, n=20, d=4, seed=0):
+    rng = np.random.default_rng([n_classes, n, d, seed])
+    centers = 2 * rng.normal(size=(n_classes, d))
+    y = rng.permutation(np.repeat(np.arange(n_classes), n))
+    return centers[y] + rng.normal(size=(len(y), d)), y
+
+
+def one_by_one(monkeypatch, machine, *data, **more):
+    with monkeypatch.context() as patch:
+        patch.setattr(svc, "are_small", lambda samples: False)
+        return machine.fit(*data, **more)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The number of calls of the pairs' solver that found a solution."""
+    found, solve = [], pairs.solve_pairs
+
+    def counted(*arguments):
+        result = solve(*arguments)
+        found.append(result is not None)
+        return result
+
+    monkeypatch.setattr(training, "solve_pairs", counted)
+    return found
+
+
+MACHINES = {
+    "two classes": (2, {}),
+    "three": (3, {}),
+    "seven": (7, {"C": 50.0}),
+    "linear": (4, {"kernel": "linear"}),
+    "class weights": (4, {"class_weight": {1: 5.0, 2: 0.3}}),
+    "probability": (3, {"probability": True, "random_state": 0}),
+    "two with probability": (2, {"probability": True, "random_state": 1, "C": 0.01}),
+    "one-vs-rest of two": (2, {"multi_class": "ovr"}),
+}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_pairs_are_solved_as_single_problems_are(name, monkeypatch, asked):
+    n_classes, parameters = MACHINES[name]
+    X, y = blobs(n_classes)
+    weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], size=len(y))
+    found = SVC(**parameters).fit(X, y, weight)
+    assert asked == [True]
+    expected = one_by_one(monkeypatch, SVC(**parameters), X, y, weight)
+    assert asked == [True]
+    assert set(vars(found)) == set(vars(expected))
+    for attribute in set(EXACT) & set(vars(found)):
+        a, b = (np.asarray(getattr(m, attribute)) for m in (found, expected))
+        # Both are solved to a violation of 1e-12, beside which single multipliers may vary more.
+        assert_allclose(a, b, rtol=1e-7, atol=1e-8 * abs(b).max(), err_msg=attribute)
+        assert a.dtype == b.dtype
+    for attribute in EQUAL:
+        assert_array_equal(getattr(found, attribute), getattr(expected, attribute))
+    assert_allclose(found.verify(X, y, weight).duality_gap, found.duality_gap_, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["precomputed", "callable", "sparse", "float32"])
+def test_every_kind_of_data_gives_the_same_pairs(kind, asked):
+    X, y = blobs(4)
+    expected = SVC(gamma=0.1).fit(X, y)
+    if kind == "precomputed":
+        found = SVC(kernel="precomputed").fit(gram_matrix(X, kernel="rbf", gamma=0.1), y)
+    elif kind == "callable":
+        found = SVC(kernel=lambda A, B: gram_matrix(A, B, kernel="rbf", gamma=0.1)).fit(X, y)
+    else:
+        given = sparse.csr_array(X) if kind == "sparse" else X.astype(np.float32)
+        found = SVC(gamma=0.1).fit(given, y)
+    assert asked == [True, True]
+    atol = 1e-4 if kind == "float32" else 1e-8
+    assert_allclose(found.intercept_, expected.intercept_, atol=atol)
+    assert_allclose(found.dual_objective_, expected.dual_objective_, rtol=atol)
+
+
+def test_many_classes_are_optimal_to_tol_and_the_same_on_any_number_of_threads(asked):
+    X, y = blobs(30)
+    bytes_found = []
+    for n_threads in (1, 2, 5):
+        with threadpool_limits(n_threads):
+            found = SVC(C=5.0, probability=True, random_state=0).fit(X, y)
+        names = ("dual_coef_", "intercept_", "link_slopes_", "n_iter_")
+        bytes_found.append([getattr(found, name).tobytes() for name in names])
+    assert asked == [True] * 3
+    assert bytes_found[0] == bytes_found[1] == bytes_found[2]
+    evidence = found.verify(X, y)
+    # float32 rows of K are off by 6e-8 each, and 40 multipliers of at most 5 weigh them.
+    assert evidence.kkt_violation.max() <= 1e-3 + 40 * 5 * 6e-8
+    assert (evidence.duality_gap >= -1e-4).all()
+    assert_allclose(evidence.dual_objective, found.dual_objective_, rtol=1e-5)
+
+
+def test_large_classes_and_indefinite_kernels_are_left_to_the_other_solver(asked, monkeypatch):
+    X, y = blobs(3, n=pairs.MOST // 2 + 1, d=2)
+    assert SVC().fit(X, y).converged_
+    assert asked == []
+    monkeypatch.setattr(pairs, "_STEPS", 0)
+    assert SVC().fit(*blobs(3)).converged_
+    assert asked == [False]
+
+
+def test_progress_is_reported_for_every_pair():
+    seen = []
+    SVC(callback=lambda **step: seen.append(step)).fit(*blobs(5))
+    assert len(seen) == 10
+    assert all(step["change"] <= 1e-3 and step["objective"] > 0 for step in seen)
