@@ -50,14 +50,17 @@ class RowSampler:
         if not ends[-1] > 0:
             return np.empty(0, dtype=np.int64)
         found = np.empty(len(uniform), dtype=np.int64)
+        cumulative = {}
         for t, target in enumerate(np.asarray(uniform) * ends[-1]):
             block = min(int(np.searchsorted(ends, target, side="right")), len(ends) - 1)
             while block and ends[block] == ends[block - 1]:
                 block -= 1
-            mass = self._mass(starts[block], factor)
+            if block not in cumulative:
+                mass = self._mass(starts[block], factor)
+                cumulative[block] = np.cumsum(mass), int(np.flatnonzero(mass)[-1])
+            sums, last = cumulative[block]
             before = ends[block - 1] if block else 0.0
-            at = int(np.searchsorted(np.cumsum(mass), target - before, side="right"))
-            at = min(at, int(np.flatnonzero(mass)[-1]))
+            at = min(int(np.searchsorted(sums, target - before, side="right")), last)
             found[t] = self._order[starts[block] + at]
         return found
 

@@ -14,6 +14,7 @@ _PLAIN_CENTERS = {4: 2**12, 8: 2**14}
 _WORTH = 2**22  # multiplications of a pass, from which more than the search itself pays
 _EPS = float(np.finfo(np.float64).eps)
 _SINGLE_EPS = float(np.finfo(np.float32).eps)
+_MACHINE_EPS = {np.dtype(np.float32): _SINGLE_EPS, np.dtype(np.float64): _EPS}
 
 
 class PlainSearch:
@@ -36,12 +37,15 @@ class PlainSearch:
         self._width = 1 << (d - 1).bit_length() if d < 16 else d
         self._screened = X.dtype == np.float64 and not small
         self._before, self._passed, self._reach = None, np.zeros(1), 0.0
+        # What is not written again where there are neither gaps nor screens.
+        self._filtered, self._origin = False, np.zeros(max(8, self._width))
+        self._limits = self._passed_single = np.zeros(max(n_clusters, 32), dtype=np.float32)
 
     def move(self, centers, n_threads):
         """Take note of where the centres are now."""
-        wide = centers.astype(np.float64)
         k, d = centers.shape
-        norms = np.square(wide).sum(axis=1)
+        wide = centers.astype(np.float64)
+        norms = np.einsum("jd,jd->j", wide, wide)
         padded = -(-k // 4) * 4
         self._centers = np.zeros((padded, d), dtype=centers.dtype)
         self._centers[:k] = centers
@@ -50,7 +54,11 @@ class PlainSearch:
         self._screened &= 8 * self.tally[:, 2].sum() <= self._n
         self.tally[...] = 0
         error = 2 * (d + 9)
-        self._errors = np.array([error * float(np.finfo(centers.dtype).eps), norms.max(), 0, 0])
+        self._errors = np.array([error * _MACHINE_EPS[centers.dtype], norms.max(), 0, 0])
+        self._scratch = np.empty((n_threads, _ext.SCRATCH * self._width), dtype=centers.dtype)
+        if not len(self._gaps) and not self._screened:
+            self._single = np.empty((0, d), dtype=np.float32), np.empty(0, dtype=np.float32)
+            return
         self._limits = np.zeros(max(k, 32), dtype=np.float32)
         self._filtered = self._before is not None and len(self._gaps) > 0
         if self._filtered:
@@ -69,8 +77,6 @@ class PlainSearch:
         self._single = np.empty((0, d), dtype=np.float32), np.empty(0, dtype=np.float32)
         if self._screened:
             self._screen(wide, padded, error * _SINGLE_EPS)
-        dtype = centers.dtype
-        self._scratch = np.empty((n_threads, _ext.SCRATCH * self._width), dtype=dtype)
 
     def _screen(self, centers, padded, error):
         k, d = centers.shape

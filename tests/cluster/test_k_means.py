@@ -238,7 +238,7 @@ def test_starts_of_every_kind():
     assert_array_equal(model.labels_, KMeans(5, init=X[:5]).fit(X).labels_)
     one, ten = (KMeans(5, init="random", n_init=n, random_state=3).fit(X) for n in (1, "auto"))
     assert ten.inertia_ <= one.inertia_
-    with pytest.raises(ValueError, match=r"random_state\) has shape \(4, 3\).*\(5, 3\)"):
+    with pytest.raises(ValueError, match=r"centers \(4, 3\) \(init.*random_state\).*\(5, 3\)"):
         KMeans(5, init=lambda X, k, random_state: X[:4]).fit(X)
 
 
