@@ -6,7 +6,9 @@ A version space is an integer whose bit h tells whether concept h is still possi
 from collections.abc import Callable
 from typing import Any
 
-from mlcore.bounds.arguments import as_choice
+import numpy as np
+
+from mlcore.bounds.arguments import as_choice, as_count
 from mlcore.bounds.concept_table import as_integers, as_table, distinct_concepts
 
 _ALGORITHMS = ("soa", "halving", "consistent")
@@ -89,7 +91,9 @@ class LittlestoneTree:
         return False
 
 
-def worst_case_mistakes(H: Any, algorithm: str, *, max_size: int | None = 4096) -> int:
+def worst_case_mistakes(
+    H: Any, algorithm: str, *, max_size: int | None = 4096, max_spaces: int | None = 100_000
+) -> int:
     """Compute the most mistakes of a learner on any sequence that some concept labels.
 
     Parameters
@@ -102,18 +106,22 @@ def worst_case_mistakes(H: Any, algorithm: str, *, max_size: int | None = 4096) 
         as the first of them in the table.
     max_size : int or None, default=4096
         The most different concepts; more are refused.
+    max_spaces : int or None, default=100_000
+        The most version spaces to go through for "halving" and "consistent", some twenty seconds;
+        a class that leads to more is refused.
 
     Returns
     -------
     mistakes : int
         The value of the game against an opponent who chooses points and labels, found by going
-        through all version spaces that can be reached.
+        through the version spaces that can be reached, of those that differ in names only through
+        one. There can be exponentially many.
 
     Raises
     ------
     ValueError
-        If `H` has other entries, is empty, or has more than `max_size` different rows; for
-        another algorithm.
+        If `H` has other entries, is empty, or has more than `max_size` different rows; if there are
+        more than `max_spaces` version spaces; for another algorithm.
 
     References
     ----------
@@ -130,13 +138,14 @@ def worst_case_mistakes(H: Any, algorithm: str, *, max_size: int | None = 4096) 
     4
     """
     algorithm = as_choice(algorithm, "algorithm", _ALGORITHMS)
+    if max_spaces is not None:
+        max_spaces = as_count(max_spaces, "max_spaces", at_least=1)
     if algorithm == "soa":
         return littlestone_dimension(H, max_size=max_size)
     table = distinct_concepts(as_table(H), max_size)
-    everyone = (1 << len(table)) - 1
     if algorithm == "halving":
-        return _value(everyone, set(as_integers(table)), majority, lambda n: n.bit_length() - 1)
-    return _value(everyone, set(as_integers(table)), first_concept, lambda n: n - 1)
+        return _value(table, majority, _most_of_halving, _same_to_halving, max_spaces)
+    return _value(table, first_concept, _most_of_consistent, _same_to_consistent, max_spaces)
 
 
 def majority(space: int, ones: int) -> int:
@@ -150,38 +159,107 @@ def first_concept(space: int, ones: int) -> int:
 
 
 def _value(
-    everyone: int,
-    columns: set[int],
+    table: np.ndarray,
     predicts: Callable[[int, int], int],
-    most: Callable[[int], int],
+    most: Callable[[int, set[int], set[tuple[int, int]]], int],
+    same: Callable[[np.ndarray], np.ndarray],
+    max_spaces: int | None,
 ) -> int:
-    """Most mistakes from a version space, of whose n concepts no more than most(n) can follow."""
+    """Most mistakes on sequences of a table, of which n concepts are left at most most(n, ...).
+
+    `same` gives equal tables for version spaces that differ in the names of points, or of concepts.
+    """
+    columns, everyone = set(as_integers(table)), (1 << len(table)) - 1
     values: dict[int, int] = {}
-    # Version spaces under way, with what may follow and the most mistakes so far: a list, for
-    # recursion could be as deep as there are concepts.
-    path = [[everyone, _following(everyone, columns, predicts), 0]]
+    limits: dict[int, int] = {}  # the most mistakes that can follow on those looked at
+    values_of_tables: dict[bytes, int] = {}
+    # Version spaces under way, with their tables, what may follow, and the most mistakes so far and
+    # ever: a list, for recursion could be as deep as there are concepts.
+    path = [[everyone, b"", *_following(everyone, columns, predicts, most)]]
     while path:
-        space, following, best = path[-1]
-        while following:
-            mistake, after = following[-1]
-            if mistake + most(after.bit_count()) > best:
-                if after not in values:
-                    path.append([after, _following(after, columns, predicts), 0])
+        space, key, following, best, limit = path[-1]
+        while following and best < limit:
+            mistake, after = following.pop()
+            if mistake + limits.get(after, after.bit_count() - 1) <= best:
+                continue
+            if after not in values:
+                found = _following(after, columns, predicts, most)
+                limits[after] = found[-1]
+                if max_spaces is not None and len(limits) > max_spaces:
+                    raise ValueError(
+                        f"max_spaces={max_spaces}, but H, of {len(table)} different concepts on "
+                        f"{table.shape[1]} points, leads to more version spaces."
+                    )
+                if mistake + found[-1] <= best:
+                    continue
+                key_after = _key(same(table[_members(after, len(table))]))
+                if key_after not in values_of_tables:
+                    following.append((mistake, after))
+                    path.append([after, key_after, *found])
                     break
-                best = path[-1][2] = max(best, mistake + values[after])
-            following.pop()
+                values[after] = values_of_tables[key_after]
+            best = path[-1][3] = max(best, mistake + values[after])
         else:
-            values[space] = best
+            values[space] = values_of_tables[key] = best
             path.pop()
     return values[everyone]
 
 
-def _following(space, columns, predicts):
-    """The version spaces after one more label, each with the mistake it takes, the largest last."""
-    found = set()
+def _following(space, columns, predicts, most):
+    """The version spaces after one more label, each with the mistake it takes, the largest last;
+
+    then the mistakes of the best step to a single concept, and the most that there can be.
+    """
+    steps, best, splits = set(), 0, set()
     for column in columns:
         ones = space & column
         if ones and ones != space:
             predicted = predicts(space, ones)
-            found |= {(1 - predicted, ones), (predicted, space ^ ones)}
-    return sorted(found, key=lambda step: (step[1].bit_count(), step[0]))
+            splits.add(min(ones, space ^ ones))
+            for mistake, after in ((1 - predicted, ones), (predicted, space ^ ones)):
+                if after & (after - 1):
+                    steps.add((mistake, after))
+                else:
+                    best = max(best, mistake)
+    limit = most(space.bit_count(), splits, steps)
+    order = sorted(steps, key=lambda step: (step[1].bit_count() + step[0], step))
+    return order, best, max(best, limit)
+
+
+def _most_of_halving(n, splits, steps):
+    """A mistake leaves at most the larger of the smaller sides, and later ones half each."""
+    return max((after.bit_count().bit_length() for mistake, after in steps if mistake), default=0)
+
+
+def _most_of_consistent(n, splits, steps):
+    """A mistake rules out a concept, and a point brings but one."""
+    return min(n - 1, len(splits))
+
+
+def _same_to_halving(table):
+    """Ones in the minority, and rows in an order by their ones, which halving does not see."""
+    ones = table.sum(axis=0, dtype=np.int64)
+    table = table ^ (2 * ones > len(table))
+    sizes = np.minimum(ones, len(table) - ones)
+    for _ in range(2):  # rows by the sizes of their columns, then columns by those rows, and again
+        rows = (table * (sizes * sizes + 1)).sum(axis=1)
+        sizes = (table * (rows * rows % 1_000_003)[:, None]).sum(axis=0) % 1_000_003
+    return table[np.argsort(rows, kind="stable")]
+
+
+def _same_to_consistent(table):
+    """Zeros in the first row, which is the prediction."""
+    return table ^ table[0]
+
+
+def _key(table):
+    """The table but for constant and repeated columns and for their order."""
+    apart = table[:, (table != table[0]).any(axis=0)]
+    packed = np.packbits(apart.T, axis=1)
+    columns = sorted({column.tobytes() for column in packed})
+    return len(table).to_bytes(4) + b"".join(columns)
+
+
+def _members(space, n):
+    packed = np.frombuffer(space.to_bytes((n + 7) // 8, "little"), dtype=np.uint8)
+    return np.unpackbits(packed, count=n, bitorder="little").astype(bool)

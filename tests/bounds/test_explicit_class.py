@@ -284,3 +284,42 @@ def test_a_long_search_stops_within_a_second(search):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def few_ones(n, most):
+    """All labellings of n points with so many ones at most: many symmetries."""
+    return [h for h in itertools.product((0, 1), repeat=n) if sum(h) <= most]
+
+
+@pytest.mark.parametrize("name", ["halving", "consistent"])
+@pytest.mark.parametrize("table", ["few ones", "sparse", "singletons", "shuffled singletons"])
+def test_symmetries_change_no_mistakes(name, table):
+    rng = np.random.default_rng(0)
+    if table == "few ones":
+        tables = [few_ones(5, 2), few_ones(6, 1), [h[::-1] for h in few_ones(5, 2)][::-1]]
+    elif table == "sparse":
+        tables = [(rng.random((12, 8)) < 0.2).astype(int).tolist() for _ in range(15)]
+    else:
+        rows = np.eye(9, dtype=int)
+        tables = [rng.permutation(rows) if table[:8] == "shuffled" else rows, 1 - rows]
+    predict = by_majority if name == "halving" else by_the_first
+    for H in tables:
+        concepts = tuple(dict.fromkeys(map(tuple, np.asarray(H).tolist())))
+        expected = defined_mistakes(concepts, len(concepts[0]), predict)
+        assert worst_case_mistakes(H, name) == expected
+
+
+def test_classes_of_many_symmetries_have_few_version_spaces():
+    singletons = np.eye(60, dtype=int)
+    assert worst_case_mistakes(singletons, "halving", max_spaces=200) == 1
+    assert worst_case_mistakes(singletons, "consistent", max_spaces=200) == 59
+    assert worst_case_mistakes(few_ones(12, 2), "halving", max_spaces=2000) == 2
+
+
+def test_too_many_version_spaces_are_refused():
+    H = (np.random.default_rng(0).random((40, 40)) < 0.08).astype(int)
+    for name in ("halving", "consistent"):
+        with pytest.raises(ValueError, match=r"max_spaces=300, .* concepts on 40 points"):
+            worst_case_mistakes(H, name, max_spaces=300)
+        with pytest.raises(ValueError, match="max_spaces=0"):
+            worst_case_mistakes(H, name, max_spaces=0)
