@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mlcore.checks import as_labels, as_targets, as_weights
+from mlcore.checks import as_labels, as_targets, as_weights, label_type
 
 
 class Classifier:
@@ -24,9 +24,21 @@ class Classifier:
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
+
+        Raises
+        ------
+        TypeError
+            If the labels are of another type than those of the fit, as "1" is than 1.
         """
         predicted = self.predict(X)
         classes, codes = as_labels(y, len(predicted), owner=type(self).__name__)
+        given, known = label_type(classes), label_type(predicted)
+        if given != known:
+            raise TypeError(
+                f"{type(self).__name__}: y has labels of type {given}, such as "
+                f"{classes.tolist()[0]!r}, but those of the fit are of type {known}, such as "
+                f"{predicted.tolist()[0]!r}: none could be equal."
+            )
         weights = as_weights(sample_weight, len(predicted))
         return float(np.average(predicted == classes[codes], weights=weights))
 

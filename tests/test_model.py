@@ -21,6 +21,7 @@ import mlcore
 from mlcore.checks import as_labels, as_targets, as_weights
 from mlcore.exceptions import ConvergenceWarning, NotFittedError, peer_class, warn
 from mlcore.model import Classifier, Model, Regressor, Transformer
+from mlcore.svm import SVC, SVCCV, NuSVC
 
 
 class NearestMean(Classifier, Model):
@@ -234,6 +235,23 @@ def test_scores_are_those_of_scikit_learn():
         assert mean.score(features, targets * scale, weights * 1e300) == pytest.approx(
             r2_score(targets, predicted, sample_weight=weights)
         )
+
+
+@pytest.mark.parametrize("known", [[0, 1], [0.0, 1.0], [False, True]])
+@pytest.mark.parametrize("given", [["0", "1"], np.array(["0", "1"], dtype=object), [b"0", b"1"]])
+@pytest.mark.parametrize("model", [SVC(), NuSVC(), SVCCV(cv=2)])
+def test_scores_of_labels_of_another_type_are_refused(model, known, given):
+    X = np.arange(8.0)[:, None]
+    known, given = np.tile(known, 4), np.tile(np.asarray(given), 4)
+    model.fit(X, known)
+    kind = type(given.tolist()[0]).__name__
+    with pytest.raises(
+        TypeError, match=f"{type(model).__name__}: y has labels of type {kind}.*numb"
+    ):
+        model.score(X, given)
+    assert model.score(X, known.astype(float)) == model.score(X, known.astype(int))
+    with pytest.raises(TypeError, match="of type number, such as .* of type " + kind):
+        model.fit(X, given).score(X, known)
 
 
 def test_scores_of_constant_targets_and_bad_arguments():

@@ -8,7 +8,13 @@ from mlcore.checks.columns import check_column_names, column_names
 from mlcore.checks.memory import free_bytes, require_memory
 from mlcore.checks.parameters import as_bool, as_choice, as_integer, as_random_state, as_real
 from mlcore.checks.samples import as_samples
-from mlcore.checks.targets import as_class_weights, as_labels, as_targets, as_weights
+from mlcore.checks.targets import (
+    as_class_weights,
+    as_labels,
+    as_targets,
+    as_weights,
+    label_type,
+)
 
 __all__ = [
     "as_bool",
@@ -24,5 +30,6 @@ __all__ = [
     "check_column_names",
     "column_names",
     "free_bytes",
+    "label_type",
     "require_memory",
 ]

@@ -33,6 +33,22 @@ def as_targets(y: Any, n_samples: int, *, owner: str = "") -> np.ndarray:
     return targets
 
 
+def label_type(labels: np.ndarray) -> str:
+    """Return the type of checked labels by name: numbers of all kinds are one, "number".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mlcore.checks import label_type
+    >>> label_type(np.array([True, False])), label_type(np.array(["a", "b"]))
+    ('number', 'str')
+    """
+    if labels.dtype.kind in "mM":
+        return "date" if labels.dtype.kind == "M" else "duration"
+    first = labels[:1].tolist()[0]
+    return "number" if isinstance(first, numbers.Number) else type(first).__name__
+
+
 def as_labels(
     y: Any, n_samples: int, *, owner: str = "", min_classes: int = 1, name: str = "y"
 ) -> tuple[np.ndarray, np.ndarray]:
