@@ -16,7 +16,7 @@ from mlcore._ext import working_set as _square
 from mlcore.scratch import scratch_array
 from mlcore.svm.bias import round_to_bounds
 from mlcore.svm.row_store import padded
-from mlcore.svm.smo import Problem, RowStore, Solution
+from mlcore.svm.smo import Problem, RowStore, Solution, resolved
 from mlcore.threads import effective_threads
 
 _CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-C
@@ -63,7 +63,7 @@ class SeededDuel:
         tol: float,
         max_iter: int,
     ) -> None:
-        self.tol, self.max_iter = tol, max_iter
+        self._asked, self.tol, self.max_iter = tol, tol, max_iter
         taking = np.flatnonzero(signs)
         self.samples, K = taking, store.rows
         self.index = None
@@ -140,6 +140,7 @@ class SeededDuel:
         if left < 0:
             left = _STEPS * max(1000, len(self.signs))
         while True:
+            self.tol = max(self._asked, resolved(self.product, self.signs))
             self._step(first, last, min(left, at_once))
             steps += self.steps
             left -= int(self.steps[first:last].max())

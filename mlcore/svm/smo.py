@@ -27,6 +27,7 @@ from mlcore.threads import single_threaded_blas
 
 __all__ = ["Problem", "RowStore", "Solution", "solve", "solve_many"]
 
+_RESOLVED = 64 * float(np.finfo(np.float64).eps)
 _ENTIRE = 2048  # up to this, all variables make one working set
 
 
@@ -105,7 +106,7 @@ class Solution:
 
 
 def solve(problem, rows, *, tol, max_iter=-1, progress=None):
-    """The optimum of one problem, to a KKT violation of `tol`.
+    """The optimum of one problem, to a KKT violation of `tol`, or to what rounding lets be told.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ class _Solver:
     FULL, SUB = 0.3, 0.3  # a round ends at this part of the violation it began with
 
     def __init__(self, problem, rows, tol, max_iter, progress):
-        self.rows, self.tol, self.progress = rows, tol, progress
+        self.rows, self.asked, self.tol, self.progress = rows, tol, tol, progress
         m, n = len(problem.linear), rows.kernel.n
         if problem.total is None or _share(problem) > 0.25:
             rows.complete()
@@ -189,6 +190,7 @@ class _Solver:
     def run(self):
         idle, least = 0, np.inf
         while True:
+            self.tol = max(self.asked, resolved(self.product, self.q))
             self.gradient = self.product[self.index] + self.q
             rise, fall = offers(self.gradient, self.beta, self.lower, self.upper, self.epsilon)
             self.edges = [
@@ -296,6 +298,11 @@ class _Solver:
             n_iter=int(self.working.n_iter), converged=bool(self.violation <= self.tol),
             diverged=bool(self._diverges(objective)),
         )  # fmt: skip
+
+
+def resolved(product, linear):
+    """The least violation that rounding of the gradient leaves to be told."""
+    return _RESOLVED * (np.abs(product).max(initial=0) + np.abs(linear).max(initial=0))
 
 
 def _share(problem):

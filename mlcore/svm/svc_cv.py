@@ -286,7 +286,7 @@ class SVCCV(KernelClassifier):
                 seeded.start(before[order[0]][1][number].beta)
             seeded.prepare(Cs[order[0]])
             for c, following in zip(order, [*order[1:], None], strict=True):
-                if seeded.violation[0] > settings.tol:
+                if seeded.violation[0] > seeded.tol:
                     self._settle_alone(seeded, 0, store, settings, progress)
                 last = seeded.solution(0)
                 fits[c][0].append(seeded.problem(0))

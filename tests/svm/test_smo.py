@@ -555,3 +555,13 @@ def test_instruction_sets(target):
     environment = os.environ | {"MLCORE_SIMD": target}
     run = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tolerance_below_rounding_is_raised_to_what_can_be_told(kind):
+    X, p = samples(60), problem(kind, 60)
+    solution = solve(p, RowStore(rows_of(X), 200.0), tol=1e-300)
+    size = np.abs(solution.gradient).max() + 2 * np.abs(p.linear).max()
+    assert solution.converged and solution.violation <= 64 * EPS * size
+    assert solution.n_iter < 60_000  # not all of the steps that there are
+    check(matrix(X, p), p, solution, 64 * EPS * size)
