@@ -30,7 +30,7 @@ INSTEAD: dict[str, dict[str, str]] = {
     },
     "MiniBatchKMeans": {
         "compute_labels": "drop it: fit always sets labels_; partial_fit never does",
-        "init_size": "drop it: the start is looked for in as many samples as it needs",
+        "init_size": "drop it: seeds are drawn from all samples",
         "reassignment_ratio": "drop it: a centre that stays without samples begins anew",
     },
     "AgglomerativeClustering": {
