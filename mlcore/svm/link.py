@@ -56,11 +56,14 @@ def fit_link(decisions: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> Li
     -----
     Labels are softened as Platt does, to (N_+ + 1) / (N_+ + 2) and 1 / (N_- + 2), which keeps the
     slopes finite where the classes do not overlap. Labels that fall with f get a slope near 0.
+    Without samples the logit is f itself.
 
     References
     ----------
     J. Platt, *Probabilistic outputs for support vector machines*, 1999.
     """
+    if len(decisions) == 0:  # two classes of one sample each: nothing could be held out
+        return Link(0.0, np.ones(4), np.zeros(3))
     order = np.lexsort((signs, decisions))
     f, positive, weight = decisions[order], signs[order] > 0, weight[order]
     sums = np.cumsum(weight)

@@ -103,3 +103,9 @@ def test_anchored_links_are_increasing_and_above_one_half_where_f_is_positive(se
     away = np.abs(free - 0.5) > 0.01
     assert_allclose(held[same & away], free[same & away])
     assert apply_link(np.zeros(1), link, anchored=True) <= 0.5
+
+
+def test_without_samples_the_logit_is_the_decision_value():
+    none = np.zeros(0)
+    f = np.linspace(-3, 3, 7)
+    assert_allclose(apply_link(f, fit_link(none, none, none), anchored=True), expit(f))

@@ -168,3 +168,12 @@ def test_class_weights_leave_the_probabilities_of_the_data(classes):
     assert loss(p) < 1.15 * loss(truth) < 0.7 * loss(np.tile(shares, (4000, 1)))
     # The weights move what is predicted, as asked for, and that is not the larger probability.
     assert (machine.predict(Z) != machine.classes_[p.argmax(axis=1)]).any()
+
+
+def test_pairs_of_classes_of_one_sample_have_probabilities():
+    X = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1], [5, 5]])
+    with pytest.warns(UserWarning, match="no 2 distinct samples"):
+        machine = SVC(probability=True, random_state=0, gamma=1.0).fit(X, [0, 0, 0, 1, 2])
+    p = machine.predict_proba(X)
+    assert_allclose(p.sum(axis=1), 1)
+    assert_array_equal(p.argmax(axis=1), machine.predict(X))
