@@ -87,13 +87,18 @@ def fit_link(decisions: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> Li
 
 
 def apply_link(decisions: np.ndarray, link: Link, *, anchored: bool) -> np.ndarray:
-    """Return P(+) for decision values: increasing, if `anchored` above 1/2 for f > 0 only."""
-    z = np.full(decisions.shape, link.offset)
-    bounds = [-np.inf, *link.knots.tolist(), np.inf]
-    middle = bounds[2]
-    for slope, low, high in zip(link.slopes.tolist(), bounds, bounds[1:], strict=False):
-        z += slope * (np.clip(decisions, low, high) - min(max(middle, low), high))
+    """Return P(+) for decision values: increasing, if `anchored` above 1/2 for f > 0 only.
+
+    Decision values may be (n, n_duels), of as many links: (n_duels,), (n_duels, 4), (n_duels, 3).
+    """
+    z = np.empty(decisions.shape)
+    z[...] = link.offset
+    low, middle, high = np.moveaxis(link.knots, -1, 0)
+    ends = (-np.inf, low, low), (low, middle, middle), (middle, high, middle), (high, np.inf, high)
+    for part, (first, last, start) in enumerate(ends):
+        here = np.minimum(np.maximum(decisions, first), last)
+        z += link.slopes[..., part] * (here - start)
     if anchored:
-        side = _LEAST_SLOPE * link.slopes.min() * decisions
+        side = _LEAST_SLOPE * link.slopes.min(axis=-1) * decisions
         z = np.where(decisions > 0, np.maximum(z, side), np.minimum(z, side))
     return expit(z)

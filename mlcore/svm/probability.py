@@ -277,16 +277,12 @@ class ProbabilisticClassifier(KernelClassifier):
 
     def _probabilities(self, decisions: np.ndarray, dtype: np.dtype) -> np.ndarray:
         anchored = bool(np.ptp(self.class_weight_) == 0)
-        fitted = zip(self.link_offsets_, self.link_slopes_, self.link_knots_, strict=True)
-        links = [
-            apply_link(f, Link(*link), anchored=anchored)
-            for f, link in zip(decisions.T, fitted, strict=True)
-        ]
+        link = Link(self.link_offsets_, self.link_slopes_, self.link_knots_)
+        p = apply_link(decisions, link, anchored=anchored)
         if len(self.classes_) == 2:
             if anchored:
-                return two_class(links[0], decisions[:, 0], dtype)
-            return np.stack([1 - links[0], links[0]], axis=1).astype(dtype)
-        p = np.stack(links, axis=1)
+                return two_class(p[:, 0], decisions[:, 0], dtype)
+            return np.hstack([1 - p, p]).astype(dtype)
         if self.multi_class == "ovr":
             p /= np.maximum(p.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         else:
