@@ -1,7 +1,8 @@
 """Hot loops of the discrete mixtures: EM over sparse rows (mlcore.mixture.multinomial and others).
 
 A row is a list of entries, column and value. Given `start` (stride,) and `table` (columns, stride),
-both of components side by side, its log densities are start + sum of value table[column]; then come
+both of components side by side, its log densities are start + sum of value table[column], and -inf
+where start_lacks + sum of value lacks[column], unless these are None, is positive; then come
 responsibilities, and sums of them by column. O(entries k) time.
 """
 from cython.parallel cimport prange
@@ -17,7 +18,8 @@ cdef enum: COLUMNS = 64  # that one thread adds up at a time
 cdef sparse_rows described(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,
                            const int32_t[::1] columns, const double[::1] values,
                            const double[::1] weights, const double[::1] start,
-                           const double[:, ::1] table):
+                           const double[:, ::1] table, const double[::1] start_lacks,
+                           const double[:, ::1] lacks):
     cdef sparse_rows rows
     rows.n_components, rows.stride, rows.length = n_components, start.shape[0], length
     rows.indptr = NULL if indptr is None else &indptr[0]
@@ -26,7 +28,9 @@ cdef sparse_rows described(Py_ssize_t n_components, Py_ssize_t length, const int
     rows.weights = NULL if weights is None else &weights[0]
     rows.start, rows.table = &start[0], &table[0, 0]
     rows.near, rows.bounds, rows.rises, rows.start_rise, rows.trials = NULL, NULL, NULL, 0, NULL
-    rows.alone = NULL
+    rows.alone, rows.start_lacks, rows.lacks = NULL, NULL, NULL
+    if lacks is not None:
+        rows.start_lacks, rows.lacks = &start_lacks[0], &lacks[0, 0]
     return rows
 
 
@@ -45,7 +49,8 @@ cdef sparse_rows remembered(sparse_rows rows, uint64_t[::1] near, double[::1] bo
 
 def expect(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,
            const int32_t[::1] columns, const double[::1] values, const double[::1] weights,
-           const double[::1] start, const double[:, ::1] table, uint64_t[::1] near,
+           const double[::1] start, const double[:, ::1] table, const double[::1] start_lacks,
+           const double[:, ::1] lacks, uint64_t[::1] near,
            double[::1] bounds, double start_rise, const double[::1] rises,
            const double[::1] trials, int32_t[::1] alone, const int64_t[:, ::1] spans,
            double[:, ::1] batch, double[:, :, :, ::1] sums,
@@ -60,7 +65,8 @@ def expect(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr
     `start` has risen by at most `start_rise`, and row c of `table` by rises[c].
     """
     cdef sparse_rows rows = remembered(
-        described(n_components, length, indptr, columns, values, weights, start, table),
+        described(n_components, length, indptr, columns, values, weights, start, table,
+                  start_lacks, lacks),
         near, bounds, start_rise, rises, trials, alone, sums.shape[2] * sums.shape[3])
     cdef const simd_loops* loops = simd_table()
     cdef Py_ssize_t c
@@ -72,7 +78,8 @@ def expect(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr
 def expect_by_columns(
         Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,
         const int32_t[::1] columns, const double[::1] values, const double[::1] weights,
-        const double[::1] start, const double[:, ::1] table, uint64_t[::1] near,
+        const double[::1] start, const double[:, ::1] table, const double[::1] start_lacks,
+        const double[:, ::1] lacks, uint64_t[::1] near,
         double[::1] bounds, double start_rise, const double[::1] rises, const double[::1] trials,
         int32_t[::1] alone, Py_ssize_t first, Py_ssize_t last, double[:, ::1] batch,
         uint8_t[:, ::1] shares, const int64_t[::1] edges, double[:, :, ::1] sums,
@@ -86,7 +93,8 @@ def expect_by_columns(
     which `batch` does not exceed.
     """
     cdef sparse_rows rows = remembered(
-        described(n_components, length, indptr, columns, values, weights, start, table),
+        described(n_components, length, indptr, columns, values, weights, start, table,
+                  start_lacks, lacks),
         near, bounds, start_rise, rises, trials, alone, sums.shape[1] * sums.shape[2])
     cdef const simd_loops* loops = simd_table()
     cdef int n_threads = <int> edges.shape[0] - 1
@@ -112,14 +120,15 @@ def expect_by_columns(
 
 def posterior(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,
               const int32_t[::1] columns, const double[::1] values, const double[::1] start,
-              const double[:, ::1] table, const int64_t[:, ::1] spans, double[:, ::1] batch,
+              const double[:, ::1] table, const double[::1] start_lacks,
+              const double[:, ::1] lacks, const int64_t[:, ::1] spans, double[:, ::1] batch,
               double[::1] log_density, double[:, ::1] out, int n_threads):
     """Fill in the log density of each row, and in `out`, unless it has no rows, responsibilities.
 
     Rows as in `expect`; `out` (n, n_components), `batch` (len(spans), BATCH strides).
     """
     cdef sparse_rows rows = described(n_components, length, indptr, columns, values, None,
-                                      start, table)
+                                      start, table, start_lacks, lacks)
     cdef const simd_loops* loops = simd_table()
     cdef double* responsibilities = &out[0, 0] if out.shape[0] else NULL
     cdef Py_ssize_t c
@@ -128,9 +137,9 @@ def posterior(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] ind
                      &log_density[0], responsibilities)
 
 
-def fill_table(const double[:, :] p, double least, double[:, ::1] table, double[::1] rises,
+def fill_table(const double[:, :] p, bint logarithms, double[:, ::1] table, double[::1] rises,
                int n_threads):
-    """table = p, or log(max(p, least)) where `least` > 0, with zeros beyond its columns.
+    """table = p, or log p, with zeros beyond its columns.
 
     rises[c] = the largest of what row c was before, subtracted from what it is now.
     """
@@ -138,7 +147,7 @@ def fill_table(const double[:, :] p, double least, double[:, ::1] table, double[
     cdef Py_ssize_t block, n = p.shape[0], k = p.shape[1], stride = p.strides[0] // sizeof(double)
     for block in prange((n + COLUMNS - 1) // COLUMNS, nogil=True, num_threads=n_threads):
         loops.mixture_table(block * COLUMNS, min(n, (block + 1) * COLUMNS), k, table.shape[1],
-                            &p[0, 0], stride, &p[n - 1, k - 1] + 1, least, &table[0, 0],
+                            &p[0, 0], stride, &p[n - 1, k - 1] + 1, logarithms, &table[0, 0],
                             &rises[0])
 
 
@@ -159,8 +168,8 @@ def shares(const double[:, :] counts, double alpha, const double[:, ::1] trials,
                              &trials[0, 0], trials_stride, &table[0, 0])
 
 
-def advance(double[:, :, :, ::1] sums, double alpha, const double[::1] rates, double least,
-            double[:, ::1] p, double[:, ::1] table, double[::1] rises, int n_threads):
+def advance(double[:, :, :, ::1] sums, double alpha, const double[::1] rates, double[:, ::1] p,
+            double[:, ::1] table, double[::1] rises, int n_threads):
     """p = min((sums over all tables + alpha) rates, 1), `fill_table` with its logarithms, and the
     sums of each pass, sums[:, 0], = 0: once through memory. All but `rises` are padded to whole
     vectors.
@@ -169,7 +178,7 @@ def advance(double[:, :, :, ::1] sums, double alpha, const double[::1] rates, do
     cdef Py_ssize_t block, n = p.shape[0], stride = p.shape[1], kinds = sums.shape[1]
     for block in prange((n + COLUMNS - 1) // COLUMNS, nogil=True, num_threads=n_threads):
         loops.mixture_advance(block * COLUMNS, min(n, (block + 1) * COLUMNS), stride,
-                              sums.shape[0] * kinds, kinds, n * stride, alpha, &rates[0], least,
+                              sums.shape[0] * kinds, kinds, n * stride, alpha, &rates[0],
                               &sums[0, 0, 0, 0], &p[0, 0], &table[0, 0], &rises[0])
 
 

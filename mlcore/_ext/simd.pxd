@@ -148,6 +148,8 @@ cdef extern from "simd/table.h" nogil:
         const double* trials
         int32_t* alone
         Py_ssize_t held
+        const double* start_lacks
+        const double* lacks
     enum:
         LINKAGE_SINGLE
         LINKAGE_COMPLETE
@@ -284,14 +286,14 @@ cdef extern from "simd/table.h" nogil:
         void (*add_rows)(const sparse_rows*, Py_ssize_t, Py_ssize_t, const double*,
                          const row_share*, Py_ssize_t, Py_ssize_t, double*) noexcept nogil
         void (*mixture_table)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*,
-                              Py_ssize_t, const double*, double, double*,
+                              Py_ssize_t, const double*, int, double*,
                               double*) noexcept nogil
         void (*mixture_shares)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*,
                                Py_ssize_t, const double*, double, const double*, Py_ssize_t,
                                double*) noexcept nogil
         void (*mixture_advance)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
-                                Py_ssize_t, double, const double*, double, double*, double*,
-                                double*, double*) noexcept nogil
+                                Py_ssize_t, double, const double*, double*, double*, double*,
+                                double*) noexcept nogil
         void (*symmetric_short)(int, Py_ssize_t, Py_ssize_t, const uint16_t*, Py_ssize_t,
                                 const float*, const float*, float*, float*,
                                 float*) noexcept nogil

@@ -83,4 +83,5 @@ class FittedMixture(Model):
         weight = self._w(X, sample_weight)
         if weight is None:
             return float(density.sum()), len(density)
-        return float(weight @ density), float(weight.sum())
+        present = weight > 0  # a row of weight 0 may be impossible
+        return float(weight[present] @ density[present]), float(weight.sum())

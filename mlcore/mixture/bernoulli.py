@@ -62,7 +62,8 @@ class BernoulliMixture(ProductOfBinomials):
     n_iter_ : int
     converged_ : bool
     collapsed_components_ : (n_collapsed,) intp
-        Components that lost all their samples. They have weight 0, and a warning names them.
+        Components that have lost all their samples, or all but 16 eps of the weight. A warning
+        names them.
     mean_trials_ : (n_features, n_components) float64
         Share of the rows where each feature is known.
     total_weight_ : float
@@ -72,9 +73,10 @@ class BernoulliMixture(ProductOfBinomials):
 
     Notes
     -----
-    A probability below 1e-6 counts as 1e-6 in logarithms, one near 1 likewise: so it can move
-    again, and the log-density of a row that is impossible under every component is finite, about
-    -14 for each impossible value.
+    Probabilities of 0 and 1, which take ``alpha=0``, are exact. A row that is impossible under
+    every component has a log-density of -inf; `predict` and `predict_proba` give it, as if these
+    probabilities went to 0 and 1 together, to the components of its fewest impossible values, and
+    EM to all in equal shares.
 
     References
     ----------

@@ -9,13 +9,14 @@ from scipy import sparse as sp
 from mlcore._ext import entries as _ext
 from mlcore.mixture import given
 from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
-from mlcore.mixture.entries import Entries, csr_entries, logarithm
+from mlcore.mixture.entries import Entries, csr_entries
+from mlcore.mixture.impossible import logarithm, possible
 from mlcore.mixture.missing import WithMissing
 from mlcore.threads import effective_threads
 
 # Binary features that are one entry: a table of their 16 outcomes fits into the cache.
 _GROUP = _ext.GROUP
-_LEAST = 1e-6  # probability in logarithms, and 1 minus it the largest
+_ROUNDING = 16 * np.finfo(np.float64).eps  # of sums of the same values in two orders
 _FIRST_ROWS = 1024  # that tell what is usual: any answer is right, a good one saves entries
 
 
@@ -97,7 +98,7 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
         wrong = self._wrong(values, most)
         if wrong.any():
             place = int(np.argmax(wrong))
-            row = int(np.searchsorted(X.indptr, place, side="right")) - 1
+            row = int(np.searchsorted(entries.indptr, place, side="right")) - 1
             raise self._refused(row, int(columns[place]), values[place], most[place])
         columns = np.where(missing, columns + d, columns).astype(np.int32)
         entries.columns, entries.values = columns, np.where(missing, 1.0, values)
@@ -157,11 +158,35 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
 
     def _log_densities(self, parameters, rows, loop):
         """An entry moves a feature, or several, away from `usual`; or takes a missing one out."""
-        trials, (d, k) = self._trials(rows.X.shape[1]), parameters.table.shape
-        log_p, log_q = _logarithms(parameters.table)
-        flipped = rows.usual[:, None]
-        constant = trials[:, None] * np.where(flipped, log_p, log_q)
-        odds = np.where(flipped, log_q - log_p, log_p - log_q)
+        usual, other = self._by_value(parameters, rows)
+        constant, table = self._entries_of(usual[0], other[0], rows)
+        _, never = self._entries_of(0.0, other[1], rows)
+        table[never > 0] = -np.inf
+        loop.fill(table, logarithms=False)
+        if usual[1].any():
+            loop.require(*self._entries_of(usual[1], 0.0, rows))
+        return logarithm(parameters.weights) + constant
+
+    def _possible(self, parameters, rows):
+        usual, other = self._by_value(parameters, rows)
+        return tuple(self._entries_of(a, b, rows) for a, b in zip(usual, other, strict=True))
+
+    def _by_value(self, parameters, rows):
+        """`possible` of the usual value of each feature, and of the other one."""
+        p, flipped = parameters.table, rows.usual[:, None]
+        log_p, zeros = possible(p)
+        ones = (p == 1).astype(np.float64)
+        log_q = np.log1p(-np.where(ones, 0.0, p))
+        usual = np.where(flipped, log_p, log_q), np.where(flipped, zeros, ones)
+        return usual, (np.where(flipped, log_q, log_p), np.where(flipped, ones, zeros))
+
+    def _entries_of(self, usual, other, rows):
+        """Constants (k,) and table of entries, of what values (d, k) add where they are usual, or
+        else.
+        """
+        trials, (d, k) = self._trials(rows.X.shape[1]), np.shape(other - usual)
+        constant = trials[:, None] * usual * np.ones((d, k))
+        odds = other - usual
         group = 1 if rows.entries.values is not None else _GROUP
         n_codes = _n_codes(d, group)
         table = np.zeros((rows.entries.n_columns, k))
@@ -175,8 +200,7 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
                 where[:, 1 << bit : 2 << bit] = where[:, : 1 << bit] + part[:, None]
         if rows.entries.n_columns > n_codes:
             table[n_codes:] = -constant
-        loop.fill(table, logarithms=False)
-        return logarithm(parameters.weights) + constant.sum(axis=0)
+        return constant.sum(axis=0), table
 
     def _summed(self, rows, by_column, mass, log_likelihood):
         d, k = rows.X.shape[1], len(mass)
@@ -185,7 +209,7 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
         n_codes = _n_codes(d, group)
         known = np.broadcast_to(mass, (d, k))
         if rows.entries.n_columns > n_codes:
-            known = np.maximum(known - by_column[n_codes:], 0)
+            known = _left(known, by_column[n_codes:])
         if group == 1:
             counts = by_column[:d]
         else:
@@ -196,8 +220,10 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
                     axis=1
                 )
             counts = counts.reshape(-1, k)[:d]
-            counts = np.where(rows.usual[:, None], np.maximum(known - counts, 0), counts)
-        return Statistics(log_likelihood, mass, counts, trials * known)
+            counts = np.where(rows.usual[:, None], _left(known, counts), counts)
+        most = trials * known
+        counts = np.where(_left(most, counts) > 0, counts, most)
+        return Statistics(log_likelihood, mass, counts, most)
 
     def _by_column(self, values, frame):
         return values
@@ -206,8 +232,7 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
         return np.full((len(frame), 1), 2.0)
 
     def _log_prior(self, parameters, rows):
-        log_p, log_q = _logarithms(parameters.table)
-        return float(log_p.sum() + log_q.sum())
+        return float(logarithm(parameters.table).sum() + logarithm(1 - parameters.table).sum())
 
     def _parameters(self):
         return Parameters(self.weights_, self.means_.T, self.mean_trials_)
@@ -241,10 +266,10 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
         return model
 
 
-def _logarithms(p):
-    """log p and log(1 - p), of p kept in [1e-6, 1 - 1e-6]."""
-    p = np.clip(p, _LEAST, 1 - _LEAST)
-    return np.log(p), np.log1p(-p)
+def _left(whole, part):
+    """whole - part, 0 where that is but rounding."""
+    left = whole - part
+    return np.where(left > _ROUNDING * whole, left, 0.0)
 
 
 def _bits(values):

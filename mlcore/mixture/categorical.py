@@ -8,10 +8,13 @@ import numpy as np
 from mlcore.mixture import given
 from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
 from mlcore.mixture.em import Run
-from mlcore.mixture.entries import Entries, logarithm, row_bytes
+from mlcore.mixture.entries import Entries, row_bytes
+from mlcore.mixture.impossible import logarithm, possible
 from mlcore.mixture.missing import WithMissing
 from mlcore.mixture.patterns import Patterns, found_categories
 from mlcore.model import warn
+
+_UNSEEN = 1e-10  # probability of a category that the fit did not know, where there is a prior
 
 
 class CategoricalMixture(WithMissing, DiscreteMixture):
@@ -67,7 +70,8 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
     n_iter_ : int
     converged_ : bool
     collapsed_components_ : (n_collapsed,) intp
-        Components that lost all their samples. They have weight 0, and a warning names them.
+        Components that have lost all their samples, or all but 16 eps of the weight. A warning
+        names them.
     mean_trials_ : (n_items, n_components) float64
         Share of the rows that answer each item.
     total_weight_ : float
@@ -77,9 +81,11 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
 
     Notes
     -----
-    A probability below 1e-10 counts as 1e-10 in logarithms: so it can grow again, and the
-    log-density of a row that is impossible under every component is finite, about -23 for each
-    impossible answer. So is an answer that the fit did not know, and a warning names the first.
+    Probabilities of 0, which take ``alpha=0``, are exact. A row that is impossible under every
+    component has a log-density of -inf; `predict` and `predict_proba` give it, as if these
+    probabilities went to 0 together, to the components of its fewest impossible answers, and EM to
+    all in equal shares. An answer that the fit did not know is impossible too; with a prior it has
+    a probability of 1e-10 under every component. A warning names the first.
 
     References
     ----------
@@ -251,10 +257,12 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
         try:
             return super()._densities(X, with_proba)
         except UnknownCategoryError as error:
-            warn("UserWarning", f"{error} Such values are as unlikely under every class as 1e-10.")
+            how = "impossible" if self.alpha == 0 else f"as unlikely as {_UNSEEN:g}"
+            warn("UserWarning", f"{error} Such values are {how} under every class.")
         unknown = _unknown(X, self.categories_)
-        found = super()._densities(np.where(unknown, np.nan, X), with_proba)
-        return found[0] + unknown.sum(axis=1) * logarithm(np.zeros(1)), *found[1:]
+        density, *rest = super()._densities(np.where(unknown, np.nan, X), with_proba)
+        penalty = -np.inf if self.alpha == 0 else np.log(_UNSEEN)
+        return np.where(unknown, penalty, 0.0).sum(axis=1) + density, *rest
 
     def _first(self, rows, frame, rng):
         counts = self._overall(rows).counts
@@ -263,8 +271,15 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
         return table / self._by_column(items, frame)
 
     def _log_densities(self, parameters, rows, loop):
-        loop.fill(rows.patterns.table(logarithm(parameters.table)), logarithms=False)
+        (_, table), (_, never) = self._possible(parameters, rows)
+        table[never > 0] = -np.inf
+        loop.fill(table, logarithms=False)
         return logarithm(parameters.weights)
+
+    def _possible(self, parameters, rows):
+        logs, never = map(rows.patterns.table, possible(parameters.table))
+        nothing = np.zeros(len(parameters.weights))
+        return (nothing, logs), (nothing, never)
 
     def _summed(self, rows, by_pattern, mass, log_likelihood):
         counts = rows.patterns.counts(by_pattern)

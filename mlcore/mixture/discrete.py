@@ -10,8 +10,11 @@ from mlcore.checks import as_integer, as_random_state, as_real
 from mlcore.mixture import given
 from mlcore.mixture.em import Mixture
 from mlcore.mixture.entries import Entries, shares
+from mlcore.mixture.impossible import least_impossible, logarithm
 
-_EMPTY = 16 * np.finfo(np.float64).eps  # share of all weight below which a component has collapsed
+_COLLAPSED = 16 * np.finfo(np.float64).eps  # share of all weight that is reported as none
+_EMPTY = 2.0**-900  # share that is none: of less, responsibilities are no normal numbers
+_ROWS = 1 << 12  # impossible ones, looked at in one go
 
 
 class Parameters(NamedTuple):
@@ -53,7 +56,8 @@ class DiscreteMixture(Mixture):
     ``_summed(rows, *sums)``, statistics; ``_by_column(values, frame)``, from a value for each item
     to one for each column; ``_alternatives(frame)``, how many outcomes each item has;
     ``_log_prior(parameters, rows)``, of a pseudo-count of 1, once `_log_densities` has been called;
-    and ``_first(rows, frame, rng)``, a table.
+    ``_possible(parameters, rows)``, constants and table with 0 for what is impossible, and the same
+    of the number of impossible values; and ``_first(rows, frame, rng)``, a table.
     """
 
     mean_trials_: np.ndarray
@@ -146,21 +150,22 @@ class DiscreteMixture(Mixture):
         return level / rows.total
 
     def _maximised(self, statistics, parameters, frame, shares_of=None):
-        """A component without mass keeps its probabilities, and a weight of 0.
+        """A component without mass keeps its probabilities, and a weight of 0. One of a small mass
+        goes on as in exact arithmetic, since it may grow again.
 
         `shares_of` stands for `shares` of ``statistics.counts``.
         """
         total = statistics.mass.sum()
-        collapsed = statistics.mass <= _EMPTY * total
-        weights = np.where(collapsed, 0.0, statistics.mass) / total
+        empty = statistics.mass <= _EMPTY * total
+        weights = np.where(empty, 0.0, statistics.mass) / total
         alpha = float(self.alpha)
         trials = self._by_column(statistics.trials + alpha * self._alternatives(frame), frame)
         # An item may have been missing in all rows of a component, which then keep what they had.
-        keep = collapsed | ~(trials > 0)
+        keep = empty | ~(trials > 0)
         shares_of = shares_of or partial(shares, statistics.counts)
         table = shares_of(alpha, np.where(keep, 0.0, trials), parameters.table)
-        mean_trials = statistics.trials / np.where(collapsed, total, statistics.mass)
-        return Parameters(weights, table, mean_trials), collapsed
+        mean_trials = statistics.trials / np.where(empty, total, statistics.mass)
+        return Parameters(weights, table, mean_trials), weights <= _COLLAPSED
 
     def _expected(self, parameters):
         frame, weights = self._fitted_frame(), parameters.weights
@@ -180,10 +185,23 @@ class DiscreteMixture(Mixture):
         rows = self._rows(X, None, self._fitted_frame())
         loop = rows.entries.loop(len(parameters.weights))
         start = self._log_densities(parameters, rows, loop)
-        if not with_proba:
-            return *loop.labels(start), None
-        density, proba = loop.posterior(start)
-        return density, proba.argmax(axis=1), proba
+        if with_proba:
+            density, proba = loop.posterior(start)
+            labels = proba.argmax(axis=1)
+        else:
+            (density, labels), proba = loop.labels(start), None
+        lost = np.flatnonzero(density == -np.inf)
+        if len(lost):
+            (constant, table), (lacking, never) = self._possible(parameters, rows)
+            logs = constant + logarithm(np.where(parameters.weights > 0, parameters.weights, 1))
+            lacking = np.where(parameters.weights > 0, lacking, np.inf)
+            for i in range(0, len(lost), _ROWS):
+                part = lost[i : i + _ROWS]
+                found = least_impossible(rows.entries.matrix(part), (logs, table), (lacking, never))
+                labels[part] = found.argmax(axis=1)
+                if proba is not None:
+                    proba[part] = found
+        return density, labels, proba
 
     def _drawn_components(self, n_samples):
         """Generator, and components of rows to sample, in order."""

@@ -156,7 +156,7 @@ class Mixture(FittedMixture):
         """Steps of EM until the mean log-likelihood moves by less than tol, or n_steps are done."""
         while len(run.trace) < n_steps and not run.converged:
             level, run.parameters, collapsed = self._step(rows, run.parameters, frame)
-            change = level - run.trace[-1] if run.trace else math.inf
+            change = level - run.trace[-1] if run.trace and level > -math.inf else math.inf
             run.trace.append(level)
             run.collapsed = np.flatnonzero(collapsed)
             progress.step(len(run.trace), level, change)
@@ -353,7 +353,7 @@ class Mixture(FittedMixture):
         frame = self._fitted_frame()
         parameters, collapsed = self._maximised(statistics, self._parameters(), frame)
         level = float(new.log_likelihood / new.mass.sum())
-        change = level - self.lower_bound_
+        change = level - self.lower_bound_ if level > -math.inf else math.inf
         changed = dict(
             self._attributes(parameters, frame),
             log_likelihood_trace_=np.append(self.log_likelihood_trace_, level),

@@ -1,7 +1,8 @@
 """Rows as lists of entries, what all discrete mixtures are fitted to, and their sums under one.
 
 A row's log density under a component is a constant plus, for each entry, its value times what the
-component says of its column: what is not there costs nothing.
+component says of its column: what is not there costs nothing. That is -inf where the component
+makes an entry impossible, so entries have no value of 0.
 """
 
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ _ROWS = 1 << 15  # whose responsibilities are held at a time where only labels a
 _PRODUCTS_OF_A_ROW = 32  # that an exponential costs
 _PRODUCTS_OF_A_VALUE = 4  # that a logarithm costs, or a division
 _NORMAL = 1e-300  # what has a rate, its inverse, to full precision
-_LEAST = 1e-10  # probability: one that is 0 is no infinity to multiply, and can grow again
+_SMALL = 2.0**-60  # share of all weight: what rows leave out below 2^-100 counts for no larger one
 
 
 @dataclass
@@ -98,11 +99,24 @@ class Entries:
         values = None if self.values is None else self.values[begin:end]
         return Entries(stop - first, self.n_columns, self.columns[begin:end], indptr, values)
 
+    def matrix(self, rows: np.ndarray) -> sp.csr_array:
+        """Return the values of some rows by column, (len(rows), n_columns)."""
+        indptr, values = self.indptr, self.values
+        if indptr is None:
+            indptr = np.arange(self.n_rows + 1) * self.length
+        if values is None:
+            values = np.ones(len(self.columns))
+        whole = sp.csr_array((values, self.columns, indptr), shape=(self.n_rows, self.n_columns))
+        return whole[rows]
+
 
 def csr_entries(X: sp.csr_array, weights: np.ndarray | None) -> Entries:
-    """Return the entries of a canonical CSR array; explicit zeros are entries of value 0."""
+    """Return the entries of a canonical CSR array; explicit zeros are none."""
     if X.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"X has {X.shape[1]} features, but at most 2**31 - 1 are supported.")
+    if not X.data.all():
+        X = X.copy()
+        X.eliminate_zeros()
     return Entries(
         *X.shape,
         X.indices.astype(np.int32, copy=False),
@@ -110,11 +124,6 @@ def csr_entries(X: sp.csr_array, weights: np.ndarray | None) -> Entries:
         X.data.astype(np.float64, copy=False),
         weights,
     )
-
-
-def logarithm(p: np.ndarray) -> np.ndarray:
-    """Return log(max(p, 1e-10))."""
-    return np.log(np.maximum(p, _LEAST))
 
 
 def shares(counts: np.ndarray, alpha: float, trials: np.ndarray, before: np.ndarray) -> np.ndarray:
@@ -177,6 +186,7 @@ class Loop:
         self._last_start = self._near = self._bounds = self._alone = None
         self._new = False  # whether the table has been filled since the last sums
         self._held = None  # probabilities whose logarithms the table already holds
+        self._lacks = None, None  # start and table: what rows may lack that components are sure of
         self._cleared = False  # whether the sums of a pass are 0
         if stride > _VECTOR:  # else there is nothing to leave out
             self._near = np.full(rows.n_rows, np.iinfo(np.uint64).max)
@@ -184,6 +194,7 @@ class Loop:
 
     def fill(self, table: np.ndarray, *, logarithms: bool) -> None:
         """Take `table` (n_columns, k), or its logarithms, as what entries add."""
+        self._lacks = None, None
         if table is self._held:
             return
         self._held = None
@@ -192,9 +203,17 @@ class Loop:
         if self._new and self._near is not None:  # what rows remember is of a table before the last
             self._near[:] = np.iinfo(np.uint64).max
         self._new = True
-        least = _LEAST if logarithms else 0.0
         n_threads = effective_threads(_PRODUCTS_OF_A_VALUE * self._table.size)
-        _ext.fill_table(table, least, self._table, self._rises, n_threads)
+        _ext.fill_table(table, logarithms, self._table, self._rises, n_threads)
+
+    def require(self, start: np.ndarray, table: np.ndarray) -> None:
+        """Make rows impossible for which `start` (k,) plus their entries' values times `table`
+        (n_columns, k) is positive: what they lack of what a component is certain of.
+        """
+        pad = (0, self._table.shape[1] - self.k)
+        self._lacks = np.pad(start, pad), np.pad(table, [(0, 0), pad])
+        if self._near is not None:  # what rows remember says nothing of that
+            self._near[:] = np.iinfo(np.uint64).max
 
     def sum_of_table(self) -> float:
         """Return the sum of what `fill` has made."""
@@ -216,11 +235,28 @@ class Loop:
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the responsibilities' sums (k,), those of `trials` (n_rows,) times them, and the
         log-likelihood; the sums by column wait for `shares`.
+
+        Rows leave out responsibilities below 2^-100. Where a component has so little that these
+        could count, which is seldom, all is summed once more without leaving out any: by its few
+        rows such a component may grow again.
         """
-        rows = self.rows
         if self._by_column is None:
             self._make_sums()
-        elif not self._cleared:
+        before = self._last_start, self._new
+        found = self._pass(start, trials, self._near, self._alone)
+        small = (found[0] < _SMALL * found[0].sum()) & (start > -np.inf)
+        if not small.any() or (self._near is None and self._alone is None):
+            return found
+        self._last_start, self._new = before
+        for remembered, nothing in ((self._near, np.iinfo(np.uint64).max), (self._alone, -1)):
+            if remembered is not None:
+                remembered[:] = nothing
+        self._by_column.fill(0)
+        return self._pass(start, trials, None, None)
+
+    def _pass(self, start, trials, near, alone):
+        rows = self.rows
+        if not self._cleared:
             self._by_column[:, 0].fill(0)
         self._cleared = False
         chunks, _, _, stride = self._by_column.shape
@@ -229,12 +265,16 @@ class Loop:
         if not self._new:
             self._rises[:] = 0
         self._new = False
-        rise = 0.0 if self._last_start is None else float((start - self._last_start).max())
+        rise = 0.0
+        if self._last_start is not None:
+            with np.errstate(invalid="ignore"):  # -inf, of a weight of 0, that stays
+                rise = float(np.fmax.reduce(start - self._last_start))
         self._last_start, start = start, self._whole_vectors(start)
         n_threads = effective_threads(self.work)
         known = (
             self.k, rows.length, rows.indptr, rows.columns, rows.values, rows.weights, start,
-            self._table, self._near, self._bounds, rise, self._rises, trials, self._alone,
+            self._table, *self._lacks, None if self._lacks[1] is not None else near,
+            self._bounds, rise, self._rises, trials, alone,
         )  # fmt: skip
         if chunks > 1:
             batch = self._batch(chunks)
@@ -279,9 +319,7 @@ class Loop:
         n_threads = effective_threads(2 * _PRODUCTS_OF_A_VALUE * table.size)
         rates = np.zeros(table.shape[1])
         rates[: self.k] = 1 / trials
-        _ext.advance(
-            self._by_column, alpha, rates, _LEAST, table, self._table, self._rises, n_threads
-        )
+        _ext.advance(self._by_column, alpha, rates, table, self._table, self._rises, n_threads)
         self._cleared = self._new = True
         self._held = table[:, : self.k]
         return self._held
@@ -303,7 +341,7 @@ class Loop:
         for spans in self._parts(chunks):
             _ext.posterior(
                 self.k, rows.length, rows.indptr, rows.columns, rows.values, start, self._table,
-                spans, batch, density, out, n_threads,
+                *self._lacks, spans, batch, density, out, n_threads,
             )  # fmt: skip
         return density, out
 
@@ -314,7 +352,7 @@ class Loop:
         for first in range(0, n, _ROWS):
             block = slice(first, min(n, first + _ROWS))
             loop = Loop(self.rows.part(block.start, block.stop), self.k)
-            loop._table = self._table
+            loop._table, loop._lacks = self._table, self._lacks
             density[block], proba = loop.posterior(start)
             labels[block] = proba.argmax(axis=1)
         return density, labels

@@ -36,7 +36,6 @@ class LatentClassModel(Transformer, Model):
         A fit has converged when a step raises the mean log-likelihood of a count by no more than
         this; 0 takes exactly `max_iter` steps.
     max_iter : int, default=200
-        Most steps.
     alpha : float, default=0.01
         Pseudo-counts, added to those of each word in each component and of each component in each
         document: the fit maximises the likelihood times Dirichlet densities with parameter
@@ -45,9 +44,8 @@ class LatentClassModel(Transformer, Model):
     n_init : int, default=1
         Random starts, of which the best is kept.
     weights_init : (n_components,) array, optional
-        Weights to start from, instead of equal ones.
     components_init : (n_components, n_features) array, optional
-        Components to start from, instead of random ones.
+        Where to start from, instead of equal weights and random components.
     document_components_init : (n_components, n_samples) array, optional
         v_j(d) to start from, instead of the same mixture for every document.
     warm_start : bool, default=False
@@ -83,9 +81,10 @@ class LatentClassModel(Transformer, Model):
     Notes
     -----
     Weights of documents count copies: 2 is a document given twice, 0 its absence, with v_j(d) = 0.
-    A document without words, and a word without documents, change nothing. In a logarithm, a
-    probability below 2^-900 (2^-100 in float32) counts as that. A component that has lost all its
-    counts, which takes alpha = 0, keeps its words with a weight of 0, and a warning names it.
+    A document without words, and a word without documents, change nothing. A word of probability 0
+    has a logarithm of -inf where it is counted; in others, a probability below 2^-900 (2^-100 in
+    float32) counts as that. A component that has lost all its counts, which takes alpha = 0, keeps
+    its words with a weight of 0, and a warning names it.
 
     References
     ----------
@@ -151,7 +150,7 @@ class LatentClassModel(Transformer, Model):
         Parameters
         ----------
         X : array-like or sparse of shape (n_samples, n_features)
-            Counts of words (columns) in documents (rows), not negative; they need not be whole.
+            Counts of words (columns) in documents (rows), whole or not, not negative.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             2 is a copy, 0 is absence.
@@ -234,7 +233,8 @@ class LatentClassModel(Transformer, Model):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean over all counts of log P(word | document), documents folded in.
 
-        `X` needs at least one positive count; `sample_weight` (n_samples,) is of the documents.
+        `X` needs a positive count; `sample_weight` (n_samples,) is of the documents. Words that no
+        component has make it -inf.
         """
         tables = self._folded(X, sample_weight, for_fit=True)
         if not tables.mass > 0:

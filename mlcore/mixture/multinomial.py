@@ -9,7 +9,8 @@ from scipy import sparse as sp
 from mlcore.checks import as_integer
 from mlcore.mixture import given
 from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
-from mlcore.mixture.entries import csr_entries, logarithm
+from mlcore.mixture.entries import csr_entries
+from mlcore.mixture.impossible import logarithm, possible
 
 
 class MultinomialMixture(DiscreteMixture):
@@ -58,7 +59,8 @@ class MultinomialMixture(DiscreteMixture):
     n_iter_ : int
     converged_ : bool
     collapsed_components_ : (n_collapsed,) intp
-        Components that lost all their samples. They have weight 0, and a warning names them.
+        Components that have lost all their samples, or all but 16 eps of the weight. A warning
+        names them.
     mean_trials_ : (1, n_components) float64
         Mean number of words of a row.
     total_weight_ : float
@@ -68,9 +70,10 @@ class MultinomialMixture(DiscreteMixture):
 
     Notes
     -----
-    A probability below 1e-10 counts as 1e-10 in logarithms: so it can grow again, and the
-    log-density of a row that is impossible under every component is finite, about -23 for each
-    impossible word.
+    Probabilities of 0, which take ``alpha=0``, are exact. A row that is impossible under every
+    component has a log-density of -inf; `predict` and `predict_proba` give it, as if these
+    probabilities went to 0 together, to the components of its fewest impossible words, and EM to
+    all in equal shares.
 
     References
     ----------
@@ -196,6 +199,11 @@ class MultinomialMixture(DiscreteMixture):
     def _log_densities(self, parameters, rows, loop):
         loop.fill(parameters.table, logarithms=True)
         return logarithm(parameters.weights)
+
+    def _possible(self, parameters, rows):
+        logs, never = possible(parameters.table)
+        nothing = np.zeros(len(parameters.weights))
+        return (nothing, logs), (nothing, never)
 
     def _summed(self, rows, counts, mass, log_likelihood):
         return Statistics(log_likelihood, mass, counts, np.ones((1, len(counts))) @ counts)

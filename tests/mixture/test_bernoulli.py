@@ -11,14 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
-from scipy.special import logsumexp
+from scipy.special import logsumexp, xlog1py, xlogy
 from scipy.stats import bernoulli
 from threadpoolctl import threadpool_limits
 
 from mlcore.mixture import BernoulliMixture
 from mlcore.row_sums import RowSums
-
-LEAST = 1e-6  # probabilities are kept so far from 0 and 1 in logarithms
 
 
 def bits(n=200, d=11, k=3, seed=0):
@@ -43,11 +41,12 @@ def em(X, weights, means, *, alpha, n_steps, n_trials=1):
     known, filled = ~np.isnan(X), np.nan_to_num(X)
     trace = []
     for _ in range(n_steps):
-        p = np.clip(means, LEAST, 1 - LEAST)
-        joint = np.log(weights) + filled @ np.log(p).T
-        joint += (known * n_trials - filled) @ np.log(1 - p).T
+        failures = known * n_trials - filled
+        joint = np.log(weights) + xlogy(filled[:, None], means).sum(axis=2)
+        joint += xlog1py(failures[:, None], -means).sum(axis=2)  # 0 log 0 = 0
         density = logsumexp(joint, axis=1)
-        trace.append((density.sum() + alpha * np.log(p * (1 - p)).sum()) / len(X))
+        prior = alpha * np.log(means * (1 - means)).sum() if alpha else 0.0
+        trace.append((density.sum() + prior) / len(X))
         r = np.exp(joint - density[:, None])
         weights = r.mean(axis=0)
         means = (r.T @ filled + alpha) / (r.T @ (known * n_trials) + 2 * alpha)
@@ -242,13 +241,102 @@ def test_hard_data_give_finite_answers(X, alpha):
         assert np.isfinite(model.log_likelihood_trace_).all()
 
 
-def test_probabilities_of_exactly_0_and_1_stay_finite():
+def test_probabilities_of_0_and_1_are_exact():
     model = BernoulliMixture.from_parameters([1.0], [[0.0, 1.0, 0.5]])
     fine, impossible = model.score_samples([[0, 1, 0], [1, 0, 0]])
-    assert fine == pytest.approx(math.log(0.5) + 2 * math.log1p(-LEAST))
-    assert impossible == pytest.approx(math.log(0.5) + 2 * math.log(LEAST))
+    assert fine == math.log(0.5) and impossible == -math.inf
     X = [[0, 1, 0], [0, 1, 1], [0, 1, 1]]
     assert_array_equal(BernoulliMixture(alpha=0.0).fit(X).means_[0, :2], [0, 1])
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_constant_rows_are_certain_without_a_prior(value):
+    X = np.full((20, 5), value)
+    for data in (X, sp.csr_array(X)):
+        model = BernoulliMixture(1, alpha=0.0, tol=0, max_iter=3)
+        quietly(model, data)
+        assert model.score(data) == 0.0 and model.lower_bound_ == 0.0
+        assert_array_equal(model.means_, [[value] * 5])
+        assert model.aic(data) == 2 * 5 and model.icl(data) == pytest.approx(math.log(20) * 5)
+        other = 1 - X
+        assert model.score(other) == -math.inf and model.bic(other) == math.inf
+        both, present = np.vstack([X, other]), np.repeat([1, 0], 20)
+        assert model.score(both, sample_weight=present) == 0
+
+
+@pytest.mark.parametrize("flip", [False, True])
+@pytest.mark.parametrize("k", [2, 8, 19])  # one vector, one line, and lines that are left out
+def test_rows_that_components_exclude(k, flip):
+    """Components that are sure of a 0 or a 1 where most rows are otherwise, and holes."""
+    rng = np.random.default_rng(k)
+    X = (rng.random((400, 10)) < 0.2).astype(float)
+    X[::7] = 1
+    means = rng.uniform(0.1, 0.9, (k, 10))
+    means[rng.random((k, 10)) < 0.2] = 0
+    means[rng.random((k, 10)) < 0.2] = 1
+    weights = rng.dirichlet(np.ones(k))
+    if flip:
+        X, means = 1 - X, 1 - means
+    X[rng.random(X.shape) < 0.3] = np.nan
+    model = BernoulliMixture.from_parameters(weights, means).set_params(missing="ignore", alpha=0)
+    known, filled = ~np.isnan(X)[:, None], np.nan_to_num(X)[:, None]
+    joint = np.log(weights) + (xlogy(filled, means) + xlog1py(known - filled, -means)).sum(axis=2)
+    possible = np.isfinite(joint).any(axis=1)
+    assert 0 < possible.sum() < len(X)
+    for data in (X, sp.csr_array(X)):
+        assert_allclose(model.score_samples(data), logsumexp(joint, axis=1), rtol=1e-12)
+        proba = model.predict_proba(data)
+        expected = np.exp(joint[possible] - logsumexp(joint[possible], axis=1, keepdims=True))
+        assert_allclose(proba[possible], expected, atol=1e-13)
+        assert_array_equal(proba[possible] == 0, expected == 0)
+        # Any other row: the limit for probabilities that go to 0 together.
+        p = np.clip(means, 1e-9, 1 - 1e-9)
+        near = np.log(weights) + (xlogy(filled, p) + xlog1py(known - filled, -p)).sum(axis=2)
+        near = np.exp(near - logsumexp(near, axis=1, keepdims=True))
+        assert_allclose(proba[~possible], near[~possible], atol=1e-7)
+        # One step: rows of no component are shared equally.
+        r = np.full(joint.shape, 1 / k)
+        r[possible] = expected
+        found = model.partial_statistics(data)
+        assert_allclose(found.mass, r.sum(axis=0), rtol=1e-12)
+        assert_allclose(found.counts, (r.T @ filled[:, 0]).T, rtol=1e-12, atol=1e-12)
+        assert found.log_likelihood == -math.inf
+
+
+def exact_em(X, weights, means, n_steps):
+    """Maximum likelihood in extended precision."""
+    weights, means, X = (np.asarray(part, dtype=np.longdouble) for part in (weights, means, X))
+    for _ in range(n_steps):
+        r = weights * np.where(X[:, None] == 1, means, 1 - means).prod(axis=2)
+        r /= r.sum(axis=1, keepdims=True)
+        weights = r.mean(axis=0)
+        means = (r.T @ X) / r.sum(axis=0)[:, None]
+    return weights.astype(float), means.astype(float)
+
+
+@pytest.mark.parametrize("weight", [0.3, 1e-9, 1e-13])
+def test_a_dying_component_follows_exact_em(weight):
+    rng = np.random.default_rng(3)
+    X = (rng.random((60, 6)) < 0.7).astype(float)
+    weights, means = [1 - weight, weight], np.array([[0.7] * 6, [0.1, 0.3] * 3])
+    for n_steps in (1, 5, 10, 40):
+        expected = exact_em(X, weights, means, n_steps)
+        model = BernoulliMixture(
+            2, alpha=0.0, tol=0, max_iter=n_steps, weights_init=weights, means_init=means
+        )
+        quietly(model, X)
+        assert_allclose(model.weights_, expected[0], rtol=1e-9)
+        assert_allclose(model.means_, expected[1], rtol=1e-9, atol=1e-13)
+
+
+def test_weights_of_any_size_are_those_of_bayes_rule():
+    model = BernoulliMixture.from_parameters([1 - 1e-13, 1e-13], [[0.5, 0.5], [1.0, 0.25]])
+    proba = model.predict_proba([[1, 0], [0, 0], [1, 1]])
+    expected = np.array([1e-13 * 0.75, 0, 1e-13 * 0.25]) / 0.25
+    assert_allclose(proba[:, 1], expected, rtol=1e-12)
+    model = BernoulliMixture.from_parameters([1.0, 0.0], [[0.0], [1.0]])
+    assert_array_equal(model.predict_proba([[1], [0]]), [[1, 0], [1, 0]])
+    assert_array_equal(model.score_samples([[1], [0]]), [-math.inf, 0])
 
 
 def test_samples_come_from_the_mixture():

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln, logsumexp, xlog1py, xlogy
 from scipy.stats import binom
 
 from mlcore.mixture import BernoulliMixture, BinomialMixture
 
-LEAST = 1e-6  # probabilities are kept so far from 0 and 1 in logarithms
 TRIALS = np.array([1, 5, 20, 3])
 
 
@@ -36,8 +35,8 @@ def em(X, weights, means, n_trials, *, alpha, n_steps):
     """Textbook EM, dense; NaN takes no part."""
     trials, filled = ~np.isnan(X) * n_trials, np.nan_to_num(X)
     for _ in range(n_steps):
-        p = np.clip(means, LEAST, 1 - LEAST)
-        joint = np.log(weights) + filled @ np.log(p).T + (trials - filled) @ np.log(1 - p).T
+        joint = np.log(weights) + xlogy(filled[:, None], means).sum(axis=2)
+        joint += xlog1py((trials - filled)[:, None], -means).sum(axis=2)  # 0 log 0 = 0
         r = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
         weights = r.mean(axis=0)
         means = (r.T @ filled + alpha) / (r.T @ trials + 2 * alpha)
@@ -176,3 +175,17 @@ def test_what_is_refused(case):
     n_trials, X, message = REFUSED[case]
     with pytest.raises(ValueError, match=message):
         BinomialMixture(n_trials=n_trials).fit(X)
+
+
+def test_certain_trials_are_exactly_so():
+    model = BinomialMixture.from_parameters([0.25, 0.75], [[1.0, 0.5], [0.0, 1.0]], [4, 2])
+    X = np.array([[4, 1], [3, 1], [0, 2], [3.5, 2], [0, 1]])
+    expected = np.array([np.log(0.25) - 2 * np.log(2), -np.inf, np.log(0.75), -np.inf, -np.inf])
+    for data in (X, sp.csr_array(X)):
+        assert_allclose(model.score_samples(data), expected, rtol=1e-15)
+        # Impossible trials: 1 and 4, 0.5 and 3.5, 4 and 1.
+        assert_array_equal(model.predict(data), [0, 0, 1, 0, 1])
+    whole = np.full((6, 2), [4.0, 2.0])
+    sure = BinomialMixture(1, n_trials=[4, 2], alpha=0.0).fit(whole)
+    assert_array_equal(sure.means_, [[1, 1]])
+    assert sure.score(whole) == 0.0

@@ -16,7 +16,6 @@ from threadpoolctl import threadpool_limits
 from mlcore.mixture import CategoricalMixture
 from mlcore.row_sums import RowSums
 
-LEAST = 1e-10  # a probability below counts as this in logarithms
 SIZES = (2, 3, 4, 2, 5)
 
 
@@ -41,6 +40,11 @@ def start(k, sizes=SIZES, seed=0):
     }
 
 
+def logarithm(p):
+    with np.errstate(divide="ignore"):
+        return np.log(p)
+
+
 def em(X, weights, probabilities, *, alpha, n_steps):
     """Textbook EM, an item after the other; NaN takes no part."""
     trace = []
@@ -48,9 +52,9 @@ def em(X, weights, probabilities, *, alpha, n_steps):
         joint = np.tile(np.log(weights), (len(X), 1))
         for x, p in zip(X.T, probabilities, strict=True):
             known = ~np.isnan(x)
-            joint[known] += np.log(np.maximum(p, LEAST)).T[x[known].astype(int)]
+            joint[known] += logarithm(p).T[x[known].astype(int)]
         density = logsumexp(joint, axis=1)
-        prior = alpha * sum(np.log(np.maximum(p, LEAST)).sum() for p in probabilities)
+        prior = alpha * sum(np.log(p).sum() for p in probabilities) if alpha else 0.0
         trace.append(density.mean() + prior / len(X))
         r = np.exp(joint - density[:, None])
         weights = r.mean(axis=0)
@@ -189,8 +193,8 @@ def test_laws_of_em(seed, n, alpha, holes):
     X = np.vstack([filled[:5], with_holes(filled[5:], seed)]) if holes else filled
     model = quietly(CategoricalMixture(**options), X)
     trace = model.log_likelihood_trace_
-    # Rounding of the sums, and probabilities kept at 1e-10 in logarithms.
-    assert (np.diff(trace) > -1e-8 * (1 + np.abs(trace[1:]))).all()
+    # Rounding of the sums.
+    assert (np.diff(trace) > -1e-10 * (1 + np.abs(trace[1:]))).all()
     rng = np.random.default_rng(seed)
     options["max_iter"] = 4
     model = quietly(CategoricalMixture(**options), X)
@@ -355,5 +359,24 @@ def test_an_answer_that_the_fit_did_not_know_is_as_good_as_impossible():
     assert_allclose(proba, model.predict_proba(hidden), rtol=1e-12)
     lost = np.array([1, 3, 0]) * np.log(1e-10)
     assert_allclose(density, model.score_samples(hidden) + lost, rtol=1e-12)
+    model.alpha = 0.0
+    with pytest.warns(UserWarning, match="impossible"):
+        assert_array_equal(np.isfinite(model.score_samples(Y)), [False, False, True])
     with pytest.raises(ValueError, match="column 0 of X holds 9"):  # of which to learn
         model.partial_fit(Y)
+
+
+@pytest.mark.parametrize("n_rows", [1, 500])  # items one by one, or several in a pattern
+def test_impossible_answers_are_exactly_so(n_rows):
+    tables = [[[0.5, 0.5, 0], [0, 0.2, 0.8]], [[1, 0], [0.3, 0.7]], [[0, 1], [0.5, 0.5]]]
+    model = CategoricalMixture.from_parameters([1 - 1e-13, 1e-13], tables)
+    X = np.repeat([[0, 0, 1], [1, 0, 1], [2, 1, 0], [0, 1, 1], [0, 1, 0]], n_rows, axis=0)
+    density = np.log([0.5, 0.5, 1e-13 * 0.28])
+    expected = np.r_[density, -np.inf, -np.inf]
+    assert_allclose(model.score_samples(X[::n_rows]), expected, rtol=1e-12)
+    assert_allclose(model.score_samples(X), expected.repeat(n_rows), rtol=1e-12)
+    # [0, 1, 1] lacks one answer under either; [0, 1, 0] two under the first, one under the second.
+    small = [0, 1e-13 * 0.03 / 0.5, 1, 1e-13 * 0.35 / 0.5, 1]
+    assert_allclose(model.predict_proba(X)[::n_rows, 1], small, rtol=1e-9)
+    present = np.arange(len(X)) < n_rows
+    assert model.score(X, sample_weight=present) == pytest.approx(math.log(0.5))

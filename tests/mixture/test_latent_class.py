@@ -403,7 +403,23 @@ def test_empty_documents_and_unseen_words(alpha):
     expected = np.full(3, 1 / 3) if alpha else model.weights_
     assert_allclose(model.transform(np.zeros((1, 33)))[0], expected, rtol=1e-12)
     unseen = np.eye(33)[[0, 5]]
-    assert np.isfinite(model.transform(unseen)).all() and np.isfinite(model.perplexity(unseen))
+    assert np.isfinite(model.transform(unseen)).all()
+    # Without a prior a word that no document had is impossible.
+    assert (model.perplexity(unseen) == np.inf) == (alpha == 0)
+    assert np.isfinite(model.perplexity(unseen[1:]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_impossible_words_are_exactly_so(dtype):
+    words = np.array([[0.5, 0.5, 0, 0]])
+    model = LatentClassModel(1, alpha=0.0, components_init=words, max_iter=1, tol=0)
+    model.fit(np.array([[1, 1, 0, 0]], dtype))
+    assert_allclose(model.score(np.array([[0, 1, 0, 0]], dtype)), np.log(0.5), rtol=1e-6)
+    for k in (1, 2):  # counts of no document, and of one of several
+        G = np.array([[0, 1, 1, 0], [5, 1, 0, 0]], dtype)[:k]
+        assert model.score(G) == -np.inf and model.perplexity(G) == np.inf
+    X = np.array([[1, 1, 0, 0], [0, 0, 3, 0]], dtype)
+    assert_allclose(model.score(X, sample_weight=[1, 0]), np.log(0.5), rtol=1e-6)
 
 
 @pytest.mark.parametrize("G", [[[3.0]], [[1.0, 2.0, 0.0]], [[1.0], [4.0]], [[0.0, 1e-310]]])

@@ -17,8 +17,6 @@ from threadpoolctl import threadpool_limits
 from mlcore.mixture import MultinomialMixture
 from mlcore.row_sums import RowSums
 
-LEAST = 1e-10  # a probability below counts as this in logarithms
-
 
 def counts(n=200, d=12, k=3, length=20, seed=0):
     """Rows of `k` topics, and their parameters."""
@@ -42,14 +40,15 @@ def em(X, weights, u, *, alpha, n_steps, sample_weight=None):
     w = np.ones(len(X)) if sample_weight is None else sample_weight
     trace = []
     for _ in range(n_steps):
-        joint = np.log(np.maximum(weights, LEAST)) + X @ np.log(np.maximum(u, LEAST)).T
+        with np.errstate(divide="ignore"):
+            joint = np.log(weights) + X @ np.log(np.where(u > 0, u, 1)).T
+        joint[X @ (u == 0).T > 0] = -np.inf  # and 0 log 0 = 0
         density = logsumexp(joint, axis=1)
-        prior = alpha * np.log(np.maximum(u, LEAST)).sum()
+        prior = alpha * np.log(u).sum() if alpha else 0.0
         trace.append((w @ density + prior) / w.sum())
         r = np.exp(joint - density[:, None]) * w[:, None]
         weights = r.sum(axis=0) / w.sum()
-        lost = weights <= 16 * np.finfo(float).eps
-        weights[lost] = 0
+        lost = weights == 0
         moved = r.T @ X + alpha
         with np.errstate(invalid="ignore"):  # a component that has lost its rows stays as it is
             u = np.where(lost[:, None], u, moved / moved.sum(axis=1, keepdims=True))
@@ -173,8 +172,8 @@ def test_the_objective_never_decreases(problem):
     trace = quietly(
         MultinomialMixture(alpha=alpha, tol=0, max_iter=30, **given), X
     ).log_likelihood_trace_
-    # Rounding of the sums, and probabilities kept at 1e-10 in logarithms.
-    assert (np.diff(trace) > -1e-8 * (1 + np.abs(trace[1:]))).all()
+    # Rounding of the sums.
+    assert (np.diff(trace) > -1e-10 * (1 + np.abs(trace[1:]))).all()
 
 
 @small
@@ -280,13 +279,53 @@ def test_warm_start_goes_on():
 # ---- hard data
 
 
-def test_a_row_impossible_under_every_component_has_a_finite_density():
+def test_a_row_impossible_under_every_component():
     model = MultinomialMixture.from_parameters([1.0], [[0.5, 0.5, 0.0]])
-    X = [[1, 0, 3], [0, 0, 0]]
-    assert_allclose(model.score_samples(X), [math.log(0.5) + 3 * math.log(LEAST), 0])
+    assert_array_equal(model.score_samples([[1, 0, 3], [0, 0, 0]]), [-math.inf, 0])
+    stored = sp.csr_array(([0.0, 2.0], [2, 0], [0, 2]), shape=(1, 3))  # 0 log 0 = 0
+    assert_allclose(model.score_samples(stored), 2 * math.log(0.5), rtol=1e-15)
     two = MultinomialMixture.from_parameters([0.5, 0.5], [[1, 0, 0], [0, 1, 0]])
-    assert np.isfinite(two.predict_proba([[0, 0, 10**8]])).all()
-    assert_allclose(two.predict_proba([[0, 0, 1]]), [[0.5, 0.5]])
+    assert_array_equal(two.predict_proba([[0, 0, 10**8]]), [[0.5, 0.5]])
+    # What is less impossible, and then likelier by the rest, as for probabilities that go to 0.
+    three = MultinomialMixture.from_parameters(
+        [0.2, 0.5, 0.3], [[0.9, 0.1, 0, 0], [0.3, 0.7, 0, 0], [0, 0, 0.5, 0.5]]
+    )
+    X = [[1, 1, 1, 0], [1, 0, 2, 0], [0, 2, 1, 0]]
+    proba = three.predict_proba(X)
+    first = np.array([0.2 * 0.09, 0.5 * 0.21])
+    assert_allclose(proba[0], [*(first / first.sum()), 0], rtol=1e-12)
+    assert_array_equal(proba[1], [0, 0, 1])
+    assert_array_equal(three.predict(X), [1, 2, 1])
+
+
+def test_rows_that_a_start_excludes_are_shared_at_first():
+    X = np.array([[2.0, 0, 1], [0, 3, 0], [0, 0, 4]])
+    model = MultinomialMixture(
+        2, alpha=0.0, tol=0, max_iter=30, weights_init=[0.5, 0.5], means_init=np.eye(3)[:2]
+    )
+    quietly(model, X)
+    trace = model.log_likelihood_trace_
+    assert trace[0] == -math.inf and np.isfinite(trace[1:]).all()
+    assert (np.diff(trace[1:]) > -1e-12).all()
+
+
+@pytest.mark.parametrize("weight", [1e-9, 1e-13])
+@pytest.mark.parametrize("k", [2, 12])
+def test_small_components_follow_exact_em(k, weight):
+    """In extended precision, and where lines of components are left out."""
+    rng = np.random.default_rng(k)
+    X = rng.multinomial(12, rng.dirichlet(np.ones(6), 80)).astype(np.longdouble)
+    u = rng.dirichlet(np.ones(6), k).astype(np.longdouble)
+    weights = np.r_[(1 - weight) / (k - 1) * np.ones(k - 1), weight].astype(np.longdouble)
+    given = {"weights_init": weights.astype(float), "means_init": u.astype(float)}
+    for _ in range(10):
+        r = weights * (u ** X[:, None]).prod(axis=2)
+        r /= r.sum(axis=1, keepdims=True)
+        weights, u = r.mean(axis=0), r.T @ X
+        u /= u.sum(axis=1, keepdims=True)
+    model = quietly(MultinomialMixture(k, alpha=0.0, tol=0, max_iter=10, **given), X.astype(float))
+    assert_allclose(model.weights_, weights.astype(float), rtol=1e-8)
+    assert_allclose(model.means_, u.astype(float), rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.01])
@@ -319,7 +358,10 @@ def test_a_component_that_loses_its_samples_is_reported():
     with pytest.warns(match="components .1. have lost all their samples"):
         model.fit(X)
     assert_array_equal(model.collapsed_components_, [1])
-    assert_array_equal(model.weights_, [1, 0])
+    assert_allclose(model.weights_, [1, 9.0**-50], rtol=1e-10)  # of exact EM
+    X *= 10  # responsibilities that are no numbers
+    with pytest.warns(match="components .1. have lost all their samples"):
+        assert_array_equal(model.fit(X).weights_, [1, 0])
 
 
 def test_samples_come_from_the_mixture():

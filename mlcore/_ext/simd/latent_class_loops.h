@@ -110,11 +110,12 @@ static inline __attribute__((always_inline)) void NAME(spread)(int lines, int n,
     default: { enum { lines = LINE_GROUP }; call; }                                                                  \
     }
 
-/* The sums over entries first ... last - 1; returns sum count log p. A p below 2^LEAST_EXPONENT counts as that in the
-   logarithm, and gives no ratio. */
+/* The sums over entries first ... last - 1; returns sum count log p, -inf where p is 0 and the count is not. Any other p
+   below 2^LEAST_EXPONENT counts as that in the logarithm; and neither gives a ratio. */
 static double NAME(latent_class)(const latent_class_entries *s, ptrdiff_t first, ptrdiff_t last) {
   const REAL *own = s->own, *members = s->members;
   const VEC least = (VEC){0} + (REAL)ldexp(1.0, NAME(LEAST_EXPONENT));
+  const vdouble lowest = (vdouble){0} + ldexp(1.0, NAME(LEAST_EXPONENT));
   const ptrdiff_t cached = CACHED / (s->stride * (ptrdiff_t)(sizeof(REAL) + sizeof(double))) / 16 * 16;
   const int batch = cached > ENTRIES ? ENTRIES : cached < 16 ? 16 : (int)cached;
   vdouble total = {0};
@@ -134,9 +135,11 @@ static double NAME(latent_class)(const latent_class_entries *s, ptrdiff_t first,
     LINES(NAME(dots)(lines, whole_n, runs, rows, own + at, members + at, at > 0, p))
     for (int i = 0; i < whole_n; i += NAME(LANES)) {
       const VEC x = LOAD(p + i), safe = NAME(max)(least, x);
-      STORE(p + i, safe);
-      for (int half = 0; half < NAME(LANES); half += NAME(DOUBLES))
-        total += WIDEN(counts + i + half) * log_d(WIDEN(p + i + half));
+      for (int half = 0; half < NAME(LANES); half += NAME(DOUBLES)) {
+        const vdouble q = WIDEN(p + i + half), count = WIDEN(counts + i + half);
+        const vdouble never = select_d(GREATER_D(count, (vdouble){0}), (vdouble){0} - INFINITY, (vdouble){0});
+        total += select_d(GREATER_D(q, (vdouble){0}), count * log_d(max_d(lowest, q)), never);
+      }
       STORE(ratio + i, SELECT(GREATER(least, x), (VEC){0}, LOAD(counts + i) / safe));
     }
     LINES(NAME(spread)(lines, n, runs, rows, ratio, own + at, members + at, s->own_sums + at,

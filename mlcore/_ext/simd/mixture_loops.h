@@ -7,7 +7,11 @@
    2^-100 are left out: of the sums, which they would change by less than rounding in any component that has not
    collapsed, and of the next pass where a bound shows that they stay below. Between two passes no log density of a row
    rises by more than the rise of `start` plus sum value rise[column], one number instead of all components. A row of which
-   only one component is left is summed once, and then not again until this changes. */
+   only one component is left is summed once, and then not again until this changes.
+
+   Probabilities may be 0: the table then holds -inf, and so do log densities; entries have no value of 0. What a component
+   is certain of, and a row lacks, is no entry: it is counted, `start_lacks` plus sum value lacks[column], and any of it
+   makes the row impossible. A row that is so under every component is shared equally by all whose weight is not 0. */
 
 enum { MIX_LANES = VECTOR_BYTES / sizeof(double), MIX_STRIP = 4, MIX_LINE = 8, LINE_VECTORS = MIX_LINE / MIX_LANES };
 enum { MIX_AHEAD = 16 }; /* entries whose columns are fetched before their turn: large tables are not in a near cache */
@@ -106,6 +110,19 @@ static inline double highest_of_line(const double *r) {
   return highest_d(most);
 }
 
+/* r[j...] = -inf where the row lacks something that the component is certain of. */
+static inline __attribute__((always_inline)) void mixture_lacks(const int width, const int valued, const ptrdiff_t stride,
+                                                                const sparse_rows *s, ptrdiff_t begin, ptrdiff_t end,
+                                                                ptrdiff_t j, double *r) {
+  double lacking[MIX_STRIP * MIX_LANES];
+  mixture_gather(width, valued, stride, s, begin, end, s->start_lacks + j, s->lacks + j, lacking, NULL, NULL);
+  for (int v = 0; v < width; v++) {
+    const vdouble x = load_d(r + j + v * MIX_LANES);
+    const mask_d impossible = GREATER_D(load_d(lacking + v * MIX_LANES), (vdouble){0});
+    store_d(r + j + v * MIX_LANES, select_d(impossible, (vdouble){0} - INFINITY, x));
+  }
+}
+
 /* Log densities r of a row, and which lines of them are filled in: all, or those near in the pass before if the bound
    on the others allows it. */
 static inline __attribute__((always_inline)) uint64_t mixture_row(const int valued, const ptrdiff_t stride,
@@ -116,6 +133,8 @@ static inline __attribute__((always_inline)) uint64_t mixture_row(const int valu
 #define GATHER(w, j) mixture_gather(w, valued, stride, s, begin, end, s->start + (j), s->table + (j), r + (j), NULL, NULL)
   if (before == MIX_ALL) {
     MIXTURE_STRIPS(GATHER)
+#define LACKS(w, j) mixture_lacks(w, valued, stride, s, begin, end, j, r)
+    if (s->lacks) MIXTURE_STRIPS(LACKS)
     return MIX_ALL;
   }
   const ptrdiff_t first = __builtin_ctzll(before) * MIX_LINE; /* none of them is empty */
@@ -236,7 +255,8 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
                                                                   row_share *shares, double *totals,
                                                                   double *log_density, double *out) {
   const ptrdiff_t k = s->n_components, n = last - first;
-  double top[MIX_BATCH], total[MIX_BATCH], scale[MIX_BATCH], trials[MIX_BATCH], log_likelihood = 0, product = 1;
+  double top[MIX_BATCH], most[MIX_BATCH], total[MIX_BATCH], scale[MIX_BATCH], trials[MIX_BATCH];
+  double log_likelihood = 0, product = 1;
   uint64_t near[MIX_BATCH];
   int32_t only[MIX_BATCH];
   for (ptrdiff_t i = first; i < last; i++) near[i - first] = mixture_row(valued, stride, s, i, batch + (i - first) * stride);
@@ -244,11 +264,15 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
     double *r = batch + (i - first) * stride;
     if (totals && stride > MIX_LINE) {
       near[i - first] = nearest_lines(stride, s, i, r, near[i - first], &top[i - first]);
-      continue;
+    } else {
+      vdouble highest = load_d(r);
+      for (ptrdiff_t j = MIX_LANES; j < stride; j += MIX_LANES) highest = max_d(highest, load_d(r + j));
+      top[i - first] = highest_d(highest);
     }
-    vdouble most = load_d(r);
-    for (ptrdiff_t j = MIX_LANES; j < stride; j += MIX_LANES) most = max_d(most, load_d(r + j));
-    top[i - first] = highest_d(most);
+    most[i - first] = top[i - first];
+    if (top[i - first] > -INFINITY) continue;
+    for (ptrdiff_t j = 0; j < stride; j++) r[j] = s->start[j] > -INFINITY ? 0 : -INFINITY;
+    near[i - first] = MIX_ALL, top[i - first] = 0;
   }
   for (ptrdiff_t i = first; i < last; i++) {
     double *r = batch + (i - first) * stride;
@@ -265,12 +289,12 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
   }
   if (s->weights || log_density) {
     for (ptrdiff_t i = 0; i < n; i++) {
-      const double density = top[i] + log(total[i]), weight = s->weights ? s->weights[first + i] : 1.0;
+      const double density = most[i] + log(total[i]), weight = s->weights ? s->weights[first + i] : 1.0;
       if (log_density) log_density[first + i] = density;
       if (weight > 0) log_likelihood += weight * density;
     }
   } else { /* one logarithm for all: their product is finite, 1 <= total <= number of components */
-    for (ptrdiff_t i = 0; i < n; i++) log_likelihood += top[i], product *= total[i];
+    for (ptrdiff_t i = 0; i < n; i++) log_likelihood += most[i], product *= total[i];
     log_likelihood += log(product);
   }
   for (ptrdiff_t i = 0; out && i < n; i++)
@@ -347,22 +371,28 @@ static inline vdouble some_d(const double *from, const double *end, ptrdiff_t kn
   return select_d(GREATER_D((vdouble){0} + (double)known, load_d(lanes)), load_d(from), (vdouble){0} + rest);
 }
 
-/* table[row] = p[row], or log(max(p[row], least)) where `least` > 0, padded with zeros; rises[row] = the largest rise of the
-   row's values. `p` ends at `end`. */
+/* log p, and -inf for 0 and for what is too small for a normal number. */
+static inline vdouble log_or_never(vdouble p) {
+  const vdouble least = (vdouble){0} + 0x1p-1022;
+  return select_d(GREATER_D(least, p), (vdouble){0} - INFINITY, log_d(max_d(least, p)));
+}
+
+/* table[row] = p[row], or log p[row], padded with zeros; rises[row] = the largest rise of the row's values. `p` ends at
+   `end`. */
 static void mixture_table(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *p,
-                          ptrdiff_t p_stride, const double *end, double least, double *table, double *rises) {
+                          ptrdiff_t p_stride, const double *end, int logarithms, double *table, double *rises) {
   for (ptrdiff_t row = first; row < last; row++) {
     double *to = table + row * stride;
     const double *from = p + row * p_stride;
     vdouble rise = (vdouble){0} - INFINITY;
     for (ptrdiff_t j = 0; j < stride; j += MIX_LANES) {
       const ptrdiff_t known = k - j;
-      const double nothing = least > 0 ? 1.0 : 0.0;
+      const double nothing = logarithms ? 1.0 : 0.0;
       vdouble x = known >= MIX_LANES ? load_d(from + j)
                   : known > 0        ? some_d(from + j, end, known, nothing)
                                      : (vdouble){0} + nothing;
-      if (least > 0) x = log_d(max_d(x, (vdouble){0} + least)); /* log 1 = 0 */
-      rise = max_d(rise, x - load_d(to + j));
+      if (logarithms) x = log_or_never(x); /* log 1 = 0 */
+      rise = max_d(x - load_d(to + j), rise); /* in this order: -inf that stays is NaN here, and no rise */
       store_d(to + j, x);
     }
     rises[row] = highest_d(rise);
@@ -383,11 +413,11 @@ static void mixture_shares(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff
     }
 }
 
-/* table[row] = log(max(p[row], least)), p[row] = min((sum + alpha) rates, 1), from the row's sums in all tables, `size`
+/* table[row] = log p[row], p[row] = min((sum + alpha) rates, 1), from the row's sums in all tables, `size`
    values apart; those of each pass, one in `kinds`, are then 0. All are padded to `stride`. */
 static void mixture_advance(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrdiff_t tables, ptrdiff_t kinds,
-                            ptrdiff_t size, double alpha, const double *rates, double least, double *sums, double *p,
-                            double *table, double *rises) {
+                            ptrdiff_t size, double alpha, const double *rates, double *sums, double *p, double *table,
+                            double *rises) {
   for (ptrdiff_t row = first; row < last; row++) {
     vdouble rise = (vdouble){0} - INFINITY;
     for (ptrdiff_t j = 0; j < stride; j += MIX_LANES) {
@@ -399,8 +429,8 @@ static void mixture_advance(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, p
       }
       x = min_d((vdouble){0} + 1.0, (x + alpha) * load_d(rates + j));
       store_d(p + at, x);
-      x = log_d(max_d(x, (vdouble){0} + least));
-      rise = max_d(rise, x - load_d(table + at));
+      x = log_or_never(x);
+      rise = max_d(x - load_d(table + at), rise);
       store_d(table + at, x);
     }
     rises[row] = highest_d(rise);

@@ -127,6 +127,8 @@ typedef struct {
   /* The component that a row belongs to alone, or -1; sums of such rows are kept `held` values behind the others. Or NULL. */
   int32_t *alone;
   ptrdiff_t held;
+  /* What components are certain of and rows lack, `start_lacks` plus the entries' values times `lacks`; or NULL: nothing. */
+  const double *start_lacks, *lacks;
 } sparse_rows;
 
 /* What becomes of a row's responsibilities: lines of components to be added to the sums; and the component in whose held
@@ -268,13 +270,13 @@ typedef struct {
   void (*add_rows)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, const double *batch, const row_share *shares,
                    ptrdiff_t left, ptrdiff_t right, double *sums);
   void (*mixture_table)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *p,
-                        ptrdiff_t p_stride, const double *end, double least, double *table, double *rises);
+                        ptrdiff_t p_stride, const double *end, int logarithms, double *table, double *rises);
   void (*mixture_shares)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *counts,
                          ptrdiff_t counts_stride, const double *end, double alpha, const double *trials,
                          ptrdiff_t trials_stride, double *table);
   void (*mixture_advance)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrdiff_t tables, ptrdiff_t kinds,
-                          ptrdiff_t size, double alpha, const double *rates, double least, double *sums, double *p,
-                          double *table, double *rises);
+                          ptrdiff_t size, double alpha, const double *rates, double *sums, double *p, double *table,
+                          double *rises);
   /* the same product, of a matrix that was shortened */
   void (*symmetric_short)(int mode, ptrdiff_t first, ptrdiff_t last, const uint16_t *K, ptrdiff_t stride,
                           const float *x, const float *u, float *rows, float *columns, float *squares);
