@@ -157,7 +157,8 @@ class Model:
         # Fitted attributes come after the parameters.
         if not any(map(_is_fitted_name, reversed(vars(self)))):
             raise peer_class("NotFittedError")(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
+                "appropriate arguments before using this estimator."
             )
 
     def _check_X(

@@ -12,10 +12,13 @@ from mlcore.cluster.frame import choose_frame
 from mlcore.cluster.k_means_plus_plus import RowSampler
 from mlcore.cluster.lloyd import objective
 from mlcore.cluster.partition import partition_of
+from mlcore.first_rows import KeepsFirstRows
 from mlcore.progress import Progress
 
+_FIRST_STEPS = 10  # of Lloyd's algorithm on the first samples of a stream
 
-class MiniBatchKMeans(CentroidModel):
+
+class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
     r"""Find centres that are near the samples, a batch of them at a time.
 
     Each step assigns the samples of one batch to their nearest centres and moves each centre to
@@ -187,12 +190,15 @@ class MiniBatchKMeans(CentroidModel):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take one step with the samples `X` as the batch; the first also chooses where to start.
+        """Take one step with the samples `X` as the batch.
+
+        On a new model whose `init` does not give the centres, the first samples are kept and
+        clustered anew, by a few steps of Lloyd's algorithm, each time that they have grown by half,
+        until there are 100 for each cluster. With less than `n_clusters` there are no centres yet.
 
         Parameters
         ----------
         X : array-like or sparse of shape (n_samples, n_features)
-            At first, at least `n_clusters` samples.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
 
@@ -201,12 +207,27 @@ class MiniBatchKMeans(CentroidModel):
         self
         """
         self._check_parameters()
+        fresh = not hasattr(self, "cluster_centers_")
+        if self._first_rows is not None or (fresh and isinstance(self.init, str)):
+            return self._take_first(X, sample_weight, int(self.n_clusters))
         model = self
-        if not hasattr(self, "cluster_centers_"):
+        if fresh:
             model = type(self)(**self.get_params(deep=False)).begin(X, y, sample_weight)
         model.update(model.partial_statistics(X, y, sample_weight))
         self.__dict__ = vars(self) | vars(model)
         return self
+
+    def _fitted_to_first(self, X, weight):
+        model = type(self)(**self.get_params(deep=False)).begin(X, sample_weight=weight)
+        for _ in range(_FIRST_STEPS):
+            before = model.cluster_centers_
+            sums, counts, value = model.partial_statistics(X, sample_weight=weight)
+            model.counts_ = np.zeros(len(counts))
+            model.update(Statistics(sums, counts, value))
+            if np.array_equal(before, model.cluster_centers_):
+                break
+        model.n_steps_ = 1
+        return model
 
     def update(self, statistics: Statistics) -> Self:
         """Move the centres to the means of all samples so far, those of the statistics included."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.checks import as_weights
+from mlcore.checks import as_integer, as_weights
 from mlcore.model import Model
 from mlcore.threads import single_threaded_blas
 
@@ -71,6 +71,17 @@ class FittedMixture(Model):
         return self.bic(X, sample_weight) + 2 * float(
             uncertain.sum() if weight is None else weight @ uncertain
         )
+
+    @property
+    def lower_bounds_(self) -> np.ndarray:
+        """`log_likelihood_trace_`, as scikit-learn calls it."""
+        return self.log_likelihood_trace_
+
+    def _n_drawn(self, n_samples):
+        try:
+            return as_integer(n_samples, "n_samples", owner=type(self).__name__, at_least=1)
+        except ValueError as error:
+            raise ValueError(f"Invalid value for 'n_samples'. {error}") from None
 
     def _w(self, X, sample_weight):
         if sample_weight is None:

@@ -8,6 +8,9 @@ from scipy import sparse as sp
 
 from mlcore.checks import as_real
 from mlcore.mixture.binomial_product import ProductOfBinomials
+from mlcore.model import warn
+
+_BLOCK = 1024  # rows looked at in one go
 
 
 class BernoulliMixture(ProductOfBinomials):
@@ -26,7 +29,8 @@ class BernoulliMixture(ProductOfBinomials):
         keeps what a component has not seen from being impossible there for ever; 0 is plain
         maximum likelihood. At least 0.
     binarize : float or None, default=0.0
-        Values above count as 1, others as 0; with None the data must be 0 and 1.
+        Values above count as 1, others as 0; with None the data must be 0 and 1. A warning names
+        features that vary, and are constant after.
     missing : {"error", "ignore"}, default="error"
         Whether NaN is refused, or a missing value, which takes no part: exact EM where values are
         missing at random.
@@ -168,6 +172,22 @@ class BernoulliMixture(ProductOfBinomials):
             )
         return X
 
+    def _frame(self, X, weight):
+        if self.binarize is not None:
+            self._warn_of_constants(X, float(self.binarize))
+        return super()._frame(X, weight)
+
+    def _warn_of_constants(self, X, threshold):
+        columns, low, high = _made_constant(X, threshold)
+        if len(columns):
+            warn(
+                "UserWarning",
+                f"{type(self).__name__}: binarize={threshold:g} makes {len(columns)} of "
+                f"{X.shape[1]} features constant that vary in X (column {columns[0]} from "
+                f"{low[0]:g} to {high[0]:g}): these say nothing of the components. Choose a "
+                f"threshold that parts their values, such as binarize={(low[0] + high[0]) / 2:g}.",
+            )
+
     def _threshold(self):
         return None if self.binarize is None else float(self.binarize)
 
@@ -182,3 +202,27 @@ class BernoulliMixture(ProductOfBinomials):
 
     def _trials(self, d):
         return np.ones(d)
+
+
+def _made_constant(X, threshold):
+    """Columns that vary, but not in being above the threshold; their least and largest values."""
+    if sp.issparse(X):
+        full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+        low, high = (np.where(full, start, 0.0) for start in (np.inf, -np.inf))
+        np.fmin.at(low, X.indices, X.data)
+        np.fmax.at(high, X.indices, X.data)
+        columns = np.flatnonzero((low < high) & ((low > threshold) == (high > threshold)))
+        return columns, low[columns], high[columns]
+    columns = np.arange(X.shape[1])
+    low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
+    for start in range(0, len(X), _BLOCK):
+        block = X[start : start + _BLOCK]
+        block = block if len(columns) == X.shape[1] else block[:, columns]
+        low = np.fmin(low, np.fmin.reduce(block))
+        high = np.fmax(high, np.fmax.reduce(block))
+        same = (low > threshold) == (high > threshold)
+        columns, low, high = columns[same], low[same], high[same]
+        if not len(columns):
+            break
+    varies = low < high
+    return columns[varies], low[varies], high[varies]

@@ -75,6 +75,11 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
         self.missing = missing
         self.means_init = means_init
 
+    def _as_first(self, X, like):
+        X = super()._as_first(X, like)
+        self._rows(X, None, self._trials(X.shape[1]))  # refuses values out of range
+        return X
+
     # ---- what Mixture and DiscreteMixture ask for; a frame is the numbers of trials
 
     def _given(self, d):

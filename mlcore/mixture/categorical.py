@@ -299,7 +299,7 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
         known = getattr(self, "categories_", [])
         same = len(known) == len(frame) and all(map(np.array_equal, known, frame))
         if self.warm_start and same and len(self.weights_) == self.n_components:
-            return [Run(self._parameters())], True
+            return [Run(self._parameters(), self.lower_bound_)], True
         return super()._runs(frame, rows)
 
     def _fits(self, d):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.checks import as_integer, as_random_state, as_real
+from mlcore.checks import as_random_state, as_real
 from mlcore.mixture import given
 from mlcore.mixture.em import Mixture
 from mlcore.mixture.entries import Entries, shares
@@ -174,6 +174,9 @@ class DiscreteMixture(Mixture):
         padded = self._by_column(trials + prior * self._alternatives(frame), frame)
         return Statistics(0.0, weights, parameters.table * padded - prior, trials)
 
+    def _gone(self):
+        return np.flatnonzero(self.weights_ == 0)
+
     def _arranged(self, parameters, order, frame):
         return Parameters(*(values[..., order] for values in parameters))
 
@@ -206,7 +209,7 @@ class DiscreteMixture(Mixture):
     def _drawn_components(self, n_samples):
         """Generator, and components of rows to sample, in order."""
         self._check_fitted()
-        n = as_integer(n_samples, "n_samples", owner=type(self).__name__, at_least=1)
+        n = self._n_drawn(n_samples)
         rng = as_random_state(self.random_state)
         counts = rng.multinomial(n, self.weights_ / self.weights_.sum())
         return rng, np.repeat(np.arange(len(counts)), counts)

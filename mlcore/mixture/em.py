@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_integer, as_random_state, as_real, as_weights
+from mlcore.first_rows import KeepsFirstRows
 from mlcore.mixture.answers import FittedMixture
 from mlcore.mixture.given import scaled
 from mlcore.model import warn
@@ -22,8 +23,9 @@ RECENT = 2  # partial_fit: how many times their share of all rows the newest row
 class Run:
     """One climb of the likelihood: where it is, and how it came there."""
 
-    def __init__(self, parameters):
+    def __init__(self, parameters, before=-math.inf):
         self.parameters = parameters
+        self.before = before  # level that a fit before this one has come to
         self.trace = []
         self.collapsed = np.zeros(0, np.intp)
         self.converged = False
@@ -35,7 +37,7 @@ class Run:
         return -len(self.collapsed), self.trace[-1]
 
 
-class Mixture(FittedMixture):
+class Mixture(KeepsFirstRows, FittedMixture):
     """EM for any mixture. A subclass says what its components are:
 
     ``_frame(X, weight)`` what sums and M step measure against, ``_fitted_frame()`` the same later;
@@ -78,8 +80,9 @@ class Mixture(FittedMixture):
                 X, weight = X[present], weight[present]
         if reset and X.shape[0] < self.n_components:
             raise ValueError(
-                f"{type(self).__name__}: n_components={self.n_components} needs as many samples, "
-                f"but n_samples={X.shape[0]}, not counting those of weight 0."
+                f"{type(self).__name__}: Expected n_samples >= n_components but got "
+                f"n_components={self.n_components}, n_samples={X.shape[0]}, not counting those of "
+                "weight 0."
             )
         return X, weight
 
@@ -144,7 +147,7 @@ class Mixture(FittedMixture):
         """The starts, and whether they were given, in the user's order of components."""
         if self.warm_start and hasattr(self, "weights_"):
             if self._fits(rows.X.shape[1]):
-                return [Run(self._parameters())], True
+                return [Run(self._parameters(), self.lower_bound_)], True
         given = self._given(rows.X.shape[1])
         if all(value is not None for value in given):
             return [Run(self._start(frame, rows, None, given))], True
@@ -156,7 +159,8 @@ class Mixture(FittedMixture):
         """Steps of EM until the mean log-likelihood moves by less than tol, or n_steps are done."""
         while len(run.trace) < n_steps and not run.converged:
             level, run.parameters, collapsed = self._step(rows, run.parameters, frame)
-            change = level - run.trace[-1] if run.trace and level > -math.inf else math.inf
+            before = run.trace[-1] if run.trace else run.before
+            change = level - before if level > -math.inf else math.inf
             run.trace.append(level)
             run.collapsed = np.flatnonzero(collapsed)
             progress.step(len(run.trace), level, change)
@@ -200,8 +204,10 @@ class Mixture(FittedMixture):
         if not run.converged and self.tol > 0:
             warn(
                 "ConvergenceWarning",
-                f"{owner} stopped after max_iter={self.max_iter} steps, before the mean "
-                f"log-likelihood moved by less than tol={self.tol:g}: raise max_iter or tol.",
+                f"{owner}: Best performing initialization did not converge. Try different init "
+                "parameters, or increase max_iter, tol, or check for degenerate data. It stopped "
+                f"after max_iter={self.max_iter} steps, before the mean log-likelihood moved by "
+                f"less than tol={self.tol:g}.",
             )
         anew = (
             f"components {run.reseeded.tolist()} were started anew in place of collapsed ones"
@@ -323,7 +329,11 @@ class Mixture(FittedMixture):
 
         Earlier rows are stood for by the mixture itself. Of the weight of all rows seen, new ones
         get twice their share, since earlier ones were summed under worse parameters (the step
-        sizes 2 / t of stepwise EM). The first call on a new model is `fit`.
+        sizes 2 / t of stepwise EM). On a new model the first rows are kept and `fit` to, again and
+        again as they grow, until there are 100 for each component (twice as many as features, if
+        these are more, for full and tied covariances); blocks of fewer never count for more than
+        their share of so many. With less than `n_components` rows there is no mixture yet. A
+        component that collapses on the way is told by a warning.
 
         Parameters
         ----------
@@ -336,18 +346,37 @@ class Mixture(FittedMixture):
         self
         """
         self._check_options()
-        if not hasattr(self, "weights_"):
-            return self.fit(X, y, sample_weight)
+        k = int(self.n_components)
+        if not hasattr(self, "weights_") or self._first_rows is not None:
+            return self._take_first(X, sample_weight, k)
         new = self.partial_statistics(X, y, sample_weight)
         mass = float(new.mass.sum())
         seen = self.total_weight_ + mass
-        share = min(1.0, RECENT * mass / seen)
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        share = min(1.0, RECENT * mass / seen, RECENT * n / (k * self._enough(self.n_features_in_)))
         known = self._expected(self._parameters())
         mixed = type(new)(
             *(seen * (share / mass * a + (1 - share) * b) for a, b in zip(new, known, strict=True))
         )
+        before = self._gone()
         self._updated(mixed, new, seen)
+        lost = np.setdiff1d(self._gone(), before)
+        if len(lost):
+            warn(
+                "ConvergenceWarning",
+                f"{type(self).__name__}: components {lost.tolist()} have lost all their samples, "
+                "or have shrunk to single points, and stay so (see collapsed_components_): use "
+                "fewer components, larger blocks or a larger regularisation.",
+            )
         return self
+
+    def _gone(self):
+        """Components that later rows will hardly bring back."""
+        return self.collapsed_components_
+
+    def _enough(self, n_features):
+        matrices = getattr(self, "covariance_type", None) in ("full", "tied")
+        return max(super()._enough(n_features), 2 * n_features if matrices else 0)
 
     def _updated(self, statistics, new, seen):
         frame = self._fitted_frame()

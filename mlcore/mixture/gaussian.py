@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mlcore.checks import as_choice, as_integer, as_random_state, as_real
+from mlcore.checks import as_choice, as_random_state, as_real
 from mlcore.mixture import given, starts
 from mlcore.mixture.covariances import (
     DOUBLE,
@@ -206,7 +206,7 @@ class GaussianMixture(WithMissing):
         sigma = given.matrices(covariances, "covariances", kind, k, d)
         factors = from_covariances(kind, sigma)
         if factors is None:
-            raise given.not_positive("covariances")
+            raise given.not_positive("covariances", kind)
         origin = weights @ means
         spread = weights @ (variances(kind, sigma, k, d) + (means - origin) ** 2)
         model = cls(n_components=k, covariance_type=kind)
@@ -227,7 +227,7 @@ class GaussianMixture(WithMissing):
         labels : (n_samples,) intp
         """
         self._check_fitted()
-        n = as_integer(n_samples, "n_samples", owner=type(self).__name__, at_least=1)
+        n = self._n_drawn(n_samples)
         rng = as_random_state(self.random_state)
         k, d = self.means_.shape
         counts = rng.multinomial(n, self.weights_ / self.weights_.sum())
@@ -316,7 +316,7 @@ class GaussianMixture(WithMissing):
             values = given.matrices(self.precisions_init, "precisions_init", kind, k, d, owner)
             shapes = from_precisions(kind, values)
             if shapes is None:
-                raise given.not_positive("precisions_init", owner)
+                raise given.not_positive("precisions_init", kind, owner)
         return weights, means, shapes
 
     def _start(self, frame, rows, rng, chosen, number=0):

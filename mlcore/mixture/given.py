@@ -10,10 +10,16 @@ from mlcore.mixture.densities import shape
 _TOLERANCE = 1e-6  # of sums of weights, and of symmetry
 
 
-def _array(value: Any, name: str, shape: tuple | None, owner: str) -> np.ndarray:
+def _array(
+    value: Any, name: str, shape: tuple | None, owner: str, term: str | None = None
+) -> np.ndarray:
     array = real_array(value, name).astype(np.float64)
     if shape is not None and array.shape != shape:
-        raise ValueError(f"{owner}{name} has shape {array.shape}, but must have shape {shape}.")
+        term = term or name.removesuffix("_init")
+        raise ValueError(
+            f"{owner}{name} has shape {array.shape}. The parameter '{term}' should have the shape "
+            f"of {shape}, but got {array.shape}."
+        )
     if not np.isfinite(array).all():
         raise ValueError(f"{owner}{name} contains NaN or infinity, but must be finite.")
     return np.ascontiguousarray(array)
@@ -55,22 +61,27 @@ def distributions(value: Any, name: str, shape: tuple | None = None, owner: str 
 def matrices(value: Any, name: str, kind: str, k: int, d: int, owner: str = "") -> np.ndarray:
     """Covariances or precisions: symmetric where they are matrices, else positive."""
     prefix = owner and f"{owner}: "
-    found = _array(value, name, shape(kind, k, d), prefix)
+    found = _array(value, name, shape(kind, k, d), prefix, _term(name, kind))
     if kind in ("diag", "spherical"):
         if not (found > 0).all():
-            raise not_positive(name, owner)
+            raise not_positive(name, kind, owner)
         return found
     turned = np.swapaxes(found, -1, -2)
     if (
         np.abs(found - turned) > _TOLERANCE * np.abs(found).max(axis=(-1, -2), keepdims=True)
     ).any():
-        raise ValueError(f"{prefix}{name} must be symmetric.")
+        raise not_positive(name, kind, owner)
     return (found + turned) / 2
 
 
-def not_positive(name: str, owner: str = "") -> ValueError:
-    """The error about what is not positive definite."""
-    return ValueError(f"{owner and f'{owner}: '}{name} must be positive definite, or positive.")
+def not_positive(name: str, kind: str, owner: str = "") -> ValueError:
+    """The error about what is not symmetric or not positive definite."""
+    how = "positive" if kind in ("diag", "spherical") else "symmetric, positive-definite"
+    return ValueError(f"{owner and f'{owner}: '}{name}: '{_term(name, kind)}' should be {how}.")
+
+
+def _term(name, kind):
+    return f"{kind} {name.removesuffix('_init').removesuffix('s')}"
 
 
 def scaled(weight: np.ndarray | None) -> tuple[np.ndarray | None, int]:

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_bool, as_integer, as_random_state, as_real, as_weights
+from mlcore.first_rows import KeepsFirstRows
 from mlcore.mixture.aspect_tables import (
     AspectTables,
     LatentClassStatistics,
@@ -20,7 +21,7 @@ from mlcore.progress import Progress
 from mlcore.row_sums import merged
 
 
-class LatentClassModel(Transformer, Model):
+class LatentClassModel(KeepsFirstRows, Transformer, Model):
     r"""Explain counts of words in documents by components that each have their own words.
 
     .. math:: P(w, d) = \sum_j \lambda_j u_j(w) v_j(d)
@@ -207,11 +208,12 @@ class LatentClassModel(Transformer, Model):
 
         Earlier documents are stood for by the components. Of all counts seen, new ones get twice
         their share, since earlier ones were summed under worse components (the step sizes 2 / t of
-        stepwise EM). The first call on a new model is `fit`; arguments are as there.
+        stepwise EM). On a new model the first documents are kept and `fit` to, again and again as
+        they grow, until there are 100 for each component. Arguments are as of `fit`.
         """
-        self._checked_parameters()
-        if not hasattr(self, "components_"):
-            return self.fit(X, y, sample_weight)
+        k, _ = self._checked_parameters()
+        if not hasattr(self, "components_") or self._first_rows is not None:
+            return self._take_first(X, sample_weight, k)
         new = self.partial_statistics(X, y, sample_weight)
         if not new.mass > 0:
             raise ValueError("X has no counts: at least one must be positive for a step.")
@@ -288,6 +290,9 @@ class LatentClassModel(Transformer, Model):
         return self._moved(*statistics, seen=statistics.mass)
 
     # ---- inside
+
+    def _as_first(self, X, like):
+        return self._counts(X, reset=True)
 
     def _moved(self, counts, log_likelihood, mass, seen):
         dtype, alpha, old = self.components_.dtype, float(self.alpha), self.components_

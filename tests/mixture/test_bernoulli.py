@@ -211,6 +211,31 @@ def test_binarize_sets_the_threshold():
         model.set_params(binarize=-1.0).predict(sp.csr_array(X))
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_features_that_binarize_makes_constant_are_told(form):
+    rng = np.random.default_rng(0)
+    X = rng.integers(1, 3, (3000, 4)).astype(float)  # answers coded 1 and 2
+    X[:, 2] = rng.integers(0, 2, 3000)
+    X[:, 3] = 1
+    said = (
+        r"binarize=0 makes 2 of 4 features constant that vary in X \(column 0 from 1 to 2\).*"
+        r"binarize=1\.5"
+    )
+    with pytest.warns(UserWarning, match=said):
+        BernoulliMixture(2, random_state=0).fit(form(X))
+    with pytest.warns(UserWarning, match="binarize=0 makes 2 of 4"):
+        BernoulliMixture(2, random_state=0).begin(form(X))
+    low = X - 3
+    low[::7] = np.nan
+    with pytest.warns(UserWarning, match=r"makes 3 of 4.*column 0 from -2 to -1.*binarize=-1\.5"):
+        BernoulliMixture(2, missing="ignore", random_state=0).fit(low)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        BernoulliMixture(2, binarize=1.5, tol=1, random_state=0).fit(form(X[:, :2]))
+        BernoulliMixture(2, tol=1, random_state=0).fit(form(X[:, :2] - 1))
+        BernoulliMixture(2, tol=1, random_state=0).fit(form(np.ones((5, 3))))
+
+
 def test_partial_fit_and_warm_start_go_on():
     X, _, _ = bits(n=4000, k=2)
     given = start(2, 11)

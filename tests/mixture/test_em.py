@@ -159,6 +159,17 @@ def test_stopping_early_is_told_and_tol_0_takes_every_step():
     assert model.lower_bound_ == model.log_likelihood_trace_[-1]
 
 
+def test_steps_one_by_one_converge_as_many_at_once_do():
+    model = GaussianMixture(2, max_iter=1, warm_start=True, tol=1e-5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        n = next(n for n in range(1, 100) if model.fit(TWO).converged_)
+    at_once = GaussianMixture(2, tol=1e-5, random_state=0).fit(TWO)
+    assert n == at_once.n_iter_
+    assert_allclose(model.means_, at_once.means_, rtol=1e-12)
+    assert_array_equal(at_once.lower_bounds_, at_once.log_likelihood_trace_)
+
+
 @kinds
 def test_warm_start_goes_on_where_it_stopped(kind):
     options = {"covariance_type": kind, "tol": 0, "random_state": 0}
@@ -207,9 +218,18 @@ def test_from_parameters_is_a_fitted_mixture(kind):
     [
         (([0.5, 0.6], np.zeros((2, 2)), np.ones(2), "spherical"), "weights must be .* sum 1"),
         (([0.5, 0.5], np.zeros((2, 2)), np.ones(3), "spherical"), r"covariances has shape \(3,\)"),
-        (([0.5, 0.5], np.zeros((2, 2)), -np.ones(2), "spherical"), "covariances must be positive"),
-        (([1.0], np.zeros((1, 2)), [[[1.0, 2.0], [2.0, 1.0]]]), "must be positive definite"),
-        (([1.0], np.zeros((1, 2)), [[[1.0, 2.0], [0.0, 1.0]]]), "must be symmetric"),
+        (
+            ([0.5, 0.5], np.zeros((2, 2)), -np.ones(2), "spherical"),
+            "covariances: 'spherical covariance' should be positive",
+        ),
+        (
+            ([1.0], np.zeros((1, 2)), [[[1.0, 2.0], [2.0, 1.0]]]),
+            "should be symmetric, positive-definite",
+        ),
+        (
+            ([1.0], np.zeros((1, 2)), [[[1.0, 2.0], [0.0, 1.0]]]),
+            "should be symmetric, positive-definite",
+        ),
         (([1.0], np.zeros(2), np.ones((1, 2)), "diag"), "means has shape"),
         (([1.0], [[np.nan]], np.ones((1, 1)), "diag"), "means contains NaN"),
         (([1.0], [[0.0]], np.ones((1, 1)), "round"), "covariance_type='round'"),
