@@ -15,6 +15,7 @@ from mlcore.svm.evidence import (
     measure,
     merged_evidence,
     multiplier_values,
+    norm,
 )
 from mlcore.svm.machine import KernelMachine, Settings, kept_samples, product
 from mlcore.svm.margins import WithMargins
@@ -173,8 +174,7 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
             scale, multipliers = self._scale_and_bias(problem, solution)
             products = solution.gradient - problem.linear
             evidences.append(measure(problem, solution.beta, products, multipliers))
-            norm = scale * np.sqrt(max(0.0, float((solution.beta * products).sum())))
-            norms.append(norm)
+            norms.append(scale * norm(solution.beta, products))
             found.append(multipliers)
             biases.append(-scale * multipliers.mean())
             place = slice(None) if problem.index is None else problem.index

@@ -64,6 +64,13 @@ def measure(
     multipliers : (n_groups,) float64
         lambda of each equality.
     """
+    power = problem.power
+    if power:  # the objectives may be beyond the range of floats, their parts are not
+        parts = (np.ldexp(values, -power) for values in (beta, products, multipliers))
+        dual, primal, gap, violation = measure(problem.divided(power), *parts)
+        with np.errstate(over="ignore"):
+            objectives = np.ldexp([dual, primal, max(0.0, gap)], 2 * power).tolist()
+        return Evidence(*objectives, float(np.ldexp(violation, power)))
     group = np.zeros(len(beta), dtype=np.intp) if problem.group is None else problem.group
     multipliers = np.atleast_1d(multipliers)
     gradient = products + problem.linear
@@ -88,6 +95,13 @@ def measure(
         totals = 0.0 if problem.total is None else float(np.dot(multipliers, problem.total))
         primal = 0.5 * squared_norm + float(slacks) - totals
     return Evidence(dual, primal, primal - dual, kkt_violation(problem, beta, gradient))
+
+
+def norm(beta: np.ndarray, products: np.ndarray) -> float:
+    """Return |w|, the root of beta'K beta, where the square itself may overflow or vanish."""
+    power = int(np.frexp(np.abs(beta).max(initial=0))[1])
+    squares = np.ldexp(beta, -power) * np.ldexp(products, -power)
+    return float(np.ldexp(np.sqrt(max(0.0, float(squares.sum()))), power))
 
 
 def kkt_violation(problem: Problem, beta: np.ndarray, gradient: np.ndarray) -> float:

@@ -245,9 +245,12 @@ class SingleProblemMachine(KernelMachine):
         raise NotImplementedError
 
     def _read(
-        self, beta: np.ndarray, multipliers: np.ndarray, evidence: Evidence
+        self, beta: np.ndarray, multipliers: np.ndarray, products: np.ndarray
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Return the coefficients of the samples and the attributes that hold the bias."""
+        """Return the coefficients of the samples and the attributes that hold the bias.
+
+        `products` are K beta.
+        """
         raise NotImplementedError
 
     def _write(self, problem: Problem, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -274,8 +277,9 @@ class SingleProblemMachine(KernelMachine):
         self._warn_unconverged([solution], settings)
 
         multipliers = multiplier_values(solution)
-        evidence = measure(problem, solution.beta, solution.gradient - problem.linear, multipliers)
-        coef, bias = self._read(solution.beta, multipliers, evidence)
+        products = solution.gradient - problem.linear
+        evidence = measure(problem, solution.beta, products, multipliers)
+        coef, bias = self._read(solution.beta, multipliers, products)
         chosen = np.flatnonzero(coef)
         errors = np.zeros(len(kept), dtype=bool)
         variables = np.arange(len(kept)) if problem.index is None else problem.index

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcore.checks import as_real
 from mlcore.model import OutlierDetector
-from mlcore.svm.evidence import Evidence, nu_scale
+from mlcore.svm.evidence import Evidence, norm, nu_scale
 from mlcore.svm.machine import SingleProblemMachine
 from mlcore.svm.smo import Problem
 
@@ -193,9 +193,9 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
     def _gradient_scale(self, problems):
         return nu_scale(problems, float(self.nu))
 
-    def _read(self, beta, multipliers, evidence):
-        rho, norm = float(multipliers[0]), np.sqrt(max(0.0, -2 * evidence.dual_objective))
-        margin = float(rho / norm) if norm > 0 else np.inf
+    def _read(self, beta, multipliers, products):
+        rho, length = float(multipliers[0]), norm(beta, products)
+        margin = rho / length if length > 0 else np.inf
         return beta, {"intercept_": -multipliers, "offset_": rho, "margin_": margin}
 
     def _write(self, problem, coef):

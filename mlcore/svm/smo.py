@@ -16,7 +16,7 @@ moved. Where K is cheap it is computed whole, half of it by symmetry, and is its
 square.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ __all__ = ["Problem", "RowStore", "Solution", "solve", "solve_many"]
 
 _RESOLVED = 64 * float(np.finfo(np.float64).eps)
 _ENTIRE = 2048  # up to this, all variables make one working set
+_PLAIN = 256  # exponents of bounds up to which squares of sums neither overflow nor vanish
 
 
 def offers(g, beta, lower, upper, epsilon):
@@ -72,6 +73,24 @@ class Problem:
     def reach(self) -> float:
         """The largest absolute value that a variable may take."""
         return float(max(self.upper.max(), -self.lower.min()))
+
+    @property
+    def power(self) -> int:
+        """The power of two to divide by before squares are formed; 0 for ordinary bounds.
+
+        Without a linear term and epsilon the solution is proportional to the bounds.
+        """
+        power = int(np.frexp(self.reach)[1]) if 0 < self.reach < np.inf else 0
+        return power if abs(power) > _PLAIN and not self.epsilon and not self.linear.any() else 0
+
+    def divided(self, power: int) -> "Problem":
+        """Return the problem whose solution is this one's over 2 to the `power`."""
+        bounds = {
+            name: None if values is None else np.ldexp(values, -power)
+            for name in ("lower", "upper", "start", "total")
+            for values in [getattr(self, name)]
+        }
+        return replace(self, **bounds)
 
 
 @dataclass
@@ -122,6 +141,19 @@ def solve(problem, rows, *, tol, max_iter=-1, progress=None):
     -------
     Solution
     """
+    power = problem.power
+    if power:
+        unit = problem.divided(power)
+        found = solve(unit, rows, tol=np.ldexp(tol, -power), max_iter=max_iter, progress=progress)
+        with np.errstate(over="ignore"):
+            return replace(
+                found,
+                beta=np.ldexp(found.beta, power),
+                gradient=np.ldexp(found.gradient, power),
+                objective=float(np.ldexp(found.objective, 2 * power)),
+                violation=float(np.ldexp(found.violation, power)),
+                multipliers=[tuple(np.ldexp(m, power).tolist()) for m in found.multipliers],
+            )
     with single_threaded_blas():  # the order of its sums depends on its threads
         return _Solver(problem, rows, tol, max_iter, progress).run()
 

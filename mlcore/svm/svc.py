@@ -201,7 +201,8 @@ class NuSVC(SupportVectorClassifier):
     Attributes
     ----------
     dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float or (n_problems,)
-        Evidence for the problem above, before the division by rho.
+        Evidence for the problem above, before the division by rho. Objectives grow with the square
+        of the weights: beyond the range of floats they are infinite, and the machine is the same.
     margin_error_indices_ : (n_errors,) intp
         Rows with a multiplier at its bound c_i.
     rho_ : (n_problems,) float64

@@ -187,7 +187,7 @@ class SVR(SupportVectorRegressor):
         cost = float(self.C) * weight
         return Problem(linear=-y, lower=-cost, upper=cost, epsilon=float(self.epsilon))
 
-    def _read(self, beta, multipliers, evidence):
+    def _read(self, beta, multipliers, products):
         return beta, {"intercept_": -multipliers}
 
     def _write(self, problem, coef):
@@ -279,7 +279,7 @@ class NuSVR(SupportVectorRegressor):
             total=np.array([half, -half]),
         )
 
-    def _read(self, beta, multipliers, evidence):
+    def _read(self, beta, multipliers, products):
         n = len(beta) // 2
         above, below = multipliers
         bias = np.array([-0.5 * (above + below)])

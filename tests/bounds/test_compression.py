@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from mlcore.bounds import binomial_tail_inversion, sample_compression_bound
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*is the probability that the bound fails")
+
 DELTA = st.floats(-300, -0.01).map(lambda x: 10.0**x)
 
 

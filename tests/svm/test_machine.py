@@ -1,4 +1,4 @@
-"""Support vectors are laid out once, and no later change of a machine meets an old layout."""
+"""Predictions after any change of a machine, and weights of any size."""
 
 import copy
 import pickle
@@ -126,3 +126,23 @@ def test_several_classes_take_little_memory_beside_the_rows():
     X, y = samples(300, 2)
     machine = SVC().fit(X, y + 2 * (X[:, 1] > 0) + 4 * (X.sum(axis=1) > 0))
     assert peak_of_predictions(machine, n=200_000) < 30e6
+
+
+@pytest.mark.parametrize("power", [-1000, -600, 600, 1000])
+@pytest.mark.parametrize("machine", [NuSVC(nu=0.3, tol=1e-8), OneClassSVM(nu=0.2, tol=1e-8)])
+def test_weights_of_any_size_give_the_same_machine(machine, power):
+    X, y = samples()
+    y[X[:, 1] > 0.5] += 2  # several binary problems
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    ordinary = clone(machine).fit(X, y, weight)
+    extreme = clone(machine).fit(X, y, np.ldexp(weight, power))
+    grows = power if isinstance(machine, OneClassSVM) else 0  # rho divides the other
+    expected = ordinary.decision_function(X)
+    assert_allclose(np.ldexp(extreme.decision_function(X), -grows), expected, rtol=0, atol=1e-6)
+    assert_allclose(extreme.margin_, ordinary.margin_, rtol=1e-6)
+    again = extreme.verify(X, y, np.ldexp(weight, power))
+    for name in again._fields:
+        assert not np.any(np.isnan(getattr(again, name)))
+        assert not np.any(np.isnan(getattr(extreme, f"{name}_")))
+    # The objectives are of the order of the squared weights: zero or infinite here, as they are.
+    assert np.all(extreme.dual_objective_ == (0.0 if power < 0 else -np.inf))
