@@ -1,9 +1,10 @@
-"""Loop of mlcore.svm.link: the link of greatest penalised likelihood, by Newton's method.
+"""Loops of mlcore.svm.link: the link of greatest penalised likelihood, by Newton's method; its use.
 
 The logit of a value x is c[0] + sum_k c[k] r_k(x): r_k is the part of the way from knot 1 to x that
 lies in piece k. The slopes c[1:] are at least `least`; those held there by the gradient are left
 out of the Newton step (D. Bertsekas, *Projected Newton methods*, SIAM J. Control 20, 1982).
 """
+from cython.parallel cimport prange
 from libc.math cimport INFINITY, exp, fabs, log1p, sqrt
 
 cdef enum:
@@ -152,3 +153,30 @@ def fit(const double[::1] x, const double[::1] target, const double[::1] weight,
             c[1 + k] = line[1]
         minimise(x, target, weight, &knots[0], PIECES, stiffness / (line[1] * line[1]), least,
                  &c[0])
+
+
+def apply(const double[:, ::1] x, const double[::1] offsets, const double[:, ::1] slopes,
+          const double[:, ::1] knots, double least, double[:, ::1] p, int n_threads):
+    """p[r, k] = the probability of x[r, k] by link k.
+
+    With `least` above 0 the logit has the sign of x, and is at least `least` of the smallest slope
+    times x away from 0.
+    """
+    cdef Py_ssize_t r, k, m = x.shape[1]
+    for r in prange(x.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
+        for k in range(m):
+            p[r, k] = probability(x[r, k], offsets[k], &slopes[k, 0], &knots[k, 0], least)
+
+
+cdef inline double probability(double x, double offset, const double* slopes, const double* knots,
+                               double least) noexcept nogil:
+    cdef double r[MOST]
+    cdef double z = offset, side
+    cdef int k
+    ramps(x, knots, PIECES, r)
+    for k in range(PIECES):
+        z += slopes[k] * r[k + 1]
+    if least > 0:
+        side = least * min(min(slopes[0], slopes[1]), min(slopes[2], slopes[3])) * x
+        z = max(z, side) if x > 0 else min(z, side)
+    return 1 / (1 + exp(-z))

@@ -12,9 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mlcore._ext import link as _ext
+from mlcore.threads import effective_threads
 
 _STIFFNESS = 8.0  # nats for two changes of slope by as much as the slope of one line
 _LEAST_SLOPE = 1e-3  # over the deviation of the values: what labels that fall with f get
+_TERMS = 50  # operations for a probability, about
 _QUARTILES = np.array([0.25, 0.5, 0.75])
 
 
@@ -31,13 +33,6 @@ class Link(NamedTuple):
     offset: float
     slopes: np.ndarray
     knots: np.ndarray
-
-
-def expit(z: np.ndarray) -> np.ndarray:
-    """Return 1 / (1 + exp(-z))."""
-    from scipy import special  # 35 ms that only probabilities should cost
-
-    return special.expit(z)
 
 
 def fit_link(decisions: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> Link:
@@ -91,14 +86,11 @@ def apply_link(decisions: np.ndarray, link: Link, *, anchored: bool) -> np.ndarr
 
     Decision values may be (n, n_duels), of as many links: (n_duels,), (n_duels, 4), (n_duels, 3).
     """
-    z = np.empty(decisions.shape)
-    z[...] = link.offset
-    low, middle, high = np.moveaxis(link.knots, -1, 0)
-    ends = (-np.inf, low, low), (low, middle, middle), (middle, high, middle), (high, np.inf, high)
-    for part, (first, last, start) in enumerate(ends):
-        here = np.minimum(np.maximum(decisions, first), last)
-        z += link.slopes[..., part] * (here - start)
-    if anchored:
-        side = _LEAST_SLOPE * link.slopes.min(axis=-1) * decisions
-        z = np.where(decisions > 0, np.maximum(z, side), np.minimum(z, side))
-    return expit(z)
+    offsets, slopes, knots = (
+        np.ascontiguousarray(values).reshape(-1, *shape)
+        for values, shape in zip(link, [(), (4,), (3,)], strict=True)
+    )
+    x = np.ascontiguousarray(decisions).reshape(-1, len(offsets))
+    p, least = np.empty(x.shape), _LEAST_SLOPE if anchored else 0.0
+    _ext.apply(x, offsets, slopes, knots, least, p, effective_threads(_TERMS * x.size))
+    return p.reshape(decisions.shape)

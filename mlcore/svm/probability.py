@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from mlcore._ext import probability as _ext
 from mlcore.exceptions import warn
 from mlcore.svm.classifier import KernelClassifier
 from mlcore.svm.folds import feasible_start, stratified_folds
@@ -20,11 +21,11 @@ from mlcore.svm.link import Link, apply_link, fit_link
 from mlcore.svm.machine import Settings
 from mlcore.svm.multiclass import LabelledSamples, duels, from_layout, layout_row
 from mlcore.svm.smo import RowStore
-from mlcore.threads import single_threaded_blas
+from mlcore.threads import effective_threads, single_threaded_blas
 
 _FOLDS = 5
 _LEAST_PAIR = 1e-7
-_ENTRIES = 500_000  # of the systems of a block of rows: 4 MB
+_CALL_TERMS = 1e9  # cubes of the classes in one compiled call: tenths of a second, then Ctrl-C
 
 
 class OnlyWithProbability:
@@ -86,23 +87,15 @@ def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
     T.-F. Wu, C.-J. Lin, R. C. Weng, *Probability estimates for multi-class classification by
     pairwise coupling*, JMLR 5, 2004, second approach; its linear system is solved directly.
     """
-    first, second = np.triu_indices(n_classes, 1)
-    out, every = np.empty((len(pairs), n_classes)), np.arange(n_classes)
-    step = max(1, _ENTRIES // (n_classes + 1) ** 2)
-    for start in range(0, len(pairs), step):
-        r = np.clip(pairs[start : start + step], _LEAST_PAIR, 1 - _LEAST_PAIR)
-        system = np.zeros((len(r), n_classes + 1, n_classes + 1))
-        system[:, first, second], system[:, second, first] = r, 1 - r
-        squares = np.square(system[:, :n_classes, :n_classes]).sum(axis=1)
-        system[:, first, second] = system[:, second, first] = -r * (1 - r)
-        system[:, every, every] = squares
-        system[:, :n_classes, -1] = system[:, -1, :n_classes] = 1
-        right = np.zeros((len(r), n_classes + 1, 1))
-        right[:, -1] = 1
-        with single_threaded_blas():  # the order of its sums depends on its threads
-            p = np.maximum(np.linalg.solve(system, right)[:, :n_classes, 0], 0)
-        out[start : start + step] = p / p.sum(axis=1, keepdims=True)
-    return out
+    pairs, p = np.ascontiguousarray(pairs), np.empty((len(pairs), n_classes))
+    threads = effective_threads(len(pairs) * n_classes**3)
+    scratch = np.empty((threads, n_classes**2))
+    step = max(1, int(_CALL_TERMS / n_classes**3))
+    with single_threaded_blas():
+        for start in range(0, len(pairs), step):
+            now = slice(start, start + step)
+            _ext.couple(pairs[now], _LEAST_PAIR, p[now], scratch, threads)
+    return p
 
 
 def agreeing(p: np.ndarray, winner: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -122,30 +115,15 @@ def agreeing(p: np.ndarray, winner: np.ndarray, dtype: np.dtype) -> np.ndarray:
         Precision in which the result stays strict.
     """
     p = p.copy()
-    for row in np.flatnonzero(p.argmax(axis=1) != winner):
-        own = winner[row]
-        others = np.argsort(-p[row], kind="stable")
-        others = others[others != own]
-        total, count = p[row, own], 1
-        for other in others:
-            if p[row, other] < total / count:
-                break
-            total, count = total + p[row, other], count + 1
-        shared = total / count
-        less = shared * 8 * float(np.finfo(dtype).eps)
-        p[row, others[: count - 1]] = shared - less
-        p[row, own] = shared + (count - 1) * less
+    _ext.agree(p, winner, 8 * float(np.finfo(dtype).eps), effective_threads(p.size))
     return p
 
 
 def two_class(positive: np.ndarray, decisions: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return (P(-), P(+)) as `dtype`, P(+) > 1/2 exactly where the decision value is positive."""
-    p = positive.astype(dtype)
-    half = dtype.type(0.5)
-    above = decisions > 0
-    p[above] = np.maximum(p[above], np.nextafter(half, dtype.type(1)))
-    p[~above] = np.minimum(p[~above], half)
-    return np.stack([1 - p, p], axis=1)
+    p, above_half = np.empty((len(positive), 2)), 0.5 + float(np.finfo(dtype).eps) / 2
+    _ext.two_class(positive, decisions, above_half, p)
+    return p.astype(dtype, copy=False)
 
 
 def link_attributes(links: list[Link]) -> dict[str, np.ndarray]:
@@ -276,7 +254,7 @@ class ProbabilisticClassifier(KernelClassifier):
         return p
 
     def _probabilities(self, decisions: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        anchored = bool(np.ptp(self.class_weight_) == 0)
+        anchored = bool((self.class_weight_ == self.class_weight_[0]).all())
         link = Link(self.link_offsets_, self.link_slopes_, self.link_knots_)
         p = apply_link(decisions, link, anchored=anchored)
         if len(self.classes_) == 2:
@@ -289,7 +267,7 @@ class ProbabilisticClassifier(KernelClassifier):
             p = couple(p, len(self.classes_))
         if anchored:
             p = agreeing(p, self._winners(decisions), dtype)
-        return p.astype(dtype)
+        return p.astype(dtype, copy=False)
 
     @OnlyWithProbability
     def predict_log_proba(self, X: Any) -> np.ndarray:

@@ -33,6 +33,43 @@ def test_coupling_recovers_consistent_probabilities(n_classes, seed):
     assert_allclose(couple(p[:, i] / (p[:, i] + p[:, j]), n_classes), p, atol=1e-8)
 
 
+@given(st.integers(3, 12), st.integers(0, 2**31), st.sampled_from(["any", "extreme", "mixed"]))
+@settings(max_examples=60, deadline=None)
+def test_coupling_minimises_the_sum_of_squares(n_classes, seed, kind):
+    rng = np.random.default_rng(seed)
+    pairs = rng.random((4, n_classes * (n_classes - 1) // 2))
+    extreme = {"any": 0.0, "extreme": 1.0, "mixed": 0.5}[kind]  # cycles and certain winners too
+    pairs = np.where(rng.random(pairs.shape) < extreme, pairs.round(), pairs)
+    found = couple(pairs, n_classes)
+    assert_allclose(found.sum(axis=1), 1, rtol=1e-14)
+    for p, own in zip(found, np.clip(pairs, 1e-7, 1 - 1e-7), strict=True):
+        r = np.zeros((n_classes, n_classes))
+        r[np.triu_indices(n_classes, 1)] = own
+        r += np.tril(1 - r.T, -1)
+        # At the minimum, the derivatives along all p_i are equal.
+        slopes = (r.T * (r.T * p[:, None] - r * p)).sum(axis=1)
+        assert (p >= 0).all()
+        assert_allclose(slopes, slopes.mean(), atol=1e-12)
+
+
+def test_coupling_in_pieces_gives_the_same_bytes(monkeypatch):
+    pairs = np.random.default_rng(0).random((50, 45))
+    whole = couple(pairs, 10)
+    assert_array_equal(couple(np.asfortranarray(pairs), 10), whole)
+    monkeypatch.setattr("mlcore.svm.probability._CALL_TERMS", 7000)
+    assert_array_equal(couple(pairs, 10), whole)
+    assert couple(pairs[:0], 10).shape == (0, 10)
+
+
+def test_agreement_takes_equal_values_and_leaves_what_agrees():
+    p = np.array([[0.4, 0.4, 0.2, 0.0], [0.1, 0.5, 0.4, 0.0], [0.5, 0.3, 0.2, 0.0]])
+    found = agreeing(p, np.array([1, 2, 3]), np.dtype(np.float64))
+    exact = [[0.4, 0.4, 0.2, 0], [0.1, 0.45, 0.45, 0], [0.8 / 3, 0.8 / 3, 0.2, 0.8 / 3]]
+    assert_allclose(found, exact, atol=1e-14)
+    assert_array_equal(found.argmax(axis=1), [1, 2, 3])
+    assert_array_equal(agreeing(p, p.argmax(axis=1), np.dtype(np.float32)), p)
+
+
 @given(st.integers(3, 6), st.integers(0, 2**31), st.sampled_from([np.float32, np.float64]))
 @settings(max_examples=60, deadline=None)
 def test_agreement_is_the_nearest_that_names_the_winner(n_classes, seed, dtype):

@@ -1,0 +1,89 @@
+"""Hot loops of mlcore.svm.probability: pairwise probabilities coupled, and held to `predict`.
+
+Pairs (i, j) of k classes, i < j, are in the order (0, 1), (0, 2), ..., (1, 2), ...
+"""
+from cython.parallel cimport prange, threadid
+from scipy.linalg.cython_lapack cimport dposv
+
+
+def couple(const double[:, ::1] pairs, double least, double[:, ::1] p, double[:, ::1] scratch,
+           int n_threads):
+    """p[r] = the minimiser of sum_{i != j} (r_ji p_i - r_ij p_j)² of sum one; pairs[r] are r_ij.
+
+    They are held to [least, 1 - least]. `p` (n, k), `scratch` (n_threads, k²); O(n k³) time.
+    """
+    cdef Py_ssize_t r
+    for r in prange(pairs.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
+        couple_row(<int> p.shape[1], &pairs[r, 0], least, &p[r, 0], &scratch[threadid(), 0])
+
+
+cdef void couple_row(int k, const double* pair, double least, double* p,
+                     double* A) noexcept nogil:
+    """Where the sum is one, p'Qp and p'(Q + ee')p differ by one; p is along (Q + ee')⁻¹ e.
+
+    Q is singular where the pairs are consistent. Q + ee' never is: where v sums to zero, v'Qv is at
+    least the sum of min(v_i², v_j²) over the i and j of opposite signs. So Cholesky's factors do.
+    """
+    cdef int i, j, one = 1, info
+    cdef double won, total = 0
+    for i in range(k):
+        A[i * k + i] = 1
+    for i in range(k):
+        for j in range(i + 1, k):
+            won = min(max(pair[0], least), 1 - least)
+            pair += 1
+            A[i * k + i] += (1 - won) * (1 - won)
+            A[j * k + j] += won * won
+            A[i * k + j] = 1 - won * (1 - won)  # LAPACK's lower half: it counts columns
+    for i in range(k):
+        p[i] = 1
+    dposv(b"L", &k, &one, A, &k, p, &k, &info)
+    for i in range(k):
+        p[i] = max(p[i], 0)  # what is below is rounding
+        total += p[i]
+    for i in range(k):
+        p[i] /= total
+
+
+def agree(double[:, ::1] p, const Py_ssize_t[::1] winner, double least, int n_threads):
+    """p[r] becomes the nearest whose largest value is that of winner[r], `least` of it above."""
+    cdef Py_ssize_t r
+    for r in prange(p.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
+        agree_row(p.shape[1], &p[r, 0], winner[r], least)
+
+
+cdef inline Py_ssize_t largest(Py_ssize_t k, const double* p) noexcept nogil:
+    """The first of the largest."""
+    cdef Py_ssize_t c, best = 0
+    for c in range(1, k):
+        if p[c] > p[best]:
+            best = c
+    return best
+
+
+cdef void agree_row(Py_ssize_t k, double* p, Py_ssize_t winner, double least) noexcept nogil:
+    """Values are taken into the mean, largest first and marked -1, until the next is below it."""
+    cdef Py_ssize_t c, count = 1, next_one = largest(k, p)
+    cdef double total, less
+    if next_one == winner:
+        return
+    total, p[winner] = p[winner], -2
+    while p[next_one] >= 0 and p[next_one] * count >= total:
+        total += p[next_one]
+        p[next_one] = -1
+        count += 1
+        next_one = largest(k, p)
+    less = total / count * least
+    for c in range(k):
+        if p[c] == -1:
+            p[c] = total / count - less
+    p[winner] = total / count + (count - 1) * less
+
+
+def two_class(const double[:] positive, const double[:] decisions, double above_half,
+              double[:, ::1] p):
+    """p[r] = (P(-), P(+)), P(+) at least `above_half` for decisions above 0, else at most 1/2."""
+    cdef Py_ssize_t r
+    for r in range(p.shape[0]):
+        p[r, 1] = max(positive[r], above_half) if decisions[r] > 0 else min(positive[r], 0.5)
+        p[r, 0] = 1 - p[r, 1]
