@@ -1,9 +1,16 @@
-"""Hot loops of mlcore.svm.probability: pairwise probabilities coupled, and held to `predict`.
+"""Hot loops of mlcore.svm.probability: hashes of rows, pairs coupled and held to `predict`.
 
 Pairs (i, j) of k classes, i < j, are in the order (0, 1), (0, 2), ..., (1, 2), ...
 """
+from cython cimport floating
 from cython.parallel cimport prange, threadid
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcpy
 from scipy.linalg.cython_lapack cimport dposv
+
+ctypedef fused index:
+    int32_t
+    int64_t
 
 
 def couple(const double[:, ::1] pairs, double least, double[:, ::1] p, double[:, ::1] scratch,
@@ -87,3 +94,53 @@ def two_class(const double[:] positive, const double[:] decisions, double above_
     for r in range(p.shape[0]):
         p[r, 1] = max(positive[r], above_half) if decisions[r] > 0 else min(positive[r], 0.5)
         p[r, 0] = 1 - p[r, 1]
+
+
+cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
+    """A one-to-one map of 64 bits in which each depends on all (the finaliser of SplitMix64)."""
+    x = (x ^ (x >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    x = (x ^ (x >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return x ^ (x >> 31)
+
+
+cdef inline uint64_t entry(double value, int64_t column) noexcept nogil:
+    """Of a value at a column: 0 for a value of 0, so that it does not matter if it is stored."""
+    cdef uint64_t bits
+    if value == 0:
+        return 0
+    memcpy(&bits, &value, sizeof(bits))
+    return mixed(bits ^ (<uint64_t> column + 2) * <uint64_t> 0x9E3779B97F4A7C15)
+
+
+def hash_rows(const floating[:, ::1] X, const int64_t[::1] codes, uint64_t[::1] hashes,
+              int n_threads):
+    """hashes[i] = the sum over the entries of row i, and its code as that of a column before."""
+    cdef Py_ssize_t i
+    for i in prange(X.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
+        hashes[i] = entry(<double> codes[i], -1) + hash_of_row(X.shape[1], &X[i, 0])
+
+
+cdef uint64_t hash_of_row(Py_ssize_t d, const floating* x) noexcept nogil:
+    cdef Py_ssize_t c
+    cdef uint64_t total = 0
+    for c in range(d):
+        total += entry(x[c], c)
+    return total
+
+
+def hash_stored_rows(const floating[::1] data, const index[::1] indices, const int64_t[::1] indptr,
+                     const int64_t[::1] codes, uint64_t[::1] hashes, int n_threads):
+    """As `hash_rows`, for the stored entries of CSR rows."""
+    cdef Py_ssize_t i
+    for i in prange(codes.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
+        hashes[i] = entry(<double> codes[i], -1) + hash_of_stored(data, indices, indptr[i],
+                                                                  indptr[i + 1])
+
+
+cdef uint64_t hash_of_stored(const floating[::1] data, const index[::1] indices, Py_ssize_t begin,
+                             Py_ssize_t end) noexcept nogil:
+    cdef Py_ssize_t at
+    cdef uint64_t total = 0
+    for at in range(begin, end):
+        total += entry(data[at], indices[at])
+    return total

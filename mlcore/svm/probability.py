@@ -6,7 +6,6 @@ probability; with them it need not.
 """
 
 from collections.abc import Callable
-from hashlib import blake2b
 from types import MethodType
 from typing import Any
 
@@ -15,6 +14,7 @@ from scipy import sparse
 
 from mlcore._ext import probability as _ext
 from mlcore.exceptions import warn
+from mlcore.kernels.expansion import row_blocks
 from mlcore.svm.classifier import KernelClassifier
 from mlcore.svm.folds import feasible_start, stratified_folds
 from mlcore.svm.link import Link, apply_link, fit_link
@@ -51,20 +51,16 @@ def distinct_rows(X: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Their order depends on what rows hold, not on where or how. O(n d) time. Rows are told apart by
     64 bits of a hash.
     """
-    hashes = bytearray()
-    for i, code in enumerate(codes):
-        row = blake2b(code.tobytes(), digest_size=8)
+    codes, hashes = codes.astype(np.int64, copy=False), np.empty(len(codes), dtype=np.uint64)
+    for rows in row_blocks(X, 1):
+        own = codes[rows], hashes[rows]
         if sparse.issparse(X):
-            stored = slice(X.indptr[i], X.indptr[i + 1])
-            columns, values = X.indices[stored], X.data[stored]
+            indptr = X.indptr[rows.start : rows.stop + 1].astype(np.int64, copy=False)
+            threads = effective_threads(int(indptr[-1] - indptr[0]))
+            _ext.hash_stored_rows(X.data, X.indices, indptr, *own, threads)
         else:
-            columns, values = np.arange(X.shape[1]), X[i]
-        row.update(columns[values != 0].astype(np.int64))
-        row.update(values[values != 0])
-        hashes += row.digest()
-    _, first, copy_of = np.unique(
-        np.frombuffer(hashes, dtype=np.uint64), return_index=True, return_inverse=True
-    )
+            _ext.hash_rows(X[rows], *own, effective_threads(X[rows].size))
+    _, first, copy_of = np.unique(hashes, return_index=True, return_inverse=True)
     return first, copy_of
 
 

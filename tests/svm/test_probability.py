@@ -185,6 +185,26 @@ def test_weights_give_the_probabilities_of_copies_in_any_order(classes, containe
     assert distinct_rows(container(X[order]), y[order])[0].shape == ((weight > 0).sum(),)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_distinct_rows_are_those_that_differ_in_value_place_or_label(dtype, index):
+    rng = np.random.default_rng(5)
+    X, y = rng.integers(-1, 2, size=(3000, 6)).astype(dtype), rng.integers(0, 3, 3000)
+    X[X == 0] = rng.choice([0.0, -0.0], size=(X == 0).sum())
+    first, copy_of = distinct_rows(X, y)
+    _, same = np.unique(np.column_stack([X, y]) + 0.0, axis=0, return_inverse=True)
+    assert len(first) == same.max() + 1 < 2000
+    assert_array_equal(same[first][copy_of], same)  # each row is equal to the one it is told to be
+    stored = sp.csr_array(X)
+    stored.data[::7] = 0  # stored zeros
+    order = rng.permutation(6)  # columns of a row in any order
+    shuffled = sp.csr_array(stored[:, order])
+    shuffled.indices = order[shuffled.indices].astype(index)
+    dense = distinct_rows(stored.toarray(), y)
+    for ours, theirs in zip(distinct_rows(shuffled, y), dense, strict=True):
+        assert_array_equal(ours, theirs)
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_class_weights_leave_the_probabilities_of_the_data(classes):
     rng = np.random.default_rng(3)
