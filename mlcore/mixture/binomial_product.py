@@ -17,6 +17,7 @@ from mlcore.threads import effective_threads
 # Binary features that are one entry: a table of their 16 outcomes fits into the cache.
 _GROUP = _ext.GROUP
 _ROUNDING = 16 * np.finfo(np.float64).eps  # of sums of the same values in two orders
+_LEAST = 2 * np.finfo(np.float64).eps  # that 1 - p may be where it is more than 0
 _FIRST_ROWS = 1024  # that tell what is usual: any answer is right, a good one saves entries
 
 
@@ -207,14 +208,14 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
             table[n_codes:] = -constant
         return constant.sum(axis=0), table
 
-    def _summed(self, rows, by_column, mass, log_likelihood):
+    def _summed(self, rows, by_column, mass, log_likelihood, before):
         d, k = rows.X.shape[1], len(mass)
         trials = self._trials(d)[:, None]
         group = 1 if rows.entries.values is not None else _GROUP
         n_codes = _n_codes(d, group)
         known = np.broadcast_to(mass, (d, k))
         if rows.entries.n_columns > n_codes:
-            known = _left(known, by_column[n_codes:])
+            known = _left(known, by_column[n_codes:], True)
         if group == 1:
             counts = by_column[:d]
         else:
@@ -225,9 +226,11 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
                     axis=1
                 )
             counts = counts.reshape(-1, k)[:d]
-            counts = np.where(rows.usual[:, None], _left(known, counts), counts)
+            never = False if before is None else before == 0
+            counts = np.where(rows.usual[:, None], _left(known, counts, never), counts)
         most = trials * known
-        counts = np.where(_left(most, counts) > 0, counts, most)
+        failures = _left(most, counts, False if before is None else before == 1)
+        counts = np.where(failures > 0, np.minimum(counts, most * (1 - _LEAST)), most)
         return Statistics(log_likelihood, mass, counts, most)
 
     def _by_column(self, values, frame):
@@ -271,10 +274,16 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
         return model
 
 
-def _left(whole, part):
-    """whole - part, 0 where that is but rounding."""
-    left = whole - part
-    return np.where(left > _ROUNDING * whole, left, 0.0)
+def _left(whole, part, none):
+    """whole - part (d, k), which is 0 where it is but rounding and there is `none` for certain.
+
+    Elsewhere a component has a little of what others have more of, and EM may give it more: it
+    keeps the least that can be told from 0.
+    """
+    left, hidden = whole - part, _ROUNDING * whole
+    somewhere = left.sum(axis=1, keepdims=True) > hidden.sum(axis=1, keepdims=True)
+    least = np.where(somewhere & ~np.asarray(none), _LEAST * whole, 0.0)
+    return np.where(left > hidden, left, least)
 
 
 def _bits(values):

@@ -281,7 +281,7 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
         nothing = np.zeros(len(parameters.weights))
         return (nothing, logs), (nothing, never)
 
-    def _summed(self, rows, by_pattern, mass, log_likelihood):
+    def _summed(self, rows, by_pattern, mass, log_likelihood, before):
         counts = rows.patterns.counts(by_pattern)
         items = np.add.reduceat(counts, rows.patterns.edges[:-1])
         return Statistics(log_likelihood, mass, counts, items)

@@ -53,8 +53,9 @@ class DiscreteMixture(Mixture):
 
     Beside what `Mixture` asks for, a subclass defines ``_log_densities(parameters, rows, loop)``,
     which tells the loop what entries add to the log densities, and returns the constants;
-    ``_summed(rows, *sums)``, statistics; ``_by_column(values, frame)``, from a value for each item
-    to one for each column; ``_alternatives(frame)``, how many outcomes each item has;
+    ``_summed(rows, *sums, before)``, statistics under the table `before`, if any;
+    ``_by_column(values, frame)``, from a value for each item to one for each column;
+    ``_alternatives(frame)``, how many outcomes each item has;
     ``_log_prior(parameters, rows)``, of a pseudo-count of 1, once `_log_densities` has been called;
     ``_possible(parameters, rows)``, constants and table with 0 for what is impossible, and the same
     of the number of impossible values; and ``_first(rows, frame, rng)``, a table.
@@ -129,13 +130,13 @@ class DiscreteMixture(Mixture):
         """Statistics of a single component, which has all rows."""
         loop = rows.entries.loop(1)
         loop.fill(np.zeros((rows.entries.n_columns, 1)), logarithms=False)
-        return self._summed(rows, *loop.sums(np.zeros(1)))
+        return self._summed(rows, *loop.sums(np.zeros(1)), None)
 
     def _sums(self, rows, parameters):
         """Statistics, whose counts the next call may change."""
         loop = rows.entries.loop(len(parameters.weights))
         start = self._log_densities(parameters, rows, loop)
-        return self._summed(rows, *loop.sums(start))
+        return self._summed(rows, *loop.sums(start), parameters.table)
 
     def _step(self, rows, parameters, frame):
         statistics = self._sums(rows, parameters)

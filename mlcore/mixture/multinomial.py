@@ -205,7 +205,7 @@ class MultinomialMixture(DiscreteMixture):
         nothing = np.zeros(len(parameters.weights))
         return (nothing, logs), (nothing, never)
 
-    def _summed(self, rows, counts, mass, log_likelihood):
+    def _summed(self, rows, counts, mass, log_likelihood, before):
         return Statistics(log_likelihood, mass, counts, np.ones((1, len(counts))) @ counts)
 
     def _step(self, rows, parameters, frame):

@@ -425,7 +425,6 @@ GOOD = graph(4) + 0.1
         ([0.0, 1.0], ValueError, "Reshape your data"),
         (np.empty((0, 0)), ValueError, "0 sample"),
         (None, TypeError, "K is of type NoneType"),
-        (sp.lil_array(np.eye(2)), TypeError, "LIL format"),
     ],
 )
 def test_bad_affinities_are_refused(K, error, message):

@@ -400,3 +400,19 @@ def test_what_is_refused_leaves_the_old_model(case):
     with pytest.raises(ValueError, match=message):
         model.set_params(**params).fit(X)
     assert model.means_ is before
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_probabilities_next_to_one_are_no_certainties(container, flipped):
+    """Rounding 1 - 1e-100 to 1 would keep a component from the rows of the others for ever."""
+    X = np.repeat([[0.0] * 200, [1.0] * 200], [30, 20], axis=0)
+    X[:, -1] = 1.0  # in all rows: that is certain
+    means = np.repeat([[0.1], [0.9]], 200, axis=1)
+    if flipped:
+        X, means = 1 - X, 1 - means
+    model = BernoulliMixture(2, alpha=0.0, tol=0, max_iter=1, weights_init=[0.5] * 2)
+    found = model.set_params(means_init=means).fit(container(X)).means_
+    assert ((found[1, :-1] < 1) & (found[1, :-1] > 0)).all()
+    assert ((found[0, :-1] < 1) & (found[0, :-1] > 0)).all()
+    assert_array_equal(found[:, -1], 0.0 if flipped else 1.0)

@@ -262,7 +262,7 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
   for (ptrdiff_t i = first; i < last; i++) near[i - first] = mixture_row(valued, stride, s, i, batch + (i - first) * stride);
   for (ptrdiff_t i = first; i < last; i++) {
     double *r = batch + (i - first) * stride;
-    if (totals && stride > MIX_LINE) {
+    if (totals && s->near) { /* without it nothing is left out */
       near[i - first] = nearest_lines(stride, s, i, r, near[i - first], &top[i - first]);
     } else {
       vdouble highest = load_d(r);
