@@ -57,6 +57,21 @@ class OverlappingClasses(_Fit):
         self.X_support = self.X[self.fit().support_]
 
 
+class FewSupportVectors(_Fit):
+    """Small nu, and one class that is a tenth of the samples."""
+
+    params = (["OneClassSVM", "NuSVC"], [2000, 6000], [8, 64])
+    param_names = ("machine", "n", "d")
+
+    def setup(self, machine, n, d):
+        rng = np.random.default_rng(0)
+        self.y = rng.random(n) < 0.1
+        self.X = rng.normal(size=(n, d))
+        self.X[self.y, :8] += 1.0
+        self.machine = OneClassSVM(nu=0.03) if machine == "OneClassSVM" else NuSVC(nu=0.05)
+        self.X_support = self.X[self.fit().support_]
+
+
 class Digits(_Fit):
     """Ten classes, forty-five pairs of them."""
 

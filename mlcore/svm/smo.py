@@ -13,7 +13,7 @@ most, takes the square of K between them, and solves that small problem: by sequ
 optimisation with second-order choice of the pair, and by Newton steps on the face of the free
 variables where pair steps crawl. Only then are full rows of K fetched, and only for variables that
 moved. Where K is cheap it is computed whole, half of it by symmetry, and is itself the first
-square.
+square. Where the required sums need few variables, the first set is a few times as many.
 """
 
 from dataclasses import dataclass, replace
@@ -30,6 +30,7 @@ __all__ = ["Problem", "RowStore", "Solution", "solve", "solve_many"]
 _RESOLVED = 64 * float(np.finfo(np.float64).eps)
 _ENTIRE = 2048  # up to this, all variables make one working set
 _PLAIN = 256  # exponents of bounds up to which squares of sums neither overflow nor vanish
+_FEW = 0.25  # part of the variables: where the required sums need more, all of K is worth its cost
 
 
 def offers(g, beta, lower, upper, epsilon):
@@ -169,11 +170,15 @@ class _Solver:
     MARGIN = 1.0  # of the violation: how far from it a bounded variable may be and still stay
     FIRST, ROOM = 1536, 1.5  # least variables of a working set, and how many for each free one
     FULL, SUB = 0.3, 0.3  # a round ends at this part of the violation it began with
+    # Where the required sums need few of the variables (more than LEAST), the first working set has
+    # NEEDED times as many, at least SMALLEST: its steps cost little beside the rows of a round.
+    LEAST, NEEDED, SMALLEST, FEW_SUB = 768, 3, 256, 0.03
 
     def __init__(self, problem, rows, tol, max_iter, progress):
         self.rows, self.asked, self.tol, self.progress = rows, tol, tol, progress
         m, n = len(problem.linear), rows.kernel.n
-        if problem.total is None or _share(problem) > 0.25:
+        share = 1.0 if problem.total is None else _share(problem)
+        if share > _FEW:
             rows.complete()
         self.q, self.lower, self.upper = problem.linear, problem.lower, problem.upper
         self.epsilon = problem.epsilon
@@ -195,13 +200,21 @@ class _Solver:
             self.FIRST, self.ROOM = min(2560, max(1536, m // 3)), 1.25
         if rows.kernel.linear:  # many constraints are tight: small sets go round in rings
             self.FIRST = 2048
+        # Of two groups, far more than the sums need may end free: one square of all is safer.
+        least = _ENTIRE if len(self.members[1]) else self.LEAST
+        few = share <= _FEW and m > least and not (rows.whole or rows.kernel.linear)
+        if few:
+            self.FIRST = min(self.FIRST, max(self.SMALLEST, int(self.NEEDED * share * m)))
+            self.SUB = self.FEW_SUB
+        self.entire = m <= _ENTIRE and not few
         self.w = np.zeros(rows.kernel.d) if rows.kernel.linear else None
         self.spans = _spans(self.index, n)
         self.working = WorkingSet(rows, self.index, self.epsilon, self.members)
         if problem.start is not None:
             self.beta = problem.start.astype(np.float64)
         elif problem.total is not None:
-            self.beta = _feasible_start(problem, self.members, self.index, rows)
+            probes = 64 if few else 256
+            self.beta = _feasible_start(problem, self.members, self.index, rows, probes)
         else:
             self.beta = np.zeros(m)
         moved = np.flatnonzero(self.beta)
@@ -250,7 +263,7 @@ class _Solver:
 
     def _goal(self):
         """The violation at which the next round may end."""
-        if len(self.beta) <= _ENTIRE:
+        if self.entire:
             return 0.4 * self.tol
         part = self.FULL if self.working.borrowed else self.SUB
         return max(0.4 * self.tol, part * self.violation)
@@ -275,7 +288,7 @@ class _Solver:
     def _choose(self, rise, fall):
         """The variables of the next working set, per group, in ascending order."""
         m = len(self.beta)
-        if m <= _ENTIRE and (self.working.may_borrow or m <= sum(self.working.limits)):
+        if self.entire and (self.working.may_borrow or m <= sum(self.working.limits)):
             return self.members
         if self.working.may_borrow and self._candidates(rise, fall) > 0.6 * m:
             return self.members
@@ -353,10 +366,10 @@ def _spans(index, n):
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def _feasible_start(problem, members, index, rows):
+def _feasible_start(problem, members, index, rows, probes):
     """Required sums on the variables where the kernel density of a probe is least."""
     kernel = rows.kernel
-    probe = np.unique(np.linspace(0, kernel.n - 1, min(kernel.n, 256)).astype(np.int64))
+    probe = np.unique(np.linspace(0, kernel.n - 1, min(kernel.n, probes)).astype(np.int64))
     sign = np.where(problem.upper > 0, 1.0, -1.0)
     weights = np.bincount(index, weights=sign, minlength=kernel.n)
     density = np.zeros(kernel.n)

@@ -332,6 +332,42 @@ def test_a_group_of_few_is_not_starved(cache_size, kind):
     check(matrix(X, p), p, solution, 1e-5)
 
 
+@pytest.mark.parametrize("d", [8, 40])  # rows that are computed again, and rows that are kept
+@pytest.mark.parametrize("kind", ["one class", "nu svc"])
+def test_few_support_vectors_need_few_kernel_values(kind, d, monkeypatch):
+    """Sums that some hundredths of the variables reach, one class being a tenth of the samples."""
+    values = []
+    fill, fill_all = KernelRows.fill, KernelRows.fill_all
+
+    def filled(self, rows, out, dest, columns=None):
+        values.append(len(rows) * (self.n if columns is None else len(columns)))
+        fill(self, rows, out, dest, columns)
+
+    def filled_all(self, out, chosen=None):
+        m = self.n if chosen is None else len(chosen)
+        values.append(m * (m + 1) // 2)
+        fill_all(self, out, chosen)
+
+    n = 2500
+    y = np.where(np.arange(n) % 10 == 0, 1.0, -1.0)
+    X = samples(n, d) + np.where(y > 0, 1.0, 0.0)[:, None]
+    if kind == "one class":
+        p = Problem(np.zeros(n), np.zeros(n), np.ones(n), total=(0.03 * n,))
+    else:
+        p = Problem(
+            np.zeros(n), np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0),
+            group=(y < 0).astype(np.int8), total=(0.05 * n, -0.05 * n),
+        )  # fmt: skip
+    rows = KernelRows(X, "rbf", gamma=1.0 / d)
+    monkeypatch.setattr(KernelRows, "fill", filled)
+    monkeypatch.setattr(KernelRows, "fill_all", filled_all)
+    solution = solve(p, RowStore(rows, 200.0), tol=1e-3)
+    monkeypatch.undo()
+    K = rows.block(np.arange(n)).astype(np.float64)
+    check(K, p, solution, 1e-3, 4 * float(np.finfo(np.float32).eps))
+    assert sum(values) < (0.4 if kind == "one class" else 0.75) * n**2
+
+
 @pytest.mark.parametrize("n_runs", [1, 2, 4, 9])
 def test_some_of_the_samples(n_runs):
     """A problem on runs of the samples, as between two of several classes, beside others."""
