@@ -25,6 +25,8 @@ OPTIONS = """[mypy]
 strict = True
 follow_imports = silent
 disable_error_code = import-untyped
+[mypy-matplotlib.*]
+ignore_missing_imports = True
 """
 UNTYPED = """
 [mypy-{name}]
