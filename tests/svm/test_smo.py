@@ -332,8 +332,8 @@ def test_a_group_of_few_is_not_starved(cache_size, kind):
     check(matrix(X, p), p, solution, 1e-5)
 
 
-@pytest.mark.parametrize("d", [8, 40])  # rows that are computed again, and rows that are kept
-@pytest.mark.parametrize("kind", ["one class", "nu svc"])
+# Rows that are computed again, and rows that are kept.
+@pytest.mark.parametrize(("kind", "d"), [("one class", 8), ("one class", 40), ("nu svc", 8)])
 def test_few_support_vectors_need_few_kernel_values(kind, d, monkeypatch):
     """Sums that some hundredths of the variables reach, one class being a tenth of the samples."""
     values = []
