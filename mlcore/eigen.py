@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 from scipy import sparse as sp
+from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg
 
 from mlcore._ext import eigen as _ext
 from mlcore.threads import effective_threads, single_threaded_blas
@@ -40,6 +41,13 @@ class Scaled:
         if self.shift is not None:
             product += V * self.shift[:, None]
         return product
+
+    @property
+    def size(self) -> float:
+        """The largest absolute row sum, for K of at least 0: no eigenvalue is larger."""
+        ones = np.ones(self.n) if self.scale is None else self.scale
+        sums = times(self.K, ones[:, None])[:, 0] * ones
+        return float((sums if self.shift is None else sums + np.abs(self.shift)).max())
 
     def dense(self) -> np.ndarray:
         """The matrix itself, float64: for a small one."""
@@ -115,6 +123,7 @@ def leading_eigenpairs(
     tol: float = 1e-8,
     max_iter: int = 1000,
     report: Callable[[int, float, float], None] | None = None,
+    solver: str | None = None,
 ) -> Eigenpairs:
     """Find the k algebraically largest eigenvalues and their eigenvectors.
 
@@ -139,6 +148,9 @@ def leading_eigenpairs(
         Most steps.
     report : callable, optional
         Called with each step, the sum of the k values and the largest residual.
+    solver : {"arpack", "lobpcg"}, optional
+        SciPy's solver for a matrix that is not small, instead of block Lanczos; one step is
+        reported.
 
     Returns
     -------
@@ -164,6 +176,8 @@ def leading_eigenpairs(
     with single_threaded_blas():
         if by_lapack(n, k):
             found = search.by_lapack()
+        elif solver is not None:
+            found = search.by_scipy(solver, rng, max_iter)
         else:
             if start is None:
                 start = rng.standard_normal((n, block_size(k) - 1))
@@ -211,6 +225,30 @@ class _Search:
         residuals = np.linalg.norm(S @ vectors - vectors * values, axis=0)
         steps = [values[: self.leading]]
         self.report(1, float(steps[0].sum()), float(residuals.max(initial=0.0) / (size or 1.0)))
+        return self._result(product, values, vectors, residuals, steps, size)
+
+    def by_scipy(self, solver, rng, max_iter):
+        S, known = self.S, self.known
+        product, size = S @ known, S.size
+
+        def others(V):  # what is known, to the lower end of the spectrum
+            return S @ V - 2 * size * known @ (known.T @ V)
+
+        shape, start = (S.n, S.n), rng.standard_normal((S.n, self.sought))
+        A = LinearOperator(
+            shape, matvec=lambda v: others(v.reshape(-1, 1))[:, 0], matmat=others, dtype=start.dtype
+        )
+        if solver == "arpack":
+            values, vectors = eigsh(
+                A, self.sought, which="LA", tol=self.tol, maxiter=max_iter, v0=start[:, 0]
+            )
+        else:
+            values, vectors = lobpcg(A, start, tol=self.tol * size, maxiter=max_iter)
+        order = np.argsort(-values, kind="stable")
+        values, vectors = values[order], vectors[:, order]
+        residuals = np.linalg.norm(S @ vectors - vectors * values, axis=0)
+        steps = [values[: self.leading]]
+        self.report(1, float(steps[0].sum()), float(residuals.max() / size))
         return self._result(product, values, vectors, residuals, steps, size)
 
     def by_lanczos(self, X, rng, max_iter):

@@ -6,7 +6,6 @@ A constructor that is called with one says so; the page "Coming from scikit-lear
 from functools import lru_cache
 
 _THREADS = "drop it: threads are as many as OMP_NUM_THREADS or threadpoolctl say"
-_GRAM = "use affinity='precomputed' and fit to mlcore.kernels.gram_matrix(X, kernel=...)"
 _SEARCH = "drop it: the machine is an SVC, and the best is fitted again to all samples"
 
 # By class, or by a base of it; older versions' parameters too.
@@ -43,14 +42,7 @@ INSTEAD: dict[str, dict[str, str]] = {
         "pooling_func": "use linkage=",
     },
     "SpectralClustering": {
-        "assign_labels": "drop it: rows at unit length are grouped by k-means, and the groups of "
-        "a normalized cut are then improved",
-        "coef0": _GRAM,
-        "degree": _GRAM,
-        "eigen_solver": "drop it: one solver finds the eigenvectors, of dense and sparse matrices",
         "eigen_tol": "use tol=",
-        "kernel_params": _GRAM,
-        "n_components": "drop it: there are as many eigenvectors as clusters",
     },
     "Mixture": {
         "verbose_interval": "drop it: verbose=1 prints a line a second, verbose=2 every step",

@@ -80,6 +80,12 @@ class Progress:
         if self._callback is not None:
             self._callback(step=step, objective=objective, change=change, seconds=seconds)
 
+    def note(self, text: str) -> None:
+        """Print what begins now, or why the steps have ended, after the last step."""
+        if self._verbose:
+            self.close()
+            print(f"{self._name}  {text}", flush=True)
+
     def close(self) -> None:
         """Print the last step if the pace of lines has kept it back."""
         if self._unprinted is not None:

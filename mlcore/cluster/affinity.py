@@ -215,6 +215,70 @@ def _of_neighbors(X, kind, gamma, n_neighbors, self_tuning):
     return (both + sp.eye_array(n, dtype=X.dtype, format="csr")).tocsr()
 
 
+def shared_neighbors(X, n_neighbors):
+    """Return 1 where two samples are each among the nearest of the other, 1/2 where one is; CSR.
+
+    A sample is the first of its own `n_neighbors`, as in scikit-learn.
+    """
+    n = X.shape[0]
+    indices = np.arange(n)[:, None]
+    if min(n_neighbors, n) > 1:
+        indices = np.hstack([indices, nearest_neighbors(X, min(n_neighbors, n) - 1).indices])
+    return _shared(indices.ravel(), indices.shape[1], X.dtype)
+
+
+def shared_nearest(D, n_neighbors, owner):
+    """Return the same of a matrix of distances, dense or CSR, a row for each sample.
+
+    In a sparse matrix what is not stored is far away, and zeros count where they are stored.
+    """
+    n, name = D.shape[0], "affinity='precomputed_nearest_neighbors'"
+    if D.shape[1] != n:
+        raise ValueError(f"X has shape {D.shape}; {owner} with {name} needs a square matrix.")
+    values = D.data if sp.issparse(D) else D
+    if values.min(initial=0.0) < 0:
+        raise ValueError(
+            f"Negative values in data passed as X (least: {values.min():g}); {owner} with {name} "
+            "takes distances, of at least 0."
+        )
+    k = min(n_neighbors, n)
+    if not sp.issparse(D):
+        return _shared(np.argsort(D, axis=1, kind="stable")[:, :k].ravel(), k, D.dtype)
+    stored = np.diff(D.indptr)
+    if stored.min() < k:
+        raise ValueError(
+            f"{owner}: n_neighbors={n_neighbors} neighbors are required, each sample itself among "
+            f"them, but row {stored.argmin()} of X stores {stored.min()} distances."
+        )
+    # Each row by its distances; of equal ones by their places.
+    rows = np.repeat(np.arange(n), stored)
+    order = np.lexsort((D.indices, D.data, rows))
+    nearest = np.arange(len(order)) - D.indptr[rows] < k
+    return _shared(D.indices[order[nearest]], k, D.dtype)
+
+
+def _shared(indices, k, dtype):
+    n = len(indices) // k
+    graph = sp.csr_array((np.full(n * k, 0.5, dtype), indices, np.arange(n + 1) * k), shape=(n, n))
+    return (graph + graph.T).tocsr()
+
+
+def of_pairs(X, function, parameters, owner):
+    """Return the symmetric matrix of ``function(x, y, **parameters)``, each pair asked once."""
+    n = X.shape[0]
+    require_memory(
+        n, n, X.dtype.itemsize, what="the affinity matrix", instead="pass fewer rows",
+    )  # fmt: skip
+    K = scratch_array((n, n), X.dtype)
+    rows = [X[[i]] for i in range(n)] if sp.issparse(X) else X
+    for i in range(n):
+        for j in range(i, n):
+            value = function(rows[i], rows[j], **parameters)
+            value = as_real(value, f"affinity(X[{i}], X[{j}])", owner=owner, at_least=0.0)
+            K[i, j] = K[j, i] = value
+    return K
+
+
 def _tuned(squares, scales):
     """exp(-squares / scales); where a scale is 0, 1 for squares of 0, else 0."""
     exponents = np.divide(squares, scales, out=np.full_like(squares, np.inf), where=scales > 0)

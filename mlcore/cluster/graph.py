@@ -1,17 +1,17 @@
 """What models that cluster by affinity have in common: their graph, and how it is normalised."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from mlcore.checks import as_choice, as_integer, as_random_state, as_real
-from mlcore.cluster.affinity import affinity, normalize_affinity
+from mlcore.cluster.affinity import normalize_affinity, shared_neighbors
 from mlcore.cluster.symmetric import as_symmetric
 from mlcore.eigen import Scaled, times
 from mlcore.exceptions import warn
-from mlcore.kernels.gram import resolve_gamma
+from mlcore.kernels.gram import gram_matrix, resolve_gamma
 from mlcore.model import Clusterer, Model
 
 AFFINITIES = "rbf", "nearest_neighbors", "precomputed"
@@ -74,11 +74,13 @@ class AffinityClusterer(Clusterer, Model):
         return isinstance(self.affinity, str) and self.affinity == "precomputed"
 
     _tags = {"input_tags.sparse": True}
+    _affinities: ClassVar[tuple[str, ...]] = AFFINITIES
+    _takes_functions: ClassVar[bool] = False
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.positive_only = self._precomputed
+        given = isinstance(self.affinity, str) and self.affinity.startswith("precomputed")
+        tags.input_tags.pairwise = tags.input_tags.positive_only = given
         return tags
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
@@ -90,7 +92,8 @@ class AffinityClusterer(Clusterer, Model):
     def _check_parameters(self):
         owner = type(self).__name__
         as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
-        as_choice(self.affinity, "affinity", AFFINITIES, owner=owner)
+        if not (callable(self.affinity) and self._takes_functions):
+            as_choice(self.affinity, "affinity", self._affinities, owner=owner)
         if not isinstance(self.gamma, str):
             as_real(self.gamma, "gamma", owner=owner, at_least=0.0)
         else:
@@ -108,14 +111,11 @@ class AffinityClusterer(Clusterer, Model):
 
     def _affinity(self, X):
         """The affinity matrix, and whether it is the model's to change."""
-        owner = type(self).__name__
         if self._precomputed:
-            return as_symmetric(X, owner).K, False
-        gamma = None
-        if self.affinity == "rbf":
-            gamma = resolve_gamma(self.gamma, X)
-        K = affinity(X, kind=self.affinity, gamma=gamma, n_neighbors=self.n_neighbors)
-        return K, True
+            return as_symmetric(X, type(self).__name__).K, False
+        if self.affinity == "nearest_neighbors":
+            return shared_neighbors(X, self.n_neighbors), True
+        return gram_matrix(X, kernel="rbf", gamma=resolve_gamma(self.gamma, X)), True
 
     def _graph(self, K, owned, degrees=None, formed=False):
         """Normalise the affinities of these row sums; `formed` as a matrix of its own."""
@@ -151,7 +151,11 @@ class AffinityClusterer(Clusterer, Model):
             if count <= self.n_clusters
             else f"they are gathered, whole, into n_clusters={self.n_clusters} clusters"
         )
-        warn("UserWarning", f"The graph of affinities has {count} connected components: {then}.")
+        warn(
+            "UserWarning",
+            f"The graph of affinities has {count} connected components: {then}. It is not fully "
+            "connected.",
+        )
 
 
 def components(K) -> np.ndarray:

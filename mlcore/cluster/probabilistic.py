@@ -7,8 +7,9 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore._ext import probabilistic as _ext
+from mlcore.cluster.assign_labels import assigned, unit_rows
 from mlcore.cluster.graph import AffinityClusterer
-from mlcore.cluster.spectral import relaxed, rounded, unit_rows
+from mlcore.cluster.spectral import relaxed
 from mlcore.model import warn
 from mlcore.progress import Progress
 from mlcore.threads import effective_threads, single_threaded_blas
@@ -36,12 +37,13 @@ class ProbabilisticClustering(AffinityClusterer):
     ----------
     n_clusters : int, default=8
     affinity : {"rbf", "nearest_neighbors", "precomputed"}, default="rbf"
-        :math:`\exp(-\gamma |x - y|^2)`; who is among whose nearest, a sparse matrix; or X is the
-        affinity matrix itself, symmetric and not negative, dense or sparse.
+        :math:`\exp(-\gamma |x - y|^2)`; 1 for two samples that are each among the nearest of the
+        other and 1/2 where one is, a sparse matrix; or X is the affinity matrix itself, symmetric
+        and not negative, dense or sparse.
     gamma : float, "scale" or "auto", default="scale"
         Of "rbf"; "scale" is 1 / (n_features Var(X)), "auto" is 1 / n_features.
     n_neighbors : int, default=10
-        Of "nearest_neighbors".
+        How many are nearest to a sample, of which it is itself the first.
     normalization : str, default="doubly_stochastic"
         Or "frobenius", "normalized_cut", "ratio_cut": F as `mlcore.cluster.normalize_affinity`
         defines them.
@@ -202,7 +204,7 @@ class _Found(NamedTuple):
 def _spectral(graph, k, rng):
     """The clusters of the leading eigenvectors."""
     vectors = relaxed(graph, k, rng).vectors
-    labels, _ = rounded(graph, vectors, unit_rows(vectors), _STARTS, rng)
+    labels, _ = assigned(graph, vectors, unit_rows(vectors), k, "refined", _STARTS, rng)
     return graph.indicators(labels, k)
 
 

@@ -5,9 +5,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from mlcore.cluster.graph import AffinityClusterer
-from mlcore.cluster.k_means import KMeans
+from mlcore.checks import as_choice, as_integer, as_real
+from mlcore.cluster.affinity import of_pairs, shared_nearest
+from mlcore.cluster.assign_labels import ASSIGNMENTS, SQUARE, assigned, embedded
+from mlcore.cluster.graph import AFFINITIES, AffinityClusterer
+from mlcore.cluster.symmetric import as_symmetric
 from mlcore.eigen import Eigenpairs, block_size, by_lapack, leading_eigenpairs, times
+from mlcore.kernels.gram import KERNELS, gram_matrix, resolve_gamma
 from mlcore.model import warn
 from mlcore.progress import Progress
 
@@ -22,21 +26,56 @@ class SpectralClustering(AffinityClusterer):
     where a column of G is constant (or the root of the degrees) on one cluster and 0 outside.
     Without that last condition the k leading eigenvectors of S are optimal. Their rows, at unit
     length, are grouped by k-means, and the groups of a normalized cut then moved to where it is
-    better; two clusters are told by the sign of the second eigenvector.
+    better; two clusters are told by the sign of the second eigenvector. `assign_labels` names other
+    ways.
 
     Parameters
     ----------
     n_clusters : int, default=8
-    affinity : {"rbf", "nearest_neighbors", "precomputed"}, default="rbf"
-        :math:`\exp(-\gamma |x - y|^2)`; who is among whose nearest, a sparse matrix; or X is the
-        affinity matrix itself, symmetric and not negative, dense or sparse.
+    affinity : str or callable, default="rbf"
+        The weights of the edges, at least 0:
+
+        ============================== ====================================================
+        "rbf"                          :math:`\exp(-\gamma |x - y|^2)`
+        "nearest_neighbors"            1 for two samples that are each among the nearest of
+                                       the other, 1/2 where one is; a sparse matrix
+        "precomputed"                  X is the matrix of weights, symmetric, dense or
+                                       sparse
+        "precomputed_nearest_neighbors"
+                                       X is a matrix of distances, dense or sparse, whose
+                                       rows tell the nearest
+        a kernel                       "laplacian", "chi2", "linear", "polynomial" or
+                                       "poly", "sigmoid", "cosine", as
+                                       `mlcore.kernels.gram_matrix` has them
+        a function                     of two samples and `kernel_params`, symmetric
+        ============================== ====================================================
     gamma : float, "scale" or "auto", default="scale"
-        Of "rbf"; "scale" is 1 / (n_features Var(X)), "auto" is 1 / n_features.
+        Of kernels; "scale" is 1 / (n_features Var(X)), "auto" is 1 / n_features.
     n_neighbors : int, default=10
-        Of "nearest_neighbors".
+        How many are nearest to a sample, of which it is itself the first.
+    degree, coef0 : int, float, default=3, 1.0
+        Of kernels, as in `mlcore.kernels.gram_matrix`.
+    kernel_params : dict or None, default=None
+        Keyword arguments of a function.
     normalization : str, default="normalized_cut"
         "normalized_cut", "ratio_cut", "doubly_stochastic" or "frobenius", as
         `mlcore.cluster.normalize_affinity` defines them.
+    n_components : int or None, default=None
+        Eigenvectors that are grouped, as many as clusters by default.
+    eigen_solver : {None, "arpack", "lobpcg"}, default=None
+        None is block Lanczos, which finds equal eigenvalues as well as others; or SciPy's solvers.
+        Small matrices are decomposed by LAPACK.
+    assign_labels : str, default="refined"
+        ============ ====================================================================
+        "refined"    as above
+        "kmeans"     k-means on rows of the eigenvectors; of a normalized cut on those of
+                     the random walk, which are as long as the roots of the degrees tell
+        "discretize" the clusters that rows at unit length, rotated, are nearest to [4]_
+        "cluster_qr" one sample for each cluster, by a pivoted QR, then to which of them a
+                     sample belongs most [5]_; nothing is drawn at random
+        ============ ====================================================================
+
+        The last two need as many eigenvectors as clusters.
     n_init : int, default=10
         Starts of k-means.
     tol : float, default=1e-6
@@ -53,20 +92,21 @@ class SpectralClustering(AffinityClusterer):
     Attributes
     ----------
     labels_ : (n_samples,) int32
-    embedding_ : (n_samples, n_clusters)
-        What k-means groups: rows of the eigenvectors, at unit length.
-    eigenvectors_ : (n_samples, n_clusters)
-    eigenvalues_ : (n_clusters,) float64
+    embedding_ : (n_samples, n_components)
+        What is grouped: rows of the eigenvectors, at unit length if `assign_labels` says so.
+    eigenvectors_ : (n_samples, n_components)
+    eigenvalues_ : (n_components,) float64
         Descending.
-    eigengaps_ : (n_clusters,) float64
+    eigengaps_ : (n_components,) float64
         How much each eigenvalue exceeds the next; a large last one speaks for this number of
-        clusters. One fewer where there are as many clusters as samples.
-    residuals_ : (n_clusters,) float64
+        clusters. One fewer where there are as many as samples.
+    residuals_ : (n_components,) float64
         ``|S v - value v|`` of each eigenvector v, relative as `tol` is.
     objective_ : float
         trace(G' S G) of the clusters found: for cuts, `n_clusters` less their value.
     objective_bound_ : float
-        The sum of the eigenvalues, which no clusters exceed.
+        The sum of the `n_clusters` largest eigenvalues, or what it is at most, from those found:
+        no clusters exceed it.
     objective_trace_ : (n_iter,) float64
         The sum of the eigenvalues at each step of their search, never decreasing.
     n_connected_components_ : int
@@ -92,12 +132,15 @@ class SpectralClustering(AffinityClusterer):
 
     References
     ----------
-    J. Shi, J. Malik, *Normalized cuts and image segmentation*, IEEE Transactions on Pattern
-    Analysis and Machine Intelligence 22, 2000.
-
-    A. Ng, M. Jordan, Y. Weiss, *On spectral clustering: analysis and an algorithm*, NIPS 2001.
-
-    R. Zass, A. Shashua, *Doubly stochastic normalization for spectral clustering*, NIPS 2006.
+    .. [1] J. Shi, J. Malik, *Normalized cuts and image segmentation*, IEEE Transactions on Pattern
+       Analysis and Machine Intelligence 22, 2000.
+    .. [2] A. Ng, M. Jordan, Y. Weiss, *On spectral clustering: analysis and an algorithm*, NIPS
+       2001.
+    .. [3] R. Zass, A. Shashua, *Doubly stochastic normalization for spectral clustering*, NIPS
+       2006.
+    .. [4] S. Yu, J. Shi, *Multiclass spectral clustering*, ICCV 2003.
+    .. [5] A. Damle, V. Minden, L. Ying, *Simple, direct and efficient multi-way spectral
+       clustering*, Information and Inference 8, 2019.
 
     Examples
     --------
@@ -107,6 +150,10 @@ class SpectralClustering(AffinityClusterer):
     >>> bool(len(set(labels[:3])) == len(set(labels[3:])) == 1 and labels[0] != labels[5])
     True
     """
+
+    _affinities = (*AFFINITIES, "precomputed_nearest_neighbors", "poly")
+    _affinities += tuple(name for name in KERNELS if name not in AFFINITIES)
+    _takes_functions = True
 
     embedding_: np.ndarray
     eigenvectors_: np.ndarray
@@ -119,10 +166,16 @@ class SpectralClustering(AffinityClusterer):
         self,
         n_clusters: int = 8,
         *,
-        affinity: str = "rbf",
+        affinity: str | Callable[..., float] = "rbf",
         gamma: float | str = "scale",
         n_neighbors: int = 10,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
         normalization: str = "normalized_cut",
+        n_components: int | None = None,
+        eigen_solver: str | None = None,
+        assign_labels: str = "refined",
         n_init: int = 10,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -134,7 +187,13 @@ class SpectralClustering(AffinityClusterer):
         self.affinity = affinity
         self.gamma = gamma
         self.n_neighbors = n_neighbors
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
         self.normalization = normalization
+        self.n_components = n_components
+        self.eigen_solver = eigen_solver
+        self.assign_labels = assign_labels
         self.n_init = n_init
         self.tol = tol
         self.max_iter = max_iter
@@ -167,11 +226,15 @@ class SpectralClustering(AffinityClusterer):
         owner = type(self).__name__
         with Progress(self.verbose, self.callback, owner) as progress:
             checked = self._check_X(X, reset=True)
-            n, k = checked.shape[0], self.n_clusters
+            n, k, m = checked.shape[0], self.n_clusters, self.n_components or self.n_clusters
             self._check_n_clusters(n)
+            if n < m:
+                raise ValueError(f"n_samples={n} should be >= n_components={m}.")
             K, owned = self._affinity(checked)
             # One pass gives the degrees and, of drawn vectors, a first step of the search.
-            drawn = None if by_lapack(n, k) else rng.standard_normal((n, block_size(k) - 1))
+            drawn = None
+            if self.eigen_solver is None and not by_lapack(n, m):
+                drawn = rng.standard_normal((n, block_size(m) - 1))
             ones = np.ones((n, 1))
             sums = times(K, ones if drawn is None else np.hstack([ones, drawn]))
             graph = self._graph(K, owned, sums[:, 0])
@@ -179,11 +242,14 @@ class SpectralClustering(AffinityClusterer):
                 drawn = sums[:, 1:] * graph.matrix.scale[:, None]
             del K, sums
             found = relaxed(
-                graph, k, rng, drawn, self.tol, self.max_iter,
+                graph, m, rng, drawn, self.tol, self.max_iter,
                 lambda step, total, residual: progress.step(step, total, residual),
+                self.eigen_solver,
             )  # fmt: skip
-            embedding = unit_rows(found.vectors).astype(checked.dtype)
-            labels, objective = rounded(graph, found.vectors, embedding, self.n_init, rng)
+            how = self.assign_labels
+            progress.note(f"Computing label assignment using {how}")
+            embedding = embedded(graph, found.vectors, how).astype(checked.dtype)
+            labels, objective = assigned(graph, found.vectors, embedding, k, how, self.n_init, rng)
         if not found.converged:
             warn(
                 "ConvergenceWarning",
@@ -191,7 +257,8 @@ class SpectralClustering(AffinityClusterer):
                 f"{found.residuals.max():.1e}, more than tol={self.tol:g}: increase max_iter or "
                 "tol.",
             )
-        after = [found.next_value] if k < n else []
+        after = [found.next_value] if m < n else []
+        bound = found.values[:k].sum() + max(0, k - m) * found.values[-1]
         self._set_fitted(
             X,
             labels_=labels,
@@ -201,7 +268,7 @@ class SpectralClustering(AffinityClusterer):
             eigengaps_=-np.diff(np.r_[found.values, after]),
             residuals_=found.residuals,
             objective_=objective,
-            objective_bound_=float(found.values.sum()),
+            objective_bound_=float(bound),
             objective_trace_=found.trace,
             n_connected_components_=graph.n_components,
             n_iter_=len(found.trace),
@@ -209,45 +276,48 @@ class SpectralClustering(AffinityClusterer):
         )
         return self
 
+    def _check_parameters(self):
+        rng, owner = super()._check_parameters(), type(self).__name__
+        as_choice(self.assign_labels, "assign_labels", ASSIGNMENTS, owner=owner)
+        as_choice(self.eigen_solver, "eigen_solver", (None, "arpack", "lobpcg"), owner=owner)
+        if self.n_components is not None:
+            as_integer(self.n_components, "n_components", owner=owner, at_least=1)
+            if self.assign_labels in SQUARE and self.n_components != self.n_clusters:
+                raise ValueError(
+                    f"{owner}: n_components={self.n_components} must be "
+                    f"n_clusters={self.n_clusters}, or None, with "
+                    f"assign_labels={self.assign_labels!r}."
+                )
+        as_integer(self.degree, "degree", owner=owner, at_least=0)
+        as_real(self.coef0, "coef0", owner=owner)
+        if not isinstance(self.kernel_params, dict | None):
+            raise TypeError(
+                f"{owner}: kernel_params is of type {type(self.kernel_params).__name__}, but must "
+                "be a dict or None."
+            )
+        return rng
 
-def relaxed(graph, k, rng, start=None, tol=1e-4, max_iter=1000, report=None) -> Eigenpairs:
+    def _affinity(self, X):
+        kind, owner = self.affinity, type(self).__name__
+        if callable(kind):
+            return of_pairs(X, kind, self.kernel_params or {}, owner), True
+        if kind == "precomputed_nearest_neighbors":
+            return shared_nearest(X, self.n_neighbors, owner), True
+        if kind in AFFINITIES:
+            return super()._affinity(X)
+        K = gram_matrix(
+            X, kernel=kind, gamma=resolve_gamma(self.gamma, X), degree=self.degree, coef0=self.coef0
+        )
+        return as_symmetric(K, owner, overwrite=True).K, True
+
+
+def relaxed(
+    graph, k, rng, start=None, tol=1e-4, max_iter=1000, report=None, solver=None
+) -> Eigenpairs:
     """The leading eigenvectors of a graph; those of its components, or of groups, are known."""
     parts = min(k, graph.n_components)
     known = graph.indicators(graph.gathered(parts), parts)
     return leading_eigenpairs(
-        graph.matrix, k, rng, known=known, start=start, tol=tol, max_iter=max_iter, report=report
-    )
-
-
-def rounded(graph, vectors, embedding, n_init, rng) -> tuple[np.ndarray, float]:
-    """Labels, int32, from the rows of k leading eigenvectors, and their trace(G' S G)."""
-    k = vectors.shape[1]
-    if graph.n_components >= k or k == 2:
-        two = (vectors[:, -1] > 0).astype(np.int32)
-        labels = graph.gathered(k) if graph.n_components >= k else two
-        return labels, *_objectives(graph, labels)
-    labels = KMeans(k, n_init=n_init, random_state=rng).fit(embedding).labels_
-    if graph.matrix.scale is None:
-        return labels, *_objectives(graph, labels)
-    # From there, the normalized cut's own k-means: rows over the roots of the degrees, weighted.
-    root = np.sqrt(graph.mass)[:, None]
-    means = graph.indicators(labels, k).T @ vectors
-    means /= np.sqrt(np.bincount(labels, graph.mass))[:, None]
-    refining = KMeans(k, init=means, n_init=1)
-    refined = refining.fit(vectors / root, sample_weight=graph.mass).labels_
-    first, second = _objectives(graph, labels, refined)
-    return (refined, second) if second > first else (labels, first)
-
-
-def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """Rows at unit length; zeros stay."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1.0)
-
-
-def _objectives(graph, *partitions):
-    """trace(G' S G) of each partition."""
-    G = np.hstack([graph.indicators(labels, int(labels.max()) + 1) for labels in partitions])
-    of_columns = np.einsum("ij,ij->j", G, graph.matrix @ G)
-    ends = np.cumsum([labels.max() + 1 for labels in partitions])[:-1]
-    return [float(part.sum()) for part in np.split(of_columns, ends)]
+        graph.matrix, k, rng, known=known, start=start, tol=tol, max_iter=max_iter, report=report,
+        solver=solver,
+    )  # fmt: skip

@@ -10,13 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
+from scipy.linalg import orthogonal_procrustes
+from scipy.spatial.distance import cdist
 from sklearn.cluster import SpectralClustering as ScikitLearns
+from sklearn.cluster._spectral import cluster_qr
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
 from mlcore.cluster import SpectralClustering
+from mlcore.cluster.assign_labels import by_pivots, discretized
 from mlcore.exceptions import ConvergenceWarning
 from mlcore.kernels import gram_matrix
 
@@ -232,6 +238,191 @@ def test_two_groups_joined_by_next_to_nothing():
     K, y = blocks((30, 20))
     K[0, -1] = K[-1, 0] = 1e-200
     assert same_partition(fitted(K, 2, affinity="precomputed").labels_, y)
+
+
+# ---- what scikit-learn's users pass
+
+
+def noisy_indicators(n, k, seed):
+    """Rows of a rotated matrix of 0 and 1 with noise, at unit length, and their groups."""
+    rng = np.random.default_rng([n, k, seed])
+    y = rng.permutation(np.arange(n) % k)
+    turn, _ = np.linalg.qr(rng.normal(size=(k, k)))
+    rows = (np.eye(k)[y] + 0.1 * rng.normal(size=(n, k))) @ turn
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True), y
+
+
+@pytest.mark.parametrize(("n", "k"), [(30, 2), (100, 5), (300, 9)])
+@pytest.mark.parametrize("seed", range(3))
+def test_pivots_are_scikit_learns_and_find_rotated_indicators(n, k, seed):
+    rows, y = noisy_indicators(n, k, seed)
+    labels = by_pivots(rows)
+    assert_array_equal(labels, cluster_qr(rows))
+    assert same_partition(labels, y)
+
+
+@pytest.mark.parametrize(("n", "k"), [(30, 2), (100, 5), (300, 9)])
+@pytest.mark.parametrize("seed", range(3))
+def test_discretized_rows_are_indicators_and_a_stationary_point(n, k, seed):
+    rows, y = noisy_indicators(n, k, seed)
+    labels = discretized(rows, np.random.default_rng(seed))
+    assert same_partition(labels, y)
+    # The best rotation for these labels gives these labels again.
+    rotation, _ = orthogonal_procrustes(rows, np.eye(k)[labels])
+    assert_array_equal((rows @ rotation).argmax(axis=1), labels)
+
+
+@pytest.mark.filterwarnings("ignore:The graph of affinities")
+@pytest.mark.parametrize("how", ["kmeans", "discretize", "cluster_qr"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_are_assigned_as_scikit_learn_does(seed, form, how):
+    X, y = blobs(300, k=4, seed=seed, apart=9.0)
+    K = form(gram_matrix(X, gamma=0.02))
+    model = fitted(K, 4, affinity="precomputed", assign_labels=how)
+    peer = ScikitLearns(4, affinity="precomputed", assign_labels=how, random_state=0).fit(K)
+    assert same_partition(model.labels_, peer.labels_)
+    assert same_partition(model.labels_, y)
+    assert_allclose(model.objective_, objective(K, model.labels_, "normalized_cut"), rtol=1e-10)
+    assert model.objective_ <= model.objective_bound_ * (1 + 1e-12)
+
+
+def test_kmeans_groups_what_the_random_walk_has_as_eigenvectors():
+    K = affinities(60)
+    model = fitted(K, 3, affinity="precomputed", assign_labels="kmeans", tol=1e-12)
+    walk = K / K.sum(axis=1, keepdims=True)
+    assert_allclose(walk @ model.embedding_, model.embedding_ * model.eigenvalues_, atol=1e-12)
+
+
+@pytest.mark.parametrize("m", [2, 4, 6])
+def test_components_are_those_asked_for(m):
+    K = affinities(70)
+    model = fitted(K, 4, affinity="precomputed", n_components=m)
+    values = np.linalg.eigvalsh(K / np.sqrt(np.outer(K.sum(axis=0), K.sum(axis=0))))[::-1]
+    assert model.embedding_.shape == model.eigenvectors_.shape == (70, m)
+    assert_allclose(model.eigenvalues_, values[:m], atol=1e-12)
+    assert model.objective_ <= values[:4].sum() <= model.objective_bound_ * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("solver", ["arpack", "lobpcg"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("normalization", NORMALIZATIONS[:2])
+def test_scipys_solvers_find_the_same_eigenvectors(normalization, form, solver):
+    K = form(affinities(450, gamma=0.3))
+    params = {"affinity": "precomputed", "normalization": normalization}
+    ours = fitted(K, 4, **params, tol=1e-9)
+    theirs = fitted(K, 4, **params, tol=1e-9, eigen_solver=solver)
+    assert_allclose(theirs.eigenvalues_, ours.eigenvalues_, rtol=0, atol=1e-8)
+    assert theirs.converged_ and theirs.n_iter_ == 1
+    assert same_partition(theirs.labels_, ours.labels_)
+
+
+@pytest.mark.parametrize("solver", ["arpack", "lobpcg"])
+def test_scipys_solvers_leave_out_what_is_known_of_components(solver):
+    K, y = blocks((300, 200))
+    with pytest.warns(UserWarning, match="not fully connected"):
+        model = fitted(K, 3, affinity="precomputed", eigen_solver=solver)
+    assert_allclose(model.eigenvalues_[:2], 1, rtol=1e-12)
+    second = [
+        np.linalg.eigvalsh(B / np.sqrt(np.outer(B.sum(axis=0), B.sum(axis=0))))[-2]
+        for B in (K[:300, :300], K[300:, 300:])
+    ]
+    assert_allclose(model.eigenvalues_[2], max(second), rtol=0, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n_neighbors", [2, 10, 40])
+def test_the_graph_of_neighbours_is_scikit_learns(n_neighbors):
+    X, _ = blobs(150, d=3)
+    peer = ScikitLearns(3, affinity="nearest_neighbors", n_neighbors=n_neighbors).fit(X)
+    model = SpectralClustering(3, affinity="nearest_neighbors", n_neighbors=n_neighbors)
+    assert_array_equal(model._affinity(X)[0].toarray(), peer.affinity_matrix_.toarray())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("more", [0, 15])
+@pytest.mark.parametrize("dense", [False, True])
+def test_the_graph_of_given_distances_is_scikit_learns(dense, more):
+    X, _ = blobs(120, d=3)
+    D = NearestNeighbors(n_neighbors=8 + more).fit(X).kneighbors_graph(X, mode="distance")
+    D = cdist(X, X) if dense else D
+    kind = {"affinity": "precomputed_nearest_neighbors", "n_neighbors": 8}
+    peer = ScikitLearns(3, **kind).fit(D)
+    model = fitted(D, 3, **kind)
+    assert_array_equal(
+        model._affinity(sp.csr_array(D) if not dense else D)[0].toarray(),
+        peer.affinity_matrix_.toarray(),
+    )
+    by_points = fitted(X, 3, affinity="nearest_neighbors", n_neighbors=8)
+    assert_array_equal(model.labels_, by_points.labels_)
+
+
+@pytest.mark.parametrize("name", ["laplacian", "chi2", "linear", "polynomial", "poly", "cosine"])
+def test_a_kernels_name_is_its_matrix(name):
+    X = np.abs(blobs(80)[0])
+    model = fitted(X, 3, affinity=name, gamma=0.05, degree=2, coef0=0.5)
+    K = pairwise_kernels(X, metric=name, filter_params=True, gamma=0.05, degree=2, coef0=0.5)
+    given = fitted(K, 3, affinity="precomputed")
+    assert_allclose(model.eigenvalues_, given.eigenvalues_, atol=1e-12)
+    assert_array_equal(model.labels_, given.labels_)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_function_is_asked_of_pairs(form):
+    X = np.abs(blobs(40)[0])
+    asked = []
+
+    def overlap(x, y, power=1):
+        asked.append((x, y))
+        return (x.minimum(y) if sp.issparse(x) else np.minimum(x, y)).sum() ** power
+
+    model = fitted(form(X), 3, affinity=overlap, kernel_params={"power": 2})
+    K = np.minimum(X[:, None], X).sum(axis=2) ** 2
+    given = fitted(K, 3, affinity="precomputed")
+    assert_allclose(model.eigenvalues_, given.eigenvalues_, atol=1e-12)
+    assert_array_equal(model.labels_, given.labels_)
+    assert len(asked) == 40 * 41 // 2
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"affinity": "near"}, ValueError, "affinity='near' must be one of 'rbf', .* 'chi2'"),
+        ({"affinity": "linear"}, ValueError, "Negative values in data passed as K"),
+        ({"affinity": lambda x, y: -1.0}, ValueError, r"affinity\(X\[0\], X\[0\]\)=-1.0 must be"),
+        ({"affinity": lambda x, y: "near"}, TypeError, r"affinity\(X\[0\], X\[0\]\)='near'"),
+        ({"affinity": "precomputed_nearest_neighbors"}, ValueError, "needs a square matrix"),
+        ({"assign_labels": "refine"}, ValueError, "assign_labels='refine' must be one of"),
+        ({"eigen_solver": "amg"}, ValueError, "eigen_solver='amg' must be one of None, 'arpack'"),
+        ({"n_components": 0}, ValueError, "n_components=0 must be an integer >= 1"),
+        ({"n_components": 31}, ValueError, "n_samples=30 should be >= n_components=31"),
+        (
+            {"n_components": 2, "assign_labels": "discretize"},
+            ValueError,
+            "n_components=2 must be n_clusters=3, or None, with assign_labels='discretize'",
+        ),
+        ({"degree": -1, "affinity": "poly"}, ValueError, "degree=-1"),
+        ({"kernel_params": [1]}, TypeError, "kernel_params is of type list, but must be a dict"),
+    ],
+)
+def test_bad_parameters_are_refused(params, error, message):
+    with pytest.raises(error, match=message):
+        fitted(blobs(30)[0], 3, **params)
+
+
+@pytest.mark.parametrize(
+    ("D", "message"),
+    [
+        (-np.ones((5, 5)), r"Negative values in data passed as X \(least: -1\)"),
+        (
+            sp.csr_array(np.triu(np.ones((5, 5)))),
+            "each .* itself .*row 4 of X stores 1",
+        ),
+    ],
+)
+def test_bad_distances_are_refused(D, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(D, 2, affinity="precomputed_nearest_neighbors", n_neighbors=4)
 
 
 # ---- bad input, hard data

@@ -101,7 +101,7 @@ def few(n_samples=N_SAMPLES, n_features=N_FEATURES, seed=0):
     return samples(min(n_samples, 4_000), n_features, seed)
 
 
-def of_affinity(make):
+def of_affinity(make, takes=()):
     return Entry(
         lambda: make(3, random_state=0),
         nothing,
@@ -109,6 +109,7 @@ def of_affinity(make):
         kernel=False,
         draw=few,
         endless={"n_clusters": 20, "tol": 1e-300, "max_iter": 10**9},
+        takes=takes,
     )
 
 
@@ -181,7 +182,7 @@ MODELS = {
         lambda: MiniBatchKMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL
     ),
     "ProbabilisticClustering": of_affinity(ProbabilisticClustering),
-    "SpectralClustering": of_affinity(SpectralClustering),
+    "SpectralClustering": of_affinity(SpectralClustering, (("n_components", None),)),
 }
 
 # Methods of one argument, the samples.

@@ -11,6 +11,7 @@ NOT_BOOL = ("yes", 2, None)
 BAD_PARAMETERS = {
     "C": NOT_POSITIVE,
     "affinity": ("rbg", None, 3),
+    "assign_labels": ("k-means", None, 3),
     "binarize": (NAN, INF, "0.5", True),
     "batch_size": (0, -1, 1.5, "9", None, True, 10**30),
     "Cs": ((), (1.0, -1.0), (NAN,), ("1",), 3, None, "12", (INF, NAN)),
@@ -27,11 +28,13 @@ BAD_PARAMETERS = {
     "degree": (-1, 1.5, "3", None, True, 10**30),
     "distance_threshold": (-0.1, NAN, "1", True, 0.5),  # 0.5: n_clusters is given too
     "document_components_init": (np.ones((3, 3)) / 3, np.ones((3, N_SAMPLES)), [[1], [1, 2]]),
+    "eigen_solver": ("amg", 3),
     "epsilon": (-0.1, NAN, INF, "1", None, True),
     "gamma": (-1.0, NAN, INF, "scaled", None, True, 10**400),
     "gammas": ((), (-1.0,), (NAN,), ("scaled",), 3),
     "init": ("k-means", 3, None, np.zeros((2, 4)), np.zeros((3, 5)), np.full((3, 4), NAN)),
     "init_params": ("k-meanss", None, 3),
+    "kernel_params": ([1], "degree", 3),
     "kernel": ("rbg", None, 3, "precomputedd"),
     "means_init": ([[NAN] * 4] * 2, np.zeros((3, 4)), "1", [[1j] * 4] * 2),
     "linkage": ("wards", None, 3, "precomputed"),
