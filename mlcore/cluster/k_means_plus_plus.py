@@ -8,12 +8,14 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore._ext import k_means as _ext
+from mlcore._ext import k_means_plus_plus as _small
 from mlcore.cluster.partition import panels
 from mlcore.cluster.sparse_partition import SparseRows
 from mlcore.threads import effective_threads
 
 _BLOCK = 2**14  # rows summed at a time
 _POTENTIALS = 8  # sums that threads fill side by side
+_FEW = 2**24  # differences of a start: some milliseconds, in a single call
 
 
 class RowSampler:
@@ -93,6 +95,9 @@ def k_means_plus_plus(X, weights, frame, n_clusters, rng, sampler) -> np.ndarray
     D. Arthur, S. Vassilvitskii, *k-means++: the advantages of careful seeding*, SODA 2007.
     """
     n_trials = 2 + int(np.log(n_clusters))
+    few = X.shape[0] <= _BLOCK and X.shape[0] * X.shape[1] * n_trials * n_clusters <= _FEW
+    if few and not sp.issparse(X):
+        return _in_one_call(frame.place(X), weights, n_clusters, n_trials, rng, sampler)
     nearest = np.full(X.shape[0], np.inf, dtype=np.float64 if sp.issparse(X) else X.dtype)
     compare = _compare
     if sp.issparse(X):
@@ -107,6 +112,16 @@ def k_means_plus_plus(X, weights, frame, n_clusters, rng, sampler) -> np.ndarray
         rows.append(int(trials[np.argmin(potentials)]))
         compare(X, weights, frame, rows[-1:], nearest, take=True)
     return np.array(rows)
+
+
+def _in_one_call(X, weights, n_clusters, n_trials, rng, sampler):
+    (n, d), rows = X.shape, np.empty(n_clusters, dtype=np.int64)
+    count = _small.seeds(
+        X, weights, sampler.order, rng.random(1 + (n_clusters - 1) * n_trials), n_trials,
+        np.empty(n, dtype=X.dtype), np.empty(n), np.empty((n_trials, d), dtype=X.dtype),
+        panels(1, d, X.dtype), rows,
+    )  # fmt: skip
+    return rows[:count]
 
 
 def random_rows(sampler, n_clusters, n_samples, rng) -> np.ndarray:

@@ -4,10 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mlcore.cluster.small_partition import SmallPartition
+
 # Samples nearer than this, relative to their norm, are one point: the mean of equal samples is
 # theirs up to the rounding of a sum.
 _SAME = 4096 * float(np.finfo(np.float64).eps)
 _IN_CACHE = 2**15  # values
+_STEPS = 64  # of few samples in a call: less than a tenth of a second
 
 
 class Clustering(NamedTuple):
@@ -26,7 +29,7 @@ def lloyd(partition, centers, max_iter, tol, squares, report) -> Clustering:
 
     Parameters
     ----------
-    partition : Partition or SparsePartition
+    partition : Partition, SmallPartition or SparsePartition
     centers : (k, d) array
     max_iter : int
     tol : float
@@ -36,6 +39,24 @@ def lloyd(partition, centers, max_iter, tol, squares, report) -> Clustering:
     report : callable
         Called with step, objective and change.
     """
+    steps = _several_steps if isinstance(partition, SmallPartition) else _steps
+    centers, trace, changed, converged = steps(partition, centers, max_iter, tol, squares, report)
+    n_iter = len(trace)
+    if changed:
+        partition.assign(centers)
+        trace.append(np.inf)
+    inertia, farthest = _inertia(partition, centers)
+    trace[-1] = inertia
+    labels, mass = partition.labels, partition.totals()[1]
+    if (mass <= 0).any() and farthest <= _rounding(centers):
+        kept = mass > 0
+        centers, labels = centers[kept], _renumbered(labels, kept, partition, centers)
+    # Rounding aside, no step raises the objective.
+    trace = np.minimum.accumulate(trace)
+    return Clustering(centers, labels, inertia, trace, n_iter, converged)
+
+
+def _steps(partition, centers, max_iter, tol, squares, report):
     trace, converged = [], False
     for step in range(1, max_iter + 1):
         changed = partition.assign(centers)
@@ -54,17 +75,21 @@ def lloyd(partition, centers, max_iter, tol, squares, report) -> Clustering:
         if shift <= tol:
             converged = True
             break
-    if changed:
-        partition.assign(centers)
-        trace.append(np.inf)
-    inertia, farthest = _inertia(partition, centers)
-    trace[-1] = inertia
-    labels, mass = partition.labels, partition.totals()[1]
-    if (mass <= 0).any() and farthest == 0:
-        kept = mass > 0
-        centers, labels = centers[kept], _renumbered(labels, kept, partition, centers)
-    # Rounding aside, no step raises the objective.
-    return Clustering(centers, labels, inertia, np.minimum.accumulate(trace), step, converged)
+    return centers, trace, changed, converged
+
+
+def _several_steps(partition, centers, max_iter, tol, squares, report):
+    """The same, some steps in one call."""
+    trace, moved, changed = [], True, 1
+    while len(trace) < max_iter and changed and moved:
+        n_steps = min(_STEPS, max_iter - len(trace))
+        centers, values, shifts, changed, moved = partition.steps(
+            centers, n_steps, tol, squares, _SAME**2
+        )
+        for value, shift in zip(values, shifts, strict=True):
+            trace.append(value)
+            report(len(trace), value, shift)
+    return centers, trace, changed, not (changed and moved)
 
 
 def means(sums, mass, centers):
@@ -100,9 +125,10 @@ def objective(partition, centers) -> float:
 
 
 def _inertia(partition, centers):
-    """Return the exact objective, and the largest squared distance that is not rounding."""
+    """Return the exact objective, and the largest squared distance of a sample with weight."""
+    if isinstance(partition, SmallPartition):
+        return partition.objective(centers)
     inertia, farthest = 0.0, 0.0
-    rounding = _rounding(centers)
     for rows, squared in partition.distances(centers):
         if len(partition.weights):
             weights = partition.weights[rows]
@@ -111,7 +137,7 @@ def _inertia(partition, centers):
         else:
             inertia += float(squared.sum())
         farthest = max(farthest, float(squared.max(initial=0)))
-    return inertia, farthest if farthest > rounding else 0.0
+    return inertia, farthest
 
 
 def _reseed(partition, centers, sums, mass):

@@ -10,12 +10,14 @@ from scipy import sparse as sp
 from mlcore._ext import k_means as _ext
 from mlcore.cluster.frame import Frame
 from mlcore.cluster.searches import Bounds, PlainSearch, share_to_begin_bounds
+from mlcore.cluster.small_partition import SmallPartition
 from mlcore.cluster.sparse_partition import SparsePartition
 from mlcore.threads import effective_threads
 
 _CHUNKS = 32  # sums that threads fill side by side
 _CHUNK_ROWS = 1024  # at least: those that ask for the same centres are searched together
 _SUMS = 2**22  # values of all of them
+_FEW = 2**20  # multiplications of a pass: one thread, whose steps are a single call
 
 
 class Partition:
@@ -90,9 +92,13 @@ class Partition:
         return self.frame.place(self.X[i : i + 1])[0].astype(np.float64)
 
 
-def partition_of(X, *others):
-    """Return the partition for `X`, dense or sparse."""
-    return (SparsePartition if sp.issparse(X) else Partition)(X, *others)
+def partition_of(X, weights, frame, n_clusters, max_iter):
+    """Return the partition for `X`: sparse, of few samples, or for `max_iter` passes."""
+    if sp.issparse(X):
+        return SparsePartition(X, weights, frame, n_clusters, max_iter)
+    if X.size * n_clusters <= _FEW:
+        return SmallPartition(X, weights, frame, n_clusters)
+    return Partition(X, weights, frame, n_clusters, max_iter)
 
 
 def nearest_labels(X, frame: Frame, centers) -> np.ndarray:
@@ -102,6 +108,10 @@ def nearest_labels(X, frame: Frame, centers) -> np.ndarray:
         partition.assign(centers)
         return partition.labels
     k, d = centers.shape
+    if X.size * k <= _FEW:
+        small = SmallPartition(X, np.empty(0), frame, k, summed=False)
+        small.assign(centers)
+        return small.labels
     threads = effective_threads(X.size * k)
     labels = np.full(len(X), -1, dtype=np.int32)
     search = PlainSearch(X, k, _CHUNKS, lasting=False)

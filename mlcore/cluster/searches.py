@@ -6,6 +6,7 @@
 import numpy as np
 
 from mlcore._ext import k_means as _ext
+from mlcore.cluster.small_partition import half_norms
 from mlcore.threads import single_threaded_blas
 
 _BOUNDS_BYTES = 2**27  # of the bounds, or a quarter of the data where that is more
@@ -50,7 +51,7 @@ class PlainSearch:
         self._centers = np.zeros((padded, d), dtype=centers.dtype)
         self._centers[:k] = centers
         self._half_norms = np.full(padded, np.inf, dtype=centers.dtype)
-        self._half_norms[:k] = 0.5 * norms
+        self._half_norms[:k] = half_norms(centers)
         self._screened &= 8 * self.tally[:, 2].sum() <= self._n
         self.tally[...] = 0
         error = 2 * (d + 9)
@@ -156,7 +157,7 @@ class Bounds:
         self._centers, self._moved = wide, centers
         groups = np.where(self._fill[:, :, None], centers[self._places], centers.dtype.type(0))
         self._groups = np.ascontiguousarray(groups.transpose(0, 2, 1))
-        halves = np.where(self._fill, 0.5 * norms[self._places], np.inf)
+        halves = np.where(self._fill, half_norms(centers)[self._places], np.inf)
         self._half_norms = halves.astype(centers.dtype)
         self._slack = _slack(centers, self._reach, norms)
         self._floats = *map(_above, (self._away, self._near, self._drift)), _below(apart)

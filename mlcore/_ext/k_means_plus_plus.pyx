@@ -1,0 +1,93 @@
+"""Hot loop of mlcore.cluster.k_means_plus_plus: all seeds of one start on few samples.
+
+Rows are drawn along `order`, in proportion to their weights times `nearest`, their squared distance
+from the seeds so far. Of `n_trials` rows the one is kept that leaves the least sum (Arthur and
+Vassilvitskii, SODA 2007). Arrays are in C order and of the right shapes.
+"""
+from cython cimport floating
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from mlcore._ext.simd cimport simd_table
+
+cdef enum:
+    MOST_TRIALS = 64  # 2 + log(k) of no k is more
+
+
+def seeds(const floating[:, ::1] X, const double[::1] weights, const int32_t[::1] order,
+          const double[::1] uniform, Py_ssize_t n_trials, floating[::1] nearest, double[::1] sums,
+          floating[:, ::1] points, floating[:, ::1] scratch, int64_t[::1] rows):
+    """Fill `rows` with seeds; return how many there are: less where no other row is left.
+
+    `uniform` are numbers in [0, 1), one for the first row and `n_trials` for every other; `weights`
+    is empty for ones. Scratch: `nearest` and `sums` for each row of X, `points` (n_trials, d), and
+    a panel of rows.
+    """
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], c, t, used = 0, count, best
+    cdef int64_t[MOST_TRIALS] chosen
+    cdef double[MOST_TRIALS] potentials
+    cdef const double* w = &weights[0] if weights.shape[0] > 0 else NULL
+    cdef Py_ssize_t last
+    with nogil:
+        for t in range(n):
+            nearest[t] = INFINITY
+        for c in range(rows.shape[0]):
+            last = accumulate(order, w, &nearest[0] if c > 0 else NULL, sums)
+            if last < 0:
+                break
+            count, best = n_trials if c > 0 else 1, 0
+            for t in range(count):
+                chosen[t] = order[place(sums, last, uniform[used + t] * sums[n - 1])]
+                memcpy(&points[t, 0], &X[chosen[t], 0], d * sizeof(floating))
+                potentials[t] = 0
+            used += count
+            if count > 1:
+                compare(X, points, count, w, nearest, scratch, potentials)
+                for t in range(1, count):
+                    best = t if potentials[t] < potentials[best] else best
+                memcpy(&points[0, 0], &X[chosen[best], 0], d * sizeof(floating))
+            compare(X, points, 1, w, nearest, scratch, NULL)
+            rows[c] = chosen[best]
+        else:
+            c = rows.shape[0]
+    return c
+
+
+cdef void compare(const floating[:, ::1] X, const floating[:, ::1] points, Py_ssize_t count,
+                  const double* weights, floating[::1] nearest, floating[:, ::1] scratch,
+                  double* potentials) noexcept nogil:
+    if floating is float:
+        simd_table().f.seed(X.shape[1], X.shape[0], count, &X[0, 0], &points[0, 0], weights,
+                            &nearest[0], &scratch[0, 0], potentials)
+    else:
+        simd_table().d.seed(X.shape[1], X.shape[0], count, &X[0, 0], &points[0, 0], weights,
+                            &nearest[0], &scratch[0, 0], potentials)
+
+
+cdef Py_ssize_t accumulate(const int32_t[::1] order, const double* weights,
+                           const floating* nearest, double[::1] sums) noexcept nogil:
+    """Running sums of the masses along the order; the place of the last that is not 0, or -1."""
+    cdef Py_ssize_t t, last = -1
+    cdef double total = 0, mass
+    for t in range(order.shape[0]):
+        mass = weights[order[t]] if weights != NULL else 1
+        if nearest != NULL:
+            mass = mass * nearest[order[t]]
+        if mass > 0:
+            last = t
+        total += mass
+        sums[t] = total
+    return last
+
+
+cdef Py_ssize_t place(const double[::1] sums, Py_ssize_t last, double target) noexcept nogil:
+    """The first place whose sum exceeds `target`, or the last."""
+    cdef Py_ssize_t low = 0, high = last, middle
+    while low < high:
+        middle = (low + high) // 2
+        if sums[middle] > target:
+            high = middle
+        else:
+            low = middle + 1
+    return low
