@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from mlcore.bounds import empirical_rademacher, growth_function, littlestone_dimension, vc_dimension
+from mlcore.bounds import (
+    empirical_rademacher,
+    growth_function,
+    littlestone_dimension,
+    teaching_dimension,
+    vc_dimension,
+    worst_case_mistakes,
+)
 
 
 class VCDimension:
@@ -29,12 +36,14 @@ class VCDimension:
 
 
 class Games:
-    """Growth, Littlestone dimension and complexity of smaller random tables."""
+    """Growth, games, teaching and complexity of smaller tables."""
 
     def setup(self):
         rng = np.random.default_rng(0)
         self.wide = rng.random((2_000, 30)) < 0.2
         self.small = rng.random((100, 12)) < 0.5
+        self.thresholds = np.tri(200)
+        self.sparse = rng.random((40, 40)) < 0.08
         self.signs = np.sign(rng.normal(size=(200, 20)))
 
     def time_growth_function(self):
@@ -42,6 +51,15 @@ class Games:
 
     def time_littlestone_dimension(self):
         littlestone_dimension(self.small)
+
+    def time_halving_on_thresholds(self):
+        worst_case_mistakes(self.thresholds, "halving")
+
+    def time_consistent(self):
+        worst_case_mistakes(self.sparse, "consistent")
+
+    def time_teaching_dimension(self):
+        teaching_dimension(self.small)
 
     def time_empirical_rademacher(self):
         empirical_rademacher(self.signs)

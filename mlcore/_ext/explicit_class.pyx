@@ -21,18 +21,19 @@ cdef uint64_t ALL = ~(<uint64_t> 0)
 
 def search_shattered(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::1] candidates,
                      int32_t[::1] chosen, const int32_t[::1] among_last, int64_t[::1] place,
-                     Py_ssize_t target, int64_t work):
+                     Py_ssize_t target, int64_t work, int64_t max_sets):
     """Find `target` columns that are shattered, the first of them the first in candidates[0].
 
-    rows (depths, n_rows words), spans (depths, 2 n_rows), candidates (depths, words); place[0] is
-    the depth; among_last[x] is the most columns shattered among x and later ones, less than
-    `target` except for the first. Returns FOUND with `chosen`, EXHAUSTED, or OUT_OF_TIME after
-    `work` words.
+    rows (depths, n_rows words), spans (depths, 2 n_rows), candidates (depths, words); place is
+    (depth, sets of columns so far); among_last[x] is the most columns shattered among x and later
+    ones, less than `target` except for the first. Returns FOUND with `chosen`, EXHAUSTED, or
+    OUT_OF_TIME after `work` words or more than `max_sets` sets.
     """
     cdef Py_ssize_t words = candidates.shape[1], depth = place[0], needed, x
+    cdef int64_t n_sets = place[1]
     cdef int status = OUT_OF_TIME
     with nogil:
-        while work > 0 and status == OUT_OF_TIME:
+        while work > 0 and status == OUT_OF_TIME and n_sets <= max_sets:
             needed = target - depth
             x = first_of(&candidates[depth, 0], words)
             if x < 0 or among_last[x] < needed or count_bits(&candidates[depth, 0], words) < needed:
@@ -40,7 +41,7 @@ def search_shattered(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, :
                 if depth < 0:
                     status = EXHAUSTED
                 continue
-            chosen[depth] = <int32_t> x
+            chosen[depth], n_sets = <int32_t> x, n_sets + 1
             if needed == 1:
                 status = FOUND
                 continue
@@ -49,7 +50,7 @@ def search_shattered(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, :
                           x, needed - 1, &rows[depth + 1, 0], <span*> &spans[depth + 1, 0],
                           &candidates[depth + 1, 0], &work):
                 depth += 1
-    place[0] = depth
+    place[0], place[1] = depth, n_sets
     return status
 
 

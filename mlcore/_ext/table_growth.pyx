@@ -9,23 +9,24 @@ from mlcore._ext.cells cimport WORD, differing, divide, first_of, lowest_bit, si
 
 def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::1] candidates,
                     int64_t[:, ::1] cells, int32_t[::1] gains, int64_t[::1] place,
-                    Py_ssize_t m, int64_t best, int64_t limit, int64_t work):
+                    Py_ssize_t m, int64_t best, int64_t limit, int64_t work, int64_t max_sets):
     """Return the most patterns that m columns show, `best` if no more than it, and whether done.
 
     At each depth only cells of two or more rows are kept: cells[depth] is (kept, others). The
     search ends at `limit` patterns, which no m columns exceed. place is (depth, whether its node is
-    new); `gains` is scratch, the other arrays as above.
+    new, sets of columns so far), of which no more than `max_sets` are gone through; `gains` is
+    scratch, the other arrays as above.
     """
     cdef Py_ssize_t depth = place[0], words = candidates.shape[1], x, c, side, made
     cdef bint fresh = place[1]
-    cdef int64_t reach
+    cdef int64_t reach, n_sets = place[2]
     cdef span part[2]
     cdef span *before, *after
     with nogil:
-        while work > 0 and depth >= 0 and best < limit:
+        while work > 0 and depth >= 0 and best < limit and n_sets <= max_sets:
             before = <span*> &spans[depth, 0]
             if fresh:
-                fresh = False
+                fresh, n_sets = False, n_sets + 1
                 reach = cells[depth, 1] + reachable(
                     &rows[depth, 0], before, cells[depth, 0], words, m - depth,
                     &candidates[depth, 0], &gains[0], &work)
@@ -54,7 +55,7 @@ def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::
             cells[depth + 1, 0] = made
             depth += 1
             fresh = True
-    place[0], place[1] = depth, fresh
+    place[0], place[1], place[2] = depth, fresh, n_sets
     return best, depth < 0 or best >= limit
 
 

@@ -70,6 +70,21 @@ def search_arrays(packed: np.ndarray, depths: int) -> tuple[np.ndarray, ...]:
     return rows, spans, np.zeros((depths, words), dtype=np.uint64)
 
 
+def as_max_sets(max_sets: Any) -> int | None:
+    """Return the most sets of points to go through, None for any number."""
+    return None if max_sets is None else as_count(max_sets, "max_sets", at_least=1)
+
+
+def refuse_sets(n_sets: int, max_sets: int | None, table: np.ndarray) -> None:
+    """Raise ValueError where a search in a table has gone through too many sets of points."""
+    if max_sets is not None and n_sets > max_sets:
+        n_concepts, n_points = table.shape
+        raise ValueError(
+            f"max_sets={max_sets}, but H, of {n_concepts} different concepts on {n_points} points, "
+            "takes a search through more sets of points."
+        )
+
+
 def separating_columns(table: np.ndarray) -> np.ndarray:
     """Return the columns that are not constant, no two equal or opposite; the fairest last."""
     ones = table.sum(axis=0, dtype=np.int64)

@@ -14,11 +14,13 @@ from mlcore.bounds.concept_table import (
     as_table,
     bitset_of,
     distinct_concepts,
+    refuse_sets,
     search_arrays,
     separating_columns,
 )
 
 _CALL_WORDS = 50_000_000  # of rows read in one compiled call: a fifth of a second, then Ctrl-C
+NO_LIMIT = 2**62  # sets of columns
 _RUNNING, _FOUND = 0, 1
 
 
@@ -110,27 +112,37 @@ def dual_vc_dimension(H: Any, *, max_size: int | None = None) -> int:
     return len(largest_shattered_set(distinct_concepts(as_table(H).T, max_size)))
 
 
-def largest_shattered_set(table: np.ndarray) -> tuple[int, ...]:
-    """Return the columns of a largest shattered set; the rows of the table differ."""
+def largest_shattered_set(
+    table: np.ndarray, at_most: int | None = None, max_sets: int | None = None
+) -> tuple[int, ...]:
+    """Return the columns of a largest shattered set, or of one of `at_most`; the rows differ.
+
+    ValueError after more than `max_sets` sets of columns.
+    """
     columns = separating_columns(table)
     packed = as_bitsets(table[:, columns])
     deepest = len(table).bit_length() - 1
+    if at_most is not None:
+        deepest = min(deepest, at_most)
     rows, spans, candidates = search_arrays(packed, max(deepest, 1))
     chosen = np.zeros(max(deepest, 1), dtype=np.int32)
     among_last = np.zeros(len(columns), dtype=np.int32)
     best = []
+    place = np.zeros(2, dtype=np.int64)
     for first in reversed(range(len(columns))):
         if len(best) == deepest:
             break
         # A set in which `first` is new has at most one column more than the best without it.
         among_last[first] = len(best) + 1
         candidates[0] = bitset_of(range(first, len(columns)), candidates.shape[1])
-        place = np.zeros(1, dtype=np.int64)
+        place[0] = 0
         status = _RUNNING
         while status == _RUNNING:
             status = _ext.search_shattered(
-                rows, spans, candidates, chosen, among_last, place, len(best) + 1, _CALL_WORDS
-            )
+                rows, spans, candidates, chosen, among_last, place, len(best) + 1, _CALL_WORDS,
+                NO_LIMIT if max_sets is None else max_sets,
+            )  # fmt: skip
+            refuse_sets(place[1], max_sets, table)
         if status == _FOUND:
             best = chosen[: len(best) + 1].tolist()
         among_last[first] = len(best)

@@ -3,7 +3,6 @@
 A version space is an integer whose bit h tells whether concept h is still possible.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -92,7 +91,7 @@ class LittlestoneTree:
 
 
 def worst_case_mistakes(
-    H: Any, algorithm: str, *, max_size: int | None = 4096, max_spaces: int | None = 100_000
+    H: Any, algorithm: str, *, max_size: int | None = 4096, max_spaces: int | None = 500_000
 ) -> int:
     """Compute the most mistakes of a learner on any sequence that some concept labels.
 
@@ -106,7 +105,7 @@ def worst_case_mistakes(
         as the first of them in the table.
     max_size : int or None, default=4096
         The most different concepts; more are refused.
-    max_spaces : int or None, default=100_000
+    max_spaces : int or None, default=500_000
         The most version spaces to go through for "halving" and "consistent", some twenty seconds;
         a class that leads to more is refused.
 
@@ -114,8 +113,9 @@ def worst_case_mistakes(
     -------
     mistakes : int
         The value of the game against an opponent who chooses points and labels, found by going
-        through the version spaces that can be reached, of those that differ in names only through
-        one. There can be exponentially many.
+        through the version spaces that can be reached, the most promising first. There can be
+        exponentially many; of those that only differ in the order of points and concepts, most are
+        gone through once.
 
     Raises
     ------
@@ -143,9 +143,23 @@ def worst_case_mistakes(
     if algorithm == "soa":
         return littlestone_dimension(H, max_size=max_size)
     table = distinct_concepts(as_table(H), max_size)
+    shape = table.shape
     if algorithm == "halving":
-        return _value(table, majority, _most_of_halving, _same_to_halving, max_spaces)
-    return _value(table, first_concept, _most_of_consistent, _same_to_consistent, max_spaces)
+        table = np.unique(table, axis=0)  # its order says nothing here, and equal tables are named
+        steps, same_tables = _halving_steps, _SameTables(table)
+    else:
+        steps, same_tables = _consistent_steps, None
+    columns, everyone = set(as_integers(table)), (1 << len(table)) - 1
+
+    def following(space, n_spaces):
+        if max_spaces is not None and n_spaces > max_spaces:
+            raise ValueError(
+                f"max_spaces={max_spaces}, but H, of {shape[0]} different concepts on "
+                f"{shape[1]} points, leads to more version spaces."
+            )
+        return steps(space, columns)
+
+    return _value(everyone, following, same_tables)
 
 
 def majority(space: int, ones: int) -> int:
@@ -153,111 +167,115 @@ def majority(space: int, ones: int) -> int:
     return int(2 * ones.bit_count() >= space.bit_count())
 
 
-def first_concept(space: int, ones: int) -> int:
-    """Return what the first concept of a version space says."""
-    return int(space & -space & ones != 0)
+def _value(everyone, following, same_tables):
+    """Return the most mistakes from a version space; a branch that cannot bring more is left out.
 
-
-def _value(
-    table: np.ndarray,
-    predicts: Callable[[int, int], int],
-    most: Callable[[int, set[int], set[tuple[int, int]]], int],
-    same: Callable[[np.ndarray], np.ndarray],
-    max_spaces: int | None,
-) -> int:
-    """Most mistakes on sequences of a table, of which n concepts are left at most most(n, ...).
-
-    `same` gives equal tables for version spaces that differ in the names of points, or of concepts.
+    `following` returns the steps that can be taken, see `_consistent_steps`.
     """
-    columns, everyone = set(as_integers(table)), (1 << len(table)) - 1
     values: dict[int, int] = {}
     limits: dict[int, int] = {}  # the most mistakes that can follow on those looked at
-    values_of_tables: dict[bytes, int] = {}
     # Version spaces under way, with their tables, what may follow, and the most mistakes so far and
     # ever: a list, for recursion could be as deep as there are concepts.
-    path = [[everyone, b"", *_following(everyone, columns, predicts, most)]]
+    path = [[everyone, None, *following(everyone, 1)]]
     while path:
-        space, key, following, best, limit = path[-1]
-        while following and best < limit:
-            mistake, after = following.pop()
-            if mistake + limits.get(after, after.bit_count() - 1) <= best:
-                continue
+        space, name, steps, best, limit = path[-1]
+        while steps and best < limit and steps[-1][0] > best:
+            step = steps.pop()
+            _, mistake, _, after = step
             if after not in values:
-                found = _following(after, columns, predicts, most)
+                if mistake + limits.get(after, limit) <= best:
+                    continue
+                found = following(after, len(limits) + 1)
                 limits[after] = found[-1]
-                if max_spaces is not None and len(limits) > max_spaces:
-                    raise ValueError(
-                        f"max_spaces={max_spaces}, but H, of {len(table)} different concepts on "
-                        f"{table.shape[1]} points, leads to more version spaces."
-                    )
                 if mistake + found[-1] <= best:
                     continue
-                key_after = _key(same(table[_members(after, len(table))]))
-                if key_after not in values_of_tables:
-                    following.append((mistake, after))
-                    path.append([after, key_after, *found])
+                name_after = same_tables and same_tables.name(after, len(limits))
+                known = same_tables.values.get(name_after) if name_after else None
+                if known is None:
+                    steps.append(step)
+                    path.append([after, name_after, *found])
                     break
-                values[after] = values_of_tables[key_after]
+                values[after] = known
             best = path[-1][3] = max(best, mistake + values[after])
         else:
-            values[space] = values_of_tables[key] = best
+            values[space] = best
+            if name:
+                same_tables.values[name] = best
             path.pop()
     return values[everyone]
 
 
-def _following(space, columns, predicts, most):
-    """The version spaces after one more label, each with the mistake it takes, the largest last;
+def _consistent_steps(space, columns):
+    """Return the steps, the best of those to a single concept, and the most that there can be.
 
-    then the mistakes of the best step to a single concept, and the most that there can be.
+    A step is (bound, mistake, size, version space), the mistakes from there on and whether it is
+    one; ascending. Only mistakes count here: a label that the first concept gives can as well come
+    after the next mistake, which leaves the same version space, and so after all of them.
     """
-    steps, best, splits = set(), 0, set()
+    first, sides = space & -space, set()
+    for column in columns:
+        side = space & column
+        if side & first:
+            side ^= space
+        if side:
+            sides.add(side)
+    # A mistake rules out a concept, and a point brings but one.
+    limit = min(space.bit_count() - 1, len(sides))
+    sizes = sorted((side.bit_count(), side) for side in sides)
+    return [(size, 1, size, side) for size, side in sizes if size > 1], min(limit, 1), limit
+
+
+def _halving_steps(space, columns):
+    """As `_consistent_steps`, of the halving algorithm.
+
+    A mistake leaves no more than the concepts in the minority, and later ones half of them each.
+    """
+    n, steps, largest = space.bit_count(), {}, 0
     for column in columns:
         ones = space & column
-        if ones and ones != space:
-            predicted = predicts(space, ones)
-            splits.add(min(ones, space ^ ones))
-            for mistake, after in ((1 - predicted, ones), (predicted, space ^ ones)):
-                if after & (after - 1):
-                    steps.add((mistake, after))
-                else:
-                    best = max(best, mistake)
-    limit = most(space.bit_count(), splits, steps)
-    order = sorted(steps, key=lambda step: (step[1].bit_count() + step[0], step))
-    return order, best, max(best, limit)
+        if not ones or ones == space:
+            continue
+        wrong = space ^ ones if majority(space, ones) else ones
+        few = wrong.bit_count()
+        steps[wrong] = (few.bit_length(), 1, few, wrong)
+        right = space ^ wrong
+        if right not in steps:
+            steps[right] = ((n - few).bit_length() - 1, 0, n - few, right)
+        if few > largest:
+            largest = few
+    several = sorted(step for step in steps.values() if step[2] > 1)
+    return several, min(largest, 1), largest.bit_length()
 
 
-def _most_of_halving(n, splits, steps):
-    """A mistake leaves at most the larger of the smaller sides, and later ones half each."""
-    return max((after.bit_count().bit_length() for mistake, after in steps if mistake), default=0)
+class _SameTables:
+    """Values of version spaces whose tables differ in the order of points and of concepts only.
 
+    Names cost more than a step, so they are given from the thousandth version space on, and to few
+    of them unless names turn out to be known.
+    """
 
-def _most_of_consistent(n, splits, steps):
-    """A mistake rules out a concept, and a point brings but one."""
-    return min(n - 1, len(splits))
+    def __init__(self, table):
+        self.values = {}
+        self._table = table
+        self._given = self._known = 0
 
-
-def _same_to_halving(table):
-    """Ones in the minority, and rows in an order by their ones, which halving does not see."""
-    ones = table.sum(axis=0, dtype=np.int64)
-    table = table ^ (2 * ones > len(table))
-    sizes = np.minimum(ones, len(table) - ones)
-    for _ in range(2):  # rows by the sizes of their columns, then columns by those rows, and again
-        rows = (table * (sizes * sizes + 1)).sum(axis=1)
-        sizes = (table * (rows * rows % 1_000_003)[:, None]).sum(axis=0) % 1_000_003
-    return table[np.argsort(rows, kind="stable")]
-
-
-def _same_to_consistent(table):
-    """Zeros in the first row, which is the prediction."""
-    return table ^ table[0]
-
-
-def _key(table):
-    """The table but for constant and repeated columns and for their order."""
-    apart = table[:, (table != table[0]).any(axis=0)]
-    packed = np.packbits(apart.T, axis=1)
-    columns = sorted({column.tobytes() for column in packed})
-    return len(table).to_bytes(4) + b"".join(columns)
+    def name(self, space, n_spaces):
+        """Return the name of a version space's table, None if none is given."""
+        if n_spaces < 1000 or self._given > 8 + 4 * self._known + n_spaces // 32:
+            return None
+        rows = self._table[_members(space, len(self._table))]
+        sizes = rows.sum(axis=0, dtype=np.int64)
+        for _ in range(2):  # rows by the sizes of their columns, then columns by those rows
+            scores = (rows * (sizes * sizes + 1)).sum(axis=1)
+            sizes = (rows * (scores * scores % 1_000_003)[:, None]).sum(axis=0) % 1_000_003
+        rows = rows[np.argsort(scores, kind="stable")]
+        splitting = rows[:, (rows != rows[0]).any(axis=0)]
+        packed = np.packbits(splitting.T, axis=1)
+        distinct = sorted({column.tobytes() for column in packed})
+        name = len(rows).to_bytes(4) + b"".join(distinct)
+        self._given += 1
+        self._known += name in self.values
+        return name
 
 
 def _members(space, n):

@@ -10,13 +10,15 @@ from mlcore.bounds.arguments import as_count, refuse
 from mlcore.bounds.calculator import calculator
 from mlcore.bounds.concept_table import (
     as_bitsets,
+    as_max_sets,
     as_table,
     bitset_of,
     distinct_concepts,
+    refuse_sets,
     search_arrays,
     separating_columns,
 )
-from mlcore.bounds.explicit_class import largest_shattered_set
+from mlcore.bounds.explicit_class import NO_LIMIT, largest_shattered_set
 
 _CALL_WORDS = 50_000_000  # of rows read in one compiled call: a fifth of a second, then Ctrl-C
 
@@ -88,7 +90,7 @@ def shatters(H: Any, subset: Any) -> bool:
 
 
 @calculator("m")
-def growth_function(H: Any, m: Any) -> Any:
+def growth_function(H: Any, m: Any, *, max_sets: int | None = 3_000_000) -> Any:
     """Count the most patterns that the concepts of a table show on `m` of its points.
 
     Exact, by branch and bound over sets of columns, whose number is the cost in the worst case.
@@ -98,6 +100,9 @@ def growth_function(H: Any, m: Any) -> Any:
     H : array-like of shape (n_concepts, n_points)
         Zeros and ones; bool, or -1 and 1, are taken too.
     m : int or array in 1..n_points
+    max_sets : int or None, default=3_000_000
+        The most sets of points to go through, some twenty seconds with two thousand concepts; a
+        class that takes more is refused. There can be as many as sets of m points or fewer.
 
     Returns
     -------
@@ -109,7 +114,8 @@ def growth_function(H: Any, m: Any) -> Any:
     Raises
     ------
     ValueError
-        If `H` has other entries or is empty, or if `m` is no number of its points.
+        If `H` has other entries or is empty, if `m` is no number of its points, or after more than
+        `max_sets` sets.
 
     References
     ----------
@@ -126,11 +132,12 @@ def growth_function(H: Any, m: Any) -> Any:
     m = as_count(m, "m", at_least=1)
     if m > table.shape[1]:
         refuse("m", m, f"an integer <= {table.shape[1]}, the number of points of H")
+    max_sets = as_max_sets(max_sets)
     table = distinct_concepts(table, None)
     columns = separating_columns(table)
     if m >= len(columns):
         return len(table)
-    dimension = len(largest_shattered_set(table))
+    dimension = len(largest_shattered_set(table, m, max_sets))
     limit = min(len(table), sum(math.comb(m, i) for i in range(dimension + 1)))
     packed = as_bitsets(table[:, columns])
     rows, spans, candidates = search_arrays(packed, m)
@@ -138,12 +145,14 @@ def growth_function(H: Any, m: Any) -> Any:
     cells = np.zeros((m, 2), dtype=np.int64)
     cells[0] = (1, 0) if len(packed) > 1 else (0, 1)
     gains = np.zeros(64 * candidates.shape[1], dtype=np.int32)
-    place = np.array([0, 1])
+    place = np.array([0, 1, 0])
     best, done = min(2**dimension, limit), False
     while not done:
         best, done = _ext.search_patterns(
-            rows, spans, candidates, cells, gains, place, m, best, limit, _CALL_WORDS
-        )
+            rows, spans, candidates, cells, gains, place, m, best, limit, _CALL_WORDS,
+            NO_LIMIT if max_sets is None else max_sets,
+        )  # fmt: skip
+        refuse_sets(place[2], max_sets, table)
     return best
 
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
+from scipy.optimize import LinearConstraint, milp
 
 from mlcore.bounds import (
     dichotomies,
@@ -265,7 +266,7 @@ def test_a_class_that_is_too_large_is_refused():
     [
         vc_dimension,
         lambda H: growth_function(H, 30),
-        lambda H: worst_case_mistakes(H, "halving", max_size=None),
+        lambda H: worst_case_mistakes(H, "consistent", max_size=None, max_spaces=None),
         teaching_dimension,
         lambda H: empirical_rademacher(H[:, :24]),
         lambda H: empirical_rademacher(H, n_draws=10**7),
@@ -307,6 +308,64 @@ def test_symmetries_change_no_mistakes(name, table):
         concepts = tuple(dict.fromkeys(map(tuple, np.asarray(H).tolist())))
         expected = defined_mistakes(concepts, len(concepts[0]), predict)
         assert worst_case_mistakes(H, name) == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_complemented_points_are_other_points_to_halving(seed):
+    # On a tie it says 1, so that complements change its mistakes; there are 2,000 version spaces.
+    rng = np.random.default_rng(seed)
+    H = np.array(few_ones(9, 2)) ^ (rng.integers(0, 2, 9) if seed else 0)
+    expected = defined_mistakes(tuple(map(tuple, H.tolist())), 9, by_majority)
+    assert worst_case_mistakes(rng.permutation(H), "halving") == expected
+
+
+def test_a_search_among_fair_coins_and_thresholds_is_short():
+    rng = np.random.default_rng(0)
+    thresholds = np.tri(200, dtype=int)
+    assert worst_case_mistakes(thresholds, "halving", max_spaces=10) == 7
+    assert worst_case_mistakes(thresholds, "consistent", max_spaces=200) == 199
+    coins = rng.integers(0, 2, (40, 12))
+    assert worst_case_mistakes(coins, "halving", max_spaces=10) == 5
+    expected = defined_mistakes(tuple(map(tuple, coins.tolist())), 12, by_the_first)
+    assert worst_case_mistakes(coins, "consistent", max_spaces=1000) == expected
+
+
+def teaching_by_programming(H):
+    """A least set of points that tells each concept from the others, by integer programmes."""
+    sizes = []
+    for h in range(len(H)):
+        differs = np.delete(H ^ H[h], h, axis=0)
+        every = LinearConstraint(differs, 1, np.inf)
+        found = milp(np.ones(H.shape[1]), integrality=1, bounds=(0, 1), constraints=every)
+        sizes.append(round(found.fun))
+    return max(sizes)
+
+
+@pytest.mark.parametrize(
+    ("n_concepts", "n_points", "share", "most"), [(40, 25, 0.2, 1000), (60, 40, 0.07, 1000)]
+)
+def test_teaching_by_integer_programmes(n_concepts, n_points, share, most):
+    H = np.unique(np.random.default_rng(1).random((n_concepts, n_points)) < share, axis=0)
+    H = H.astype(int)
+    assert teaching_dimension(H, max_sets=most) == teaching_by_programming(H)
+
+
+def test_a_concept_that_takes_every_point():
+    singletons = np.vstack([np.zeros((1, 300), dtype=int), np.eye(300, dtype=int)])
+    assert teaching_dimension(singletons, max_sets=2000) == 300
+
+
+def test_too_many_sets_of_points_are_refused():
+    H = (np.random.default_rng(0).random((400, 40)) < 0.3).astype(int)
+    searches = (teaching_dimension, lambda H, **most: growth_function(H, 9, **most))
+    for search in searches:
+        with pytest.raises(ValueError, match=r"max_sets=50, .* 400 different .* 40 points"):
+            search(H, max_sets=50)
+        with pytest.raises(ValueError, match="max_sets=0"):
+            search(H, max_sets=0)
+        assert search(H[:9, :12], max_sets=None) == search(H[:9, :12] ^ 1, max_sets=500)
+    with pytest.raises(ValueError, match="max_sets=50"):  # in the search for shattered sets
+        growth_function(np.random.default_rng(0).integers(0, 2, (500, 60)), 9, max_sets=50)
 
 
 def test_classes_of_many_symmetries_have_few_version_spaces():
