@@ -152,7 +152,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
             smoothed, share = None, min(1.0, 2 * size / (n + 1))
             least, n_worse, converged = np.inf, 0, False
             per_pass = -(-n // size)
-            for step in range(1, int(self.max_iter) * per_pass + 1):
+            for step in range(1, max(1, int(self.max_iter) * n // size) + 1):
                 sums, mass, value = batch(centers)
                 before = wide
                 wide = _averaged(wide, counts, sums, mass)
@@ -168,8 +168,11 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
                 smoothed = value if smoothed is None else smoothed + share * (value - smoothed)
                 n_worse = 0 if smoothed < least else n_worse + 1
                 least = min(least, smoothed)
+                still = self.tol > 0 and shift <= self.tol * moments.variance
                 patient = self.max_no_improvement is None or n_worse < self.max_no_improvement
-                if not patient or (self.tol > 0 and shift <= self.tol * moments.variance):
+                if still or not patient:
+                    why = "small centers change" if still else "lack of improvement in inertia"
+                    progress.note(f"Converged ({why}) at step {step}")
                     converged = True
                     break
             partition = partition_of(checked, weights, frame, len(centers), 1)
@@ -184,7 +187,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
             inertia_=inertia,
             counts_=counts,
             n_steps_=step,
-            n_iter_=-(-step // per_pass),
+            n_iter_=-(-step * size // n),
             converged_=converged,
         )
         return self

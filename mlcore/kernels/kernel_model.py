@@ -2,6 +2,8 @@
 
 from typing import Any, ClassVar
 
+from scipy import sparse
+
 from mlcore.checks import as_choice, as_integer, as_real
 from mlcore.kernels.gram import KERNELS, require_non_negative, symmetric_part
 from mlcore.model import Model
@@ -59,6 +61,11 @@ class KernelModel(Model):
         return self._check_X(X, reset=False, accept_sparse=not self._precomputed, like=dtype)
 
     def _as_samples(self, X, **how):
+        if self._precomputed and sparse.issparse(X):
+            raise TypeError(
+                f"Sparse precomputed kernel values were passed to {how['owner']}, which takes "
+                "dense ones: use X.toarray()."
+            )
         checked = super()._as_samples(X, **how)
         if isinstance(self.kernel, str) and self.kernel == "chi2":
             require_non_negative(checked, "X")

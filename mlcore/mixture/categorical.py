@@ -38,6 +38,7 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
     tol : float, default=1e-4
         EM ends when the mean objective of a sample moves by less.
     max_iter : int, default=200
+        Most steps of EM; 0 keeps the start.
     n_init : int, default=1
         Random starts, of which the best goes on after a few steps.
     weights_init : (n_components,), default=None

@@ -34,7 +34,12 @@ class Run:
     @property
     def rank(self) -> tuple[int, float]:
         """Larger is better; a component on a single point earns no credit for its density."""
-        return -len(self.collapsed), self.trace[-1]
+        return -len(self.collapsed), self.level
+
+    @property
+    def level(self) -> float:
+        """The mean log-likelihood reached."""
+        return self.trace[-1] if self.trace else self.before
 
 
 class Mixture(KeepsFirstRows, FittedMixture):
@@ -61,7 +66,7 @@ class Mixture(KeepsFirstRows, FittedMixture):
         owner = type(self).__name__
         as_integer(self.n_components, "n_components", owner=owner, at_least=1)
         as_real(self.tol, "tol", owner=owner, at_least=0)
-        as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
+        as_integer(self.max_iter, "max_iter", owner=owner, at_least=0)
         as_integer(self.n_init, "n_init", owner=owner, at_least=1)
         if hasattr(self, "init_params"):
             as_choice(self.init_params, "init_params", STARTS, owner=owner)
@@ -128,7 +133,7 @@ class Mixture(KeepsFirstRows, FittedMixture):
             original,
             **self._attributes(run.parameters, frame),
             log_likelihood_trace_=np.array(run.trace),
-            lower_bound_=run.trace[-1],
+            lower_bound_=run.level,
             n_iter_=len(run.trace),
             converged_=run.converged,
             collapsed_components_=run.collapsed,
@@ -159,7 +164,7 @@ class Mixture(KeepsFirstRows, FittedMixture):
         """Steps of EM until the mean log-likelihood moves by less than tol, or n_steps are done."""
         while len(run.trace) < n_steps and not run.converged:
             level, run.parameters, collapsed = self._step(rows, run.parameters, frame)
-            before = run.trace[-1] if run.trace else run.before
+            before = run.level
             change = level - before if level > -math.inf else math.inf
             run.trace.append(level)
             run.collapsed = np.flatnonzero(collapsed)
@@ -201,7 +206,7 @@ class Mixture(KeepsFirstRows, FittedMixture):
 
     def _report(self, run):
         owner = type(self).__name__
-        if not run.converged and self.tol > 0:
+        if not run.converged and self.tol > 0 and self.max_iter > 0:
             warn(
                 "ConvergenceWarning",
                 f"{owner}: Best performing initialization did not converge. Try different init "

@@ -56,6 +56,7 @@ class GaussianMixture(WithMissing):
         Whatever the value, covariances that rounding leaves singular are raised until they are
         not.
     max_iter : int, default=100
+        Most steps of EM; 0 keeps the start.
     n_init : int, default=1
         Starts; more than one are followed for ten steps each, and the best goes on. One on which
         fewer components collapse is better.

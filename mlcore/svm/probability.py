@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcore._ext import probability as _ext
-from mlcore.exceptions import warn
+from mlcore.exceptions import peer_class, warn
 from mlcore.kernels.expansion import row_blocks
 from mlcore.svm.classifier import KernelClassifier
 from mlcore.svm.folds import feasible_start, stratified_folds
@@ -241,8 +241,8 @@ class ProbabilisticClassifier(KernelClassifier):
         """
         X = self._checked_later(X)
         if "link_slopes_" not in vars(self):
-            raise ValueError(
-                "probability=True was set after the fit: fit again to have probabilities."
+            raise peer_class("NotFittedError")(
+                "predict_proba is not available when fitted with probability=False: fit again."
             )
         p = np.empty((X.shape[0], len(self.classes_)), dtype=self.support_vectors_.dtype)
         for rows, decisions in self._decision_blocks(X):

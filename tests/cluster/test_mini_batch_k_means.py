@@ -89,9 +89,23 @@ def test_centres_without_samples_begin_anew(kind):
 def test_it_stops_when_nothing_improves_or_centres_stand():
     X = blobs()
     patient = MiniBatchKMeans(12, random_state=0, max_no_improvement=None, max_iter=4).fit(X)
-    assert patient.n_steps_ == 12 and patient.n_iter_ == 4 and not patient.converged_
+    assert patient.n_steps_ == 4 * len(X) // 1024 and not patient.converged_
+    assert patient.n_iter_ == np.ceil(patient.n_steps_ * 1024 / len(X)) == 4
     assert MiniBatchKMeans(12, random_state=0, tol=1e-2).fit(X).converged_
     assert MiniBatchKMeans(12, random_state=0, max_no_improvement=3).fit(X).converged_
+
+
+@pytest.mark.parametrize(
+    ("params", "why"),
+    [
+        ({"tol": 1e-2, "max_no_improvement": None}, "small centers change"),
+        ({"tol": 0.0, "max_no_improvement": 3}, "lack of improvement in inertia"),
+    ],
+)
+def test_it_says_why_it_stopped(params, why, capsys):
+    model = MiniBatchKMeans(12, random_state=0, verbose=1, **params).fit(blobs())
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"MiniBatchKMeans  Converged ({why}) at step {model.n_steps_}"
 
 
 def test_a_failed_batch_leaves_the_model_as_it_was():

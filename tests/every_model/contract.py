@@ -114,6 +114,7 @@ def of_affinity(make, takes=()):
 
 
 ZERO_TOL = (("tol", 0),)
+NO_STEP = ("max_iter", 0)
 MANY_COMPONENTS = (("n_components", 61), ("n_components", 10**12))  # than samples; than memory
 
 
@@ -126,7 +127,7 @@ def mixture(covariance_type):
         sparse=False,
         kernel=False,
         endless={"tol": 0, "max_iter": 10**9, "n_components": 8},
-        takes=ZERO_TOL,
+        takes=(*ZERO_TOL, NO_STEP),
     )
 
 
@@ -138,7 +139,7 @@ def discrete(make, draw, sparse=True):
         kernel=False,
         draw=draw,
         endless={"tol": 0, "max_iter": 10**9},
-        takes=ZERO_TOL,
+        takes=(*ZERO_TOL, NO_STEP),
     )
 
 

@@ -140,3 +140,11 @@ def test_chi2_needs_values_of_at_least_zero(entry, data):
     model.fit(np.abs(X), y)
     for method in methods(model):
         refuses(lambda m=method: m(X), ValueError, "Negative values in data passed as X.*chi2")
+
+
+@only(lambda entry: entry.kernel)
+def test_sparse_matrices_of_kernel_values_are_refused(entry, data):
+    X, y = data
+    model = without_gamma(entry).set_params(kernel="precomputed")
+    with pytest.raises(TypeError, match=r"Sparse precomputed kernel values .* use X.toarray"):
+        model.fit(sp.csr_array(plain_rbf(X, X)), y)

@@ -282,3 +282,29 @@ def test_parameters_set_after_the_fit_change_no_answer(kind):
     model.means_ = np.zeros((3, 2))
     with pytest.raises(ValueError, match=r"means_ of shape \(3, 2\)"):
         model.predict(TWO)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("params", [{}, {"n_init": 3}, {"init_params": "random"}])
+def test_no_step_keeps_the_start(params):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = GaussianMixture(3, random_state=0, max_iter=0, **params).fit(X)
+    begun = GaussianMixture(3, random_state=0, **params).begin(X)
+    order = np.argsort(-begun.weights_, kind="stable")
+    assert_array_equal(model.means_, begun.means_[order])
+    assert_array_equal(model.covariances_, begun.covariances_[order])
+    assert model.n_iter_ == len(model.log_likelihood_trace_) == 0
+    assert not model.converged_ and model.lower_bound_ == -np.inf
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_step_keeps_given_means_and_a_fit_before():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    means = [[20.0, 30.0], [30.0, 25.0]]
+    model = GaussianMixture(2, random_state=0, max_iter=0, means_init=means).fit(X)
+    assert_allclose(model.means_, means, rtol=1e-15)
+    fitted = GaussianMixture(2, random_state=0, warm_start=True, tol=1e-2).fit(X)
+    before = fitted.means_, fitted.lower_bound_
+    fitted.set_params(max_iter=0).fit(X)
+    assert_allclose(fitted.means_, before[0], rtol=1e-13)
+    assert fitted.lower_bound_ == before[1]

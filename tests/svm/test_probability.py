@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sklearn.exceptions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -154,7 +155,7 @@ def test_methods_exist_only_with_probability():
     with pytest.raises(AttributeError, match="only with probability=True"):
         machine.predict_proba(X)
     machine.set_params(probability=True)
-    with pytest.raises(ValueError, match="set after the fit"):
+    with pytest.raises(sklearn.exceptions.NotFittedError, match="available when .*: fit again"):
         machine.predict_proba(X)
 
 
