@@ -151,8 +151,9 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
             wide, counts = centers.astype(np.float64), np.zeros(len(centers))
             smoothed, share = None, min(1.0, 2 * size / (n + 1))
             least, n_worse, converged = np.inf, 0, False
-            per_pass = -(-n // size)
-            for step in range(1, max(1, int(self.max_iter) * n // size) + 1):
+            own = min(n, size)  # what a batch counts for in a pass
+            per_pass = -(-n // own)
+            for step in range(1, int(self.max_iter) * n // own + 1):
                 sums, mass, value = batch(centers)
                 before = wide
                 wide = _averaged(wide, counts, sums, mass)
@@ -187,7 +188,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
             inertia_=inertia,
             counts_=counts,
             n_steps_=step,
-            n_iter_=-(-step * size // n),
+            n_iter_=-(-step * own // n),
             converged_=converged,
         )
         return self

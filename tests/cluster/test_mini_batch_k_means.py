@@ -91,6 +91,8 @@ def test_it_stops_when_nothing_improves_or_centres_stand():
     patient = MiniBatchKMeans(12, random_state=0, max_no_improvement=None, max_iter=4).fit(X)
     assert patient.n_steps_ == 4 * len(X) // 1024 and not patient.converged_
     assert patient.n_iter_ == np.ceil(patient.n_steps_ * 1024 / len(X)) == 4
+    few = MiniBatchKMeans(3, random_state=0, max_no_improvement=None, max_iter=4).fit(X[:100])
+    assert few.n_steps_ == few.n_iter_ == 4  # a batch is larger than the data
     assert MiniBatchKMeans(12, random_state=0, tol=1e-2).fit(X).converged_
     assert MiniBatchKMeans(12, random_state=0, max_no_improvement=3).fit(X).converged_
 
