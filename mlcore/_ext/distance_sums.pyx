@@ -1,88 +1,103 @@
 """Hot loops of mlcore.cluster.distance_sums: distances of samples to groups, summed as they come.
 
-A tile of squared distances is |x|² + |y|² - 2 x.y with one matrix product; where that leaves less
-than NEAR of the norms, digits are lost, and the differences are summed instead. Tiles stay in
-cache, and no matrix of distances is formed. Arrays are in C order and of the right shapes.
+A tile of squared distances is |x|² + |y|² - 2 x.y with one matrix product; where that leaves too
+little of the norms, digits are lost, and the differences are summed instead. Single precision loses
+them sooner; a tile in which it does so more than here and there is formed anew in double. Tiles
+stay in cache, and no matrix of distances is formed. Arrays are in C order and of the right shapes.
 """
+from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from mlcore._ext.blas cimport gemm_nt
+from mlcore._ext.simd cimport simd_table
+
+
+cdef extern from "simd/distance_sums.h" nogil:
+    ctypedef struct distances_float:
+        Py_ssize_t (*distances)(Py_ssize_t, float, const float*, float, int,
+                                float*) noexcept nogil
+        void (*add)(Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t, const double*,
+                    const double*, Py_ssize_t, double*, double*) noexcept nogil
+    ctypedef struct distances_double:
+        Py_ssize_t (*distances)(Py_ssize_t, double, const double*, double, int,
+                                double*) noexcept nogil
+        void (*add)(Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, const double*,
+                    const double*, Py_ssize_t, double*, double*) noexcept nogil
+    ctypedef struct distance_loops:
+        distances_float f
+        distances_double d
+    const distance_loops* distance_table()
+
 
 cdef enum:
     TILE_ROWS = 32
     TILE_COLUMNS = 256
-    LANES = 8
-    BAND = 256
+    BAND = 384
+    PART = 128
+    FEW = 32  # one in so many distances is formed anew by itself, more with their whole tile
 
-SCRATCH = TILE_ROWS * TILE_COLUMNS  # values for each thread
+SCRATCH = TILE_ROWS * TILE_COLUMNS + TILE_COLUMNS  # values for each thread
 BAND_ROWS = BAND
+# The least of |x - y|² / (|x|² + |y|²) with digits enough: a product of two vectors is off by some
+# eps |x| |y|, so relative to the square by some eps / NEAR.
 cdef double NEAR = 1e-3
+cdef float NEAR_SINGLE = 0.25
 
 
-cdef inline double weighted_sum(Py_ssize_t n, const double* x, const double* w) noexcept nogil:
-    cdef double[LANES] sums
-    cdef double total = 0
-    cdef Py_ssize_t i, lane
-    for lane in range(LANES):
-        sums[lane] = 0
-    for i in range(n // LANES):
-        for lane in range(LANES):
-            sums[lane] += w[i * LANES + lane] * x[i * LANES + lane]
-    for i in range(n - n % LANES, n):
-        total += w[i] * x[i]
-    for lane in range(LANES):
-        total += sums[lane]
-    return total
+cdef inline Py_ssize_t form_tile(Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t d,
+                                 const floating* X, const floating* X_norms, const floating* Y,
+                                 const floating* Y_norms, floating near, bint squared,
+                                 floating* tile, Py_ssize_t stride) noexcept nogil:
+    """Distances from products, -1 for those that have lost digits; return how many these are."""
+    cdef Py_ssize_t i, lost = 0
+    gemm_nt(<int> rows, <int> columns, <int> d, <floating> -2, X, <int> d, Y, <int> d,
+            <floating> 0, tile, <int> stride)
+    for i in range(rows):
+        if floating is float:
+            lost += distance_table().f.distances(columns, X_norms[i], Y_norms, near, squared,
+                                                 tile + i * stride)
+        else:
+            lost += distance_table().d.distances(columns, X_norms[i], Y_norms, near, squared,
+                                                 tile + i * stride)
+    return lost
 
 
-cdef inline double squared_distance(Py_ssize_t d, const double* x, const double* y) noexcept nogil:
-    cdef double[LANES] sums
-    cdef double total = 0
-    cdef double difference
-    cdef Py_ssize_t f, lane
-    for lane in range(LANES):
-        sums[lane] = 0
-    for f in range(d // LANES):
-        for lane in range(LANES):
-            difference = x[f * LANES + lane] - y[f * LANES + lane]
-            sums[lane] += difference * difference
-    for f in range(d - d % LANES, d):
-        total += (x[f] - y[f]) * (x[f] - y[f])
-    for lane in range(LANES):
-        total += sums[lane]
-    return total
+cdef inline void mend_tile(Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t d, const double* X,
+                           const double* Y, bint squared, floating* tile,
+                           Py_ssize_t stride) noexcept nogil:
+    """Distances from differences in place of -1."""
+    cdef Py_ssize_t i, j
+    cdef double square
+    for i in range(rows):
+        for j in range(columns):
+            if tile[i * stride + j] < 0:
+                square = simd_table().apart(d, X + i * d, Y + j * d)
+                tile[i * stride + j] = <floating> (square if squared else sqrt(square))
 
 
-cdef inline void finish(Py_ssize_t n, Py_ssize_t d, const double* x, double x_norm,
-                        const double* Y, const double* Y_norms, bint squared,
-                        double* row) noexcept nogil:
-    """From -2 x.y to distances."""
-    cdef Py_ssize_t j
-    cdef int64_t near = 0
-    for j in range(n):
-        row[j] += x_norm + Y_norms[j]
-        near += row[j] <= NEAR * (x_norm + Y_norms[j])
-    if near > 0:
-        for j in range(n):
-            if row[j] <= NEAR * (x_norm + Y_norms[j]):
-                row[j] = squared_distance(d, x, Y + j * d)
-    if not squared:
-        for j in range(n):
-            row[j] = sqrt(row[j])
+cdef inline void add_tile(Py_ssize_t top, Py_ssize_t rows, Py_ssize_t left, Py_ssize_t columns,
+                          const floating* tile, Py_ssize_t stride, const double* row_weights,
+                          const double* weights, const int64_t* starts, Py_ssize_t k,
+                          Py_ssize_t first, double* row_sums, double* column_sums) noexcept nogil:
+    """Add `rows` from `top` on, by the groups of the columns, which begin in group `first`.
 
-
-cdef inline void add_by_group(Py_ssize_t left, Py_ssize_t n, const double* row,
-                              const double* weights, const int64_t* starts, Py_ssize_t k,
-                              Py_ssize_t first, double* sums) noexcept nogil:
-    """Add the distances to columns left, left + 1..., which begin in group `first`."""
+    `weights` are those of the columns; `column_sums` grow by the rows, whatever their groups.
+    """
     cdef Py_ssize_t g = first, begin, end
-    while g < k and starts[g] < left + n:
+    while g < k and starts[g] < left + columns:
         begin = max(starts[g] - left, 0)
-        end = min(starts[g + 1] - left, n)
-        sums[g] += weighted_sum(end - begin, row + begin, weights + begin)
+        end = min(starts[g + 1] - left, columns)
+        if floating is float:
+            distance_table().f.add(rows, end - begin, tile + top * stride + begin, stride,
+                                   row_weights + top, weights + begin, k, row_sums + top * k + g,
+                                   column_sums + begin)
+        else:
+            distance_table().d.add(rows, end - begin, tile + top * stride + begin, stride,
+                                   row_weights + top, weights + begin, k, row_sums + top * k + g,
+                                   column_sums + begin)
         g += 1
 
 
@@ -95,11 +110,14 @@ def distance_sums(const double[:, ::1] X, const double[::1] X_norms, const doubl
     """
     cdef Py_ssize_t n = X.shape[0], m = Y.shape[0], d = X.shape[1], k = starts.shape[0] - 1
     cdef Py_ssize_t across = (m + TILE_COLUMNS - 1) // TILE_COLUMNS
-    cdef Py_ssize_t band, tile_at, top, left, rows, columns, i, g
+    cdef Py_ssize_t band, tile_at, top, left, rows, columns, g
     cdef double* tile
+    cdef double* zeros  # weights with which the rows add nothing to the columns
     for band in prange((n + TILE_ROWS - 1) // TILE_ROWS, nogil=True, num_threads=n_threads,
                        schedule="dynamic"):
         tile = &scratch[threadid(), 0]
+        zeros = tile + TILE_ROWS * TILE_COLUMNS
+        memset(zeros, 0, TILE_COLUMNS * sizeof(double))
         top = band * TILE_ROWS
         rows = min(TILE_ROWS, n - top)
         memset(&sums[top, 0], 0, rows * k * sizeof(double))
@@ -107,36 +125,79 @@ def distance_sums(const double[:, ::1] X, const double[::1] X_norms, const doubl
         for tile_at in range(across):
             left = tile_at * TILE_COLUMNS
             columns = min(TILE_COLUMNS, m - left)
-            gemm_nt(<int> rows, <int> columns, <int> d, <double> -2, &X[top, 0], <int> d,
-                    &Y[left, 0], <int> d, <double> 0, tile, TILE_COLUMNS)
+            if form_tile(rows, columns, d, &X[top, 0], &X_norms[top], &Y[left, 0], &Y_norms[left],
+                         NEAR, squared, tile, TILE_COLUMNS) > 0:
+                mend_tile(rows, columns, d, &X[top, 0], &Y[left, 0], squared, tile, TILE_COLUMNS)
             while starts[g + 1] <= left:
                 g = g + 1
-            for i in range(rows):
-                finish(columns, d, &X[top + i, 0], X_norms[top + i], &Y[left, 0], &Y_norms[left],
-                       squared, tile + i * TILE_COLUMNS)
-                add_by_group(left, columns, tile + i * TILE_COLUMNS, &weights[left], &starts[0], k,
-                             g, &sums[top + i, 0])
+            add_tile(0, rows, left, columns, tile, TILE_COLUMNS, zeros, &weights[left], &starts[0],
+                     k, g, &sums[top, 0], zeros)
 
 
-cdef inline void add_columns(Py_ssize_t top, Py_ssize_t rows, Py_ssize_t columns,
-                             const double* tile, const double* weights, const int64_t* starts,
-                             Py_ssize_t k, Py_ssize_t first, double* column,
-                             double* sums) noexcept nogil:
-    """Add a tile to the sums of its columns: its rows, from `top` on, begin in group `first`."""
-    cdef Py_ssize_t g = first, i, j, begin, end
-    while g < k and starts[g] < top + rows:
-        begin = max(starts[g] - top, 0)
-        end = min(starts[g + 1] - top, rows)
+cdef struct all_rows:
+    Py_ssize_t d, k
+    const double* X
+    const double* norms
+    const float* single
+    const float* single_norms
+    const double* weights
+    const int64_t* starts
+    bint squared
+    double* sums
+
+
+cdef inline void mend_and_add(const all_rows* s, Py_ssize_t top, Py_ssize_t rows, Py_ssize_t left,
+                              Py_ssize_t columns, Py_ssize_t lost, Py_ssize_t g,
+                              Py_ssize_t first, floating* tile, double* column) noexcept nogil:
+    """Add a tile to the sums of its rows, and beside the diagonal to those of its columns.
+
+    Its rows begin in group `g`, its columns in group `first`; `lost` distances are to be mended.
+    """
+    cdef Py_ssize_t i, j, begin, end
+    if left == top:
+        for i in range(rows):
+            tile[i * BAND + i] = 0
+    if lost > 0:
+        mend_tile(rows, columns, s.d, s.X + top * s.d, s.X + left * s.d, s.squared, tile, BAND)
+    while g < s.k and s.starts[g] < top + rows:
+        begin = max(s.starts[g] - top, 0)
+        end = min(s.starts[g + 1] - top, rows)
         memset(column, 0, columns * sizeof(double))
-        for i in range(begin, end):
+        add_tile(begin, end - begin, left, columns, tile, BAND, s.weights + top, s.weights + left,
+                 s.starts, s.k, first, s.sums + top * s.k, column)
+        if left > top:
             for j in range(columns):
-                column[j] += weights[i] * tile[i * BAND + j]
-        for j in range(columns):
-            sums[j * k + g] += column[j]
+                s.sums[(left + j) * s.k + g] += column[j]
         g += 1
 
 
-def symmetric_sums(const double[:, ::1] X, const double[::1] norms, const double[::1] weights,
+cdef inline void meet(const all_rows* s, Py_ssize_t top, Py_ssize_t rows, Py_ssize_t left,
+                      Py_ssize_t columns, Py_ssize_t g, Py_ssize_t first,
+                      double* tile) noexcept nogil:
+    """Add the distances between rows from `top` on and from `left` on.
+
+    They begin in groups `g` and `first`, or later.
+    """
+    cdef double* column = tile + BAND * BAND
+    cdef Py_ssize_t d = s.d, lost
+    while s.starts[g + 1] <= top:
+        g += 1
+    while s.starts[first + 1] <= left:
+        first += 1
+    if s.single != NULL:
+        lost = form_tile(rows, columns, d, s.single + top * d, s.single_norms + top,
+                         s.single + left * d, s.single_norms + left, NEAR_SINGLE, s.squared,
+                         <float*> tile, BAND)
+        if FEW * lost <= rows * columns:
+            mend_and_add(s, top, rows, left, columns, lost, g, first, <float*> tile, column)
+            return
+    lost = form_tile(rows, columns, d, s.X + top * d, s.norms + top, s.X + left * d,
+                     s.norms + left, NEAR, s.squared, tile, BAND)
+    mend_and_add(s, top, rows, left, columns, lost, g, first, tile, column)
+
+
+def symmetric_sums(const double[:, ::1] X, const double[::1] norms, const float[:, ::1] single,
+                   const float[::1] single_norms, const double[::1] weights,
                    const int64_t[::1] starts, const int64_t[::1] groups, bint squared,
                    double[:, ::1] sums, Py_ssize_t first, Py_ssize_t last,
                    double[:, ::1] scratch, int n_threads):
@@ -144,31 +205,33 @@ def symmetric_sums(const double[:, ::1] X, const double[::1] norms, const double
 
     Bands of BAND_ROWS rows meet in as many rounds as there are bands, of which these are
     first..last; in a round every band is in one pair, so that each sum has one writer, and the
-    order of its terms is fixed. `groups` are those in which the bands begin. `scratch` is
-    (n_threads, BAND_ROWS² + BAND_ROWS).
+    order of its terms is fixed. `groups` are those in which the bands begin. `single`, X in single
+    precision, may have no rows: then all products are in double. `scratch` is (n_threads,
+    BAND_ROWS² + BAND_ROWS).
     """
-    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], k = starts.shape[0] - 1
-    cdef Py_ssize_t bands = (n + BAND - 1) // BAND, turn, a, b, top, left, rows, columns, i
+    cdef Py_ssize_t n = X.shape[0], bands = (n + BAND - 1) // BAND
+    cdef Py_ssize_t turn, a, b, top, left, end, part
+    cdef all_rows s
     cdef double* tile
+    s.d, s.k, s.squared = X.shape[1], starts.shape[0] - 1, squared
+    s.X, s.norms, s.weights, s.starts = &X[0, 0], &norms[0], &weights[0], &starts[0]
+    s.single, s.single_norms, s.sums = NULL, NULL, &sums[0, 0]
+    if single.shape[0] > 0:
+        s.single, s.single_norms = &single[0, 0], &single_norms[0]
     for turn in range(first, last):
         for a in prange(bands, nogil=True, num_threads=n_threads, schedule="dynamic"):
             b = (turn + bands - a) % bands
-            if b < a:
-                continue
             tile = &scratch[threadid(), 0]
             top = a * BAND
             left = b * BAND
-            rows = min(BAND, n - top)
-            columns = min(BAND, n - left)
-            gemm_nt(<int> rows, <int> columns, <int> d, <double> -2, &X[top, 0], <int> d,
-                    &X[left, 0], <int> d, <double> 0, tile, BAND)
-            for i in range(rows):
-                finish(columns, d, &X[top + i, 0], norms[top + i], &X[left, 0], &norms[left],
-                       squared, tile + i * BAND)
-                if a == b:
-                    tile[i * BAND + i] = 0
-                add_by_group(left, columns, tile + i * BAND, &weights[left], &starts[0], k,
-                             groups[b], &sums[top + i, 0])
             if b > a:
-                add_columns(top, rows, columns, tile, &weights[top], &starts[0], k, groups[a],
-                            tile + BAND * BAND, &sums[left, 0])
+                meet(&s, top, BAND, left, min(BAND, n - left), groups[a], groups[b], tile)
+            elif b == a:  # in parts: of each half the products on its diagonal are formed twice
+                end = min(top + BAND, n)
+                while top < end:
+                    part = min(PART, end - top)
+                    meet(&s, top, part, top, part, groups[a], groups[a], tile)
+                    if top + part < end:
+                        meet(&s, top, part, top + part, end - top - part, groups[a], groups[a],
+                             tile)
+                    top = top + part

@@ -12,6 +12,7 @@ from mlcore.threads import effective_threads, single_threaded_blas
 
 _CALL = 2**30  # multiplications in one compiled call: some tenths of a second, then Ctrl-C
 _BLOCK = 2**22  # distances or sums held at a time
+_IN_CACHE = 2**16  # values
 _SUMS = 2**24  # sums that are held to form each distance once, which halves the time
 METRICS = (
     "euclidean",
@@ -60,7 +61,7 @@ def check_distances(X: Any, metric: str | Callable, owner: str) -> np.ndarray:
 
 
 def distance_sums(
-    X, metric: str | Callable, order, starts, *, weights=None, squared: bool = False
+    X, metric: str | Callable, order, starts, *, weights=None, squared=False, single=False
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield places in `order`, and sums of distances from these samples to each group.
 
@@ -76,6 +77,9 @@ def distance_sums(
         Of the samples of `order`; ones by default.
     squared : bool
         Sum squares of distances instead.
+    single : bool
+        Form products in single precision where it tells the distances to some of its eps: for sums
+        that are wanted in it.
 
     Yields
     ------
@@ -88,7 +92,7 @@ def distance_sums(
     named = metric if isinstance(metric, str) else ""
     if named == "euclidean" or (named == "sqeuclidean" and not squared):
         squared = squared or named == "sqeuclidean"
-        yield from _euclidean_sums(X[order], starts, weights, squared)
+        yield from _euclidean_sums(X, order, starts, weights, squared, single)
         return
     precomputed = named == "precomputed"
     members = order if precomputed else X[order]
@@ -104,14 +108,14 @@ def distance_sums(
             yield places, np.add.reduceat(block, starts[:-1], axis=1)
 
 
-def _euclidean_sums(X, starts, weights, squared):
-    X, power = _placed(X)
+def _euclidean_sums(X, order, starts, weights, squared, single):
+    X, power = _placed(X, order)
     n, d = X.shape
     k = len(starts) - 1
     norms = np.einsum("ij,ij->i", X, X)
     threads = effective_threads(float(n) * n * d)
     if n * k <= _SUMS:
-        sums = _symmetric_sums(X, norms, starts, weights, squared, threads)
+        sums = _symmetric_sums(X, norms, starts, weights, squared, single, threads)
         with np.errstate(over="ignore"):
             yield slice(0, n), np.ldexp(sums, (1 + squared) * power, out=sums)
         return
@@ -128,8 +132,10 @@ def _euclidean_sums(X, starts, weights, squared):
         yield places, sums
 
 
-def _symmetric_sums(X, norms, starts, weights, squared, threads):
+def _symmetric_sums(X, norms, starts, weights, squared, single, threads):
     n, d = X.shape
+    shortened = X.astype(np.float32) if single else np.empty((0, d), dtype=np.float32)
+    short_norms = np.square(shortened, dtype=np.float64).sum(axis=1).astype(np.float32)
     sums = np.zeros((n, len(starts) - 1))
     band = _ext.BAND_ROWS
     groups = np.searchsorted(starts, np.arange(0, n, band), side="right") - 1
@@ -139,18 +145,49 @@ def _symmetric_sums(X, norms, starts, weights, squared, threads):
         for first in range(0, len(groups), step):
             last = min(len(groups), first + step)
             _ext.symmetric_sums(
-                X, norms, weights, starts, groups, squared, sums, first, last, scratch, threads
+                X,
+                norms,
+                shortened,
+                short_norms,
+                weights,
+                starts,
+                groups,
+                squared,
+                sums,
+                first,
+                last,
+                scratch,
+                threads,
             )
     return sums
 
 
-def _placed(X):
+def _placed(X, order):
     """Samples in float64 around their mean, in a unit in which squares keep their digits."""
-    power = int(np.frexp(np.abs(X).max())[1])
-    X = np.ldexp(X, -power, dtype=np.float64)
-    X -= X.mean(axis=0)
-    spread = int(np.frexp(np.abs(X).max())[1])
-    return np.ldexp(X, -spread, out=X), power + spread
+    placed, largest = np.empty((len(order), X.shape[1])), 0.0
+    step = max(1, _IN_CACHE // X.shape[1])
+    blocks = [slice(start, start + step) for start in range(0, len(order), step)]
+    for rows in blocks:
+        placed[rows] = X[order[rows]]
+        largest = max(largest, np.abs(placed[rows]).max())
+    power, total = int(np.frexp(largest)[1]), np.zeros(X.shape[1])
+    for rows in blocks:
+        _scale(placed[rows], -power)
+        total += placed[rows].sum(axis=0)
+    largest, mean = 0.0, total / len(order)
+    for rows in blocks:
+        placed[rows] -= mean
+        largest = max(largest, np.abs(placed[rows]).max())
+    spread = int(np.frexp(largest)[1])
+    for rows in blocks:
+        _scale(placed[rows], -spread)
+    return placed, power + spread
+
+
+def _scale(X, power):
+    """Multiply by a power of 2, in two steps that are in range."""
+    X *= 2.0 ** (power // 2)
+    X *= 2.0 ** (power - power // 2)
 
 
 def _distances(A, B, metric):

@@ -61,7 +61,8 @@ def silhouette_samples(X: Any, labels: Any, *, metric: str | Callable = "euclide
     order, starts = by_cluster(codes)
     own, sizes = codes[order], np.diff(starts)
     silhouettes = np.empty(n, dtype=X.dtype)
-    for places, sums in distance_sums(X, metric, order, starts):
+    single = X.dtype == np.float32
+    for places, sums in distance_sums(X, metric, order, starts, single=single):
         rows, mine = np.arange(len(sums)), own[places]
         near = sums[rows, mine] / np.maximum(1, sizes[mine] - 1)
         means = sums / sizes

@@ -115,9 +115,30 @@ def test_tight_clusters_far_apart():
     assert_allclose(1 - found, 1 - expected, rtol=1e-6)  # of 1e-9, in steps of 1e-16
 
 
+@pytest.mark.parametrize("noise", [1.0, 0.6, 1e-3, 0.0])  # 0.6 loses some digits
+@pytest.mark.parametrize(("n", "d", "k"), [(390, 3, 4), (700, 70, 250), (1000, 300, 3)])
+def test_products_in_single_precision(n, d, k, noise):
+    """Products that lose digits are formed anew: few by themselves, more with their tile."""
+    rng = np.random.default_rng([n, d, k])
+    labels = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
+    X = (rng.normal(size=(k, d))[labels] + noise * rng.normal(size=(n, d))).astype(np.float32)
+    X[n // 2 :: 100] = X[0]
+    order, starts = distance_sums.by_cluster(labels)
+    (places, found), *others = distance_sums.distance_sums(
+        X, "euclidean", order, starts, single=True
+    )
+    assert (places, others) == (slice(0, n), [])
+    D = cdist(X[order].astype(np.float64), X[order].astype(np.float64))
+    expected = np.add.reduceat(D, starts[:-1], axis=1)
+    # A product is off by a few eps of the norms, of which the square is a quarter at least.
+    assert_allclose(found, expected, rtol=16 * np.finfo(np.float32).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock"])
-def test_threads_and_blocks_give_the_same(metric, monkeypatch):
-    X, labels = samples(500, 30, 6)
+def test_threads_and_blocks_give_the_same(metric, dtype, monkeypatch):
+    X, labels = samples(900, 30, 6)
+    X = X.astype(dtype)
     found = []
     for threads in (1, 2, 3):
         with threadpool_limits(threads):
@@ -127,7 +148,7 @@ def test_threads_and_blocks_give_the_same(metric, monkeypatch):
     found.append(silhouette_samples(X, labels, metric=metric))
     for other in found[1:-1]:
         assert_array_equal(other, found[0])
-    assert_allclose(found[-1], found[0], atol=1e-13)
+    assert_allclose(found[-1], found[0], atol=1e-13 if dtype == np.float64 else 1e-6)
 
 
 @pytest.mark.ordinary_build

@@ -1,0 +1,63 @@
+/* Distances from products, and their sums; included once per precision by distance_sums.c. */
+
+static ptrdiff_t NAME(distances)(ptrdiff_t n, REAL x_norm, const REAL *y_norms, REAL near, int squared, REAL *row) {
+  enum { L = VECTOR_BYTES / sizeof(REAL) };
+  const VEC least = (VEC){0} + LEAST, lost = (VEC){0} - 1;
+  ptrdiff_t far = 0, j = 0;
+  for (; j + L <= n; j += L) {
+    const VEC norms = LOAD(y_norms + j) + x_norm, value = LOAD(row + j) + norms;
+    const MASK kept = GREATER(value, norms * near + least);
+    STORE(row + j, SELECT(kept, squared ? value : ROOTS(value), lost));
+    far += __builtin_popcount(BITS(kept));
+  }
+  for (; j < n; j++) {
+    const REAL norms = y_norms[j] + x_norm, value = row[j] + norms;
+    const int kept = value > norms * near + LEAST;
+    row[j] = !kept ? -1 : squared ? value : ROOT(value);
+    far += kept;
+  }
+  return n - far;
+}
+
+/* `m` rows at a time: their sums stay in registers, those of the columns are read and written once for all. */
+static inline __attribute__((always_inline)) void NAME(add_rows)(const int m, ptrdiff_t columns, const REAL *tile,
+                                                                 ptrdiff_t stride, const double *row_weights,
+                                                                 const double *column_weights, ptrdiff_t k,
+                                                                 double *row_sums, double *column_sums) {
+  enum { L = VECTOR_BYTES / 8, MOST = 4 };
+  vdouble sum[MOST];
+  double rest[MOST] = {0};
+  for (int r = 0; r < m; r++) sum[r] = (vdouble){0};
+  ptrdiff_t j = 0;
+  for (; j + L <= columns; j += L) {
+    const vdouble weights = load_d(column_weights + j);
+    vdouble column = load_d(column_sums + j);
+    for (int r = 0; r < m; r++) {
+      const vdouble value = WIDEN(tile + r * stride + j);
+      sum[r] += weights * value;
+      column += row_weights[r] * value;
+    }
+    store_d(column_sums + j, column);
+  }
+  for (; j < columns; j++)
+    for (int r = 0; r < m; r++) {
+      const double value = tile[r * stride + j];
+      rest[r] += column_weights[j] * value;
+      column_sums[j] += row_weights[r] * value;
+    }
+  for (int r = 0; r < m; r++) {
+    for (int lane = 0; lane < L; lane++) rest[r] += sum[r][lane];
+    row_sums[r * k] += rest[r];
+  }
+}
+
+static void NAME(add)(ptrdiff_t rows, ptrdiff_t columns, const REAL *tile, ptrdiff_t stride, const double *row_weights,
+                      const double *column_weights, ptrdiff_t k, double *row_sums, double *column_sums) {
+  ptrdiff_t i = 0;
+  for (; i + 4 <= rows; i += 4)
+    NAME(add_rows)(4, columns, tile + i * stride, stride, row_weights + i, column_weights, k, row_sums + i * k,
+                   column_sums);
+  for (; i < rows; i++)
+    NAME(add_rows)(1, columns, tile + i * stride, stride, row_weights + i, column_weights, k, row_sums + i * k,
+                   column_sums);
+}

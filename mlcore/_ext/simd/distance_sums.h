@@ -1,0 +1,24 @@
+/* Distances from products, and their sums (see distance_sums.pyx); a table for each target, as in table.h. */
+#ifndef MLCORE_DISTANCE_SUMS_H
+#define MLCORE_DISTANCE_SUMS_H
+
+#include <stddef.h>
+
+/* `distances`: in place, from -2 x.y of one x with n of the y to |x - y|, or to its square; -1 where that is less than `near`
+   of |x|^2 + |y|^2, and so has lost digits; returns how many these are.
+   `add`: sums over the columns of a tile, by rows `k` values apart, and over its rows, by columns. */
+#define DISTANCES(real)                                                                                              \
+  ptrdiff_t (*distances)(ptrdiff_t n, real x_norm, const real *y_norms, real near, int squared, real *row);          \
+  void (*add)(ptrdiff_t rows, ptrdiff_t columns, const real *tile, ptrdiff_t stride, const double *row_weights,      \
+              const double *column_weights, ptrdiff_t k, double *row_sums, double *column_sums);
+
+typedef struct { DISTANCES(float) } distances_float;
+typedef struct { DISTANCES(double) } distances_double;
+typedef struct {
+  distances_float f;
+  distances_double d;
+} distance_loops;
+
+const distance_loops *distance_table(void);
+
+#endif
