@@ -34,10 +34,7 @@ INSTEAD: dict[str, dict[str, str]] = {
     },
     "AgglomerativeClustering": {
         "affinity": "use metric=",
-        "compute_distances": "drop it: distances_ is always there",
         "compute_full_tree": "drop it: linkage_matrix_ always holds all merges",
-        "connectivity": "drop it: all samples are neighbours; for clusters of a graph see "
-        "SpectralClustering(affinity='precomputed')",
         "memory": "drop it: scipy.cluster.hierarchy.fcluster cuts linkage_matrix_ again",
         "pooling_func": "use linkage=",
     },

@@ -33,6 +33,7 @@ DEFAULTS = {
     "NuSVC.probability": "not deprecated: the folds behind probabilities share kernel rows",
     "SpectralClustering.gamma": "1 / (n_features * Var(X)) fits the scale of the data",
     "SpectralClustering.assign_labels": "then moved to where the cut is better",
+    "AgglomerativeClustering.compute_distances": "they are there in any case",
     "GaussianMixture.init_params": "seeds that are far from each other, then clusters about them",
     "GaussianMixture.reg_covar": "a small share of each feature's variance: units do not matter",
 }

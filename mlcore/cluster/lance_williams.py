@@ -57,23 +57,51 @@ def fill_metric(X, D, metric, owner):
     """D[i, j] = what SciPy's metric of that name, or the user's function, says."""
     n, d = X.shape
     wide = X.astype(np.float64, copy=False)
-    more = {}
-    if metric == "seuclidean":
-        more["V"] = np.maximum(wide.var(axis=0, ddof=1), np.finfo(float).tiny)
-    elif metric == "mahalanobis":
-        more["VI"] = np.linalg.pinv(np.atleast_2d(np.cov(wide.T))).T
+    more = metric_parameters(wide, metric)
     step = max(1, 2**24 // (n * d))
     for start in range(0, n, step):
         rows = slice(start, min(n, start + step))
         with np.errstate(all="ignore"):
             block = cdist(wide[rows], wide[start:], metric, **more)
-        if not np.isfinite(block).all() or block.min() < 0:
-            raise ValueError(
-                f"{owner}: metric={metric!r} gives a distance that is NaN, infinite or negative on "
-                "these samples; all must be finite and at least 0."
-            )
+        require_distances(block, metric, owner)
         D[rows, start:n] = block
         D[start:n, rows] = block.T
+
+
+def diameter(X):
+    """The largest distance of two rows."""
+    centred = X - X.mean(axis=0)
+    norms = np.einsum("ij,ij->i", centred, centred)
+    best, pair = -1.0, (0, 0)
+    with single_threaded_blas():
+        for start in range(0, len(X), 256):
+            rows = slice(start, start + 256)
+            squares = centred[rows] @ (-2 * centred[start:].T)
+            squares += norms[rows, None]
+            squares += norms[start:]
+            at = int(squares.argmax())
+            if squares.flat[at] > best:
+                best = squares.flat[at]
+                pair = start + at // squares.shape[1], start + at % squares.shape[1]
+    return float(np.linalg.norm(X[pair[0]] - X[pair[1]]))
+
+
+def metric_parameters(X, metric):
+    """Return what SciPy's metric of that name takes from all samples."""
+    if metric == "seuclidean":
+        return {"V": np.maximum(X.var(axis=0, ddof=1), np.finfo(float).tiny)}
+    if metric == "mahalanobis":
+        return {"VI": np.linalg.pinv(np.atleast_2d(np.cov(X.T))).T}
+    return {}
+
+
+def require_distances(values, metric, owner):
+    """Refuse values of a metric that are no distances."""
+    if not np.isfinite(values).all() or values.min() < 0:
+        raise ValueError(
+            f"{owner}: metric={metric!r} gives a distance that is NaN, infinite or negative on "
+            "these samples; all must be finite and at least 0."
+        )
 
 
 def merge_matrix(D, method, size, name, report):

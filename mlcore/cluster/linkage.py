@@ -6,9 +6,11 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore._ext import linkage as _ext
-from mlcore.checks import as_choice, as_integer, as_real
+from mlcore.checks import as_bool, as_choice, as_integer, as_real
+from mlcore.cluster.connectivity import LINKAGES, as_edges, merge_along
 from mlcore.cluster.lance_williams import (
     SQUARED,
+    diameter,
     fill_euclidean,
     fill_metric,
     merge_matrix,
@@ -18,7 +20,6 @@ from mlcore.cluster.reciprocal import PointClusters
 from mlcore.cluster.spanning_tree import spanning_tree
 from mlcore.model import Clusterer, Model
 from mlcore.progress import Progress
-from mlcore.threads import single_threaded_blas
 
 _LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 _METRICS = (
@@ -26,8 +27,10 @@ _METRICS = (
     "euclidean", "hamming", "jaccard", "jensenshannon", "mahalanobis", "minkowski", "precomputed",
     "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "sqeuclidean", "yule",
 )  # fmt: skip
+_ALIASES = {"l1": "cityblock", "manhattan": "cityblock", "l2": "euclidean"}
 _WHOLE = 5792  # samples of which all distances are formed at once, 256 MB
 _FEWEST, _MOST = 2048, 8192  # clusters whose distances are formed when there are more samples
+_SCALED = ("euclidean", "precomputed")  # metrics whose largest distance is told without all
 _SMALL, _WIDE = 1024, 32  # samples, features: at most and above which Ward takes a matrix, too
 _SYMMETRIC = 1e-8  # of the largest of given distances
 
@@ -54,11 +57,19 @@ class AgglomerativeClustering(Clusterer, Model):
         None where a threshold is given.
     metric : str or callable, default="euclidean"
         Distance of two samples: "precomputed", for which X is the symmetric matrix of distances; a
-        name that `scipy.spatial.distance.cdist` knows; or a function of two samples. Of the names,
-        "ward", "centroid" and "median" take "euclidean" and "precomputed" alone.
+        name that `scipy.spatial.distance.cdist` knows, or "l1", "manhattan", "l2"; or a function of
+        two samples. Of the names, "ward", "centroid" and "median" take "euclidean" ("l2") and
+        "precomputed" alone.
     linkage : str, default="ward"
+    connectivity : None, array-like, sparse or callable, default=None
+        A graph (n_samples, n_samples), or a function of X that returns one: only clusters with an
+        edge between them are merged, where either of its two entries is not 0. "single",
+        "complete" and "average" linkage are then those of the edges between two clusters, and
+        "ward", whose heights may fall then, takes no distances.
+    compute_distances : bool, default=True
+        Whether `distances_` is set, which costs nothing; it always is with a threshold.
     distance_threshold : float or None, default=None
-        Clusters at least so far apart are not merged.
+        Clusters at least so far apart are not merged, nor what has such a merge below it.
     scaled_distance_threshold : float or None, default=None
         The same in units of the largest distance of two samples.
     verbose : bool or int, default=False
@@ -75,7 +86,7 @@ class AgglomerativeClustering(Clusterer, Model):
     n_leaves_ : int
         Samples.
     n_connected_components_ : int
-        1, as in scikit-learn without connectivity.
+        Of `connectivity` as it was given; 1 without.
     linkage_matrix_ : (n_samples - 1, 4) float64
         All merges as in `scipy.cluster.hierarchy`: the two clusters, their distance, and the
         number of samples; cluster ``n_samples + i`` is that of row i.
@@ -134,6 +145,8 @@ class AgglomerativeClustering(Clusterer, Model):
         *,
         metric: str | Callable[..., float] = "euclidean",
         linkage: str = "ward",
+        connectivity: Any = None,
+        compute_distances: bool = True,
         distance_threshold: float | None = None,
         scaled_distance_threshold: float | None = None,
         verbose: bool | int = False,
@@ -142,6 +155,8 @@ class AgglomerativeClustering(Clusterer, Model):
         self.n_clusters = n_clusters
         self.metric = metric
         self.linkage = linkage
+        self.connectivity = connectivity
+        self.compute_distances = compute_distances
         self.distance_threshold = distance_threshold
         self.scaled_distance_threshold = scaled_distance_threshold
         self.verbose = verbose
@@ -149,7 +164,7 @@ class AgglomerativeClustering(Clusterer, Model):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        tags.input_tags.pairwise = self._precomputed
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -179,7 +194,12 @@ class AgglomerativeClustering(Clusterer, Model):
             n = len(checked)
             if self.n_clusters is not None and n < self.n_clusters:
                 raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
-            Z, largest = self._merges(checked, _reporter(progress))
+            edges, n_components = None, 1
+            if self.connectivity is not None:
+                if self._precomputed:
+                    all(True for _ in self._given_rows(checked))
+                edges, n_components = as_edges(self.connectivity, checked, self._metric, owner)
+            Z, largest = self._merges(checked, edges, _reporter(progress))
         children = Z[:, :2].astype(np.int64)
         threshold = self.distance_threshold
         if self.scaled_distance_threshold is not None:
@@ -187,15 +207,16 @@ class AgglomerativeClustering(Clusterer, Model):
         kept = np.arange(n - 1) < n - self.n_clusters if threshold is None else Z[:, 2] < threshold
         labels = np.empty(n, dtype=np.int64)
         top = np.empty(2 * n - 1, dtype=np.int64)
+        shown = self.compute_distances or threshold is not None
         self._set_fitted(
             X,
             n_clusters_=_ext.cut(children, kept.astype(np.uint8), top, labels),
             labels_=labels,
             n_leaves_=n,
-            n_connected_components_=1,
+            n_connected_components_=n_components,
             linkage_matrix_=Z,
             children_=children,
-            distances_=Z[:, 2].copy(),
+            **({"distances_": Z[:, 2].copy()} if shown else {}),
             distance_threshold_=None if threshold is None else float(threshold),
         )
         return self
@@ -221,13 +242,26 @@ class AgglomerativeClustering(Clusterer, Model):
         owner = type(self).__name__
         as_choice(self.linkage, "linkage", _LINKAGES, owner=owner)
         if not callable(self.metric):
-            as_choice(self.metric, "metric", _METRICS, owner=owner)
-        euclidean = isinstance(self.metric, str) and self.metric in ("euclidean", "precomputed")
-        if self.linkage in SQUARED and not euclidean:
+            as_choice(self.metric, "metric", (*_METRICS, *_ALIASES), owner=owner)
+        as_bool(self.compute_distances, "compute_distances", owner=owner)
+        metric = None if callable(self.metric) else self._metric
+        if self.linkage in SQUARED and metric not in ("euclidean", "precomputed"):
             raise ValueError(
                 f"{owner}: metric={self.metric!r} does not go with linkage={self.linkage!r}, which "
                 "needs Euclidean distances: 'euclidean' or 'precomputed'."
             )
+        if self.connectivity is not None:
+            as_choice(self.linkage, "with connectivity, linkage", LINKAGES, owner=owner)
+            if self.linkage == "ward" and metric == "precomputed":
+                raise ValueError(
+                    f"{owner}: metric='precomputed' does not go with linkage='ward' and "
+                    "connectivity, which need samples: their means tell how far clusters are."
+                )
+            if self.scaled_distance_threshold is not None and metric not in _SCALED:
+                raise ValueError(
+                    f"{owner}: scaled_distance_threshold with connectivity needs metric "
+                    f"'euclidean' or 'precomputed', found {self.metric!r}."
+                )
         if self.n_clusters is not None:
             as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
         for name in ("distance_threshold", "scaled_distance_threshold"):
@@ -242,24 +276,41 @@ class AgglomerativeClustering(Clusterer, Model):
                 f"{' and '.join(given) or 'none'} is not None."
             )
 
-    def _merges(self, X, report):
+    @property
+    def _precomputed(self):
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @property
+    def _metric(self):
+        return self.metric if callable(self.metric) else _ALIASES.get(self.metric, self.metric)
+
+    def _merges(self, X, edges, report):
         """The linkage matrix, and the largest distance of two samples where it is asked for."""
         n = len(X)
         if n == 1:
             return np.empty((0, 4)), 0.0
         power, largest = 0, None
         scaled = self.scaled_distance_threshold is not None
-        if isinstance(self.metric, str) and self.metric == "euclidean":
+        metric, owner = self._metric, type(self).__name__
+        if isinstance(metric, str) and metric == "euclidean":
             # A power of two: no digit changes, and squares neither overflow nor vanish.
             power = int(np.frexp(max(X.max(), -X.min()))[1])
             X = np.ldexp(X.astype(np.float64, copy=False), -power)
-            largest = _diameter(X) if scaled else None
-            merged, heights = self._merge_points(X, lambda new: report(np.ldexp(new, power)))
+            largest = diameter(X) if scaled else None
+            if edges is None:
+                merged, heights = self._merge_points(X, lambda new: report(np.ldexp(new, power)))
+            else:
+                merged, heights = merge_along(
+                    X, edges, self.linkage, metric, owner, lambda new: report(np.ldexp(new, power))
+                )
+        elif edges is not None:
+            merged, heights = merge_along(X, edges, self.linkage, metric, owner, report)
+            largest = float(X.max()) if scaled else None
         else:
             D = self._distances(X)
             largest = max(D[start : start + 256, :n].max() for start in range(0, n, 256))
             merged, heights = merge_matrix(D, self.linkage, np.ones(n), np.arange(n), report)
-        if self.linkage not in ("centroid", "median"):
+        if edges is None and self.linkage not in ("centroid", "median"):
             order = np.argsort(heights, kind="stable")
             merged, heights = merged[order], heights[order]
         Z = np.empty((n - 1, 4))
@@ -290,11 +341,18 @@ class AgglomerativeClustering(Clusterer, Model):
 
     def _distances(self, X):
         owner, n = type(self).__name__, len(X)
-        D = square_matrix(n, owner) if self.metric != "precomputed" or X.shape[1] == n else None
-        if self.metric != "precomputed":
-            fill_metric(X, D, self.metric, owner)
-            return D
-        if D is None:
+        D = square_matrix(n, owner)
+        if self._metric == "precomputed":
+            for start, rows in self._given_rows(X):
+                D[start : start + 256, :n] = rows
+        else:
+            fill_metric(X, D, self._metric, owner)
+        return D
+
+    def _given_rows(self, X):
+        """Yield blocks of rows of a matrix of distances, checked, and symmetric to the bit."""
+        owner, n = type(self).__name__, len(X)
+        if X.shape[1] != n:
             raise ValueError(
                 f"{owner}: Distance matrix should be square, got matrix of shape {X.shape}: with "
                 "metric='precomputed' X holds the distance of every sample from every other."
@@ -308,8 +366,7 @@ class AgglomerativeClustering(Clusterer, Model):
                     f"{owner}: X must be symmetric, at least 0, and 0 on its diagonal, as "
                     "distances are (metric='precomputed')."
                 )
-            D[start : start + 256, :n] = rows / 2.0 + columns / 2.0
-        return D
+            yield start, rows / 2.0 + columns / 2.0
 
 
 def _reporter(progress):
@@ -323,21 +380,3 @@ def _reporter(progress):
             progress.step(seen[0], seen[1], float(heights.sum()))
 
     return report
-
-
-def _diameter(X):
-    """The largest distance of two rows."""
-    centred = X - X.mean(axis=0)
-    norms = np.einsum("ij,ij->i", centred, centred)
-    best, pair = -1.0, (0, 0)
-    with single_threaded_blas():
-        for start in range(0, len(X), 256):
-            rows = slice(start, start + 256)
-            squares = centred[rows] @ (-2 * centred[start:].T)
-            squares += norms[rows, None]
-            squares += norms[start:]
-            at = int(squares.argmax())
-            if squares.flat[at] > best:
-                best = squares.flat[at]
-                pair = start + at // squares.shape[1], start + at % squares.shape[1]
-    return float(np.linalg.norm(X[pair[0]] - X[pair[1]]))

@@ -164,8 +164,7 @@ class Mixture(KeepsFirstRows, FittedMixture):
         """Steps of EM until the mean log-likelihood moves by less than tol, or n_steps are done."""
         while len(run.trace) < n_steps and not run.converged:
             level, run.parameters, collapsed = self._step(rows, run.parameters, frame)
-            before = run.level
-            change = level - before if level > -math.inf else math.inf
+            change = level - run.level if level > -math.inf else math.inf
             run.trace.append(level)
             run.collapsed = np.flatnonzero(collapsed)
             progress.step(len(run.trace), level, change)

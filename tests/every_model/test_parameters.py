@@ -22,6 +22,8 @@ BAD_PARAMETERS = {
     "class_weight": ("equal", 3, {"none such": 1.0}, {0: -1.0, "low": -1.0}),
     "coef0": NOT_A_NUMBER,
     "components_init": (np.ones((3, 3)) / 3, np.full((3, 4), -0.25), np.full((3, 4), NAN), "none"),
+    "compute_distances": NOT_BOOL,
+    "connectivity": (np.ones((2, 2)), "grid", 3, np.full((60, 60), NAN)),
     "covariance_type": ("fulll", None, 3),
     "cv": (1, 0, -2, 2.5, "five", 10**30),
     "decision_function_shape": ("ovx", None, 1),

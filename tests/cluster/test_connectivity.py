@@ -1,0 +1,253 @@
+"""Merges along a graph, against scikit-learn, SciPy, and a search over all pairs of clusters."""
+
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
+from scipy.cluster.hierarchy import linkage as scipys
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
+from sklearn.cluster import AgglomerativeClustering as ScikitLearns
+from sklearn.feature_extraction.image import grid_to_graph
+from sklearn.neighbors import kneighbors_graph
+
+from mlcore.cluster import AgglomerativeClustering
+
+LINKAGES = "single", "complete", "average", "ward"
+
+
+def samples(n, d=3, seed=0):
+    return np.random.default_rng([n, d, seed]).normal(size=(n, d))
+
+
+def merged(X, graph, **params):
+    return AgglomerativeClustering(
+        n_clusters=None, distance_threshold=0.0, connectivity=graph, **params
+    ).fit(X)
+
+
+def clusters_of(children, n):
+    """The set of samples of each cluster in turn."""
+    found = [frozenset([i]) for i in range(n)]
+    for a, b in children:
+        found.append(found[a] | found[b])
+    return found
+
+
+# ---- oracles
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize(("n", "k"), [(2, 1), (40, 3), (300, 6)])
+@pytest.mark.parametrize("seed", range(3))
+def test_merges_are_scikit_learns(seed, n, k, linkage):
+    X = samples(n, seed=seed)
+    graph = kneighbors_graph(X, k)
+    if connected_components(graph)[0] > 1:
+        graph = graph + sp.diags_array([np.ones(n - 1)], offsets=[1])  # a chain
+    model = merged(X, graph, linkage=linkage)
+    peer = ScikitLearns(
+        n_clusters=None, distance_threshold=0.0, connectivity=graph, linkage=linkage
+    ).fit(X)
+    assert_allclose(model.distances_, peer.distances_, rtol=1e-10)
+    assert_array_equal(model.children_, np.sort(peer.children_, axis=1))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("seed", range(3))
+def test_components_are_joined_as_scikit_learn_does(seed, linkage):
+    X = samples(120, seed=seed)
+    graph = kneighbors_graph(X, 1)
+    model = merged(X, graph, linkage=linkage)
+    peer = ScikitLearns(
+        n_clusters=None, distance_threshold=0.0, connectivity=graph, linkage=linkage
+    ).fit(X)
+    assert model.n_connected_components_ == peer.n_connected_components_ > 20
+    assert_allclose(model.distances_, peer.distances_, rtol=1e-10)
+    assert clusters_of(model.children_, 120) == clusters_of(peer.children_, 120)
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "l1", "cosine", "precomputed"])
+def test_the_complete_graph_leaves_scipys_merges(metric, linkage):
+    X = samples(60)
+    if metric != "euclidean" and linkage == "ward":
+        return
+    named = {"l1": "cityblock", "precomputed": "euclidean"}.get(metric, metric)
+    Z = scipys(X, linkage, named)
+    given = cdist(X, X) if metric == "precomputed" else X
+    model = merged(given, np.ones((60, 60)), linkage=linkage, metric=metric)
+    assert_allclose(model.linkage_matrix_, Z, rtol=1e-9)
+
+
+def by_search(X, graph, linkage):
+    """Heights, and clusters as sets, by looking at all pairs of clusters before each merge."""
+    adjacent = (graph + graph.T).toarray() != 0
+    D = cdist(X, X)
+    clusters, heights, found = [frozenset([i]) for i in range(len(X))], [], []
+    while len(clusters) > 1:
+        best = None
+        for i, a in enumerate(clusters):
+            for b in clusters[:i]:
+                first, second = sorted(a), sorted(b)
+                block = np.ix_(first, second)
+                if not adjacent[block].any():
+                    continue
+                if linkage == "ward":
+                    share = 2 * len(a) * len(b) / (len(a) + len(b))
+                    apart = X[first].mean(axis=0) - X[second].mean(axis=0)
+                    height = np.sqrt(share) * np.linalg.norm(apart)
+                else:
+                    along = D[block][adjacent[block]]
+                    height = along.min() if linkage == "single" else along.max()
+                if best is None or height < best[0]:
+                    best = height, a, b
+        heights.append(best[0])
+        found.append(best[1] | best[2])
+        clusters = [c for c in clusters if c not in best[1:]] + [found[-1]]
+    return heights, found
+
+
+@pytest.mark.parametrize("linkage", ["single", "complete", "ward"])
+@pytest.mark.parametrize("seed", range(4))
+def test_each_merge_is_the_nearest_that_the_graph_allows(seed, linkage):
+    X = samples(25, seed=seed)
+    graph = grid_to_graph(5, 5).tocsr()
+    heights, clusters = by_search(X, graph, linkage)
+    model = merged(X, graph, linkage=linkage)
+    assert_allclose(model.distances_, heights, rtol=1e-10)
+    assert clusters_of(model.children_, 25)[25:] == clusters
+
+
+# ---- laws
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("n_clusters", [2, 7, 30])
+def test_clusters_are_connected(n_clusters, linkage):
+    X, graph = samples(100), grid_to_graph(10, 10).tocsr()
+    model = AgglomerativeClustering(n_clusters, connectivity=graph, linkage=linkage).fit(X)
+    assert model.n_clusters_ == n_clusters
+    for label in range(n_clusters):
+        own = np.flatnonzero(model.labels_ == label)
+        assert connected_components(graph[own][:, own])[0] == 1
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_permuted_samples_have_permuted_clusters(linkage):
+    X, order = samples(80), np.random.default_rng(0).permutation(80)
+    graph = grid_to_graph(8, 10).tocsr()
+    first = merged(X, graph, linkage=linkage)
+    second = merged(X[order], graph[order][:, order], linkage=linkage)
+    assert_allclose(second.distances_, first.distances_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_how_the_graph_is_given_changes_nothing(linkage):
+    X = samples(60).astype(np.float32)
+    graph = kneighbors_graph(X, 8)
+    expected = merged(X, graph, linkage=linkage)
+    loops = graph + sp.eye_array(60)
+    one_way = sp.tril(graph + graph.T)
+    forms = [
+        graph.toarray(), graph.toarray() > 0, sp.coo_array(-graph), sp.lil_array(graph), loops,
+        one_way, lambda A: kneighbors_graph(A, 8),
+    ]  # fmt: skip
+    for form in forms:
+        assert_array_equal(
+            merged(X, form, linkage=linkage).linkage_matrix_, expected.linkage_matrix_
+        )
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("power", [-400, 400])
+def test_the_unit_changes_no_digit(linkage, power):
+    X, graph = samples(50), grid_to_graph(5, 10)
+    model, other = (
+        merged(X, graph, linkage=linkage),
+        merged(np.ldexp(X, power), graph, linkage=linkage),
+    )
+    assert_array_equal(model.children_, other.children_)
+    assert_array_equal(np.ldexp(model.distances_, power), other.distances_)
+
+
+def test_equal_samples_and_a_star():
+    X = np.zeros((50, 2))
+    star = sp.coo_array((np.ones(49), (np.zeros(49, dtype=int), np.arange(1, 50))), shape=(50, 50))
+    for linkage in LINKAGES:
+        model = merged(X, star, linkage=linkage)
+        assert_array_equal(model.distances_, 0)
+        assert clusters_of(model.children_, 50)[-1] == frozenset(range(50))
+
+
+def test_many_calls_are_one(monkeypatch):
+    from mlcore.cluster import connectivity
+
+    X, graph = samples(200), grid_to_graph(10, 20)
+    seen = []
+    expected = [merged(X, graph, linkage=linkage).linkage_matrix_ for linkage in LINKAGES]
+    monkeypatch.setattr(connectivity, "_CALL", 500)
+    for linkage, Z in zip(LINKAGES, expected, strict=True):
+        model = merged(X, graph, linkage=linkage, callback=lambda **step: seen.append(step))
+        assert_array_equal(model.linkage_matrix_, Z)
+    assert len(seen) > 50 and seen[-1]["step"] == 199
+
+
+def test_thresholds_and_distances():
+    X, graph = samples(60), grid_to_graph(6, 10)
+    model = merged(X, graph, linkage="complete")
+    half = AgglomerativeClustering(
+        None, distance_threshold=model.distances_[30], connectivity=graph, linkage="complete"
+    ).fit(X)
+    assert half.n_clusters_ == 60 - 30
+    largest = cdist(X, X).max()
+    scaled = AgglomerativeClustering(
+        None, scaled_distance_threshold=0.25, connectivity=graph, linkage="complete"
+    ).fit(X)
+    assert_allclose(scaled.distance_threshold_, 0.25 * largest, rtol=1e-12)
+    plain = AgglomerativeClustering(4, compute_distances=False).fit(X)
+    assert not hasattr(plain, "distances_") and hasattr(plain, "linkage_matrix_")
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"connectivity": np.ones((4, 4))}, ValueError, "connectivity has shape (4, 4)"),
+        ({"connectivity": "grid"}, (TypeError, ValueError), "connectivity"),
+        ({"connectivity": np.full((9, 9), np.nan)}, ValueError, "connectivity"),
+        ({"connectivity": lambda X: X[:, :2]}, ValueError, "connectivity has shape (9, 2)"),
+        ({"linkage": "median"}, ValueError, "with connectivity, linkage='median' must be one of"),
+        ({"metric": "cosine"}, ValueError, "metric='cosine' does not go with linkage='ward'"),
+        ({"metric": "precomputed"}, ValueError, "metric='precomputed' does not go with"),
+        ({"metric": "precomputed", "linkage": "single"}, ValueError, "should be square"),
+        (
+            {
+                "metric": "l1",
+                "linkage": "single",
+                "scaled_distance_threshold": 1,
+                "n_clusters": None,
+            },
+            ValueError,
+            "scaled_distance_threshold with connectivity needs metric",
+        ),
+        ({"metric": lambda x, y: -1.0, "linkage": "average"}, ValueError, "NaN, infinite or neg"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(params, error, message):
+    model = AgglomerativeClustering(**{"connectivity": np.ones((9, 9)), **params})
+    with pytest.raises(error, match=re.escape(message)):
+        model.fit(samples(9))
+
+
+def test_a_graph_in_parts_is_told():
+    X, graph = samples(10), sp.block_diag([np.ones((4, 4)), np.ones((6, 6))])
+    with pytest.warns(UserWarning, match="connectivity has 2 connected components"):
+        model = AgglomerativeClustering(connectivity=graph, linkage="single").fit(X)
+    assert model.n_connected_components_ == 2
+    assert len(model.children_) == 9
