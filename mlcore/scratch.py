@@ -48,11 +48,12 @@ def scratch_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     MemoryError
         If the system has no such address range.
     """
-    size = max(1, prod(shape)) * np.dtype(dtype).itemsize
+    count = prod(shape)
+    size = max(1, count) * np.dtype(dtype).itemsize
     if not hasattr(mmap, "MADV_FREE") or size < 1 << 20:
         raw = np.empty(size + _LINE, dtype=np.uint8)
-        start = -raw.ctypes.data % _LINE
-        return raw[start : start + size].view(dtype)[: prod(shape)].reshape(shape)
+        start = -raw.__array_interface__["data"][0] % _LINE
+        return np.ndarray(shape, dtype, raw, start)
     # In steps of an eighth to a quarter: arrays of about the same size leave one buffer, not many.
     step = 1 << size.bit_length() - 3
     whole = -(-size // step) * step
@@ -64,7 +65,7 @@ def scratch_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
             raise MemoryError(f"no {size} bytes of work memory: {error}") from error
         if hasattr(mmap, "MADV_HUGEPAGE"):
             buffer.madvise(mmap.MADV_HUGEPAGE)
-    memory = _Memory(np.frombuffer(buffer, dtype, prod(shape)).reshape(shape))
+    memory = _Memory(np.frombuffer(buffer, dtype, count).reshape(shape))
     # Not when Python ends: an array that is still there may be read until the last moment.
     weakref.finalize(memory, _give_back, buffer).atexit = False
     return np.asarray(memory)

@@ -32,12 +32,14 @@ def as_real(
     ValueError
         If it is NaN, out of range, or infinite without `allow_inf`.
     """
-    allowed = _real_range(above, at_least, below, at_most, allow_inf)
-    if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
-        raise TypeError(_sentence(owner, name, value, allowed))
+    bounds = above, at_least, below, at_most
+    # What is common comes first, as abstract types take a while to be asked.
+    if not isinstance(value, (float, int, numbers.Real)) or isinstance(value, (bool, np.bool_)):
+        raise TypeError(_sentence(owner, name, value, _real_range(*bounds, allow_inf)))
     try:
         number = float(value)
     except OverflowError:
+        allowed = _real_range(*bounds, allow_inf)
         raise ValueError(_sentence(owner, name, value, allowed, "is too large")) from None
     inside = (
         number == number
@@ -48,7 +50,7 @@ def as_real(
         and (at_most is None or number <= at_most)
     )
     if not inside:
-        raise ValueError(_sentence(owner, name, value, allowed))
+        raise ValueError(_sentence(owner, name, value, _real_range(*bounds, allow_inf)))
     return number
 
 
@@ -69,16 +71,14 @@ def as_integer(
     ValueError
         If it is out of range.
     """
-    bounds = [f">= {at_least}" if at_least is not None else None]
-    bounds += [f"<= {at_most}" if at_most is not None else None]
-    allowed = " ".join(["an integer", " and ".join(b for b in bounds if b)]).strip()
-    if not isinstance(value, numbers.Integral) or isinstance(value, (bool, np.bool_)):
-        raise TypeError(_sentence(owner, name, value, allowed))
+    if not isinstance(value, (int, numbers.Integral)) or isinstance(value, (bool, np.bool_)):
+        raise TypeError(_sentence(owner, name, value, _integer_range(at_least, at_most)))
     number = int(value)
     if abs(number) > _LARGEST_INTEGER:
-        raise ValueError(_sentence(owner, name, value, f"{allowed}, below 2**63", "is too large"))
+        allowed = f"{_integer_range(at_least, at_most)}, below 2**63"
+        raise ValueError(_sentence(owner, name, value, allowed, "is too large"))
     if (at_least is not None and number < at_least) or (at_most is not None and number > at_most):
-        raise ValueError(_sentence(owner, name, value, allowed))
+        raise ValueError(_sentence(owner, name, value, _integer_range(at_least, at_most)))
     return number
 
 
@@ -95,11 +95,11 @@ def as_choice(value: Any, name: str, choices: Iterable[Any], *, owner: str = "")
         If it is none of them.
     """
     choices = tuple(choices)
-    allowed = "one of " + ", ".join(map(repr, choices))
     for choice in choices:
         # True equals 1, but is no choice of 1; numpy.str_ is a str.
         if isinstance(value, type(choice)) and not isinstance(value, bool) and value == choice:
             return choice
+    allowed = "one of " + ", ".join(map(repr, choices))
     if any(isinstance(value, type(choice)) for choice in choices):
         raise ValueError(_sentence(owner, name, value, allowed, found=""))
     raise TypeError(_sentence(owner, name, value, allowed))
@@ -140,6 +140,12 @@ def as_random_state(
     if seed < 0:
         raise ValueError(_sentence(owner, name, seed, allowed))
     return np.random.default_rng(int(seed))
+
+
+def _integer_range(at_least, at_most):
+    bounds = [f">= {at_least}" if at_least is not None else None]
+    bounds += [f"<= {at_most}" if at_most is not None else None]
+    return " ".join(["an integer", " and ".join(b for b in bounds if b)]).strip()
 
 
 def _real_range(above, at_least, below, at_most, allow_inf):

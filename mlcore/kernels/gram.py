@@ -204,7 +204,8 @@ def resolve_gamma(gamma: float | str, X, weight=None) -> float:
             mean = X.data.sum(dtype=np.float64) / size
             variance = np.square(X.data, dtype=np.float64).sum() / size - mean**2
         else:
-            variance = float(X.var(dtype=np.float64))
+            centred = X - X.sum(dtype=np.float64) / X.size
+            variance = float(np.einsum("ij,ij->", centred, centred)) / X.size
         return 1.0 / (d * variance) if variance > 0 and np.isfinite(1.0 / variance) else 1.0
     return as_real(gamma, "gamma", at_least=0.0)
 

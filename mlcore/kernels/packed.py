@@ -368,8 +368,9 @@ def _lists(X, dtype, zeros):
         _ext.count_nonzeros(X, indptr, threads)
         np.cumsum(indptr, out=indptr)
     if indptr[-1] == n * d > 0:
-        indices = np.tile(np.arange(d, dtype=np.int32), n)
-        return indptr, indices, X.astype(dtype, copy=False).ravel()
+        indices = np.empty((n, d), dtype=np.int32)
+        indices[:] = np.arange(d)
+        return indptr, indices.ravel(), X.astype(dtype, copy=False).ravel()
     indices = np.zeros(indptr[-1] + 1, dtype=np.int32)
     values = np.zeros(indptr[-1] + 1, dtype=dtype)
     _ext.fill_lists(X, indptr, indices, values, threads)

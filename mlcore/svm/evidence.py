@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.svm.smo import Problem, Solution
+from mlcore._ext import evidence as _ext
+from mlcore.svm.problem import Problem, Solution
 
 
 class Evidence(NamedTuple):
@@ -71,30 +72,16 @@ def measure(
         with np.errstate(over="ignore"):
             objectives = np.ldexp([dual, primal, max(0.0, gap)], 2 * power).tolist()
         return Evidence(*objectives, float(np.ldexp(violation, power)))
-    group = np.zeros(len(beta), dtype=np.intp) if problem.group is None else problem.group
-    multipliers = np.atleast_1d(multipliers)
-    gradient = products + problem.linear
-    # Sums of products, not BLAS: the same bytes whatever the number of threads.
-    squared_norm = float((beta * products).sum())
-    dual = -(
-        0.5 * squared_norm
-        + float((problem.linear * beta).sum())
-        + problem.epsilon * float(np.abs(beta).sum())
-    )
-    rate = multipliers[group] - gradient
-    above = np.maximum(rate - problem.epsilon, 0)
-    below = np.maximum(-rate - problem.epsilon, 0)
-    hard_above, hard_below = np.isinf(problem.upper), np.isinf(problem.lower)
-    if hard_above.any() or hard_below.any():
-        # Slacks are not for sale: w and b are scaled until every functional margin is 1.
-        slack = max(above[hard_above].max(initial=0), below[hard_below].max(initial=0))
-        margin = 1 - float(slack)
-        primal = 0.5 * squared_norm / margin**2 if margin > 0 else np.inf
-    else:
-        slacks = (problem.upper * above - problem.lower * below).sum()
-        totals = 0.0 if problem.total is None else float(np.dot(multipliers, problem.total))
-        primal = 0.5 * squared_norm + float(slacks) - totals
-    return Evidence(dual, primal, primal - dual, kkt_violation(problem, beta, gradient))
+    group = np.zeros(len(beta), dtype=np.int8) if problem.group is None else problem.group
+    levels, totals = np.zeros((2, 2))
+    levels[: np.size(multipliers)] = multipliers
+    if problem.total is not None:
+        totals[: len(problem.total)] = problem.total
+    dual, primal, violation = _ext.measure(
+        problem.linear, problem.lower, problem.upper, problem.epsilon, group,
+        np.ascontiguousarray(beta), np.ascontiguousarray(products), levels, totals,
+    )  # fmt: skip
+    return Evidence(dual, primal, primal - dual, violation)
 
 
 def norm(beta: np.ndarray, products: np.ndarray) -> float:
@@ -102,30 +89,6 @@ def norm(beta: np.ndarray, products: np.ndarray) -> float:
     power = int(np.frexp(np.abs(beta).max(initial=0))[1])
     squares = np.ldexp(beta, -power) * np.ldexp(products, -power)
     return float(np.ldexp(np.sqrt(max(0.0, float(squares.sum()))), power))
-
-
-def kkt_violation(problem: Problem, beta: np.ndarray, gradient: np.ndarray) -> float:
-    """Return the largest gain per unit of any move that keeps the boxes and the sums; 0 if none.
-
-    Within a group, beta_i may grow and beta_j shrink by the same amount; the objective then
-    changes at the rate up_i - down_j, which no optimum lets be negative.
-    """
-    up = gradient + np.where(beta >= 0, problem.epsilon, -problem.epsilon)
-    down = gradient + np.where(beta > 0, problem.epsilon, -problem.epsilon)
-    can_grow, can_shrink = beta < problem.upper, beta > problem.lower
-    worst = 0.0
-    for members in group_members(problem):
-        grow, shrink = up[can_grow & members], down[can_shrink & members]
-        if len(grow) and len(shrink):
-            worst = max(worst, float(shrink.max() - grow.min()))
-    return worst
-
-
-def group_members(problem: Problem) -> list[np.ndarray]:
-    """Return a mask of variables for each group of `problem`."""
-    if problem.group is None:
-        return [np.ones(len(problem.linear), dtype=bool)]
-    return [problem.group == g for g in range(int(problem.group.max()) + 1)]
 
 
 def multiplier_values(solution: Solution) -> np.ndarray:

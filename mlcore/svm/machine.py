@@ -120,33 +120,9 @@ class KernelMachine(KernelModel):
         Small problems go on to rounding error, so that a weight of 2 and a copy give equal digits.
         """
         tol = settings.tol * min(1.0, self._gradient_scale(problems))
+        exact = settings.few and settings.max_iter < 0
         limits = {"max_iter": settings.max_iter, "progress": progress}
-        solutions = solve_many(problems, store, tol=tol, **limits)
-        if settings.max_iter < 0 and settings.few:
-            size = max(1.0, max(float(np.abs(s.gradient).max(initial=0)) for s in solutions))
-            solutions = self._refine(problems, solutions, store, min(tol, 1e-12 * size), progress)
-        return solutions
-
-    def _refine(
-        self,
-        problems: list[Problem],
-        solutions: list[Solution],
-        store: RowStore,
-        tol: float,
-        progress: Progress,
-    ) -> list[Solution]:
-        """Go on to a smaller `tol`, where that is possible; what converged has still done so."""
-        if any(s.diverged or not s.converged for s in solutions):
-            return solutions
-        resumed = [replace(p, start=s.beta) for p, s in zip(problems, solutions, strict=True)]
-        most = 100 * store.kernel.n
-        finer = solve_many(resumed, store, tol=tol, max_iter=most, progress=progress)
-        return [
-            replace(f, n_iter=s.n_iter + f.n_iter, converged=True)
-            if f.violation <= s.violation and not f.diverged
-            else s
-            for s, f in zip(solutions, finer, strict=True)
-        ]
+        return solve_many(problems, store, tol=tol, exact=exact, **limits)
 
     def _gradient_scale(self, problems: list[Problem]) -> float:
         """Return the scale that small weights give the gradient, and so `tol`."""

@@ -9,10 +9,10 @@ from mlcore.scratch import scratch_array
 from mlcore.svm.evidence import Evidence
 from mlcore.svm.multiclass import LabelledSamples, SolvedDuels, duels
 from mlcore.svm.row_store import RowStore, padded
+from mlcore.svm.small_problem import MARKS, SINGLE, STEPS, WHOLE, WIDE
 from mlcore.threads import effective_threads, single_threaded_blas
 
 MOST = 640  # samples of a pair: more are for the solver of single problems
-_STEPS = 50  # for each sample of a pair: what needs more is left to that solver too
 _CALL_TERMS = 3e8  # values of K that a compiled call visits, about: some tenths of a second
 
 
@@ -70,10 +70,10 @@ def solve_pairs(
     scratch = (
         scratch_array((threads, m * m), dtype),
         scratch_array((threads, m * m), dtype),
-        scratch_array((threads, 4 * m), dtype),
-        np.empty((threads, 14 * m)),
-        np.empty((threads, 3 * m), dtype=np.int64),
-        np.empty((threads, 2 * m), dtype=np.int8),
+        scratch_array((threads, SINGLE * m), dtype),
+        np.empty((threads, WIDE * m)),
+        np.empty((threads, WHOLE * m), dtype=np.int64),
+        np.empty((threads, MARKS * m), dtype=np.int8),
     )
     diagonal = store.kernel.diagonal.astype(dtype)
     at_once = max(1, int(_CALL_TERMS / (10 * m * m * (1 + n_folds))))
@@ -82,7 +82,7 @@ def solve_pairs(
             now = slice(start, start + at_once)
             _ext.solve_pairs(
                 store.rows, diagonal, order, starts, pairs[now], cost, fold, n_folds, tol, exact,
-                _STEPS * max(200, m), dual_coef, held_out, figures[now], *scratch, m, threads,
+                STEPS * max(200, m), dual_coef, held_out, figures[now], *scratch, m, threads,
             )  # fmt: skip
             if progress.active:
                 for dual, _, violation, _, _, steps, *_ in figures[now]:

@@ -16,20 +16,21 @@ moved. Where K is cheap it is computed whole, half of it by symmetry, and is its
 square. Where the required sums need few variables, the first set is a few times as many.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from mlcore.svm.bias import constraint_multipliers, round_to_bounds
+from mlcore.svm.problem import Problem, Solution, start_with_sums
 from mlcore.svm.row_store import LINE, RowStore
+from mlcore.svm.small_problem import solve_small
 from mlcore.svm.working_set import WorkingSet
 from mlcore.threads import single_threaded_blas
 
-__all__ = ["Problem", "RowStore", "Solution", "solve", "solve_many"]
+__all__ = ["Problem", "RowStore", "Solution", "refined", "solve", "solve_many"]
 
 _RESOLVED = 64 * float(np.finfo(np.float64).eps)
 _ENTIRE = 2048  # up to this, all variables make one working set
-_PLAIN = 256  # exponents of bounds up to which squares of sums neither overflow nor vanish
 _FEW = 0.25  # part of the variables: where the required sums need more, all of K is worth its cost
 
 
@@ -42,90 +43,7 @@ def offers(g, beta, lower, upper, epsilon):
     return rise, fall
 
 
-@dataclass
-class Problem:
-    """min 1/2 b'Kb + linear'b + epsilon |b|_1 in a box, with the sum of each group fixed.
-
-    Attributes
-    ----------
-    linear, lower, upper : float64 (m,)
-    index : intp (m,), optional
-        The training sample of each variable; the samples themselves by default.
-    start : float64 (m,), optional
-        A feasible start; 0, or where `total` is given one that meets it, by default.
-    epsilon : float
-        Weight of the absolute values, not negative.
-    group : int8 (m,), optional
-        0 or 1; all 0 by default.
-    total : tuple of float, optional
-        Required sum of each group, when there is no `start`.
-    """
-
-    linear: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    index: np.ndarray | None = None
-    start: np.ndarray | None = None
-    epsilon: float = 0.0
-    group: np.ndarray | None = None
-    total: tuple | None = None
-
-    @property
-    def reach(self) -> float:
-        """The largest absolute value that a variable may take."""
-        return float(max(self.upper.max(), -self.lower.min()))
-
-    @property
-    def power(self) -> int:
-        """The power of two to divide by before squares are formed; 0 for ordinary bounds.
-
-        Without a linear term and epsilon the solution is proportional to the bounds.
-        """
-        power = int(np.frexp(self.reach)[1]) if 0 < self.reach < np.inf else 0
-        return power if abs(power) > _PLAIN and not self.epsilon and not self.linear.any() else 0
-
-    def divided(self, power: int) -> "Problem":
-        """Return the problem whose solution is this one's over 2 to the `power`."""
-        bounds = {
-            name: None if values is None else np.ldexp(values, -power)
-            for name in ("lower", "upper", "start", "total")
-            for values in [getattr(self, name)]
-        }
-        return replace(self, **bounds)
-
-
-@dataclass
-class Solution:
-    """What the solver found, with its evidence.
-
-    Attributes
-    ----------
-    beta, gradient : float64 (m,)
-        The multipliers, and Kb + q there.
-    objective : float
-        1/2 b'Kb + q'b + epsilon |b|_1.
-    violation : float
-        The largest KKT violation.
-    multipliers : list of (low, high, value)
-        For each group, the interval that the KKT conditions leave for the constraint's multiplier
-        and the value taken (mlcore.svm.bias).
-    n_iter : int
-        Pair steps and Newton steps.
-    converged, diverged : bool
-        Whether `tol` was reached; whether the objective falls without end (no finite optimum).
-    """
-
-    beta: np.ndarray
-    gradient: np.ndarray
-    objective: float
-    violation: float
-    multipliers: list
-    n_iter: int
-    converged: bool
-    diverged: bool = False
-
-
-def solve(problem, rows, *, tol, max_iter=-1, progress=None):
+def solve(problem, rows, *, tol, exact=False, max_iter=-1, progress=None):
     """The optimum of one problem, to a KKT violation of `tol`, or to what rounding lets be told.
 
     Parameters
@@ -133,6 +51,8 @@ def solve(problem, rows, *, tol, max_iter=-1, progress=None):
     problem : Problem
     rows : RowStore
     tol : float
+    exact : bool
+        Whether to go on from there to rounding error, where that is possible.
     max_iter : int
         Bound on pair steps; -1 for none but a generous one.
     progress : mlcore.progress.Progress, optional
@@ -144,8 +64,8 @@ def solve(problem, rows, *, tol, max_iter=-1, progress=None):
     """
     power = problem.power
     if power:
-        unit = problem.divided(power)
-        found = solve(unit, rows, tol=np.ldexp(tol, -power), max_iter=max_iter, progress=progress)
+        unit, how = problem.divided(power), {"exact": exact, "max_iter": max_iter}
+        found = solve(unit, rows, tol=np.ldexp(tol, -power), progress=progress, **how)
         with np.errstate(over="ignore"):
             return replace(
                 found,
@@ -156,14 +76,34 @@ def solve(problem, rows, *, tol, max_iter=-1, progress=None):
                 multipliers=[tuple(np.ldexp(m, power).tolist()) for m in found.multipliers],
             )
     with single_threaded_blas():  # the order of its sums depends on its threads
-        return _Solver(problem, rows, tol, max_iter, progress).run()
+        found = None
+        if max_iter < 0:
+            found = solve_small(problem, rows, tol, exact, progress)
+        if found is not None:
+            return found
+        found = _Solver(problem, rows, tol, max_iter, progress).run()
+    if exact:
+        size = max(1.0, float(np.abs(found.gradient).max(initial=0)))
+        found = refined(problem, found, rows, tol=min(tol, 1e-12 * size), progress=progress)
+    return found
 
 
-def solve_many(problems, rows, *, tol, max_iter=-1, progress=None):
+def refined(problem, found, rows, *, tol, progress=None):
+    """The solution at a smaller `tol`, where that is possible; what converged has still done so."""
+    if found.diverged or not found.converged:
+        return found
+    more = {"max_iter": 100 * rows.kernel.n, "progress": progress}
+    finer = solve(replace(problem, start=found.beta), rows, tol=tol, **more)
+    if finer.diverged or finer.violation > found.violation:
+        return found
+    return replace(finer, n_iter=found.n_iter + finer.n_iter, converged=True)
+
+
+def solve_many(problems, rows, **how):
     """The solutions of several problems on the same samples, sharing their kernel rows."""
     if len(problems) > 2:
         rows.complete(len(problems))
-    return [solve(p, rows, tol=tol, max_iter=max_iter, progress=progress) for p in problems]
+    return [solve(problem, rows, **how) for problem in problems]
 
 
 class _Solver:
@@ -214,7 +154,7 @@ class _Solver:
             self.beta = problem.start.astype(np.float64)
         elif problem.total is not None:
             probes = 64 if few else 256
-            self.beta = _feasible_start(problem, self.members, self.index, rows, probes)
+            self.beta = start_with_sums(problem, rows, probes)
         else:
             self.beta = np.zeros(m)
         moved = np.flatnonzero(self.beta)
@@ -364,21 +304,3 @@ def _spans(index, n):
     if len(edges) > 16:
         return [(0, n)]
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
-
-
-def _feasible_start(problem, members, index, rows, probes):
-    """Required sums on the variables where the kernel density of a probe is least."""
-    kernel = rows.kernel
-    probe = np.unique(np.linspace(0, kernel.n - 1, min(kernel.n, probes)).astype(np.int64))
-    sign = np.where(problem.upper > 0, 1.0, -1.0)
-    weights = np.bincount(index, weights=sign, minlength=kernel.n)
-    density = np.zeros(kernel.n)
-    rows.add_product(probe, weights[probe], density, [(0, kernel.n)])
-    score = sign * density[index]
-    beta = np.zeros(len(index))
-    for k, total in zip(members, problem.total, strict=False):
-        order = k[np.argsort(score[k], kind="stable")]
-        reach = np.abs(problem.upper[order] if total >= 0 else problem.lower[order])
-        before = np.cumsum(reach) - reach
-        beta[order] = np.sign(total) * np.clip(abs(total) - before, 0.0, reach)
-    return beta

@@ -9,7 +9,7 @@ from mlcore.checks import as_real
 from mlcore.exceptions import warn
 from mlcore.svm.evidence import largest_nu, multiplier_values, nu_scale
 from mlcore.svm.pairs import are_small
-from mlcore.svm.smo import Problem
+from mlcore.svm.smo import Problem, refined
 from mlcore.svm.training import SupportVectorClassifier
 
 _NO_MARGIN = 1e-13
@@ -303,9 +303,12 @@ class NuSVC(SupportVectorClassifier):
         margins = [0.5 * np.subtract(*multiplier_values(s)) for s in solutions if s.gradient.any()]
         rounding = store.kernel.rounding * max(p.reach for p in problems) * np.sqrt(store.kernel.n)
         finer = max(settings.tol * min(margins, default=1.0), _FINEST * settings.tol, 4 * rounding)
-        if finer < max(s.violation for s in solutions):
-            solutions = self._refine(problems, solutions, store, finer, progress)
-        return solutions
+        if finer >= max(s.violation for s in solutions):
+            return solutions
+        return [
+            refined(problem, solution, store, tol=finer, progress=progress)
+            for problem, solution in zip(problems, solutions, strict=True)
+        ]
 
     def _scale_and_bias(self, problem, solution):
         above, below = multiplier_values(solution)

@@ -111,7 +111,7 @@ def test_large_classes_and_indefinite_kernels_are_left_to_the_other_solver(asked
     X, y = blobs(3, n=pairs.MOST // 2 + 1, d=2)
     assert SVC().fit(X, y).converged_
     assert asked == []
-    monkeypatch.setattr(pairs, "_STEPS", 0)
+    monkeypatch.setattr(pairs, "STEPS", 0)
     assert SVC().fit(*blobs(3)).converged_
     assert asked == [False]
 

@@ -15,6 +15,8 @@ from sklearn import svm as peer
 from threadpoolctl import threadpool_limits
 
 from mlcore.kernels.rows import KernelRows
+from mlcore.svm import smo
+from mlcore.svm.small_problem import solve_small
 from mlcore.svm.smo import Problem, RowStore, solve, solve_many
 from mlcore.svm.working_set import WorkingSet
 
@@ -26,6 +28,23 @@ KERNELS = {
     "polynomial": {"gamma": 0.5, "coef0": 1.0, "degree": 2},
     "laplacian": {"gamma": 0.3},
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def in_rounds():
+    """Small problems too are left to the solver that works in rounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(smo, "solve_small", lambda *arguments: None)
+        yield
+
+
+@pytest.fixture(scope="module", params=["in one call", "in rounds"])
+def each_way(request, in_rounds):
+    """The solver in one call, which leaves what takes long to the other, and that in rounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "in one call":
+            patch.setattr(smo, "solve_small", solve_small)
+        yield
 
 
 def samples(n, d=3, seed=0):
@@ -135,6 +154,7 @@ def check(K, p, solution, tol, eps=EPS):
 # ---- the conditions of optimality
 
 
+@pytest.mark.usefixtures("each_way")
 @pytest.mark.parametrize("double", [True, False])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -146,6 +166,7 @@ def test_the_kkt_conditions_hold(kind, kernel, double):
         check(matrix(X, p, kernel), p, solution, tol, eps)
 
 
+@pytest.mark.usefixtures("each_way")
 @settings(max_examples=150)
 @given(
     st.sampled_from(KINDS), st.integers(2, 60), st.integers(1, 6), st.integers(0, 2**32 - 1),
@@ -159,6 +180,7 @@ def test_the_kkt_conditions_hold_whatever_the_problem(kind, n, d, seed, log_C, k
     check(K, p, solve(p, RowStore(rows_of(layout(X), kernel), 200.0), tol=tol), tol)
 
 
+@pytest.mark.usefixtures("each_way")
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_samples_and_a_constant_kernel(kind):
     """Singular matrices: the optimum is no longer one point, but it is found."""
@@ -202,6 +224,7 @@ def exact_minimum(K, p):
     return least
 
 
+@pytest.mark.usefixtures("each_way")
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
     "kind", ["svc", "svr", "one class", "nu svc", "weights", "points", "started"]
@@ -214,6 +237,7 @@ def test_the_least_of_all_faces(kind, seed):
     assert_allclose(solution.objective, exact_minimum(K, p), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.usefixtures("each_way")
 @pytest.mark.parametrize("seed", range(5))
 def test_two_samples_in_closed_form(seed):
     """beta = (t, -t): the minimum of a parabola with a kink, on an interval."""
@@ -228,6 +252,7 @@ def test_two_samples_in_closed_form(seed):
     assert solution.beta[0] == -solution.beta[1]
 
 
+@pytest.mark.usefixtures("each_way")
 @pytest.mark.parametrize("C", [0.1, 10.0, 1e3])
 @pytest.mark.parametrize("kind", ["svc", "svr", "one class", "weights"])
 def test_the_objective_of_libsvm(kind, C):

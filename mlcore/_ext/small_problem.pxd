@@ -1,0 +1,43 @@
+"""A dual problem small enough for one square of K, for loops that own many of them."""
+from cython cimport floating
+from libc.stdint cimport int8_t, int64_t
+
+cdef enum:
+    LINE = 16
+    WIDE = 14      # vectors of doubles that a problem needs as scratch
+
+
+cdef struct small_problem:
+    Py_ssize_t size       # slots: variables, and some that cannot move
+    Py_ssize_t padded     # room for slots
+    Py_ssize_t second     # the first slot of group 1
+    double* beta
+    double* product       # K beta
+    double* linear
+    double* lower
+    double* upper
+    double* now           # beta of the descent
+    double* kept          # beta before a refinement
+    double* gradient
+    double* wide          # scratch of the descent, 6 padded
+    int64_t* slots        # 2 padded
+    int8_t* marks         # 2 padded
+    int8_t* group
+    Py_ssize_t stride     # of the square of K
+    void* diagonal        # of that square
+    void* face            # scratch, room²
+    void* single          # scratch, 3 padded
+    Py_ssize_t room
+    double epsilon
+    double violation
+    double level[2]
+    int64_t steps
+
+
+cdef void lay_out(small_problem* p, Py_ssize_t padded, double* wide, int64_t* slots,
+                  int8_t* marks) noexcept nogil
+cdef int64_t take_over(small_problem* p, const floating* square,
+                       const double* values) noexcept nogil
+cdef void solve(small_problem* p, const floating* square, double tol, bint exact,
+                int64_t max_steps) noexcept nogil
+cdef void round_to_bounds(small_problem* p) noexcept nogil

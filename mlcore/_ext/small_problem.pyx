@@ -1,0 +1,226 @@
+"""Hot loop of mlcore.svm.small_problem: one dual problem, from its start to its solution.
+
+All variables are in one working set, with a square of K that is small enough for the nearest
+caches, or is K itself. Between two descents the product with K is brought up to date in double
+precision. A slot that stands for no variable has a box that is a point.
+"""
+from cython cimport floating
+from libc.math cimport fabs
+from libc.stdint cimport int8_t, int64_t
+
+from mlcore._ext.bias cimport bias, bias_begin, bias_of, bias_take
+from mlcore._ext.descent cimport GOES_ON, descent
+from mlcore._ext.evidence cimport violation_of
+from mlcore._ext.row_store cimport add_product
+from mlcore._ext.working_set cimport advance_d, advance_f, begin, fill_square
+
+cdef enum:
+    ROUNDS = 50
+
+
+def solve_problem(const floating[:, ::1] K, const floating[::1] diagonal,
+                  const int64_t[::1] index, const int8_t[::1] group, bint entire,
+                  const double[::1] linear, const double[::1] lower, const double[::1] upper,
+                  double epsilon, double tol, bint exact, int64_t max_steps, double[::1] beta,
+                  double[::1] gradient, floating[:, ::1] square, floating[:, ::1] face,
+                  floating[::1] single, double[::1] wide, int64_t[::1] whole, int8_t[::1] marks):
+    """Solve one problem from `beta` to `tol`, or `exact`ly; returns (violation, steps).
+
+    `index` (m,) are the rows of K of the variables; `entire` says that these are all rows in their
+    order, and group 1 comes after group 0: K itself is then the square. `gradient` receives
+    K beta + linear. Scratch for slots, of which each group takes whole LINEs: `square` slots²
+    unless `entire`, `face` of any size, `single` 4, `wide` WIDE, `whole` 4 and `marks` 3 for each.
+    """
+    cdef small_problem p
+    cdef Py_ssize_t m = beta.shape[0], padded = wide.shape[0] // WIDE, t
+    cdef int64_t* variables = &whole[2 * padded]  # of the slots, -1 for none
+    with nogil:
+        lay_out(&p, padded, &wide[0], &whole[0], &marks[0])
+        p.size = m if entire else padded
+        p.second = take_slots(m, &group[0], entire, p.size, variables)
+        p.epsilon, p.single, p.face, p.room = epsilon, &single[0], &face[0, 0], face.shape[0]
+        for t in range(p.size):
+            p.group[t] = t >= p.second
+            if variables[t] < 0:
+                p.beta[t] = p.linear[t] = p.lower[t] = p.upper[t] = 0
+            else:
+                p.beta[t], p.linear[t] = beta[variables[t]], linear[variables[t]]
+                p.lower[t], p.upper[t] = lower[variables[t]], upper[variables[t]]
+        if entire:
+            p.stride, p.diagonal = K.shape[1], <void*> &diagonal[0]
+            begin_and_solve(&p, &K[0, 0], tol, exact, max_steps)
+        else:
+            take_square(&K[0, 0], K.shape[1], &diagonal[0], &index[0], padded, variables,
+                        &whole[3 * padded], &square[0, 0], &single[3 * padded])
+            p.stride, p.diagonal = padded, &single[3 * padded]
+            begin_and_solve(&p, &square[0, 0], tol, exact, max_steps)
+        round_to_bounds(&p)
+        for t in range(p.size):
+            if variables[t] >= 0:
+                beta[variables[t]] = p.beta[t]
+                gradient[variables[t]] = p.product[t] + p.linear[t]
+    return p.violation, p.steps
+
+
+def fill_to_sums(const int64_t[::1] order, const int8_t[::1] group, const double[::1] lower,
+                 const double[::1] upper, const double[::1] total, double[::1] beta):
+    """Set beta to its bound in `order` until each group has its sum; the rest stays."""
+    cdef double left[2]
+    cdef Py_ssize_t r, t
+    cdef int8_t g
+    left[0] = total[0]
+    left[1] = total[1] if total.shape[0] > 1 else 0
+    with nogil:
+        for r in range(order.shape[0]):
+            t = order[r]
+            g = group[t]
+            beta[t] = min(left[g], upper[t]) if left[g] > 0 else max(left[g], lower[t])
+            left[g] -= beta[t]
+
+
+cdef Py_ssize_t take_slots(Py_ssize_t m, const int8_t* group, bint entire, Py_ssize_t size,
+                           int64_t* variables) noexcept nogil:
+    """The variables of group 0, then those of group 1; the first slot of these."""
+    cdef Py_ssize_t t, slot = 0, second = size
+    cdef int wanted
+    for wanted in range(2):
+        for t in range(m):
+            if group[t] == wanted:
+                if wanted == 1:
+                    second = min(second, slot)
+                variables[slot] = t
+                slot += 1
+        while slot < size and not entire and slot % LINE != 0:
+            variables[slot] = -1
+            slot += 1
+    return second
+
+
+cdef void take_square(const floating* K, Py_ssize_t stride, const floating* diagonal,
+                      const int64_t* index, Py_ssize_t size, const int64_t* variables,
+                      int64_t* samples, floating* square, floating* of_slots) noexcept nogil:
+    cdef Py_ssize_t t
+    for t in range(size):  # what stands for no variable is copied in vain
+        samples[t] = index[max(variables[t], 0)]
+        of_slots[t] = diagonal[samples[t]]
+    fill_square(K, stride, size, samples, size, square)
+
+
+cdef void begin_and_solve(small_problem* p, const floating* square, double tol, bint exact,
+                          int64_t max_steps) noexcept nogil:
+    cdef Py_ssize_t t
+    for t in range(p.size):
+        p.now[t], p.beta[t], p.product[t] = p.beta[t], 0, 0
+    take_over(p, square, p.now)
+    solve(p, square, tol, exact, max_steps)
+
+
+cdef void lay_out(small_problem* p, Py_ssize_t padded, double* wide, int64_t* slots,
+                  int8_t* marks) noexcept nogil:
+    """Arrays for so many slots, in `wide`, `slots` (2 padded) and `marks` (3 padded)."""
+    p.padded, p.slots, p.marks, p.group = padded, slots, marks, marks + 2 * padded
+    p.beta, p.product, p.linear = wide, wide + padded, wide + 2 * padded
+    p.lower, p.upper, p.now = wide + 3 * padded, wide + 4 * padded, wide + 5 * padded
+    p.kept, p.gradient, p.wide = wide + 6 * padded, wide + 7 * padded, wide + 8 * padded
+
+
+cdef void solve(small_problem* p, const floating* square, double tol, bint exact,
+                int64_t max_steps) noexcept nogil:
+    """To `tol`, then as far as rounding lets `exact` go; the levels are those of the solution."""
+    cdef double size = 1, before
+    cdef Py_ssize_t t
+    cdef int g
+    p.steps = settle(p, square, tol, max_steps)
+    p.violation = violation(p)
+    if exact and p.violation <= tol:
+        for t in range(p.size):
+            size = max(size, fabs(p.product[t] + p.linear[t]))
+            p.kept[t] = p.beta[t]
+        before = p.violation
+        p.steps += settle(p, square, min(tol, 1e-12 * size), 100 * p.size)
+        p.violation = violation(p)
+        if p.violation > before:
+            take_over(p, square, p.kept)
+            p.violation = violation(p)
+    for g in range(2):
+        p.level[g] = level_of(p, g)
+
+
+cdef double level_of(const small_problem* p, int8_t wanted) noexcept nogil:
+    cdef bias b = bias_begin(p.size, p.beta, p.group, wanted)
+    cdef Py_ssize_t t
+    for t in range(p.size):
+        if p.group[t] == wanted:
+            bias_take(&b, p.product[t] + p.linear[t], p.beta[t], p.lower[t], p.upper[t],
+                      p.epsilon)
+    return bias_of(&b)
+
+
+cdef double violation(const small_problem* p) noexcept nogil:
+    return violation_of(p.size, p.linear, p.lower, p.upper, p.epsilon, p.group, p.beta, p.product)
+
+
+cdef int64_t settle(small_problem* p, const floating* square, double tol,
+                    int64_t max_steps) noexcept nogil:
+    """Pair steps and faces until the violation is at most `tol`; their number."""
+    cdef descent d
+    cdef Py_ssize_t t
+    cdef int64_t spent = 0
+    cdef int left = ROUNDS
+    d.s.n_spans = 1 if p.second >= p.size else 2
+    d.s.begin[0], d.s.end[0], d.s.group[0] = 0, min(p.second, p.size), 0
+    d.s.begin[1], d.s.end[1], d.s.group[1] = p.second, p.size, 1
+    d.s.K, d.s.stride, d.s.diagonal, d.s.epsilon = square, p.stride, p.diagonal, p.epsilon
+    d.s.G = p.single
+    d.s.up, d.s.low = <floating*> p.single + p.padded, <floating*> p.single + 2 * p.padded
+    d.s.beta, d.s.lower, d.s.upper = p.now, p.lower, p.upper
+    d.G, d.wide, d.slots, d.marks = p.gradient, p.wide, p.slots, p.marks
+    d.n, d.tol, d.n_threads = p.padded, 0.4 * tol, 1
+    d.H, d.room, d.limit = p.face, p.room, p.room
+    while left > 0 and violation(p) > tol and spent < max_steps:
+        left -= 1
+        for t in range(p.size):
+            p.now[t] = p.beta[t]
+            p.gradient[t] = p.product[t] + p.linear[t]
+        d.left = max_steps - spent
+        begin(&d)
+        if floating is float:
+            while advance_f(&d) == GOES_ON:
+                pass
+        else:
+            while advance_d(&d) == GOES_ON:
+                pass
+        spent += d.made
+        if take_over(p, square, p.now) == 0:
+            break
+    return spent
+
+
+cdef int64_t take_over(small_problem* p, const floating* square,
+                       const double* values) noexcept nogil:
+    """Make these the multipliers, and the product theirs; how many changed."""
+    cdef int64_t count = 0
+    cdef Py_ssize_t t
+    for t in range(p.size):
+        if values[t] != p.beta[t]:
+            p.slots[count], p.wide[count] = t, values[t] - p.beta[t]
+            p.beta[t] = values[t]
+            count += 1
+    add_product(count, p.slots, p.wide, square, p.stride, 0, p.size, p.product, 1)
+    return count
+
+
+cdef void round_to_bounds(small_problem* p) noexcept nogil:
+    """As `mlcore.svm.bias.round_to_bounds`, for the result; the product stays as it is."""
+    cdef double rounding = 0
+    cdef Py_ssize_t t
+    for t in range(p.size):
+        rounding = max(rounding, fabs(p.beta[t]))
+    rounding *= 1e-12
+    for t in range(p.size):
+        if fabs(p.upper[t] - p.beta[t]) <= rounding:
+            p.beta[t] = p.upper[t]
+        if fabs(p.beta[t] - p.lower[t]) <= rounding:
+            p.beta[t] = p.lower[t]
+        if fabs(p.beta[t]) <= rounding:
+            p.beta[t] = 0

@@ -1,0 +1,122 @@
+"""The dual problem of every support vector machine here, and what a solver finds."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mlcore._ext import small_problem as _ext
+
+_PLAIN = 256  # exponents of bounds up to which squares of sums neither overflow nor vanish
+
+
+@dataclass
+class Problem:
+    """min 1/2 b'Kb + linear'b + epsilon |b|_1 in a box, with the sum of each group fixed.
+
+    Attributes
+    ----------
+    linear, lower, upper : float64 (m,)
+    index : intp (m,), optional
+        The training sample of each variable; the samples themselves by default.
+    start : float64 (m,), optional
+        A feasible start; 0, or where `total` is given one that meets it, by default.
+    epsilon : float
+        Weight of the absolute values, not negative.
+    group : int8 (m,), optional
+        0 or 1; all 0 by default.
+    total : tuple of float, optional
+        Required sum of each group, when there is no `start`.
+    """
+
+    linear: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    index: np.ndarray | None = None
+    start: np.ndarray | None = None
+    epsilon: float = 0.0
+    group: np.ndarray | None = None
+    total: tuple | None = None
+
+    @cached_property
+    def reach(self) -> float:
+        """The largest absolute value that a variable may take."""
+        return float(max(self.upper.max(), -self.lower.min()))
+
+    @property
+    def power(self) -> int:
+        """The power of two to divide by before squares are formed; 0 for ordinary bounds.
+
+        Without a linear term and epsilon the solution is proportional to the bounds.
+        """
+        if not 0 < self.reach < np.inf or self.epsilon:
+            return 0
+        power = math.frexp(self.reach)[1]
+        return power if abs(power) > _PLAIN and not self.linear.any() else 0
+
+    def divided(self, power: int) -> "Problem":
+        """Return the problem whose solution is this one's over 2 to the `power`."""
+        bounds = {
+            name: None if values is None else np.ldexp(values, -power)
+            for name in ("lower", "upper", "start", "total")
+            for values in [getattr(self, name)]
+        }
+        return replace(self, **bounds)
+
+
+@dataclass
+class Solution:
+    """What the solver found, with its evidence.
+
+    Attributes
+    ----------
+    beta, gradient : float64 (m,)
+        The multipliers, and Kb + q there.
+    objective : float
+        1/2 b'Kb + q'b + epsilon |b|_1.
+    violation : float
+        The largest KKT violation.
+    multipliers : list of (low, high, value)
+        For each group, the interval that the KKT conditions leave for the constraint's multiplier
+        and the value taken (mlcore.svm.bias).
+    n_iter : int
+        Pair steps and Newton steps.
+    converged, diverged : bool
+        Whether `tol` was reached; whether the objective falls without end (no finite optimum).
+    """
+
+    beta: np.ndarray
+    gradient: np.ndarray
+    objective: float
+    violation: float
+    multipliers: list
+    n_iter: int
+    converged: bool
+    diverged: bool = False
+
+
+def start_with_sums(problem: Problem, rows: Any, probes: int) -> np.ndarray:
+    """Return multipliers that meet the required sums, at a bound but for one of each group.
+
+    They are those of the variables with the least gradient, or the largest where the sum is
+    negative. The gradient is the linear term, or where there is none the kernel density of so
+    many samples, the `probes`.
+    """
+    kernel, m = rows.kernel, len(problem.linear)
+    index = np.arange(m) if problem.index is None else problem.index
+    group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
+    sign = np.where(problem.upper > 0, 1.0, -1.0)
+    gradient = problem.linear
+    if not gradient.any():
+        count = min(kernel.n, probes)
+        probe = np.arange(count) * kernel.n // count
+        weights = np.bincount(index, weights=sign, minlength=kernel.n)
+        density = np.zeros(kernel.n)
+        rows.add_product(probe, weights[probe], density, [(0, kernel.n)])
+        gradient = density[index]
+    order, beta = np.argsort(sign * gradient, kind="stable"), np.zeros(m)
+    totals = np.array(problem.total, dtype=np.float64)
+    _ext.fill_to_sums(order, group, problem.lower, problem.upper, totals, beta)
+    return beta

@@ -1,0 +1,81 @@
+"""A small dual problem in one compiled call: where K is at hand, and all of it one working set."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcore._ext import small_problem as _ext
+from mlcore.scratch import scratch_array
+from mlcore.svm.bias import constraint_multipliers
+from mlcore.svm.problem import Problem, Solution, start_with_sums
+from mlcore.svm.row_store import RowStore, padded
+
+MOST = 1024  # variables: more are for the solver that works in rounds
+STEPS = 50  # for each variable: what needs more is left to that solver too
+WIDE, WHOLE, MARKS, SINGLE = 14, 4, 3, 4  # scratch of a problem, vectors of each type
+_PROBES = 256  # samples whose density tells where to start
+_FACE = 640  # most free variables that a Newton step is tried with
+
+
+def solve_small(
+    problem: Problem, rows: RowStore, tol: float, exact: bool, progress: Any = None
+) -> Solution | None:
+    """Return the solution of a problem of few variables in a finite box.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : RowStore
+        Where all of K fits, it is computed.
+    tol : float
+    exact : bool
+        Whether to go on to rounding error.
+    progress : mlcore.progress.Progress, optional
+
+    Returns
+    -------
+    solution : Solution
+        None for other problems, where K does not fit, and where more steps than usual are needed.
+    """
+    m = len(problem.linear)
+    if m > MOST or not np.isfinite(problem.reach):
+        return None
+    rows.complete()
+    if not rows.whole:
+        return None
+    group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
+    second = int(np.count_nonzero(group))
+    entire = problem.index is None and not (second and group[: m - second].any())
+    slots = padded(m) if entire else padded(m - second) + padded(second)
+    if problem.start is not None:
+        beta = problem.start.astype(np.float64)
+    elif problem.total is not None:
+        beta = start_with_sums(problem, rows, _PROBES)
+    else:
+        beta = np.zeros(m)
+    gradient, dtype = np.empty(m), rows.kernel.dtype
+    side, room = 1 if entire else slots, min(_FACE, slots)
+    violation, steps = _ext.solve_problem(
+        rows.rows, rows.kernel.diagonal.astype(dtype, copy=False),
+        np.arange(m) if problem.index is None else problem.index, group, entire, problem.linear,
+        problem.lower, problem.upper, problem.epsilon, tol, exact, STEPS * max(200, m), beta,
+        gradient, scratch_array((side, side), dtype), scratch_array((room, room), dtype),
+        scratch_array((SINGLE * slots,), dtype), np.empty(WIDE * slots),
+        np.empty(WHOLE * slots, dtype=np.int64), np.empty(MARKS * slots, dtype=np.int8),
+    )  # fmt: skip
+    if not violation <= tol:
+        return None
+    box = problem.lower, problem.upper, problem.epsilon
+    objective = float(0.5 * (beta * (gradient + problem.linear)).sum())
+    objective += problem.epsilon * float(np.abs(beta).sum())
+    if progress is not None:
+        progress.step(steps, -objective, violation)
+    return Solution(
+        beta=beta,
+        gradient=gradient,
+        objective=objective,
+        violation=violation,
+        multipliers=constraint_multipliers(gradient, beta, *box, group),
+        n_iter=steps,
+        converged=True,
+    )
