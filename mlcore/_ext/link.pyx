@@ -159,8 +159,8 @@ def apply(const double[:, ::1] x, const double[::1] offsets, const double[:, ::1
           const double[:, ::1] knots, double least, double[:, ::1] p, int n_threads):
     """p[r, k] = the probability of x[r, k] by link k.
 
-    With `least` above 0 the logit has the sign of x, and is at least `least` of the smallest slope
-    times x away from 0.
+    With `least` above 0 the logit has the sign of x: at 0 it has `least` of the smallest slope, and
+    far from there it is `least` at least.
     """
     cdef Py_ssize_t r, k, m = x.shape[1]
     for r in prange(x.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
@@ -177,6 +177,7 @@ cdef inline double probability(double x, double offset, const double* slopes, co
     for k in range(PIECES):
         z += slopes[k] * r[k + 1]
     if least > 0:
-        side = least * min(min(slopes[0], slopes[1]), min(slopes[2], slopes[3])) * x
+        side = min(min(slopes[0], slopes[1]), min(slopes[2], slopes[3])) * x
+        side *= least / (1 + fabs(side))
         z = max(z, side) if x > 0 else min(z, side)
     return 1 / (1 + exp(-z))

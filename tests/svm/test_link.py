@@ -105,6 +105,18 @@ def test_anchored_links_are_increasing_and_above_one_half_where_f_is_positive(se
     assert apply_link(np.zeros(1), link, anchored=True) <= 0.5
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e-5, 1e-2])
+@pytest.mark.parametrize("anchored", [False, True])
+def test_values_all_but_constant_far_from_0_get_the_share_of_positives(unit, anchored):
+    rng = np.random.default_rng(0)
+    f = -1 + unit * rng.normal(size=2000)
+    signs = np.where(np.arange(2000) % 16 == 0, 1.0, -1.0)  # nothing to do with f
+    p = apply_link(f, fit_link(f, signs, np.ones(2000)), anchored=anchored)
+    # The slope of a line that labels do not follow has deviation 1 / sqrt(n p (1 - p)) in units of
+    # the values': three of those, at values up to three from the middle.
+    assert_allclose(logit(p), logit(1 / 16), rtol=0, atol=9 / np.sqrt(2000 / 16 * 15 / 16))
+
+
 def test_without_samples_the_logit_is_the_decision_value():
     none = np.zeros(0)
     f = np.linspace(-3, 3, 7)
