@@ -1,8 +1,8 @@
-"""Hot loop of mlcore.cluster.k_means_plus_plus: all seeds of one start on few samples.
+"""Hot loops of mlcore.cluster.k_means_plus_plus: all seeds of one start on few samples.
 
 Rows are drawn along `order`, in proportion to their weights times `nearest`, their squared distance
-from the seeds so far. Of `n_trials` rows the one is kept that leaves the least sum (Arthur and
-Vassilvitskii, SODA 2007). Arrays are in C order and of the right shapes.
+from the seeds so far, or what they cost. Of `n_trials` rows the one is kept that leaves the least
+sum (Arthur and Vassilvitskii, SODA 2007). Arrays are in C order and of the right shapes.
 """
 from cython cimport floating
 from libc.math cimport INFINITY
@@ -51,6 +51,42 @@ def seeds(const floating[:, ::1] X, const double[::1] weights, const int32_t[::1
             rows[c] = chosen[best]
         else:
             c = rows.shape[0]
+    return c
+
+
+def medoids(const floating[:, ::1] costs, bint squared, const double[::1] weights,
+            const int32_t[::1] order, const double[::1] uniform, Py_ssize_t n_trials,
+            floating[:, ::1] left, double[::1] sums, int64_t[::1] samples):
+    """The same with the rows of a matrix: what each sample costs at a seed, or `squared` the root.
+
+    `left` is scratch, (1 + n_trials, n).
+    """
+    cdef Py_ssize_t n = order.shape[0], c, t, i, used = 0, count, best, last
+    cdef int64_t sample
+    cdef const double* w = &weights[0] if weights.shape[0] > 0 else NULL
+    cdef double total, least
+    cdef floating cost
+    with nogil:
+        for i in range(n):
+            left[0, i] = INFINITY
+        for c in range(samples.shape[0]):
+            last = accumulate(order, w, &left[0, 0] if c > 0 else NULL, sums)
+            if last < 0:
+                break
+            count, best, least = n_trials if c > 0 else 1, 0, INFINITY
+            for t in range(1, count + 1):
+                sample = order[place(sums, last, uniform[used + t - 1] * sums[n - 1])]
+                total = 0
+                for i in range(n):
+                    cost = costs[sample, i] * costs[sample, i] if squared else costs[sample, i]
+                    left[t, i] = min(left[0, i], cost)
+                    total += w[i] * left[t, i] if w != NULL else left[t, i]
+                if total < least:
+                    best, least, samples[c] = t, total, sample
+            used += count
+            memcpy(&left[0, 0], &left[best, 0], n * sizeof(floating))
+        else:
+            c = samples.shape[0]
     return c
 
 

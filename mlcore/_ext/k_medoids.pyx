@@ -12,8 +12,9 @@ the thread count never changes a bit. Arrays are in C order and of the right sha
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
-from libc.math cimport INFINITY, fabs, sqrt
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 from mlcore._ext.simd cimport MEDOID_FOURTHS, MEDOID_PRODUCTS, MEDOID_ROOTS, MEDOID_SQUARES, \
     MEDOID_VALUES, medoid_pass, simd_table
@@ -24,7 +25,6 @@ FORMS = {"values": MEDOID_VALUES, "squares": MEDOID_SQUARES, "roots": MEDOID_ROO
 cdef enum:
     FEWEST_TOGETHER = 16  # candidates that threads share, as long as swaps are near one another
     MOST_TOGETHER = 512
-    TILE = 64
 
 
 cdef inline floating cost(int form, floating value, floating norm, floating other,
@@ -85,15 +85,14 @@ def first_improving(const floating[:, :] values, const int64_t[::1] places,
     return found
 
 
-def costs(const floating[::1] row, Py_ssize_t medoid, int form, const floating[::1] norms,
-          floating[::1] out):
+cpdef void costs(const floating[::1] row, Py_ssize_t medoid, int form, const floating[::1] norms,
+                 floating[::1] out) noexcept nogil:
     """What every sample costs at this medoid, whose row is given."""
     cdef Py_ssize_t i
     cdef floating norm = norms[medoid] if norms.shape[0] > 0 else 0
-    with nogil:
-        for i in range(row.shape[0]):
-            out[i] = cost(form, row[i], norm, norms[i] if form >= MEDOID_ROOTS else norm,
-                          i == medoid)
+    for i in range(row.shape[0]):
+        out[i] = cost(form, row[i], norm, norms[i] if form >= MEDOID_ROOTS else norm,
+                      i == medoid)
 
 
 def admit(const floating[::1] d, int slot, floating[::1] near, floating[::1] second,
@@ -110,123 +109,157 @@ def admit(const floating[::1] d, int slot, floating[::1] near, floating[::1] sec
                 second[i], seconds[i] = d[i], slot
 
 
-def replace(const floating[::1] d, int slot, floating[::1] near, floating[::1] second,
-            int32_t[::1] labels, int32_t[::1] seconds, int64_t[::1] lost):
+cpdef Py_ssize_t replace(const floating[::1] d, int slot, floating[::1] near,
+                         floating[::1] second, int32_t[::1] labels, int32_t[::1] seconds,
+                         int64_t[::1] lost) noexcept nogil:
     """Account for another medoid in `slot`, at which samples cost d; return how many are lost.
 
     They are listed in `lost`: their next medoid is the new one for now, others may be nearer.
     """
     cdef Py_ssize_t i, n_lost = 0
-    with nogil:
-        for i in range(d.shape[0]):
-            if labels[i] == slot:
-                if d[i] <= second[i]:
-                    near[i] = d[i]
-                    continue
-                near[i], labels[i] = second[i], seconds[i]
-                second[i], seconds[i] = d[i], slot
-                lost[n_lost] = i
-                n_lost += 1
-            elif d[i] < near[i]:
-                second[i], seconds[i] = near[i], labels[i]
-                near[i], labels[i] = d[i], slot
-            elif d[i] <= second[i]:
-                second[i], seconds[i] = d[i], slot
-            elif seconds[i] == slot:
-                second[i] = d[i]
-                lost[n_lost] = i
-                n_lost += 1
+    for i in range(d.shape[0]):
+        if labels[i] == slot:
+            if d[i] <= second[i]:
+                near[i] = d[i]
+                continue
+            near[i], labels[i] = second[i], seconds[i]
+            second[i], seconds[i] = d[i], slot
+            lost[n_lost] = i
+            n_lost += 1
+        elif d[i] < near[i]:
+            second[i], seconds[i] = near[i], labels[i]
+            near[i], labels[i] = d[i], slot
+        elif d[i] <= second[i]:
+            second[i], seconds[i] = d[i], slot
+        elif seconds[i] == slot:
+            second[i] = d[i]
+            lost[n_lost] = i
+            n_lost += 1
     return n_lost
 
 
-def seek(const floating[:, :] values, const int64_t[::1] places, const int64_t[::1] medoids,
-         const int64_t[::1] columns, const int64_t[::1] lost, int form,
-         const floating[::1] norms, const int32_t[::1] labels, floating[::1] second,
-         int32_t[::1] seconds):
+cpdef void seek(const floating[:, ::1] values, const int64_t[::1] places,
+                const int64_t[::1] medoids, const int64_t[::1] columns, const int64_t[::1] lost,
+                int form, const floating[::1] norms, const int32_t[::1] labels,
+                floating[::1] second, int32_t[::1] seconds) noexcept nogil:
     """Find the next medoids of the samples `lost`, which are these columns of `values`."""
     cdef Py_ssize_t slot, t, i, medoid
     cdef floating norm, d
     cdef const floating* row
-    with nogil:
-        for slot in range(medoids.shape[0]):
-            medoid = medoids[slot]
-            row = &values[places[slot], 0]
-            norm = norms[medoid] if form >= MEDOID_ROOTS else 0
-            for t in range(lost.shape[0]):
-                i = lost[t]
-                if labels[i] == slot or seconds[i] == slot:
-                    continue
-                d = cost(form, row[columns[t]], norm, norms[i] if form >= MEDOID_ROOTS else norm,
-                         i == medoid)
-                if d < second[i]:
-                    second[i], seconds[i] = d, <int32_t> slot
+    for slot in range(medoids.shape[0]):
+        medoid = medoids[slot]
+        row = &values[places[slot], 0]
+        norm = norms[medoid] if form >= MEDOID_ROOTS else 0
+        for t in range(lost.shape[0]):
+            i = lost[t]
+            if labels[i] == slot or seconds[i] == slot:
+                continue
+            d = cost(form, row[columns[t]], norm, norms[i] if form >= MEDOID_ROOTS else norm,
+                     i == medoid)
+            if d < second[i]:
+                second[i], seconds[i] = d, <int32_t> slot
 
 
-def settle(const floating[::1] near, const floating[::1] second, const int32_t[::1] labels,
-           const double[::1] weights, double[::1] removal):
+cpdef double settle(const floating[::1] near, const floating[::1] second,
+                    const int32_t[::1] labels, const double[::1] weights,
+                    double[::1] removal) noexcept nogil:
     """The objective, and by slot what it would cost to remove the medoid."""
     cdef Py_ssize_t i
     cdef double objective = 0, w = 1
     cdef bint weighted = weights.shape[0] > 0
-    with nogil:
-        for i in range(removal.shape[0]):
-            removal[i] = 0
-        for i in range(near.shape[0]):
-            if weighted:
-                w = weights[i]
-            objective = objective + w * near[i]
-            removal[labels[i]] += w * (<double> second[i] - near[i])
+    for i in range(removal.shape[0]):
+        removal[i] = 0
+    for i in range(near.shape[0]):
+        if weighted:
+            w = weights[i]
+        objective = objective + w * near[i]
+        removal[labels[i]] += w * (<double> second[i] - near[i])
     return objective
 
 
-def extremes(const floating[:, ::1] D, Py_ssize_t first, Py_ssize_t last, double[:, ::1] found,
-             int n_threads):
-    """found[tile] = least and largest value, and largest |D[i, j] - D[j, i]|, of tiles of rows.
+def swaps(const floating[:, ::1] values, const int64_t[::1] candidates, int form, double share,
+          const double[::1] weights, int64_t[::1] medoids, floating[::1] near,
+          floating[::1] second, int32_t[::1] labels, int32_t[::1] seconds, double[::1] removal,
+          floating[::1] limits, floating[:, ::1] work, int32_t[:, ::1] slots, int64_t[::1] lost,
+          double[:, ::1] losses, double[::1] changes, double[::1] drifts, double[::1] trace):
+    """Try candidates in turn; swap when that lowers the objective, trace[0] at first, by more than
+    a `share` of it.
 
-    Tiles first..last are of TILE rows, and cover both sides of the diagonal.
+    `values` are costs or their roots, `limits` what `second` makes of these; both and all that a
+    swap changes are kept. trace[1:] receives the objectives after swaps, and candidate c its change
+    and how far what a swap may change had moved when it was tried, since drifts[0]. Scratch: `work`
+    (3, n), `slots` (2, n), `lost` (n,) and `losses` (2, 4 k). Return the swaps and the last drift.
     """
-    cdef Py_ssize_t n = D.shape[0], tile, other
-    for tile in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic"):
-        found[tile, 0], found[tile, 1], found[tile, 2] = INFINITY, -INFINITY, 0
-        for other in range(tile + 1):
-            tile_extremes(&D[0, 0], n, tile * TILE, other * TILE, &found[tile, 0])
+    cdef medoid_pass s
+    cdef Py_ssize_t n = near.shape[0], k = removal.shape[0], c, n_lost, made = 0
+    cdef int64_t sample, old
+    cdef int32_t slot = 0
+    cdef double drift = drifts[0], now
+    cdef floating[::1] d = work[0], near_before = work[1], second_before = work[2]
+    cdef const floating[::1] norms = limits[:0]
+    s.form, s.n, s.k = form, n, k
+    s.near, s.second, s.limits, s.norms = &near[0], &second[0], &limits[0], NULL
+    s.weights = &weights[0] if weights.shape[0] > 0 else NULL
+    s.labels, s.removal = &labels[0], &removal[0]
+    with nogil:
+        for c in range(candidates.shape[0]):
+            sample = candidates[c]
+            if floating is float:
+                changes[c] = simd_table().f.medoid_change(&s, &values[sample, 0], sample,
+                                                          &losses[0, 0], &slot)
+            else:
+                changes[c] = simd_table().d.medoid_change(&s, &values[sample, 0], sample,
+                                                          &losses[0, 0], &slot)
+            drifts[c] = drift
+            if not changes[c] < -share * trace[made]:
+                continue
+            memcpy(&near_before[0], &near[0], n * sizeof(floating))
+            memcpy(&second_before[0], &second[0], n * sizeof(floating))
+            memcpy(&slots[0, 0], &labels[0], n * sizeof(int32_t))
+            memcpy(&slots[1, 0], &seconds[0], n * sizeof(int32_t))
+            memcpy(&losses[1, 0], &removal[0], k * sizeof(double))
+            old, medoids[slot] = medoids[slot], sample
+            costs(values[sample], sample, form, norms, d)
+            n_lost = replace(d, slot, near, second, labels, seconds, lost)
+            if n_lost > 0 and k > 1:
+                seek(values, medoids, medoids, lost[:n_lost], lost[:n_lost], form, norms, labels,
+                     second, seconds)
+            now = settle(near, second, labels, weights, removal)
+            if now < trace[made]:
+                made += 1
+                trace[made] = now
+                drift += moved(slot, d, near_before, second_before, slots[0], near, weights)
+                bounded(form, second, limits)
+            else:  # rounding
+                memcpy(&near[0], &near_before[0], n * sizeof(floating))
+                memcpy(&second[0], &second_before[0], n * sizeof(floating))
+                memcpy(&labels[0], &slots[0, 0], n * sizeof(int32_t))
+                memcpy(&seconds[0], &slots[1, 0], n * sizeof(int32_t))
+                memcpy(&removal[0], &losses[1, 0], k * sizeof(double))
+                medoids[slot] = old
+            changes[c], drifts[c] = 0, drift
+    return made, drift
 
 
-TILE_SIDE = TILE
+cdef void bounded(int form, const floating[::1] second, floating[::1] limits) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(second.shape[0]):
+        limits[i] = <floating> sqrt(second[i]) if form == MEDOID_SQUARES else second[i]
 
 
-cdef void tile_extremes(const floating* D, Py_ssize_t n, Py_ssize_t top, Py_ssize_t left,
-                        double* found) noexcept nogil:
-    cdef floating turned[TILE * TILE]
-    cdef floating low[8]
-    cdef floating high[8]
-    cdef floating apart[8]
-    cdef floating a, b
-    cdef Py_ssize_t rows = min(TILE, n - top), columns = min(TILE, n - left), i, j, lane
-    cdef const floating* row
-    if floating is float:
-        simd_table().f.transpose(D + left * n + top, n, columns, rows, turned, TILE)
-    else:
-        simd_table().d.transpose(D + left * n + top, n, columns, rows, turned, TILE)
-    for lane in range(8):
-        low[lane], high[lane], apart[lane] = D[top * n + left], D[top * n + left], 0
-    for i in range(rows):
-        row = D + (top + i) * n + left
-        for j in range(0, columns - 7, 8):
-            for lane in range(8):
-                a, b = row[j + lane], turned[i * TILE + j + lane]
-                low[lane] = a if a < low[lane] else low[lane]
-                low[lane] = b if b < low[lane] else low[lane]
-                high[lane] = a if a > high[lane] else high[lane]
-                high[lane] = b if b > high[lane] else high[lane]
-                a = a - b if a > b else b - a
-                apart[lane] = a if a > apart[lane] else apart[lane]
-        for j in range(columns // 8 * 8, columns):
-            a, b = row[j], turned[i * TILE + j]
-            low[0] = min(low[0], min(a, b))
-            high[0] = max(high[0], max(a, b))
-            apart[0] = max(apart[0], <floating> fabs(a - b))
-    for lane in range(8):
-        found[0] = min(found[0], low[lane])
-        found[1] = max(found[1], high[lane])
-        found[2] = max(found[2], apart[lane])
+cpdef double moved(int slot, const floating[::1] costs, const floating[::1] near,
+                   const floating[::1] second, const int32_t[::1] labels, const floating[::1] now,
+                   const double[::1] weights) noexcept nogil:
+    """By how much at most a swap has lowered what any other would change, from what was before.
+
+    With medoid i removed a sample costs e, and with the candidate min(d, e) instead of `near`. The
+    new medoid lowers e to what the sample costs there at least; e was `second` where i was its
+    nearest medoid, else `near`; and it is as it was for the slot of the swap itself.
+    """
+    cdef Py_ssize_t i
+    cdef double total = 0, without, change
+    for i in range(costs.shape[0]):
+        without = second[i] if labels[i] == slot else near[i]
+        change = max(<double> now[i] - near[i], 0.0) + max(without - costs[i], 0.0)
+        total += change * weights[i] if weights.shape[0] > 0 else change
+    return total

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from mlcore._ext import dissimilarities as _ext
 from mlcore._ext import k_means as _centers
-from mlcore._ext import k_medoids as _ext
 from mlcore.checks import as_choice, require_memory
 from mlcore.cluster.frame import choose_frame, shared_frame
 from mlcore.kernels.packed import Packed
@@ -32,6 +32,7 @@ _BLOCK = 2**20  # values formed at a time
 _STORED_BYTES = 2**30  # of a matrix of inner products at most
 _CHEAP = 64  # products that form a value again in less time than new memory takes to keep it
 _EXACT = 2**24  # differences that are formed rather than products: some milliseconds
+_FEW = 2**20  # values, of which all may be looked at in one call several times
 _LONGEST_CALL = 2**28  # values: some tenths of a second, within which Ctrl-C is heard
 
 
@@ -47,11 +48,14 @@ class Stored:
         Squared, for inner products; else empty.
     far : float
         What no sample costs more than.
+    few : bool
+        Whether swaps may be tried in one call.
     """
 
     def __init__(self, values, form, norms, far):
         self.values, self.form, self.norms, self.far = values, form, norms, far
         self.n, self.dtype = len(values), values.dtype
+        self.few = form in ("values", "squares") and values.size <= _FEW
 
     def blocks(self, order) -> Iterator[tuple]:
         """Yield rows, where they begin and whose they are."""
@@ -67,6 +71,12 @@ class Stored:
         """Return rows of medoids, where they begin, and in which columns these samples are."""
         return self.values, medoids, samples
 
+    def exact(self, medoids):
+        """Return distances from medoids, (n, k), if they are stored in double precision."""
+        if self.form not in ("values", "squares") or self.dtype != np.float64:
+            return None
+        return np.ascontiguousarray(self.values[medoids].T)
+
     def part(self, chosen):
         """Return the same for these samples only."""
         norms = self.norms[chosen] if len(self.norms) else self.norms
@@ -78,7 +88,7 @@ class OnDemand:
 
     def __init__(self, Z, form, norms, far):
         self.form, self.norms, self.far = form, norms, far
-        self.n, self.dtype = len(Z), Z.dtype
+        self.n, self.dtype, self.few = len(Z), Z.dtype, False
         self._Z = Z
         self._packed = Packed(Z, "linear", gamma=1.0, dtype=Z.dtype)
         self._step = min(self.n, max(16, _BLOCK // self.n))
@@ -101,6 +111,9 @@ class OnDemand:
         at = np.arange(len(medoids))
         self._packed.block(medoids, self._packed.columns(samples), out, at)
         return out, at, np.arange(len(samples))
+
+    def exact(self, _):
+        return None
 
     def part(self, chosen):
         return _inner_products(self._Z[chosen], self.form, self.norms[chosen], self.far)
@@ -164,7 +177,7 @@ class Dissimilarity:
         exponent = self.power * (2 if self.metric == "sqeuclidean" else 1)
         self.unit = frame.power * exponent
         if len(Z) * Z.size <= _EXACT:
-            return self._stored(Z)
+            return self._from_differences(Z)
         norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
         far = float((4 * norms.max()) ** (exponent / 2))
         return _inner_products(Z, _FORMS[exponent], norms.astype(Z.dtype), far)
@@ -203,6 +216,15 @@ class Dissimilarity:
             D, "values" if self.power == 1 else "squares", np.empty(0, dtype=X.dtype),
             largest**self.power,
         )  # fmt: skip
+
+    def _from_differences(self, Z):
+        n = len(Z)
+        D = scratch_array((n, n), Z.dtype)
+        _ext.squares(np.ascontiguousarray(Z.T), np.empty((_ext.ROWS, n)), D)
+        if self.metric == "euclidean":
+            np.sqrt(D, out=D)
+        form = "values" if self.power == 1 else "squares"
+        return Stored(D, form, np.empty(0, dtype=Z.dtype), float(D.max()) ** self.power)
 
     def _learn_scale(self, X):
         """What the metric measures in: nothing for most."""

@@ -6,10 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
+from mlcore._ext import frame as _ext
 from mlcore.threads import single_threaded_blas
 
 _LONGEST_CALL = 2**30  # multiplications: some tenths of a second, within which Ctrl-C is heard
 _BLOCK = 2**21  # values of a block that must be formed
+_FEW = 2**13  # values, of which one pass tells all at once in a fifth of the time
 _PILOT = 256  # rows that tell whether the data lie far from 0
 # The data are far where the square of their mean exceeds their spread so many times: products
 # then lose more than 3 of the 24 bits, 10 of the 53.
@@ -71,6 +73,10 @@ class Moments(NamedTuple):
 
 def choose_frame(X, weights, origin=None) -> tuple[Frame, Moments]:
     """Return a frame for `X`, and its moments there; `weights` are empty for ones."""
+    if origin is None and not sp.issparse(X) and X.size <= _FEW:
+        moments = _near_and_plain(X, weights)
+        if moments is not None:
+            return Frame(), moments
     frame = Frame(far_origin(X) if origin is None else origin)
     moments = _moments(X, weights, frame)
     low, high = _SQUARES
@@ -81,6 +87,19 @@ def choose_frame(X, weights, origin=None) -> tuple[Frame, Moments]:
             frame = frame._replace(power=power)
             moments = _moments(X, weights, frame)
     return frame, moments
+
+
+def _near_and_plain(X, weights):
+    """The moments of few samples whose frame is the data's own; None for others."""
+    n, d = X.shape
+    step = max(1, n // _PILOT)
+    rows = min(_PILOT, -(-n // step))
+    center, spread, weight, squares, mean = _ext.moments(X, weights, step, rows)
+    low, high = _SQUARES
+    mean_square = squares / weight
+    if center <= _FAR[X.dtype.itemsize] * spread and low * d <= mean_square <= high / n:
+        return Moments(weight, squares, max(0.0, mean_square - mean) / d)
+    return None
 
 
 def shared_frame(X, offsets, origin) -> Frame:

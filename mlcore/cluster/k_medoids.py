@@ -185,26 +185,27 @@ class KMedoids(Transformer, Clusterer, Model):
             if len(weights):
                 order = order[weights[order] > 0]
             start = self._start(given, rows, weights, order, sampler, rng)
-            trace = [Assignment(rows, weights, start).objective]
+            state = Assignment(rows, weights, start)
+            trace = [state.objective]
             report(0, trace[0], 0.0)
 
             def draw(m):
                 return sampler.draw_many((np.arange(m) + 0.5) / m)
 
             better = prepared(rows, start, order, draw)
-            if better is not start and Assignment(rows, weights, better).objective < trace[0]:
-                start = better
+            other = state if better is start else Assignment(rows, weights, better)
+            if other.objective < trace[0]:
+                state = other
             else:
                 trace = []
-            found = swap_medoids(
-                rows, weights, start, order, tol=tol, max_iter=max_iter, report=report
-            )
-            del rows
+            found = swap_medoids(rows, state, order, tol=tol, max_iter=max_iter, report=report)
             medoids = found.medoids
+            exact = rows.exact(medoids)
+            del rows, state, other
             fitted = {"medoid_indices_": medoids, **dissimilarity.fitted}
             if not dissimilarity.precomputed:
                 fitted["cluster_centers_"] = checked[medoids]
-            fitted |= self._summary(checked, weights, dissimilarity, fitted)
+            fitted |= self._summary(checked, weights, dissimilarity, fitted, exact)
             with np.errstate(over="ignore"):
                 trace = np.ldexp(np.array(trace + found.trace), dissimilarity.unit)
             trace[-1] = fitted["inertia_"]
@@ -312,12 +313,17 @@ class KMedoids(Transformer, Clusterer, Model):
             return random_rows(sampler, self.n_clusters, rows.n, rng)
         return plus_plus(rows, weights, self.n_clusters, sampler, rng)
 
-    def _summary(self, X, weights, dissimilarity, fitted):
-        """The attributes that exact distances tell."""
+    def _summary(self, X, weights, dissimilarity, fitted, exact):
+        """The attributes that exact distances tell; `exact` if the search had them."""
         n, k = len(X), len(fitted["medoid_indices_"])
         labels, near = np.empty(n, dtype=np.int32), np.empty(n)
         silhouettes = np.zeros(n)
-        for rows, distances in dissimilarity.blocks(X, fitted):
+        if exact is None:
+            blocks = dissimilarity.blocks(X, fitted)
+        else:
+            unit = dissimilarity.unit // self.power
+            blocks = [(slice(0, n), np.ldexp(exact, unit) if unit else exact)]
+        for rows, distances in blocks:
             at = np.arange(len(distances))
             labels[rows] = own = np.argmin(distances, axis=1)
             near[rows] = first = distances[at, own]

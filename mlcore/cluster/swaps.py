@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mlcore._ext import k_means_plus_plus as _seeding
 from mlcore._ext import k_medoids as _ext
 from mlcore.threads import effective_threads
 
@@ -83,25 +84,34 @@ class Assignment:
             )  # fmt: skip
         self._settle()
         if self.objective < before[-1]:
-            self.drift = self._moved(slot, *before[:3])
+            near, second, labels = before[:3]
+            self.drift = _ext.moved(
+                slot, self._costs, near, second, labels, self.near, self._weights
+            )
             return True
         self.near, self.second, self.labels, self.seconds, self._removal, self.objective = before
         self.medoids[slot] = old
         self._limit()
         return False
 
-    def _moved(self, slot, near, second, labels):
-        """By how much at most this swap has lowered what any other would change.
+    def swaps(self, candidates, share, drift):
+        """Try candidates of few stored rows in turn, as the two methods above do.
 
-        With medoid i removed a sample costs e, and with the candidate min(d, e) instead of `near`.
-        The new medoid lowers e to what the sample costs there at least; e was `second` where i was
-        its nearest medoid, else `near`; and it is as it was for the slot of the swap itself.
+        Return what each would change when it was tried, the drift then, the objectives after swaps,
+        and the last drift.
         """
-        e = np.where(labels == slot, near, second)
-        moved = np.maximum(self.near - near, 0) + np.maximum(e - self._costs, 0)
-        if len(self._weights):
-            return float(self._weights @ moved)
-        return float(moved.sum(dtype=np.float64))
+        n, k = self._rows.n, len(self.medoids)
+        changes, drifts = np.empty(len(candidates)), np.empty(len(candidates))
+        trace = np.empty(len(candidates) + 1)
+        trace[0], drifts[0] = self.objective, drift
+        made, drift = _ext.swaps(
+            self._rows.values, candidates, self._form, share, self._weights, self.medoids,
+            self.near, self.second, self.labels, self.seconds, self._removal, self._limits,
+            np.empty((3, n), dtype=self.near.dtype), np.empty((2, n), dtype=np.int32), self._lost,
+            np.empty((2, 4 * k)), changes, drifts, trace,
+        )  # fmt: skip
+        self.objective = float(trace[made])
+        return changes, drifts, trace[1 : made + 1].tolist(), drift
 
     def _cost(self, medoid):
         _ext.costs(self._rows.row(medoid), medoid, self._form, self._rows.norms, self._costs)
@@ -116,7 +126,7 @@ class Assignment:
         self._limits = _limits(self._rows, self.second)
 
 
-def swap_medoids(rows, weights, medoids, order, *, tol, max_iter, report=None) -> Found:
+def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Found:
     """Swap until no candidate in `order` is worth a swap.
 
     A round tries all of them, a later one those that may have become worth a swap: swaps since
@@ -126,9 +136,8 @@ def swap_medoids(rows, weights, medoids, order, *, tol, max_iter, report=None) -
     Parameters
     ----------
     rows : Stored or OnDemand
-    weights : (n,) float64
-        Empty for ones.
-    medoids : (k,) int64
+    state : Assignment
+        Of the samples of `rows` to the medoids to start from.
     order : int64 array
         Candidates.
     tol : float
@@ -142,7 +151,6 @@ def swap_medoids(rows, weights, medoids, order, *, tol, max_iter, report=None) -
     ----------
     E. Schubert, P. Rousseeuw, *Fast and eager k-medoids clustering*, Information Systems 101, 2021.
     """
-    state = Assignment(rows, weights, medoids)
     trace, share = [state.objective], max(tol, _ROUNDING)
     # What a swap for each candidate would change at best when it was tried; and `drift` then.
     changes, drifts = np.full(len(order), -np.inf), np.zeros(len(order))
@@ -155,6 +163,14 @@ def swap_medoids(rows, weights, medoids, order, *, tol, max_iter, report=None) -
         before = len(trace)
         for block in rows.blocks(order[left]):
             candidates, at = block[2], 0
+            if rows.few:
+                now, left = left[: len(candidates)], left[len(candidates) :]
+                changes[now], drifts[now], values, drift = state.swaps(candidates, share, drift)
+                for value in values:
+                    trace.append(value)
+                    if report is not None:
+                        report(len(trace) - 1, value, trace[-2] - value)
+                continue
             while at < len(candidates):
                 threshold = -share * state.objective
                 found, slot, tried = state.first_improving(block, at, threshold)
@@ -201,7 +217,9 @@ def prepared(rows, medoids, order, draw) -> np.ndarray:
         along = np.argsort(rank[chosen], kind="stable")
         start = np.searchsorted(chosen, medoids)
         weights = counts.astype(np.float64)
-        found = swap_medoids(rows.part(chosen), weights, start, along, tol=0.0, max_iter=_ROUNDS)
+        part = rows.part(chosen)
+        state = Assignment(part, weights, start)
+        found = swap_medoids(part, state, along, tol=0.0, max_iter=_ROUNDS)
         medoids = chosen[found.medoids]
     return medoids
 
@@ -246,8 +264,19 @@ def plus_plus(rows, weights, n_clusters, sampler, rng) -> np.ndarray:
     ----------
     D. Arthur, S. Vassilvitskii, *k-means++: the advantages of careful seeding*, SODA 2007.
     """
-    form, norms = _ext.FORMS[rows.form], rows.norms
     n_trials = 2 + int(np.log(n_clusters))
+    draw = _drawn_in_one_call if rows.few else _drawn
+    medoids = draw(rows, weights, n_clusters, n_trials, sampler, rng)
+    if len(medoids) == n_clusters:
+        return medoids
+    unused = np.setdiff1d(sampler.order, medoids)
+    if len(weights):
+        unused = unused[weights[unused] > 0]
+    return np.r_[medoids, unused[: n_clusters - len(medoids)]]
+
+
+def _drawn(rows, weights, n_clusters, n_trials, sampler, rng):
+    form, norms = _ext.FORMS[rows.form], rows.norms
 
     def left(medoid, near):
         costs = np.empty(rows.n, dtype=rows.dtype)
@@ -262,15 +291,22 @@ def plus_plus(rows, weights, n_clusters, sampler, rng) -> np.ndarray:
     while len(medoids) < n_clusters:
         trials = sampler.draw(rng.random(n_trials), near)
         if not len(trials):
-            unused = np.setdiff1d(sampler.order, medoids)
-            if len(weights):
-                unused = unused[weights[unused] > 0]
-            return np.r_[medoids, unused[: n_clusters - len(medoids)]]
+            break
         kept = [left(int(trial), near) for trial in trials]
         best = int(np.argmin([total(one) for one in kept]))
         near = kept[best]
         medoids.append(int(trials[best]))
     return np.array(medoids)
+
+
+def _drawn_in_one_call(rows, weights, n_clusters, n_trials, sampler, rng):
+    medoids = np.empty(n_clusters, dtype=np.int64)
+    count = _seeding.medoids(
+        rows.values, rows.form == "squares", weights, sampler.order,
+        rng.random(1 + (n_clusters - 1) * n_trials), n_trials,
+        np.empty((1 + n_trials, rows.n), dtype=rows.dtype), np.empty(rows.n), medoids,
+    )  # fmt: skip
+    return medoids[:count]
 
 
 def _limits(rows, second):

@@ -12,10 +12,11 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
-from mlcore._ext import k_medoids as _ext
+from mlcore._ext import dissimilarities as _ext
 from mlcore.cluster import KMedoids, dissimilarities
 from mlcore.cluster.dissimilarities import METRICS, Dissimilarity, OnDemand, extremes
-from mlcore.cluster.swaps import Assignment
+from mlcore.cluster.k_means_plus_plus import RowSampler
+from mlcore.cluster.swaps import Assignment, plus_plus, swap_medoids
 from mlcore.exceptions import ConvergenceWarning
 
 ROUNDING = 1e-10  # relative, of sums of some hundred distances in double precision
@@ -115,6 +116,67 @@ def test_swaps_lower_what_others_would_change_by_no_more_than_they_say(seed):
             now = changes(D, state.medoids, weights)
             assert (now >= before - state.drift - 1e-12).all()
             before = now
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 6, 7, 11])
+def test_swaps_in_one_call_are_those_made_one_by_one(k, power, dtype, seed):
+    """As many as six medoids are compared lane by lane, others sample by sample."""
+    rng = np.random.default_rng([k, seed])
+    n = int(rng.integers(12, 90))
+    D = rng.random((n, n)).astype(dtype)
+    D += D.T
+    weights = rng.integers(1, 4, n).astype(float) if seed % 2 else np.empty(0)
+    start, order = rng.choice(n, k, replace=False), rng.permutation(n)
+    found, told = [], []
+    for few in True, False:
+        rows = Dissimilarity("precomputed", power, "test").rows(D, weights)
+        assert rows.few
+        rows.few = few
+        state, steps = Assignment(rows, weights, start), []
+        found.append(
+            swap_medoids(
+                rows, state, order, tol=0.0, max_iter=9, report=lambda *a, s=steps: s.append(a)
+            )
+        )
+        told.append(steps)
+    assert_array_equal(found[0].medoids, found[1].medoids)
+    assert found[0][2:] == found[1][2:]
+    assert_allclose(found[0].trace, found[1].trace, rtol=ROUNDING)
+    assert [step for step, _, _ in told[0]] == [step for step, _, _ in told[1]]
+    costs = (D.astype(np.float64) ** power).T
+    assert_allclose(
+        found[0].trace[-1],
+        objective(costs, found[0].medoids, weights if len(weights) else None),
+        rtol=16 * np.finfo(dtype).eps,
+    )
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("seed", range(10))
+def test_medoids_drawn_in_one_call_are_those_drawn_one_by_one(seed, power):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, size=(int(rng.integers(5, 60)), 2)).astype(np.float64)
+    weights = rng.integers(0, 4, len(X)).astype(float) if seed % 2 else np.empty(0)
+    sampler, found = RowSampler(X, weights), []
+    for few in True, False:
+        rows = Dissimilarity("euclidean", power, "test").rows(X, weights)
+        rows.few = few
+        found.append(plus_plus(rows, weights, 4, sampler, np.random.default_rng(seed)))
+    assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 3), (8, 2), (9, 40), (65, 5)])
+def test_distances_of_few_samples_are_those_of_scipy(n, d, dtype):
+    X = blobs(n, d, dtype=dtype)
+    for metric, power in itertools.product(("euclidean", "sqeuclidean"), (1, 2)):
+        rows = Dissimilarity(metric, power, "test").rows(X, np.empty(0))
+        expected = cdist(X, X, metric)
+        assert_allclose(rows.values, expected, rtol=4 * np.finfo(dtype).eps)
+        assert rows.far >= expected.max() ** power * (1 - 16 * np.finfo(dtype).eps)
 
 
 def test_all_optima_of_small_problems_are_found_from_some_start():

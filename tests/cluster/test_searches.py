@@ -138,3 +138,25 @@ def test_data_that_single_precision_cannot_tell_apart_are_no_longer_screened():
     assert not partition._search._screened
     assert excess(X, centers, partition.labels) <= 100 * np.finfo(float).eps
     assert_array_equal(partition.labels, nearest_labels(X, frame, centers))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shift", [0.0, 3.0, 1e5, 1e12])
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e12])
+@pytest.mark.parametrize("n", [2, 30, 700])
+def test_frames_and_moments_of_few_samples_are_those_of_many(n, scale, shift, weighted, dtype):
+    """The same rows again and again are many."""
+    rng = np.random.default_rng(n)
+    X = (scale * (rng.normal(size=(n, 3)) + shift)).astype(dtype)
+    weights = rng.integers(1, 4, n).astype(np.float64) if weighted else np.empty(0)
+    few, moments = choose_frame(X, weights)
+    times = -(-(2**13) // X.size) + 1
+    many, expected = choose_frame(np.repeat(X, times, axis=0), np.repeat(weights, times))
+    assert (few.origin is None) == (many.origin is None) and few.power == many.power
+    rtol = 1e-9 if few.origin is None else 1e-3  # measured from another sample of the rows
+    assert moments.weight == pytest.approx(expected.weight / times)
+    if few.origin is None:
+        assert moments.squares == pytest.approx(expected.squares / times, rel=rtol)
+    size = moments.squares / moments.weight
+    assert moments.variance == pytest.approx(expected.variance, abs=1e-12 * size)

@@ -1,0 +1,95 @@
+"""Hot loops of mlcore.cluster.dissimilarities: distances of few samples, extremes of a matrix."""
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.math cimport INFINITY, fabs
+
+from mlcore._ext.simd cimport simd_table
+
+cdef enum:
+    TILE = 64
+    TOGETHER = 8  # rows whose mirror images are written beside each other
+
+
+def squares(const floating[:, ::1] columns, double[:, ::1] sums, floating[:, ::1] D):
+    """D[i, j] = |x_i - x_j|² from differences, added up in double precision.
+
+    `columns` (d, n) are the samples; `sums` is scratch, (TOGETHER, n).
+    """
+    cdef Py_ssize_t n = D.shape[0], block, first, last, i, j, f
+    cdef double x, apart
+    cdef double* row
+    cdef const floating* column
+    with nogil:
+        for block in range((n + TOGETHER - 1) // TOGETHER):
+            first = block * TOGETHER
+            last = min(n, first + TOGETHER)
+            for i in range(first, last):
+                row = &sums[i - first, 0]
+                for j in range(first, n):
+                    row[j] = 0
+                for f in range(columns.shape[0]):
+                    column, x = &columns[f, 0], columns[f, i]
+                    for j in range(first, n):
+                        apart = column[j] - x
+                        row[j] += apart * apart
+                for j in range(first, n):
+                    D[i, j] = <floating> row[j]
+            for j in range(last, n):
+                for i in range(first, last):
+                    D[j, i] = D[i, j]
+
+
+ROWS = TOGETHER
+
+
+def extremes(const floating[:, ::1] D, Py_ssize_t first, Py_ssize_t last, double[:, ::1] found,
+             int n_threads):
+    """found[tile] = least and largest value, and largest |D[i, j] - D[j, i]|, of tiles of rows.
+
+    Tiles first..last are of TILE rows, and cover both sides of the diagonal.
+    """
+    cdef Py_ssize_t n = D.shape[0], tile, other
+    for tile in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        found[tile, 0], found[tile, 1], found[tile, 2] = INFINITY, -INFINITY, 0
+        for other in range(tile + 1):
+            tile_extremes(&D[0, 0], n, tile * TILE, other * TILE, &found[tile, 0])
+
+
+TILE_SIDE = TILE
+
+
+cdef void tile_extremes(const floating* D, Py_ssize_t n, Py_ssize_t top, Py_ssize_t left,
+                        double* found) noexcept nogil:
+    cdef floating turned[TILE * TILE]
+    cdef floating low[8]
+    cdef floating high[8]
+    cdef floating apart[8]
+    cdef floating a, b
+    cdef Py_ssize_t rows = min(TILE, n - top), columns = min(TILE, n - left), i, j, lane
+    cdef const floating* row
+    if floating is float:
+        simd_table().f.transpose(D + left * n + top, n, columns, rows, turned, TILE)
+    else:
+        simd_table().d.transpose(D + left * n + top, n, columns, rows, turned, TILE)
+    for lane in range(8):
+        low[lane], high[lane], apart[lane] = D[top * n + left], D[top * n + left], 0
+    for i in range(rows):
+        row = D + (top + i) * n + left
+        for j in range(0, columns - 7, 8):
+            for lane in range(8):
+                a, b = row[j + lane], turned[i * TILE + j + lane]
+                low[lane] = a if a < low[lane] else low[lane]
+                low[lane] = b if b < low[lane] else low[lane]
+                high[lane] = a if a > high[lane] else high[lane]
+                high[lane] = b if b > high[lane] else high[lane]
+                a = a - b if a > b else b - a
+                apart[lane] = a if a > apart[lane] else apart[lane]
+        for j in range(columns // 8 * 8, columns):
+            a, b = row[j], turned[i * TILE + j]
+            low[0] = min(low[0], min(a, b))
+            high[0] = max(high[0], max(a, b))
+            apart[0] = max(apart[0], <floating> fabs(a - b))
+    for lane in range(8):
+        found[0] = min(found[0], low[lane])
+        found[1] = max(found[1], high[lane])
+        found[2] = max(found[2], apart[lane])
