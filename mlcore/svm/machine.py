@@ -12,6 +12,7 @@ from mlcore.exceptions import warn
 from mlcore.kernels.expansion import Expansion, kept_expansion, row_blocks, weighted
 from mlcore.kernels.gram import KernelRows, resolve_gamma
 from mlcore.kernels.kernel_model import KernelModel
+from mlcore.kernels.packed import dense_if_full
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
 from mlcore.svm.bias import round_to_bounds
@@ -303,7 +304,7 @@ class SingleProblemMachine(KernelMachine):
 def product(A: Any, B: Any) -> np.ndarray:
     """Return A @ B, the same bytes whatever the number of threads."""
     with single_threaded_blas():
-        return A @ B
+        return dense_if_full(A) @ dense_if_full(B)
 
 
 def kept_samples(X: Any, rows: np.ndarray, settings: Settings) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore._ext import multiclass as _ext
+from mlcore.kernels.packed import dense_if_full
 from mlcore.threads import effective_threads, single_threaded_blas
 
 _TILE_ROWS = 64  # whose sums by class stay in cache
@@ -156,6 +157,7 @@ def duel_weights(
     n_support : (n_classes,) int, optional
         Vectors of each class, by which they are sorted.
     """
+    vectors = dense_if_full(vectors)
     with single_threaded_blas():
         if n_support is None:
             return dual_coef @ vectors

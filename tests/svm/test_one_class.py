@@ -143,3 +143,17 @@ def test_every_kind_of_kernel_gives_the_same_machine():
 def test_nu_out_of_range_is_named(nu):
     with pytest.raises(ValueError, match=f"OneClassSVM: nu={nu}"):
         OneClassSVM(nu=nu).fit(cloud(10))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid", "laplacian"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_without_zeros_give_the_same_bytes_sparse_or_not(kernel, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 3)).astype(dtype)[rng.integers(0, 12, 80)]  # copies: many optima
+    dense = OneClassSVM(kernel=kernel, gamma=1.0).fit(X)
+    full = OneClassSVM(kernel=kernel, gamma=1.0).fit(sparse.csr_array(X))
+    assert sparse.issparse(full.support_vectors_)
+    for name in ("dual_coef_", "support_", "offset_", "coef_"):
+        if hasattr(dense, name):
+            assert_array_equal(getattr(dense, name), getattr(full, name))
+    assert_array_equal(dense.decision_function(X), full.decision_function(X))
