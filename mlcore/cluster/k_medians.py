@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from mlcore._ext import k_medians as _ext
 from mlcore.checks import require_memory
 from mlcore.cluster.centroids import CenterModel
 from mlcore.cluster.k_means_plus_plus import RowSampler, random_rows
@@ -13,6 +14,7 @@ from mlcore.model import warn
 from mlcore.progress import Progress
 
 _BLOCK = 2**22  # differences of a call: some milliseconds
+_FEW = 2**14  # samples whose seeds are drawn in one call
 
 
 class KMedians(CenterModel):
@@ -132,10 +134,9 @@ class KMedians(CenterModel):
         with Progress(self.verbose, self.callback, owner) as progress:
             checked = self._check_X(X, reset=True)
             weights, power = self._weights(sample_weight, len(checked))
-            some = weights if len(weights) else np.ones(len(checked))
             best = None
             for centers in self._starts(checked, weights, self._n_starts(10), rng):
-                found = self._steps(checked, some, centers, progress, power)
+                found = self._steps(checked, weights, centers.copy(), progress, power)
                 if best is None or found["inertia_"] < best["inertia_"]:
                     best = found
         if not np.isfinite(best["inertia_"]):
@@ -181,26 +182,34 @@ class KMedians(CenterModel):
 
     def _steps(self, X, weights, centers, progress, power):
         """The fitted attributes that steps from these centres lead to."""
+        n, k = len(X), len(centers)
         labels, near = _nearest(X, centers)
-        trace, converged = [float(weights @ near)], False
+        trace, converged = [_total(weights, near)], False
+        counts, ends = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
+        members, values = np.empty(n, dtype=np.int64), np.empty(n * (2 if len(weights) else 1))
+        width = max(1, _BLOCK // (16 * n))  # a value is looked at about so often
         for step in range(1, self.max_iter + 1):
-            _reseed(labels, near, weights, len(centers))
-            centers = _medians(X, weights, labels, centers)
+            _ext.reseed(weights, near, labels, counts)
+            for first in range(0, X.shape[1], width):
+                last = min(first + width, X.shape[1])
+                _ext.medians(
+                    X, weights, labels, counts, first, last, ends, members, values, centers
+                )
             before = labels
             labels, near = _nearest(X, centers)
-            trace.append(float(weights @ near))
+            trace.append(_total(weights, near))
             if progress.active:
-                values = np.ldexp([trace[-1], trace[-2] - trace[-1]], power)
-                progress.step(step, float(values[0]), float(values[1]))
+                shown = np.ldexp([trace[-1], trace[-2] - trace[-1]], power)
+                progress.step(step, float(shown[0]), float(shown[1]))
             converged = trace[-2] - trace[-1] <= self.tol * trace[-1]
             if converged and (self.tol > 0 or np.array_equal(labels, before)):
                 break
             converged = False
-        mass = np.bincount(labels, weights=weights, minlength=len(centers))
+        mass = np.bincount(labels, weights=weights if len(weights) else None, minlength=k)
         if (mass <= 0).any():
             centers = centers[mass > 0]
             labels, near = _nearest(X, centers)
-        trace[-1] = float(weights @ near)
+        trace[-1] = _total(weights, near)
         with np.errstate(over="ignore"):
             # Rounding aside, no step raises the objective.
             trace = np.ldexp(np.minimum.accumulate(trace), power)
@@ -225,50 +234,14 @@ def _distances(X, centers):
 def _nearest(X, centers):
     """Return the nearest centre of each row, int32, and the distance from it."""
     labels, near = np.empty(len(X), dtype=np.int32), np.empty(len(X))
-    for rows, distances in _distances(X, centers):
-        labels[rows] = np.argmin(distances, axis=1)
-        near[rows] = distances.min(axis=1)
+    step = max(1, _BLOCK // centers.size)
+    for first in range(0, len(X), step):
+        _ext.nearest(X, centers, first, min(len(X), first + step), labels, near)
     return labels, near
 
 
-def _reseed(labels, near, weights, n_clusters):
-    """Give each empty cluster the sample farthest from its centre that another can spare."""
-    counts = np.bincount(labels[weights > 0], minlength=n_clusters)
-    empty = np.flatnonzero(counts == 0)
-    if not len(empty):
-        return
-    farthest = iter(np.argsort(np.where(weights > 0, -near, 0.0), kind="stable"))
-    for j in empty:
-        i = next((i for i in farthest if near[i] > 0 and counts[labels[i]] > 1), None)
-        if i is None:
-            return
-        counts[labels[i]] -= 1
-        counts[j] += 1
-        labels[i] = j
-
-
-def _medians(X, weights, labels, centers):
-    """Return the weighted medians by label, feature by feature; without samples a centre stays.
-
-    Where any value between two samples is a median, it is the middle.
-    """
-    found = centers.copy()
-    order = np.argsort(labels, kind="stable")
-    order = order[weights[order] > 0]
-    ends = np.searchsorted(labels[order], np.arange(len(centers) + 1))
-    for j, (start, end) in enumerate(zip(ends, ends[1:], strict=False)):
-        if start == end:
-            continue
-        members = order[start:end]
-        block = X[members]
-        for f in range(X.shape[1]):
-            along = np.argsort(block[:, f], kind="stable")
-            up_to = np.cumsum(weights[members[along]])
-            low = np.searchsorted(up_to, 0.5 * up_to[-1], side="left")
-            high = np.searchsorted(up_to, 0.5 * up_to[-1], side="right")
-            values = block[along[[low, min(high, len(along) - 1)]], f]
-            found[j, f] = 0.5 * values[0] + 0.5 * values[1]
-    return found
+def _total(weights, near):
+    return float(weights @ near) if len(weights) else float(near.sum())
 
 
 def _plus_plus(X, weights, n_clusters, rng, sampler):
@@ -277,11 +250,19 @@ def _plus_plus(X, weights, n_clusters, rng, sampler):
     Of ``2 + log k`` rows drawn so, the one is kept that leaves the least objective. There are fewer
     where the data have fewer distinct points.
     """
+    n_trials = 2 + int(np.log(n_clusters))
+    if len(X) <= _FEW and X.size * n_trials * n_clusters <= _BLOCK:
+        rows = np.empty(n_clusters, dtype=np.int64)
+        count = _ext.seeds(
+            X, weights, sampler.order, rng.random(1 + (n_clusters - 1) * n_trials), n_trials,
+            np.empty((1 + n_trials, len(X))), np.empty(len(X)), rows,
+        )  # fmt: skip
+        return rows[:count]
     some = weights if len(weights) else np.ones(len(X))
     rows = [int(sampler.draw([rng.random()])[0])]
     near = _nearest(X, X[rows])[1]
     while len(rows) < n_clusters:
-        trials = sampler.draw(rng.random(2 + int(np.log(n_clusters))), near)
+        trials = sampler.draw(rng.random(n_trials), near)
         if not len(trials):
             break
         potentials = np.zeros(len(trials))

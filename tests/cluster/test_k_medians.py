@@ -1,6 +1,7 @@
 """KMedians against brute force, linear programming's optimum in one cluster, and its laws."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 
-from mlcore.cluster import KMedians
+from mlcore.cluster import KMedians, k_medians
 from mlcore.exceptions import ConvergenceWarning
 
 ROUNDING = 1e-11
@@ -33,6 +34,42 @@ def test_one_centre_is_the_median(n, dtype):
     model = KMedians(1).fit(X)
     assert_allclose(model.cluster_centers_[0], np.median(X, axis=0), rtol=4e-7)
     assert model.cluster_centers_.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("seed", range(10))
+def test_medians_of_given_clusters_are_those_of_numpy(seed, dtype):
+    """Whole weights are copies, of which a median of an even number is the middle of two."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(5, 80)), int(rng.integers(1, 5))
+    X = rng.integers(-9, 9, size=(n, 3)).astype(dtype)
+    weights = rng.integers(0, 4, size=n).astype(np.float64)
+    weights[:k] = 1
+    init = X[:k] + np.arange(k)[:, None] * 1e-3  # no two alike
+    for w, copies in ((None, np.ones(n, dtype=int)), (weights, weights.astype(int))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = KMedians(k, init=init, max_iter=1, n_init=1).fit(X, sample_weight=w)
+        rows = np.repeat(X, copies, axis=0)
+        distances = cdist(rows, init.astype(dtype), "cityblock")
+        labels = distances.argmin(axis=1)
+        if len(np.unique(labels)) < k or len(model.cluster_centers_) < k:
+            continue  # begun anew at another sample
+        expected = [np.median(rows[labels == j], axis=0) for j in range(k)]
+        assert_array_equal(model.cluster_centers_, np.array(expected, dtype=dtype))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_seeds_drawn_in_one_call_are_those_drawn_one_by_one(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, size=(40, 2)).astype(np.float64)
+    weights = rng.integers(0, 4, size=40).astype(np.float64) if seed % 2 else np.empty(0)
+    sampler, found = k_medians.RowSampler(X, weights), []
+    for few in 2**14, 0:
+        monkeypatch.setattr(k_medians, "_FEW", few)
+        drawn = k_medians._plus_plus(X, weights, 6, np.random.default_rng(seed), sampler)
+        found.append(X[drawn])
+    assert_array_equal(*found)
 
 
 def test_one_weighted_centre_is_optimal():
