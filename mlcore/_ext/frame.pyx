@@ -1,5 +1,6 @@
-"""Hot loop of mlcore.cluster.frame: the moments of few samples, in one pass."""
+"""Hot loops of mlcore.cluster.frame: the moments of samples, of few with all else in one pass."""
 from cython cimport floating
+from cython.parallel cimport prange
 
 
 def moments(const floating[:, ::1] X, const double[::1] weights, Py_ssize_t step, Py_ssize_t rows):
@@ -28,3 +29,31 @@ def moments(const floating[:, ::1] X, const double[::1] weights, Py_ssize_t step
                     weight = weight + w
             mean = mean + own * own
     return center, spread / rows, weight, squares, mean / weight**2
+
+
+cdef inline void add_rows(Py_ssize_t n, Py_ssize_t d, const floating* X, const double* weights,
+                          double* first, double* second) noexcept nogil:
+    cdef Py_ssize_t i, f
+    cdef double x, w = 1
+    for i in range(n):
+        if weights != NULL:
+            w = weights[i]
+        for f in range(d):
+            x = X[i * d + f]
+            first[f] += w * x
+            second[f] += w * x * x
+
+
+def add_powers(const floating[:, ::1] X, const double[::1] weights, double[:, :, ::1] sums,
+               int n_threads):
+    """sums[chunk, 0] += sum of w x, and sums[chunk, 1] += sum of w x², in double precision.
+
+    `weights` is empty for ones.
+    """
+    cdef Py_ssize_t n = X.shape[0], n_chunks = sums.shape[0], chunk
+    cdef Py_ssize_t step = (n + n_chunks - 1) // n_chunks
+    for chunk in prange(n_chunks, nogil=True, num_threads=n_threads, schedule="static"):
+        if chunk * step < n:
+            add_rows(min(n - chunk * step, step), X.shape[1], &X[chunk * step, 0],
+                     &weights[chunk * step] if weights.shape[0] > 0 else NULL,
+                     &sums[chunk, 0, 0], &sums[chunk, 1, 0])

@@ -1,10 +1,12 @@
 """The passes of Lloyd's algorithm against a full search, pass after pass."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.cluster import searches
 from mlcore.cluster.frame import choose_frame
@@ -160,3 +162,22 @@ def test_frames_and_moments_of_few_samples_are_those_of_many(n, scale, shift, we
         assert moments.squares == pytest.approx(expected.squares / times, rel=rtol)
     size = moments.squares / moments.weight
     assert moments.variance == pytest.approx(expected.variance, abs=1e-12 * size)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (33, 3), (1000, 19)])
+def test_moments_of_the_samples(n, d, dtype, weighted):
+    rng = np.random.default_rng([n, d])
+    X = (3 + rng.normal(size=(n, d))).astype(dtype)
+    weights = rng.random(n) if weighted else np.empty(0)
+    frame, found = choose_frame(X, weights)
+    w, wide = weights if weighted else np.ones(n), frame.place(X).astype(np.float64)
+    mean = [math.fsum(w * column) / math.fsum(w) for column in wide.T]
+    squares = math.fsum((w[:, None] * wide**2).ravel())
+    spread = math.fsum((w[:, None] * (wide - mean) ** 2).ravel())
+    assert_allclose(found.weight, math.fsum(w), rtol=1e-14)
+    assert_allclose(found.squares, squares, rtol=1e-14)
+    # The square of the mean is taken off the mean square: each is off by an eps or so of itself.
+    atol = 8 * np.finfo(np.float64).eps * squares / math.fsum(w) / d
+    assert_allclose(found.variance, spread / math.fsum(w) / d, rtol=0, atol=atol)

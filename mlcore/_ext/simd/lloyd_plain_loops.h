@@ -12,7 +12,8 @@
 #define CENTERS 4
 #define ABREAST (VECTOR_BYTES == 64 ? 4 : 2)
 enum { WINDOW = 4096 }; /* samples filtered at once */
-/* What the next panel reads: places in memory, `step` bytes apart or as `rows` tell, and so much after each. */
+enum { FETCHED = 512 }; /* bytes of a row that are asked for; the processor then sees to the rest of it */
+/* What the next panel reads: places in memory, `step` bytes apart or as `rows` tell, and lines up to `after` each. */
 typedef struct {
   const char *from;
   ptrdiff_t step, after;
@@ -21,7 +22,8 @@ typedef struct {
 } later_rows;
 
 static inline later_rows rows_later(const void *X, ptrdiff_t bytes, const int32_t *rows) {
-  later_rows later = {X, bytes, 64 % bytes != 0 || (uintptr_t)X % bytes != 0 ? bytes - 1 : 0, rows, PANEL_FLOAT};
+  later_rows later = {X, bytes, 0, rows, PANEL_FLOAT};
+  if (64 % bytes != 0 || (uintptr_t)X % bytes != 0) later.after = bytes < FETCHED ? bytes - 1 : FETCHED;
   if (rows[PANEL_FLOAT - 1] - rows[0] == PANEL_FLOAT - 1) {
     later.from += rows[0] * bytes;
     later.rows = NULL;
@@ -35,7 +37,7 @@ static inline later_rows rows_later(const void *X, ptrdiff_t bytes, const int32_
 static inline void fetch(const later_rows *later, int i) {
   const char *place = later->from + (later->rows != NULL ? later->rows[i] : i) * later->step;
   __builtin_prefetch(place);
-  if (later->after > 0) __builtin_prefetch(place + later->after);
+  for (ptrdiff_t at = later->after; at > 0; at -= 64) __builtin_prefetch(place + at);
 }
 
 /* Labels that differ, as `first` + their place; how many. A whole vector is written. */
@@ -155,6 +157,21 @@ static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *bes
   }
 BESIDE(beside, REAL, x[f])
 
+#ifdef ZIP_LOW
+/* panel[f, r] = X[rows[r], f], from a row of a vector's length at least. */
+static void NAME(transpose_rows)(const REAL *X, ptrdiff_t d, const int32_t *rows, int count, REAL *panel) {
+  enum { L = NAME(LANES) };
+  for (int r = 0; r < count; r += L)
+    for (ptrdiff_t f = 0; f < d; f += L) {
+      const ptrdiff_t from = f + L <= d ? f : d - L;
+      VEC v[L];
+      for (int i = 0; i < L; i++) v[i] = LOAD(X + rows[r + i] * d + from);
+      NAME(turn)(v);
+      for (int i = 0; i < L; i++) STORE(panel + (from + i) * PANEL + r, v[i]);
+    }
+}
+#endif
+
 /* Labels and gaps of up to PANEL rows. */
 static void NAME(compare)(const lloyd_pass *s, const int32_t *rows, int count, REAL *scratch, int32_t *label,
                           REAL *gap, float *longest) {
@@ -162,6 +179,10 @@ static void NAME(compare)(const lloyd_pass *s, const int32_t *rows, int count, R
   REAL *panel = scratch + PANEL * width, best[PANEL], second[PANEL], slack[PANEL];
   if (rows[count - 1] - rows[0] == count - 1 && width == d)
     NAME(transpose)((const REAL *)s->X + rows[0] * d, d, count, d, panel, PANEL);
+#ifdef ZIP_LOW
+  else if (width == d && d >= NAME(LANES))
+    NAME(transpose_rows)(s->X, d, rows, count, panel);
+#endif
   else
     for (int r = 0; r < count; r += step) {
       const int some = count - r < step ? count - r : step;
