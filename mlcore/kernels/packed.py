@@ -250,16 +250,14 @@ class Packed:
 
 
 def dense_if_full(X):
-    """Return X (n, d), as an array if it is CSR and takes no less memory as such.
+    """Return X (n, d) as an array where it is CSR and takes no more memory so, else X itself.
 
-    So rows without zeros give the same bytes, sparse or not, and as fast.
+    So rows without zeros give the same bytes, sparse or not.
     """
-    if (
-        not sparse.issparse(X)
-        or X.nnz * (X.dtype.itemsize + 4) < np.prod(X.shape) * X.dtype.itemsize
-    ):
+    if not sparse.issparse(X):
         return X
-    return X.toarray()
+    width = X.dtype.itemsize
+    return X.toarray() if X.nnz * (width + 4) >= X.shape[0] * X.shape[1] * width else X
 
 
 def _layout(X, kernel, gamma):
