@@ -144,7 +144,7 @@ class Model:
         if wrong:
             raise ValueError(f"fitted attributes end in an underscore, unlike {wrong}")
         shape = getattr(X_original, "shape", None) or np.asarray(X_original).shape
-        fitted = {"n_features_in_": int(shape[1])}
+        fitted = {"n_features_in_": int(shape[1]) if len(shape) > 1 else 1}
         names = column_names(X_original)
         if names is not None:
             fitted["feature_names_in_"] = names

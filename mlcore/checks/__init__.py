@@ -6,6 +6,7 @@ Nothing here changes its input, or copies what is already in order.
 
 from mlcore.checks.columns import check_column_names, column_names
 from mlcore.checks.memory import free_bytes, require_memory
+from mlcore.checks.objects import as_objects
 from mlcore.checks.parameters import as_bool, as_choice, as_integer, as_random_state, as_real
 from mlcore.checks.samples import as_samples
 from mlcore.checks.targets import (
@@ -22,6 +23,7 @@ __all__ = [
     "as_class_weights",
     "as_integer",
     "as_labels",
+    "as_objects",
     "as_random_state",
     "as_real",
     "as_samples",

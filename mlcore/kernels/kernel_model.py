@@ -2,9 +2,10 @@
 
 from typing import Any, ClassVar
 
+import numpy as np
 from scipy import sparse
 
-from mlcore.checks import as_choice, as_integer, as_real
+from mlcore.checks import as_choice, as_integer, as_objects, as_real
 from mlcore.kernels.gram import KERNELS, require_non_negative, symmetric_part
 from mlcore.model import Model
 
@@ -13,6 +14,7 @@ class KernelModel(Model):
     """An estimator with the parameters ``kernel``, ``degree`` and ``coef0``."""
 
     _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True}
+    _takes_objects: ClassVar[bool] = False  # as samples of a function
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -66,6 +68,17 @@ class KernelModel(Model):
                 f"Sparse precomputed kernel values were passed to {how['owner']}, which takes "
                 "dense ones: use X.toarray()."
             )
+        like = how.get("like")
+        of_objects = like is None or np.dtype(like).kind == "O"
+        if self._takes_objects and callable(self.kernel) and of_objects:
+            objects = as_objects(X)
+            if objects is not None:
+                return objects
+            if like is not None:
+                raise TypeError(
+                    f"X holds numbers, but {how['owner']} was fitted to other objects; both are "
+                    "samples of the same kernel."
+                )
         checked = super()._as_samples(X, **how)
         if isinstance(self.kernel, str) and self.kernel == "chi2":
             require_non_negative(checked, "X")

@@ -164,7 +164,8 @@ def called(kernel: Callable, A, B) -> np.ndarray:
         Naming the kernel, what it returned and what is needed.
     """
     name = getattr(kernel, "__name__", type(kernel).__name__)
-    K = kernel(A, B)
+    # Objects are held as a column; the user's function sees them as they were passed.
+    K = kernel(*(samples[:, 0] if samples.dtype == object else samples for samples in (A, B)))
     if not sparse.issparse(K):
         try:
             K = np.asarray(K)

@@ -298,7 +298,7 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
             With "ovo": (n_samples, n_pairs), positive for the first class of each pair.
         """
         X = self._checked_later(X)
-        n_classes, dtype = len(self.classes_), self.support_vectors_.dtype
+        n_classes, dtype = len(self.classes_), self._precision
         votes = n_classes > 2 and (self.multi_class, self.decision_function_shape) == ("ovo", "ovr")
         found = np.empty((X.shape[0], n_classes if votes else len(self.intercept_)), dtype=dtype)
         for rows, decisions in self._decision_blocks(X):

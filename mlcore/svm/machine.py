@@ -53,6 +53,8 @@ class Settings:
 class KernelMachine(KernelModel):
     """A function ``f(x) = sum_i b_i k(x_i, x) + intercept`` whose b solves a dual problem."""
 
+    _takes_objects = True
+
     support_: np.ndarray
     support_vectors_: np.ndarray | Any  # CSR where the samples are
     n_support_: np.ndarray
@@ -95,7 +97,7 @@ class KernelMachine(KernelModel):
     def _resolved(self, settings: Settings, X: Any, weight: np.ndarray) -> Settings:
         """Return the settings with gamma as a number; X and the weights without absent samples."""
         gamma = settings.gamma
-        if settings.precomputed:
+        if settings.precomputed or X.dtype == object:
             gamma = 0.0 if isinstance(gamma, str) else gamma
         gamma = resolve_gamma(gamma, X, weight)
         return replace(settings, gamma=gamma, few=X.shape[0] <= FEW)
@@ -149,7 +151,7 @@ class KernelMachine(KernelModel):
         """Return the fitted attributes of the support vectors, rows `support` of the fit's X."""
         if settings.precomputed:
             vectors = np.empty((0, 0), dtype=X.dtype)
-        elif sparse.issparse(X):
+        elif sparse.issparse(X) or X.dtype == object:
             vectors = X[support]
         else:
             vectors = scratch_array((len(support), X.shape[1]), X.dtype)
@@ -163,6 +165,12 @@ class KernelMachine(KernelModel):
         }
 
     # ---- after the work
+
+    @property
+    def _precision(self) -> np.dtype:
+        """The type of decision values: that of the samples, if they are numbers."""
+        dtype = self.support_vectors_.dtype
+        return np.dtype(np.float64) if dtype.kind == "O" else dtype
 
     def _checked_later(self, X: Any) -> Any:
         self._check_fitted()
@@ -190,14 +198,14 @@ class KernelMachine(KernelModel):
                 f"X has {X.shape[0]} samples, but verify needs the {self.shape_fit_[0]} that "
                 f"{type(self).__name__} was fitted to."
             )
-        return X.astype(np.float64, copy=False), as_weights(sample_weight, X.shape[0])
+        return as_double(X), as_weights(sample_weight, X.shape[0])
 
     def _exact_sums(self, X: Any, coef: np.ndarray) -> np.ndarray:
         """Return sum_j coef[c, j] k(x_i, v_j) in float64, whatever the type of the fit: (n, c)."""
         expansion = None
         if not self._precomputed:
             parameters = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-            vectors = self.support_vectors_.astype(np.float64, copy=False)
+            vectors = as_double(self.support_vectors_)
             expansion = Expansion(vectors, self._kernel, **parameters)
         sums = np.empty((X.shape[0], len(coef)))
         for rows, values in self._value_blocks(X, expansion):
@@ -280,7 +288,7 @@ class SingleProblemMachine(KernelMachine):
     def _values(self, X: Any) -> np.ndarray:
         """Return f(x) for every row, in the precision of the fit."""
         X = self._checked_later(X)
-        values = np.empty(X.shape[0], dtype=self.support_vectors_.dtype)
+        values = np.empty(X.shape[0], dtype=self._precision)
         if "coef_" in vars(self):
             for rows in row_blocks(X, 1):
                 values[rows] = product(X[rows], self.coef_.T)[:, 0] + self.intercept_[0]
@@ -299,6 +307,11 @@ class SingleProblemMachine(KernelMachine):
         products = sums if problem.index is None else sums[problem.index]
         beta = round_to_bounds(beta, problem.lower, problem.upper)
         return measure(problem, beta, products, multipliers)
+
+
+def as_double(X: Any) -> Any:
+    """Return samples in float64, objects as they are."""
+    return X if X.dtype == object else X.astype(np.float64, copy=False)
 
 
 def product(A: Any, B: Any) -> np.ndarray:

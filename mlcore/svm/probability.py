@@ -143,7 +143,7 @@ class ProbabilisticClassifier(KernelClassifier):
         Copies are held out together, so that a weight of 2 is a copy here too. The only sample of
         a class is never held out: its fold is -1.
         """
-        if settings.precomputed:
+        if settings.precomputed or samples.X.dtype == object:
             first = copy_of = np.arange(len(samples.codes))
         else:
             first, copy_of = distinct_rows(samples.X, samples.codes)
@@ -244,7 +244,7 @@ class ProbabilisticClassifier(KernelClassifier):
             raise peer_class("NotFittedError")(
                 "predict_proba is not available when fitted with probability=False: fit again."
             )
-        p = np.empty((X.shape[0], len(self.classes_)), dtype=self.support_vectors_.dtype)
+        p = np.empty((X.shape[0], len(self.classes_)), dtype=self._precision)
         for rows, decisions in self._decision_blocks(X):
             p[rows] = self._probabilities(decisions, p.dtype)
         return p

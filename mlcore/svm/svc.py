@@ -34,6 +34,8 @@ class SVC(SupportVectorClassifier):
     kernel : str or callable, default="rbf"
         "linear", "polynomial" (or "poly"), "rbf", "laplacian", "sigmoid", "cosine", "chi2",
         "precomputed", or a function of two sets of samples that returns their kernel values.
+        Samples of a function may be strings or other objects, in a list or an array of one
+        dimension.
     degree : int, default=3
         Of the polynomial kernel.
     gamma : "scale", "auto" or float, default="scale"

@@ -1,5 +1,6 @@
 """Kernels that the user gives, as a function or as a matrix."""
 
+import pickle
 import re
 import warnings
 
@@ -148,3 +149,45 @@ def test_sparse_matrices_of_kernel_values_are_refused(entry, data):
     model = without_gamma(entry).set_params(kernel="precomputed")
     with pytest.raises(TypeError, match=r"Sparse precomputed kernel values .* use X.toarray"):
         model.fit(sp.csr_array(plain_rbf(X, X)), y)
+
+
+def letters(words):
+    return np.array([[word.count(c) for c in "abcd"] for word in words], dtype=float)
+
+
+def words_of(X):
+    """Strings with as many letters of each kind as these columns say, within 9."""
+    counts = np.clip(np.round(2 * X + 4), 0, 9).astype(int)
+    return np.array(
+        ["".join(c * int(m) for c, m in zip("abcd", row, strict=True)) for row in counts]
+    )
+
+
+def near_words(A, B):
+    assert isinstance(A[0], str)
+    return plain_rbf(letters(A) / 5, letters(B) / 5)
+
+
+@pytest.mark.parametrize("form", [list, np.array, lambda words: np.array(words, dtype=object)])
+@only(lambda entry: entry.kernel and entry.make is not searched)
+def test_strings_are_samples_of_a_function(form, entry, data):
+    words = words_of(data[0][:, :4])
+    X, y = letters(words) / 5, data[1]
+    if not entry.make()._takes_objects:
+        with pytest.raises(TypeError, match="X"):
+            entry.make().set_params(kernel=near_words).fit(form(words), y)
+        return
+    model = entry.make().set_params(kernel=near_words, tol=1e-7).fit(form(words), y)
+    numbers = entry.make().set_params(kernel="rbf", gamma=0.3, tol=1e-7).fit(X, y)
+    for method in methods(model):
+        expected = getattr(numbers, method.__name__)(X)
+        # The held-out folds behind probabilities differ: only rows of numbers are told apart.
+        if expected.dtype.kind == "f" and method.__name__ != "predict_proba":
+            assert_allclose(method(form(words)), expected, atol=1e-4)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict(form(words)), model.predict(words))
+    assert model.n_features_in_ == 1
+    with pytest.raises(TypeError, match="X holds numbers, but .* was fitted to other objects"):
+        model.predict(X)
+    with pytest.raises((TypeError, ValueError), match="X"):
+        numbers.predict(form(words))

@@ -1,0 +1,38 @@
+"""Samples that are no numbers: strings, and whatever else a user's function compares."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+
+def as_objects(X: Any) -> np.ndarray | None:
+    """Return samples that are no numbers as a column of objects, None where X is a matrix.
+
+    Parameters
+    ----------
+    X : list, tuple, one-dimensional array or series
+        Of strings, or other objects that are neither numbers nor None, such as lists of different
+        lengths.
+
+    Returns
+    -------
+    column : ndarray of shape (n_samples, 1) and type object, or None
+    """
+    if sp.issparse(X) or isinstance(X, str | bytes | dict | set):
+        return None
+    if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__"):
+        return None
+    samples = list(X)
+    if not samples or any(x is None or isinstance(x, numbers.Number) for x in samples):
+        return None
+    try:
+        if np.asarray(samples).dtype.kind not in "OUS":
+            return None
+    except ValueError:  # of different lengths
+        pass
+    column = np.empty((len(samples), 1), dtype=object)
+    for i, x in enumerate(samples):
+        column[i, 0] = x
+    return column
