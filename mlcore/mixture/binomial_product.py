@@ -16,6 +16,7 @@ from mlcore.threads import effective_threads
 
 # Binary features that are one entry: a table of their 16 outcomes fits into the cache.
 _GROUP = _ext.GROUP
+_BITS = (np.arange(1 << _GROUP) >> np.arange(_GROUP)[:, None] & 1).astype(np.float64)
 _ROUNDING = 16 * np.finfo(np.float64).eps  # of sums of the same values in two orders
 _LEAST = 2 * np.finfo(np.float64).eps  # that 1 - p may be where it is more than 0
 _FIRST_ROWS = 1024  # that tell what is usual: any answer is right, a good one saves entries
@@ -32,6 +33,7 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
     _tags = {"input_tags.sparse": True}
 
     means_: np.ndarray
+    _failures_: np.ndarray
 
     def _threshold(self):
         """Above this a value is 1, else 0; None: values are numbers of successes."""
@@ -81,12 +83,15 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
         self._rows(X, None, self._trials(X.shape[1]))  # refuses values out of range
         return X
 
-    # ---- what Mixture and DiscreteMixture ask for; a frame is the numbers of trials
+    # ---- what Mixture and DiscreteMixture ask for; a frame is the numbers of trials, a table holds
+    # probabilities of success, and of failure behind them: 1 - p, without losing what is small
 
     def _given(self, d):
         k, table = int(self.n_components), None
         if self.means_init is not None:
-            table = _probabilities(self.means_init, "means_init", (k, d), type(self).__name__).T
+            table = _both(
+                _probabilities(self.means_init, "means_init", (k, d), type(self).__name__)
+            )
         return self._given_weights(), table
 
     def _rows(self, X, weight, frame):
@@ -155,36 +160,23 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
             column = int(np.argmax(self._wrong(X[row], most)))
             raise self._refused(row, column, X[row, column], most[column])
 
-    def _first(self, rows, frame, rng):
-        overall = self._overall(rows)
-        mean = (overall.counts + 0.5) / (overall.trials + 1)
-        odds = np.log(mean / (1 - mean))
-        odds = odds + rng.standard_normal((len(mean), int(self.n_components)))
-        return 1 / (1 + np.exp(-odds))
-
     def _log_densities(self, parameters, rows, loop):
         """An entry moves a feature, or several, away from `usual`; or takes a missing one out."""
-        usual, other = self._by_value(parameters, rows)
-        constant, table = self._entries_of(usual[0], other[0], rows)
-        _, never = self._entries_of(0.0, other[1], rows)
-        table[never > 0] = -np.inf
+        logs, never = possible(parameters.table)
+        usual, other = _by_value(logs, rows)
+        constant, table = self._entries_of(usual, other, rows)
+        certain = never.any()
+        if certain:
+            sure, others = _by_value(never, rows)
+            table[self._entries_of(0.0, others, rows)[1] > 0] = -np.inf
         loop.fill(table, logarithms=False)
-        if usual[1].any():
-            loop.require(*self._entries_of(usual[1], 0.0, rows))
+        if certain and sure.any():
+            loop.require(*self._entries_of(sure, 0.0, rows))
         return logarithm(parameters.weights) + constant
 
     def _possible(self, parameters, rows):
-        usual, other = self._by_value(parameters, rows)
-        return tuple(self._entries_of(a, b, rows) for a, b in zip(usual, other, strict=True))
-
-    def _by_value(self, parameters, rows):
-        """`possible` of the usual value of each feature, and of the other one."""
-        p, flipped = parameters.table, rows.usual[:, None]
-        log_p, zeros = possible(p)
-        ones = (p == 1).astype(np.float64)
-        log_q = np.log1p(-np.where(ones, 0.0, p))
-        usual = np.where(flipped, log_p, log_q), np.where(flipped, zeros, ones)
-        return usual, (np.where(flipped, log_q, log_p), np.where(flipped, ones, zeros))
+        pairs = (_by_value(values, rows) for values in possible(parameters.table))
+        return tuple(self._entries_of(usual, other, rows) for usual, other in pairs)
 
     def _entries_of(self, usual, other, rows):
         """Constants (k,) and table of entries, of what values (d, k) add where they are usual, or
@@ -216,40 +208,47 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
         known = np.broadcast_to(mass, (d, k))
         if rows.entries.n_columns > n_codes:
             known = _left(known, by_column[n_codes:], True)
-        if group == 1:
-            counts = by_column[:d]
-        else:
-            codes = by_column[:n_codes].reshape(-1, 1 << group, k)
-            counts = np.empty((len(codes), group, k))
-            for bit in range(group):
-                counts[:, bit] = codes[:, [c for c in range(1 << group) if c >> bit & 1]].sum(
-                    axis=1
-                )
-            counts = counts.reshape(-1, k)[:d]
-            never = False if before is None else before == 0
-            counts = np.where(rows.usual[:, None], _left(known, counts, never), counts)
         most = trials * known
-        failures = _left(most, counts, False if before is None else before == 1)
-        counts = np.where(failures > 0, np.minimum(counts, most * (1 - _LEAST)), most)
+        if group == 1:
+            moved = by_column[:d]
+        else:
+            moved = (_BITS @ by_column[:n_codes].reshape(-1, 1 << group, k)).reshape(-1, k)[:d]
+        never = False
+        if before is not None:
+            never = _by_value(before, rows)[0] == 0
+        stayed = _left(most, moved, never)
+        usual, other = stayed, np.where(stayed > 0, moved, most)
+        if not rows.usual.any():
+            counts = np.concatenate([other, usual])
+        else:
+            flipped = rows.usual[:, None]
+            counts = np.concatenate(
+                [np.where(flipped, usual, other), np.where(flipped, other, usual)]
+            )
         return Statistics(log_likelihood, mass, counts, most)
 
     def _by_column(self, values, frame):
-        return values
+        return np.concatenate([values, values])
 
     def _alternatives(self, frame):
         return np.full((len(frame), 1), 2.0)
 
     def _log_prior(self, parameters, rows):
-        return float(logarithm(parameters.table).sum() + logarithm(1 - parameters.table).sum())
+        return float(logarithm(parameters.table).sum())
 
     def _parameters(self):
-        return Parameters(self.weights_, self.means_.T, self.mean_trials_)
+        p, failures = self.means_.T, 1 - self.means_.T
+        known = getattr(self, "_failures_", failures)  # the same, where it is little to more digits
+        failures = np.where(np.abs(known - failures) <= _ROUNDING, known, failures)
+        return Parameters(self.weights_, np.concatenate([p, failures]), self.mean_trials_)
 
     def _attributes(self, parameters, frame):
+        p, failures = np.split(parameters.table, 2)
         return {
             "weights_": parameters.weights,
-            "means_": np.ascontiguousarray(parameters.table.T),
+            "means_": np.ascontiguousarray(p.T),
             "mean_trials_": parameters.trials,
+            "_failures_": failures.copy(),
         }
 
     def _n_parameters(self):
@@ -269,9 +268,23 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
         k = len(means)
         weights = given.weights(weights, "weights", k, cls.__name__)
         model.n_components = k
-        parameters = Parameters(weights, means.T, np.ones(means.T.shape))
+        parameters = Parameters(weights, _both(means), np.ones(means.T.shape))
         model._set_fitted(means, **model._attributes(parameters, None), **model._unfitted(1.0))
         return model
+
+
+def _both(means):
+    """Probabilities of success of each feature, and of failure behind them: (2 d, k)."""
+    return np.concatenate([means.T, 1 - means.T])
+
+
+def _by_value(table, rows):
+    """Halves of a table (2 d, k): of the usual value of each feature, and of the other one."""
+    of_one, of_zero = table[: len(table) // 2], table[len(table) // 2 :]
+    if not rows.usual.any():
+        return of_zero, of_one
+    flipped = rows.usual[:, None]
+    return np.where(flipped, of_one, of_zero), np.where(flipped, of_zero, of_one)
 
 
 def _left(whole, part, none):

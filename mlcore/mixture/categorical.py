@@ -40,7 +40,8 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
     max_iter : int, default=200
         Most steps of EM; 0 keeps the start.
     n_init : int, default=1
-        Random starts, of which the best goes on after a few steps.
+        Starts, of which the best goes on after ten steps. A start is the best of six after five
+        steps on at most 512 rows; these begin from rows far from each other, mixed with the mean.
     weights_init : (n_components,), default=None
     probabilities_init : list of (n_components, n_categories) arrays, default=None
         Given starts, one array for each item, with rows of sum 1. Their columns are the item's
@@ -265,15 +266,11 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
         penalty = -np.inf if self.alpha == 0 else np.log(_UNSEEN)
         return np.where(unknown, penalty, 0.0).sum(axis=1) + density, *rest
 
-    def _first(self, rows, frame, rng):
-        counts = self._overall(rows).counts
-        table = (counts + 0.5) * rng.standard_exponential((len(counts), int(self.n_components)))
-        items = np.add.reduceat(table, rows.patterns.edges[:-1])
-        return table / self._by_column(items, frame)
-
     def _log_densities(self, parameters, rows, loop):
-        (_, table), (_, never) = self._possible(parameters, rows)
-        table[never > 0] = -np.inf
+        logs, never = possible(parameters.table)
+        table = rows.patterns.table(logs)
+        if never.any():
+            table[rows.patterns.table(never) > 0] = -np.inf
         loop.fill(table, logarithms=False)
         return logarithm(parameters.weights)
 

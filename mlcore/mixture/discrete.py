@@ -7,14 +7,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_random_state, as_real
-from mlcore.mixture import given
-from mlcore.mixture.em import Mixture
+from mlcore.mixture import given, starts
+from mlcore.mixture.em import Mixture, Run
 from mlcore.mixture.entries import Entries, shares
 from mlcore.mixture.impossible import least_impossible, logarithm
 
 _COLLAPSED = 16 * np.finfo(np.float64).eps  # share of all weight that is reported as none
 _EMPTY = 2.0**-900  # share that is none: of less, responsibilities are no normal numbers
 _ROWS = 1 << 12  # impossible ones, looked at in one go
+_SAMPLE = 512  # rows that starts are compared on
+_STARTS, _START_STEPS = 6, 5  # that are compared; steps of EM from each, to tell the best
+_IMPOSSIBLE = 1e300  # the negative log density of what is
+_UNIFORM = 0.01  # share of equal probabilities in a start: nothing is impossible
+_CANDIDATES = 256  # rows that may seed a component
+_VALUES = 1 << 21  # that rows are compared by, which one of them is to seed
 
 
 class Parameters(NamedTuple):
@@ -58,7 +64,7 @@ class DiscreteMixture(Mixture):
     ``_alternatives(frame)``, how many outcomes each item has;
     ``_log_prior(parameters, rows)``, of a pseudo-count of 1, once `_log_densities` has been called;
     ``_possible(parameters, rows)``, constants and table with 0 for what is impossible, and the same
-    of the number of impossible values; and ``_first(rows, frame, rng)``, a table.
+    of the number of impossible values.
     """
 
     mean_trials_: np.ndarray
@@ -116,25 +122,94 @@ class DiscreteMixture(Mixture):
     def _start(self, frame, rows, rng, chosen, number=0):
         k = int(self.n_components)
         weights, table = chosen
-        return Parameters(
-            np.full(k, 1 / k) if weights is None else weights,
-            self._first(rows, frame, rng) if table is None else table,
-            np.ones((np.size(self._alternatives(frame)), k)),
-        )
+        weights = np.full(k, 1 / k) if weights is None else weights
+        trials = np.ones((np.size(self._alternatives(frame)), k))
+        if table is not None:
+            return Parameters(weights, table, trials)
+        places, weight = starts.distinct(self._keys(rows, frame), rows.weight, _SAMPLE, rng)
+        some = rows._replace(weight=weight, entries=rows.entries.taken(places, weight))
+        tables = self._drawn_tables(some, frame, rng)
+        runs = [Run(Parameters(weights, table, trials)) for table in tables]
+        return self._best(runs, frame, some, _START_STEPS).parameters
+
+    def _keys(self, rows, frame):
+        """A number for each row, which equal rows have alike, and others hardly ever."""
+        table = np.exp(np.sin(np.arange(1.0, np.sum(self._alternatives(frame)) + 1)))[:, None]
+        loop = rows.entries.loop(1)
+        start = self._log_densities(Parameters(np.ones(1), table, None), rows, loop)
+        return loop.posterior(start)[0]
+
+    def _drawn_tables(self, rows, frame, rng):
+        """Tables of which each component is half the mean, and half a row far from the others'."""
+        k, weight, matrix = int(self.n_components), rows.weight, rows.entries.matrix
+        sums = (matrix.T @ weight)[:, None]
+        whole = self._summed(rows, sums, weight.sum(keepdims=True), 0.0, None)
+        equal = 1 / self._by_column(np.atleast_2d(self._alternatives(frame)), frame)
+        whole = self._proportions(whole, frame, equal)
+        usual = (1 - _UNIFORM) * whole + _UNIFORM * equal
+        if k == 1:
+            return [usual]
+        some = np.arange(len(weight))
+        most = min(_CANDIDATES, max(2 * k, _VALUES // rows.entries.n_columns))
+        if len(some) > most:
+            some = np.unique(starts.drawn(weight, rng.random(most)))
+        single = matrix[some].toarray().T
+        single = self._summed(rows, single, np.ones(len(some)), 0.0, None)
+        single = self._proportions(single, frame, whole)
+        seeds = starts.far_rows(single, weight[some], k, rng, _STARTS)
+        return [(usual + single[:, places]) / 2 for places in seeds]
+
+    def _proportions(self, statistics, frame, otherwise):
+        """The share of each column among those of its item; `otherwise` where nothing is known."""
+        trials = self._by_column(statistics.trials, frame)
+        known = trials > 0
+        return np.where(known, statistics.counts / np.where(known, trials, 1.0), otherwise)
+
+    def _climb_each(self, runs, frame, rows, n_steps, progress):
+        """On few rows the components of all runs side by side, since most time goes by calls."""
+        if rows.entries.n_rows > _SAMPLE or progress.active:
+            return super()._climb_each(runs, frame, rows, n_steps, progress)
+        shape = len(runs), int(self.n_components)
+        many = Parameters(*map(np.hstack, zip(*(run.parameters for run in runs), strict=True)))
+        many = many._replace(weights=many.weights / len(runs))
+        loop, matrix = rows.entries.loop(shape[0] * shape[1]), rows.entries.matrix
+        weight = np.ones(rows.entries.n_rows) if rows.weight is None else rows.weight
+        for _ in range(n_steps):
+            start = self._log_densities(many, rows, loop)
+            r = np.ascontiguousarray(loop.log_densities(start).T).reshape(*shape, -1)
+            top = np.maximum(r.max(axis=1, keepdims=True), -_IMPOSSIBLE)
+            r -= top
+            np.exp(r, out=r)
+            total = r.sum(axis=1, keepdims=True)
+            total[total == 0] = 1
+            levels = (top + np.log(total))[:, 0] @ weight + rows.total * np.log(len(runs))
+            if self.alpha > 0:
+                prior = logarithm(many.table).sum(axis=0).reshape(shape).sum(axis=1)
+                levels += float(self.alpha) * prior
+            r *= weight / total
+            r = r.reshape(len(start), -1)
+            sums = self._summed(rows, matrix.T @ r.T, r.sum(axis=1), 0.0, many.table)
+            many, collapsed = self._maximised(sums, many, frame)
+            for run, level in zip(runs, levels / rows.total, strict=True):
+                run.trace.append(level)
+        many = many._replace(weights=many.weights * len(runs))
+        for run, first in zip(runs, range(0, len(start), shape[1]), strict=True):
+            own = slice(first, first + shape[1])
+            run.parameters = Parameters(*(part[..., own] for part in many))
+            run.collapsed = np.flatnonzero(collapsed[own])
 
     def _statistics(self, rows, parameters):
         sums = self._sums(rows, parameters)
         return sums._replace(counts=sums.counts.copy())
 
-    def _overall(self, rows):
-        """Statistics of a single component, which has all rows."""
-        loop = rows.entries.loop(1)
-        loop.fill(np.zeros((rows.entries.n_columns, 1)), logarithms=False)
-        return self._summed(rows, *loop.sums(np.zeros(1)), None)
+    @property
+    def _entire(self):
+        """Whether sums leave out no responsibilities, however small."""
+        return self.alpha == 0
 
     def _sums(self, rows, parameters):
         """Statistics, whose counts the next call may change."""
-        loop = rows.entries.loop(len(parameters.weights))
+        loop = rows.entries.loop(len(parameters.weights), entire=self._entire)
         start = self._log_densities(parameters, rows, loop)
         return self._summed(rows, *loop.sums(start), parameters.table)
 
@@ -201,7 +276,8 @@ class DiscreteMixture(Mixture):
             lacking = np.where(parameters.weights > 0, lacking, np.inf)
             for i in range(0, len(lost), _ROWS):
                 part = lost[i : i + _ROWS]
-                found = least_impossible(rows.entries.matrix(part), (logs, table), (lacking, never))
+                values = rows.entries.taken(part).matrix
+                found = least_impossible(values, (logs, table), (lacking, never))
                 labels[part] = found.argmax(axis=1)
                 if proba is not None:
                     proba[part] = found

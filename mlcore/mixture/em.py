@@ -172,9 +172,13 @@ class Mixture(KeepsFirstRows, FittedMixture):
 
     def _best(self, runs, frame, rows, n_steps, progress=None):
         """The best of some runs after a few steps each; the only one takes none."""
-        for run in runs if len(runs) > 1 else ():
-            self._climb(run, frame, rows, n_steps, progress or Progress(False, None, ""))
+        if len(runs) > 1:
+            self._climb_each(runs, frame, rows, n_steps, progress or Progress(False, None, ""))
         return max(runs, key=lambda run: run.rank) if len(runs) > 1 else runs[0]
+
+    def _climb_each(self, runs, frame, rows, n_steps, progress):
+        for run in runs:
+            self._climb(run, frame, rows, n_steps, progress)
 
     def _rescued(self, run, frame, rows, progress):
         """The run, or one of fewer collapsed components: a few times these are started anew.

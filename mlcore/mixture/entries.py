@@ -84,10 +84,14 @@ class Entries:
             self._edges = np.concatenate([[0], inner, [self.n_columns]]).astype(np.int64)
         return self._edges
 
-    def loop(self, k: int) -> "Loop":
-        """Return the loop over these rows for k components, the same every time."""
-        if self._loop is None or self._loop.k != k:
-            self._loop = Loop(self, k)
+    def loop(self, k: int, *, entire: bool = False) -> "Loop":
+        """Return the loop over these rows for k components, the same every time.
+
+        `entire` leaves out no responsibilities, however small: without a prior they may be all that
+        a component has of some column, and tell its probability from 0.
+        """
+        if self._loop is None or (self._loop.k, self._loop.entire) != (k, entire):
+            self._loop = Loop(self, k, entire)
         return self._loop
 
     def part(self, first: int, stop: int) -> "Entries":
@@ -99,15 +103,28 @@ class Entries:
         values = None if self.values is None else self.values[begin:end]
         return Entries(stop - first, self.n_columns, self.columns[begin:end], indptr, values)
 
-    def matrix(self, rows: np.ndarray) -> sp.csr_array:
-        """Return the values of some rows by column, (len(rows), n_columns)."""
+    def taken(self, rows: np.ndarray, weights: np.ndarray | None = None) -> "Entries":
+        """Return some rows, with other weights."""
+        lengths = np.full(len(rows), self.length)
+        begins = rows * self.length
+        if self.indptr is not None:
+            begins = self.indptr[rows]
+            lengths = self.indptr[rows + 1] - begins
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(begins - indptr[:-1], lengths) + np.arange(indptr[-1])
+        values = None if self.values is None else self.values[places]
+        kept = None if self.indptr is None else indptr
+        return Entries(len(rows), self.n_columns, self.columns[places], kept, values, weights)
+
+    @cached_property
+    def matrix(self) -> sp.csr_array:
+        """The values by column, (n_rows, n_columns)."""
         indptr, values = self.indptr, self.values
         if indptr is None:
             indptr = np.arange(self.n_rows + 1) * self.length
         if values is None:
             values = np.ones(len(self.columns))
-        whole = sp.csr_array((values, self.columns, indptr), shape=(self.n_rows, self.n_columns))
-        return whole[rows]
+        return sp.csr_array((values, self.columns, indptr), shape=(self.n_rows, self.n_columns))
 
 
 def csr_entries(X: sp.csr_array, weights: np.ndarray | None) -> Entries:
@@ -167,7 +184,7 @@ class Loop:
     `fill` first says what an entry of value 1 adds to the log densities.
     """
 
-    def __init__(self, rows: Entries, k: int) -> None:
+    def __init__(self, rows: Entries, k: int, entire: bool = False) -> None:
         stride = -(-k // _VECTOR) * _VECTOR
         shape = rows.n_columns, stride
         require_memory(
@@ -177,7 +194,7 @@ class Loop:
             what="the table of log densities",
             instead="use fewer components",
         )
-        self.rows, self.k = rows, k
+        self.rows, self.k, self.entire = rows, k, entire
         self.work = (len(rows.columns) + _PRODUCTS_OF_A_ROW * rows.n_rows) * stride
         self._table = scratch_array(shape, np.float64)
         self._table[:] = 0
@@ -188,7 +205,8 @@ class Loop:
         self._held = None  # probabilities whose logarithms the table already holds
         self._lacks = None, None  # start and table: what rows may lack that components are sure of
         self._cleared = False  # whether the sums of a pass are 0
-        if stride > _VECTOR:  # else there is nothing to leave out
+        self._spans = self._scratch = None  # rows of each chunk by call, and what their loops write
+        if stride > _VECTOR and not entire:  # else there is nothing to leave out
             self._near = np.full(rows.n_rows, np.iinfo(np.uint64).max)
             self._bounds = np.empty(rows.n_rows)
 
@@ -214,6 +232,14 @@ class Loop:
         self._lacks = np.pad(start, pad), np.pad(table, [(0, 0), pad])
         if self._near is not None:  # what rows remember says nothing of that
             self._near[:] = np.iinfo(np.uint64).max
+
+    def log_densities(self, start: np.ndarray) -> np.ndarray:
+        """Return those of all rows, which are few, and components: (n_rows, k)."""
+        k, (without, lacks) = self.k, self._lacks
+        found = self.rows.matrix @ self._table[:, :k] + start
+        if lacks is not None:
+            found[self.rows.matrix @ lacks[:, :k] + without[:k] > 0] = -np.inf
+        return found
 
     def sum_of_table(self) -> float:
         """Return the sum of what `fill` has made."""
@@ -277,17 +303,16 @@ class Loop:
             self._bounds, rise, self._rises, trials, alone,
         )  # fmt: skip
         if chunks > 1:
-            batch = self._batch(chunks)
-            for spans in self._parts(chunks):
+            for spans in self._spans:
                 _ext.expect(
-                    *known, spans, batch, self._by_column, totals, log_likelihood, n_threads
+                    *known, spans, self._scratch, self._by_column, totals, log_likelihood, n_threads
                 )
         else:
             edges = rows.column_edges(n_threads)
             n_rows = _ext.BATCH * min(_CHUNKS, _BATCHES * n_threads)
             batch = scratch_array((n_rows, stride), np.float64)
             shares = scratch_array((n_rows, _ext.SHARE_BYTES), np.uint8)
-            for [[first, last]] in self._parts(1):
+            for [[first, last]] in self._spans:
                 _ext.expect_by_columns(
                     *known, first, last, batch, shares, edges, self._by_column[0], totals,
                     log_likelihood,
@@ -297,7 +322,7 @@ class Loop:
     def _make_sums(self):
         (n_columns, stride), n_entries = self._table.shape, len(self.rows.columns)
         kinds = 1
-        if self._table.nbytes > _CACHED_BYTES and self.rows.may_be_held:
+        if self._table.nbytes > _CACHED_BYTES and self.rows.may_be_held and not self.entire:
             kinds, self._alone = 2, np.full(self.rows.n_rows, -1, np.int32)
         room = max(1, _CHUNK_BYTES // (kinds * n_columns * stride * 8))
         chunks = max(1, min(_CHUNKS, n_entries // (_ENTRIES_OF_A_COLUMN * n_columns), room))
@@ -310,6 +335,7 @@ class Loop:
         )
         self._by_column = scratch_array((chunks, kinds, n_columns, stride), np.float64)
         self._by_column.fill(0)
+        self._spans, self._scratch = self._parts(chunks), self._batch(chunks)
 
     def shares(self, alpha: float, trials: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Return `shares` of the sums by column, of which `fill` then has the logarithms."""

@@ -33,7 +33,8 @@ class MultinomialMixture(DiscreteMixture):
     max_iter : int, default=200
         Most steps of EM; 0 keeps the start.
     n_init : int, default=1
-        Random starts, of which the best goes on after a few steps.
+        Starts, of which the best goes on after ten steps. A start is the best of six after five
+        steps on at most 512 rows; these begin from rows far from each other, mixed with the mean.
     weights_init : (n_components,), default=None
     means_init : (n_components, n_features), default=None
         Given starts; rows of `means_init` sum to 1.
@@ -95,6 +96,9 @@ class MultinomialMixture(DiscreteMixture):
     _tags = {"input_tags.sparse": True, "input_tags.positive_only": True}
 
     means_: np.ndarray
+
+    # Documents are so long, and tables so large, that leaving out what is tiny halves the time.
+    _entire = False
 
     def __init__(
         self,
@@ -189,13 +193,6 @@ class MultinomialMixture(DiscreteMixture):
 
     def _rows(self, X, weight, frame):
         return Rows(X, weight, csr_entries(X if sp.issparse(X) else sp.csr_array(X), weight))
-
-    def _first(self, rows, frame, rng):
-        X = rows.X
-        total = X.sum(axis=0) if rows.weight is None else rows.weight @ X
-        usual = total + (0.5 * total.mean() or 1.0)
-        table = usual[:, None] * rng.standard_exponential((len(total), int(self.n_components)))
-        return table / table.sum(axis=0)
 
     def _log_densities(self, parameters, rows, loop):
         loop.fill(parameters.table, logarithms=True)

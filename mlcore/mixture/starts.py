@@ -1,4 +1,4 @@
-"""Starts of EM: k-means++ and a few steps of k-means on a sample of the rows.
+"""Starts of EM: rows that are far from each other, or clusters of k-means, on a sample of the rows.
 
 k-means depends on units, and those in which clusters are round are not known beforehand: a second
 run takes them from the clusters of the first, and where the two differ, a third follows. Draws go
@@ -75,21 +75,32 @@ def sampled(X: np.ndarray, weight, n_components: int, spread, rng, origin) -> tu
     key = X @ (direction / unit)
     if np.isnan(key).any():
         key = np.where(np.isnan(X), origin, X) @ (direction / unit)
+    places, w = distinct(key, weight, max(_LEAST_ROWS, _ROWS_PER_COMPONENT * n_components), rng)
+    return X[places].astype(np.float64), w
+
+
+def distinct(key: np.ndarray, weight, most: int, rng) -> tuple[np.ndarray, np.ndarray]:
+    """Places of rows in the order of their keys, and their weights: all, or a draw of many.
+
+    Rows of the same key are one, of their weight together.
+    """
     order = np.argsort(key, kind="stable")
-    w = np.ones(len(X)) if weight is None else weight
-    most = max(_LEAST_ROWS, _ROWS_PER_COMPONENT * n_components)
-    if len(X) > most:
-        order, w = order[drawn(w[order], np.sort(rng.random(most)))], np.ones(most)
-    else:
-        w = w[order]
-    return X[order].astype(np.float64), w
+    ordered = key[order]
+    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    w = np.diff(np.append(first, len(key))).astype(np.float64)
+    if weight is not None:
+        w = np.add.reduceat(weight[order], first)
+    if len(first) <= most:
+        return order[first], w
+    places, times = np.unique(drawn(w, np.sort(rng.random(most))), return_counts=True)
+    return order[first[places]], times * (w.sum() / most)
 
 
 def drawn(weight: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     """Places drawn with chances in proportion to `weight`, by numbers uniform in [0, 1)."""
     cumulative = np.cumsum(weight)
     places = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
-    return np.minimum(places, np.flatnonzero(weight)[-1])
+    return np.minimum(places, np.searchsorted(cumulative, cumulative[-1]))  # later ones weigh 0
 
 
 def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
@@ -120,7 +131,7 @@ def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
 def k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) -> tuple:
     """Clusters of the rows, and the rows they grew from: k-means++, then Lloyd's steps."""
     columns = np.ascontiguousarray(Z.T)
-    seeds = _seeds(columns, weight, n_components, rng)
+    seeds = far_rows(columns, weight, n_components, rng)[0]
     centres = Z[seeds]
     labels, most = np.full(len(Z), -1, np.int32), _SETTLED * weight.sum()
     step = max(1, _VALUES // (n_components * Z.shape[1] + 1))
@@ -229,23 +240,26 @@ def nearest_labels(Z: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return np.argmin((centres**2).sum(axis=1) - 2 * (Z @ centres.T), axis=1)
 
 
-def _seeds(columns, weight, k, rng):
-    """Greedy k-means++: of a few candidates, drawn by their distance, the best."""
-    trials = 2 + int(np.log(k))
-    first = int(drawn(weight, rng.random(1))[0])
-    seeds = [first]
+def far_rows(columns, weight, k: int, rng, n_starts: int = 1) -> np.ndarray:
+    """Places of rows that are far from each other, (n_starts, k), by greedy k-means++: of a few
+    candidates, drawn by their distance, the best. `columns` (d, n) are the rows' features.
+    """
+    trials, each = 2 + int(np.log(k)), np.arange(n_starts)
+    seeds = np.empty((n_starts, k), np.intp)
+    seeds[:, 0] = drawn(weight, rng.random(n_starts))
     norms = np.einsum("dn,dn->n", columns, columns)
-    distance = _squared_distances(columns, norms, [first])[0]
-    for _ in range(1, k):
-        uniform = rng.random(trials)
+    distance = _squared_distances(columns, norms, seeds[:, 0])
+    for j in range(1, k):
+        uniform = rng.random((n_starts, trials))
         chances = weight * distance
-        candidates = drawn(chances if chances.sum() > 0 else weight, uniform)
-        shorter = _squared_distances(columns, norms, candidates)
-        np.minimum(shorter, distance, out=shorter)
-        best = int(np.argmin(shorter @ weight))
-        seeds.append(int(candidates[best]))
-        distance = shorter[best]
-    return np.array(seeds)
+        chances = np.where(chances.sum(axis=1, keepdims=True) > 0, chances, weight)
+        candidates = np.array([drawn(*pair) for pair in zip(chances, uniform, strict=True)])
+        shorter = _squared_distances(columns, norms, candidates.ravel())
+        shorter = np.minimum(shorter.reshape(n_starts, trials, -1), distance[:, None])
+        best = np.argmin(shorter @ weight, axis=1)
+        seeds[:, j] = candidates[each, best]
+        distance = shorter[each, best]
+    return seeds
 
 
 def _squared_distances(columns, norms, rows):

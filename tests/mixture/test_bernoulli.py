@@ -324,7 +324,8 @@ def test_rows_that_components_exclude(k, flip):
         r[possible] = expected
         found = model.partial_statistics(data)
         assert_allclose(found.mass, r.sum(axis=0), rtol=1e-12)
-        assert_allclose(found.counts, (r.T @ filled[:, 0]).T, rtol=1e-12, atol=1e-12)
+        of_values = [(r.T @ values[:, 0]).T for values in (filled, known - filled)]
+        assert_allclose(found.counts, np.vstack(of_values), rtol=1e-12, atol=1e-12)
         assert found.log_likelihood == -math.inf
 
 
@@ -412,7 +413,50 @@ def test_probabilities_next_to_one_are_no_certainties(container, flipped):
     if flipped:
         X, means = 1 - X, 1 - means
     model = BernoulliMixture(2, alpha=0.0, tol=0, max_iter=1, weights_init=[0.5] * 2)
-    found = model.set_params(means_init=means).fit(container(X)).means_
-    assert ((found[1, :-1] < 1) & (found[1, :-1] > 0)).all()
-    assert ((found[0, :-1] < 1) & (found[0, :-1] > 0)).all()
-    assert_array_equal(found[:, -1], 0.0 if flipped else 1.0)
+    model.set_params(means_init=means).fit(container(X))
+    assert_array_equal(model.means_[:, -1], 0.0 if flipped else 1.0)
+    other = X[[0, -1]].copy()
+    other[:, -1] = 1 - other[:, -1]
+    assert_array_equal(model.score_samples(other), -np.inf)
+    # Where a row has ones the components cannot both exclude it, whichever it belongs to.
+    mixed = X[:1].copy()
+    mixed[0, :50] = 1 - mixed[0, :50]
+    assert np.isfinite(model.score_samples(mixed)).all()
+
+
+def log_em(X, weights, means, n_steps):
+    """The trace of EM in extended precision that carries the logarithms of p and of 1 - p."""
+    X, means = X.astype(np.longdouble), np.asarray(means, np.longdouble)
+    log_p, log_q, trace = np.log(means), np.log1p(-means), []
+    for _ in range(n_steps):
+        never, always = np.isneginf(log_p), np.isneginf(log_q)
+        joint = X @ np.where(never, 0, log_p).T + (1 - X) @ np.where(always, 0, log_q).T
+        joint += np.log(weights)
+        joint[X @ never.T + (1 - X) @ always.T > 0] = -np.inf
+        top = joint.max(axis=1, keepdims=True)
+        r = np.exp(joint - top)
+        total = r.sum(axis=1, keepdims=True)
+        trace.append((top + np.log(total)).mean())
+        r /= total
+        weights, mass = r.mean(axis=0), r.sum(axis=0)[:, None]
+        with np.errstate(divide="ignore"):
+            log_p, log_q = np.log(r.T @ X / mass), np.log(r.T @ (1 - X) / mass)
+    return np.array(trace, float)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize(("k", "seed"), [(6, 1), (10, 0)])  # one line of components, and two
+def test_probabilities_next_to_0_and_1_are_those_of_em_with_logarithms_of_both(k, seed, flipped):
+    """Images of discs: responsibilities of 1e-200, and p or 1 - p as small, decide what EM does."""
+    rng = np.random.default_rng(seed)
+    centres, radii = rng.uniform(3, 12, (150, 2, 1, 1)), rng.uniform(2, 6, (150, 1, 1))
+    squares = (np.arange(16)[:, None] - centres[:, 0]) ** 2 + (np.arange(16) - centres[:, 1]) ** 2
+    X = (squares < radii**2).reshape(150, -1).astype(float)
+    means = rng.uniform(0.25, 0.75, (k, 256))
+    if flipped:
+        X, means = 1 - X, 1 - means
+    weights = np.full(k, 1 / k)
+    model = BernoulliMixture(k, alpha=0.0, tol=0, max_iter=12)
+    quietly(model.set_params(weights_init=weights, means_init=means), X)
+    # On its way from such a start EM magnifies rounding some thousand times.
+    assert_allclose(model.log_likelihood_trace_, log_em(X, weights, means, 12), rtol=0, atol=1e-9)

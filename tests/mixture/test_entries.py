@@ -131,9 +131,9 @@ def test_entries_of_a_row_are_in_order_of_their_columns(model, monkeypatch):
     # Threads that share the columns find theirs by bisection.
     seen, make = [], entries.Loop.__init__
 
-    def record(loop, rows, k):
+    def record(loop, rows, k, entire=False):
         seen.append(rows)
-        make(loop, rows, k)
+        make(loop, rows, k, entire)
 
     monkeypatch.setattr(entries.Loop, "__init__", record)
     rng = np.random.default_rng(0)
