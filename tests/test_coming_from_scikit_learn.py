@@ -74,6 +74,27 @@ def test_names_side_by_side_exist(family):
             assert hasattr(getattr(mlcore, family), name), name
 
 
+PEER_TESTS = {
+    "test_svm": "svm", "test_sparse": "svm", "test_k_means": "cluster", "test_spectral": "cluster",
+    "test_hierarchical": "cluster", "test_gaussian_mixture": "mixture",
+}  # fmt: skip
+
+
+def test_scikit_learns_tests_on_the_page_exist():
+    found = rows(PAGE.split("own tests\n")[1])
+    assert len(found) > 15
+    for modules, tests, why in found:
+        sources = ""
+        for module in re.findall(r"`(\w+)`", modules):
+            spec = importlib.util.find_spec(f"sklearn.{PEER_TESTS[module]}.tests.{module}")
+            sources += Path(spec.origin).read_text(encoding="utf-8")
+        names = [name.partition("[")[0] for name in re.findall(r"`(\w\w\w\w[^`]*)`", tests)]
+        assert names and why
+        for name in names:
+            end = r"\w*\(" if name.endswith("*") else r"\("
+            assert re.search(f"def test_{name.rstrip('*')}{end}", sources), name
+
+
 PEERS = {
     "svm": ("svm", "model_selection", "calibration"),
     "cluster": ("cluster", "metrics", "metrics.pairwise", "neighbors"),
