@@ -10,8 +10,9 @@ SHAPES = {  # n_samples, n_features, n_clusters
     "plain, then bounds": (200_000, 8, 64),
     "bounds": (20_000, 128, 100),
     "few centres near each other": (50_000, 40, 20),
+    "no clusters": (200_000, 40, 20),
 }
-NEAR = "few centres near each other"
+SCALES = {"few centres near each other": 0.3, "no clusters": 0.0}
 
 
 def blobs(n, d, k, dtype, scale=4.0):
@@ -28,7 +29,7 @@ class Lloyd:
 
     def setup(self, shape, dtype):
         n, d, k = SHAPES[shape]
-        self.X = blobs(n, d, k, dtype, 0.3 if shape == NEAR else 4.0)
+        self.X = blobs(n, d, k, dtype, SCALES.get(shape, 4.0))
         self.start = self.X[np.random.default_rng(1).choice(n, k, replace=False)]
 
     def fit(self):
@@ -36,6 +37,9 @@ class Lloyd:
 
     def time_fit(self, *_):
         self.fit()
+
+    def time_few_steps(self, *_):
+        KMeans(len(self.start), init=self.start, max_iter=3, tol=0).fit(self.X)
 
     def time_floor_product(self, *_):
         self.X @ self.start.T

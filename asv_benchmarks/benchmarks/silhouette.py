@@ -8,6 +8,33 @@ from mlcore.cluster import clustering_cost, silhouette_samples
 ROWS_CHECKED = 20
 
 
+def blobs(n_samples, n_features, n_clusters):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, n_clusters, n_samples)
+    centers = rng.normal(size=(n_clusters, n_features))
+    return rng.normal(size=(n_samples, n_features)) + centers[labels], labels
+
+
+class WideSilhouette:
+    """Many features, against the product of all samples with each other, formed once."""
+
+    params = ([(2_000, 256, 20), (5_000, 784, 10), (2_000, 2_000, 2)], ["float32", "float64"])
+    param_names = ("shape", "dtype")
+
+    def setup(self, shape, dtype):
+        X, self.labels = blobs(*shape)
+        self.X = X.astype(dtype)
+
+    def time_silhouette(self, *_):
+        silhouette_samples(self.X, self.labels)
+
+    def time_floor_product(self, *_):
+        self.X @ self.X.T
+
+    def peakmem_silhouette(self, *_):
+        silhouette_samples(self.X, self.labels)
+
+
 class Silhouette:
     """Against the product that tells the distances, and SciPy's distances themselves."""
 
@@ -15,10 +42,7 @@ class Silhouette:
     param_names = ("n_features", "metric")
 
     def setup(self, n_features, metric):
-        rng = np.random.default_rng(0)
-        self.labels = rng.integers(0, 10, 4000)
-        centers = rng.normal(size=(10, n_features))
-        self.X = rng.normal(size=(4000, n_features)) + centers[self.labels]
+        self.X, self.labels = blobs(4000, n_features, 10)
 
     def time_silhouette(self, n_features, metric):
         silhouette_samples(self.X, self.labels, metric=metric)
