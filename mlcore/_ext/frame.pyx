@@ -31,29 +31,32 @@ def moments(const floating[:, ::1] X, const double[::1] weights, Py_ssize_t step
     return center, spread / rows, weight, squares, mean / weight**2
 
 
-cdef inline void add_rows(Py_ssize_t n, Py_ssize_t d, const floating* X, const double* weights,
-                          double* first, double* second) noexcept nogil:
-    cdef Py_ssize_t i, f
+cdef inline void add_rows(Py_ssize_t count, Py_ssize_t width, const floating* X,
+                          const double* weights, double* first, double* second) noexcept nogil:
+    cdef Py_ssize_t start = 0, row = 0, f
     cdef double x, w = 1
-    for i in range(n):
+    while start < count:
         if weights != NULL:
-            w = weights[i]
-        for f in range(d):
-            x = X[i * d + f]
+            w = weights[row]
+        for f in range(min(width, count - start)):
+            x = X[start + f]
             first[f] += w * x
             second[f] += w * x * x
+        start += width
+        row += 1
 
 
 def add_powers(const floating[:, ::1] X, const double[::1] weights, double[:, :, ::1] sums,
                int n_threads):
     """sums[chunk, 0] += sum of w x, and sums[chunk, 1] += sum of w x², in double precision.
 
-    `weights` is empty for ones.
+    `weights` is empty for ones; then sums may be of some rows side by side, so that none waits for
+    the one before.
     """
-    cdef Py_ssize_t n = X.shape[0], n_chunks = sums.shape[0], chunk
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], n_chunks = sums.shape[0], chunk
     cdef Py_ssize_t step = (n + n_chunks - 1) // n_chunks
     for chunk in prange(n_chunks, nogil=True, num_threads=n_threads, schedule="static"):
         if chunk * step < n:
-            add_rows(min(n - chunk * step, step), X.shape[1], &X[chunk * step, 0],
+            add_rows(min(n - chunk * step, step) * d, sums.shape[2], &X[chunk * step, 0],
                      &weights[chunk * step] if weights.shape[0] > 0 else NULL,
                      &sums[chunk, 0, 0], &sums[chunk, 1, 0])

@@ -13,6 +13,7 @@ _LONGEST_CALL = 2**30  # multiplications: some tenths of a second, within which 
 _BLOCK = 2**21  # values of a block that must be formed
 _FEW = 2**13  # values, of which one pass tells all at once in a fifth of the time
 _CHUNKS = 32  # sums that threads fill side by side
+_BESIDE = 32  # features: fewer are added with those of other rows
 _PILOT = 256  # rows that tell whether the data lie far from 0
 # The data are far where the square of their mean exceeds their spread so many times: products
 # then lose more than 3 of the 24 bits, 10 of the 53.
@@ -144,14 +145,16 @@ def _moments(X, weights, frame):
     if sp.issparse(X):
         return _sparse_moments(X, weights, frame)
     n, d = X.shape
-    sums = np.zeros((_CHUNKS, 2, d))
+    beside = 1 if len(weights) else max(1, _BESIDE // d)
+    sums = np.zeros((_CHUNKS, 2, beside * d))
     threads = effective_threads(4 * X.size)
     for rows, block in frame.blocks(X, d):
         w = weights[rows] if len(weights) else weights
         _ext.add_powers(block, w, sums, threads)
     weight = float(weights.sum()) if len(weights) else float(n)
     with np.errstate(over="ignore", invalid="ignore"):
-        return _of_sums(weight, sums[:, 0].sum(axis=0), float(sums[:, 1].sum()))
+        first, second = sums.reshape(_CHUNKS, 2, beside, d).sum(axis=(0, 2))
+        return _of_sums(weight, first, float(second.sum()))
 
 
 def _sparse_moments(X, weights, frame):
