@@ -34,16 +34,39 @@ class Merges:
 class FewFeatures:
     """Single linkage of many points, against one product of all of them with a hundred."""
 
-    params = ([2, 3, 5, 8],)
-    param_names = ("n_features",)
+    params = ([2, 3, 5, 8], ["blobs", "uniform", "lattice"])
+    param_names = ("n_features", "data")
 
-    def setup(self, d):
+    def setup(self, d, data):
         rng = np.random.default_rng(0)
         centers = rng.normal(scale=3, size=(20, d))
         self.X = centers[rng.integers(0, 20, 10_000)] + rng.normal(size=(10_000, d))
+        if data == "uniform":
+            self.X = rng.random((10_000, d))
+        elif data == "lattice":  # equal distances, and equal points
+            self.X = np.round(self.X * 8) / 8
 
-    def time_fit(self, _):
+    def time_fit(self, *_):
         AgglomerativeClustering(linkage="single").fit(self.X)
 
-    def time_floor_product(self, _):
+    def time_floor_product(self, *_):
         self.X @ self.X[:100].T
+
+
+class Ward:
+    """Ward's linkage of some thousand samples, against SciPy's."""
+
+    params = ([(1_000, 10), (2_000, 20), (3_000, 20), (2_000, 50)],)
+    param_names = ("shape",)
+
+    def setup(self, shape):
+        n, d = shape
+        rng = np.random.default_rng(0)
+        centers = rng.normal(scale=3, size=(20, d))
+        self.X = centers[rng.integers(0, 20, n)] + rng.normal(size=(n, d))
+
+    def time_fit(self, _):
+        AgglomerativeClustering().fit(self.X)
+
+    def time_scipy(self, _):
+        linkage(self.X, "ward")

@@ -12,6 +12,8 @@ or have become parallel to another.
 """
 from libc.stdint cimport int32_t, int64_t
 
+from mlcore._ext.union_find cimport root_of
+
 cdef enum:
     AVERAGE = 0
     COMPLETE = 1
@@ -205,13 +207,7 @@ def shortest(const int32_t[:, ::1] edges, int64_t[::1] parent, int64_t[::1] take
     cdef int64_t a, b
     with nogil:
         for p in range(edges.shape[0]):
-            a, b = edges[p, 0], edges[p, 1]
-            while parent[a] != a:
-                parent[a] = parent[parent[a]]
-                a = parent[a]
-            while parent[b] != b:
-                parent[b] = parent[parent[b]]
-                b = parent[b]
+            a, b = root_of(&parent[0], edges[p, 0]), root_of(&parent[0], edges[p, 1])
             if a != b:
                 parent[a] = b
                 taken[done] = p

@@ -20,6 +20,7 @@ from mlcore._ext.blas cimport gemm_nt
 from mlcore._ext.simd cimport LINKAGE_AVERAGE, LINKAGE_CENTROID, LINKAGE_COMPLETE, \
     LINKAGE_MEDIAN, LINKAGE_QUERIES, LINKAGE_SINGLE, LINKAGE_WARD, LINKAGE_WEIGHTED, \
     PANEL_DOUBLE, PANEL_FLOAT, cluster_matrix, cluster_set, simd_table, span_tree
+from mlcore._ext.union_find cimport root_of
 
 cdef enum:
     TILE = 192
@@ -148,13 +149,6 @@ def merge_nearest(int kind, int64_t[::1] state, double[::1] D, double[::1] gone,
         done = simd_table().merge_nearest(&s, heights.shape[0], &merged[0, 0], &heights[0])
     state[0], state[1], state[2] = s.m, s.stride, s.left
     return done
-
-
-cdef int64_t root_of(int64_t* parent, int64_t i) noexcept nogil:
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
 
 
 def label(const int64_t[:, ::1] merged, const double[::1] heights, int64_t[::1] parent,

@@ -311,7 +311,9 @@ class AgglomerativeClustering(Clusterer, Model):
             largest = max(D[start : start + 256, :n].max() for start in range(0, n, 256))
             merged, heights = merge_matrix(D, self.linkage, np.ones(n), np.arange(n), report)
         if edges is None and self.linkage not in ("centroid", "median"):
-            order = np.argsort(heights, kind="stable")
+            order = np.argsort(heights)  # a fifth of the time of a stable one, if not in runs
+            if (np.diff(heights[order]) == 0).any():
+                order = np.argsort(heights, kind="stable")
             merged, heights = merged[order], heights[order]
         Z = np.empty((n - 1, 4))
         _ext.label(np.ascontiguousarray(merged), heights, np.arange(n), np.arange(n), Z)

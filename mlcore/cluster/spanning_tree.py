@@ -5,11 +5,11 @@ from scipy.linalg import eigh, qr
 
 from mlcore._ext import linkage as _ext
 from mlcore._ext import spanning_tree as _boxes
+from mlcore.scratch import scratch_array
 from mlcore.threads import single_threaded_blas
 
-_FEW = 10  # features, up to which boxes of points pass over more than they cost
+_FEW = _boxes.MOST_FEATURES  # up to which boxes of points pass over more than they cost
 _SAMPLES = 600, 1.7  # from which on they do, without features, and times as many with each
-_LEAF = 8  # points of a box at most
 _CALL = 2**28  # coordinates compared in one compiled call: some hundredths of a second
 _MANY = 64  # features: of more, a screen shows the leading directions only
 _DIRECTIONS = 127  # or a quarter of the features, and how far points are from their space
@@ -66,41 +66,45 @@ def spanning_tree(X, report):
 
 def _by_boxes(X, report):
     n, d = X.shape
-    levels = 1 + max(0, int(np.ceil(np.log2(n / _LEAF))))
-    nodes = 2**levels
-    start, boxes = np.zeros(nodes + levels, dtype=np.int64), np.empty((nodes, 2, d))
-    order = np.arange(n, dtype=np.int32)
-    _boxes.build(np.ascontiguousarray(X.T), order, start, boxes)
-    X = X[order]
-    component = np.arange(n, dtype=np.int32)
-    parent, of_node = component.copy(), np.empty(nodes, dtype=np.int32)
-    nearest, bound = np.full(n, -1, dtype=np.int32), np.zeros(n)
-    best, source = np.empty(n), np.empty(n, dtype=np.int32)
+    leaf = _boxes.LEAF_POINTS
+    leaves = -(-n // leaf)
+    nodes = 2 * leaves - 1
+    columns, order, key = np.ascontiguousarray(X.T), np.arange(n), np.empty(n)
+    span, right, node = np.empty((nodes, 2), dtype=np.int64), *np.empty((2, nodes), dtype=np.int64)
+    boxes, done = np.empty((nodes, 2, d)), 0
+    span[0] = 0, leaves
+    while done < nodes:
+        done = _boxes.build(columns, done, order, key, span, right, node, boxes)
+    panels = as_panels(X[order])
+    panels[-1, :, n - (leaves - 1) * leaf :] = np.inf
+    # What fills the last panel is of the component of the last point, and too far to be found.
+    component = np.minimum(np.arange(leaves * leaf), n - 1)
+    whole, bound, best = np.empty(nodes, dtype=np.int64), np.zeros(n), np.empty(n)
+    source, target, parent, number = np.empty((4, n), dtype=np.int64)
     edges, lengths, done = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1), 0
     while done < n - 1:
-        best[:] = np.inf
-        _boxes.begin_round(component, start, of_node, nearest, bound, best, source)
+        best = best[: n - done]
+        _boxes.begin_round(component, right, whole, best)
         at = 0
-        while at < n:
+        while at < leaves:
             at = _boxes.nearest_others(
-                X, start, boxes, component, of_node, at, nearest, bound, best, source
+                panels, boxes, right, node, component, whole, bound, best, source, target, at
             )
-        found = np.flatnonzero(best < np.inf)
-        # Shortest first: so equal lengths make no edge too long.
-        found = found[np.argsort(best[found], kind="stable")]
-        taken = np.empty(len(found), dtype=np.int64)
-        new = _boxes.join(source[found], nearest, parent, component, edges[done:], taken)
-        lengths[done : done + new] = np.sqrt(best[found[taken[:new]]])
+        new = _boxes.join(
+            best, source, target, order, parent, number, component, edges[done:], lengths[done:]
+        )
+        np.sqrt(lengths[done : done + new], out=lengths[done : done + new])
         report(lengths[done : done + new])
         done += new
-    return order[edges].astype(np.int64), lengths
+    return edges, lengths
 
 
 def as_panels(rows):
     """Return rows side by side in panels, feature by feature, padded with zeros."""
     width = _ext.PANEL_WIDTH[rows.dtype.itemsize]
     n, d = rows.shape
-    panels = np.zeros((-(-n // width), d, width), dtype=rows.dtype)
+    panels = scratch_array((-(-n // width), d, width), rows.dtype)
+    panels[-1:] = 0
     whole = n // width
     panels[:whole] = rows[: whole * width].reshape(whole, width, d).transpose(0, 2, 1)
     if whole < len(panels):

@@ -74,8 +74,12 @@ def test_larger_samples(method, n):
 
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize(
-    ("n", "d"), [(2, 1), (9, 1), (17, 2), (300, 1), (1000, 2), (1500, 3), (700, 5), (400, 10)]
-)
+    ("n", "d"),
+    [
+        (2, 1), (9, 1), (17, 2), (300, 1), (1000, 2), (1500, 3), (700, 5), (400, 10),
+        (32, 2), (33, 2), (65, 4), (1025, 2),  # full leaves, and one with a single point
+    ],
+)  # fmt: skip
 def test_trees_of_few_features_are_shortest(n, d, ties, monkeypatch):
     """By boxes of points; on a lattice most distances are equal, and many are 0."""
     monkeypatch.setattr(spanning_tree, "_SAMPLES", (1, 1))

@@ -1,0 +1,178 @@
+/* Borůvka's algorithm on a k-d tree (spanning_tree.pyx), compiled once per target, like loops.c.
+
+   The points of a leaf look for other components together: they walk down the tree once, with the box of all that look, and
+   only in a leaf is each compared with the box of its points, and with these if it is near enough. */
+#include "spanning_tree.h"
+
+#include "vector.h"
+
+enum { LEAF = TREE_LEAF, LANES = VECTOR_BYTES / 8, VECTORS = LEAF / LANES, ALL = (1 << LANES) - 1 };
+
+typedef int64_t vint64_any __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+
+/* The points of one leaf that may have the shortest edge of their component. */
+typedef struct {
+  ptrdiff_t leaf;
+  unsigned points;    /* a bit each */
+  double reach[LEAF]; /* squared distance within which a point must be; -1 for no such point */
+  double farthest;    /* of these */
+  double box[2 * TREE_FEATURES];
+} leaf_query;
+
+static void update_reach(const point_tree *t, leaf_query *q) {
+  const int64_t *component = t->component + q->leaf * LEAF;
+  const double *bound = t->bound + q->leaf * LEAF;
+  q->farthest = -1;
+  for (unsigned left = q->points; left != 0; left &= left - 1) {
+    const int i = __builtin_ctz(left);
+    const double best = t->best[component[i]];
+    q->reach[i] = bound[i] < best ? best : -1;
+    if (q->reach[i] > q->farthest) q->farthest = q->reach[i];
+  }
+}
+
+static int begin_query(const point_tree *t, ptrdiff_t leaf, leaf_query *q) {
+  const ptrdiff_t left = t->n - leaf * LEAF;
+  q->leaf = leaf;
+  q->points = 0;
+  for (ptrdiff_t i = 0; i < LEAF; i++) {
+    const ptrdiff_t p = leaf * LEAF + i;
+    q->reach[i] = -1;
+    if (i < left && t->bound[p] < t->best[t->component[p]]) q->points |= 1u << i;
+  }
+  if (q->points == 0) return 0;
+  update_reach(t, q);
+  for (ptrdiff_t f = 0; f < t->d; f++) {
+    const vdouble far = (vdouble){0} + INFINITY;
+    vdouble least = far, most = -far;
+    for (int b = 0; b < VECTORS; b++) {
+      const vdouble x = load_d(t->panels + (leaf * t->d + f) * LEAF + b * LANES);
+      const mask_d looks = GREATER_D(load_d(q->reach + b * LANES), (vdouble){0});
+      least = min_d(least, select_d(looks, x, far));
+      most = max_d(most, select_d(looks, x, -far));
+    }
+    q->box[f] = lowest_d(least), q->box[t->d + f] = highest_d(most);
+  }
+  return 1;
+}
+
+static void end_query(const point_tree *t, const leaf_query *q) {
+  for (unsigned left = q->points; left != 0; left &= left - 1) {
+    const ptrdiff_t p = q->leaf * LEAF + __builtin_ctz(left);
+    const double best = t->best[t->component[p]];
+    if (t->bound[p] < best) t->bound[p] = best;
+  }
+}
+
+/* Squared distance of two boxes, each its d least coordinates and then its d largest. */
+static inline __attribute__((always_inline)) double box_square(ptrdiff_t d, const double *a, const double *b) {
+  double sum = 0;
+  for (ptrdiff_t f = 0; f < d; f++) {
+    const double under = a[f] - b[d + f], over = b[f] - a[d + f];
+    double gap = under > over ? under : over;
+    gap = gap > 0 ? gap : 0;
+    sum += gap * gap;
+  }
+  return sum;
+}
+
+/* Points of the query that are nearer to the box than their reach; a bit each. */
+static inline __attribute__((always_inline)) unsigned near_box(const point_tree *t, ptrdiff_t d, const leaf_query *q,
+                                                               const double *box) {
+  const double *panel = t->panels + q->leaf * LEAF * d;
+  vdouble sum[VECTORS] = {{0}};
+  unsigned near = 0;
+  for (ptrdiff_t f = 0; f < d; f++)
+    for (int b = 0; b < VECTORS; b++) {
+      const vdouble x = load_d(panel + f * LEAF + b * LANES);
+      const vdouble gap = max_d(max_d(x - box[d + f], box[f] - x), (vdouble){0});
+      sum[b] += gap * gap;
+    }
+  for (int b = 0; b < VECTORS; b++)
+    near |= BITS_D(GREATER_D(load_d(q->reach + b * LANES), sum[b])) << (b * LANES);
+  return near;
+}
+
+/* Compare `points` of the query with those of a leaf, which is of one component or of several, -1; how many. */
+static inline __attribute__((always_inline)) ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d, leaf_query *q,
+                                                                  ptrdiff_t leaf, int64_t whole, unsigned points) {
+  const double *from = t->panels + q->leaf * LEAF * d, *to = t->panels + leaf * LEAF * d;
+  const int64_t *component = t->component + q->leaf * LEAF, *others = t->component + leaf * LEAF;
+  ptrdiff_t visits = 0;
+  int found = 0;
+  for (; points != 0; points &= points - 1) {
+    const int i = __builtin_ctz(points);
+    const int64_t own = component[i];
+    if (own == whole) continue;
+    vdouble square[VECTORS] = {{0}}, low = (vdouble){0} + INFINITY;
+    for (ptrdiff_t f = 0; f < d; f++) {
+      const vdouble x = (vdouble){0} + from[f * LEAF + i];
+      for (int b = 0; b < VECTORS; b++) {
+        const vdouble apart = load_d(to + f * LEAF + b * LANES) - x;
+        square[b] += apart * apart;
+      }
+    }
+    if (whole < 0) /* points of the same component go to infinity, by NaN, for which min_d has the other */
+      for (int b = 0; b < VECTORS; b++) {
+        const vint64 same = *(const vint64_any *)(others + b * LANES) == (vint64){0} + own;
+        square[b] = min_d((vdouble)((vint64)square[b] | same), (vdouble){0} + INFINITY);
+      }
+    for (int b = 0; b < VECTORS; b++) low = min_d(low, square[b]);
+    visits++;
+    if (!ANY_D(GREATER_D((vdouble){0} + t->best[own], low))) continue;
+    const double least = lowest_d(low);
+    ptrdiff_t j = 0;
+    unsigned here = 0;
+    for (; here == 0; j += LANES)
+      here = ~BITS_D(GREATER_D(square[j / LANES], (vdouble){0} + least)) & ALL;
+    j += __builtin_ctz(here) - LANES;
+    t->best[own] = least;
+    t->source[own] = q->leaf * LEAF + i;
+    t->target[own] = leaf * LEAF + j;
+    found = 1;
+  }
+  if (found) update_reach(t, q);
+  return visits;
+}
+
+static inline __attribute__((always_inline)) ptrdiff_t query_leaf(point_tree *t, ptrdiff_t d, ptrdiff_t leaf) {
+  leaf_query q;
+  if (!begin_query(t, leaf, &q)) return 1;
+  const int64_t home = t->node[leaf], own = t->whole[home];
+  int64_t stack[128];
+  double square[128];
+  ptrdiff_t top = 1, work = 1;
+  stack[0] = 0, square[0] = 0;
+  while (top > 0) {
+    const int64_t v = stack[--top], left = v + 1, right = t->right[v];
+    if (square[top] >= q.farthest || (own >= 0 && t->whole[v] == own)) continue;
+    work++;
+    if (right < 0) {
+      work += visit_leaf(t, d, &q, -1 - right, t->whole[v], near_box(t, d, &q, t->boxes + 2 * d * v));
+      continue;
+    }
+    const double to_left = box_square(d, q.box, t->boxes + 2 * d * left);
+    const double to_right = box_square(d, q.box, t->boxes + 2 * d * right);
+    /* The nearer one comes first; of two that are as near, the one with the leaf itself. */
+    const int first = to_right < to_left || (to_right == to_left && home >= right);
+    stack[top] = first ? left : right, square[top++] = first ? to_left : to_right;
+    stack[top] = first ? right : left, square[top++] = first ? to_right : to_left;
+  }
+  end_query(t, &q);
+  return work;
+}
+
+/* Shortest edges that leave the components, from the leaves first, first + 1, ... until much work is done; where it ended. */
+static ptrdiff_t nearest_others(point_tree *t, ptrdiff_t first) {
+  const ptrdiff_t leaves = (t->n + LEAF - 1) / LEAF;
+  for (ptrdiff_t work = 0; first < leaves && work < 1 << 20; first++) switch (t->d) {
+    case 2: work += query_leaf(t, 2, first); break;
+    case 3: work += query_leaf(t, 3, first); break;
+    case 4: work += query_leaf(t, 4, first); break;
+    case 5: work += query_leaf(t, 5, first); break;
+    default: work += query_leaf(t, t->d, first);
+    }
+  return first;
+}
+
+const spanning_tree_loops TARGET_NAME(spanning_tree_loops) = {nearest_others};

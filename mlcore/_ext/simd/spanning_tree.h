@@ -1,0 +1,30 @@
+/* Minimum spanning trees of points of few features (see spanning_tree.pyx); a table for each target, as in table.h. */
+#ifndef MLCORE_SPANNING_TREE_H
+#define MLCORE_SPANNING_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TREE_LEAF = 32, TREE_FEATURES = 10 }; /* points of a leaf; the most features */
+
+/* A k-d tree of points in its order, one panel to a leaf, padded with infinity. Nodes are in preorder: the left child is
+   the next; a box is its d least coordinates and its d largest. Components have numbers 0, 1, ... */
+typedef struct {
+  ptrdiff_t n, d;
+  const double *panels, *boxes;
+  const int64_t *right;             /* child of a node; of a leaf, its number, from -1 down */
+  const int64_t *node;              /* of a leaf */
+  const int64_t *component, *whole; /* of a point; of all points of a node, or -1 */
+  double *bound;                    /* squared distance of a point within which there is no other component */
+  double *best;                     /* squared length of the shortest edge so far that leaves a component */
+  int64_t *source, *target;         /* its ends, the first of them in the component */
+} point_tree;
+
+/* Shortest edges that leave the components, from the leaves first, first + 1, ... until much work is done; where it ended. */
+typedef struct {
+  ptrdiff_t (*nearest_others)(point_tree *t, ptrdiff_t first);
+} spanning_tree_loops;
+
+const spanning_tree_loops *spanning_tree_table(void);
+
+#endif
