@@ -7,11 +7,11 @@ import numpy as np
 
 from mlcore.mixture import given
 from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
-from mlcore.mixture.em import Run
 from mlcore.mixture.entries import Entries, row_bytes
 from mlcore.mixture.impossible import logarithm, possible
 from mlcore.mixture.missing import WithMissing
 from mlcore.mixture.patterns import Patterns, found_categories
+from mlcore.mixture.run import Run
 from mlcore.model import warn
 
 _UNSEEN = 1e-10  # probability of a category that the fit did not know, where there is a prior

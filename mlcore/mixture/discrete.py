@@ -8,9 +8,10 @@ import numpy as np
 
 from mlcore.checks import as_random_state, as_real
 from mlcore.mixture import given, starts
-from mlcore.mixture.em import Mixture, Run
+from mlcore.mixture.em import Mixture
 from mlcore.mixture.entries import Entries, shares
 from mlcore.mixture.impossible import least_impossible, logarithm
+from mlcore.mixture.run import Run
 
 _COLLAPSED = 16 * np.finfo(np.float64).eps  # share of all weight that is reported as none
 _EMPTY = 2.0**-900  # share that is none: of less, responsibilities are no normal numbers

@@ -9,6 +9,7 @@ from mlcore.checks import as_bool, as_choice, as_integer, as_random_state, as_re
 from mlcore.first_rows import KeepsFirstRows
 from mlcore.mixture.answers import FittedMixture
 from mlcore.mixture.given import scaled
+from mlcore.mixture.run import Run
 from mlcore.model import warn
 from mlcore.progress import Progress
 from mlcore.row_sums import merged
@@ -18,28 +19,6 @@ _SHORT_RUN = 10  # steps of each of several starts before one of them goes on
 _RESCUES = 3  # times that collapsed components are started anew
 STARTS = ("k-means++", "kmeans", "random", "random_from_data")  # values of init_params
 RECENT = 2  # partial_fit: how many times their share of all rows the newest rows count
-
-
-class Run:
-    """One climb of the likelihood: where it is, and how it came there."""
-
-    def __init__(self, parameters, before=-math.inf):
-        self.parameters = parameters
-        self.before = before  # level that a fit before this one has come to
-        self.trace = []
-        self.collapsed = np.zeros(0, np.intp)
-        self.converged = False
-        self.reseeded = np.zeros(0, np.intp)  # components that began in place of collapsed ones
-
-    @property
-    def rank(self) -> tuple[int, float]:
-        """Larger is better; a component on a single point earns no credit for its density."""
-        return -len(self.collapsed), self.level
-
-    @property
-    def level(self) -> float:
-        """The mean log-likelihood reached."""
-        return self.trace[-1] if self.trace else self.before
 
 
 class Mixture(KeepsFirstRows, FittedMixture):

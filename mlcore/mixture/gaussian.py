@@ -21,10 +21,10 @@ from mlcore.mixture.covariances import (
     variances,
 )
 from mlcore.mixture.densities import Parameters, Rows
-from mlcore.mixture.em import Run
 from mlcore.mixture.extent import Frame, frame_of
 from mlcore.mixture.incomplete import IncompleteRows
 from mlcore.mixture.missing import WithMissing
+from mlcore.mixture.run import Run
 
 KINDS = ("full", "tied", "diag", "spherical")
 _CLUSTERINGS, _START_STEPS = 3, 2  # of some rows; steps of EM from each, to tell the best
