@@ -9,7 +9,7 @@ from mlcore.scratch import scratch_array
 from mlcore.threads import single_threaded_blas
 
 _FEW = _boxes.MOST_FEATURES  # up to which boxes of points pass over more than they cost
-_SAMPLES = 600, 1.7  # from which on they do, without features, and times as many with each
+_SAMPLES = 25, 2.5  # from which on they do, without features, and times as many with each
 _CALL = 2**28  # coordinates compared in one compiled call: some hundredths of a second
 _MANY = 64  # features: of more, a screen shows the leading directions only
 _DIRECTIONS = 127  # or a quarter of the features, and how far points are from their space
