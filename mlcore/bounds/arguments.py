@@ -11,9 +11,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from mlcore.bounds.intervals import Interval
 
-def as_count(value: Any, name: str, *, at_least: int = 0, at_most: int | None = None) -> int:
-    """Return an integer inside the range, of any size."""
+
+def as_count(value: Any, name: str, *, at_least: int = 0, at_most: int | None = None) -> Any:
+    """Return an integer inside the range, of any size; an interval of integers as it is."""
+    if isinstance(value, Interval):
+        return value.inside(at_least=at_least, at_most=at_most, whole=True)
     allowed = f"an integer {_range(at_least=at_least, at_most=at_most)}"
     number = _plain(value)
     if not isinstance(number, numbers.Integral):
@@ -35,8 +39,10 @@ def as_real(
     below: float | None = None,
     at_most: float | None = None,
     allow_inf: bool = False,
-) -> float:
-    """Return a float inside the range, infinity only where it is allowed."""
+) -> Any:
+    """Return a float inside the range, infinity only where it is allowed; an interval as it is."""
+    if isinstance(value, Interval):
+        return value.inside(above=above, at_least=at_least, below=below, at_most=at_most)
     kind = "a number" if allow_inf else "a finite number"
     allowed = f"{kind} {_range(above, at_least, below, at_most)}".strip()
     number = _plain(value)

@@ -15,12 +15,21 @@ from mlcore.bounds.arguments import (
     as_real,
 )
 from mlcore.bounds.calculator import calculator
-from mlcore.bounds.rounding import ceiling, exact, log, log1p, up, working_digits
+from mlcore.bounds.rounding import (
+    at_least_one,
+    at_most_one,
+    ceiling,
+    exact,
+    log,
+    log1p,
+    up,
+    working_digits,
+)
 
 _TAILS, _FORMS = ("upper", "lower"), ("exact", "simple")
 
 
-@calculator("t", "mu")
+@calculator("t", "mu", elementwise=True)
 def chernoff_delta(t: Any, mu: Any, *, tail: str, form: str = "exact") -> Any:
     r"""Probability that a sum strays from its expectation by the factor 1 + t or 1 - t.
 
@@ -64,7 +73,7 @@ def chernoff_delta(t: Any, mu: Any, *, tail: str, form: str = "exact") -> Any:
             rate = t * t / (2 + t if tail == "upper" else 2)
         else:
             rate = _bennett_rate(t if tail == "upper" else -t)
-        return min(1.0, up((-mu * rate).exp()))
+        return at_most_one(up((-mu * rate).exp()))
 
 
 @calculator("mu", "delta")
@@ -114,7 +123,7 @@ def chernoff_deviation(mu: Any, delta: Any, *, tail: str, form: str = "exact") -
         return up(_bennett_root(c, simple) if tail == "upper" else -_bennett_root(c, -simple))
 
 
-@calculator("m", "delta", "variance", "b")
+@calculator("m", "delta", "variance", "b", elementwise=True)
 def bernstein_epsilon(
     m: Any, delta: Any, variance: Any, b: Any = 1.0, *, two_sided: bool = False
 ) -> Any:
@@ -162,7 +171,7 @@ def bernstein_epsilon(
         return up(a + (a * a + 2 * exact(variance) * total / m).sqrt())
 
 
-@calculator("epsilon", "m", "variance", "b")
+@calculator("epsilon", "m", "variance", "b", elementwise=True)
 def bernstein_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
     r"""Probability that an average exceeds its expectation by `epsilon`, by Bernstein's inequality.
 
@@ -196,10 +205,10 @@ def bernstein_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
     epsilon, m = as_positive(epsilon, "epsilon"), as_count(m, "m", at_least=1)
     variance, b = _variance(variance), as_positive(b, "b")
     with working_digits():
-        return min(1.0, up((-m / _bernstein_scale(epsilon, variance, b)).exp()))
+        return at_most_one(up((-m / _bernstein_scale(epsilon, variance, b)).exp()))
 
 
-@calculator("epsilon", "delta", "variance", "b")
+@calculator("epsilon", "delta", "variance", "b", elementwise=True)
 def bernstein_sample_size(epsilon: Any, delta: Any, variance: Any, b: Any = 1.0) -> Any:
     r"""Variables from which an average is within `epsilon`, by Bernstein's inequality.
 
@@ -234,7 +243,7 @@ def bernstein_sample_size(epsilon: Any, delta: Any, variance: Any, b: Any = 1.0)
     epsilon, delta = as_positive(epsilon, "epsilon"), as_delta(delta)
     variance, b = _variance(variance), as_positive(b, "b")
     with working_digits():
-        return max(1, ceiling(-log(delta) * _bernstein_scale(epsilon, variance, b)))
+        return at_least_one(ceiling(-log(delta) * _bernstein_scale(epsilon, variance, b)))
 
 
 @calculator("epsilon", "m", "variance", "b")
@@ -277,10 +286,10 @@ def bennett_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
     with working_digits():
         variance, b = exact(variance), exact(b)
         rate = _bennett_rate(b * exact(epsilon) / variance)
-        return min(1.0, up((-m * variance / (b * b) * rate).exp()))
+        return at_most_one(up((-m * variance / (b * b) * rate).exp()))
 
 
-@calculator("m", "delta", "sample_variance", "value_range")
+@calculator("m", "delta", "sample_variance", "value_range", elementwise=True)
 def empirical_bernstein_epsilon(
     m: Any, delta: Any, sample_variance: Any, *, value_range: Any = 1.0
 ) -> Any:

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec
@@ -9,21 +10,25 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from mlcore.bounds.arguments import is_single, refuse
+from mlcore.bounds.intervals import Interval, Undecided
 from mlcore.exceptions import warn
 
 _P = ParamSpec("_P")
 _FAILURES = ("delta", "mc_delta")  # arguments that are probabilities of failure
 _PACKAGE = "mlcore."
+_AT_ONCE = 16  # entries from which intervals are the shorter way
+_BLOCK = 4096  # entries whose intervals fit in the cache
 
 
 def calculator(
-    *names: str, whole: bool = False
+    *names: str, whole: bool = False, elementwise: bool = False
 ) -> Callable[[Callable[_P, Any]], Callable[_P, Any]]:
     """Let the arguments `names` of a function of single numbers be arrays, which broadcast.
 
     Every entry of the result is that of a call with single numbers, and so is every error, which
     names the place as well. Keywords that the function collects are among the names. `whole` is
-    for functions that take whole arrays themselves, of which the shapes are only checked here.
+    for functions that take whole arrays themselves, of which the shapes are only checked here, and
+    `elementwise` for formulas that can be computed on intervals, most entries at once.
     """
 
     def decorate(function):
@@ -46,7 +51,11 @@ def calculator(
                 if whole or shape == ():
                     result = function(**(given | (several if whole else _at((), arrays))))
                 else:
-                    result = _each(function, given, arrays, shape)
+                    result = None
+                    if elementwise and math.prod(shape) >= _AT_ONCE:
+                        result = _at_once(function, given, arrays, shape)
+                    if result is None:
+                        result = _each(function, given, arrays, shape)
             if not _asked_by_mlcore(sys._getframe(1)):
                 for name in _FAILURES:
                     if name in parameters and given.get(name) is not None:
@@ -102,6 +111,28 @@ def _own(place, array):
 def _entry(value):
     plain = isinstance(value, (np.bool_, np.integer, np.floating))
     return value.item() if plain and value.itemsize <= 8 else value
+
+
+def _at_once(function, given, arrays, shape):
+    """The entries by intervals, and one by one where these do not tell; None where none does."""
+    flat = {name: np.broadcast_to(array, shape).ravel() for name, array in arrays.items()}
+    results = []
+    for start in range(0, math.prod(shape), _BLOCK):
+        block = {name: array[start : start + _BLOCK] for name, array in flat.items()}
+        try:
+            with np.errstate(all="ignore"):
+                found = function(
+                    **(given | {name: Interval.of(array) for name, array in block.items()})
+                )
+        except Undecided:
+            return None
+        values, left = found.tolist(), np.flatnonzero(np.isnan(found)).tolist()
+        for i in left or [0]:  # one at least, which tells the type
+            entries = {name: _entry(array[i]) for name, array in block.items()}
+            values[i] = function(**(given | entries))
+        whole = isinstance(values[i], int)
+        results += map(int, values) if whole else values
+    return _gathered(results, shape)
 
 
 def _each(function, given, arrays, shape):

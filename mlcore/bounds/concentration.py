@@ -22,10 +22,18 @@ from mlcore.bounds.arguments import (
     refuse,
 )
 from mlcore.bounds.calculator import calculator, warn_of_confidence
-from mlcore.bounds.rounding import ceiling, exact, log, up, working_digits
+from mlcore.bounds.rounding import (
+    at_least_one,
+    at_most_one,
+    ceiling,
+    exact,
+    log,
+    up,
+    working_digits,
+)
 
 
-@calculator("m", "delta")
+@calculator("m", "delta", elementwise=True)
 def hoeffding_epsilon(m: Any, delta: Any, *, value_range: Any = 1.0, two_sided: bool = True) -> Any:
     r"""Deviation of an average from its expectation, by Hoeffding's inequality.
 
@@ -66,7 +74,7 @@ def hoeffding_epsilon(m: Any, delta: Any, *, value_range: Any = 1.0, two_sided: 
         return up(((log(sides) - log(delta)) * _mean_square(value_range, m) / (2 * m)).sqrt())
 
 
-@calculator("epsilon", "m")
+@calculator("epsilon", "m", elementwise=True)
 def hoeffding_delta(epsilon: Any, m: Any, *, value_range: Any = 1.0, two_sided: bool = True) -> Any:
     r"""Probability that an average strays by `epsilon` or more, by Hoeffding's inequality.
 
@@ -104,10 +112,10 @@ def hoeffding_delta(epsilon: Any, m: Any, *, value_range: Any = 1.0, two_sided: 
     sides = 2 if as_flag(two_sided, "two_sided") else 1
     with working_digits():
         exponent = 2 * m * exact(epsilon) ** 2 / _mean_square(value_range, m)
-        return min(1.0, up(sides * (-exponent).exp()))
+        return at_most_one(up(sides * (-exponent).exp()))
 
 
-@calculator("epsilon", "delta", "value_range")
+@calculator("epsilon", "delta", "value_range", elementwise=True)
 def hoeffding_sample_size(
     epsilon: Any, delta: Any, *, value_range: Any = 1.0, two_sided: bool = True
 ) -> Any:
@@ -146,12 +154,11 @@ def hoeffding_sample_size(
     length = as_positive(value_range, "value_range")
     sides = 2 if as_flag(two_sided, "two_sided") else 1
     with working_digits():
-        return max(
-            1, ceiling((exact(length) / exact(epsilon)) ** 2 * (log(sides) - log(delta)) / 2)
-        )
+        rate = (exact(length) / exact(epsilon)) ** 2
+        return at_least_one(ceiling(rate * (log(sides) - log(delta)) / 2))
 
 
-@calculator("delta")
+@calculator("delta", elementwise=True)
 def mcdiarmid_epsilon(c: Iterable[float], delta: Any) -> Any:
     r"""Deviation of a function of independent variables from its expectation, one-sided.
 
@@ -187,7 +194,7 @@ def mcdiarmid_epsilon(c: Iterable[float], delta: Any) -> Any:
         return up((squares * -log(delta) / 2).sqrt())
 
 
-@calculator("m", "delta")
+@calculator("m", "delta", elementwise=True)
 def dkw_epsilon(m: Any, delta: Any) -> Any:
     r"""Largest distance between a distribution function and that of a sample.
 

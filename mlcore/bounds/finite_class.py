@@ -21,12 +21,22 @@ from mlcore.bounds.arguments import (
 )
 from mlcore.bounds.calculator import calculator
 from mlcore.bounds.held_out import binomial_tail_inversion
-from mlcore.bounds.rounding import ceiling, exact, expm1, log, log1p, up, working_digits
+from mlcore.bounds.rounding import (
+    at_least_one,
+    at_most_one,
+    ceiling,
+    exact,
+    expm1,
+    log,
+    log1p,
+    up,
+    working_digits,
+)
 
 _SETTINGS = ("realizable", "uniform", "agnostic")
 
 
-@calculator("n_hypotheses", "epsilon", "delta", "log_n")
+@calculator("n_hypotheses", "epsilon", "delta", "log_n", elementwise=True)
 def finite_class_sample_size(
     n_hypotheses: Any,
     epsilon: Any,
@@ -85,10 +95,10 @@ def finite_class_sample_size(
     epsilon, delta = _deviation(epsilon, setting), as_delta(delta)
     with working_digits():
         total = _log_events(n_hypotheses, log_n, setting, tight) - log(delta)
-        return max(1, ceiling(total / _exponent(epsilon, setting, tight)))
+        return at_least_one(ceiling(total / _exponent(epsilon, setting, tight)))
 
 
-@calculator("n_hypotheses", "m", "delta", "log_n")
+@calculator("n_hypotheses", "m", "delta", "log_n", elementwise=True)
 def finite_class_epsilon(
     n_hypotheses: Any,
     m: Any,
@@ -139,11 +149,11 @@ def finite_class_epsilon(
     with working_digits():
         rate = (_log_events(n_hypotheses, log_n, setting, tight) - log(delta)) / m
         if setting == "realizable":
-            return min(1.0, up(-expm1(-rate) if tight else rate))
+            return at_most_one(up(-expm1(-rate) if tight else rate))
         return up((rate / 2).sqrt() * (2 if setting == "agnostic" else 1))
 
 
-@calculator("n_hypotheses", "epsilon", "m", "log_n")
+@calculator("n_hypotheses", "epsilon", "m", "log_n", elementwise=True)
 def finite_class_delta(
     n_hypotheses: Any,
     epsilon: Any,
@@ -192,7 +202,7 @@ def finite_class_delta(
     epsilon, m = _deviation(epsilon, setting), as_count(m, "m", at_least=1)
     with working_digits():
         total = _log_events(n_hypotheses, log_n, setting, tight)
-        return min(1.0, up((total - m * _exponent(epsilon, setting, tight)).exp()))
+        return at_most_one(up((total - m * _exponent(epsilon, setting, tight)).exp()))
 
 
 @calculator("k", "m", "delta", "log_prior")
@@ -235,7 +245,7 @@ def occam_bound(k: Any, m: Any, delta: Any, *, log_prior: Any) -> Any:
     return binomial_tail_inversion(k, m, None, log_delta=log_delta)
 
 
-@calculator("epsilon", "delta", "dim")
+@calculator("epsilon", "delta", "dim", elementwise=True)
 def rectangle_sample_size(epsilon: Any, delta: Any, *, dim: Any = 2, tight: bool = False) -> Any:
     r"""Examples from which the tightest box around the positive ones has error at most `epsilon`.
 
@@ -274,10 +284,10 @@ def rectangle_sample_size(epsilon: Any, delta: Any, *, dim: Any = 2, tight: bool
     with working_digits():
         strip = exact(epsilon) / (2 * dim)
         rate = -log1p(-strip) if tight else strip
-        return max(1, ceiling((log(2 * dim) - log(delta)) / rate))
+        return at_least_one(ceiling((log(2 * dim) - log(delta)) / rate))
 
 
-@calculator("n_variables", "epsilon", "delta")
+@calculator("n_variables", "epsilon", "delta", elementwise=True)
 def conjunction_sample_size(n_variables: Any, epsilon: Any, delta: Any) -> Any:
     r"""Examples from which every consistent conjunction has error at most `epsilon`.
 
@@ -309,7 +319,7 @@ def conjunction_sample_size(n_variables: Any, epsilon: Any, delta: Any) -> Any:
     n = as_count(n_variables, "n_variables", at_least=1)
     epsilon, delta = as_real(epsilon, "epsilon", above=0, below=1), as_delta(delta)
     with working_digits():
-        return max(1, ceiling((n * log(3) - log(delta)) / exact(epsilon)))
+        return at_least_one(ceiling((n * log(3) - log(delta)) / exact(epsilon)))
 
 
 def _deviation(epsilon, setting):

@@ -10,10 +10,10 @@ import numpy as np
 
 from mlcore.bounds.arguments import as_count, as_positive, as_reals, refuse
 from mlcore.bounds.calculator import calculator
-from mlcore.bounds.rounding import exact, up, working_digits
+from mlcore.bounds.rounding import at_most_one, exact, up, working_digits
 
 
-@calculator("n_sv", "m")
+@calculator("n_sv", "m", elementwise=True)
 def support_vector_loo_bound(n_sv: Any, m: Any) -> Any:
     """Bound the leave-one-out error of a support vector machine by its share of support vectors.
 
@@ -52,7 +52,7 @@ def support_vector_loo_bound(n_sv: Any, m: Any) -> Any:
         return up(exact(n_sv) / exact(m))
 
 
-@calculator("radius", "margin", "m")
+@calculator("radius", "margin", "m", elementwise=True)
 def radius_margin_loo_bound(radius: Any, margin: Any, m: Any) -> Any:
     r"""Bound the leave-one-out error of a hard-margin machine without bias by its margin.
 
@@ -89,7 +89,7 @@ def radius_margin_loo_bound(radius: Any, margin: Any, m: Any) -> Any:
     radius, margin = as_positive(radius, "radius"), as_positive(margin, "margin")
     m = as_count(m, "m", at_least=1)
     with working_digits():
-        return min(1.0, up((exact(radius) / exact(margin)) ** 2 / exact(m)))
+        return at_most_one(up((exact(radius) / exact(margin)) ** 2 / exact(m)))
 
 
 def jaakkola_haussler_loo_bound(alpha: Any, k_diag: Any, y_f: Any) -> float:

@@ -20,7 +20,7 @@ from mlcore.bounds.arguments import (
 )
 from mlcore.bounds.bernoulli_kl import kl_inverse_upper
 from mlcore.bounds.calculator import calculator
-from mlcore.bounds.rounding import exact, log, log1p, up, working_digits
+from mlcore.bounds.rounding import at_most_one, exact, log, log1p, up, working_digits
 
 _ALLOWANCE = Fraction(10**12 + 1, 10**12)  # 1 / 0.1² in binary is a little less than 100
 _ROUNDING = 1e-9  # by which a computed cosine may exceed 1
@@ -74,7 +74,9 @@ def margin_vc_dimension(radius: Any, margin: Any, n_features: Any = None) -> Any
     return dimension + 1
 
 
-@calculator("margin_error", "m", "delta", "rho", "radius", "w_norm", "rho_max", "trace")
+@calculator(
+    "margin_error", "m", "delta", "rho", "radius", "w_norm", "rho_max", "trace", elementwise=True
+)
 def rademacher_margin_bound(
     margin_error: Any,
     m: Any,
@@ -171,7 +173,7 @@ def rademacher_margin_bound(
             doublings = 1 + log1p((exact(rho_max) - rho) / rho) / log(2)
             choice = (log(doublings) / m).sqrt()
             terms = 4 * exact(radius) * exact(norm) / (rho * m.sqrt()), choice, two.sqrt()
-        return min(1.0, up(exact(error) + sum(terms)))
+        return at_most_one(up(exact(error) + sum(terms)))
 
 
 @calculator("delta", "mu")
@@ -304,7 +306,7 @@ def fat_shattering_margin_bound(
         if fat > 0:
             covering *= (log(34 * m) - log(fat) + 1) * log(578 * m) / log(2)
         root = (2 * (covering + log(4) - log(delta)) / exact(m)).sqrt()
-        return min(1.0, up(exact(error) + root))
+        return at_most_one(up(exact(error) + root))
 
 
 @calculator("margin_error", "m", "delta", "d", "rho")
@@ -360,7 +362,7 @@ def boosting_margin_bound(margin_error: Any, m: Any, delta: Any, *, d: Any, rho:
         n = exact(m)
         complexity = (2 * d * (log(m) - log(d) + 1) / n).sqrt()
         deviation = (-log(delta) / (2 * n)).sqrt()
-        return min(1.0, up(exact(error) + 2 * complexity / exact(rho) + deviation))
+        return at_most_one(up(exact(error) + 2 * complexity / exact(rho) + deviation))
 
 
 def _floor_of_square(radius, margin, factor):

@@ -43,7 +43,7 @@ def halving_mistake_bound(n: Any) -> Any:
     return as_count(n, "n", at_least=1).bit_length() - 1
 
 
-@calculator("n_experts", "best_mistakes", "beta")
+@calculator("n_experts", "best_mistakes", "beta", elementwise=True)
 def weighted_majority_mistake_bound(
     n_experts: Any, best_mistakes: Any, beta: Any, *, randomized: bool = False
 ) -> Any:
@@ -98,7 +98,7 @@ def weighted_majority_mistake_bound(
         return up((log(n_experts) - best_mistakes * log(beta)) / loss)
 
 
-@calculator("radius", "margin", "w_norm", "hinge_loss")
+@calculator("radius", "margin", "w_norm", "hinge_loss", elementwise=True)
 def perceptron_mistake_bound(
     radius: Any,
     *,
@@ -166,7 +166,7 @@ def perceptron_mistake_bound(
         return up(loss + a * loss.sqrt() + a * a)
 
 
-@calculator("k", "n")
+@calculator("k", "n", elementwise=True)
 def winnow_mistake_bound(k: Any, n: Any) -> Any:
     r"""Bound the mistakes of Winnow on disjunctions of few of many variables.
 

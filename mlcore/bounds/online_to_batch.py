@@ -5,10 +5,10 @@ from typing import Any
 from mlcore.bounds.arguments import as_choice, as_count, as_delta
 from mlcore.bounds.bernoulli_kl import kl_inverse_upper
 from mlcore.bounds.calculator import calculator
-from mlcore.bounds.rounding import exact, log, up, working_digits
+from mlcore.bounds.rounding import at_most_one, exact, log, up, working_digits
 
 
-@calculator("mistakes", "T")
+@calculator("mistakes", "T", elementwise=True)
 def online_to_batch_expected(mistakes: Any, T: Any) -> Any:
     r"""Estimate the risk of a hypothesis drawn from those that an online learner went through.
 
@@ -107,7 +107,7 @@ def online_to_batch_bound(mistakes: Any, T: Any, delta: Any, *, method: str = "a
         if method == "kl":
             return kl_inverse_upper(up(mean), up((log(T + 1) - log(delta)) / n))
         if method == "azuma":
-            return min(1.0, up(mean + (-log(delta) / (2 * n)).sqrt()))
+            return at_most_one(up(mean + (-log(delta) / (2 * n)).sqrt()))
         average = ((log(2) - log(delta)) / (2 * n)).sqrt()
         selection = 2 * (2 * (log(4 * T) - log(delta)) / n).sqrt()
-        return min(1.0, up(mean + average + selection))
+        return at_most_one(up(mean + average + selection))

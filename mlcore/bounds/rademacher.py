@@ -16,7 +16,7 @@ from mlcore.bounds.arguments import (
     refuse,
 )
 from mlcore.bounds.calculator import calculator
-from mlcore.bounds.rounding import exact, log, up, working_digits
+from mlcore.bounds.rounding import at_most_one, exact, log, up, working_digits
 from mlcore.checks import as_random_state, as_samples
 
 _EXACT_POINTS = 24  # 2^24 sign vectors are the most that are gone through
@@ -25,7 +25,7 @@ _CALL_TERMS = 100_000_000  # numbers added in one compiled call: a tenth of a se
 _RESTART = 4096  # sign vectors after which sums begin anew, so that no rounding builds up
 
 
-@calculator("n_vectors", "m", "radius")
+@calculator("n_vectors", "m", "radius", elementwise=True)
 def massart_bound(n_vectors: Any, m: Any, radius: Any = None) -> Any:
     r"""Bound the Rademacher average of a finite set of vectors.
 
@@ -69,7 +69,7 @@ def massart_bound(n_vectors: Any, m: Any, radius: Any = None) -> Any:
         return up(radius * (2 * log(n_vectors)).sqrt() / exact(m))
 
 
-@calculator("trace", "m", "norm")
+@calculator("trace", "m", "norm", elementwise=True)
 def kernel_rademacher_bound(trace: Any, m: Any, norm: Any) -> Any:
     r"""Bound the empirical Rademacher complexity of a ball in a kernel's feature space.
 
@@ -112,7 +112,7 @@ def kernel_rademacher_bound(trace: Any, m: Any, norm: Any) -> Any:
         return up(exact(norm) * exact(trace).sqrt() / exact(m))
 
 
-@calculator("x_inf", "m", "norm1", "n_features")
+@calculator("x_inf", "m", "norm1", "n_features", elementwise=True)
 def linear_l1_rademacher_bound(x_inf: Any, m: Any, norm1: Any, n_features: Any) -> Any:
     r"""Bound the empirical Rademacher complexity of linear functions with small absolute weights.
 
@@ -157,7 +157,7 @@ def linear_l1_rademacher_bound(x_inf: Any, m: Any, norm1: Any, n_features: Any) 
         return up(exact(norm1) * exact(x_inf) * (2 * log(2 * n) / exact(m)).sqrt())
 
 
-@calculator("risk", "rademacher", "m", "delta")
+@calculator("risk", "rademacher", "m", "delta", elementwise=True)
 def rademacher_error_bound(
     risk: Any, rademacher: Any, m: Any, delta: Any, *, empirical: bool = True
 ) -> Any:
@@ -211,7 +211,7 @@ def rademacher_error_bound(
             deviation = 3 * ((log(2) - log(delta)) / (2 * exact(m))).sqrt()
         else:
             deviation = (-log(delta) / (2 * exact(m))).sqrt()
-        return min(1.0, up(exact(risk) + exact(rademacher) + deviation))
+        return at_most_one(up(exact(risk) + exact(rademacher) + deviation))
 
 
 @calculator("risk", "beta", "m", "delta", "loss_bound")

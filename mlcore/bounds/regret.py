@@ -7,7 +7,7 @@ from mlcore.bounds.calculator import calculator
 from mlcore.bounds.rounding import exact, log, up, working_digits
 
 
-@calculator("n_experts", "T")
+@calculator("n_experts", "T", elementwise=True)
 def hedge_regret_bound(n_experts: Any, T: Any, *, form: str = "tight") -> Any:
     r"""Bound the regret of exponential weights against the best of N experts.
 
@@ -100,7 +100,7 @@ def littlestone_regret_bound(ldim: Any, T: Any, *, n_hypotheses: Any = None) -> 
         return up((2 * exact(T) * complexity).sqrt())
 
 
-@calculator("norm", "lipschitz", "T")
+@calculator("norm", "lipschitz", "T", elementwise=True)
 def ogd_regret_bound(norm: Any, lipschitz: Any, T: Any, *, schedule: str = "fixed") -> Any:
     r"""Bound the regret of online gradient descent against vectors of bounded norm.
 
@@ -148,7 +148,7 @@ def ogd_regret_bound(norm: Any, lipschitz: Any, T: Any, *, schedule: str = "fixe
         return up(fixed if schedule == "fixed" else fixed * _doubling())
 
 
-@calculator("diameter", "lipschitz", "T", "strong_convexity")
+@calculator("diameter", "lipschitz", "T", "strong_convexity", elementwise=True)
 def projected_ogd_regret_bound(
     diameter: Any, lipschitz: Any, T: Any, *, strong_convexity: Any = 0.0
 ) -> Any:
@@ -198,7 +198,7 @@ def projected_ogd_regret_bound(
         return up(exact(lipschitz) ** 2 / (2 * exact(alpha)) * (1 + log(T)))
 
 
-@calculator("alpha", "T")
+@calculator("alpha", "T", elementwise=True)
 def doubling_trick_regret(alpha: Any, T: Any) -> Any:
     r"""Bound the regret of restarts with twice the horizon, for a learner that must know it.
 

@@ -10,8 +10,13 @@ import math
 from contextlib import AbstractContextManager
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
-Number = int | float | Fraction | Decimal
+import numpy as np
+
+from mlcore.bounds.intervals import Interval
+
+Number = int | float | Fraction | Decimal  # or, for whole arrays, an Interval
 
 _CONTEXT = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 _SAME = Decimal("1e-40")
@@ -23,8 +28,10 @@ def working_digits() -> AbstractContextManager:
     return localcontext(_CONTEXT)
 
 
-def exact(x: Number) -> Decimal:
-    """Return x to fifty digits."""
+def exact(x: Any) -> Any:
+    """Return x to fifty digits, an interval as it is."""
+    if isinstance(x, Interval):
+        return x
     if isinstance(x, Fraction):
         return exact(x.numerator) / exact(x.denominator)
     if isinstance(x, int) and (excess := x.bit_length() - 200) > 0:
@@ -32,30 +39,40 @@ def exact(x: Number) -> Decimal:
     return +Decimal(x)
 
 
-@functools.lru_cache(maxsize=256)  # of a curve over m, half of the time is ln delta
-def log(x: Number) -> Decimal:
+def log(x: Any) -> Any:
     """Return ln x to fifty digits; minus infinity at 0."""
+    return x.ln() if isinstance(x, Interval) else _log(x)
+
+
+@functools.lru_cache(maxsize=256)  # of a curve over m, half of the time is ln delta
+def _log(x):
     return exact(x).ln(_CONTEXT)
 
 
-def log1p(x: Number) -> Decimal:
+def log1p(x: Any) -> Any:
     """Return ln(1 + x), also for tiny x."""
+    if isinstance(x, Interval):
+        return x.log1p()
     x = exact(x)
     if abs(x) > _SMALL:
         return (1 + x).ln()
     return x * (1 - x * (Decimal(1) / 2 - x * (Decimal(1) / 3 - x * (Decimal(1) / 4 - x / 5))))
 
 
-def expm1(x: Number) -> Decimal:
+def expm1(x: Any) -> Any:
     """Return exp(x) - 1, also for tiny x."""
+    if isinstance(x, Interval):
+        return x.expm1()
     x = exact(x)
     if abs(x) > _SMALL:
         return x.exp() - 1
     return x * (1 + x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5))))
 
 
-def up(x: Decimal) -> float:
+def up(x: Any) -> Any:
     """Return the least float that is not below x."""
+    if isinstance(x, Interval):
+        return x.up()
     near = float(x)
     return math.nextafter(near, math.inf) if _differs(x, near) and x > Decimal(near) else near
 
@@ -66,12 +83,24 @@ def down(x: Decimal) -> float:
     return math.nextafter(near, -math.inf) if _differs(x, near) and x < Decimal(near) else near
 
 
-def ceiling(x: Decimal) -> int:
+def ceiling(x: Any) -> Any:
     """Return the least integer that is not below x."""
+    if isinstance(x, Interval):
+        return x.ceiling()
     if x.adjusted() >= 50:
         return int(x)
     near = x.to_integral_value()
     return int(near if abs(x - near) <= _SAME * abs(x) else x.to_integral_value(ROUND_CEILING))
+
+
+def at_most_one(x: Any) -> Any:
+    """Return the smaller of 1.0 and a float, or each of an array."""
+    return np.minimum(x, 1.0) if isinstance(x, np.ndarray) else min(1.0, x)
+
+
+def at_least_one(x: Any) -> Any:
+    """Return the larger of 1 and an integer, or each of an array."""
+    return np.maximum(x, 1) if isinstance(x, np.ndarray) else max(1, x)
 
 
 def floor(x: Decimal) -> int:

@@ -1,0 +1,157 @@
+"""Whole arrays in formulas for single numbers: intervals that hold the exact values.
+
+A formula computed on intervals in long double tells most of its floats for certain: those where the
+whole interval rounds up to one. The others are left to the fifty digits of `rounding`. With a long
+double of 64 bits they are a few in a hundred.
+"""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Self
+
+import numpy as np
+
+_EPS, _TINY = np.finfo(np.longdouble).eps, np.finfo(np.longdouble).tiny
+_MOST_WHOLE = 2.0**53  # integers up to here are floats
+
+
+class Undecided(Exception):
+    """A formula asked for what intervals do not tell: entries have to be computed one by one."""
+
+
+class Interval:
+    """Arrays `low` and `high` of long doubles, between which the exact numbers are."""
+
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, low: np.ndarray, high: np.ndarray) -> None:
+        self.low, self.high = low, high
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Self:
+        """Return the numbers of an array of integers or floats, exactly; Undecided for others."""
+        if values.dtype.kind not in "iuf" or values.dtype.itemsize > 8:
+            raise Undecided
+        wide = values.astype(np.longdouble)
+        if values.dtype.kind != "f" and (np.abs(wide) > _MOST_WHOLE).any():
+            raise Undecided
+        return cls(wide, wide)
+
+    def inside(
+        self, *, above=None, at_least=None, below=None, at_most=None, whole=False
+    ) -> Self:  # fmt: skip
+        """Return the numbers as they are if all are finite and inside the range, or Undecided."""
+        x = self.low
+        good = np.isfinite(x)
+        for limit, is_inside in (
+            (above, np.greater), (at_least, np.greater_equal),
+            (below, np.less), (at_most, np.less_equal),
+        ):  # fmt: skip
+            if limit is not None:
+                good &= is_inside(x, limit.low if isinstance(limit, Interval) else limit)
+        if whole:
+            good &= np.floor(x) == x
+        if not good.all():
+            raise Undecided
+        return self
+
+    def __add__(self, other: Any) -> "Interval":
+        other = _interval(other)
+        return _outward(self.low + other.low, self.high + other.high)
+
+    def __neg__(self) -> "Interval":
+        return Interval(-self.high, -self.low)
+
+    def __sub__(self, other: Any) -> "Interval":
+        return self + -_interval(other)
+
+    def __rsub__(self, other: Any) -> "Interval":
+        return _interval(other) + -self
+
+    def __mul__(self, other: Any) -> "Interval":
+        other = _interval(other)
+        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return _outward(np.minimum.reduce(ends), np.maximum.reduce(ends))
+
+    def __truediv__(self, other: Any) -> "Interval":
+        other = _interval(other)
+        if not ((other.low > 0) | (other.high < 0)).all():
+            raise Undecided
+        return self * _outward(1 / other.high, 1 / other.low)
+
+    def __rtruediv__(self, other: Any) -> "Interval":
+        return _interval(other) / self
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __pow__(self, exponent: int) -> "Interval":
+        if exponent != 2:
+            raise Undecided
+        return self * self
+
+    def sqrt(self) -> "Interval":
+        """Return the square roots, of 0 where the interval reaches below."""
+        return self._increasing(lambda x: np.sqrt(np.maximum(x, 0)))
+
+    def exp(self) -> "Interval":
+        """Return e to these powers."""
+        found = self._increasing(np.exp)
+        # Of what a long double cannot hold, rounding up needs no more than that it is positive,
+        # if the smallest of its numbers stay below all floats whatever they are multiplied by.
+        positive = _TINY if _TINY < np.longdouble(1e-300) ** 10 else np.nan
+        tiny = found.high < 4 * _TINY
+        return Interval(np.where(tiny, positive, found.low), np.where(tiny, 4 * _TINY, found.high))
+
+    def ln(self) -> "Interval":
+        """Return the natural logarithms of positive numbers."""
+        return self._increasing(np.log)
+
+    def log1p(self) -> "Interval":
+        """Return the logarithms of the numbers plus one."""
+        return self._increasing(np.log1p)
+
+    def expm1(self) -> "Interval":
+        """Return e to these powers, less one."""
+        return self._increasing(np.expm1)
+
+    def up(self) -> np.ndarray:
+        """Return the least floats that are not below; NaN where the interval does not tell."""
+        low, high = (_least_float(ends) for ends in (self.low, self.high))
+        return np.where((low == high) & np.isfinite(high), high, np.nan)
+
+    def ceiling(self) -> np.ndarray:
+        """Return the least integers that are not below, as floats; NaN where it does not tell."""
+        low, high = np.ceil(self.low), np.ceil(self.high)
+        told = (low == high) & (np.abs(high) < _MOST_WHOLE)
+        return np.where(told, high, np.nan).astype(np.float64)
+
+    def _increasing(self, function: Callable[[np.ndarray], np.ndarray]) -> "Interval":
+        return _outward(function(self.low), function(self.high))
+
+    def _undecided(self, *_: Any) -> Any:
+        raise Undecided
+
+    __bool__ = __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __abs__ = __float__ = _undecided
+
+
+def _interval(x: Any) -> Interval:
+    if isinstance(x, Interval):
+        return x
+    if isinstance(x, Decimal) or (isinstance(x, int) and abs(x) > _MOST_WHOLE):
+        near = np.asarray(np.longdouble(str(x)))
+        return _outward(near, near)
+    near = np.asarray(x, dtype=np.longdouble)
+    return Interval(near, near)
+
+
+def _outward(low, high):
+    """The interval with what rounding may have taken from it: two units in the last place."""
+    return Interval(
+        low - (2 * _EPS * np.abs(low) + _TINY), high + (2 * _EPS * np.abs(high) + _TINY)
+    )
+
+
+def _least_float(x):
+    near = x.astype(np.float64)
+    return np.where(near < x, np.nextafter(near, np.inf), near)
