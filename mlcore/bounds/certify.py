@@ -164,7 +164,8 @@ def certify(
             "estimator",
             estimator,
             "one that training examples bound: a support vector or linear classifier of two "
-            "classes, or of a class of given vc_dimension or n_hypotheses",
+            "classes, not behind steps that were fitted as well, or of a class of given "
+            "vc_dimension or n_hypotheses",
         )
     budget = _share(delta, n_candidates)
     share = _share(budget, n_families) if simultaneous else budget

@@ -55,9 +55,12 @@ def as_classifier(given: Any, name: str, *, scored: bool = False) -> Classifier:
         return Classifier(type(given).__name__, given, given.predict, None)
     if callable(given):
         return Classifier(getattr(given, "__name__", type(given).__name__), None, given, None)
+    if getattr(given, "refit", True) is False:
+        _refuse_kind(name, given, f"{allowed}; this search kept no classifier (refit=False)")
     if isinstance(given, (str, bytes)) or not (hasattr(given, "__len__") or np.ndim(given)):
         refuse(name, given, allowed)
-    if hasattr(given, "fit") or hasattr(given, "transform"):
+    # Series have a transform of their own.
+    if not hasattr(given, "__array__") and (hasattr(given, "fit") or hasattr(given, "transform")):
         _refuse_kind(name, given, f"{allowed}; it has no predict")
     return Classifier("predictions", None, None, given)
 
@@ -67,13 +70,13 @@ def labels_of(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels and what the classifier says of them, checked to be comparable."""
     if y is None:
-        refuse("y" + suffix, y, "the true labels: certify(classifier, X, y), or for predictions "
-               "certify(predictions, y=y)")  # fmt: skip
+        refuse("y" + suffix, y, "the true labels, after X or, for predictions, as y=...")
     labels = _array(y, "y" + suffix)
     n = len(labels) if X is None and classifier.predict is None else _n_rows(X, "X" + suffix)
     if labels.shape != (n,) or n < 1:
         rows = f"{n} labels, one for each row of X{suffix}"
-        _refuse_shape("y" + suffix, labels, "a list of labels" if X is None else rows)
+        some = "a list of at least one label"
+        _refuse_shape("y" + suffix, labels, some if X is None else rows)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         refuse("y" + suffix, y, "finite")
     given = classifier.predictions if classifier.predict is None else classifier.predict(X)
@@ -84,10 +87,12 @@ def labels_of(
             f"for each of {n} examples."
         )
     if not scored:
-        for array, name in ((labels, "y" + suffix), (predicted, f"{classifier.name}: predictions")):
+        whose = "" if classifier.predict is None else f"{classifier.name}: "
+        for array, name in ((labels, "y" + suffix), (predicted, f"{whose}predictions")):
             if array.dtype.kind == "f" and not (array % 1 == 0).all():
                 number = float(array[array % 1 != 0][0])
-                refuse(name, number, "labels: for numbers on a scale give a loss")
+                refuse(name, number, "labels: those of the largest probabilities, or, for other "
+                       "numbers, give a loss")  # fmt: skip
         _refuse_other_types(labels, predicted, y, "y" + suffix)
     return labels, predicted
 

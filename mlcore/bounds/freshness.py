@@ -51,9 +51,10 @@ def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | 
             most = max(most, found, key=np.count_nonzero)
     if shown:
         return _shared(most, "the training examples that the model keeps")
+    several = "" if classifier.predict is not None else ", or the predictions are cross-validated"
     return (
         f"Unknown: whether these examples are fresh. Nothing shows which ones the fit behind "
-        f"{classifier.name} was to; if it was to these, nothing below holds."
+        f"{classifier.name} was to; if it was to these{several}, nothing below holds."
     )
 
 

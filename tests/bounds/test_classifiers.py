@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn import svm as peers
@@ -13,7 +14,12 @@ from sklearn.ensemble import BaggingClassifier, IsolationForest, VotingClassifie
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.mixture import GaussianMixture as PeerMixture
-from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    RandomizedSearchCV,
+    cross_val_predict,
+)
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -71,6 +77,52 @@ def test_what_is_no_classifier_is_refused(model, what):
 def test_what_cannot_predict_is_refused(wrong):
     with pytest.raises(ValueError, match="estimator=.*must be a fitted classifier"):
         certify(wrong, FRESH, TRUTH)
+
+
+def test_predictions_and_labels_may_be_columns_of_a_frame():
+    machine = SVC().fit(X, Y)
+    predicted = machine.predict(FRESH)
+    expected = certify(predicted, y=TRUTH)
+    for names in ([0, 1], ["no", "yes"]):
+        said, true = (pd.Series(np.array(names)[v]) for v in (predicted, TRUTH))
+        for a, b in [
+            (said, true),
+            (said.astype("category"), true),
+            (said, true.set_axis(said.index + 9)),
+        ]:
+            found = certify(a, y=b)
+            assert found.best.value == expected.best.value and found.inputs == expected.inputs
+        assert compare_classifiers(said, true, y=true).counts["first"] == (predicted != TRUTH).sum()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    fresh = pd.DataFrame(FRESH, columns=frame.columns)
+    found = certify(SVC().fit(frame, pd.Series(Y)), fresh, pd.Series(TRUTH))
+    assert found.best.value == expected.best.value
+
+
+def test_errors_say_what_to_do():
+    search = GridSearchCV(SVC(), {"C": [1.0, 2.0]}, cv=2, refit=False).fit(X, Y)
+    machine = LogisticRegression().fit(X, Y)
+    p = machine.predict_proba(FRESH)
+    behind_steps = make_pipeline(StandardScaler(), SVC()).fit(X, Y)
+    for call, what in [
+        (lambda: certify(search, FRESH, TRUTH), r"GridSearchCV.*refit=False"),
+        (lambda: certify(TRUTH, TRUTH), r"y=None must be the true labels.* as y="),
+        (lambda: compare_classifiers(TRUTH, TRUTH, TRUTH), r"y=None must be .* as y="),
+        (lambda: certify(p[:, 1], y=TRUTH), r"^predictions=0\.\d+ must be .*probabilities"),
+        (lambda: certify(lambda Z: p[:, 1], FRESH, TRUTH), r"<lambda>: predictions=0\.\d+ must be"),
+        (lambda: certify(p, y=TRUTH), r"shape \(80, 2\) must be 80 labels"),
+        (lambda: certify(TRUTH[:0], y=TRUTH[:0]), "at least one label"),
+        (lambda: certify(behind_steps, X, Y, role="train"), "not behind steps that were fitted"),
+        (lambda: certify(iter(TRUTH), y=TRUTH), "array of predictions"),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            call()
+
+
+def test_cross_validated_predictions_are_spoken_of():
+    predicted = cross_val_predict(SVC(), X, Y, cv=3)
+    assert "cross-validated" in str(certify(predicted, y=Y)).splitlines()[1]
+    assert "cross-validated" not in str(certify(LogisticRegression().fit(X, Y), FRESH, TRUTH))
 
 
 def test_a_regressor_is_taken_with_a_loss():
