@@ -5,12 +5,12 @@ of its folds, which begin at the solution on all samples of the pair.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
-from libc.math cimport fabs
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int8_t, int64_t
 
 from mlcore._ext.evidence cimport evidence, evidence_of
 from mlcore._ext.small_problem cimport (
-    LINE, lay_out, round_to_bounds, small_problem, solve, take_over
+    LINE, WIDE, lay_out, round_to_bounds, small_problem, solve, take_over
 )
 from mlcore._ext.working_set cimport fill_square
 
@@ -18,6 +18,7 @@ cdef enum:
     FIGURES = 8      # found for each pair
 
 cdef double UNOPPOSED = 1e100  # decision value where a fold leaves only one class
+cdef double CONSTANT = 1e-24   # share of a mean square that is rounding
 
 
 def solve_pairs(const floating[:, ::1] K, const floating[::1] diagonal, const int64_t[::1] order,
@@ -32,8 +33,9 @@ def solve_pairs(const floating[:, ::1] K, const floating[::1] diagonal, const in
     Samples of class c are order[starts[c]:starts[c + 1]]; `fold` is where each sample is held out.
     `dual_coef` (k - 1, n) and `held_out`, decision values, are in LIBSVM's layout. `figures` are
     (dual, primal, KKT violation, |w|², level, steps, violation, largest violation of the folds).
-    Scratch for each thread: `squares` padded², `faces` room², `single` 4, `wide` WIDE, `whole` 4
-    and `marks` 3 for each slot.
+    Held-out values are near the scale of the solution on all samples of the pair.
+    Scratch for each thread: `squares` padded², `faces` room², `single` 4, `wide` WIDE + 1, `whole`
+    4 and `marks` 3 for each slot.
     """
     cdef Py_ssize_t p
     cdef int thread
@@ -56,12 +58,13 @@ cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diago
     cdef small_problem own
     cdef evidence found
     cdef double none[2]
-    cdef double side
+    cdef double side, shift, scale
     cdef Py_ssize_t t, s, first = starts[positive + 1] - starts[positive], f
     cdef Py_ssize_t m = first + starts[negative + 1] - starts[negative]
     cdef Py_ssize_t padded = (m + LINE - 1) // LINE * LINE
     cdef floating* of_slots = single + 3 * padded
     cdef int64_t* members = whole + 2 * padded
+    cdef double* trained = wide + WIDE * padded  # decision values of the solution on all samples
     none[0] = none[1] = 0
     lay_out(&own, padded, wide, whole, marks)
     own.size = own.second = own.stride = padded
@@ -85,17 +88,20 @@ cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diago
     figures[6], figures[7] = own.violation, 0
     for t in range(m):
         dual_coef[row_of(positive, negative, t < first), members[t]] = own.beta[t]
+        trained[t] = own.product[t] - own.level[0]
     for f in range(n_folds):
         begin_fold(&own, square, members, cost, fold, f, dual_coef,
                    row_of(positive, negative, True), row_of(positive, negative, False))
         solve(&own, square, tol, exact, max_steps)
         figures[7] = max(figures[7], own.violation)
         side = only_side(&own)
+        if side == 0:
+            to_scale_of(&own, trained, m, &shift, &scale)
         for t in range(m):
             if fold[members[t]] == f:
                 s = row_of(positive, negative, t < first)
-                held_out[s, members[t]] = (own.product[t] - own.level[0] if side == 0
-                                           else side * UNOPPOSED)
+                held_out[s, members[t]] = (shift + (own.product[t] - own.level[0]) * scale
+                                           if side == 0 else side * UNOPPOSED)
 
 
 cdef inline int64_t row_of(int64_t positive, int64_t negative, bint first) noexcept nogil:
@@ -107,6 +113,34 @@ cdef inline int64_t row_of(int64_t positive, int64_t negative, bint first) noexc
 cdef inline void set_box(small_problem* p, Py_ssize_t t, double cost) noexcept nogil:
     p.lower[t] = -cost if p.linear[t] > 0 else 0.0
     p.upper[t] = cost if p.linear[t] < 0 else 0.0
+
+
+cdef void to_scale_of(const small_problem* p, const double* trained, Py_ssize_t m,
+                      double* shift, double* scale) noexcept nogil:
+    """As `mlcore.svm.link.on_scale_of`: a value f of the problem goes to shift + scale f."""
+    cdef double total = 0, weight, f
+    cdef double mean[2]
+    cdef double square[2]
+    cdef Py_ssize_t t
+    mean[0] = mean[1] = square[0] = square[1] = 0
+    for t in range(m):
+        weight = p.upper[t] - p.lower[t]
+        total += weight
+        mean[0] += weight * trained[t]
+        mean[1] += weight * (p.product[t] - p.level[0])
+    mean[0], mean[1] = mean[0] / total, mean[1] / total
+    for t in range(m):
+        weight = p.upper[t] - p.lower[t]
+        f = p.product[t] - p.level[0]
+        square[0] += weight * (trained[t] - mean[0]) * (trained[t] - mean[0])
+        square[1] += weight * (f - mean[1]) * (f - mean[1])
+    shift[0], scale[0] = 0, 1
+    f = mean[0] - mean[1]
+    if square[0] <= 4 * square[1] <= 16 * square[0] and 4 * total * f * f <= square[0]:
+        return
+    if square[1] > CONSTANT * (mean[1] * mean[1] * total + square[1]):
+        scale[0] = sqrt(square[0] / square[1])
+    shift[0] = mean[0] - scale[0] * mean[1]
 
 
 cdef double only_side(const small_problem* p) noexcept nogil:

@@ -243,18 +243,16 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
         """Return for each duel the decision values of its held-out samples, from the gradients."""
         found = []
         for problem, solution, wanted in zip(problems, solutions, held_out, strict=True):
-            rows = np.arange(len(wanted)) if problem.index is None else problem.index
-            here = wanted[rows]
-            movable = problem.upper > problem.lower
-            grows, shrinks = (movable & (problem.upper > 0)).any(), (problem.lower < 0).any()
-            if not (grows and shrinks):
-                value = _UNOPPOSED * (float(grows) - float(shrinks))
-                found.append(np.full(int(here.sum()), value))
-                continue
-            scale, multipliers = self._scale_and_bias(problem, solution)
-            products = (solution.gradient - problem.linear)[here]
-            found.append(scale * (products - multipliers.mean()))
+            here = slice(None) if problem.index is None else problem.index
+            found.append(self._sample_decisions(problem, solution)[wanted[here]])
         return found
+
+    def _sample_decisions(self, problem: Problem, solution: Solution) -> np.ndarray:
+        """Return the decision values of a duel's samples, those held out too."""
+        if side := only_side(problem):
+            return np.full(len(problem.lower), side * _UNOPPOSED)
+        scale, multipliers = self._scale_and_bias(problem, solution)
+        return scale * (solution.gradient - problem.linear - multipliers.mean())
 
     # ---- after the work
 
@@ -377,3 +375,9 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
             beta = round_to_bounds(unscale * betas[column, place], problem.lower, problem.upper)
             evidences.append(measure(problem, beta, unscale * sums[place, column], multipliers))
         return merged_evidence(evidences)
+
+
+def only_side(problem: Problem) -> int:
+    """Return the sign of the samples that may have a multiplier; 0 where both sides may."""
+    movable = problem.upper > problem.lower
+    return int((movable & (problem.upper > 0)).any()) - int((problem.lower < 0).any())

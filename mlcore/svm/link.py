@@ -16,6 +16,7 @@ from mlcore.threads import effective_threads
 
 _STIFFNESS = 8.0  # nats for two changes of slope by as much as the slope of one line
 _LEAST_SLOPE = 1e-3  # over the deviation of the values: what labels that fall with f get
+_CONSTANT = 1e-24  # share of a mean square that is rounding
 _TERMS = 50  # operations for a probability, about
 _QUARTILES = np.array([0.25, 0.5, 0.75])
 
@@ -79,6 +80,26 @@ def fit_link(decisions: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> Li
     else:
         _ext.fit(f / unit, target, weight, knots / unit, _STIFFNESS, _LEAST_SLOPE, c)
     return Link(float(c[0]), c[1:] / unit, knots)
+
+
+def on_scale_of(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return `others` as they are, or with the mean and deviation of `values` if far from those.
+
+    Two machines that are next to constant can rank samples alike and differ a thousandfold in
+    scale, or more in the mean than samples do. Means and deviations, by weight, are near up to a
+    half of the deviation and up to a factor of two. As in _ext/pairs.pyx.
+    """
+    total = weight.sum()
+    means = [float((weight * f).sum() / total) for f in (values, others)]
+    own, other = (
+        float((weight * (f - mean) ** 2).sum() / total)
+        for f, mean in zip((values, others), means, strict=True)
+    )
+    if own <= 4 * other <= 16 * own and 4 * (means[0] - means[1]) ** 2 <= own:
+        return others
+    constant = other <= _CONSTANT * (means[1] ** 2 + other)
+    scale = 1.0 if constant else np.sqrt(own / other)
+    return means[0] + (others - means[1]) * scale
 
 
 def apply_link(decisions: np.ndarray, link: Link, *, anchored: bool) -> np.ndarray:

@@ -71,7 +71,7 @@ def solve_pairs(
         scratch_array((threads, m * m), dtype),
         scratch_array((threads, m * m), dtype),
         scratch_array((threads, SINGLE * m), dtype),
-        np.empty((threads, WIDE * m)),
+        np.empty((threads, (WIDE + 1) * m)),
         np.empty((threads, WHOLE * m), dtype=np.int64),
         np.empty((threads, MARKS * m), dtype=np.int8),
     )

@@ -15,9 +15,9 @@ from scipy import sparse
 from mlcore._ext import probability as _ext
 from mlcore.exceptions import peer_class, warn
 from mlcore.kernels.expansion import row_blocks
-from mlcore.svm.classifier import KernelClassifier
+from mlcore.svm.classifier import KernelClassifier, only_side
 from mlcore.svm.folds import feasible_start, stratified_folds
-from mlcore.svm.link import Link, apply_link, fit_link
+from mlcore.svm.link import Link, apply_link, fit_link, on_scale_of
 from mlcore.svm.machine import Settings
 from mlcore.svm.multiclass import LabelledSamples, duels, from_layout, layout_row
 from mlcore.svm.smo import RowStore
@@ -173,12 +173,15 @@ class ProbabilisticClassifier(KernelClassifier):
         settings: Settings,
         store: RowStore,
         fitted: dict[str, Any],
+        trained: np.ndarray,
         folds: tuple[np.ndarray, int],
         progress: Any,
     ) -> dict[str, np.ndarray]:
         """Return the attributes of the duels' links, fitted to decision values held out.
 
-        The folds share the kernel rows of the fit, and start from its multipliers.
+        The folds share the kernel rows of the fit, and start from its multipliers. Where a
+        machine is next to constant, its scale is a matter of chance: values of folds that are far
+        from the scale of the fit, whose values are `trained` (n_duels, n), are put on that.
         """
         chosen = duels(len(samples.classes), self.multi_class)
         signs = np.stack([duel.signs(samples.codes) for duel in chosen])
@@ -196,9 +199,14 @@ class ProbabilisticClassifier(KernelClassifier):
                     here = beta if problem.index is None else beta[problem.index]
                     problem.start = feasible_start(here, problem.lower, problem.upper)
             solutions = self._solve(problems, store, settings, progress)
-            values = self._held_out_decisions(problems, solutions, held_out)
-            for row, wanted, found in zip(decisions, held_out, values, strict=True):
-                row[wanted] = found
+            for row, wanted, whole, problem, solution in zip(
+                decisions, held_out, trained, problems, solutions, strict=True
+            ):
+                here = slice(None) if problem.index is None else problem.index
+                found = self._sample_decisions(problem, solution)
+                if not only_side(problem):
+                    found = on_scale_of(whole[here], found, problem.upper - problem.lower)
+                row[wanted] = found[wanted[here]]
         known = (signs != 0) & (fold >= 0)
         links = [
             fit_link(f[here], s[here], samples.weight[here])

@@ -77,7 +77,13 @@ class SupportVectorClassifier(ProbabilisticClassifier):
                     store = None  # its memory serves the support vectors
                 fitted = self._fit_duels(checked, samples, settings, problems, solutions)
                 if folds is not None:
-                    fitted |= self._calibrate(samples, settings, store, fitted, folds, progress)
+                    trained = np.zeros((len(problems), len(samples.codes)))
+                    for row, problem, solution in zip(trained, problems, solutions, strict=True):
+                        here = slice(None) if problem.index is None else problem.index
+                        row[here] = self._sample_decisions(problem, solution)
+                    fitted |= self._calibrate(
+                        samples, settings, store, fitted, trained, folds, progress
+                    )
         self._set_fitted(X, **fitted)
         return self
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from mlcore.svm.link import Link, apply_link, fit_link
+from mlcore.svm.link import Link, apply_link, fit_link, on_scale_of
 
 
 def ramps(f, knots):
@@ -115,6 +115,29 @@ def test_values_all_but_constant_far_from_0_get_the_share_of_positives(unit, anc
     # The slope of a line that labels do not follow has deviation 1 / sqrt(n p (1 - p)) in units of
     # the values': three of those, at values up to three from the middle.
     assert_allclose(logit(p), logit(1 / 16), rtol=0, atol=9 / np.sqrt(2000 / 16 * 15 / 16))
+
+
+@pytest.mark.parametrize(("stretch", "shift"), [(1e-6, -1.0), (300.0, 0.0), (1.0, 3.0)])
+def test_values_far_from_those_of_the_fit_are_put_on_their_scale(stretch, shift):
+    rng = np.random.default_rng(0)
+    values, w = rng.normal(size=200), rng.integers(0, 3, 200).astype(float)
+    found = on_scale_of(values, shift + stretch * values, w)
+    assert_allclose(found, values, rtol=1e-9, atol=1e-9)
+    others = shift + stretch * rng.normal(size=200)
+    found = on_scale_of(values, others, w)
+    copies = np.repeat(np.arange(200), w.astype(int))
+    assert_allclose(found[copies].mean(), values[copies].mean(), atol=1e-9)
+    assert_allclose(found[copies].std(), values[copies].std(), rtol=1e-9)
+    assert_array_equal(np.argsort(found), np.argsort(others))
+
+
+def test_values_near_those_of_the_fit_stay_and_constant_ones_are_not_stretched():
+    rng = np.random.default_rng(0)
+    values, ones = rng.normal(size=200), np.ones(200)
+    others = 0.2 + 1.7 * values
+    assert on_scale_of(values, others, ones) is others
+    found = on_scale_of(values, np.full(200, 7.0) + 1e-15 * rng.normal(size=200), ones)
+    assert_allclose(found, values.mean(), atol=1e-13)
 
 
 def test_without_samples_the_logit_is_the_decision_value():

@@ -49,6 +49,7 @@ MACHINES = {
     "class weights": (4, {"class_weight": {1: 5.0, 2: 0.3}}),
     "probability": (3, {"probability": True, "random_state": 0}),
     "two with probability": (2, {"probability": True, "random_state": 1, "C": 0.01}),
+    "folds on another scale": (3, {"probability": True, "random_state": 0, "C": 1e-6}),
     "one-vs-rest of two": (2, {"multi_class": "ovr"}),
 }
 

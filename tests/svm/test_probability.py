@@ -53,6 +53,22 @@ def test_coupling_minimises_the_sum_of_squares(n_classes, seed, kind):
         assert_allclose(slopes, slopes.mean(), atol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n", [300, 1500])  # all pairs in one compiled call, and one problem
+def test_machines_next_to_constant_are_calibrated(n, seed):
+    # Of few positives among the negatives, the best linear machine is constant, or next to it: the
+    # scale of its values, and of each fold's, is what the tolerance leaves.
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(2 * n, 5))
+    y = rng.random(2 * n) < expit(2 * X[:, 0] + X[:, 1] - 4)
+    machine = SVC(kernel="linear", probability=True, random_state=0).fit(X[:n], y[:n])
+    found, share = (
+        -np.log(np.where(y[n:], p, 1 - p)).mean()
+        for p in (machine.predict_proba(X[n:])[:, 1], y[:n].mean())
+    )
+    assert found < 0.9 * share  # the true probabilities reach about 0.6 of it
+
+
 def test_coupling_in_pieces_gives_the_same_bytes(monkeypatch):
     pairs = np.random.default_rng(0).random((50, 45))
     whole = couple(pairs, 10)
