@@ -24,12 +24,12 @@ class SVCCV(KernelClassifier):
 
     The choice is that of an exhaustive search over `SVC`, at a fraction of its work. Scores are
     equal, but for samples whose decision value is 0 within `tol`: both machines are solved to
-    `tol`, from different starts, and a smaller `tol` leaves fewer such samples. For each gamma the kernel is
-    computed once, over all samples, for all folds and all C; each C on all samples starts from
-    the one before, and each fold from the solution on all samples, of which it leaves out a part.
-    Where the kernel matrix does not fit in `cache_size`, its rows are shared and each C starts from
-    the one before. Held-out samples take part as variables that cannot move, so that the solver's
-    own gradient holds their decision values.
+    `tol`, from different starts, and a smaller `tol` leaves fewer such samples. For each gamma the
+    kernel is computed once, over all samples, for all folds and all C; each C on all samples starts
+    from the one before, and each fold from the solution on all samples, of which it leaves out a
+    part. Where the kernel matrix does not fit in `cache_size`, its rows are shared and each C
+    starts from the one before. Held-out samples take part as variables that cannot move, so that
+    the solver's own gradient holds their decision values.
 
     Parameters
     ----------
