@@ -1,9 +1,11 @@
 """Small calls and many classes beside scikit-learn, as one table: seconds, and the ratio.
 
+The peer of KMedoids is the package of that name; models without a peer stand alone.
+
     python benchmarks/small_and_many.py [WORD ...]
 
 prints the lines of the models whose names have all the words, such as `KMeans` or `classes`. A line
-says what was called, and the least time of several calls of mlcore and of scikit-learn.
+says what was called, and the least time of several calls of mlcore and of its peer.
 """
 
 import sys
@@ -16,6 +18,8 @@ import numpy as np
 
 LIBRARIES = "mlcore", "sklearn"
 ROWS = (1, 10, 100, 1000)
+FITS = (50, 150, 500, 800)
+ANSWERS = ("predict", "predict_proba", "score_samples")
 CLASSES = (2, 3, 10, 30, 100, 200)
 
 
@@ -30,14 +34,17 @@ def least_time(call, seconds=0.3):
     return min(times)
 
 
-def blobs(n, d, k, seed=0):
+def blobs(n, d, k, seed=0, of=""):
+    """Samples and their classes; whole numbers from 0 to 3 for mixtures of counts."""
     rng = np.random.default_rng([n, d, k, seed])
     y = np.arange(n) % k
-    return 2.5 * rng.normal(size=(k, d))[y] + rng.normal(size=(n, d)), y
+    X = 2.5 * rng.normal(size=(k, d))[y] + rng.normal(size=(n, d))
+    counts = "Mixture" in of and "Gaussian" not in of
+    return np.clip(np.rint(np.abs(X)), 0, 3) if counts else X, y
 
 
 def estimators():
-    """Name, constructor arguments and methods of every model that both have."""
+    """Name, constructor arguments and methods of every model."""
     k = {"n_clusters": 5, "random_state": 0, "n_init": 1}
     mixture = {"n_components": 5, "random_state": 0}
     return {
@@ -49,27 +56,47 @@ def estimators():
         "svm.OneClassSVM": ({"nu": 0.1}, ["predict", "score_samples"]),
         "mixture.GaussianMixture": (mixture, ["predict", "predict_proba", "score_samples"]),
         "mixture.GaussianMixture diag": (mixture | {"covariance_type": "diag"}, ["predict"]),
-        "cluster.KMeans": (k, ["predict", "transform"]),
-        "cluster.MiniBatchKMeans": (k, ["predict"]),
+        "mixture.GaussianMixture tied": (mixture | {"covariance_type": "tied"}, ["predict"]),
+        "mixture.GaussianMixture spherical": (
+            mixture | {"covariance_type": "spherical"},
+            ["predict"],
+        ),
+        "mixture.BernoulliMixture": (mixture, ANSWERS),
+        "mixture.MultinomialMixture": (mixture, ANSWERS),
+        "mixture.CategoricalMixture": (mixture, ANSWERS),
+        "cluster.KMeans": (k, ["predict", "transform", "score"]),
+        "cluster.KMeans ten starts": (k | {"n_init": 10}, []),
+        "cluster.MiniBatchKMeans": (k, ["predict", "transform", "score"]),
+        "cluster.MiniBatchKMeans ten starts": (k | {"n_init": 10}, []),
+        "cluster.KMedians": (k, ["predict", "transform"]),
+        "cluster.KMedoids": ({"n_clusters": 5, "random_state": 0}, ["predict"]),
+        "cluster.KernelKMeans": (k, ["predict"]),
+        "cluster.ProbabilisticClustering": ({"n_clusters": 5, "random_state": 0}, []),
         "cluster.AgglomerativeClustering": ({"n_clusters": 5}, []),
         "cluster.SpectralClustering": ({"n_clusters": 5, "random_state": 0}, []),
     }
 
 
 def built(library, name, arguments):
+    """The model of a library, or None where it has none."""
     family, cls = name.split()[0].split(".")
-    return getattr(import_module(f"{library}.{family}"), cls)(**arguments)
+    if library != "mlcore" and cls == "KMedoids":
+        return import_module("kmedoids").KMedoids(metric="euclidean", **arguments)
+    family = import_module(f"{library}.{family}")
+    return getattr(family, cls)(**arguments) if hasattr(family, cls) else None
 
 
 def fits(name, arguments, X, y):
-    return [partial(built(library, name, arguments).fit, X, y) for library in LIBRARIES]
+    models = [built(library, name, arguments) for library in LIBRARIES]
+    return [None if model is None else partial(model.fit, X, y) for model in models]
 
 
 def later_calls(what, method, models, X, counts):
     """Yield the calls of a method of fitted models for so many rows."""
     for rows in counts:
         block = X[:rows].copy()
-        calls = [partial(getattr(model, method), block) for model in models]
+        found = [getattr(model, method, None) for model in models]
+        calls = [None if call is None else partial(call, block) for call in found]
         yield what.format(f"{method} {rows} rows"), *calls
 
 
@@ -78,10 +105,10 @@ def cases():
     for name, (arguments, methods) in estimators().items():
         if not wanted(name):
             continue
-        for n in (150, 800):
-            yield f"{name} fit {n} rows", *fits(name, arguments, *blobs(n, 4, 3))
-        X, y = blobs(2000, 16, 5)
-        models = [fit() for fit in fits(name, arguments, X, y)] if methods else []
+        for n in FITS:
+            yield f"{name} fit {n} rows", *fits(name, arguments, *blobs(n, 4, 3, of=name))
+        X, y = blobs(2000, 16, 5, of=name)
+        models = [fit and fit() for fit in fits(name, arguments, X, y)] if methods else []
         for method in methods:
             yield from later_calls(f"{name} {{}}", method, models, X, ROWS)
     for k in CLASSES:
@@ -103,9 +130,10 @@ def wanted(what):
 
 def main():
     warnings.simplefilter("ignore")
-    print(f"{'call':58}{'mlcore':>10}{'sklearn':>10}{'ratio':>7}")
+    print(f"{'call':58}{'mlcore':>10}{'peer':>10}{'ratio':>7}")
     for what, ours, theirs in cases():
-        own, peer = least_time(ours), least_time(theirs)
+        own = least_time(ours)
+        peer = np.nan if theirs is None else least_time(theirs)
         print(f"{what:58}{own:10.2e}{peer:10.2e}{peer / own:7.2f}", flush=True)
 
 
