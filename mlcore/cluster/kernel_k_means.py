@@ -13,7 +13,7 @@ from mlcore.checks.memory import require_memory
 from mlcore.cluster.gram_blocks import GramBlocks
 from mlcore.cluster.kernel_partition import Descent, KernelPartition, descend, without_empty
 from mlcore.cluster.kernel_starts import KernelStarts
-from mlcore.kernels.expansion import kernel_sums
+from mlcore.kernels.expansion import kept_expansion, kernel_sums
 from mlcore.kernels.gram import KernelRows, resolve_gamma
 from mlcore.kernels.kernel_model import KernelModel
 from mlcore.model import Clusterer, warn
@@ -235,16 +235,18 @@ class KernelKMeans(Clusterer, KernelModel):
         self._check_fitted()
         vectors = self.X_fit_
         X = self._later_samples(X, vectors.dtype)
-        if self._precomputed:
-            vectors = None
-        elif sp.issparse(X) != sp.issparse(vectors):
-            X, vectors = sp.csr_array(X), sp.csr_array(vectors)
         n, k = len(self.labels_), len(self.center_norms_)
         require_memory(n, k, 8, what="the coefficients of the means", instead="fit fewer rows")
         means = np.zeros((n, k))
         means[np.arange(n), self.labels_] = self.coefficients_
         parameters = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-        inner = kernel_sums(X, vectors, means, self._kernel, **parameters)
+        if self._precomputed:
+            inner = kernel_sums(X, None, means, self._kernel)
+        elif sp.issparse(X) != sp.issparse(vectors):
+            X, vectors = sp.csr_array(X), sp.csr_array(vectors)
+            inner = kernel_sums(X, vectors, means, self._kernel, **parameters)
+        else:
+            inner = kept_expansion(self, vectors, self._kernel, **parameters).sums(X, means)
         return np.argmin(self.center_norms_ - 2 * inner, axis=1).astype(np.int32)
 
     # ---- before the work

@@ -1,6 +1,7 @@
 """KernelKMeans against its definition, KMeans, brute force and the laws of its objective."""
 
 import itertools
+import pickle
 import warnings
 
 import numpy as np
@@ -451,3 +452,16 @@ def test_negative_values_have_no_chi2_kernel():
 def test_scikit_learns_checks_of_clusterers():
     for check in _yield_clustering_checks(KernelKMeans(3)):
         check("KernelKMeans", KernelKMeans(3))
+
+
+def test_later_calls_follow_the_fit_and_the_parameters_now():
+    """What the first call lays out is kept beside the model, for these vectors and parameters."""
+    X, others = blobs(60, 3, seed=1), blobs(40, 3, seed=2)
+    model = KernelKMeans(3, gamma=0.5, random_state=0).fit(X)
+    first = model.predict(X)
+    assert_array_equal(first, model.labels_)
+    assert_array_equal(model.predict(X), first)
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), first)
+    model.fit(others)
+    fresh = KernelKMeans(3, gamma=0.5, random_state=0).fit(others)
+    assert_array_equal(model.predict(X), fresh.predict(X))
