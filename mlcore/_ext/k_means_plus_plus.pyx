@@ -10,7 +10,9 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from mlcore._ext.draws cimport accumulate, place
-from mlcore._ext.simd cimport simd_table
+from mlcore._ext.simd cimport PANEL_DOUBLE, simd_table
+
+PANEL = PANEL_DOUBLE
 
 cdef enum:
     MOST_TRIALS = 64  # 2 + log(k) of no k is more
@@ -18,22 +20,24 @@ cdef enum:
 
 def seeds(const floating[:, ::1] X, const double[::1] weights, const int32_t[::1] order,
           const double[::1] uniform, Py_ssize_t n_trials, floating[::1] nearest, double[::1] sums,
-          floating[:, ::1] points, floating[:, ::1] scratch, int64_t[::1] rows):
-    """Fill `rows` with seeds; return how many there are: less where no other row is left.
+          floating[:, ::1] points, floating[:, ::1] scratch, Py_ssize_t begin,
+          int64_t[::1] rows):
+    """Fill rows[begin:] with seeds; return how many there are: less where no other row is left.
 
     `uniform` are numbers in [0, 1), one for the first row and `n_trials` for every other; `weights`
-    is empty for ones. Scratch: `nearest` and `sums` for each row of X, `points` (n_trials, d), and
-    a panel of rows.
+    is empty for ones; `nearest` is kept from call to call. Scratch: `sums` for each row of X,
+    `points` (n_trials, d), and a panel of rows.
     """
-    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], c, t, used = 0, count, best
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], c, t, used = 0, count, best = 0
     cdef int64_t[MOST_TRIALS] chosen
     cdef double[MOST_TRIALS] potentials
     cdef const double* w = &weights[0] if weights.shape[0] > 0 else NULL
     cdef Py_ssize_t last
     with nogil:
-        for t in range(n):
-            nearest[t] = INFINITY
-        for c in range(rows.shape[0]):
+        if begin == 0:
+            for t in range(n):
+                nearest[t] = INFINITY
+        for c in range(begin, rows.shape[0]):
             last = accumulate(order, w, &nearest[0] if c > 0 else NULL, sums)
             if last < 0:
                 break

@@ -119,7 +119,7 @@ def _in_one_call(X, weights, n_clusters, n_trials, rng, sampler):
     count = _small.seeds(
         X, weights, sampler.order, rng.random(1 + (n_clusters - 1) * n_trials), n_trials,
         np.empty(n, dtype=X.dtype), np.empty(n), np.empty((n_trials, d), dtype=X.dtype),
-        panels(1, d, X.dtype), rows,
+        panels(1, d, X.dtype), 0, rows,
     )  # fmt: skip
     return rows[:count]
 

@@ -373,7 +373,9 @@ class Loop:
 
     def labels(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the log density and the likeliest component of each row, without (n, k)."""
-        n = self.rows.n_rows
+        if (n := self.rows.n_rows) <= _ROWS:
+            density, proba = self.posterior(start)
+            return density, proba.argmax(axis=1)
         density, labels = np.empty(n), np.empty(n, np.intp)
         for first in range(0, n, _ROWS):
             block = slice(first, min(n, first + _ROWS))

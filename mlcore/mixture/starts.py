@@ -8,6 +8,7 @@ twice instead of weighting it changes a start.
 
 import numpy as np
 
+from mlcore._ext import k_means_plus_plus as _seeding
 from mlcore._ext.gaussian import ROWS, column_sums, lloyd_pass
 from mlcore.mixture.densities import Statistics
 from mlcore.threads import effective_threads
@@ -131,7 +132,7 @@ def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
 def k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) -> tuple:
     """Clusters of the rows, and the rows they grew from: k-means++, then Lloyd's steps."""
     columns = np.ascontiguousarray(Z.T)
-    seeds = far_rows(columns, weight, n_components, rng)[0]
+    seeds = _seeds(np.ascontiguousarray(Z), weight, n_components, rng)
     centres = Z[seeds]
     labels, most = np.full(len(Z), -1, np.int32), _SETTLED * weight.sum()
     step = max(1, _VALUES // (n_components * Z.shape[1] + 1))
@@ -175,14 +176,19 @@ def _within_units(X, weight, labels, spread) -> np.ndarray:
     """The rows in units of the deviations within clusters, or of all rows where these are tiny."""
     k = int(labels.max()) + 1
     mass = np.maximum(np.bincount(labels, weight, k), np.finfo(np.float64).tiny)
-    within = np.zeros(X.shape[1])
-    for f, column in enumerate(X.T):
-        means = np.bincount(labels, weight * column, k) / mass
-        within[f] = weight @ (column - means[labels]) ** 2
     varying = spread > 0
+    means = _sums_by_label(labels, X * weight[:, None], k) / mass[:, None]
+    within = weight @ (X - means[labels]) ** 2
     within = np.maximum(within / weight.sum(), _LEAST_WITHIN * spread)[varying]
     Z = X[:, varying]
     return (Z - weight @ Z / weight.sum()) / np.sqrt(within)
+
+
+def _sums_by_label(labels, values, k: int) -> np.ndarray:
+    """Sums of the rows of each label, (k, n_columns)."""
+    d = values.shape[1]
+    places = labels[:, None].astype(np.intp) * d + np.arange(d)
+    return np.bincount(places.ravel(), values.ravel(), k * d).reshape(k, d)
 
 
 def cluster_statistics(kind: str, X, weight, labels, seeds, frame, missing) -> Statistics:
@@ -198,14 +204,20 @@ def cluster_statistics(kind: str, X, weight, labels, seeds, frame, missing) -> S
     first, second = np.zeros((k, d)), mass[:, None] * frame.spread
     if kind == "full":
         second = second[:, :, None] * np.eye(d)
-    for j in np.flatnonzero(~alone):
-        own = labels == j
-        away = X[own] - seeds[j]
-        weighted = away * weight[own, None]
-        first[j] = weighted.sum(axis=0)
-        second[j] = weighted.T @ away if kind == "full" else (weighted * away).sum(axis=0)
-        if kind == "diag":
-            second[j] += (weight[own] @ missing[own]) * frame.spread
+    if labels is not None:
+        filled = ~alone
+        away = X - seeds[labels]
+        weighted = away * weight[:, None]
+        first[filled] = _sums_by_label(labels, weighted, k)[filled]
+        if kind == "full":
+            for j in np.flatnonzero(filled):
+                own = labels == j
+                second[j] = weighted[own].T @ away[own]
+        else:
+            second[filled] = _sums_by_label(labels, weighted * away, k)[filled]
+        if kind == "diag" and missing.any():
+            lacking = _sums_by_label(labels, weight[:, None] * missing, k)
+            second[filled] += lacking[filled] * frame.spread
     if kind == "tied":
         away = X - frame.origin
         second = (away * weight[:, None]).T @ away * (mass.sum() / weight.sum())
@@ -240,7 +252,7 @@ def nearest_labels(Z: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return np.argmin((centres**2).sum(axis=1) - 2 * (Z @ centres.T), axis=1)
 
 
-def far_rows(columns, weight, k: int, rng, n_starts: int = 1) -> np.ndarray:
+def far_rows(columns, weight, k: int, rng, n_starts: int) -> np.ndarray:
     """Places of rows that are far from each other, (n_starts, k), by greedy k-means++: of a few
     candidates, drawn by their distance, the best. `columns` (d, n) are the rows' features.
     """
@@ -269,3 +281,23 @@ def _squared_distances(columns, norms, rows):
     squared += norms[rows, None]
     squared *= squared > _ROUNDING * norms.max()
     return squared
+
+
+def _seeds(Z, weight, k, rng):
+    """The places of `far_rows` for one start, by rows Z (n, d), in few compiled calls."""
+    n, d = Z.shape
+    trials = 2 + int(np.log(k))
+    order, seeds = np.arange(n, dtype=np.int32), np.empty(k, np.int64)
+    nearest, sums, points = np.empty(n), np.empty(n), np.empty((trials, d))
+    panel = np.empty((1, d * _seeding.PANEL))
+    step = max(1, _VALUES // (n * (d + 1) * trials))
+    for begin in range(0, k, step):
+        end = min(k, begin + step)
+        uniform = rng.random((end - begin) * trials - (trials - 1 if begin == 0 else 0))
+        count = _seeding.seeds(
+            Z, weight, order, uniform, trials, nearest, sums, points, panel, begin, seeds[:end]
+        )
+        if count < end:  # all rows equal seeds
+            seeds[count:] = drawn(weight, rng.random(k - count))
+            break
+    return seeds
