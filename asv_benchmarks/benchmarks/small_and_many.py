@@ -21,6 +21,14 @@ ROWS = (1, 10, 100, 1000)
 FITS = (50, 150, 500, 800)
 ANSWERS = ("predict", "predict_proba", "score_samples")
 CLASSES = (2, 3, 10, 30, 100, 200)
+SHARES = (  # machines with nu, and the share of the second class
+    ("svm.NuSVC", {"nu": 0.5}, 0.5),
+    ("svm.NuSVC", {"nu": 0.1}, 0.5),
+    ("svm.NuSVC", {"nu": 0.15}, 0.1),
+    ("svm.NuSVC", {"nu": 0.05}, 0.1),
+    ("svm.OneClassSVM", {"nu": 0.03}, 0.5),
+    ("svm.OneClassSVM", {"nu": 0.5}, 0.5),
+)
 
 
 def least_time(call, seconds=0.3):
@@ -41,6 +49,15 @@ def blobs(n, d, k, seed=0, of=""):
     X = 2.5 * rng.normal(size=(k, d))[y] + rng.normal(size=(n, d))
     counts = "Mixture" in of and "Gaussian" not in of
     return np.clip(np.rint(np.abs(X)), 0, 3) if counts else X, y
+
+
+def two_classes(n, d, share):
+    """Two classes that overlap a little, of which this share is the second."""
+    rng = np.random.default_rng([n, d])
+    y = (rng.random(n) < share).astype(int)
+    X = rng.normal(size=(n, d))
+    X[:, :2] += np.outer(y, [2, -2])
+    return X, y
 
 
 def estimators():
@@ -111,6 +128,11 @@ def cases():
         models = [fit and fit() for fit in fits(name, arguments, X, y)] if methods else []
         for method in methods:
             yield from later_calls(f"{name} {{}}", method, models, X, ROWS)
+    for n in (500, 1000, 2000):
+        for name, arguments, share in SHARES:
+            what = f"{name} fit {n} rows, nu {arguments['nu']}, {share:.0%} positive"
+            if wanted(what):
+                yield what, *fits(name, arguments, *two_classes(n, 8, share))
     for k in CLASSES:
         for method in ("predict", "predict_proba"):
             name = "svm.SVC" + " probability" * (method == "predict_proba")

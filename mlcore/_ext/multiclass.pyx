@@ -4,43 +4,43 @@ Pairs (i, j) of k classes, i < j, are in the order (0, 1), (0, 2), ..., (1, 2), 
 """
 from cython.parallel cimport prange, threadid
 from libc.math cimport fabs
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t
 
 from mlcore._ext.blas cimport gemm_nt
 
 
 def pair_sums(const double[:, ::1] values, const double[:, ::1] dual_coef,
-              const int64_t[::1] starts, const double[::1] intercept, double[:, ::1] decisions,
-              double[:, ::1] scratch, int n_threads):
+              const int32_t[::1] n_support, const double[::1] intercept,
+              double[:, ::1] decisions, double[:, ::1] scratch, int n_threads):
     """decisions[r, (i, j)] = sum over the vectors s of i and j of coef[s] values[r, s] + intercept.
 
-    `values` (n, m), vectors sorted by class, those of class c at starts[c]..starts[c + 1];
+    `values` (n, m), vectors sorted by class, n_support[c] of class c;
     `dual_coef` (k - 1, m) in LIBSVM's layout; `scratch` (n_threads, rows of a tile times k - 1).
     """
-    cdef Py_ssize_t n = values.shape[0], k = starts.shape[0] - 1
+    cdef Py_ssize_t n = values.shape[0], k = n_support.shape[0]
     cdef Py_ssize_t step = scratch.shape[1] // (k - 1), tile
     for tile in prange((n + step - 1) // step, nogil=True, num_threads=n_threads,
                        schedule="static"):
         pair_tile(min(step, n - tile * step), k, values.shape[1], &values[tile * step, 0],
-                  &dual_coef[0, 0], &starts[0], &intercept[0], &decisions[tile * step, 0],
+                  &dual_coef[0, 0], &n_support[0], &intercept[0], &decisions[tile * step, 0],
                   &scratch[threadid(), 0])
 
 
 cdef void pair_tile(Py_ssize_t rows, Py_ssize_t k, Py_ssize_t m, const double* values,
-                    const double* dual_coef, const int64_t* starts, const double* intercept,
-                    double* decisions, double* sums) noexcept nogil:
-    cdef Py_ssize_t pairs = k * (k - 1) // 2, own, other, r, p
+                    const double* dual_coef, const int32_t* n_support,
+                    const double* intercept, double* decisions, double* sums) noexcept nogil:
+    cdef Py_ssize_t pairs = k * (k - 1) // 2, start = 0, own, other, r, p
     cdef double* to
     cdef double* found
     for r in range(rows):
         for p in range(pairs):
             decisions[r * pairs + p] = intercept[p]
     for own in range(k):
-        if starts[own + 1] == starts[own]:
+        if n_support[own] == 0:
             continue
-        gemm_nt(<int> rows, <int> (k - 1), <int> (starts[own + 1] - starts[own]), <double> 1,
-                values + starts[own], <int> m, dual_coef + starts[own], <int> m, <double> 0, sums,
-                <int> (k - 1))
+        gemm_nt(<int> rows, <int> (k - 1), <int> n_support[own], <double> 1, values + start,
+                <int> m, dual_coef + start, <int> m, <double> 0, sums, <int> (k - 1))
+        start += n_support[own]
         for r in range(rows):
             to = decisions + r * pairs
             found = sums + r * (k - 1)

@@ -1,6 +1,7 @@
 """Hot loops over samples as lists of their non-zeros: making the lists, sums with weights."""
 from cython cimport floating
 from cython.parallel cimport prange
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
 ctypedef fused sample:
@@ -37,6 +38,32 @@ def fill_lists(const sample[:, ::1] X, const int64_t[::1] indptr, int32_t[::1] i
             indices[at] = <int32_t> f
             values[at] = <floating> X[i, f]
             at = at + (X[i, f] != 0)
+
+
+def shifted_lists(const sample[:, ::1] X, const double[::1] shift, bint zeros, double unit,
+                  bint absolute, int64_t[::1] indptr, int32_t[::1] indices,
+                  floating[::1] values, floating[::1] terms):
+    """The lists of the rows of X - shift, and what their squares, or absolute values, sum to.
+
+    `shift` may be None; `zeros` keeps zeros. terms[i] is the sum times `unit`. `indices` and
+    `values` (n d + 1), `indptr` (n + 1).
+    """
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], i, f
+    cdef bint shifted = shift is not None
+    cdef int64_t at = 0
+    cdef double total, value
+    with nogil:
+        indptr[0] = 0
+        for i in range(n):
+            total = 0
+            for f in range(d):
+                indices[at] = <int32_t> f
+                values[at] = <floating> (X[i, f] - (shift[f] if shifted else 0.0))
+                value = values[at]
+                total += fabs(value) if absolute else value * value
+                at += zeros or value != 0
+            indptr[i + 1] = at
+            terms[i] = <floating> (unit * total) if unit != 0 else <floating> 0
 
 
 def combine(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,

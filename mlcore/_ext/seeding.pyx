@@ -252,7 +252,7 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
     d.s.beta, d.s.lower, d.s.upper, d.s.epsilon = wide, lower, upper, 0
     d.n, d.tol, d.left, d.n_threads = padded, tol, max_steps, 1
     d.H, d.room, d.limit = face, room_of_face, room_of_face
-    begin(&d)
+    begin(&d, False)
     if floating is float:
         while advance_f(&d) == GOES_ON:
             pass

@@ -130,14 +130,14 @@ cdef void solve(small_problem* p, const floating* square, double tol, bint exact
     cdef double size = 1, before
     cdef Py_ssize_t t
     cdef int g
-    p.steps = settle(p, square, tol, max_steps)
+    p.steps = settle(p, square, tol, max_steps, False)
     p.violation = violation(p)
     if exact and p.violation <= tol:
         for t in range(p.size):
             size = max(size, fabs(p.product[t] + p.linear[t]))
             p.kept[t] = p.beta[t]
         before = p.violation
-        p.steps += settle(p, square, min(tol, 1e-12 * size), 100 * p.size)
+        p.steps += settle(p, square, min(tol, 1e-12 * size), 100 * p.size, True)
         p.violation = violation(p)
         if p.violation > before:
             take_over(p, square, p.kept)
@@ -160,8 +160,8 @@ cdef double violation(const small_problem* p) noexcept nogil:
     return violation_of(p.size, p.linear, p.lower, p.upper, p.epsilon, p.group, p.beta, p.product)
 
 
-cdef int64_t settle(small_problem* p, const floating* square, double tol,
-                    int64_t max_steps) noexcept nogil:
+cdef int64_t settle(small_problem* p, const floating* square, double tol, int64_t max_steps,
+                    bint near) noexcept nogil:
     """Pair steps and faces until the violation is at most `tol`; their number."""
     cdef descent d
     cdef Py_ssize_t t
@@ -183,7 +183,7 @@ cdef int64_t settle(small_problem* p, const floating* square, double tol,
             p.now[t] = p.beta[t]
             p.gradient[t] = p.product[t] + p.linear[t]
         d.left = max_steps - spent
-        begin(&d)
+        begin(&d, near)
         if floating is float:
             while advance_f(&d) == GOES_ON:
                 pass

@@ -43,6 +43,8 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
     (`_problem`), turned into a decision function (`_scale_and_bias`) and back (`_multipliers`).
     """
 
+    _sorts_two = False  # whether to sort samples of two classes too, those of the second first
+
     classes_: np.ndarray
     class_weight_: np.ndarray
     margin_: Any  # a float, or an array where there are several problems
@@ -117,8 +119,9 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
                 f"class_weight of class {absent!r} is 0, but must be positive: leave the class out "
                 "of y instead."
             )
-        if len(classes) > 2 and not settings.precomputed:  # K is too large to be sorted in a copy
-            order = np.argsort(codes, kind="stable")
+        several = len(classes) > 2
+        if (several or self._sorts_two) and not settings.precomputed:  # K is too large for a copy
+            order = np.argsort(codes if several else -codes, kind="stable")
             rows, codes = rows[order], codes[order]
         return LabelledSamples(
             kept_samples(X, rows, settings), rows, classes, codes, weight[rows], factors

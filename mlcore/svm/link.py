@@ -107,10 +107,9 @@ def apply_link(decisions: np.ndarray, link: Link, *, anchored: bool) -> np.ndarr
 
     Decision values may be (n, n_duels), of as many links: (n_duels,), (n_duels, 4), (n_duels, 3).
     """
-    offsets, slopes, knots = (
-        np.ascontiguousarray(values).reshape(-1, *shape)
-        for values, shape in zip(link, [(), (4,), (3,)], strict=True)
-    )
+    offsets = np.ascontiguousarray(link.offset).reshape(-1)
+    slopes = np.ascontiguousarray(link.slopes).reshape(-1, 4)
+    knots = np.ascontiguousarray(link.knots).reshape(-1, 3)
     x = np.ascontiguousarray(decisions).reshape(-1, len(offsets))
     p, least = np.empty(x.shape), _LEAST_SLOPE if anchored else 0.0
     _ext.apply(x, offsets, slopes, knots, least, p, effective_threads(_TERMS * x.size))

@@ -24,7 +24,7 @@ class LabelledSamples:
     ----------
     X : ndarray or CSR of shape (m, d), or (m, m) for a precomputed kernel
         Rows with weight; sorted by class where there are several duels, so that the rows of a
-        duel are contiguous.
+        duel are contiguous, or where the dual has a group for each class.
     rows : (m,) intp
         Their places in the X of the fit.
     classes, codes : sorted labels, and the index of each row's class
@@ -188,15 +188,14 @@ def pair_decisions(
     n_support : (n_classes,) int
     intercept : (n_duels,) float64
     """
-    starts = np.zeros(len(n_support) + 1, dtype=np.int64)
-    np.cumsum(n_support, out=starts[1:])
     decisions = np.empty((len(values), len(intercept)))
     threads = effective_threads(len(values) * dual_coef.size)
     scratch = np.empty((threads, min(_TILE_ROWS, max(1, len(values))) * len(dual_coef)))
     with single_threaded_blas():
         _ext.pair_sums(
             np.ascontiguousarray(values, np.float64), np.ascontiguousarray(dual_coef, np.float64),
-            starts, np.ascontiguousarray(intercept, np.float64), decisions, scratch, threads,
+            np.ascontiguousarray(n_support, np.int32), np.ascontiguousarray(intercept, np.float64),
+            decisions, scratch, threads,
         )  # fmt: skip
     return decisions
 

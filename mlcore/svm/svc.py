@@ -225,6 +225,8 @@ class NuSVC(SupportVectorClassifier):
     array([0, 1])
     """
 
+    _sorts_two = True  # the dual has a group for each class: K itself is then the square of all
+
     rho_: np.ndarray
 
     def __init__(

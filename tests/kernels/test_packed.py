@@ -181,6 +181,24 @@ def test_rows_of_either_kind_meet_columns_of_any_layout(kernel, columns):
         assert_allclose(out, expected, rtol=0, atol=atol)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("columns", ["few features", "many zeros", "very sparse CSR"])
+def test_few_rows_are_prepared_as_many_are(columns, kernel, dtype, monkeypatch):
+    Y = samples(columns, kernel, dtype)
+    X = np.ascontiguousarray(dense(Y)[5:16])
+    like = Packed(Y, kernel, **PARAMETERS, dtype=dtype)
+    found = []
+    for most in (10_000, 0):
+        monkeypatch.setattr("mlcore.kernels.packed._FEW_VALUES", most)
+        rows = Packed(X, kernel, **PARAMETERS, dtype=dtype, like=like)
+        out, order = np.empty((len(X), N), dtype), np.arange(len(X))
+        rows.block(order, like.columns(), out, order)
+        found.append(out)
+    # A squared norm summed in another order is off by roundings of it, and exp passes them on.
+    assert_allclose(found[0], found[1], rtol=200 * np.finfo(dtype).eps, atol=1e-30)
+
+
 def test_more_features_than_a_panel_takes_are_inverted():
     X = sparse.random_array((30, 70_000), density=0.08, rng=0, format="csr")
     packed = Packed(X, "rbf", gamma=0.01, dtype=np.float64)
