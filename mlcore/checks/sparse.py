@@ -169,3 +169,14 @@ def _require_finite_rows(csr, name, owner):
         row = int(np.argmin(fine))
         span = slice(csr.indptr[row], csr.indptr[row + 1])
         refuse_row(csr.data[span], name, owner, row, columns=csr.indices[span])
+
+
+def dense_if_full(X: Any) -> Any:
+    """Return X (n, d) as an array where it is CSR and takes no more memory so, else X itself.
+
+    So rows without zeros give the same bytes, sparse or not.
+    """
+    if not sp.issparse(X):
+        return X
+    width = X.dtype.itemsize
+    return X.toarray() if X.nnz * (width + 4) >= X.shape[0] * X.shape[1] * width else X

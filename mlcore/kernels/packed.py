@@ -8,6 +8,7 @@ from scipy import sparse
 
 from mlcore._ext import gram as _gram
 from mlcore._ext import packed as _ext
+from mlcore.checks.sparse import dense_if_full
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, single_threaded_blas
 
@@ -40,8 +41,8 @@ class Packed:
         self.kernel, self.gamma, self.coef0, self.degree = kernel, gamma, coef0, degree
         self.dtype = np.dtype(dtype)
         self.n, self.d = X.shape
+        X = dense_if_full(X)
         if like is None:
-            X = dense_if_full(X)
             self.layout, self.shift, self.scale = _layout(X, kernel, gamma)
         else:
             self.layout, self.shift, self.scale = like.layout, like.shift, like.scale
@@ -267,17 +268,6 @@ class Packed:
                     first, min(bands, first + step), threads,
                 )  # fmt: skip
         out[order, order] = self.diagonal[chosen]
-
-
-def dense_if_full(X):
-    """Return X (n, d) as an array where it is CSR and takes no more memory so, else X itself.
-
-    So rows without zeros give the same bytes, sparse or not.
-    """
-    if not sparse.issparse(X):
-        return X
-    width = X.dtype.itemsize
-    return X.toarray() if X.nnz * (width + 4) >= X.shape[0] * X.shape[1] * width else X
 
 
 def _layout(X, kernel, gamma):

@@ -8,11 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.checks import as_integer, as_real, as_targets, as_weights
+from mlcore.checks.sparse import dense_if_full
 from mlcore.exceptions import warn
 from mlcore.kernels.expansion import Expansion, kept_expansion, row_blocks, weighted
 from mlcore.kernels.gram import KernelRows, resolve_gamma
 from mlcore.kernels.kernel_model import KernelModel
-from mlcore.kernels.packed import dense_if_full
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
 from mlcore.svm.bias import round_to_bounds

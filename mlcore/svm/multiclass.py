@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore._ext import multiclass as _ext
-from mlcore.kernels.packed import dense_if_full
+from mlcore.checks.sparse import dense_if_full
 from mlcore.threads import effective_threads, single_threaded_blas
 
 _TILE_ROWS = 64  # whose sums by class stay in cache
