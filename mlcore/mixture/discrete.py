@@ -157,7 +157,8 @@ class DiscreteMixture(Mixture):
         single = matrix[some].toarray().T
         single = self._summed(rows, single, np.ones(len(some)), 0.0, None)
         single = self._proportions(single, frame, whole)
-        seeds = starts.far_rows(single, weight[some], k, rng, _STARTS)
+        frequencies = np.ascontiguousarray(single.T)
+        seeds = [starts.far_rows(frequencies, weight[some], k, rng) for _ in range(_STARTS)]
         return [(usual + single[:, places]) / 2 for places in seeds]
 
     def _proportions(self, statistics, frame, otherwise):

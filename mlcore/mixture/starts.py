@@ -20,7 +20,6 @@ _LLOYD_STEPS = 20
 _SETTLED = 0.01  # share of the weight whose labels may still change when k-means ends
 _ALIKE = 0.98  # share of the weight on which two clusterings that are one agree
 _LEAST_WITHIN = 1e-4  # of the variance of all rows
-_ROUNDING = 64 * np.finfo(np.float64).eps  # of squared distances, as a share of the largest norm
 _PIECE = 4096
 _VALUES = 1 << 27  # of a compiled call: some tenths of a second
 
@@ -132,7 +131,7 @@ def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
 def k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) -> tuple:
     """Clusters of the rows, and the rows they grew from: k-means++, then Lloyd's steps."""
     columns = np.ascontiguousarray(Z.T)
-    seeds = _seeds(np.ascontiguousarray(Z), weight, n_components, rng)
+    seeds = far_rows(np.ascontiguousarray(Z), weight, n_components, rng)
     centres = Z[seeds]
     labels, most = np.full(len(Z), -1, np.int32), _SETTLED * weight.sum()
     step = max(1, _VALUES // (n_components * Z.shape[1] + 1))
@@ -252,39 +251,10 @@ def nearest_labels(Z: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return np.argmin((centres**2).sum(axis=1) - 2 * (Z @ centres.T), axis=1)
 
 
-def far_rows(columns, weight, k: int, rng, n_starts: int) -> np.ndarray:
-    """Places of rows that are far from each other, (n_starts, k), by greedy k-means++: of a few
-    candidates, drawn by their distance, the best. `columns` (d, n) are the rows' features.
+def far_rows(Z: np.ndarray, weight: np.ndarray, k: int, rng) -> np.ndarray:
+    """Places (k,) of rows Z (n, d) that are far from each other, by greedy k-means++: of a few
+    candidates, drawn by their distance, the best.
     """
-    trials, each = 2 + int(np.log(k)), np.arange(n_starts)
-    seeds = np.empty((n_starts, k), np.intp)
-    seeds[:, 0] = drawn(weight, rng.random(n_starts))
-    norms = np.einsum("dn,dn->n", columns, columns)
-    distance = _squared_distances(columns, norms, seeds[:, 0])
-    for j in range(1, k):
-        uniform = rng.random((n_starts, trials))
-        chances = weight * distance
-        chances = np.where(chances.sum(axis=1, keepdims=True) > 0, chances, weight)
-        candidates = np.array([drawn(*pair) for pair in zip(chances, uniform, strict=True)])
-        shorter = _squared_distances(columns, norms, candidates.ravel())
-        shorter = np.minimum(shorter.reshape(n_starts, trials, -1), distance[:, None])
-        best = np.argmin(shorter @ weight, axis=1)
-        seeds[:, j] = candidates[each, best]
-        distance = shorter[each, best]
-    return seeds
-
-
-def _squared_distances(columns, norms, rows):
-    """From some rows to all, (len(rows), n); 0 where they are as good as equal."""
-    squared = (-2 * columns[:, rows].T) @ columns
-    squared += norms
-    squared += norms[rows, None]
-    squared *= squared > _ROUNDING * norms.max()
-    return squared
-
-
-def _seeds(Z, weight, k, rng):
-    """The places of `far_rows` for one start, by rows Z (n, d), in few compiled calls."""
     n, d = Z.shape
     trials = 2 + int(np.log(k))
     order, seeds = np.arange(n, dtype=np.int32), np.empty(k, np.int64)
