@@ -364,7 +364,7 @@ def test_a_kernels_name_is_its_matrix(name):
     K = pairwise_kernels(X, metric=name, filter_params=True, gamma=0.05, degree=2, coef0=0.5)
     given = fitted(K, 3, affinity="precomputed")
     assert_allclose(model.eigenvalues_, given.eigenvalues_, atol=1e-12)
-    assert_array_equal(model.labels_, given.labels_)
+    assert same_partition(model.labels_, given.labels_)  # numbers depend on rounding
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -380,7 +380,7 @@ def test_a_function_is_asked_of_pairs(form):
     K = np.minimum(X[:, None], X).sum(axis=2) ** 2
     given = fitted(K, 3, affinity="precomputed")
     assert_allclose(model.eigenvalues_, given.eigenvalues_, atol=1e-12)
-    assert_array_equal(model.labels_, given.labels_)
+    assert same_partition(model.labels_, given.labels_)  # numbers depend on rounding
     assert len(asked) == 40 * 41 // 2
 
 
