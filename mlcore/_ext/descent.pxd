@@ -11,6 +11,7 @@ from mlcore._ext.simd cimport smo_working_set
 
 cdef enum:
     WORTH = 1_000_000  # operations that pay for waking threads, as in mlcore.threads
+    USUAL_WAIT = 3     # for a face, see `descent`
 
 
 cdef enum outcome:
@@ -35,6 +36,7 @@ cdef struct descent:
     int64_t* slots     # scratch, 2 n
     int8_t* marks      # scratch, 2 n
     int64_t since      # pair steps since the last face
+    double wait        # for the next, in pair steps a variable, at least
     int failures, rounds
     double total[2]
 

@@ -10,7 +10,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int8_t, int64_t
 
 from mlcore._ext.bias cimport bias, bias_begin, bias_of, bias_take
-from mlcore._ext.descent cimport GOES_ON, descent
+from mlcore._ext.descent cimport GOES_ON, USUAL_WAIT, descent
 from mlcore._ext.row_store cimport add_product
 from mlcore._ext.working_set cimport advance_d, advance_f, begin, fill_square
 
@@ -252,7 +252,7 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
     d.s.beta, d.s.lower, d.s.upper, d.s.epsilon = wide, lower, upper, 0
     d.n, d.tol, d.left, d.n_threads = padded, tol, max_steps, 1
     d.H, d.room, d.limit = face, room_of_face, room_of_face
-    begin(&d, False)
+    begin(&d, False, USUAL_WAIT)
     if floating is float:
         while advance_f(&d) == GOES_ON:
             pass

@@ -183,7 +183,7 @@ cdef int64_t settle(small_problem* p, const floating* square, double tol, int64_
             p.now[t] = p.beta[t]
             p.gradient[t] = p.product[t] + p.linear[t]
         d.left = max_steps - spent
-        begin(&d, near)
+        begin(&d, near, 0.5)  # the square is in cache: a face costs little
         if floating is float:
             while advance_f(&d) == GOES_ON:
                 pass

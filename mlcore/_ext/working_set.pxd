@@ -7,6 +7,6 @@ from mlcore._ext.descent cimport descent, outcome
 
 cdef void fill_square(const floating* K, Py_ssize_t stride, Py_ssize_t count,
                       const int64_t* chosen, Py_ssize_t padded, floating* square) noexcept nogil
-cdef void begin(descent* d, bint near) noexcept nogil
+cdef void begin(descent* d, bint near, double wait) noexcept nogil
 cdef outcome advance_f(descent* d) noexcept nogil
 cdef outcome advance_d(descent* d) noexcept nogil

@@ -9,8 +9,8 @@ from libc.stdint cimport int8_t, int64_t
 from libc.string cimport memmove
 
 from mlcore._ext.descent cimport (
-    ENDED, GOES_ON, NEEDS_ROOM, count_free, descent, fall_of, follow_from, outcome, rise_of,
-    violation
+    ENDED, GOES_ON, NEEDS_ROOM, USUAL_WAIT, count_free, descent, fall_of, follow_from, outcome,
+    rise_of, violation
 )
 from mlcore._ext.face cimport begin_face, face_round, line_search, move_to_sum
 from mlcore._ext.simd cimport simd_table, smo_working_set
@@ -98,15 +98,14 @@ def descend(const floating[:, ::1] K, const floating[::1] diagonal, double[::1] 
             double[::1] G, const double[::1] lower, const double[::1] upper, tuple spans,
             double epsilon, double tol, int64_t max_steps, floating[:, ::1] single,
             double[:, ::1] wide, int64_t[:, ::1] slots, int8_t[:, ::1] marks, square,
-            Py_ssize_t limit, bint near, int n_threads):
+            Py_ssize_t limit, int n_threads):
     """Lower 1/2 beta'K beta + q'beta + epsilon |beta|_1 in a box, with the sum of each group fixed.
 
     At most `max_steps` pair steps, until the violation is at most `tol`. `G` is K beta + q at the
     start. `spans` are up to four (begin, end, group) of slots; slots of no variable have a box
     that is a point. `single` (3, n), `wide` (6, n), `slots` and `marks` (2, n) are scratch;
-    `square(f)` returns scratch (f, f) for a face of f variables, at most `limit`. `near` says that
-    the start is near the solution. Returns (steps, faces, faces with a whole step), where a face is
-    one of the steps.
+    `square(f)` returns scratch (f, f) for a face of f variables, at most `limit`. Returns (steps,
+    faces, faces with a whole step), where a face is one of the steps.
     """
     cdef descent d
     cdef floating[:, ::1] H
@@ -122,7 +121,7 @@ def descend(const floating[:, ::1] K, const floating[::1] diagonal, double[::1] 
     d.G, d.tol, d.left, d.n_threads, d.n = &G[0], tol, max_steps, n_threads, beta.shape[0]
     d.wide, d.slots, d.marks = &wide[0, 0], &slots[0, 0], &marks[0, 0]
     d.H, d.room, d.limit = NULL, 0, limit
-    begin(&d, near)
+    begin(&d, False, USUAL_WAIT)
     while True:
         with nogil:
             found = advance_f(&d) if floating is float else advance_d(&d)
@@ -135,8 +134,9 @@ def descend(const floating[:, ::1] K, const floating[::1] diagonal, double[::1] 
             return d.made, d.made - (max_steps - d.left), d.whole
 
 
-cdef void begin(descent* d, bint near) noexcept nogil:
-    """From a start that is `near` the solution, a face is tried at once."""
+cdef void begin(descent* d, bint near, double wait) noexcept nogil:
+    """From a start that is `near` the solution, a face is tried at once; else after the `wait`."""
+    d.wait = wait
     d.made = d.whole = d.failures = d.rounds = 0
     d.since = NEAR if near else 0
 
@@ -182,7 +182,7 @@ cdef outcome pair_steps(descent* d, const floating* K) noexcept nogil:
     for p in range(s.n_spans):
         w += s.end[p] - s.begin[p]
     # A face is tried once the steps since the last have cost as much as it will.
-    patience = max(w // 2, f * f * f // (20 * w)) << min(d.failures, 4)
+    patience = max(<int64_t> (d.wait * w), f * f * f // (20 * w)) << min(d.failures, 4)
     allowed = min(CALL_STEPS, d.left)
     if f <= d.limit:
         allowed = max(0, min(allowed, patience - d.since))

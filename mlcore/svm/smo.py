@@ -43,7 +43,7 @@ def offers(g, beta, lower, upper, epsilon):
     return rise, fall
 
 
-def solve(problem, rows, *, tol, exact=False, near=False, max_iter=-1, progress=None):
+def solve(problem, rows, *, tol, exact=False, max_iter=-1, progress=None):
     """The optimum of one problem, to a KKT violation of `tol`, or to what rounding lets be told.
 
     Parameters
@@ -53,8 +53,6 @@ def solve(problem, rows, *, tol, exact=False, near=False, max_iter=-1, progress=
     tol : float
     exact : bool
         Whether to go on from there to rounding error, where that is possible.
-    near : bool
-        Whether the problem's start is near the solution.
     max_iter : int
         Bound on pair steps; -1 for none but a generous one.
     progress : mlcore.progress.Progress, optional
@@ -66,8 +64,7 @@ def solve(problem, rows, *, tol, exact=False, near=False, max_iter=-1, progress=
     """
     power = problem.power
     if power:
-        unit = problem.divided(power)
-        how = {"exact": exact, "near": near, "max_iter": max_iter}
+        unit, how = problem.divided(power), {"exact": exact, "max_iter": max_iter}
         found = solve(unit, rows, tol=np.ldexp(tol, -power), progress=progress, **how)
         with np.errstate(over="ignore"):
             return replace(
@@ -84,7 +81,7 @@ def solve(problem, rows, *, tol, exact=False, near=False, max_iter=-1, progress=
             found = solve_small(problem, rows, tol, exact, progress)
         if found is not None:
             return found
-        found = _Solver(problem, rows, tol, near, max_iter, progress).run()
+        found = _Solver(problem, rows, tol, max_iter, progress).run()
     if exact:
         size = max(1.0, float(np.abs(found.gradient).max(initial=0)))
         found = refined(problem, found, rows, tol=min(tol, 1e-12 * size), progress=progress)
@@ -95,7 +92,7 @@ def refined(problem, found, rows, *, tol, progress=None):
     """The solution at a smaller `tol`, where that is possible; what converged has still done so."""
     if found.diverged or not found.converged:
         return found
-    more = {"near": True, "max_iter": 100 * rows.kernel.n, "progress": progress}
+    more = {"max_iter": 100 * rows.kernel.n, "progress": progress}
     finer = solve(replace(problem, start=found.beta), rows, tol=tol, **more)
     if finer.diverged or finer.violation > found.violation:
         return found
@@ -117,8 +114,8 @@ class _Solver:
     # NEEDED times as many, at least SMALLEST: its steps cost little beside the rows of a round.
     LEAST, NEEDED, SMALLEST, FEW_SUB = 768, 3, 256, 0.03
 
-    def __init__(self, problem, rows, tol, near, max_iter, progress):
-        self.rows, self.asked, self.tol, self.near, self.progress = rows, tol, tol, near, progress
+    def __init__(self, problem, rows, tol, max_iter, progress):
+        self.rows, self.asked, self.tol, self.progress = rows, tol, tol, progress
         m, n = len(problem.linear), rows.kernel.n
         share = 1.0 if problem.total is None else _share(problem)
         self.q, self.lower, self.upper = problem.linear, problem.lower, problem.upper
@@ -197,7 +194,7 @@ class _Solver:
             self.working.load(self._choose(rise, fall))
             moved, change = self.working.solve(
                 self.beta, self.gradient, self.lower, self.upper, tol=self._goal(),
-                max_steps=min(left, 200 * len(self.beta)), near=self.near,
+                max_steps=min(left, 200 * len(self.beta)),
             )  # fmt: skip
             if len(moved) == 0:
                 break

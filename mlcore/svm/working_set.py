@@ -151,7 +151,7 @@ class WorkingSet:
         stays[entered] = False
         _ext.mirror_rows(self.K, entered, used[stays], threads)
 
-    def solve(self, beta, gradient, lower, upper, *, tol, max_steps, near=False):
+    def solve(self, beta, gradient, lower, upper, *, tol, max_steps):
         """Improve the set's variables, to a violation of `tol` where that takes no too many steps.
 
         Parameters
@@ -160,8 +160,6 @@ class WorkingSet:
             Of all variables of the problem; `beta` is changed.
         tol : float
         max_steps : int
-        near : bool
-            Whether `beta` is near the solution: then a Newton step is tried first.
 
         Returns
         -------
@@ -179,7 +177,7 @@ class WorkingSet:
             self.K, diagonal, b, G, low, high, self.spans, self.epsilon, tol, max_steps,
             single, np.empty((6, end)), np.empty((2, end), dtype=np.int64),
             np.empty((2, end), dtype=np.int8), lambda f: scratch_array((f, f), dtype),
-            min(_FACE, max(256, self.rows.square // 2)), near,
+            min(_FACE, max(256, self.rows.square // 2)),
             effective_threads(),
         )  # fmt: skip
         self.n_iter += steps
