@@ -1,9 +1,9 @@
 """Memory of large arrays that one call leaves to the next.
 
 New memory is dear: the system clears every page on its first use, and a virtual machine may have to
-ask its host for each, which can take longer than the fit. So the largest work arrays and Gram
-matrices are kept, a bounded part of them, marked as free: the system takes their pages back when
-it needs them.
+ask its host for each, which can take longer than the fit. So work arrays and Gram matrices from
+256 KB up are kept, a bounded part of them, marked as free: the system takes their pages back when
+it needs them. Those below 1 MB have a list of their own, so that they do not push out the large.
 """
 
 import mmap
@@ -12,11 +12,15 @@ from math import prod
 
 import numpy as np
 
+_LEAST = 256 << 10  # bytes: smaller arrays come from the allocator, which keeps their pages
+_LARGE = 1 << 20
 _KEPT_BYTES = 256 << 20  # of one buffer; what lies behind is given back at once
-_KEPT_BUFFERS = 8
+_KEPT_BUFFERS = 8  # of the large ones, and as many of the small, less than 1 MB each
 _SLACK = 4  # a buffer so many times too large waits for a larger array
 _LINE = 64  # bytes of a cache line
-_free: list = []  # append and pop are atomic: any thread, and the garbage collector, may call them
+# append and pop are atomic: any thread, and the garbage collector, may call them
+_free_large: list = []
+_free_small: list = []
 
 
 class _Memory:
@@ -50,14 +54,15 @@ def scratch_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """
     count = prod(shape)
     size = max(1, count) * np.dtype(dtype).itemsize
-    if not hasattr(mmap, "MADV_FREE") or size < 1 << 20:
+    if not hasattr(mmap, "MADV_FREE") or size < _LEAST:
         raw = np.empty(size + _LINE, dtype=np.uint8)
         start = -raw.__array_interface__["data"][0] % _LINE
         return np.ndarray(shape, dtype, raw, start)
     # In steps of an eighth to a quarter: arrays of about the same size leave one buffer, not many.
     step = 1 << size.bit_length() - 3
     whole = -(-size // step) * step
-    buffer = _taken(size)
+    free = _free_large if whole >= _LARGE else _free_small
+    buffer = _taken(free, size)
     if buffer is None:
         try:
             buffer = mmap.mmap(-1, whole, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -67,30 +72,30 @@ def scratch_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
             buffer.madvise(mmap.MADV_HUGEPAGE)
     memory = _Memory(np.frombuffer(buffer, dtype, count).reshape(shape))
     # Not when Python ends: an array that is still there may be read until the last moment.
-    weakref.finalize(memory, _give_back, buffer).atexit = False
+    weakref.finalize(memory, _give_back, free, buffer).atexit = False
     return np.asarray(memory)
 
 
-def _taken(size):
+def _taken(free, size):
     """The smallest kept buffer that is large enough, or None."""
     candidates = []
-    while _free:
+    while free:
         try:
-            candidates.append(_free.pop())
+            candidates.append(free.pop())
         except IndexError:  # another thread was quicker
             break
     candidates.sort(key=len)
     fits = (k for k, buffer in enumerate(candidates) if size <= len(buffer) <= _SLACK * size)
     found = next(fits, None)
     buffer = None if found is None else candidates.pop(found)
-    _free.extend(candidates)
+    free.extend(candidates)
     return buffer
 
 
-def _give_back(buffer):
+def _give_back(free, buffer):
     kept = min(len(buffer), _KEPT_BYTES)
     buffer.madvise(mmap.MADV_FREE, 0, kept)
     if len(buffer) > kept:
         buffer.madvise(mmap.MADV_DONTNEED, kept, len(buffer) - kept)
-    _free.append(buffer)
-    del _free[:-_KEPT_BUFFERS]  # the oldest; unmapped when their last view is gone
+    free.append(buffer)
+    del free[:-_KEPT_BUFFERS]  # the oldest; unmapped when their last view is gone
