@@ -10,20 +10,22 @@ from libc.stdint cimport int8_t, int64_t
 
 from mlcore._ext.evidence cimport evidence, evidence_of
 from mlcore._ext.small_problem cimport (
-    LINE, WIDE, lay_out, round_to_bounds, small_problem, solve, take_over
+    LINE, WIDE, lay_out, refine, round_to_bounds, small_problem, solve, start_with_sums, take_over
 )
 from mlcore._ext.working_set cimport fill_square
 
 cdef enum:
-    FIGURES = 8      # found for each pair
+    FIGURES = 9      # found for each pair
 
 cdef double UNOPPOSED = 1e100  # decision value where a fold leaves only one class
+cdef double NO_MARGIN = 1e-13  # times the largest gradient, as in mlcore.svm.svc
 cdef double CONSTANT = 1e-24   # share of a mean square that is rounding
 
 
 def solve_pairs(const floating[:, ::1] K, const floating[::1] diagonal, const int64_t[::1] order,
                 const int64_t[::1] starts, const int64_t[:, ::1] pairs, const double[::1] cost,
-                const int64_t[::1] fold, int n_folds, double tol, bint exact, int64_t max_steps,
+                const int64_t[::1] fold, int n_folds, const double[:, ::1] sums, double tol,
+                double of_margin, double least, bint exact, int64_t max_steps,
                 double[:, ::1] dual_coef, double[:, ::1] held_out, double[:, ::1] figures,
                 floating[:, ::1] squares, floating[:, ::1] faces, floating[:, ::1] single,
                 double[:, ::1] wide, int64_t[:, ::1] whole, int8_t[:, ::1] marks,
@@ -32,32 +34,36 @@ def solve_pairs(const floating[:, ::1] K, const floating[::1] diagonal, const in
 
     Samples of class c are order[starts[c]:starts[c + 1]]; `fold` is where each sample is held out.
     `dual_coef` (k - 1, n) and `held_out`, decision values, are in LIBSVM's layout. `figures` are
-    (dual, primal, KKT violation, |w|², level, steps, violation, largest violation of the folds).
-    Held-out values are near the scale of the solution on all samples of the pair.
+    (dual, primal, KKT violation, |w|², level of each class, steps, violation, largest violation of
+    the folds). `sums` has no rows for machines with costs. With nu, each class has an equality of
+    its own: a row is (sum of the multipliers, nu as a part of the largest that is feasible), and
+    the violation is at most `of_margin` times the margin, or `least`. Held-out values are near the
+    scale of the solution on all samples of the pair.
     Scratch for each thread: `squares` padded², `faces` room², `single` 4, `wide` WIDE + 1, `whole`
     4 and `marks` 3 for each slot.
     """
     cdef Py_ssize_t p
     cdef int thread
+    cdef bint nu = sums.shape[0] > 0
     for p in prange(pairs.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
         thread = threadid()
         solve_pair(&K[0, 0], K.shape[1], &diagonal[0], &order[0], &starts[0], pairs[p, 0],
-                   pairs[p, 1], &cost[0], &fold[0], n_folds, tol, exact, max_steps, dual_coef,
-                   held_out, &figures[p, 0], &squares[thread, 0], &faces[thread, 0],
-                   &single[thread, 0], &wide[thread, 0], &whole[thread, 0], &marks[thread, 0],
-                   room)
+                   pairs[p, 1], &cost[0], &fold[0], n_folds, &sums[p, 0] if nu else NULL, tol,
+                   of_margin, least, exact, max_steps, dual_coef, held_out, &figures[p, 0],
+                   &squares[thread, 0], &faces[thread, 0], &single[thread, 0], &wide[thread, 0],
+                   &whole[thread, 0], &marks[thread, 0], room)
 
 
 cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diagonal,
                      const int64_t* order, const int64_t* starts, int64_t positive,
                      int64_t negative, const double* cost, const int64_t* fold, int n_folds,
-                     double tol, bint exact, int64_t max_steps, double[:, ::1] dual_coef,
-                     double[:, ::1] held_out, double* figures, floating* square, floating* face,
-                     floating* single, double* wide, int64_t* whole, int8_t* marks,
-                     Py_ssize_t room) noexcept nogil:
+                     const double* sums, double tol, double of_margin, double least, bint exact,
+                     int64_t max_steps, double[:, ::1] dual_coef, double[:, ::1] held_out,
+                     double* figures, floating* square, floating* face, floating* single,
+                     double* wide, int64_t* whole, int8_t* marks, Py_ssize_t room) noexcept nogil:
     cdef small_problem own
     cdef evidence found
-    cdef double none[2]
+    cdef double total[2]
     cdef double side, shift, scale
     cdef Py_ssize_t t, s, first = starts[positive + 1] - starts[positive], f
     cdef Py_ssize_t m = first + starts[negative + 1] - starts[negative]
@@ -65,7 +71,8 @@ cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diago
     cdef floating* of_slots = single + 3 * padded
     cdef int64_t* members = whole + 2 * padded
     cdef double* trained = wide + WIDE * padded  # decision values of the solution on all samples
-    none[0] = none[1] = 0
+    cdef bint nu = sums != NULL
+    total[0], total[1] = sums[0] if nu else 0.0, -sums[0] if nu else 0.0
     lay_out(&own, padded, wide, whole, marks)
     own.size = own.second = own.stride = padded
     own.epsilon, own.room = 0, min(room, padded)
@@ -73,19 +80,25 @@ cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diago
     for t in range(padded):
         s = order[starts[positive] + t if t < first else starts[negative] + t - first] \
             if t < m else order[0]
-        members[t], own.group[t] = s, 0
-        own.linear[t] = (-1.0 if t < first else 1.0) if t < m else 0.0
+        members[t], own.group[t] = s, nu and t >= first
+        side = (1.0 if t < first else -1.0) if t < m else 0.0
+        own.linear[t] = 0.0 if nu else -side
         own.beta[t] = own.product[t] = 0
         of_slots[t] = diagonal[s]
-        set_box(&own, t, cost[s])
+        set_box(&own, t, side, cost[s])
     fill_square(K, stride, m, members, padded, square)
+    if nu:
+        own.second = first
+        start_with_sums(&own, square, total)
     solve(&own, square, tol, exact, max_steps)
+    if nu:
+        settle_margin(&own, square, sums[1], of_margin, least)
     round_to_bounds(&own)
     found = evidence_of(padded, own.linear, own.lower, own.upper, 0, own.group, own.beta,
-                        own.product, own.level, none)
+                        own.product, own.level, total)
     figures[0], figures[1], figures[2] = found.dual, found.primal, found.violation
-    figures[3], figures[4], figures[5] = found.squared_norm, own.level[0], <double> own.steps
-    figures[6], figures[7] = own.violation, 0
+    figures[3], figures[4], figures[5] = found.squared_norm, own.level[0], own.level[1]
+    figures[6], figures[7], figures[8] = <double> own.steps, own.violation, 0
     for t in range(m):
         dual_coef[row_of(positive, negative, t < first), members[t]] = own.beta[t]
         trained[t] = own.product[t] - own.level[0]
@@ -93,7 +106,7 @@ cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diago
         begin_fold(&own, square, members, cost, fold, f, dual_coef,
                    row_of(positive, negative, True), row_of(positive, negative, False))
         solve(&own, square, tol, exact, max_steps)
-        figures[7] = max(figures[7], own.violation)
+        figures[8] = max(figures[8], own.violation)
         side = only_side(&own)
         if side == 0:
             to_scale_of(&own, trained, m, &shift, &scale)
@@ -110,9 +123,31 @@ cdef inline int64_t row_of(int64_t positive, int64_t negative, bint first) noexc
     return other - (other > (positive if first else negative))
 
 
-cdef inline void set_box(small_problem* p, Py_ssize_t t, double cost) noexcept nogil:
-    p.lower[t] = -cost if p.linear[t] > 0 else 0.0
-    p.upper[t] = cost if p.linear[t] < 0 else 0.0
+cdef inline void set_box(small_problem* p, Py_ssize_t t, double side, double cost) noexcept nogil:
+    p.lower[t] = -cost if side < 0 else 0.0
+    p.upper[t] = cost if side > 0 else 0.0
+
+
+cdef void settle_margin(small_problem* p, const floating* square, double excess, double of_margin,
+                        double least) noexcept nogil:
+    """Solve to a violation that is small beside the margin; where the hulls meet, that is zero."""
+    cdef double size = 0, more, finer = max(of_margin * 0.5 * (p.level[0] - p.level[1]), least)
+    cdef double sides[2]
+    cdef Py_ssize_t t
+    if finer < p.violation:
+        refine(p, square, finer)
+    sides[0] = sides[1] = 0
+    for t in range(p.size):
+        size = max(size, fabs(p.product[t]))
+        sides[p.group[t]] += p.upper[t] - p.lower[t]
+    if excess > 1:  # every margin from here on is optimal: the lighter class is all margin errors
+        more = (1 - 1 / excess) * (p.level[0] - p.level[1])
+        if sides[0] < sides[1]:
+            p.level[0] += more
+        else:
+            p.level[1] -= more
+    if not 0.5 * (p.level[0] - p.level[1]) > NO_MARGIN * size:
+        p.level[0] = p.level[1] = 0.5 * (p.level[0] + p.level[1])
 
 
 cdef void to_scale_of(const small_problem* p, const double* trained, Py_ssize_t m,
@@ -161,7 +196,7 @@ cdef void begin_fold(small_problem* p, const floating* square, const int64_t* me
     cdef double excess = 0, take, before
     for t in range(p.size):
         s = members[t]
-        set_box(p, t, 0.0 if fold[s] == wanted else cost[s])
+        set_box(p, t, -p.linear[t], 0.0 if fold[s] == wanted else cost[s])
         before = dual_coef[row if p.linear[t] < 0 else other_row, s] if p.linear[t] != 0 else 0.0
         p.now[t] = min(max(before, p.lower[t]), p.upper[t])
         excess += p.now[t]

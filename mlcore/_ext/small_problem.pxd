@@ -17,7 +17,7 @@ cdef struct small_problem:
     double* lower
     double* upper
     double* now           # beta of the descent
-    double* kept          # beta before a refinement
+    double* kept          # beta before a refinement, and of the start
     double* gradient
     double* wide          # scratch of the descent, 6 padded
     int64_t* slots        # 2 padded
@@ -41,3 +41,6 @@ cdef int64_t take_over(small_problem* p, const floating* square,
 cdef void solve(small_problem* p, const floating* square, double tol, bint exact,
                 int64_t max_steps) noexcept nogil
 cdef void round_to_bounds(small_problem* p) noexcept nogil
+cdef void start_with_sums(small_problem* p, const floating* square,
+                          const double* total) noexcept nogil
+cdef void refine(small_problem* p, const floating* square, double tol) noexcept nogil

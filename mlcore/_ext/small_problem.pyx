@@ -7,6 +7,7 @@ precision. A slot that stands for no variable has a box that is a point.
 from cython cimport floating
 from libc.math cimport fabs
 from libc.stdint cimport int8_t, int64_t
+from libc.stdlib cimport qsort
 
 from mlcore._ext.bias cimport bias, bias_begin, bias_of, bias_take
 from mlcore._ext.descent cimport GOES_ON, descent
@@ -16,15 +17,24 @@ from mlcore._ext.working_set cimport advance_d, advance_f, begin, fill_square
 
 cdef enum:
     ROUNDS = 50
+    PROBES = 256  # variables whose density tells where to start
+
+
+cdef struct ranked:
+    double rank
+    int64_t slot
 
 
 def solve_problem(const floating[:, ::1] K, const floating[::1] diagonal,
                   const int64_t[::1] index, const int8_t[::1] group, bint entire,
                   const double[::1] linear, const double[::1] lower, const double[::1] upper,
-                  double epsilon, double tol, bint exact, int64_t max_steps, double[::1] beta,
+                  double epsilon, const double[::1] total, double tol, bint exact,
+                  int64_t max_steps, double[::1] beta,
                   double[::1] gradient, floating[:, ::1] square, floating[:, ::1] face,
                   floating[::1] single, double[::1] wide, int64_t[::1] whole, int8_t[::1] marks):
-    """Solve one problem from `beta` to `tol`, or `exact`ly; returns (violation, steps).
+    """Solve one problem to `tol`, or `exact`ly; returns (violation, steps).
+
+    It begins at `beta`, or where `total` has the required sums of the groups, with these.
 
     `index` (m,) are the rows of K of the variables; `entire` says that these are all rows in their
     order, and group 1 comes after group 0: K itself is then the square. `gradient` receives
@@ -48,12 +58,12 @@ def solve_problem(const floating[:, ::1] K, const floating[::1] diagonal,
                 p.lower[t], p.upper[t] = lower[variables[t]], upper[variables[t]]
         if entire:
             p.stride, p.diagonal = K.shape[1], <void*> &diagonal[0]
-            begin_and_solve(&p, &K[0, 0], tol, exact, max_steps)
+            begin_and_solve(&p, &K[0, 0], total, tol, exact, max_steps)
         else:
             take_square(&K[0, 0], K.shape[1], &diagonal[0], &index[0], padded, variables,
                         &whole[3 * padded], &square[0, 0], &single[3 * padded])
             p.stride, p.diagonal = padded, &single[3 * padded]
-            begin_and_solve(&p, &square[0, 0], tol, exact, max_steps)
+            begin_and_solve(&p, &square[0, 0], total, tol, exact, max_steps)
         round_to_bounds(&p)
         for t in range(p.size):
             if variables[t] >= 0:
@@ -106,13 +116,63 @@ cdef void take_square(const floating* K, Py_ssize_t stride, const floating* diag
     fill_square(K, stride, size, samples, size, square)
 
 
-cdef void begin_and_solve(small_problem* p, const floating* square, double tol, bint exact,
-                          int64_t max_steps) noexcept nogil:
+cdef void begin_and_solve(small_problem* p, const floating* square, const double[::1] total,
+                          double tol, bint exact, int64_t max_steps) noexcept nogil:
+    cdef double sums[2]
+    if total.shape[0] > 0:
+        sums[0], sums[1] = total[0], total[1] if total.shape[0] > 1 else 0.0
+        start_with_sums(p, square, sums)
+    else:
+        begin_at(p, square, p.beta)
+    solve(p, square, tol, exact, max_steps)
+
+
+cdef void begin_at(small_problem* p, const floating* square, const double* values) noexcept nogil:
     cdef Py_ssize_t t
     for t in range(p.size):
-        p.now[t], p.beta[t], p.product[t] = p.beta[t], 0, 0
+        p.now[t], p.beta[t], p.product[t] = values[t], 0, 0
     take_over(p, square, p.now)
-    solve(p, square, tol, exact, max_steps)
+
+
+cdef void start_with_sums(small_problem* p, const floating* square,
+                          const double* total) noexcept nogil:
+    """Begin as `mlcore.svm.problem.start_with_sums` does, with the density of some variables."""
+    cdef ranked* order = <ranked*> p.wide
+    cdef double left[2]
+    cdef bint plain = True
+    cdef Py_ssize_t t, r, step = (p.size + PROBES - 1) // PROBES
+    for t in range(p.size):
+        plain = plain and p.linear[t] == 0
+    if plain:
+        for t in range(p.size):
+            p.kept[t] = sign_of(p, t) if t % step == 0 and p.upper[t] > p.lower[t] else 0
+        begin_at(p, square, p.kept)
+    for t in range(p.size):
+        order[t].rank, order[t].slot = sign_of(p, t) * (p.product[t] if plain else p.linear[t]), t
+        p.kept[t] = 0
+    qsort(order, p.size, sizeof(ranked), by_rank)
+    left[0], left[1] = total[0], total[1]
+    for r in range(p.size):
+        t = order[r].slot
+        p.kept[t] = left_in_box(p, t, left[p.group[t]])
+        left[p.group[t]] -= p.kept[t]
+    begin_at(p, square, p.kept)
+
+
+cdef inline double sign_of(const small_problem* p, Py_ssize_t t) noexcept nogil:
+    return 1.0 if p.upper[t] > 0 else -1.0
+
+
+cdef inline double left_in_box(const small_problem* p, Py_ssize_t t, double left) noexcept nogil:
+    return min(left, p.upper[t]) if left > 0 else max(left, p.lower[t])
+
+
+cdef int by_rank(const void* a, const void* b) noexcept nogil:
+    cdef const ranked* p = <const ranked*> a
+    cdef const ranked* q = <const ranked*> b
+    if p.rank == q.rank:
+        return (p.slot > q.slot) - (p.slot < q.slot)
+    return (p.rank > q.rank) - (p.rank < q.rank)
 
 
 cdef void lay_out(small_problem* p, Py_ssize_t padded, double* wide, int64_t* slots,
@@ -127,21 +187,33 @@ cdef void lay_out(small_problem* p, Py_ssize_t padded, double* wide, int64_t* sl
 cdef void solve(small_problem* p, const floating* square, double tol, bint exact,
                 int64_t max_steps) noexcept nogil:
     """To `tol`, then as far as rounding lets `exact` go; the levels are those of the solution."""
-    cdef double size = 1, before
+    cdef double size = 1
     cdef Py_ssize_t t
-    cdef int g
     p.steps = settle(p, square, tol, max_steps, False)
     p.violation = violation(p)
     if exact and p.violation <= tol:
         for t in range(p.size):
             size = max(size, fabs(p.product[t] + p.linear[t]))
-            p.kept[t] = p.beta[t]
-        before = p.violation
-        p.steps += settle(p, square, min(tol, 1e-12 * size), 100 * p.size, True)
+        refine(p, square, min(tol, 1e-12 * size))
+    find_levels(p)
+
+
+cdef void refine(small_problem* p, const floating* square, double tol) noexcept nogil:
+    """On to a smaller `tol`, or where that does not succeed, back."""
+    cdef double before = p.violation
+    cdef Py_ssize_t t
+    for t in range(p.size):
+        p.kept[t] = p.beta[t]
+    p.steps += settle(p, square, tol, 100 * p.size, True)
+    p.violation = violation(p)
+    if p.violation > before:
+        take_over(p, square, p.kept)
         p.violation = violation(p)
-        if p.violation > before:
-            take_over(p, square, p.kept)
-            p.violation = violation(p)
+    find_levels(p)
+
+
+cdef void find_levels(small_problem* p) noexcept nogil:
+    cdef int g
     for g in range(2):
         p.level[g] = level_of(p, g)
 

@@ -20,6 +20,8 @@ import numpy as np
 from mlcore._ext import evidence as _ext
 from mlcore.svm.problem import Problem, Solution
 
+_WITHIN = 1 - 1e-9  # a multiplier stays free on either side, which fixes rho and the bias
+
 
 class Evidence(NamedTuple):
     """What certifies a solution; floats, or one value per binary problem of a multi-class machine.
@@ -128,7 +130,24 @@ def nu_scale(problems: list[Problem], nu: float) -> float:
     )
 
 
-def largest_nu(signs: np.ndarray, weight: np.ndarray) -> float:
-    """Return the largest nu that two classes of these weights allow."""
-    sizes = weight[signs > 0].sum(), weight[signs < 0].sum()
-    return float(2 * min(sizes) / max(sum(sizes), np.finfo(np.float64).tiny))
+def largest_nu(first: Any, second: Any) -> Any:
+    """Return the largest nu that two classes of these sums of weights allow."""
+    both = np.maximum(first + second, np.finfo(np.float64).tiny)
+    return 2 * np.minimum(first, second) / both
+
+
+def nu_sums(first: Any, second: Any, nu: float) -> tuple[Any, Any]:
+    """Return the sum of the multipliers of each class, and nu as a part of the largest feasible.
+
+    Parameters
+    ----------
+    first, second : float or ndarray
+        Sums of the costs of two classes.
+    nu : float
+        Folds may miss the shares of the classes by one sample, and class_weight changes them: more
+        than is feasible counts as that.
+    """
+    wanted, lighter = 0.5 * nu * (first + second), np.minimum(first, second)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = np.where(lighter > 0, wanted / lighter, 1.0)
+    return np.minimum(wanted, _WITHIN * lighter), part

@@ -132,6 +132,15 @@ def to_layout(
     return dual_coef
 
 
+def scales_in_layout(scale: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the factor of each of the (n_classes - 1, n) values of `to_layout`, by pair."""
+    n_classes = int(codes.max()) + 1
+    factors = np.empty((n_classes - 1, n_classes))
+    i, j = np.triu_indices(n_classes, 1)
+    factors[j - 1, i] = factors[i, j] = scale
+    return factors[:, codes]
+
+
 def from_layout(chosen: list[Duel], dual_coef: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the (n_duels, n) duals of each duel: the inverse of `to_layout`."""
     if one_vs_rest(chosen):

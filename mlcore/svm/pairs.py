@@ -6,13 +6,14 @@ import numpy as np
 
 from mlcore._ext import pairs as _ext
 from mlcore.scratch import scratch_array
-from mlcore.svm.evidence import Evidence
+from mlcore.svm.evidence import Evidence, nu_sums
 from mlcore.svm.multiclass import LabelledSamples, SolvedDuels, duels
 from mlcore.svm.row_store import RowStore, padded
 from mlcore.svm.small_problem import MARKS, SINGLE, STEPS, WHOLE, WIDE
 from mlcore.threads import effective_threads, single_threaded_blas
 
 MOST = 640  # samples of a pair: more are for the solver of single problems
+FINEST = 1e-3  # how far below `tol` a narrow margin takes the solver of a machine with nu
 _CALL_TERMS = 3e8  # values of K that a compiled call visits, about: some tenths of a second
 
 
@@ -25,12 +26,13 @@ def are_small(samples: LabelledSamples) -> bool:
 def solve_pairs(
     samples: LabelledSamples,
     cost: np.ndarray,
+    nu: float | None,
     store: RowStore,
     fold: np.ndarray | None,
     tol: float,
     exact: bool,
     progress: Any,
-) -> tuple[SolvedDuels, np.ndarray] | None:
+) -> tuple[SolvedDuels, np.ndarray, np.ndarray] | None:
     """Return the solved duels of all pairs and, where there are folds, held-out decision values.
 
     Parameters
@@ -38,6 +40,8 @@ def solve_pairs(
     samples : LabelledSamples
     cost : (n,) float64
         Finite bounds of the multipliers.
+    nu : float, optional
+        Where the multipliers have no linear term, but each class has a sum; then without folds.
     store : RowStore
     fold : (n,) int, optional
         The fold that holds each sample out, -1 for none.
@@ -51,7 +55,10 @@ def solve_pairs(
     solved : SolvedDuels
     held_out : (n_classes - 1, n) float64
         In LIBSVM's layout: of the machine of two classes, without the sample's fold.
-        None instead of both where K does not fit or a problem needs more steps than usual.
+    rho : (n_pairs,) float64
+        Half the difference of the multipliers of the sums: with nu, the margin, by which solutions
+        are still to be divided.
+        None instead of all where K does not fit or a problem needs more steps than usual.
     """
     n_classes, n = len(samples.classes), len(cost)
     pairs = np.array([tuple(duel) for duel in duels(n_classes, "ovo")], dtype=np.int64)
@@ -64,7 +71,7 @@ def solve_pairs(
     starts = np.concatenate([[0], np.cumsum(sizes)])
     fold = np.zeros(n, dtype=np.int64) if fold is None else fold.astype(np.int64)
     dual_coef, held_out = np.zeros((2, n_classes - 1, n))
-    figures = np.zeros((len(pairs), 8))
+    figures = np.zeros((len(pairs), 9))
     m = padded(int(np.sort(sizes)[-2:].sum()))
     threads, dtype = effective_threads(len(pairs) * m * m * (1 + n_folds)), store.kernel.dtype
     scratch = (
@@ -76,30 +83,38 @@ def solve_pairs(
         np.empty((threads, MARKS * m), dtype=np.int8),
     )
     diagonal = store.kernel.diagonal.astype(dtype)
+    sums, least, finer = np.zeros((0, 2)), 0.0, tol
+    if nu is not None:
+        first, second = np.bincount(samples.codes, weights=cost)[pairs].T
+        sums = np.column_stack(nu_sums(first, second, nu))
+        # Small weights make a small gradient.
+        finer = tol * min(1.0, float((2 * sums[:, 0] / (nu * sizes[pairs].sum(axis=1))).min()))
+        least = max(FINEST * tol, 4 * store.kernel.rounding * float(cost.max()) * np.sqrt(n))
     at_once = max(1, int(_CALL_TERMS / (10 * m * m * (1 + n_folds))))
     with single_threaded_blas():
         for start in range(0, len(pairs), at_once):
             now = slice(start, start + at_once)
             _ext.solve_pairs(
-                store.rows, diagonal, order, starts, pairs[now], cost, fold, n_folds, tol, exact,
-                STEPS * max(200, m), dual_coef, held_out, figures[now], *scratch, m, threads,
+                store.rows, diagonal, order, starts, pairs[now], cost, fold, n_folds, sums[now],
+                finer, tol, least, exact, STEPS * max(200, m), dual_coef, held_out,
+                figures[now], *scratch, m, threads,
             )  # fmt: skip
             if progress.active:
-                for dual, _, violation, _, _, steps, *_ in figures[now]:
+                for dual, _, violation, *_, steps, _, _ in figures[now]:
                     progress.step(int(steps), dual, violation)
-    dual, primal, kkt, squares, levels, steps, *violations = figures.T
-    if not (np.maximum(*violations) <= tol).all():
+    dual, primal, kkt, squares, above, below, steps, *violations = figures.T
+    if not (np.maximum(*violations) <= finer).all():
         return None
     evidence = Evidence(dual, primal, primal - dual, kkt)
     if len(pairs) == 1:
         evidence = Evidence(*(float(values[0]) for values in evidence))
     solved = SolvedDuels(
         dual_coef=dual_coef,
-        intercept=-levels,
+        intercept=-above if nu is None else -0.5 * (above + below),
         norms=np.sqrt(np.maximum(squares, 0)),
         evidence=evidence,
         errors=((dual_coef != 0) & (np.abs(dual_coef) == cost)).any(axis=0),
         n_iter=steps,
         converged=True,
     )
-    return solved, held_out
+    return solved, held_out, 0.5 * (above - below)

@@ -51,10 +51,9 @@ class Problem:
 
         Without a linear term and epsilon the solution is proportional to the bounds.
         """
-        if not 0 < self.reach < np.inf or self.epsilon:
+        if not 0 < self.reach < np.inf or self.epsilon or is_plain(self.reach):
             return 0
-        power = math.frexp(self.reach)[1]
-        return power if abs(power) > _PLAIN and not self.linear.any() else 0
+        return 0 if self.linear.any() else math.frexp(self.reach)[1]
 
     def divided(self, power: int) -> "Problem":
         """Return the problem whose solution is this one's over 2 to the `power`."""
@@ -64,6 +63,11 @@ class Problem:
             for values in [getattr(self, name)]
         }
         return replace(self, **bounds)
+
+
+def is_plain(reach: float) -> bool:
+    """Whether squares of sums of values up to this one neither overflow nor vanish."""
+    return abs(math.frexp(reach)[1]) <= _PLAIN
 
 
 @dataclass

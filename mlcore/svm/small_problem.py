@@ -7,13 +7,12 @@ import numpy as np
 from mlcore._ext import small_problem as _ext
 from mlcore.scratch import scratch_array
 from mlcore.svm.bias import constraint_multipliers
-from mlcore.svm.problem import Problem, Solution, start_with_sums
+from mlcore.svm.problem import Problem, Solution
 from mlcore.svm.row_store import RowStore, padded
 
 MOST = 1024  # variables: more are for the solver that works in rounds
 STEPS = 50  # for each variable: what needs more is left to that solver too
 WIDE, WHOLE, MARKS, SINGLE = 14, 4, 3, 4  # scratch of a problem, vectors of each type
-_PROBES = 256  # samples whose density tells where to start
 _FACE = 640  # most free variables that a Newton step is tried with
 
 
@@ -47,19 +46,16 @@ def solve_small(
     second = int(np.count_nonzero(group))
     entire = problem.index is None and not (second and group[: m - second].any())
     slots = padded(m) if entire else padded(m - second) + padded(second)
-    if problem.start is not None:
-        beta = problem.start.astype(np.float64)
-    elif problem.total is not None:
-        beta = start_with_sums(problem, rows, _PROBES)
-    else:
-        beta = np.zeros(m)
+    begins = problem.start is not None
+    beta = problem.start.astype(np.float64) if begins else np.zeros(m)
+    total = np.zeros(0) if begins or problem.total is None else np.asarray(problem.total, float)
     gradient, dtype = np.empty(m), rows.kernel.dtype
     side, room = 1 if entire else slots, min(_FACE, slots)
     violation, steps = _ext.solve_problem(
         rows.rows, rows.kernel.diagonal.astype(dtype, copy=False),
         np.arange(m) if problem.index is None else problem.index, group, entire, problem.linear,
-        problem.lower, problem.upper, problem.epsilon, tol, exact, STEPS * max(200, m), beta,
-        gradient, scratch_array((side, side), dtype), scratch_array((room, room), dtype),
+        problem.lower, problem.upper, problem.epsilon, total, tol, exact, STEPS * max(200, m),
+        beta, gradient, scratch_array((side, side), dtype), scratch_array((room, room), dtype),
         scratch_array((SINGLE * slots,), dtype), np.empty(WIDE * slots),
         np.empty(WHOLE * slots, dtype=np.int64), np.empty(MARKS * slots, dtype=np.int8),
     )  # fmt: skip

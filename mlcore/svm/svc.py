@@ -7,14 +7,14 @@ import numpy as np
 
 from mlcore.checks import as_real
 from mlcore.exceptions import warn
-from mlcore.svm.evidence import largest_nu, multiplier_values, nu_scale
-from mlcore.svm.pairs import are_small
+from mlcore.svm.evidence import largest_nu, multiplier_values, nu_scale, nu_sums
+from mlcore.svm.multiclass import one_vs_rest, scales_in_layout
+from mlcore.svm.pairs import FINEST
+from mlcore.svm.problem import is_plain
 from mlcore.svm.smo import Problem, refined
 from mlcore.svm.training import SupportVectorClassifier
 
-_NO_MARGIN = 1e-13
-_FINEST = 1e-3  # how far below `tol` a narrow margin takes the solver
-_WITHIN = 1 - 1e-9  # a multiplier stays free on either side, which fixes rho and the bias
+_NO_MARGIN = 1e-13  # times the largest gradient, as in pairs.pyx
 
 
 class SVC(SupportVectorClassifier):
@@ -165,10 +165,6 @@ class SVC(SupportVectorClassifier):
     def _hard(self):
         return np.isinf(float(self.C))
 
-    def _small_pairs(self, samples):
-        pairs = self.multi_class == "ovo" or len(samples.classes) == 2
-        return pairs and self.max_iter < 0 and not self._hard() and are_small(samples)
-
     def _cost(self, samples):
         with np.errstate(invalid="ignore"):
             return np.where(samples.cost > 0, float(self.C) * samples.cost, 0.0)
@@ -269,24 +265,40 @@ class NuSVC(SupportVectorClassifier):
     def _check_own(self):
         as_real(self.nu, "nu", owner=type(self).__name__, above=0, at_most=1)
 
-    def _problems(self, samples, chosen, *, train=None, held_out=None, cost=None):
-        if train is None:
-            self._require_feasible(samples, chosen)
-        return super()._problems(samples, chosen, train=train, held_out=held_out, cost=cost)
-
     def _require_feasible(self, samples, chosen):
-        largest = min(largest_nu(duel.signs(samples.codes), samples.weight) for duel in chosen)
+        weights = np.bincount(samples.codes, weights=samples.weight)
+        own = weights[[duel.positive for duel in chosen]]
+        if one_vs_rest(chosen):
+            other = weights.sum() - own
+        else:
+            other = weights[[duel.negative for duel in chosen]]
+        largest = float(largest_nu(own, other).min())
         if self.nu > largest * (1 + 1e-12):
             raise ValueError(
                 f"{type(self).__name__}: nu={self.nu} is infeasible for these class sizes; the "
                 f"largest feasible nu is {largest:.6g}."
             )
 
+    def _small_pairs(self, samples):
+        plain = is_plain(float(samples.cost.max()))
+        return plain and not self.probability and super()._small_pairs(samples)
+
+    def _solved_pairs(self, samples, settings, store, fold, progress, nu=None):
+        found = super()._solved_pairs(samples, settings, store, fold, progress, float(self.nu))
+        if found is None:
+            return None
+        solved, held_out, rho = found
+        violations = np.atleast_1d(solved.evidence.kkt_violation)
+        scale = np.array([self._scale(r, v) for r, v in zip(rho, violations, strict=True)])
+        dual_coef = solved.dual_coef * scales_in_layout(scale, samples.codes)
+        scaled = solved._replace(
+            dual_coef=dual_coef, intercept=scale * solved.intercept, norms=scale * solved.norms
+        )
+        return scaled, held_out, rho
+
     def _problem(self, signs, weight, cost, index):
         positive, negative = signs > 0, signs < 0
-        sides = cost[positive].sum(), cost[negative].sum()
-        # Folds may miss the shares of the classes by one sample, and class_weight changes them.
-        half = min(0.5 * float(self.nu) * sum(sides), *(_WITHIN * side for side in sides))
+        half, _ = nu_sums(cost[positive].sum(), cost[negative].sum(), float(self.nu))
         return Problem(
             linear=np.zeros(len(signs)),
             lower=np.where(negative, -cost, 0.0),
@@ -306,7 +318,7 @@ class NuSVC(SupportVectorClassifier):
             return solutions
         margins = [0.5 * np.subtract(*multiplier_values(s)) for s in solutions if s.gradient.any()]
         rounding = store.kernel.rounding * max(p.reach for p in problems) * np.sqrt(store.kernel.n)
-        finer = max(settings.tol * min(margins, default=1.0), _FINEST * settings.tol, 4 * rounding)
+        finer = max(settings.tol * min(margins, default=1.0), FINEST * settings.tol, 4 * rounding)
         if finer >= max(s.violation for s in solutions):
             return solutions
         return [
@@ -317,31 +329,41 @@ class NuSVC(SupportVectorClassifier):
     def _scale_and_bias(self, problem, solution):
         above, below = multiplier_values(solution)
         sides = float(problem.upper.sum()), -float(problem.lower.sum())
-        excess = 0.5 * float(self.nu) * sum(sides) / min(sides) if min(sides) > 0 else 1.0
+        _, excess = nu_sums(*sides, float(self.nu))
         if excess > 1:
             # Every rho from here on is optimal: the lighter class is all margin errors.
             more = (1 - 1 / excess) * (above - below)
             above, below = (above + more, below) if sides[0] < sides[1] else (above, below - more)
         rho = 0.5 * (above - below)
-        if rho > _NO_MARGIN * np.abs(solution.gradient).max(initial=0):
-            if rho <= solution.violation:
-                warn(
-                    "ConvergenceWarning",
-                    f"{type(self).__name__}: at nu={self.nu} the margin is zero within the KKT "
-                    f"violation ({rho:.2g} against {solution.violation:.2g}): decision values are "
-                    "uncertain. Use a larger nu, a smaller tol or another kernel.",
-                )
-            return 1 / rho, np.array([above, below])
-        warn(
-            "UserWarning",
-            f"{type(self).__name__}: at nu={self.nu} the margin is zero, because the reduced "
-            "convex hulls of two classes meet: their decision function is constant. Use a larger "
-            "nu or another kernel.",
-        )
-        return 1.0, np.full(2, 0.5 * (above + below))
+        if not rho > _NO_MARGIN * np.abs(solution.gradient).max(initial=0):
+            rho, above = 0.0, 0.5 * (above + below)
+            below = above
+        return self._scale(rho, solution.violation), np.array([above, below])
+
+    def _scale(self, rho, violation):
+        """Return 1 / rho, or 1 where that is 0; warn where rho is not certain to be positive."""
+        if rho == 0:
+            warn(
+                "UserWarning",
+                f"{type(self).__name__}: at nu={self.nu} the margin is zero, because the reduced "
+                "convex hulls of two classes meet: their decision function is constant. Use a "
+                "larger nu or another kernel.",
+            )
+            return 1.0
+        if rho <= violation:
+            warn(
+                "ConvergenceWarning",
+                f"{type(self).__name__}: at nu={self.nu} the margin is zero within the KKT "
+                f"violation ({rho:.2g} against {violation:.2g}): decision values are "
+                "uncertain. Use a larger nu, a smaller tol or another kernel.",
+            )
+        return 1 / rho
 
     def _scale_attributes(self, multipliers):
-        return {"rho_": np.array([0.5 * (above - below) for above, below in multipliers])}
+        return self._margins([0.5 * (above - below) for above, below in multipliers])
+
+    def _margins(self, rho):
+        return {"rho_": np.array(rho)}
 
     def _multipliers(self, column):
         rho, bias = self.rho_[column], self.intercept_[column]

@@ -8,8 +8,8 @@ import numpy as np
 from mlcore.checks import as_bool, as_random_state
 from mlcore.progress import Progress
 from mlcore.svm.machine import Settings
-from mlcore.svm.multiclass import LabelledSamples, duels
-from mlcore.svm.pairs import solve_pairs
+from mlcore.svm.multiclass import Duel, LabelledSamples, SolvedDuels, duels
+from mlcore.svm.pairs import are_small, solve_pairs
 from mlcore.svm.probability import ProbabilisticClassifier
 from mlcore.svm.smo import RowStore
 
@@ -55,6 +55,7 @@ class SupportVectorClassifier(ProbabilisticClassifier):
         samples = self._labelled(checked, y, sample_weight, settings)
         folds = self._folds(samples, settings, random_state) if probability else None
         chosen = duels(len(samples.classes), self.multi_class)
+        self._require_feasible(samples, chosen)
         problems = [] if self._small_pairs(samples) else self._problems(samples, chosen)
         settings = self._resolved(settings, samples.X, samples.weight)
         packed = not (settings.precomputed or callable(settings.kernel))
@@ -89,7 +90,28 @@ class SupportVectorClassifier(ProbabilisticClassifier):
 
     def _small_pairs(self, samples: LabelledSamples) -> bool:
         """Whether the duels are pairs of small classes, with finite costs."""
-        return False
+        pairs = self.multi_class == "ovo" or len(samples.classes) == 2
+        return pairs and self.max_iter < 0 and not self._hard() and are_small(samples)
+
+    def _require_feasible(self, samples: LabelledSamples, chosen: list[Duel]) -> None:
+        """Refuse samples for which a duel has no solution."""
+
+    def _solved_pairs(
+        self,
+        samples: LabelledSamples,
+        settings: Settings,
+        store: RowStore,
+        fold: np.ndarray | None,
+        progress: Progress,
+        nu: float | None = None,
+    ) -> tuple[SolvedDuels, np.ndarray, np.ndarray] | None:
+        """Return what `solve_pairs` finds, as decision functions."""
+        limits = settings.tol, settings.few
+        return solve_pairs(samples, self._cost(samples), nu, store, fold, *limits, progress)
+
+    def _margins(self, rho: Any) -> dict[str, np.ndarray]:
+        """Return the fitted attributes that hold the margins of a machine with nu."""
+        return {}
 
     def _fit_pairs(
         self,
@@ -101,12 +123,12 @@ class SupportVectorClassifier(ProbabilisticClassifier):
         progress: Progress,
     ) -> dict[str, Any] | None:
         """Return all fitted attributes of a machine of small pairs; None where that fails."""
-        cost, fold = self._cost(samples), None if folds is None else folds[0]
-        found = solve_pairs(samples, cost, store, fold, settings.tol, settings.few, progress)
+        fold = None if folds is None else folds[0]
+        found = self._solved_pairs(samples, settings, store, fold, progress)
         if found is None:
             return None
-        solved, held_out = found
-        fitted = self._attributes_of(solved, X, samples, settings)
+        solved, held_out, rho = found
+        fitted = self._attributes_of(solved, X, samples, settings) | self._margins(rho)
         if fold is not None:
             fitted |= self._calibrate_pairs(samples, held_out, fold)
         return fitted

@@ -7,10 +7,10 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from mlcore.kernels import gram_matrix
-from mlcore.svm import SVC, pairs, svc, training
+from mlcore.svm import SVC, NuSVC, pairs, training
 
 EXACT = ["dual_coef_", "intercept_", "link_offsets_", "link_slopes_", "coef_", "margin_"]
-EXACT += ["dual_objective_", "primal_objective_"]
+EXACT += ["dual_objective_", "primal_objective_", "rho_"]
 EQUAL = ["support_", "n_support_", "margin_error_indices_", "converged_", "fit_status_"]
 
 
@@ -23,7 +23,7 @@ def blobs(n_classes, n=20, d=4, seed=0):
 
 def one_by_one(monkeypatch, machine, *data, **more):
     with monkeypatch.context() as patch:
-        patch.setattr(svc, "are_small", lambda samples: False)
+        patch.setattr(training, "are_small", lambda samples: False)
         return machine.fit(*data, **more)
 
 
@@ -51,7 +51,16 @@ MACHINES = {
     "two with probability": (2, {"probability": True, "random_state": 1, "C": 0.01}),
     "folds on another scale": (3, {"probability": True, "random_state": 0, "C": 1e-6}),
     "one-vs-rest of two": (2, {"multi_class": "ovr"}),
+    "nu of two": (2, {"nu": 0.3}),
+    "nu of three": (3, {"nu": 0.05}),
+    "nu of five, wide": (5, {"nu": 0.3, "gamma": 0.02}),
+    "nu, linear": (4, {"nu": 0.2, "kernel": "linear"}),
+    "nu, class weights": (3, {"nu": 0.4, "class_weight": {0: 1e3, 2: 0.1}}),
 }
+
+
+def machine(parameters):
+    return (NuSVC if "nu" in parameters else SVC)(**parameters)
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -59,9 +68,9 @@ def test_pairs_are_solved_as_single_problems_are(name, monkeypatch, asked):
     n_classes, parameters = MACHINES[name]
     X, y = blobs(n_classes)
     weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], size=len(y))
-    found = SVC(**parameters).fit(X, y, weight)
+    found = machine(parameters).fit(X, y, weight)
     assert asked == [True]
-    expected = one_by_one(monkeypatch, SVC(**parameters), X, y, weight)
+    expected = one_by_one(monkeypatch, machine(parameters), X, y, weight)
     assert asked == [True]
     assert set(vars(found)) == set(vars(expected))
     for attribute in set(EXACT) & set(vars(found)):
@@ -106,6 +115,29 @@ def test_many_classes_are_optimal_to_tol_and_the_same_on_any_number_of_threads(a
     assert evidence.kkt_violation.max() <= 1e-3 + 40 * 5 * 6e-8
     assert (evidence.duality_gap >= -1e-4).all()
     assert_allclose(evidence.dual_objective, found.dual_objective_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("nu", [0.02, 0.3, 0.9])
+def test_violations_are_small_beside_a_narrow_margin_too(nu, monkeypatch, asked):
+    X, y = blobs(3, n=120)
+    found = NuSVC(nu=nu, tol=1e-2).fit(X, y)
+    assert asked == [True]
+    # float32 rows of K are off by 6e-8 each; the multipliers sum to 240 nu.
+    bound = 1e-2 * np.minimum(1, found.rho_) + 240 * nu * 6e-8
+    assert (found.kkt_violation_ <= bound).all()
+    expected = one_by_one(monkeypatch, NuSVC(nu=nu, tol=1e-2), X, y)
+    assert_allclose(found.rho_, expected.rho_, rtol=2e-2)
+    assert_allclose(found.dual_objective_, expected.dual_objective_, rtol=2e-2)
+
+
+def test_pairs_whose_hulls_meet_have_no_margin(asked):
+    X = np.tile(np.random.default_rng(0).normal(size=(10, 2)), (3, 1))
+    y = np.repeat([0, 1, 2], 10)
+    X[y == 2] += 30
+    with pytest.warns(UserWarning, match="NuSVC: at nu=1.0 the margin is zero"):
+        found = NuSVC(nu=1.0, kernel="linear").fit(X, y)
+    assert asked == [True]
+    assert 0 <= found.rho_[0] < 1e-12 and (found.rho_[1:] > 1).all()
 
 
 def test_large_classes_and_indefinite_kernels_are_left_to_the_other_solver(asked, monkeypatch):
