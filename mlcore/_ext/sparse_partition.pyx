@@ -1,129 +1,245 @@
 """Hot loops of mlcore.cluster.sparse_partition: rows in CSR format and centres near them.
 
-Centres are the columns of a dense matrix whose rows, padded with zeros to a multiple of PAD, are
-one feature each: an entry x of a row adds x times such a row to the products with all centres,
-which stay in registers (simd/sparse_products.c). All sums are in double precision. Every element
-has one writer, so the thread count never changes a bit.
+Centres are the columns of a dense matrix whose rows, padded with zeros to `padded(k)`, are one
+feature each: an entry x of a row adds x times such a row to the products with all centres, which
+stay in registers (simd/sparse_products.c). The search reads columns in single precision, which are
+half as long, and knows how far it can be wrong; double precision tells what it cannot. Sums of rows
+are columns as well, in double precision. Every element has one writer, so the thread count never
+changes a bit.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 cdef extern from "simd/sparse_products.h" nogil:
     enum:
-        SPARSE_PAD
+        SPARSE_BATCH
+        SPARSE_GROUP
+        SPARSE_LINE
+    ctypedef struct sparse_search:
+        const int64_t* indptr
+        const void* indices
+        const void* data
+        const float* columns
+        const float* halves
+        Py_ssize_t stride
+        double longest, slack
+        const double* norms
+        const double* passed
+        bint filtered
+        int32_t* labels
+        double* gaps
+    ctypedef struct sparse_loops:
+        void (*products)(Py_ssize_t, const void*, const void*, const double*, Py_ssize_t,
+                         double*) noexcept nogil
+        int (*nearest)(const sparse_search*, Py_ssize_t, Py_ssize_t, float*,
+                       int32_t*) noexcept nogil
     ctypedef struct sparse_products:
-        void (*f_int32)(Py_ssize_t, const float*, const int32_t*, const double*, Py_ssize_t,
-                        double*) noexcept nogil
-        void (*f_int64)(Py_ssize_t, const float*, const int64_t*, const double*, Py_ssize_t,
-                        double*) noexcept nogil
-        void (*d_int32)(Py_ssize_t, const double*, const int32_t*, const double*, Py_ssize_t,
-                        double*) noexcept nogil
-        void (*d_int64)(Py_ssize_t, const double*, const int64_t*, const double*, Py_ssize_t,
-                        double*) noexcept nogil
+        sparse_loops f_int32, f_int64, d_int32, d_int64
+        void (*means)(Py_ssize_t, Py_ssize_t, const double*, const double*, bint, double*, float*,
+                      double*) noexcept nogil
     const sparse_products* sparse_table()
 
 cdef enum:
-    BATCH = 64  # rows that a thread takes at a time
+    STRIP = 64  # features that are turned together
 
-PAD = SPARSE_PAD
+GROUP = SPARSE_GROUP
+LINE = SPARSE_LINE
 
 ctypedef fused place:
     int32_t
     int64_t
 
 
-cdef inline void products(const sparse_products* table, int64_t count, const floating* data,
-                          const place* indices, const double* columns, Py_ssize_t stride,
-                          double* out) noexcept nogil:
-    """out[j] = x.c_j of all centres."""
+def padded(Py_ssize_t n_columns):
+    """So many columns that each row of them fills lines of the cache, or half of one."""
+    if n_columns <= SPARSE_GROUP:
+        return SPARSE_GROUP
+    return (n_columns + SPARSE_LINE - 1) // SPARSE_LINE * SPARSE_LINE
+
+
+cdef inline const sparse_loops* loops(const floating* data, const place* indices) noexcept nogil:
+    """Those of these types."""
+    cdef const sparse_products* table = sparse_table()
     if floating is float:
         if place is int32_t:
-            table.f_int32(count, data, indices, columns, stride, out)
+            return &table.f_int32
         else:
-            table.f_int64(count, data, indices, columns, stride, out)
+            return &table.f_int64
     else:
         if place is int32_t:
-            table.d_int32(count, data, indices, columns, stride, out)
+            return &table.d_int32
         else:
-            table.d_int64(count, data, indices, columns, stride, out)
+            return &table.d_int64
 
 
-cdef inline void search(const sparse_products* table, const int64_t* indptr, const place* indices,
-                        const floating* data, Py_ssize_t i, const double* columns,
-                        const double* half_norms, Py_ssize_t stride, const double* norms,
-                        const double* passed, double slack, double* values, int32_t* labels,
-                        double* gaps) noexcept nogil:
-    """Label of one row, and by how much its centre is nearer than any other at least."""
-    cdef double best, second, lower, upper, value
+cdef inline void search(const sparse_search* s, Py_ssize_t i, const double* values,
+                        const double* half_norms) noexcept nogil:
+    """Label of a row whose products are known, and how much nearer its centre is at least."""
+    cdef double best = half_norms[0] - values[0], second = half_norms[1] - values[1]
+    cdef double lower, upper, value
     cdef Py_ssize_t j
     cdef int32_t label = 0
-    products(table, indptr[i + 1] - indptr[i], data + indptr[i], indices + indptr[i], columns,
-             stride, values)
-    best = second = half_norms[0] - values[0]
-    for j in range(1, stride):
+    if second < best:
+        best, second, label = second, best, 1
+    for j in range(2, s.stride):
         value = half_norms[j] - values[j]
         if value < best:
             second = best
             best = value
             label = <int32_t> j
-        elif value < second or j == 1:
+        elif value < second:
             second = value
-    labels[i] = label
-    if gaps != NULL:
-        upper = sqrt(max(0.0, norms[i] + 2 * best + slack))
-        lower = sqrt(max(0.0, norms[i] + 2 * second - slack))
-        gaps[i] = max(0.0, lower - upper) * (1 - 1e-12) + passed[label]
+    s.labels[i] = label
+    if s.gaps != NULL:
+        upper = sqrt(max(0.0, s.norms[i] + 2 * best + s.slack))
+        lower = sqrt(max(0.0, s.norms[i] + 2 * second - s.slack))
+        s.gaps[i] = max(0.0, lower - upper) * (1 - 1e-12) + s.passed[label]
+
+
+cdef int64_t search_rows(const sparse_search* s, const sparse_loops* loop, Py_ssize_t first,
+                         Py_ssize_t last, const floating* data, const place* indices,
+                         const double* columns, const double* half_norms, double* products,
+                         float* scratch) noexcept nogil:
+    """Search a batch of rows; return how many labels changed."""
+    cdef int32_t[SPARSE_BATCH] before
+    cdef int32_t[SPARSE_BATCH] unsure
+    cdef int64_t begin, changed = 0
+    cdef Py_ssize_t i, t
+    memcpy(before, &s.labels[first], (last - first) * sizeof(int32_t))
+    for t in range(loop.nearest(s, first, last, scratch, unsure)):
+        i = first + unsure[t]
+        begin = s.indptr[i]
+        loop.products(s.indptr[i + 1] - begin, data + begin, indices + begin, columns, s.stride,
+                      products)
+        search(s, i, products, half_norms)
+    for i in range(first, last):
+        changed += before[i - first] != s.labels[i]
+    return changed
 
 
 def assign(const int64_t[::1] indptr, const place[::1] indices, const floating[::1] data,
            Py_ssize_t first, Py_ssize_t last, const double[:, ::1] columns,
-           const double[::1] half_norms, const double[::1] norms, const double[::1] passed,
-           double slack, bint filtered, int32_t[::1] labels, double[::1] gaps,
-           double[:, ::1] scratch, int n_threads):
+           const float[:, ::1] singles, const double[::1] half_norms, const float[::1] halves,
+           const double[::1] norms, const double[::1] passed, double longest, double slack,
+           bint filtered, int32_t[::1] labels, double[::1] gaps, double[:, ::1] products,
+           float[:, ::1] scratch, int n_threads):
     """Labels of rows first..last: the nearest centre, of equally near ones the first.
 
-    Padded centres have infinite `half_norms`. `gaps`, which may be empty, hold by how much the
-    own centre was nearer than any other, plus what centres may have come nearer by then, of which
-    `passed` is the sum by label; where `filtered`, a row with a gap left is not searched. `slack`
-    is more than roundings change in a squared distance. `scratch` is (n_threads, padded centres).
+    Return how many changed. Padded centres have infinite `half_norms`, and `halves`, which are the
+    same in single precision; `longest` is the largest norm. `gaps`, which may be empty, hold by how
+    much the own centre was nearer than any other, plus what centres may have come nearer by then,
+    of which `passed` is the sum by label; where `filtered`, a row with a gap left is not searched.
+    `slack` is more than roundings in double precision change in a squared distance. Scratch:
+    `products` (n_threads, padded centres), and `scratch` as long in whole lines.
     """
-    cdef Py_ssize_t batch, i, stride = columns.shape[1]
-    cdef double margin = sqrt(slack)
-    cdef double* kept = &gaps[0] if gaps.shape[0] > 0 else NULL
-    cdef const double* own = &norms[0] if gaps.shape[0] > 0 else NULL
+    cdef Py_ssize_t batch, start
+    cdef int64_t changed = 0
+    cdef sparse_search s
     cdef const floating* values = &data[0] if data.shape[0] > 0 else NULL
     cdef const place* at = &indices[0] if indices.shape[0] > 0 else NULL
+    cdef const sparse_loops* loop = loops(values, at)
+    s.indptr, s.indices, s.data = &indptr[0], at, values
+    s.columns, s.halves, s.stride = &singles[0, 0], &halves[0], columns.shape[1]
+    s.longest, s.slack, s.norms, s.passed = longest, slack, &norms[0], &passed[0]
+    s.filtered, s.labels = filtered, &labels[0]
+    s.gaps = &gaps[0] if gaps.shape[0] > 0 else NULL
+    for batch in prange((last - first + SPARSE_BATCH - 1) // SPARSE_BATCH, nogil=True,
+                        num_threads=n_threads, schedule="dynamic"):
+        start = first + batch * SPARSE_BATCH
+        changed += search_rows(&s, loop, start, min(last, start + SPARSE_BATCH), values, at,
+                               &columns[0, 0], &half_norms[0], &products[threadid(), 0],
+                               &scratch[threadid(), 0])
+    return changed
+
+
+def set_columns(const floating[:, ::1] centers, double[:, ::1] columns, float[:, ::1] singles,
+                double[::1] norms):
+    """The rows of `centers` as columns, in double and in single precision, and their squared norms.
+    """
+    cdef Py_ssize_t strip, start, f, j, d = centers.shape[1]
+    with nogil:
+        for strip in range((d + STRIP - 1) // STRIP):
+            start = strip * STRIP
+            for j in range(centers.shape[0]):
+                for f in range(start, min(d, start + STRIP)):
+                    columns[f, j] = centers[j, f]
+                    singles[f, j] = <float> centers[j, f]
+                    norms[j] += columns[f, j] * columns[f, j]
+
+
+def move(const double[:, ::1] sums, const double[::1] mass, bint single, double[:, ::1] columns,
+         float[:, ::1] singles, double[::1] norms, double[::1] passed, double[:, :, ::1] scratch,
+         int n_threads):
+    """Columns become the means of the rows by label; those without any stay.
+
+    Update their squared norms, and `passed` by how much each centre may be less nearer than all
+    others. Return the sum of the squared moves, and what the objective was before less the squared
+    norms of the samples. `scratch` is (groups, 3, SPARSE_GROUP).
+    """
+    cdef Py_ssize_t g, j, d = sums.shape[0], stride = sums.shape[1], farthest = 0
+    cdef double value = 0, shift = 0, most = 0, second = 0, length
     cdef const sparse_products* table = sparse_table()
-    for batch in prange((last - first + BATCH - 1) // BATCH, nogil=True, num_threads=n_threads,
-                        schedule="dynamic"):
-        for i in range(first + batch * BATCH, min(last, first + (batch + 1) * BATCH)):
-            if filtered and kept[i] > passed[labels[i]] + margin:
-                continue
-            search(table, &indptr[0], at, values, i, &columns[0, 0], &half_norms[0], stride, own,
-                   &passed[0], slack, &scratch[threadid(), 0], &labels[0], kept)
+    for g in prange(scratch.shape[0], nogil=True, num_threads=n_threads):
+        j = g * SPARSE_GROUP
+        table.means(d, stride, &sums[0, j], &mass[j], single, &columns[0, j], &singles[0, j],
+                    &scratch[g, 0, 0])
+    for j in range(scratch.shape[0] * SPARSE_GROUP):
+        g = j // SPARSE_GROUP
+        if mass[j] > 0:
+            value += mass[j] * norms[j] - 2 * scratch[g, 2, j % SPARSE_GROUP]
+        norms[j] = scratch[g, 0, j % SPARSE_GROUP]
+        shift += scratch[g, 1, j % SPARSE_GROUP]
+        length = sqrt(scratch[g, 1, j % SPARSE_GROUP]) * (1 + 1e-6)
+        scratch[g, 1, j % SPARSE_GROUP] = length
+        if length > most:
+            most, second, farthest = length, most, j
+        elif length > second:
+            second = length
+    for j in range(scratch.shape[0] * SPARSE_GROUP):
+        passed[j] += (scratch[j // SPARSE_GROUP, 1, j % SPARSE_GROUP]
+                      + (second if j == farthest else most))
+    return shift, value
 
 
-def squares(const int64_t[::1] indptr, const place[::1] indices, const floating[::1] data,
+def spread(const int64_t[::1] indptr, const place[::1] indices, const floating[::1] data,
+           const int64_t[::1] rows, bint present, double[:, ::1] columns):
+    """These rows become the first columns, which were zeros; or zeros again if not `present`."""
+    cdef Py_ssize_t j
+    cdef int64_t t
+    for j in range(rows.shape[0]):
+        for t in range(indptr[rows[j]], indptr[rows[j] + 1]):
+            columns[indices[t], j] = columns[indices[t], j] + data[t] if present else 0
+
+
+def compare(const int64_t[::1] indptr, const place[::1] indices, const floating[::1] data,
             Py_ssize_t first, Py_ssize_t last, const double[:, ::1] columns,
-            const double[::1] center_norms, const double[::1] norms, double rounding,
-            double[:, ::1] out, int n_threads):
-    """out[i - first, j] = |x_i - c_j|², 0 where it is less than `rounding` of both norms."""
+            const int64_t[::1] rows, const double[::1] norms, double rounding,
+            double[:, ::1] left, double[:, ::1] products, int n_threads):
+    """left[1 + j, i] = |x_i - x|² for the `rows` x that columns j hold, or left[0, i] if less.
+
+    The square is 0 where it is less than `rounding` of both norms. `products` is scratch,
+    (n_threads, padded columns).
+    """
     cdef Py_ssize_t batch, i, j, stride = columns.shape[1]
     cdef const floating* values = &data[0] if data.shape[0] > 0 else NULL
     cdef const place* at = &indices[0] if indices.shape[0] > 0 else NULL
-    cdef const sparse_products* table = sparse_table()
+    cdef const sparse_loops* loop = loops(values, at)
     cdef double both, square
-    for batch in prange((last - first + BATCH - 1) // BATCH, nogil=True, num_threads=n_threads,
-                        schedule="dynamic"):
-        for i in range(first + batch * BATCH, min(last, first + (batch + 1) * BATCH)):
-            products(table, indptr[i + 1] - indptr[i], values + indptr[i], at + indptr[i],
-                     &columns[0, 0], stride, &out[i - first, 0])
-            for j in range(stride):
-                both = norms[i] + center_norms[j]
-                square = both - 2 * out[i - first, j]
-                out[i - first, j] = square if square > rounding * both else 0
+    cdef double* product
+    for batch in prange((last - first + SPARSE_BATCH - 1) // SPARSE_BATCH, nogil=True,
+                        num_threads=n_threads, schedule="dynamic"):
+        product = &products[threadid(), 0]
+        for i in range(first + batch * SPARSE_BATCH,
+                       min(last, first + (batch + 1) * SPARSE_BATCH)):
+            loop.products(indptr[i + 1] - indptr[i], values + indptr[i], at + indptr[i],
+                          &columns[0, 0], stride, product)
+            for j in range(rows.shape[0]):
+                both = norms[i] + norms[rows[j]]
+                square = both - 2 * product[j]
+                left[1 + j, i] = min(left[0, i], square if square > rounding * both else 0)
 
 
 def own_squares(const int64_t[::1] indptr, const place[::1] indices, const floating[::1] data,
@@ -152,24 +268,21 @@ def add_rows(const int64_t[::1] indptr, const place[::1] indices, const floating
              const int32_t[::1] before, const int32_t[::1] now, double[:, ::1] sums):
     """Add rows to the sums of their labels now, and take them from those before, -1 for none.
 
-    `weights` is empty for ones.
+    Sums are columns; `weights` is empty for ones.
     """
     cdef Py_ssize_t i
     cdef int64_t t
     cdef double weight
-    cdef double* sum
     with nogil:
         for i in range(first, last):
             if before[i] == now[i]:
                 continue
             weight = weights[i] if weights.shape[0] > 0 else 1
-            sum = &sums[now[i], 0]
             for t in range(indptr[i], indptr[i + 1]):
-                sum[indices[t]] += weight * data[t]
+                sums[indices[t], now[i]] += weight * data[t]
             if before[i] >= 0:
-                sum = &sums[before[i], 0]
                 for t in range(indptr[i], indptr[i + 1]):
-                    sum[indices[t]] -= weight * data[t]
+                    sums[indices[t], before[i]] -= weight * data[t]
 
 
 def row_norms(const int64_t[::1] indptr, const floating[::1] data, double[::1] out):

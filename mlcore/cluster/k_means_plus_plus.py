@@ -10,7 +10,7 @@ from scipy import sparse as sp
 from mlcore._ext import k_means as _ext
 from mlcore._ext import k_means_plus_plus as _small
 from mlcore.cluster.partition import panels
-from mlcore.cluster.sparse_partition import SparseRows
+from mlcore.cluster.sparse_partition import SparseRows, seed_columns
 from mlcore.threads import effective_threads
 
 _BLOCK = 2**14  # rows summed at a time
@@ -27,7 +27,7 @@ class RowSampler:
         keys = np.empty(n)
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, n, _BLOCK):
-                block = X[start : start + _BLOCK]
+                block = X if n <= _BLOCK else X[start : start + _BLOCK]
                 if not sp.issparse(block):
                     block = np.asarray(block, dtype=np.float64)
                 keys[start : start + _BLOCK] = block @ direction
@@ -96,22 +96,39 @@ def k_means_plus_plus(X, weights, frame, n_clusters, rng, sampler) -> np.ndarray
     """
     n_trials = 2 + int(np.log(n_clusters))
     few = X.shape[0] <= _BLOCK and X.shape[0] * X.shape[1] * n_trials * n_clusters <= _FEW
-    if few and not sp.issparse(X):
-        return _in_one_call(frame.place(X), weights, n_clusters, n_trials, rng, sampler)
-    nearest = np.full(X.shape[0], np.inf, dtype=np.float64 if sp.issparse(X) else X.dtype)
-    compare = _compare
     if sp.issparse(X):
-        X, compare = SparseRows(X, frame), _compare_sparse
+        return _of_sparse(X, weights, frame, n_clusters, n_trials, rng, sampler)
+    if few:
+        return _in_one_call(frame.place(X), weights, n_clusters, n_trials, rng, sampler)
+    nearest = np.full(X.shape[0], np.inf, dtype=X.dtype)
     rows = [int(sampler.draw([rng.random()])[0])]
-    compare(X, weights, frame, rows, nearest, take=True)
+    _compare(X, weights, frame, rows, nearest, take=True)
     for _ in range(n_clusters - 1):
         trials = sampler.draw(rng.random(n_trials), nearest)
         if not len(trials):
             break
-        potentials = compare(X, weights, frame, trials, nearest, take=False)
+        potentials = _compare(X, weights, frame, trials, nearest, take=False)
         rows.append(int(trials[np.argmin(potentials)]))
-        compare(X, weights, frame, rows[-1:], nearest, take=True)
+        _compare(X, weights, frame, rows[-1:], nearest, take=True)
     return np.array(rows)
+
+
+def _of_sparse(X, weights, frame, n_clusters, n_trials, rng, sampler):
+    rows, samples = np.empty(n_clusters, dtype=np.int64), SparseRows(X, frame)
+    left = np.empty((1 + n_trials, samples.n))  # squared distances from seeds, and with a trial
+    left[0] = np.inf
+    columns = seed_columns(samples.d, n_trials)
+    for c in range(n_clusters):
+        n_drawn, factor = (n_trials, left[0]) if c else (1, None)
+        trials = sampler.draw(rng.random(n_drawn), factor)
+        if not len(trials):
+            return rows[:c]
+        samples.compare(trials, columns, left)
+        costs = left[1 : 1 + len(trials)]
+        best = np.argmin([cost @ weights if len(weights) else cost.sum() for cost in costs])
+        rows[c] = trials[best]
+        left[0] = costs[best]
+    return rows
 
 
 def _in_one_call(X, weights, n_clusters, n_trials, rng, sampler):
@@ -146,15 +163,3 @@ def _compare(X, weights, frame, candidates, nearest, *, take):
         some = weights[rows] if len(weights) else weights
         _ext.seed(block, points, some, nearest[rows], potentials, scratch, take, threads)
     return potentials.sum(axis=0)
-
-
-def _compare_sparse(rows, weights, frame, candidates, nearest, *, take):
-    points = rows.X[candidates].toarray()
-    potentials = np.zeros(len(candidates))
-    for part, squared in rows.squares(points):
-        left = np.minimum(nearest[part, None], squared)
-        if take:
-            nearest[part] = left[:, 0]
-        else:
-            potentials += weights[part] @ left if len(weights) else left.sum(axis=0)
-    return potentials

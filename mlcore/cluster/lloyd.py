@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mlcore.cluster.small_partition import SmallPartition
+from mlcore.cluster.sparse_partition import SparsePartition
 
 # Samples nearer than this, relative to their norm, are one point: the mean of equal samples is
 # theirs up to the rounding of a sum.
@@ -39,7 +40,7 @@ def lloyd(partition, centers, max_iter, tol, squares, report) -> Clustering:
     report : callable
         Called with step, objective and change.
     """
-    steps = _several_steps if isinstance(partition, SmallPartition) else _steps
+    steps = _STEPS_OF.get(type(partition), _steps)
     centers, trace, changed, converged = steps(partition, centers, max_iter, tol, squares, report)
     n_iter = len(trace)
     if changed:
@@ -90,6 +91,33 @@ def _several_steps(partition, centers, max_iter, tol, squares, report):
             trace.append(value)
             report(len(trace), value, shift)
     return centers, trace, changed, not (changed and moved)
+
+
+def _sparse_steps(partition, centers, max_iter, tol, squares, report):
+    """The same, with centres that stay where the partition keeps them."""
+    trace, converged = [], False
+    partition.place(centers)
+    for step in range(1, max_iter + 1):
+        changed = partition.search()
+        sums, mass = partition.totals()
+        if changed and (mass <= 0).any():
+            centers = partition.centers()
+            value = _by_sums(squares, sums, mass, centers)
+            moved = means(*_reseed(partition, centers, sums, mass), centers)
+            shift = float(squared_moves(centers, moved).sum())
+            partition.place(moved)
+        else:
+            shift, value = partition.move()
+            value = max(0.0, squares + value)
+        trace.append(value)
+        report(step, value, shift)
+        if changed == 0 or shift <= tol:
+            converged = True
+            break
+    return partition.centers(), trace, changed, converged
+
+
+_STEPS_OF = {SmallPartition: _several_steps, SparsePartition: _sparse_steps}
 
 
 def means(sums, mass, centers):

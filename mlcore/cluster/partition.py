@@ -104,7 +104,7 @@ def partition_of(X, weights, frame, n_clusters, max_iter):
 def nearest_labels(X, frame: Frame, centers) -> np.ndarray:
     """Return the label of the nearest centre for each row of `X`, without any sums."""
     if sp.issparse(X):
-        partition = SparsePartition(X, np.empty(0), frame, len(centers), 1)
+        partition = SparsePartition(X, np.empty(0), frame, len(centers), 1, summed=False)
         partition.assign(centers)
         return partition.labels
     k, d = centers.shape

@@ -416,6 +416,34 @@ def test_sparse_labels_are_those_of_a_full_search(d, k, max_iter, dtype, index):
             assert_allclose(center, mean, atol=4 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [2, 8, 20, 150])
+def test_sparse_labels_tell_centres_that_single_precision_cannot(k, dtype):
+    X, rng = documents(500, 200).astype(dtype), np.random.default_rng(k)
+    centers = X[rng.choice(500, k // 2, replace=False)].toarray()
+    step = 2 * np.finfo(dtype).eps if dtype == np.float32 else 1e-9
+    centers = np.r_[centers, centers * (1 + step * rng.choice([-1, 1], size=centers.shape))]
+    labels = KMeans(k, init=centers.astype(dtype)).begin(X).predict(X)
+    wide, points = X.toarray().astype(np.longdouble), centers.astype(dtype).astype(np.longdouble)
+    squared = np.array([((wide - point) ** 2).sum(axis=1) for point in points]).T
+    eps = 8 * (200 + 4) * np.finfo(np.float64).eps
+    least, second = np.partition(squared, 1, axis=1)[:, :2].T
+    assert (second - least > eps).mean() > 0.8  # all but centres themselves can be told
+    assert (squared[np.arange(500), labels] - least).max() <= eps
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_centres_without_samples_begin_anew_as_dense_ones_do(dtype):
+    X = documents(300, 60).astype(dtype)
+    start = np.r_[X[:20].toarray(), np.full((3, 60), 5)].astype(dtype)
+    sparse = KMeans(23, init=start, tol=0).fit(X)
+    dense = KMeans(23, init=start, tol=0).fit(X.toarray())
+    assert_array_equal(sparse.labels_, dense.labels_)
+    assert len(np.unique(sparse.labels_)) == 23
+    rtol = 300 * np.finfo(dtype).eps
+    assert_allclose(sparse.objective_trace_, dense.objective_trace_, rtol=rtol)
+
+
 @pytest.mark.parametrize("kind", [KMeans, MiniBatchKMeans])
 def test_given_centres_start_once_and_say_so(kind):
     X, starts = blobs(100, 3), []

@@ -1,22 +1,42 @@
-/* Products of sparse rows with dense columns side by side; a table for each target, as in table.h. */
+/* Sparse rows and dense columns side by side: products, the nearest column, means; a table for each target. */
 #ifndef MLCORE_SPARSE_PRODUCTS_H
 #define MLCORE_SPARSE_PRODUCTS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SPARSE_PAD = 8 }; /* columns, a multiple: a vector of doubles of any target */
+/* Columns, a multiple: a line of the cache, of doubles or of floats. */
+enum { SPARSE_GROUP = 8, SPARSE_LINE = 16, SPARSE_BATCH = 64 };
 
-/* out[j] = sum over t < count of data[t] columns[indices[t] * stride + j], for j < stride */
+/* Rows in CSR format, and centres as columns. */
 typedef struct {
-  void (*f_int32)(ptrdiff_t count, const float *data, const int32_t *indices, const double *columns, ptrdiff_t stride,
-                  double *out);
-  void (*f_int64)(ptrdiff_t count, const float *data, const int64_t *indices, const double *columns, ptrdiff_t stride,
-                  double *out);
-  void (*d_int32)(ptrdiff_t count, const double *data, const int32_t *indices, const double *columns,
-                  ptrdiff_t stride, double *out);
-  void (*d_int64)(ptrdiff_t count, const double *data, const int64_t *indices, const double *columns,
-                  ptrdiff_t stride, double *out);
+  const int64_t *indptr;
+  const void *indices, *data;
+  const float *columns, *halves; /* half the squared norms; infinite from the last centre to a multiple of SPARSE_LINE */
+  ptrdiff_t stride;
+  double longest, slack;         /* the largest norm of a centre; more than roundings change in a squared distance */
+  const double *norms, *passed;  /* squared, of the rows; of each label, as in sparse_partition.pyx */
+  int filtered;
+  int32_t *labels;
+  double *gaps; /* NULL where none are kept */
+} sparse_search;
+
+typedef struct {
+  /* out[j] = sum over t < count of data[t] columns[indices[t] * stride + j], for j < stride */
+  void (*products)(ptrdiff_t count, const void *data, const void *indices, const double *columns, ptrdiff_t stride,
+                   double *out);
+  /* Labels and gaps of the rows first to last, at most SPARSE_BATCH. `unsure` are those that single precision
+     cannot tell, left as they were; how many. `scratch` holds `stride` values, rounded up to SPARSE_LINE. */
+  int (*nearest)(const sparse_search *s, ptrdiff_t first, ptrdiff_t last, float *scratch, int32_t *unsure);
+} sparse_loops;
+
+/* Of rows of float or double and indices of 32 or 64 bits; means of SPARSE_GROUP columns. */
+typedef struct {
+  sparse_loops f_int32, f_int64, d_int32, d_int64;
+  /* Columns become sums / mass, where there is mass, rounded to single precision if `single`. out, in groups: squared
+     norms, squared moves, and products of the sums with the columns before. */
+  void (*means)(ptrdiff_t d, ptrdiff_t stride, const double *sums, const double *mass, int single, double *columns,
+                float *singles, double *out);
 } sparse_products;
 
 const sparse_products *sparse_table(void);
