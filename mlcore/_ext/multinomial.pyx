@@ -75,6 +75,36 @@ def expect(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr
                                           &sums[c, 0, 0, 0], &totals[c, 0, 0], NULL, NULL)
 
 
+def expect_each(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,
+                const int32_t[::1] columns, const double[::1] values, const double[::1] weights,
+                const double[:, ::1] starts, const double[:, :, ::1] tables,
+                const double[:, ::1] start_lacks, const double[:, :, ::1] lacks,
+                Py_ssize_t n, double[:, ::1] batch, double[:, :, ::1] sums,
+                double[:, :, ::1] totals, double[::1] log_likelihood, int n_threads):
+    """`expect` of all n rows, which are few, under several mixtures: mixture t has starts[t],
+    tables[t], and what is lacking, and adds to sums[t], totals[t] and log_likelihood[t].
+    """
+    cdef sparse_rows rows = described(
+        n_components, length, indptr, columns, values, weights, starts[0], tables[0],
+        None if lacks is None else start_lacks[0], None if lacks is None else lacks[0])
+    cdef const simd_loops* loops = simd_table()
+    cdef Py_ssize_t t
+    for t in prange(tables.shape[0], nogil=True, num_threads=n_threads):
+        log_likelihood[t] += expect_one(loops, rows, n, t, tables.shape[1], &batch[t, 0],
+                                        &sums[t, 0, 0], &totals[t, 0, 0])
+
+
+cdef double expect_one(const simd_loops* loops, sparse_rows rows, Py_ssize_t n, Py_ssize_t t,
+                       Py_ssize_t n_columns, double* batch, double* sums,
+                       double* totals) noexcept nogil:
+    rows.start += t * rows.stride
+    rows.table += t * n_columns * rows.stride
+    if rows.lacks != NULL:
+        rows.start_lacks += t * rows.stride
+        rows.lacks += t * n_columns * rows.stride
+    return loops.expect(&rows, 0, n, batch, sums, totals, NULL, NULL)
+
+
 def expect_by_columns(
         Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr,
         const int32_t[::1] columns, const double[::1] values, const double[::1] weights,

@@ -9,7 +9,7 @@ from scipy import sparse as sp
 from mlcore._ext import entries as _ext
 from mlcore.mixture import given
 from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
-from mlcore.mixture.entries import Entries, csr_entries
+from mlcore.mixture.entries import Entries, csr_entries, dense_entries
 from mlcore.mixture.impossible import logarithm, possible
 from mlcore.mixture.missing import WithMissing
 from mlcore.threads import effective_threads
@@ -117,18 +117,11 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
         return Rows(X, weight, entries, np.zeros(d, bool))
 
     def _dense_rows(self, X, weight, frame):
-        n, d = X.shape
-        indptr, wrong = np.zeros(n + 1, np.int64), np.empty(n, np.uint8)
-        n_threads = effective_threads(X.size)
-        _ext.count_entries(X, indptr, n_threads)
-        np.cumsum(indptr, out=indptr)
-        columns, values = np.empty(max(1, indptr[-1]), np.int32), np.empty(max(1, indptr[-1]))
-        most = frame.astype(X.dtype)
-        _ext.fill_entries(X, most, indptr, columns, values, wrong, n_threads)
+        d, most = X.shape[1], frame.astype(X.dtype)
+        entries, wrong = dense_entries(X, most, weight)
         self._require_right(X, most, wrong)
-        columns, values = columns[: indptr[-1]], values[: indptr[-1]]
-        n_columns = 2 * d if self.missing == "ignore" and np.isnan(X).any() else d
-        entries = Entries(n, n_columns, columns, indptr, values, weight)
+        if self.missing == "ignore" and np.isnan(X).any():
+            entries.n_columns = 2 * d
         return Rows(X, weight, entries, np.zeros(d, bool))
 
     def _rows_of_bits(self, X, weight, frame):

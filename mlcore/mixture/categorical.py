@@ -7,7 +7,8 @@ import numpy as np
 
 from mlcore.mixture import given
 from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
-from mlcore.mixture.entries import Entries, row_bytes
+from mlcore.mixture.entries import Entries
+from mlcore.mixture.expectation import row_bytes
 from mlcore.mixture.impossible import logarithm, possible
 from mlcore.mixture.missing import WithMissing
 from mlcore.mixture.patterns import Patterns, found_categories

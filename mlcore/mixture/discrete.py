@@ -9,7 +9,8 @@ import numpy as np
 from mlcore.checks import as_random_state, as_real
 from mlcore.mixture import given, starts
 from mlcore.mixture.em import Mixture
-from mlcore.mixture.entries import Entries, shares
+from mlcore.mixture.entries import Entries
+from mlcore.mixture.expectation import shares
 from mlcore.mixture.impossible import least_impossible, logarithm
 from mlcore.mixture.run import Run
 
@@ -18,7 +19,6 @@ _EMPTY = 2.0**-900  # share that is none: of less, responsibilities are no norma
 _ROWS = 1 << 12  # impossible ones, looked at in one go
 _SAMPLE = 512  # rows that starts are compared on
 _STARTS, _START_STEPS = 6, 5  # that are compared; steps of EM from each, to tell the best
-_IMPOSSIBLE = 1e300  # the negative log density of what is
 _UNIFORM = 0.01  # share of equal probabilities in a start: nothing is impossible
 _CANDIDATES = 256  # rows that may seed a component
 _VALUES = 1 << 21  # that rows are compared by, which one of them is to seed
@@ -138,7 +138,7 @@ class DiscreteMixture(Mixture):
         table = np.exp(np.sin(np.arange(1.0, np.sum(self._alternatives(frame)) + 1)))[:, None]
         loop = rows.entries.loop(1)
         start = self._log_densities(Parameters(np.ones(1), table, None), rows, loop)
-        return loop.posterior(start)[0]
+        return loop.log_densities(start)[:, 0]
 
     def _drawn_tables(self, rows, frame, rng):
         """Tables of which each component is half the mean, and half a row far from the others'."""
@@ -158,7 +158,7 @@ class DiscreteMixture(Mixture):
         single = self._summed(rows, single, np.ones(len(some)), 0.0, None)
         single = self._proportions(single, frame, whole)
         frequencies = np.ascontiguousarray(single.T)
-        seeds = [starts.far_rows(frequencies, weight[some], k, rng) for _ in range(_STARTS)]
+        seeds = starts.far_rows_again(frequencies, weight[some], k, _STARTS, rng)
         return [(usual + single[:, places]) / 2 for places in seeds]
 
     def _proportions(self, statistics, frame, otherwise):
@@ -174,28 +174,21 @@ class DiscreteMixture(Mixture):
         shape = len(runs), int(self.n_components)
         many = Parameters(*map(np.hstack, zip(*(run.parameters for run in runs), strict=True)))
         many = many._replace(weights=many.weights / len(runs))
-        loop, matrix = rows.entries.loop(shape[0] * shape[1]), rows.entries.matrix
-        weight = np.ones(rows.entries.n_rows) if rows.weight is None else rows.weight
+        loop = rows.entries.loop(shape[0] * shape[1])
+        collapsed = np.zeros(shape[0] * shape[1], bool)
         for _ in range(n_steps):
             start = self._log_densities(many, rows, loop)
-            r = np.ascontiguousarray(loop.log_densities(start).T).reshape(*shape, -1)
-            top = np.maximum(r.max(axis=1, keepdims=True), -_IMPOSSIBLE)
-            r -= top
-            np.exp(r, out=r)
-            total = r.sum(axis=1, keepdims=True)
-            total[total == 0] = 1
-            levels = (top + np.log(total))[:, 0] @ weight + rows.total * np.log(len(runs))
+            *sums, levels = loop.sums_each(start, len(runs))
+            levels += rows.total * np.log(len(runs))
             if self.alpha > 0:
                 prior = logarithm(many.table).sum(axis=0).reshape(shape).sum(axis=1)
                 levels += float(self.alpha) * prior
-            r *= weight / total
-            r = r.reshape(len(start), -1)
-            sums = self._summed(rows, matrix.T @ r.T, r.sum(axis=1), 0.0, many.table)
+            sums = self._summed(rows, *sums, 0.0, many.table)
             many, collapsed = self._maximised(sums, many, frame)
             for run, level in zip(runs, levels / rows.total, strict=True):
                 run.trace.append(level)
         many = many._replace(weights=many.weights * len(runs))
-        for run, first in zip(runs, range(0, len(start), shape[1]), strict=True):
+        for run, first in zip(runs, range(0, len(collapsed), shape[1]), strict=True):
             own = slice(first, first + shape[1])
             run.parameters = Parameters(*(part[..., own] for part in many))
             run.collapsed = np.flatnonzero(collapsed[own])

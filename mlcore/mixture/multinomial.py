@@ -9,7 +9,7 @@ from scipy import sparse as sp
 from mlcore.checks import as_integer
 from mlcore.mixture import given
 from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
-from mlcore.mixture.entries import Entries, csr_entries
+from mlcore.mixture.entries import csr_entries, dense_entries
 from mlcore.mixture.impossible import logarithm, possible
 
 
@@ -192,8 +192,10 @@ class MultinomialMixture(DiscreteMixture):
         return self._given_weights(), table
 
     def _rows(self, X, weight, frame):
-        entries = csr_entries if sp.issparse(X) else _dense_entries
-        return Rows(X, weight, entries(X, weight))
+        if sp.issparse(X):
+            return Rows(X, weight, csr_entries(X, weight))
+        any_count = np.full(X.shape[1], np.inf, X.dtype)
+        return Rows(X, weight, dense_entries(X, any_count, weight)[0])
 
     def _log_densities(self, parameters, rows, loop):
         loop.fill(parameters.table, logarithms=True)
@@ -238,13 +240,3 @@ class MultinomialMixture(DiscreteMixture):
     def _n_parameters(self):
         k, d = self.means_.shape
         return k - 1 + k * (d - 1)
-
-
-def _dense_entries(X: np.ndarray, weights: np.ndarray | None) -> Entries:
-    """Return the entries of an array that are not 0."""
-    n, d = X.shape
-    rows, columns = np.nonzero(X)
-    indptr = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
-    values = X[rows, columns].astype(np.float64)
-    return Entries(n, d, columns.astype(np.int32), indptr, values, weights)

@@ -21,6 +21,7 @@ _SETTLED = 0.01  # share of the weight whose labels may still change when k-mean
 _ALIKE = 0.98  # share of the weight on which two clusterings that are one agree
 _LEAST_WITHIN = 1e-4  # of the variance of all rows
 _PIECE = 4096
+_ROUNDING = 1e-14  # of squared distances, in the largest of squared norms
 _VALUES = 1 << 27  # of a compiled call: some tenths of a second
 
 
@@ -270,4 +271,25 @@ def far_rows(Z: np.ndarray, weight: np.ndarray, k: int, rng) -> np.ndarray:
         if count < end:  # all rows equal seeds
             seeds[count:] = drawn(weight, rng.random(k - count))
             break
+    return seeds
+
+
+def far_rows_again(Z: np.ndarray, weight: np.ndarray, k: int, times: int, rng) -> np.ndarray:
+    """Places (times, k), each row of them as `far_rows` draws them, of few rows Z: from the
+    distances of all pairs, which one product gives.
+    """
+    n, trials = len(Z), 2 + int(np.log(k))
+    squares = Z @ Z.T
+    norms = np.diagonal(squares).copy()
+    squares *= -2
+    squares += norms
+    squares += norms[:, None]
+    squares[squares <= _ROUNDING * norms.max()] = 0
+    order, seeds = np.arange(n, dtype=np.int32), np.empty((times, k), np.int64)
+    left, sums = np.empty((1 + trials, n)), np.empty(n)
+    for row in seeds:
+        uniform = rng.random(k * trials - (trials - 1))
+        count = _seeding.medoids(squares, False, weight, order, uniform, trials, left, sums, row)
+        if count < k:  # all rows equal seeds
+            row[count:] = drawn(weight, rng.random(k - count))
     return seeds

@@ -108,3 +108,25 @@ def test_equal_rows_are_drawn_as_one():
     assert weight.sum() == pytest.approx(np.arange(1000).sum())
     # Rows are drawn by their weights: the mean place is 2/3 of all, within five standard errors.
     assert abs(np.average(places, weights=weight) - 666) < 5 * 236 / 10
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_several_starts_of_which_none_takes_a_step(case):
+    make, options, X, _, _ = case()
+    fits = [make(K, n_init=n, max_iter=0, random_state=0, **options).fit(X) for n in (1, 2)]
+    assert fits[1].n_iter_ == 0 and not fits[1].converged_
+    assert fits[1].score(X) == fits[0].score(X)  # the first of equals
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_far_from_each_other_are_drawn_alike_by_distances_and_by_rows(seed):
+    rng = np.random.default_rng(seed)
+    Z, weight, k = rng.normal(size=(60, 7)), rng.random(60), 1 + 3 * seed
+    again = starts.far_rows_again(Z, weight, k, 3, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    assert_array_equal(again, [starts.far_rows(Z, weight, k, rng) for _ in range(3)])
+
+
+def test_rows_without_distances_are_all_drawn():
+    seeds = starts.far_rows_again(np.full((4, 2), 0.1), np.ones(4), 3, 5, np.random.default_rng(0))
+    assert seeds.shape == (5, 3) and set(seeds.ravel()) <= set(range(4))

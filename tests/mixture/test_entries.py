@@ -12,9 +12,10 @@ from mlcore.mixture import (
     BinomialMixture,
     CategoricalMixture,
     MultinomialMixture,
-    entries,
+    expectation,
 )
-from mlcore.mixture.entries import csr_entries, largest_integer, shares
+from mlcore.mixture.entries import csr_entries, largest_integer
+from mlcore.mixture.expectation import shares
 
 N, D = 60, 90
 N_NEVER = 1 << 40  # entries of a column: there is one chunk
@@ -24,7 +25,7 @@ FAR = 2.0**-100  # responsibilities below may be left out
 @pytest.fixture(autouse=True)
 def small_cache(monkeypatch):
     """Tables as large as here count as too large for it, so rows are held."""
-    monkeypatch.setattr(entries, "_CACHED_BYTES", 0)
+    monkeypatch.setattr(expectation, "_CACHED_BYTES", 0)
 
 
 def rows(rng, kind):
@@ -54,7 +55,7 @@ def probabilities(rng, k):
 @pytest.mark.parametrize("kind", ["plain", "weighted", "fractions"])
 @pytest.mark.parametrize("k", [2, 8, 20, 70])
 def test_sums_are_those_of_dense_arithmetic_while_rows_come_and_go(k, kind, n_threads, monkeypatch):
-    monkeypatch.setattr(entries, "effective_threads", lambda work: n_threads)
+    monkeypatch.setattr(expectation, "effective_threads", lambda work: n_threads)
     rng = np.random.default_rng(k)
     X, weights = rows(rng, kind)
     loop = csr_entries(sp.csr_array(X), weights).loop(k)
@@ -81,6 +82,42 @@ def test_sums_are_those_of_dense_arithmetic_while_rows_come_and_go(k, kind, n_th
     assert (loop._alone is None) == (kind == "fractions")
 
 
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("kind", ["plain", "weighted", "fractions"])
+@pytest.mark.parametrize("k", [1, 3, 10])
+def test_sums_under_several_mixtures_are_those_under_each(k, kind, n_threads, monkeypatch):
+    monkeypatch.setattr(expectation, "effective_threads", lambda work: n_threads)
+    rng, times = np.random.default_rng(k), 4
+    X, weights = rows(rng, kind)
+    loop = csr_entries(sp.csr_array(X), weights).loop(times * k)
+    for _ in range(2):  # nothing is left of the pass before
+        p, shares_of = probabilities(rng, times * k), rng.dirichlet(np.ones(times * k))
+        loop.fill(p, logarithms=True)
+        counts, mass, levels = loop.sums_each(np.log(shares_of), times)
+        for i in range(times):
+            own = slice(i * k, (i + 1) * k)
+            expected = dense(X, weights, np.log(shares_of[own]), np.log(p[:, own]))
+            atol = 1e-13 * expected[0].max()
+            assert_allclose(counts[:, own], expected[0], rtol=1e-11, atol=atol)
+            assert_allclose(mass[own], expected[1], rtol=1e-11, atol=FAR * N * 4)
+            assert levels[i] == pytest.approx(expected[-1], rel=1e-12)
+
+
+def test_rows_that_lack_what_a_mixture_is_sure_of_are_impossible_under_that_one():
+    X = np.array([[1.0, 0], [0, 2], [3, 1], [0, 0]])
+    p = np.array([[0.2, 0.5, 0.3, 0.6], [0.8, 0.5, 0.7, 0.4]])
+    sure, start = np.array([0.0, 0, 1, 0]), np.log([0.4, 0.6, 0.5, 0.5])
+    loop = csr_entries(sp.csr_array(X), None).loop(4)
+    loop.fill(p, logarithms=True)
+    loop.require(sure, np.array([[0.0, 0, -1, 0], [0, 0, 0, 0]]))  # component 2 needs column 0
+    counts, mass, _ = loop.sums_each(start, 2)
+    density = X @ np.log(p) + start
+    density[X[:, 0] == 0, 2] = -np.inf
+    r = np.hstack([np.exp(d - logsumexp(d, axis=1, keepdims=True)) for d in np.hsplit(density, 2)])
+    assert_allclose(counts, X.T @ r, rtol=1e-12)
+    assert_allclose(mass, r.sum(axis=0), rtol=1e-12)
+
+
 @pytest.mark.parametrize("n", [5, 1000, 3000])  # beyond a turn of the threads
 @pytest.mark.parametrize("valued", [True, False])
 def test_sums_are_the_same_bytes_for_any_number_of_threads(n, valued, monkeypatch):
@@ -89,10 +126,10 @@ def test_sums_are_the_same_bytes_for_any_number_of_threads(n, valued, monkeypatc
     X.data[:] = rng.integers(1, 5, X.nnz) if valued else 1.0
     p = rng.random((400, 20)) + 0.1
     p[:, 7] **= 9
-    monkeypatch.setattr(entries, "_ENTRIES_OF_A_COLUMN", N_NEVER)
+    monkeypatch.setattr(expectation, "_ENTRIES_OF_A_COLUMN", N_NEVER)
     found = []
     for n_threads in (1, 2, 3, 7):
-        monkeypatch.setattr(entries, "effective_threads", lambda work, n=n_threads: n)
+        monkeypatch.setattr(expectation, "effective_threads", lambda work, n=n_threads: n)
         rows = csr_entries(X, None)
         rows.values = rows.values if valued else None
         loop = rows.loop(20)
@@ -129,13 +166,13 @@ def test_edges_of_columns_share_out_the_entries():
 )
 def test_entries_of_a_row_are_in_order_of_their_columns(model, monkeypatch):
     # Threads that share the columns find theirs by bisection.
-    seen, make = [], entries.Loop.__init__
+    seen, make = [], expectation.Loop.__init__
 
     def record(loop, rows, k, entire=False):
         seen.append(rows)
         make(loop, rows, k, entire)
 
-    monkeypatch.setattr(entries.Loop, "__init__", record)
+    monkeypatch.setattr(expectation.Loop, "__init__", record)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (50, 30)) * 1.0
     if not isinstance(model, MultinomialMixture):
