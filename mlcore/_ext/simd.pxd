@@ -190,14 +190,24 @@ cdef extern from "simd/table.h" nogil:
         Py_ssize_t m
         Py_ssize_t stride
         Py_ssize_t left
+        Py_ssize_t next
+        Py_ssize_t at
         double* D
         double* gone
         double* size
         double* value
         int32_t* nearest
-        int32_t* moved
+        int32_t* first
+        int32_t* second
         uint8_t* stale
         int64_t* name
+        double* na
+        double* nb
+        double* apart
+        double* row
+        double* both
+        double* x
+        double* y
     ctypedef struct float_loops "simd_loops_float":
         void (*panel)(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*, const int64_t*,
                       const int32_t*, const float*, const float*, const float*, const float*, int,
@@ -302,7 +312,9 @@ cdef extern from "simd/table.h" nogil:
                                  int64_t*, double*) noexcept nogil
         void (*cluster_row)(const cluster_set*, const double*, Py_ssize_t, double*,
                             double*) noexcept nogil
-        Py_ssize_t (*merge_nearest)(cluster_matrix*, Py_ssize_t, int64_t*, double*) noexcept nogil
+        void (*square_tile)(Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const double*,
+                            Py_ssize_t, double*) noexcept nogil
+        Py_ssize_t (*merge_nearest)(cluster_matrix*, int64_t*, double*) noexcept nogil
         double (*apart)(Py_ssize_t, const double*, const double*) noexcept nogil
         const char* name
     const simd_loops* simd_table()

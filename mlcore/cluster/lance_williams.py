@@ -12,7 +12,6 @@ from mlcore.threads import effective_threads, single_threaded_blas
 SQUARED = ("ward", "centroid", "median")  # methods whose recurrence holds for squared distances
 _PAD = 16  # values: rows begin on cache lines, and vectors need no rest
 _CALL = 2**28  # coordinates compared in one compiled call, and thread
-_MERGES = 2**16  # in one compiled call, which ends before after much work
 _MANY = 64  # features: of more, products are quicker than differences
 
 
@@ -28,29 +27,24 @@ def square_matrix(n, owner):
     return D
 
 
-def fill_euclidean(X, D):
-    """D[i, j] = |x_i - x_j|, to rounding also where the points are near each other."""
+def fill_euclidean(X, D, squared=False):
+    """D[i, j] = |x_i - x_j| or its square, to rounding also where the points are near."""
     n, d = X.shape
     threads = effective_threads(n * n * d / 2)
     if d <= _MANY:
-        panels, start = as_panels(X), np.arange(n + 1)
-        sums = np.empty((threads, panels.shape[0] * panels.shape[2]))
-        step = max(1, threads * _CALL // (n * d))
-        for first in range(0, n, step):
-            _ext.cluster_rows(
-                _ext.KINDS["complete"], start, X, panels, sums, D, first, min(n, first + step),
-                threads,
-            )  # fmt: skip
-        return
-    centred = X - X.mean(axis=0)
-    norms = np.einsum("ij,ij->i", centred, centred)
+        panels, centred, norms = as_panels(X), X[:0], X[:0, 0]
+    else:
+        panels, centred = np.empty((0, 0, 0)), X - X.mean(axis=0)
+        norms = np.einsum("ij,ij->i", centred, centred)
     tile = _ext.TILE_ROWS
     scratch = np.empty((threads, tile * tile))
     step = max(1, threads * _CALL // (n * d * tile))
     with single_threaded_blas():
         for first in range(0, -(-n // tile), step):
             last = min(-(-n // tile), first + step)
-            _ext.product_tiles(X, centred, norms, D, scratch, first, last, threads)
+            _ext.distance_tiles(
+                X, panels, centred, norms, squared, D, scratch, first, last, threads
+            )  # fmt: skip
 
 
 def fill_metric(X, D, metric, owner):
@@ -109,39 +103,37 @@ def merge_matrix(D, method, size, name, report):
 
     Parameters
     ----------
+    D : array
+        Of squared distances where the method is `SQUARED`.
     size, name : (n,) arrays
         How many samples a cluster has, and one of them.
 
     Returns
     -------
     merged : (n - 1, 2) int64
-        A sample of each of the two, in order of the merges, nearest clusters first.
+        A sample of each of the two.
     heights : (n - 1,) float64
     """
-    n, stride = D.shape[0], D.shape[1]
+    n, stride = D.shape
     D[np.arange(n), np.arange(n)] = np.inf
-    if method in SQUARED:
-        for start in range(0, n, 256):
-            np.square(D[start : start + 256], out=D[start : start + 256])
-    gone = np.zeros(stride)
-    gone[n:] = np.inf
-    sizes, names = np.ones(stride), np.zeros(stride, dtype=np.int64)
-    sizes[:n], names[:n] = size, name
-    value = np.full(stride, -1.0)
-    value[n:] = np.inf
-    nearest, moved = np.zeros(stride, dtype=np.int32), np.zeros(stride, dtype=np.int32)
-    stale = np.ones(stride, dtype=np.uint8)
-    state = np.array([n, stride, n])
+    values = np.empty((10, stride))
+    gone, sizes, nearest = values[:3]
+    gone[:n], sizes[:n], nearest[:n] = 0, size, -1
+    gone[n:], sizes[n:], nearest[n:] = np.inf, 1, np.inf
+    names = np.zeros(stride, dtype=np.int64)
+    names[:n] = name
+    places, stale = np.zeros((3, stride), dtype=np.int32), np.ones(stride, dtype=np.uint8)
+    state = np.array([n, stride, n, 0, 0])
     merged, heights = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
     flat, done = D.reshape(-1), 0
     while done < n - 1:
-        part = slice(done, done + _MERGES)
         new = _ext.merge_nearest(
-            _ext.KINDS[method], state, flat, gone, sizes, value, nearest, moved, stale, names,
-            merged[part], heights[part],
+            _ext.KINDS[method], state, flat, values, places, stale, names, merged[done:],
+            heights[done:],
         )  # fmt: skip
+        part = heights[done : done + new]
         if method in SQUARED:
-            np.sqrt(heights[done : done + new], out=heights[done : done + new])
-        report(heights[done : done + new])
+            np.sqrt(part, out=part)
+        report(part)
         done += new
     return merged, heights

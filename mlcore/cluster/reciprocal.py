@@ -71,12 +71,12 @@ class PointClusters:
         return start, self.X[order]
 
     def matrix(self, D):
-        """Write the distances of all clusters into the square matrix `D`."""
+        """Write the distances of all clusters into the matrix `D`; Ward's squared."""
         if self.ward:
-            fill_euclidean(self.centres, D)
+            fill_euclidean(self.centres, D, squared=True)
             m = len(self)
             for a in range(m):
-                D[a, :m] *= np.sqrt(2 * self.size[a] * self.size / (self.size[a] + self.size))
+                D[a, :m] *= 2 * self.size[a] * self.size / (self.size[a] + self.size)
             return
         start, points = self.members()
         panels = as_panels(points)

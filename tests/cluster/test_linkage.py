@@ -32,6 +32,7 @@ def way(request, monkeypatch):
         monkeypatch.setattr(module, "_WHOLE", 1)
         monkeypatch.setattr(module, "_SMALL", 1)
         monkeypatch.setattr(module, "_FEWEST", 8)
+        monkeypatch.setattr(module, "_LAST", 5)
     return request.param
 
 
@@ -70,6 +71,17 @@ def test_linkage_matrix_is_scipys(method, shape, way):
 def test_larger_samples(method, n):
     X = blobs(n, 4)
     assert_allclose(merge(X, method).linkage_matrix_, linkage(X, method), rtol=1e-11)
+
+
+@pytest.mark.parametrize("method", ["single", "complete", "average", "weighted", "ward"])
+@pytest.mark.parametrize("n_blobs", [0, 300])
+def test_where_few_are_each_others_nearest(method, n_blobs):
+    """A chain, of which no two clusters but its first are that, alone and beside other samples."""
+    chain = 1.1 ** np.arange(150.0)[:, None] * [1.0, 0.5]
+    X = np.r_[chain, 1e-3 * blobs(n_blobs, 2) - 10]
+    D = pdist(np.random.default_rng(0).permutation(X))
+    Z = merge(squareform(D), method, metric="precomputed").linkage_matrix_
+    assert_allclose(Z, linkage(D, method), rtol=1e-10)
 
 
 @pytest.mark.parametrize("ties", [False, True])

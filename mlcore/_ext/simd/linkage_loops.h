@@ -3,6 +3,8 @@
 enum {
   WIDE = LANES_d,
   BESIDE = 4,
+  LINKAGE_WORK = 1 << 27, /* values of the matrix in one call */
+  ROUND = 12, /* clusters for each pair, at most, for which all rows are formed at once */
   FLOAT_LANES = (1 << (LANES_f - 1)) * 2 - 1, /* a bit each */
   DOUBLE_LANES = (1 << LANES_d) - 1
 };
@@ -117,6 +119,18 @@ static inline void centre_squares(const cluster_set *s, const double *query, ptr
     }
   }
   for (int b = 0; b < BESIDE; b++) delta[b] = sum[b];
+}
+
+/* tile[i, j] = |x_i - y_j|^2 of rows and points in panels, rows of the tile `stride` values apart. */
+static void square_tile(ptrdiff_t d, ptrdiff_t rows, ptrdiff_t n_panels, const double *X, const double *panels,
+                        ptrdiff_t stride, double *tile) {
+  const cluster_set s = {.d = d, .panels = panels};
+  for (ptrdiff_t first = 0; first < n_panels * PANEL_DOUBLE; first += BESIDE * WIDE)
+    for (ptrdiff_t i = 0; i < rows; i++) {
+      vdouble square[BESIDE];
+      centre_squares(&s, X + i * d, first, square);
+      for (int b = 0; b < BESIDE; b++) store_d(tile + i * stride + first + b * WIDE, square[b]);
+    }
 }
 
 /* Where a centre may be for its cluster still to be the nearest, given that one is `upper` away. */
@@ -257,44 +271,128 @@ static ptrdiff_t row_nearest(ptrdiff_t stride, const double *row, const double *
   return 0;
 }
 
-/* Row b becomes that of the clusters a and b together (Lance and Williams). */
-static void merge_rows(const cluster_matrix *s, ptrdiff_t a, ptrdiff_t b) {
-  const double na = s->size[a], nb = s->size[b], n = na + nb, *from = s->D + a * s->stride, apart = from[b];
-  const double *size = s->size;
-  double *to = s->D + b * s->stride;
-  const ptrdiff_t m = s->stride;
-  switch (s->kind) {
-  case LINKAGE_SINGLE:
-    for (ptrdiff_t k = 0; k < m; k++) to[k] = from[k] < to[k] ? from[k] : to[k];
-    break;
-  case LINKAGE_COMPLETE:
-    for (ptrdiff_t k = 0; k < m; k++) to[k] = from[k] > to[k] ? from[k] : to[k];
-    break;
-  case LINKAGE_AVERAGE:
-    for (ptrdiff_t k = 0; k < m; k++) to[k] = (na * from[k] + nb * to[k]) / n;
-    break;
-  case LINKAGE_WEIGHTED:
-    for (ptrdiff_t k = 0; k < m; k++) to[k] = 0.5 * (from[k] + to[k]);
-    break;
-  case LINKAGE_WARD:
-    for (ptrdiff_t k = 0; k < m; k++)
-      to[k] = ((na + size[k]) * from[k] + (nb + size[k]) * to[k] - size[k] * apart) / (n + size[k]);
-    break;
-  case LINKAGE_CENTROID:
-    for (ptrdiff_t k = 0; k < m; k++) to[k] = (na * from[k] + nb * to[k] - na * nb / n * apart) / n;
-    break;
-  default:
-    for (ptrdiff_t k = 0; k < m; k++) to[k] = 0.5 * (from[k] + to[k]) - 0.25 * apart;
+/* The distance of a cluster of nk samples from two others together, which are x and y from it and `apart` from each other
+   (Lance and Williams). */
+static inline __attribute__((always_inline)) double together(const int kind, double x, double y, double na, double nb,
+                                                             double nk, double apart) {
+  const double n = na + nb;
+  double z;
+  switch (kind) {
+  case LINKAGE_SINGLE: return x < y ? x : y;
+  case LINKAGE_COMPLETE: return x > y ? x : y;
+  case LINKAGE_AVERAGE: return (na * x + nb * y) / n;
+  case LINKAGE_WEIGHTED: return 0.5 * (x + y);
+  case LINKAGE_WARD: z = ((na + nk) * x + (nb + nk) * y - nk * apart) / (n + nk); break;
+  case LINKAGE_CENTROID: z = (na * x + nb * y - na * nb / n * apart) / n; break;
+  default: z = 0.5 * (x + y) - 0.25 * apart;
   }
-  if (s->kind >= LINKAGE_WARD)
-    for (ptrdiff_t k = 0; k < m; k++) to[k] = to[k] > 0 ? to[k] : 0;
+  return z > 0 ? z : 0;
+}
+
+#define FOR_THIS_KIND(kind, loop)                                                                                    \
+  switch (kind) {                                                                                                    \
+  case LINKAGE_SINGLE: loop(LINKAGE_SINGLE) break;                                                                   \
+  case LINKAGE_COMPLETE: loop(LINKAGE_COMPLETE) break;                                                               \
+  case LINKAGE_AVERAGE: loop(LINKAGE_AVERAGE) break;                                                                 \
+  case LINKAGE_WEIGHTED: loop(LINKAGE_WEIGHTED) break;                                                               \
+  case LINKAGE_WARD: loop(LINKAGE_WARD) break;                                                                       \
+  case LINKAGE_CENTROID: loop(LINKAGE_CENTROID) break;                                                               \
+  default: loop(LINKAGE_MEDIAN)                                                                                      \
+  }
+
+/* out[k] = distance of cluster k from two together, of na and nb samples. */
+static void join_rows(int kind, ptrdiff_t n, const double *x, const double *y, double na, double nb,
+                      const double *size, double apart, double *restrict out) {
+#define ROWS(K) for (ptrdiff_t k = 0; k < n; k++) out[k] = together(K, x[k], y[k], na, nb, size[k], apart);
+  FOR_THIS_KIND(kind, ROWS)
+#undef ROWS
+}
+
+/* The row of a cluster of nk samples, where pairs from..to become one cluster each: its column is that of their first. */
+static void join_columns(const cluster_matrix *s, ptrdiff_t from, ptrdiff_t to, double nk, double *row) {
+  double *restrict x = s->x, *restrict y = s->y;
+  const double *na = s->na, *nb = s->nb, *apart = s->apart;
+  const int32_t *first = s->first, *second = s->second;
+  for (ptrdiff_t c = from; c < to; c++) x[c] = row[first[c]], y[c] = row[second[c]];
+#define COLUMNS(K) for (ptrdiff_t c = from; c < to; c++) x[c] = together(K, x[c], y[c], na[c], nb[c], nk, apart[c]);
+  FOR_THIS_KIND(s->kind, COLUMNS)
+#undef COLUMNS
+  for (ptrdiff_t c = from; c < to; c++) row[first[c]] = x[c];
+}
+
+static void search_row(cluster_matrix *s, ptrdiff_t k) {
+  s->nearest[k] = (int32_t)row_nearest(s->stride, s->D + k * s->stride, s->gone, s->value + k);
+  s->stale[k] = 0;
+}
+
+/* Clusters that are each other's nearest are to become the first of the two, if they are many; -1 if some searches are left
+   for the next call. Stale is then what is nearest to one of a pair, or in one. */
+static ptrdiff_t begin_round(cluster_matrix *s, int64_t *merged, double *heights, ptrdiff_t *work) {
+  ptrdiff_t pairs = 0;
+  for (ptrdiff_t k = 0; k < s->m; k++) {
+    if (s->gone[k] != 0 || !s->stale[k]) continue;
+    if (*work > LINKAGE_WORK) return -1;
+    search_row(s, k);
+    *work += s->stride;
+  }
+  for (ptrdiff_t a = 0; a < s->m; a++) {
+    const ptrdiff_t b = s->nearest[a];
+    if (s->gone[a] != 0 || s->nearest[b] != a || b < a) continue;
+    s->first[pairs] = (int32_t)a;
+    s->second[pairs] = (int32_t)b;
+    s->na[pairs] = s->size[a];
+    s->nb[pairs] = s->size[b];
+    merged[2 * pairs] = s->name[a];
+    merged[2 * pairs + 1] = s->name[b];
+    heights[pairs] = s->apart[pairs] = s->value[a];
+    pairs++;
+  }
+  if (pairs * ROUND < s->left) return 0;
+  for (ptrdiff_t c = 0; c < pairs; c++) {
+    s->gone[s->second[c]] = INFINITY;
+    s->stale[s->first[c]] = s->stale[s->second[c]] = 2;
+  }
+  for (ptrdiff_t k = 0; k < s->m; k++)
+    if (s->stale[k] == 0 && s->stale[s->nearest[k]] == 2) s->stale[k] = 1;
+  s->left -= pairs;
+  s->next = pairs;
+  return pairs;
+}
+
+/* Rows after the merges of a round. The earlier of two pairs is joined first in both of their rows, so that these agree to
+   the bit; sizes are those of what is joined already. */
+static void form_rows(cluster_matrix *s, ptrdiff_t *work) {
+  ptrdiff_t c = 0;
+  while (c < s->next && s->first[c] < s->at) c++;
+  for (; s->at < s->m; s->at++) {
+    const ptrdiff_t k = s->at;
+    double *row = s->D + k * s->stride;
+    if (s->gone[k] != 0) continue;
+    if (*work > LINKAGE_WORK) return;
+    if (c < s->next && s->first[c] == k) {
+      double *other = s->D + s->second[c] * s->stride;
+      join_columns(s, 0, c, s->na[c], row);
+      join_columns(s, 0, c, s->nb[c], other);
+      join_rows(s->kind, s->stride, row, other, s->na[c], s->nb[c], s->size, s->apart[c], s->row);
+      memcpy(row, s->row, s->stride * sizeof(double));
+      s->size[k] += s->nb[c++];
+      join_columns(s, c, s->next, s->size[k], row);
+      row[k] = INFINITY;
+    } else {
+      join_columns(s, 0, s->next, s->size[k], row);
+    }
+    if (s->stale[k]) search_row(s, k);
+    *work += 2 * s->stride;
+  }
+  s->next = s->at = 0;
 }
 
 /* Clusters that are left move together. */
 static void close_ranks(cluster_matrix *s) {
   const ptrdiff_t stride = (s->left + 2 * WIDE - 1) / (2 * WIDE) * (2 * WIDE);
+  int32_t *moved = s->first;
   ptrdiff_t to = 0;
-  for (ptrdiff_t k = 0; k < s->m; k++) s->moved[k] = s->gone[k] == 0 ? (int32_t)to++ : -1;
+  for (ptrdiff_t k = 0; k < s->m; k++) moved[k] = s->gone[k] == 0 ? (int32_t)to++ : -1;
   to = 0;
   for (ptrdiff_t k = 0; k < s->m; k++) {
     if (s->gone[k] != 0) continue;
@@ -302,60 +400,82 @@ static void close_ranks(cluster_matrix *s) {
     double *row = s->D + to * stride;
     ptrdiff_t c = 0;
     for (ptrdiff_t j = 0; j < s->m; j++)
-      if (s->moved[j] >= 0) row[c++] = from[j];
+      if (moved[j] >= 0) row[c++] = from[j];
     while (c < stride) row[c++] = INFINITY;
     s->size[to] = s->size[k];
     s->name[to] = s->name[k];
     s->value[to] = s->value[k];
     s->stale[to] = s->stale[k];
-    s->nearest[to] = s->moved[s->nearest[k]];
+    s->nearest[to] = moved[s->nearest[k]];
     if (s->nearest[to] < 0) s->nearest[to] = 0; /* only where stale */
     to++;
   }
-  for (ptrdiff_t k = 0; k < stride; k++) s->gone[k] = k < s->left ? 0 : INFINITY, s->value[k] = k < s->left ? s->value[k] : INFINITY;
+  for (ptrdiff_t k = 0; k < stride; k++) {
+    s->gone[k] = k < s->left ? 0 : INFINITY;
+    s->value[k] = k < s->left ? s->value[k] : INFINITY;
+  }
   for (ptrdiff_t k = s->left; k < stride; k++) s->size[k] = 1;
   s->m = s->left;
   s->stride = stride;
 }
 
-/* Up to `most` merges, nearest clusters first, or fewer after much work: the names of the two, and how far apart.
-   `value` is the distance to the nearest cluster, or where stale no more than it. */
-static ptrdiff_t merge_nearest(cluster_matrix *s, ptrdiff_t most, int64_t *merged, double *heights) {
-  ptrdiff_t done = 0, work = 0;
-  while (done < most && s->left > 1 && work < 1 << 27) {
+/* Cluster b becomes a and b together. */
+static void merge_two(cluster_matrix *s, ptrdiff_t a, ptrdiff_t b) {
+  double *row = s->D + b * s->stride;
+  const double *from = s->D + a * s->stride;
+  join_rows(s->kind, s->stride, from, row, s->size[a], s->size[b], s->size, from[b], s->row);
+  memcpy(row, s->row, s->stride * sizeof(double));
+  s->gone[a] = INFINITY;
+  s->size[b] += s->size[a];
+  s->left--;
+  row[b] = INFINITY;
+  for (ptrdiff_t k = 0; k < s->m; k++) s->D[k * s->stride + b] = row[k];
+  for (ptrdiff_t k = 0; k < s->m; k++) {
+    if (!(row[k] < s->value[k] || s->nearest[k] == a || s->nearest[k] == b) || s->gone[k] != 0 || k == b) continue;
+    if (row[k] < s->value[k] || (row[k] == s->value[k] && (s->nearest[k] == a || s->nearest[k] == b))) {
+      s->value[k] = row[k];
+      s->nearest[k] = (int32_t)b;
+      s->stale[k] = 0;
+    } else {
+      s->stale[k] = 1;
+    }
+  }
+  search_row(s, b);
+}
+
+/* Merges until one cluster is left or much work is done: the names of the two, and how far apart; how many. All pairs of a
+   round at once where they are many, else the nearest clusters first. `value` is the distance to the nearest cluster, or
+   where stale no more than it. */
+static ptrdiff_t merge_nearest(cluster_matrix *s, int64_t *merged, double *heights) {
+  ptrdiff_t done = 0, work = 0, since = s->left;
+  while ((s->left > 1 || s->next > 0) && work <= LINKAGE_WORK) {
+    if (s->next > 0) {
+      form_rows(s, &work);
+      since = s->left;
+      continue;
+    }
+    if (s->m > 64 && s->left < s->m / 3 * 2) {
+      close_ranks(s);
+      since = s->left;
+    }
+    if (s->left == since && s->kind < LINKAGE_CENTROID) {
+      const ptrdiff_t pairs = begin_round(s, merged + 2 * done, heights + done, &work);
+      if (pairs < 0) break;
+      done += pairs;
+      if (pairs > 0) continue;
+    }
     double low;
-    if (s->m > 64 && s->left < s->m / 2) close_ranks(s);
-    const ptrdiff_t a = row_nearest(s->stride, s->value, s->gone, &low);
+    const ptrdiff_t a = row_nearest(s->stride, s->value, s->gone, &low), b = s->nearest[a];
     work += s->stride;
     if (s->stale[a]) {
-      s->nearest[a] = (int32_t)row_nearest(s->stride, s->D + a * s->stride, s->gone, s->value + a);
-      s->stale[a] = 0;
+      search_row(s, a);
       work += s->stride;
       continue;
     }
-    const ptrdiff_t b = s->nearest[a];
     merged[2 * done] = s->name[a];
     merged[2 * done + 1] = s->name[b];
     heights[done++] = low;
-    merge_rows(s, a, b);
-    s->gone[a] = INFINITY;
-    s->size[b] += s->size[a];
-    s->left--;
-    double *row = s->D + b * s->stride;
-    row[b] = INFINITY;
-    for (ptrdiff_t k = 0; k < s->m; k++) {
-      if (s->gone[k] != 0 || k == b) continue;
-      s->D[k * s->stride + b] = row[k];
-      if (row[k] < s->value[k] || (row[k] == s->value[k] && (s->nearest[k] == a || s->nearest[k] == b))) {
-        s->value[k] = row[k];
-        s->nearest[k] = (int32_t)b;
-        s->stale[k] = 0;
-      } else if (s->nearest[k] == a || s->nearest[k] == b) {
-        s->stale[k] = 1;
-      }
-    }
-    s->nearest[b] = (int32_t)row_nearest(s->stride, row, s->gone, s->value + b);
-    s->stale[b] = 0;
+    merge_two(s, a, b);
     work += 8 * s->stride;
   }
   return done;

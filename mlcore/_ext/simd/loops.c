@@ -173,6 +173,7 @@ const simd_loops TARGET_NAME(simd_loops) = {
     grow_tree,
     nearest_clusters,
     cluster_row,
+    square_tile,
     merge_nearest,
     squared_distance_d,
     STRING(TARGET_NAME(loops)),

@@ -188,14 +188,17 @@ typedef struct {
 } cluster_set;
 
 /* Clusters by a symmetric matrix of their distances, infinite on its diagonal; `m` rows, of which `left` are not `gone`
-   (infinity, else 0). Arrays are as long as a row. */
+   (infinity, else 0). Arrays are as long as a row. In a round `next` pairs become one cluster each, `first` and `second` of na
+   and nb samples, that are `apart`; rows before `at` are formed. */
 typedef struct {
   int kind;
-  ptrdiff_t m, stride, left;
+  ptrdiff_t m, stride, left, next, at;
   double *D, *gone, *size, *value;
-  int32_t *nearest, *moved;
+  int32_t *nearest, *first, *second;
   uint8_t *stale;
   int64_t *name;
+  double *na, *nb, *apart;
+  double *row, *both, *x, *y; /* scratch */
 } cluster_matrix;
 
 enum { MIX_BATCH = 16, BIT_GROUP = 4 };
@@ -284,7 +287,9 @@ typedef struct {
   void (*nearest_clusters)(const cluster_set *s, ptrdiff_t n_queries, const int64_t *queries, int32_t *found,
                            double *squares, int64_t *nearest, double *value);
   void (*cluster_row)(const cluster_set *s, const double *point_panels, ptrdiff_t a, double *sums, double *row);
-  ptrdiff_t (*merge_nearest)(cluster_matrix *s, ptrdiff_t most, int64_t *merged, double *heights);
+  void (*square_tile)(ptrdiff_t d, ptrdiff_t rows, ptrdiff_t n_panels, const double *X, const double *panels,
+                      ptrdiff_t stride, double *tile);
+  ptrdiff_t (*merge_nearest)(cluster_matrix *s, int64_t *merged, double *heights);
   double (*apart)(ptrdiff_t d, const double *x, const double *y);
   const char *name;
 } simd_loops;
