@@ -5,41 +5,52 @@ from libc.math cimport INFINITY, fabs
 
 from mlcore._ext.simd cimport simd_table
 
+cdef extern from "simd/distance_sums.h" nogil:
+    ctypedef struct distances_float:
+        double (*differences)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*,
+                              Py_ssize_t, bint, float*) noexcept nogil
+    ctypedef struct distances_double:
+        double (*differences)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*,
+                              Py_ssize_t, bint, double*) noexcept nogil
+    ctypedef struct distance_loops:
+        distances_float f
+        distances_double d
+    const distance_loops* distance_table()
+
 cdef enum:
     TILE = 64
     TOGETHER = 8  # rows whose mirror images are written beside each other
+    LONGEST_VECTOR = 8  # doubles
+
+PADDING = LONGEST_VECTOR
 
 
-def squares(const floating[:, ::1] columns, double[:, ::1] sums, floating[:, ::1] D):
-    """D[i, j] = |x_i - x_j|² from differences, added up in double precision.
+def distances(const floating[:, ::1] columns, bint squared, floating[:, ::1] D):
+    """D[i, j] = |x_i - x_j|, or its square, from differences; return the largest.
 
-    `columns` (d, n) are the samples; `sums` is scratch, (TOGETHER, n).
+    `columns` are the samples and PADDING more. Squares are added up in double precision.
     """
-    cdef Py_ssize_t n = D.shape[0], block, first, last, i, j, f
-    cdef double x, apart
-    cdef double* row
-    cdef const floating* column
+    cdef Py_ssize_t n = D.shape[0], block, first, last, i, j
+    cdef double most = 0
     with nogil:
         for block in range((n + TOGETHER - 1) // TOGETHER):
             first = block * TOGETHER
             last = min(n, first + TOGETHER)
+            if floating is float:
+                most = max(most, distance_table().f.differences(
+                    first, last, n, columns.shape[0], &columns[0, 0], columns.shape[1], squared,
+                    &D[0, 0]))
+            else:
+                most = max(most, distance_table().d.differences(
+                    first, last, n, columns.shape[0], &columns[0, 0], columns.shape[1], squared,
+                    &D[0, 0]))
             for i in range(first, last):
-                row = &sums[i - first, 0]
-                for j in range(first, n):
-                    row[j] = 0
-                for f in range(columns.shape[0]):
-                    column, x = &columns[f, 0], columns[f, i]
-                    for j in range(first, n):
-                        apart = column[j] - x
-                        row[j] += apart * apart
-                for j in range(first, n):
-                    D[i, j] = <floating> row[j]
+                for j in range(first, i):
+                    D[i, j] = D[j, i]
             for j in range(last, n):
                 for i in range(first, last):
                     D[j, i] = D[i, j]
-
-
-ROWS = TOGETHER
+    return most
 
 
 def extremes(const floating[:, ::1] D, Py_ssize_t first, Py_ssize_t last, double[:, ::1] found,

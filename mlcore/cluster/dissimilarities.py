@@ -218,13 +218,12 @@ class Dissimilarity:
         )  # fmt: skip
 
     def _from_differences(self, Z):
-        n = len(Z)
-        D = scratch_array((n, n), Z.dtype)
-        _ext.squares(np.ascontiguousarray(Z.T), np.empty((_ext.ROWS, n)), D)
-        if self.metric == "euclidean":
-            np.sqrt(D, out=D)
+        n, d = Z.shape
+        D, columns = scratch_array((n, n), Z.dtype), np.zeros((d, n + _ext.PADDING), dtype=Z.dtype)
+        columns[:, :n] = Z.T
+        largest = _ext.distances(columns, self.metric == "sqeuclidean", D)
         form = "values" if self.power == 1 else "squares"
-        return Stored(D, form, np.empty(0, dtype=Z.dtype), float(D.max()) ** self.power)
+        return Stored(D, form, np.empty(0, dtype=Z.dtype), largest**self.power)
 
     def _learn_scale(self, X):
         """What the metric measures in: nothing for most."""

@@ -341,7 +341,7 @@ class KMedoids(Transformer, Clusterer, Model):
             "inertia_": inertia,
             "medoid_silhouettes_": silhouettes,
             "medoid_silhouette_": float(
-                np.average(silhouettes, weights=weights if len(weights) else None)
+                np.average(silhouettes, weights=weights) if len(weights) else silhouettes.mean()
             ),
         }
 

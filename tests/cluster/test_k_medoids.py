@@ -121,9 +121,9 @@ def test_swaps_lower_what_others_would_change_by_no_more_than_they_say(seed):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("power", [1, 2])
-@pytest.mark.parametrize("k", [1, 2, 3, 5, 6, 7, 11])
+@pytest.mark.parametrize("k", [1, 2, 4, 6, 7, 10, 11])
 def test_swaps_in_one_call_are_those_made_one_by_one(k, power, dtype, seed):
-    """As many as six medoids are compared lane by lane, others sample by sample."""
+    """As many as ten medoids are compared lane by lane, others sample by sample."""
     rng = np.random.default_rng([k, seed])
     n = int(rng.integers(12, 90))
     D = rng.random((n, n)).astype(dtype)
@@ -169,13 +169,14 @@ def test_medoids_drawn_in_one_call_are_those_drawn_one_by_one(seed, power):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 3), (8, 2), (9, 40), (65, 5)])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 3), (8, 2), (9, 40), (31, 4), (65, 5)])
 def test_distances_of_few_samples_are_those_of_scipy(n, d, dtype):
     X = blobs(n, d, dtype=dtype)
     for metric, power in itertools.product(("euclidean", "sqeuclidean"), (1, 2)):
         rows = Dissimilarity(metric, power, "test").rows(X, np.empty(0))
         expected = cdist(X, X, metric)
         assert_allclose(rows.values, expected, rtol=4 * np.finfo(dtype).eps)
+        assert_array_equal(rows.values, rows.values.T)
         assert rows.far >= expected.max() ** power * (1 - 16 * np.finfo(dtype).eps)
 
 

@@ -1,4 +1,4 @@
-/* Distances from products, and their sums; included once per precision by distance_sums.c. */
+/* Distances from products and from differences, and their sums; included once per precision by distance_sums.c. */
 
 static ptrdiff_t NAME(distances)(ptrdiff_t n, REAL x_norm, const REAL *y_norms, REAL near, int squared, REAL *row) {
   enum { L = VECTOR_BYTES / sizeof(REAL) };
@@ -60,4 +60,51 @@ static void NAME(add)(ptrdiff_t rows, ptrdiff_t columns, const REAL *tile, ptrdi
   for (; i < rows; i++)
     NAME(add_rows)(1, columns, tile + i * stride, stride, row_weights + i, column_weights, k, row_sums + i * k,
                    column_sums);
+}
+
+/* `m` rows at a time share what is read of the others. */
+static inline __attribute__((always_inline)) double NAME(differences_of)(const int m, ptrdiff_t first, ptrdiff_t n,
+                                                                        ptrdiff_t d, const REAL *columns,
+                                                                        ptrdiff_t stride, int squared, REAL *out) {
+  enum { L = VECTOR_BYTES / 8, MOST = 8 };
+  vdouble most = {0};
+  double rest = 0;
+  for (ptrdiff_t j = first; j < n; j += L) {
+    vdouble sum[MOST];
+    for (int r = 0; r < m; r++) sum[r] = (vdouble){0};
+    for (ptrdiff_t f = 0; f < d; f++) {
+      const REAL *x = columns + f * stride;
+      const vdouble y = WIDEN(x + j);
+      for (int r = 0; r < m; r++) {
+        const vdouble apart = y - (double)x[first + r];
+        sum[r] += apart * apart;
+      }
+    }
+    for (int r = 0; r < m; r++) {
+      const vdouble value = squared ? sum[r] : sqrt_d(sum[r]);
+      REAL *row = out + (first + r) * n + j;
+      if (j + L <= n) {
+        most = max_d(most, value);
+        PUT(row, value);
+        continue;
+      }
+      for (ptrdiff_t lane = 0; j + lane < n; lane++) {
+        rest = value[lane] > rest ? value[lane] : rest;
+        row[lane] = (REAL)value[lane];
+      }
+    }
+  }
+  const double found = highest_d(most);
+  return (REAL)(found > rest ? found : rest);
+}
+
+static double NAME(differences)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t n, ptrdiff_t d, const REAL *columns,
+                                ptrdiff_t stride, int squared, REAL *out) {
+  if (last - first == 8) return NAME(differences_of)(8, first, n, d, columns, stride, squared, out);
+  double most = 0;
+  for (ptrdiff_t i = first; i < last; i++) {
+    const double found = NAME(differences_of)(1, i, n, d, columns, stride, squared, out);
+    most = found > most ? found : most;
+  }
+  return most;
 }

@@ -15,6 +15,7 @@
 #define BITS BITS_F
 #define ROOTS sqrt_f
 #define ROOT sqrtf
+#define PUT(p, v) (*(vfloat_half *)(p) = __builtin_convertvector(v, vfloat_half))
 #define LEAST 0x1p-80f /* squares of much smaller values have lost digits too */
 #include "distance_loops.h"
 #undef REAL
@@ -29,6 +30,7 @@
 #undef BITS
 #undef ROOTS
 #undef ROOT
+#undef PUT
 #undef LEAST
 
 #define REAL double
@@ -43,7 +45,9 @@
 #define BITS BITS_D
 #define ROOTS sqrt_d
 #define ROOT sqrt
+#define PUT store_d
 #define LEAST 0x1p-900
 #include "distance_loops.h"
 
-const distance_loops TARGET_NAME(distance_loops) = {{distances_f, add_f}, {distances_d, add_d}};
+const distance_loops TARGET_NAME(distance_loops) = {{distances_f, add_f, differences_f},
+                                                    {distances_d, add_d, differences_d}};

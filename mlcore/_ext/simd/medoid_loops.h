@@ -4,7 +4,7 @@
    vector at a time, and only the others, some of a hundred, are looked at one by one. Of few medoids a sample is seldom
    so far: then all are looked at, a vector at a time and every slot, in a fifth of the time. See k_medoids.pyx. */
 
-enum { NAME(MEDOID_CHUNK) = 1024, NAME(FEW_MEDOIDS) = 6 };
+enum { NAME(MEDOID_CHUNK) = 1024, NAME(FEW_MEDOIDS) = 10 };
 
 /* Samples of a chunk that may take part; how many. */
 static inline int NAME(within_reach)(ptrdiff_t size, const REAL *row, const REAL *limits, int products, REAL half,
@@ -103,6 +103,10 @@ static double NAME(medoid_change)(const medoid_pass *s, const REAL *row, ptrdiff
       SLOTS(4)
       SLOTS(5)
       SLOTS(6)
+      SLOTS(7)
+      SLOTS(8)
+      SLOTS(9)
+      SLOTS(10)
 #undef SLOTS
     }
   }
