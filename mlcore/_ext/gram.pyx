@@ -17,6 +17,17 @@ from mlcore._ext.blas cimport gemm_nt
 from mlcore._ext.simd cimport PANEL_DOUBLE, PANEL_FLOAT, kernel_spec, simd_copies, simd_table
 from mlcore._ext.tiles cimport both_places, copies, copy_waiting, end_pending, new_pending, pending
 
+cdef extern from "simd/table.h" nogil:
+    enum:
+        KERNEL_LINEAR
+        KERNEL_POLYNOMIAL
+        KERNEL_RBF
+        KERNEL_SIGMOID
+        KERNEL_COSINE
+        KERNEL_LAPLACIAN
+        KERNEL_CHI2
+        KERNEL_RBF_DIFFERENCES
+
 ctypedef fused index:
     int32_t
     int64_t
@@ -26,12 +37,12 @@ cdef enum:
     CACHES = 1 << 24  # bytes; a larger result is written past the caches
     TILE_ROWS = 256
     TILE_COLUMNS = 256
-    LAPLACIAN = 5
-    CHI2 = 6
 
 
-KINDS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3, "cosine": 4, "laplacian": 5,
-         "chi2": 6, "differences": 7}
+KINDS = {"linear": KERNEL_LINEAR, "polynomial": KERNEL_POLYNOMIAL, "rbf": KERNEL_RBF,
+         "sigmoid": KERNEL_SIGMOID, "cosine": KERNEL_COSINE, "laplacian": KERNEL_LAPLACIAN,
+         "chi2": KERNEL_CHI2}
+RBF_DIFFERENCES = KERNEL_RBF_DIFFERENCES
 PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}  # samples in a panel, by bytes of a value
 
 
@@ -232,7 +243,7 @@ def inverted_block(int kind, double gamma, double coef0, int degree, const int64
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
     for r in prange(rows.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
         to = &out[dest[r], 0]
-        if kind == LAPLACIAN or kind == CHI2:
+        if kind == KERNEL_LAPLACIAN or kind == KERNEL_CHI2:
             for j in range(n_columns):
                 to[j] = column_terms[j] + row_terms[rows[r]]
         else:
@@ -242,9 +253,9 @@ def inverted_block(int kind, double gamma, double coef0, int degree, const int64
             x = values[t]
             for u in range(feature_starts[f], feature_starts[f + 1]):
                 y = member_values[u]
-                if kind == LAPLACIAN:
+                if kind == KERNEL_LAPLACIAN:
                     to[members[u]] = to[members[u]] + <floating> (fabs(x - y) - fabs(x) - fabs(y))
-                elif kind == CHI2:
+                elif kind == KERNEL_CHI2:
                     if x > 0 and y > 0:  # zeros may be stored
                         to[members[u]] = to[members[u]] - 4 * x * y / (x + y)
                 else:

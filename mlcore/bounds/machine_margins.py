@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from mlcore.kernels.kernel import FunctionKernel
+from mlcore.kernels.resolve import as_kernel
+from mlcore.kernels.vector_kernels import VectorKernel
+
 _ROUNDING = 32  # units of the last place, by which a computed cosine may be too large
 _BITS = 64  # of a float
-_UNIT_DIAGONAL = ("rbf", "laplacian", "chi2")
 
 
 class Machine(NamedTuple):
@@ -88,10 +91,9 @@ def has_free_vector(estimator: Any) -> bool:
 
 def may_be_indefinite(estimator: Any) -> bool:
     """Return whether its kernel is one that need not have a feature space."""
-    kernel = estimator.kernel
-    if callable(kernel):
-        return False  # nor can it be known: that it is positive semidefinite is assumed
-    return kernel == "sigmoid" or (kernel in ("poly", "polynomial") and estimator.coef0 < 0)
+    kernel = _kernel(estimator)
+    # A user's kernel is assumed to have one: it cannot be known.
+    return isinstance(kernel, VectorKernel) and not kernel.positive_semidefinite
 
 
 def signed_cosines(
@@ -165,8 +167,7 @@ def _shown(estimator, name, otherwise=None):
 
 
 def _gamma_bits(estimator, counted):
-    kernel = estimator.kernel
-    if callable(kernel) or kernel in ("linear", "cosine", "precomputed"):
+    if not _kernel(estimator).uses_gamma:
         return 0
     tried = getattr(estimator, "gammas", None) if counted else None
     if tried is None:
@@ -182,30 +183,28 @@ def _squares(X):
     return np.einsum("ij,ij->i", X, X)
 
 
+def _kernel(estimator):
+    """The kernel, with the width of the fit."""
+    shown = {name: _shown(estimator, name) for name in ("degree", "coef0")}
+    gamma = _shown(estimator, "gamma_", _shown(estimator, "_gamma"))
+    return as_kernel(estimator.kernel, gamma=gamma, **shown)
+
+
 def _diagonal(estimator, X):
     """k(x, x) of every row, or why it is unknown."""
-    kernel = estimator.kernel
-    if callable(kernel):
+    kernel = _kernel(estimator)
+    if isinstance(kernel, FunctionKernel):
         return "k(x, x) of a kernel that is a function is not known"
-    if kernel in _UNIT_DIAGONAL:
-        return np.ones(X.shape[0])
-    if kernel == "linear":
-        return _squares(X)
-    if kernel == "cosine":
-        return (_squares(X) > 0).astype(np.float64)
-    if kernel in ("poly", "polynomial") and not may_be_indefinite(estimator):
-        gamma = float(_shown(estimator, "gamma_", _shown(estimator, "_gamma")))
-        return (gamma * _squares(X) + estimator.coef0) ** estimator.degree
-    if kernel == "precomputed" and X.shape[0] == X.shape[1]:
-        return np.diagonal(X).astype(np.float64)
-    return f"{kernel!r} is no kernel with a known k(x, x) and a feature space"
+    if may_be_indefinite(estimator) or (kernel.precomputed and X.shape[0] != X.shape[1]):
+        return f"{kernel.name!r} is no kernel with a known k(x, x) and a feature space"
+    return kernel.diagonal(X)
 
 
 def _squared_norm(estimator, X, values, intercept, eps):
     """|w|² = sum_i beta_i <w, phi(v_i)> and its rounding, without a matrix of kernel values."""
     if fitted_to(estimator, X):
         at_vectors = values[np.asarray(estimator.support_)]
-    elif estimator.kernel == "precomputed":
+    elif _kernel(estimator).precomputed:
         return None
     else:
         at_vectors = np.asarray(estimator.decision_function(estimator.support_vectors_), np.float64)

@@ -13,7 +13,8 @@ from mlcore.cluster.frobenius import projected
 from mlcore.cluster.neighbors import nearest_neighbors
 from mlcore.cluster.support import require_rows
 from mlcore.cluster.symmetric import as_symmetric
-from mlcore.kernels.gram import gram_matrix, resolve_gamma
+from mlcore.kernels.gram import gram_matrix
+from mlcore.kernels.resolve import resolve_gamma
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
 from mlcore.threads import single_threaded_blas

@@ -14,6 +14,7 @@ from mlcore._ext import k_means as _centers
 from mlcore.checks import as_choice, require_memory
 from mlcore.cluster.frame import choose_frame, shared_frame
 from mlcore.kernels.packed import Packed
+from mlcore.kernels.vector_kernels import Linear
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
@@ -90,7 +91,7 @@ class OnDemand:
         self.form, self.norms, self.far = form, norms, far
         self.n, self.dtype, self.few = len(Z), Z.dtype, False
         self._Z = Z
-        self._packed = Packed(Z, "linear", gamma=1.0, dtype=Z.dtype)
+        self._packed = Packed(Z, Linear(), dtype=Z.dtype)
         self._step = min(self.n, max(16, _BLOCK // self.n))
         self._buffer = scratch_array((self._step, self.n), Z.dtype)
 

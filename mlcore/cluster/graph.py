@@ -11,7 +11,8 @@ from mlcore.cluster.affinity import normalize_affinity, shared_neighbors
 from mlcore.cluster.symmetric import as_symmetric
 from mlcore.eigen import Scaled, times
 from mlcore.exceptions import warn
-from mlcore.kernels.gram import gram_matrix, resolve_gamma
+from mlcore.kernels.gram import gram_matrix
+from mlcore.kernels.resolve import resolve_gamma
 from mlcore.model import Clusterer, Model
 
 AFFINITIES = "rbf", "nearest_neighbors", "precomputed"

@@ -13,9 +13,10 @@ from mlcore.checks.memory import require_memory
 from mlcore.cluster.gram_blocks import GramBlocks
 from mlcore.cluster.kernel_partition import Descent, KernelPartition, descend, without_empty
 from mlcore.cluster.kernel_starts import KernelStarts
-from mlcore.kernels.expansion import kept_expansion, kernel_sums
-from mlcore.kernels.gram import KernelRows, resolve_gamma
+from mlcore.kernels.expansion import Expansion, kept_expansion
+from mlcore.kernels.kernel import of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel
+from mlcore.kernels.resolve import as_kernel, resolve_gamma
 from mlcore.model import Clusterer, warn
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
@@ -39,9 +40,10 @@ class KernelKMeans(Clusterer, KernelModel):
     Parameters
     ----------
     n_clusters : int, default=8
-    kernel : str or callable, default="rbf"
+    kernel : str, callable or Kernel, default="rbf"
         "linear", "polynomial" (or "poly"), "rbf", "laplacian", "sigmoid", "cosine", "chi2",
-        "precomputed", or a function of two sets of samples that returns their kernel values.
+        "precomputed", a function of two sets of samples that returns their kernel values, or a
+        `mlcore.kernels.Kernel`.
     degree : int, default=3
         Of the polynomial kernel.
     gamma : "scale", "auto" or float, default="scale"
@@ -129,7 +131,6 @@ class KernelKMeans(Clusterer, KernelModel):
     coefficients_: np.ndarray
     center_norms_: np.ndarray
     X_fit_: np.ndarray | Any  # CSR where the samples are
-    gamma_: float
 
     def __init__(
         self,
@@ -190,7 +191,8 @@ class KernelKMeans(Clusterer, KernelModel):
         with Progress(self.verbose, self.callback, owner) as progress:
             samples = self._training_samples(X)
             weights, power = self._weights(sample_weight, samples.shape[0])
-            gamma = 0.0 if self._precomputed else resolve_gamma(self.gamma, samples, weights)
+            given = self._precomputed or not of_numbers(samples)
+            gamma = 0.0 if given else resolve_gamma(self.gamma, samples, weights)
             kernel, gram = self._gram(samples, gamma)
             require_memory(
                 self.n_clusters, gram.n, 8, what="the sums by cluster",
@@ -234,19 +236,17 @@ class KernelKMeans(Clusterer, KernelModel):
         """
         self._check_fitted()
         vectors = self.X_fit_
-        X = self._later_samples(X, vectors.dtype)
+        X = self._later_samples(X, vectors)
         n, k = len(self.labels_), len(self.center_norms_)
         require_memory(n, k, 8, what="the coefficients of the means", instead="fit fewer rows")
         means = np.zeros((n, k))
         means[np.arange(n), self.labels_] = self.coefficients_
-        parameters = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-        if self._precomputed:
-            inner = kernel_sums(X, None, means, self._kernel)
-        elif sp.issparse(X) != sp.issparse(vectors):
-            X, vectors = sp.csr_array(X), sp.csr_array(vectors)
-            inner = kernel_sums(X, vectors, means, self._kernel, **parameters)
+        kernel = self._fitted_kernel
+        if kernel.precomputed:
+            expansion = Expansion(np.arange(n), kernel)
         else:
-            inner = kept_expansion(self, vectors, self._kernel, **parameters).sums(X, means)
+            expansion = kept_expansion(self, vectors, kernel)
+        inner = expansion.sums(X, means)
         return np.argmin(self.center_norms_ - 2 * inner, axis=1).astype(np.int32)
 
     # ---- before the work
@@ -254,8 +254,8 @@ class KernelKMeans(Clusterer, KernelModel):
     def _check_parameters(self):
         owner = type(self).__name__
         as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1, at_most=2**31 - 1)
-        self._check_kernel()
-        self._check_gamma(self.gamma)
+        self._checked_kernel()
+        self._checked_gamma(self.gamma)
         as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
         as_real(self.tol, "tol", owner=owner, at_least=0)
         as_real(self.cache_size, "cache_size", owner=owner, above=0)
@@ -306,11 +306,10 @@ class KernelKMeans(Clusterer, KernelModel):
     # ---- the work
 
     def _gram(self, samples, gamma):
-        double = samples.dtype == np.float64
-        parameters = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
-        kernel = KernelRows(samples, self._kernel, **parameters, double=double)
-        kernel.warn_if_indefinite("they have no feature space to cluster in")
-        return kernel, GramBlocks(kernel, self.cache_size, samples if self._precomputed else None)
+        kernel = as_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
+        rows = kernel.rows(samples, double=precision(samples) == np.float64)
+        rows.warn_if_indefinite("they have no feature space to cluster in")
+        return rows, GramBlocks(rows, self.cache_size, samples if self._precomputed else None)
 
     def _starts(self, samples, kernel, gram, weights, rng) -> Iterator[np.ndarray]:
         """Yield labels to start from."""
@@ -319,7 +318,8 @@ class KernelKMeans(Clusterer, KernelModel):
             return
         size = max(1.0, float(np.abs(gram.diagonal).max()))
         rounding = max(float(np.finfo(gram.dtype).eps), kernel.rounding / size)
-        starts = KernelStarts(samples, gram, rounding, weights, self._precomputed)
+        numbers = of_numbers(samples) and not self._precomputed
+        starts = KernelStarts(samples if numbers else None, gram, rounding, weights)
         draw = starts.random if self.init == "random" else starts.plus_plus
         several = 10 if self.init == "random" else 1
         for _ in range(several if isinstance(self.n_init, str) else int(self.n_init)):
@@ -349,6 +349,8 @@ class KernelKMeans(Clusterer, KernelModel):
 
 def _copy(X):
     """X in memory of its own, which later changes of the user's do not reach."""
+    if not of_numbers(X):
+        return X[:]
     if sp.issparse(X):
         return X.copy()
     copy = scratch_array(X.shape, X.dtype)

@@ -15,21 +15,19 @@ class KernelStarts:
 
     Parameters
     ----------
-    X : ndarray or csr_array (n, d)
-        The samples, or K itself where `precomputed`.
+    X : ndarray or csr_array (n, d), or None
+        The samples, if they are rows of numbers.
     gram : GramBlocks
     rounding : float
         Of kernel values, relative to their size: samples as near as that are one point.
     weights : (n,) float64
-    precomputed : bool
     """
 
-    def __init__(self, X, gram, rounding, weights, precomputed):
-        if precomputed:  # the order of its columns must not count
+    def __init__(self, X, gram, rounding, weights):
+        if X is None:  # sums of rows of K: the order of its columns must not count
+            blocks = np.array_split(np.arange(gram.n), -(-gram.n // _ROWS))
             with single_threaded_blas():
-                X = np.concatenate(
-                    [X[i : i + _ROWS] @ weights.astype(X.dtype) for i in range(0, len(X), _ROWS)]
-                )[:, None]
+                X = np.concatenate([gram.rows(rows) @ weights for rows in blocks])[:, None]
         self._sampler = RowSampler(X, weights)
         self._gram, self._weights, self._rounding = gram, weights, rounding
 

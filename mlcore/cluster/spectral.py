@@ -11,7 +11,8 @@ from mlcore.cluster.assign_labels import ASSIGNMENTS, SQUARE, assigned, embedded
 from mlcore.cluster.graph import AFFINITIES, AffinityClusterer
 from mlcore.cluster.symmetric import as_symmetric
 from mlcore.eigen import Eigenpairs, block_size, by_lapack, leading_eigenpairs, times
-from mlcore.kernels.gram import KERNELS, gram_matrix, resolve_gamma
+from mlcore.kernels.gram import gram_matrix
+from mlcore.kernels.resolve import KERNELS, resolve_gamma
 from mlcore.model import warn
 from mlcore.progress import Progress
 

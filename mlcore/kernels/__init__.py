@@ -6,9 +6,11 @@ from mlcore.kernels.gram import (
     is_positive_semidefinite,
     polynomial_features,
 )
+from mlcore.kernels.kernel import Kernel
 
 __all__ = [
     "GramCenterer",
+    "Kernel",
     "center_gram",
     "gram_matrix",
     "is_positive_semidefinite",

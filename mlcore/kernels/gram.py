@@ -5,28 +5,16 @@ from itertools import combinations_with_replacement
 from math import comb
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import eigvalsh
 
-from mlcore.checks import as_choice, as_integer, as_real, as_samples, require_memory
+from mlcore.checks import as_integer, as_real, as_samples, require_memory
 from mlcore.exceptions import warn
+from mlcore.kernels.kernel import precision
 from mlcore.kernels.packed import Packed
-from mlcore.kernels.rows import KernelRows, called
+from mlcore.kernels.resolve import as_kernel, resolve_gamma
 from mlcore.scratch import scratch_array
 
-__all__ = [
-    "KERNELS",
-    "KernelRows",
-    "gram_matrix",
-    "is_positive_semidefinite",
-    "polynomial_features",
-    "require_non_negative",
-    "resolve_gamma",
-    "symmetric_part",
-]
-
 _BLOCK = 1024
-KERNELS = ("linear", "polynomial", "rbf", "laplacian", "sigmoid", "cosine", "chi2")
 
 
 def gram_matrix(
@@ -51,7 +39,7 @@ def gram_matrix(
     X : array-like or CSR (n, d)
     Y : array-like or CSR (m, d), optional
         X by default.
-    kernel : str or callable, default="rbf"
+    kernel : str, callable or Kernel, default="rbf"
         =========== ============================================================
         linear      :math:`x \cdot y`
         polynomial  :math:`(\gamma\, x \cdot y + c_0)^{degree}`
@@ -60,7 +48,7 @@ def gram_matrix(
         sigmoid     :math:`\tanh(\gamma\, x \cdot y + c_0)`
         cosine      :math:`x \cdot y / (\|x\| \|y\|)`, 0 where a norm is 0
         chi2        :math:`\exp(-\gamma \sum (x_f - y_f)^2 / (x_f + y_f))`, X, Y >= 0
-        callable    ``kernel(X, Y)`` returning the (n, m) matrix, dense or sparse
+        callable    ``kernel(X, Y)`` returning the (n, m) matrix, dense or sparse; or a `Kernel`
         =========== ============================================================
     gamma : float, "scale" or "auto", optional
         1 / d by default (and with "auto"); "scale" is 1 / (d Var(X)).
@@ -101,26 +89,23 @@ def gram_matrix(
     array([[1., 1.],
            [1., 4.]])
     """
-    owner = "gram_matrix"
-    X = as_samples(X, owner=owner, accept_sparse=True)
+    resolved = as_kernel(kernel, precomputed=False)
+    X = _samples(resolved, X, "X", None)
     if Y is not None:
-        Y = as_samples(Y, owner=owner, name="Y", accept_sparse=True, like=X.dtype)
+        Y = _samples(resolved, Y, "Y", X)
         if Y.shape[1] != X.shape[1]:
             raise ValueError(
                 f"Y has {Y.shape[1]} features, but X has {X.shape[1]}; gram_matrix needs the same."
             )
     n, m = X.shape[0], X.shape[0] if Y is None else Y.shape[0]
-    if callable(kernel):
-        K = called(kernel, X, X if Y is None else Y).astype(X.dtype, copy=False)
+    if not resolved.packed:
+        K = resolved.values(X, X if Y is None else Y)
+        K = K.astype(precision(X), copy=False)
         return K if out is None else _into(out, K)
-    kernel = as_choice("polynomial" if kernel == "poly" else kernel, "kernel", KERNELS)
     gamma = resolve_gamma("auto" if gamma is None else gamma, X)
     degree = as_integer(degree, "degree", at_least=0, at_most=2**31 - 1)
     coef0 = as_real(coef0, "coef0")
-    if kernel == "chi2":
-        require_non_negative(X, "X")
-        if Y is not None:
-            require_non_negative(Y, "Y")
+    resolved = as_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0)
     if out is None:
         require_memory(
             n, m, X.dtype.itemsize, what="the Gram matrix",
@@ -131,14 +116,23 @@ def gram_matrix(
         require_out(out, (n, m), X.dtype)
         if any(isinstance(A, np.ndarray) and np.may_share_memory(out, A) for A in (X, Y)):
             raise ValueError("out shares memory with X or Y; an array of its own is needed.")
-    parameters = dict(gamma=gamma, degree=degree, coef0=coef0, dtype=X.dtype)
     if Y is None:
-        Packed(X, kernel, **parameters).symmetric(out)
+        Packed(X, resolved, dtype=X.dtype).symmetric(out)
     else:
-        columns = Packed(Y, kernel, **parameters)
-        rows = Packed(X, kernel, **parameters, like=columns)
+        columns = Packed(Y, resolved, dtype=X.dtype)
+        rows = Packed(X, resolved, dtype=X.dtype, like=columns)
         rows.block(np.arange(n), columns.columns(), out, np.arange(n))
     return out
+
+
+def _samples(kernel, X, name, like):
+    encoded = kernel.encode(X)
+    if encoded is not None:
+        return encoded
+    dtype = None if like is None else precision(like)
+    X = as_samples(X, owner="gram_matrix", name=name, accept_sparse=True, like=dtype)
+    kernel.require_valid(X, name)
+    return X
 
 
 def _into(out, K):
@@ -166,68 +160,6 @@ def as_square(K, owner: str) -> np.ndarray:
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"K has shape {K.shape}; {owner} needs a square matrix.")
     return K
-
-
-def require_non_negative(X, name: str) -> None:
-    """Refuse samples with negative values, for which the chi2 kernel is not defined."""
-    low = X.data.min(initial=0.0) if sparse.issparse(X) else X.min(initial=0.0)
-    if low < 0:
-        raise ValueError(
-            f"Negative values in data passed as {name} (least: {low:g}); "
-            "the chi2 kernel needs values of at least 0."
-        )
-
-
-def resolve_gamma(gamma: float | str, X, weight=None) -> float:
-    """The number that `gamma` means for these samples.
-
-    Parameters
-    ----------
-    gamma : float of at least 0, "scale" for 1 / (d Var(X)), or "auto" for 1 / d
-    X : ndarray or CSR (n, d)
-    weight : (n,) float64, optional
-        Of the samples in the variance; ones by default.
-
-    Returns
-    -------
-    gamma : float
-    """
-    if isinstance(gamma, str):
-        as_choice(gamma, "gamma", ("scale", "auto"))
-        d = X.shape[1]
-        if gamma == "auto":
-            return 1.0 / d
-        if weight is not None and np.ptp(weight) > 0:
-            return _weighted_scale(X, weight)
-        if sparse.issparse(X):
-            size = X.shape[0] * d
-            mean = X.data.sum(dtype=np.float64) / size
-            variance = np.square(X.data, dtype=np.float64).sum() / size - mean**2
-        else:
-            centred = X - X.sum(dtype=np.float64) / X.size
-            variance = float(np.einsum("ij,ij->", centred, centred)) / X.size
-        return 1.0 / (d * variance) if variance > 0 and np.isfinite(1.0 / variance) else 1.0
-    return as_real(gamma, "gamma", at_least=0.0)
-
-
-def _weighted_scale(X, weight) -> float:
-    """Return gamma="scale" where samples have weights: copies and weights then agree."""
-    weight = weight / weight.max()
-    n_features = X.shape[1]
-    total = weight.sum() * n_features
-    rows = X.sum(axis=1, dtype=np.float64)
-    mean = float((weight * np.asarray(rows).ravel()).sum()) / total
-    spread = 0.0
-    for start in range(0, X.shape[0], _BLOCK):
-        block, w = X[start : start + _BLOCK], weight[start : start + _BLOCK]
-        if sparse.issparse(block):
-            stored = np.diff(block.indptr)
-            inside = np.repeat(w, stored) @ (block.data.astype(np.float64) - mean) ** 2
-            spread += float(inside + mean**2 * (w @ (n_features - stored)))
-        else:
-            spread += float(w @ ((block.astype(np.float64) - mean) ** 2).sum(axis=1))
-    variance = spread / total
-    return 1.0 / (n_features * variance) if variance > 0 else 1.0
 
 
 def symmetric_part(K: np.ndarray, owner: str) -> np.ndarray:

@@ -1,12 +1,14 @@
-"""What estimators with a kernel share: its parameters, and the samples that it can be of."""
+"""Estimators with a kernel: its parameters, and the samples that it can be of."""
 
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from mlcore.checks import as_choice, as_integer, as_objects, as_real
-from mlcore.kernels.gram import KERNELS, require_non_negative, symmetric_part
+from mlcore.checks import as_choice, as_integer, as_real
+from mlcore.kernels.gram import symmetric_part
+from mlcore.kernels.kernel import Kernel
+from mlcore.kernels.resolve import as_kernel
 from mlcore.model import Model
 
 
@@ -14,7 +16,8 @@ class KernelModel(Model):
     """An estimator with the parameters ``kernel``, ``degree`` and ``coef0``."""
 
     _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True}
-    _takes_objects: ClassVar[bool] = False  # as samples of a function
+
+    gamma_: float
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -23,24 +26,25 @@ class KernelModel(Model):
         return tags
 
     @property
-    def _kernel(self) -> Any:
-        """A function, "precomputed" or the name in `KERNELS`."""
-        same = isinstance(self.kernel, str) and self.kernel == "poly"
-        return "polynomial" if same else self.kernel
+    def _fitted_kernel(self) -> Kernel:
+        """The kernel of a fitted model."""
+        how = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
+        return as_kernel(self.kernel, **how)
 
     @property
     def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+        kernel = self.kernel
+        return kernel.precomputed if isinstance(kernel, Kernel) else kernel == "precomputed"
 
-    def _check_kernel(self) -> tuple[int, float]:
-        """Check the kernel and its parameters but gamma; return `degree` and `coef0`."""
+    def _checked_kernel(self) -> Kernel:
+        """Return the kernel, its parameters but gamma checked."""
         owner = type(self).__name__
-        if not callable(self.kernel):
-            as_choice(self.kernel, "kernel", (*KERNELS, "poly", "precomputed"), owner=owner)
+        as_kernel(self.kernel, owner=owner)
         degree = as_integer(self.degree, "degree", owner=owner, at_least=0, at_most=2**31 - 1)
-        return degree, as_real(self.coef0, "coef0", owner=owner)
+        coef0 = as_real(self.coef0, "coef0", owner=owner)
+        return as_kernel(self.kernel, degree=degree, coef0=coef0)
 
-    def _check_gamma(self, gamma: Any, name: str = "gamma") -> str | float:
+    def _checked_gamma(self, gamma: Any, name: str = "gamma") -> str | float:
         owner = type(self).__name__
         if isinstance(gamma, str):
             return as_choice(gamma, name, ("scale", "auto"), owner=owner)
@@ -58,20 +62,20 @@ class KernelModel(Model):
             )
         return symmetric_part(checked, type(self).__name__)
 
-    def _later_samples(self, X: Any, dtype: Any) -> Any:
-        """Return X of a later call, checked, in the type of the fit."""
-        return self._check_X(X, reset=False, accept_sparse=not self._precomputed, like=dtype)
+    def _later_samples(self, X: Any, fitted: Any) -> Any:
+        """Return X of a later call, checked, in the type of the samples of the fit."""
+        like = getattr(fitted, "dtype", np.dtype(object))
+        return self._check_X(X, reset=False, accept_sparse=not self._precomputed, like=like)
 
     def _as_samples(self, X, **how):
-        if self._precomputed and sparse.issparse(X):
+        kernel, like = as_kernel(self.kernel), how.get("like")
+        if kernel.precomputed and sparse.issparse(X):
             raise TypeError(
                 f"Sparse precomputed kernel values were passed to {how['owner']}, which takes "
                 "dense ones: use X.toarray()."
             )
-        like = how.get("like")
-        of_objects = like is None or np.dtype(like).kind == "O"
-        if self._takes_objects and callable(self.kernel) and of_objects:
-            objects = as_objects(X)
+        if like is None or like.kind == "O":
+            objects = kernel.encode(X)
             if objects is not None:
                 return objects
             if like is not None:
@@ -80,6 +84,5 @@ class KernelModel(Model):
                     "samples of the same kernel."
                 )
         checked = super()._as_samples(X, **how)
-        if isinstance(self.kernel, str) and self.kernel == "chi2":
-            require_non_negative(checked, "X")
+        kernel.require_valid(checked, "X")
         return checked

@@ -15,9 +15,6 @@ from mlcore.threads import effective_threads, single_threaded_blas
 _FEW_VALUES = 1 << 14  # of rows that one thread prepares in less time than NumPy needs to begin
 _FEW = 8  # features: up to this, squares of differences cost no more than exp
 _LOG2_E = 1.4426950408889634
-_DISTANCES = ("rbf", "laplacian", "chi2")
-# gamma ** power, multiplied into X, does what gamma does.
-_POWERS = {"rbf": 0.5, "polynomial": 0.5, "sigmoid": 0.5, "laplacian": 1.0, "chi2": 1.0}
 _FAR = 1e14  # in units of 1 / gamma: the kernel value of anything as far apart is 0
 _TILE_ROWS, _TILE_COLUMNS, _BAND = 256, 256, 4
 _CALL_TERMS = 1e9  # products of two numbers in one compiled call: a tenth of a second, then Ctrl-C
@@ -30,24 +27,21 @@ class Packed:
     Parameters
     ----------
     X : ndarray (n, d) or CSR
-    kernel : str, one of `mlcore.kernels.gram.KERNELS`
-    gamma, coef0, degree : the kernel's parameters
+    kernel : VectorKernel
     dtype : float32 or float64, of the values and of the arithmetic
     like : Packed, optional
         The columns that these rows will meet: same layout, same shift and scale.
     """
 
-    def __init__(self, X, kernel, *, gamma, coef0=0.0, degree=3, dtype, like=None):
-        self.kernel, self.gamma, self.coef0, self.degree = kernel, gamma, coef0, degree
+    def __init__(self, X, kernel, *, dtype, like=None):
         self.dtype = np.dtype(dtype)
         self.n, self.d = X.shape
         X = dense_if_full(X)
         if like is None:
-            self.layout, self.shift, self.scale = _layout(X, kernel, gamma)
+            self.layout, self.shift, self.scale = _layout(X, kernel)
         else:
             self.layout, self.shift, self.scale = like.layout, like.shift, like.scale
-        if self.scale is not None:
-            self.gamma = gamma = 1.0
+        self.kernel = kernel = kernel if self.scale is None else kernel.with_gamma(1.0)
         self._dense = self._lists = self._sparse = self._all = None
         if like is not None and self._take_few(X):
             return
@@ -55,18 +49,18 @@ class Packed:
             X = X.toarray()
         with np.errstate(over="ignore"):  # to infinity: what is infinitely far has the value 0
             X = _transformed(X, kernel, self.shift, self.scale, self.dtype)
-            squares = _row_sums(X, "square") if kernel != "laplacian" else None
-            self.diagonal = _diagonal(kernel, squares, gamma, coef0, degree, self.n)
-            if kernel == "rbf":
-                terms = gamma * _LOG2_E * squares
-            elif kernel in ("laplacian", "chi2"):
-                terms = _row_sums(X, "absolute")
+            squares = None if kernel.row_term == "absolute" else row_sums(X, "squares")
+            self.diagonal = np.ones(self.n) if kernel.exponential else kernel.at(squares)
+            if kernel.row_term == "squares":
+                terms = kernel.gamma * _LOG2_E * squares
+            elif kernel.row_term == "absolute":
+                terms = row_sums(X, "absolute")
             else:
                 terms = np.zeros(self.n)
             self.terms = terms.astype(self.dtype)
-        if kernel == "polynomial":
+        if kernel.overflows:
             self.norm = float(np.sqrt(squares.max(initial=0.0)))
-            _require_range(gamma * self.norm * (like or self).norm + abs(coef0), degree, dtype)
+            kernel.require_range(self.norm * (like or self).norm, self.dtype)
         if self.layout == "products":
             if sparse.issparse(X):
                 X = X.toarray()
@@ -92,10 +86,11 @@ class Packed:
         """Take few dense rows that meet other columns, in one compiled call; whether it can."""
         if sparse.issparse(X) or X.size > _FEW_VALUES or self.scale is not None:
             return False
-        if self.layout == "products" or self.kernel in ("polynomial", "cosine"):
+        kernel = self.kernel
+        if self.layout == "products" or kernel.unit_norm or kernel.overflows:
             return False
-        absolute = self.kernel in ("laplacian", "chi2")
-        unit = self.gamma * _LOG2_E if self.kernel == "rbf" else float(absolute)
+        absolute = kernel.row_term == "absolute"
+        unit = kernel.gamma * _LOG2_E if kernel.row_term == "squares" else float(absolute)
         self.terms = np.empty(self.n, self.dtype)
         self._lists = (
             np.empty(self.n + 1, np.int64),
@@ -109,7 +104,7 @@ class Packed:
     @property
     def condition(self):
         """By how much more than one rounding a value may be off: what cancels in a distance."""
-        if self.kernel == "rbf" and self.layout != "differences":
+        if self.kernel.row_term == "squares" and self.layout != "differences":
             return 1.0 + float(self.terms.max(initial=0.0))
         return max(1.0, float(np.abs(self.diagonal).max(initial=0.0)))
 
@@ -161,9 +156,10 @@ class Packed:
 
     def _spec(self):
         # The loops compute powers of 2 where the kernel has those of e.
-        gamma = self.gamma * _LOG2_E if self.kernel in _DISTANCES else self.gamma
-        kind = "differences" if self.layout == "differences" else self.kernel
-        return _gram.KINDS[kind], gamma, self.coef0, self.degree
+        kernel = self.kernel
+        gamma = kernel.gamma * _LOG2_E if kernel.exponential else kernel.gamma
+        code = _gram.RBF_DIFFERENCES if self.layout == "differences" else kernel.code
+        return code, gamma, kernel.coef0, kernel.degree
 
     @property
     def terms_per_value(self):
@@ -270,7 +266,7 @@ class Packed:
         out[order, order] = self.diagonal[chosen]
 
 
-def _layout(X, kernel, gamma):
+def _layout(X, kernel):
     """(layout, shift, scale): how inner products of such data are quickest and most exact."""
     n, d = X.shape
     if sparse.issparse(X):
@@ -280,36 +276,36 @@ def _layout(X, kernel, gamma):
     else:
         probe = X[:: max(1, n // 500)]
         density = np.count_nonzero(probe) / max(1, probe.size)
-        few = d <= 64 or density <= 0.35 or kernel in ("laplacian", "chi2")
+        few = d <= 64 or density <= 0.35 or kernel.differences
         layout = "panels" if few else "products"
-        if kernel == "rbf" and d <= _FEW:
+        if kernel.row_term == "squares" and d <= _FEW:
             layout = "differences"
         shift = None
-        if kernel in ("rbf", "laplacian") and density > 0.35:
+        if kernel.shift_invariant and density > 0.35:
             # Differences do not change, but the squares that cancel in them get smaller.
             shift = X.mean(axis=0, dtype=np.float64)
-    return layout, shift, _scale(X, kernel, gamma)
+    return layout, shift, _scale(X, kernel)
 
 
-def _scale(X, kernel, gamma):
+def _scale(X, kernel):
     """What X is multiplied by, in place of gamma; None unless float32 could not hold the terms."""
-    if kernel not in _POWERS:
+    if kernel.gamma_power is None:
         return None
     values = X.data if sparse.issparse(X) else X
     peak = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    if 1e-12 < peak < 1e12 and gamma * max(1.0, peak) ** 2 < 1e12:
+    if 1e-12 < peak < 1e12 and kernel.gamma * max(1.0, peak) ** 2 < 1e12:
         return None
-    scale = np.float64(gamma) ** _POWERS[kernel]
-    return scale if kernel == "polynomial" or peak == 0 else min(scale, _FAR / peak)
+    scale = np.float64(kernel.gamma) ** kernel.gamma_power
+    return scale if kernel.overflows or peak == 0 else min(scale, _FAR / peak)
 
 
 def _transformed(X, kernel, shift, scale, dtype):
-    if kernel == "cosine":
-        norms = np.sqrt(_row_sums(X, "square"))
+    if kernel.unit_norm:
+        norms = np.sqrt(row_sums(X, "squares"))
         tiny = norms < 1e-140  # their squares lose digits
         if tiny.any():
             X = _times(X, np.where(tiny, 2.0**600, 1.0))
-            norms = np.sqrt(_row_sums(X, "square"))
+            norms = np.sqrt(row_sums(X, "squares"))
         return _times(X, 1.0 / np.where(norms > 0, norms, 1.0))
     if shift is not None:
         X = X.toarray() if sparse.issparse(X) else X
@@ -318,7 +314,7 @@ def _transformed(X, kernel, shift, scale, dtype):
         X = np.subtract(X, shift, out=to, casting="same_kind")
     if scale is not None:
         X = _times(X, np.full(X.shape[0], scale))
-        if kernel in _DISTANCES:
+        if kernel.exponential:
             values = X.data if sparse.issparse(X) else X
             np.clip(values, -10 * _FAR, 10 * _FAR, out=values)
     return X
@@ -331,54 +327,21 @@ def _times(X, factors):
     return X * factors[:, None]
 
 
-def _require_range(reach, degree, dtype):
-    """Refuse a polynomial kernel whose values, as large as reach^degree, overflow."""
-    if degree * np.log(max(reach, 1.0)) >= np.log(np.finfo(dtype).max):
-        raise ValueError(
-            f"The polynomial kernel overflows {np.dtype(dtype)}: its values reach {reach:.3g} to "
-            f"the power of degree={degree}. Scale the features, or lower gamma, coef0 or degree."
-        )
-
-
-def largest_value(X, kernel, *, gamma, coef0, degree) -> float:
-    """What the kernel's values on X reach, about."""
-    if kernel not in ("linear", "polynomial"):
-        return 1.0
-    size = _row_sums(X, "square").max(initial=0.0)
-    if kernel == "polynomial":
-        with np.errstate(over="ignore", under="ignore"):
-            size = (gamma * size + abs(coef0)) ** degree
-    return float(size)
-
-
 def _with_data(X, data):
     """CSR of the same pattern, its indices still in order, as the lists of non-zeros need them."""
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
 
 
-def _row_sums(X, what):
-    """Sums over the features in float64, shape (n,)."""
+def row_sums(X: np.ndarray | sparse.csr_array, of: str) -> np.ndarray:
+    """Return sums over the features of "squares" or "absolute" values, float64 (n,)."""
     if sparse.issparse(X):
         values = X.data.astype(np.float64)
-        values = np.abs(values) if what == "absolute" else values * values
+        values = np.abs(values) if of == "absolute" else values * values
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         return np.bincount(rows, weights=values, minlength=X.shape[0])
-    if what == "square":
+    if of == "squares":
         return np.einsum("ij,ij->i", X, X, dtype=np.float64)
     return np.abs(X).sum(axis=1, dtype=np.float64)
-
-
-def _diagonal(kernel, squares, gamma, coef0, degree, n):
-    """k(x, x) in float64."""
-    if kernel in _DISTANCES:
-        return np.ones(n)
-    if kernel == "polynomial":
-        return (gamma * squares + coef0) ** degree
-    if kernel == "sigmoid":
-        return np.tanh(gamma * squares + coef0)
-    if kernel == "cosine":
-        return (squares > 0).astype(np.float64)
-    return squares
 
 
 def _lists(X, dtype, zeros):

@@ -1,13 +1,12 @@
-"""A kernel matrix that is never formed: what a solver asks of it, row by row."""
+"""Rows of a Gram matrix that is never formed: what a solver asks of a kernel and its samples."""
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from mlcore.checks import require_memory
 from mlcore.exceptions import warn
-from mlcore.kernels.packed import Packed, largest_value
+from mlcore.kernels.packed import Packed
 
 _PSD_SAMPLE = 64
 
@@ -17,12 +16,12 @@ class KernelRows:
 
     Parameters
     ----------
-    X : ndarray (n, d) or CSR, or the matrix itself (n, n) for ``kernel="precomputed"``
-    kernel : a name of `mlcore.kernels.gram.KERNELS`, "precomputed", or a callable
-        ``kernel(A, B) -> (len(A), len(B))``
-    gamma, degree, coef0 : the kernel's parameters
+    kernel : Kernel
+    X : ndarray (n, d), CSR or what `kernel.encode` returns
+    size : float
+        Of the largest value, about.
     double : bool
-        Values in float64; otherwise float32, where the data's range allows.
+        Whether values are in float64; in float32 otherwise, where `size` allows.
 
     Attributes
     ----------
@@ -30,158 +29,140 @@ class KernelRows:
         Samples.
     dtype : float32 or float64
         Of the values.
-    diagonal : float64 array (n,)
+    diagonal : float64 (n,)
         k(x, x).
+    linear : bool
+        Whether K b is X (X'b), so that no rows of K are needed.
+    halves : bool
+        Whether `fill_all` takes half the work of `fill`: where the kernel is known symmetric.
+    terms : float
+        Products of two numbers that one value costs; infinite where it cannot be said.
+    nbytes : int
+        Memory held beside the samples.
     """
 
-    def __init__(self, X, kernel, *, gamma=1.0, degree=3, coef0=0.0, double=False):
-        self.n, self.d = X.shape
-        self._packed = self._matrix = self._function = None
-        self._kernel, self._coef0 = kernel, coef0
-        parameters = dict(gamma=gamma, coef0=coef0, degree=degree)
-        if callable(kernel):
-            self._function, self._X = kernel, X
-            self.diagonal = np.array(
-                [called(kernel, X[[i]], X[[i]])[0, 0] for i in range(self.n)], dtype=np.float64
-            )
-            size = np.abs(self.diagonal).max()
-        elif kernel == "precomputed":
-            self._matrix = X
-            self.diagonal = np.diagonal(X).astype(np.float64)
-            size = max(X.max(), -X.min())
-        else:
-            size = largest_value(X, kernel, **parameters)
+    linear = halves = False
+    terms = np.inf
+    nbytes = 0
+    diagonal: np.ndarray
+
+    def __init__(self, kernel: Any, X: Any, size: float, double: bool) -> None:
+        self.kernel, self.n = kernel, X.shape[0]
         single = not double and (size == 0 or 1e-30 < size < 1e30)
         self.dtype = np.dtype(np.float32 if single else np.float64)
-        if not callable(kernel) and kernel != "precomputed":
-            self._packed = Packed(X, kernel, **parameters, dtype=self.dtype)
-            self.diagonal = self._packed.diagonal
 
     @property
     def rounding(self) -> float:
         """The size of the rounding errors in the values, about."""
-        eps = float(np.finfo(self.dtype).eps) / 2
-        if self._packed is None:
-            return eps * float(np.abs(self.diagonal).max())
-        return eps * self._packed.condition
+        return float(np.finfo(self.dtype).eps) / 2 * float(np.abs(self.diagonal).max())
 
-    @property
-    def nbytes(self) -> int:
-        """Memory held beside the samples."""
-        return self._packed.nbytes if self._packed is not None else 0
-
-    def fill(self, rows, out, dest, columns=None):
+    def fill(
+        self, rows: np.ndarray, out: np.ndarray, dest: np.ndarray, columns: np.ndarray | None = None
+    ) -> None:
         """out[dest[r], :m] = k(x of rows[r], x of columns[c]); all n columns by default."""
-        if len(rows) == 0:
-            return
-        rows = np.ascontiguousarray(rows, dtype=np.int64)
-        dest = np.ascontiguousarray(dest, dtype=np.int64)
-        if self._packed is not None:
-            self._packed.block(rows, self._packed.columns(columns), out, dest)
-            if columns is None:
-                out[dest, rows] = self.diagonal[rows]
-        elif self._matrix is not None:
-            m = self.n if columns is None else len(columns)
-            chosen = slice(None) if columns is None else columns
-            for r, to in zip(rows, dest, strict=True):
-                out[to, :m] = self._matrix[r, chosen]
-        else:
-            X = self._X if columns is None else self._X[columns]
-            m = X.shape[0]
-            step = max(1, 4_000_000 // max(1, m))  # bounds what the user's function returns
-            for start in range(0, len(rows), step):
-                block = called(self._function, self._X[rows[start : start + step]], X)
-                out[dest[start : start + step], :m] = block
+        raise NotImplementedError
 
-    @property
-    def terms(self) -> float:
-        """Products of two numbers that one value costs; infinite where it cannot be said."""
-        return self._packed.terms_per_value if self._packed is not None else np.inf
-
-    @property
-    def linear(self) -> bool:
-        """Whether K b is X (X'b), so that no rows of K are needed."""
-        return self._packed is not None and self._packed.kernel == "linear"
-
-    def add_weights(self, samples, weights, w):
-        """w += sum_s weights[s] x_s, float64 (d,); for the linear kernel."""
-        self._packed.combine(samples, weights, w)
-
-    def expand(self, w, out):
-        """out = X w, float64 (n,); for the linear kernel."""
-        self._packed.project(w, out)
-
-    @property
-    def halves(self) -> bool:
-        """Whether `fill_all` takes half the work of `fill`: where the kernel is known symmetric."""
-        return self._packed is not None and self._packed.layout != "inverted"
-
-    def fill_all(self, out, chosen=None):
+    def fill_all(self, out: np.ndarray, chosen: np.ndarray | None = None) -> None:
         """out[:m, :m] = K between the m chosen samples, all by default."""
-        if self._packed is not None:
-            self._packed.symmetric(out, chosen)
-        else:
-            everything = np.arange(self.n) if chosen is None else chosen
-            self.fill(everything, out, np.arange(len(everything)), chosen)
+        everything = np.arange(self.n) if chosen is None else chosen
+        self.fill(everything, out, np.arange(len(everything)), chosen)
 
-    def block(self, rows, columns=None):
-        """K[rows][:, columns] as a new array."""
+    def block(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """Return K[rows][:, columns] as a new array."""
         m = self.n if columns is None else len(columns)
         out = np.empty((len(rows), m), dtype=self.dtype)
         self.fill(rows, out, np.arange(len(rows)), columns)
         return out
 
     def warn_if_indefinite(
-        self, so="the solution is a stationary point, and its duality gap no bound"
-    ):
+        self, so: str = "the solution is a stationary point, and its duality gap no bound"
+    ) -> None:
         """Warn of a kernel that is not positive semi-definite on some of the samples.
 
         `so` says what follows. Kernels that always are cost nothing.
         """
-        name = self._kernel
-        suspect = callable(name) or name in ("precomputed", "sigmoid")
-        if not suspect and not (name == "polynomial" and self._coef0 < 0):
+        if self.kernel.positive_semidefinite:
             return
         some = np.unique(np.linspace(0, self.n - 1, _PSD_SAMPLE).astype(np.intp))
         K = np.asarray(self.block(some, some), dtype=np.float64)
         slack = np.sqrt(np.finfo(self.dtype).eps) * np.abs(K).max()
-        shown = repr(name) if isinstance(name, str) else getattr(name, "__name__", repr(name))
+        name = self.kernel.name
         if np.abs(K - K.T).max() > slack:
-            warn("UserWarning", f"kernel {shown} is not symmetric: k(x, y) differs from k(y, x).")
+            warn("UserWarning", f"kernel {name!r} is not symmetric: k(x, y) differs from k(y, x).")
         elif np.linalg.eigvalsh(K)[0] < -slack:
             warn(
                 "UserWarning",
-                f"kernel {shown} is not positive semi-definite on these samples: {so}.",
+                f"kernel {name!r} is not positive semi-definite on these samples: {so}.",
             )
 
 
-def called(kernel: Callable, A, B) -> np.ndarray:
-    """kernel(A, B), checked: real, finite, of shape (len(A), len(B)); dense, if it was sparse.
+class PackedRows(KernelRows):
+    """Rows for a kernel of vectors, from samples that are laid out for it."""
 
-    Raises
-    ------
-    ValueError, TypeError
-        Naming the kernel, what it returned and what is needed.
-    """
-    name = getattr(kernel, "__name__", type(kernel).__name__)
-    # Objects are held as a column; the user's function sees them as they were passed.
-    K = kernel(*(samples[:, 0] if samples.dtype == object else samples for samples in (A, B)))
-    if not sparse.issparse(K):
-        try:
-            K = np.asarray(K)
-        except ValueError as error:
-            raise TypeError(f"kernel {name!r} returned no array: {error}") from error
-    if K.dtype.kind not in "fiub":
-        raise TypeError(
-            f"kernel {name!r} returned dtype {K.dtype}; an array of real numbers is needed."
-        )
-    shape = (A.shape[0], B.shape[0])
-    if K.shape != shape:
-        raise ValueError(f"kernel {name!r} returned shape {K.shape}; {shape} is needed.")
-    if sparse.issparse(K):
-        way_out = "call the kernel on blocks of rows"
-        require_memory(*shape, K.dtype.itemsize, what="its sparse values, dense", instead=way_out)
-        K = K.toarray()
-    if not np.isfinite(K).all():
-        raise ValueError(f"kernel {name!r} returned NaN or infinity; finite values are needed.")
-    return K
+    def __init__(self, kernel: Any, X: np.ndarray | sparse.csr_array, double: bool) -> None:
+        super().__init__(kernel, X, kernel.largest(X), double)
+        self.d = X.shape[1]
+        self._packed = Packed(X, kernel, dtype=self.dtype)
+        self.diagonal = self._packed.diagonal
+        self.linear = kernel.linear
+        self.halves = self._packed.layout != "inverted"
+        self.terms = self._packed.terms_per_value
+        self.nbytes = self._packed.nbytes
+
+    @property
+    def rounding(self) -> float:
+        return float(np.finfo(self.dtype).eps) / 2 * self._packed.condition
+
+    def fill(self, rows, out, dest, columns=None):
+        if len(rows) == 0:
+            return
+        rows = np.ascontiguousarray(rows, dtype=np.int64)
+        dest = np.ascontiguousarray(dest, dtype=np.int64)
+        self._packed.block(rows, self._packed.columns(columns), out, dest)
+        if columns is None:
+            out[dest, rows] = self.diagonal[rows]
+
+    def fill_all(self, out, chosen=None):
+        self._packed.symmetric(out, chosen)
+
+    def add_weights(self, samples: np.ndarray, weights: np.ndarray, w: np.ndarray) -> None:
+        """w += sum_s weights[s] x_s, float64 (d,); for the linear kernel."""
+        self._packed.combine(samples, weights, w)
+
+    def expand(self, w: np.ndarray, out: np.ndarray) -> None:
+        """out = X w, float64 (n,); for the linear kernel."""
+        self._packed.project(w, out)
+
+
+class MatrixRows(KernelRows):
+    """Rows of a matrix of kernel values."""
+
+    def __init__(self, kernel: Any, K: np.ndarray, double: bool) -> None:
+        super().__init__(kernel, K, max(K.max(), -K.min()), double)
+        self._matrix = K
+        self.diagonal = kernel.diagonal(K)
+
+    def fill(self, rows, out, dest, columns=None):
+        m = self.n if columns is None else len(columns)
+        chosen = slice(None) if columns is None else columns
+        for r, to in zip(rows, dest, strict=True):
+            out[to, :m] = self._matrix[r, chosen]
+
+
+class CalledRows(KernelRows):
+    """Rows for a kernel that is called with blocks of samples."""
+
+    _VALUES = 4_000_000  # of one call: bounds what a user's function returns
+
+    def __init__(self, kernel: Any, X: Any, double: bool) -> None:
+        self._X = X
+        self.diagonal = kernel.diagonal(X)
+        super().__init__(kernel, X, np.abs(self.diagonal).max(), double)
+
+    def fill(self, rows, out, dest, columns=None):
+        X = self._X if columns is None else self._X[columns]
+        m = X.shape[0]
+        step = max(1, self._VALUES // max(1, m))
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            out[dest[part], :m] = self.kernel.values(self._X[rows[part]], X)

@@ -120,7 +120,8 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
                 "of y instead."
             )
         several = len(classes) > 2
-        if (several or self._sorts_two) and not settings.precomputed:  # K is too large for a copy
+        # A precomputed K is too large for a copy.
+        if (several or self._sorts_two) and not settings.kernel.precomputed:
             order = np.argsort(codes if several else -codes, kind="stable")
             rows, codes = rows[order], codes[order]
         return LabelledSamples(
@@ -206,7 +207,7 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
         n_support = np.bincount(samples.codes[vectors], minlength=len(samples.classes))
         dual_coef = np.ascontiguousarray(solved.dual_coef[:, vectors])
         fitted = self._expansion(X, samples.rows[vectors], dual_coef, settings)
-        if settings.kernel == "linear":
+        if settings.kernel.linear:
             sizes = None if len(dual_coef) == len(solved.intercept) else n_support
             fitted["coef_"] = duel_weights(dual_coef, fitted["support_vectors_"], sizes)
         with np.errstate(divide="ignore"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -11,8 +11,9 @@ from mlcore.checks import as_integer, as_real, as_targets, as_weights
 from mlcore.checks.sparse import dense_if_full
 from mlcore.exceptions import warn
 from mlcore.kernels.expansion import Expansion, kept_expansion, row_blocks, weighted
-from mlcore.kernels.gram import KernelRows, resolve_gamma
+from mlcore.kernels.kernel import Kernel, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel
+from mlcore.kernels.resolve import resolve_gamma
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
 from mlcore.svm.bias import round_to_bounds
@@ -32,28 +33,20 @@ FEW = 256  # samples whose problem is solved to rounding error: it costs a few m
 class Settings:
     """Checked values of the parameters that every machine has."""
 
-    kernel: Any
+    kernel: Kernel
     gamma: Any
-    degree: int
-    coef0: float
     tol: float
     cache_size: float
     max_iter: int
     few: bool = False  # samples to train on: then their problems are solved to rounding error
 
-    @property
-    def precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+    def of_width(self, gamma: float, few: bool) -> Self:
+        """Return the settings of a kernel of this width, for few samples or for more."""
+        return replace(self, kernel=self.kernel.with_gamma(gamma), gamma=gamma, few=few)
 
 
 class KernelMachine(KernelModel):
     """A function ``f(x) = sum_i b_i k(x_i, x) + intercept`` whose b solves a dual problem."""
-
-    _takes_objects = True
 
     support_: np.ndarray
     support_vectors_: np.ndarray | Any  # CSR where the samples are
@@ -66,7 +59,6 @@ class KernelMachine(KernelModel):
     duality_gap_: Any
     kkt_violation_: Any
     margin_error_indices_: np.ndarray
-    gamma_: float
     converged_: bool
     fit_status_: int
     shape_fit_: tuple[int, int]
@@ -75,17 +67,15 @@ class KernelMachine(KernelModel):
 
     def _settings(self, gamma: Any) -> Settings:
         owner = type(self).__name__
-        degree, coef0 = self._check_kernel()
+        kernel = self._checked_kernel()
         max_iter = as_integer(self.max_iter, "max_iter", owner=owner, at_least=-1)
         if max_iter == 0:
             raise ValueError(
                 f"{owner}: max_iter=0 must be -1, which is no limit, or an integer >= 1."
             )
         return Settings(
-            kernel=self._kernel,
-            gamma=self._check_gamma(gamma),
-            degree=degree,
-            coef0=coef0,
+            kernel=kernel,
+            gamma=self._checked_gamma(gamma),
             tol=as_real(self.tol, "tol", owner=owner, above=0),
             cache_size=as_real(self.cache_size, "cache_size", owner=owner, above=0),
             max_iter=max_iter,
@@ -96,24 +86,24 @@ class KernelMachine(KernelModel):
 
     def _resolved(self, settings: Settings, X: Any, weight: np.ndarray) -> Settings:
         """Return the settings with gamma as a number; X and the weights without absent samples."""
-        gamma = settings.gamma
-        if settings.precomputed or X.dtype == object:
+        gamma, kernel = settings.gamma, settings.kernel
+        if kernel.precomputed or not of_numbers(X):
             gamma = 0.0 if isinstance(gamma, str) else gamma
         gamma = resolve_gamma(gamma, X, weight)
-        return replace(settings, gamma=gamma, few=X.shape[0] <= FEW)
+        return settings.of_width(gamma, few=X.shape[0] <= FEW)
 
     # ---- the work
 
     def _open_store(self, X: Any, settings: Settings, reach: float) -> RowStore:
         """Return the kernel rows over X, in float64 where tol and the multipliers need it."""
-        name, tol = settings.kernel, settings.tol
+        tol = settings.tol
         double = tol < 1e-4 or settings.few or not np.isfinite(reach)
-        kernel = KernelRows(X, name, **settings.parameters, double=double)
+        rows = settings.kernel.rows(X, double)
         # Errors of n terms of mixed signs add up to less than sqrt(n) of them.
-        if kernel.rounding * reach * np.sqrt(kernel.n) > 4 * tol and not double:
-            kernel = KernelRows(X, name, **settings.parameters, double=True)
-        kernel.warn_if_indefinite()
-        return RowStore(kernel, settings.cache_size)
+        if rows.rounding * reach * np.sqrt(rows.n) > 4 * tol and not double:
+            rows = settings.kernel.rows(X, double=True)
+        rows.warn_if_indefinite()
+        return RowStore(rows, settings.cache_size)
 
     def _solve(
         self, problems: list[Problem], store: RowStore, settings: Settings, progress: Progress
@@ -149,9 +139,9 @@ class KernelMachine(KernelModel):
         self, X: Any, support: np.ndarray, dual_coef: np.ndarray, settings: Settings
     ) -> dict[str, Any]:
         """Return the fitted attributes of the support vectors, rows `support` of the fit's X."""
-        if settings.precomputed:
+        if settings.kernel.precomputed:
             vectors = np.empty((0, 0), dtype=X.dtype)
-        elif sparse.issparse(X) or X.dtype == object:
+        elif sparse.issparse(X) or not of_numbers(X):
             vectors = X[support]
         else:
             vectors = scratch_array((len(support), X.shape[1]), X.dtype)
@@ -168,26 +158,23 @@ class KernelMachine(KernelModel):
 
     @property
     def _precision(self) -> np.dtype:
-        """The type of decision values: that of the samples, if they are numbers."""
-        dtype = self.support_vectors_.dtype
-        return np.dtype(np.float64) if dtype.kind == "O" else dtype
+        """The type of decision values."""
+        return precision(self.support_vectors_)
 
     def _checked_later(self, X: Any) -> Any:
         self._check_fitted()
-        return self._later_samples(X, self.support_vectors_.dtype)
+        return self._later_samples(X, self.support_vectors_)
 
     def _value_blocks(
         self, X: Any, expansion: Expansion | None = None
     ) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield some rows of checked X, and their kernel values against the support vectors."""
-        if self._precomputed:
-            for rows in row_blocks(X, max(len(self.support_), len(self.intercept_))):
-                yield rows, X[rows, self.support_]
-            return
         if expansion is None:
-            parameters = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-            vectors = self.support_vectors_
-            expansion = kept_expansion(self, vectors, self._kernel, **parameters)
+            kernel = self._fitted_kernel
+            if kernel.precomputed:
+                expansion = Expansion(self.support_, kernel)
+            else:
+                expansion = kept_expansion(self, self.support_vectors_, kernel)
         yield from expansion.blocks(X, len(self.intercept_))
 
     def _verification_samples(self, X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
@@ -204,9 +191,7 @@ class KernelMachine(KernelModel):
         """Return sum_j coef[c, j] k(x_i, v_j) in float64, whatever the type of the fit: (n, c)."""
         expansion = None
         if not self._precomputed:
-            parameters = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-            vectors = as_double(self.support_vectors_)
-            expansion = Expansion(vectors, self._kernel, **parameters)
+            expansion = Expansion(as_double(self.support_vectors_), self._fitted_kernel)
         sums = np.empty((X.shape[0], len(coef)))
         for rows, values in self._value_blocks(X, expansion):
             sums[rows] = weighted(values, coef.T)
@@ -271,7 +256,7 @@ class SingleProblemMachine(KernelMachine):
         reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
         errors[variables[reached & (solution.beta != 0)]] = True
         fitted = self._expansion(samples, kept[chosen], coef[None, chosen], settings)
-        if settings.kernel == "linear":
+        if settings.kernel.linear:
             fitted["coef_"] = product(fitted["dual_coef_"], fitted["support_vectors_"])
         self._set_fitted(
             X,
@@ -311,7 +296,7 @@ class SingleProblemMachine(KernelMachine):
 
 def as_double(X: Any) -> Any:
     """Return samples in float64, objects as they are."""
-    return X if X.dtype == object else X.astype(np.float64, copy=False)
+    return X.astype(np.float64, copy=False) if of_numbers(X) else X
 
 
 def product(A: Any, B: Any) -> np.ndarray:
@@ -324,4 +309,4 @@ def kept_samples(X: Any, rows: np.ndarray, settings: Settings) -> Any:
     """Return those rows of X (of a precomputed kernel: rows and columns), X itself if it is all."""
     if np.array_equal(rows, np.arange(X.shape[0])):
         return X
-    return X[np.ix_(rows, rows)] if settings.precomputed else X[rows]
+    return X[np.ix_(rows, rows)] if settings.kernel.precomputed else X[rows]

@@ -25,9 +25,10 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
 
     Parameters
     ----------
-    kernel : str or callable, default="rbf"
+    kernel : str, callable or Kernel, default="rbf"
         "linear", "polynomial" (or "poly"), "rbf", "laplacian", "sigmoid", "cosine", "chi2",
-        "precomputed", or a function of two sets of samples that returns their kernel values.
+        "precomputed", a function of two sets of samples that returns their kernel values, or a
+        `mlcore.kernels.Kernel`.
         Samples of a function may be strings or other objects, in a list or an array of one
         dimension.
     degree : int, default=3

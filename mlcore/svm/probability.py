@@ -15,6 +15,7 @@ from scipy import sparse
 from mlcore._ext import probability as _ext
 from mlcore.exceptions import peer_class, warn
 from mlcore.kernels.expansion import row_blocks
+from mlcore.kernels.kernel import of_numbers
 from mlcore.svm.classifier import KernelClassifier, only_side
 from mlcore.svm.folds import feasible_start, stratified_folds
 from mlcore.svm.link import Link, apply_link, fit_link, on_scale_of
@@ -143,7 +144,7 @@ class ProbabilisticClassifier(KernelClassifier):
         Copies are held out together, so that a weight of 2 is a copy here too. The only sample of
         a class is never held out: its fold is -1.
         """
-        if settings.precomputed or samples.X.dtype == object:
+        if settings.kernel.precomputed or not of_numbers(samples.X):
             first = copy_of = np.arange(len(samples.codes))
         else:
             first, copy_of = distinct_rows(samples.X, samples.codes)

@@ -31,9 +31,10 @@ class SVC(SupportVectorClassifier):
     ----------
     C : float, default=1.0
         Cost of a margin error, positive. ``inf`` is the hard margin, which allows none.
-    kernel : str or callable, default="rbf"
+    kernel : str, callable or Kernel, default="rbf"
         "linear", "polynomial" (or "poly"), "rbf", "laplacian", "sigmoid", "cosine", "chi2",
-        "precomputed", or a function of two sets of samples that returns their kernel values.
+        "precomputed", a function of two sets of samples that returns their kernel values, or a
+        `mlcore.kernels.Kernel`.
         Samples of a function may be strings or other objects, in a list or an array of one
         dimension.
     degree : int, default=3

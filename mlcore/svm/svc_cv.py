@@ -16,8 +16,6 @@ from mlcore.svm.seeding import SeededDuel, best_multiple, spans_of
 from mlcore.svm.smo import Problem, Solution
 from mlcore.threads import single_threaded_blas
 
-_WITHOUT_GAMMA = ("linear", "cosine", "precomputed")
-
 
 class SVCCV(KernelClassifier):
     """`SVC` with C and gamma chosen by cross-validation over a grid.
@@ -38,7 +36,7 @@ class SVCCV(KernelClassifier):
     gammas : sequence of float, "scale" or "auto", default=None
         Widths to try; None is 0.1, 1 and 10 times "scale". They are resolved on all samples.
         Kernels without a width try none.
-    kernel : str or callable, default="rbf"
+    kernel : str, callable or Kernel, default="rbf"
         As in `SVC`.
     degree : int, default=3
     coef0 : float, default=0.0
@@ -176,7 +174,7 @@ class SVCCV(KernelClassifier):
         with progress:
             few = max(np.count_nonzero(fold.train) for fold in folds) <= FEW
             for g, width in enumerate(widths):
-                at = replace(settings, gamma=width, few=few)
+                at = settings.of_width(width, few)
                 found = self._search_width(
                     samples, folds, chosen, Cs, at, scoring, scores[:, g], progress, found
                 )
@@ -185,7 +183,7 @@ class SVCCV(KernelClassifier):
                     if best is None or rank < best:
                         best, fit = rank, found[c]
             c, g = divmod(best[1], len(widths))
-            at = replace(settings, gamma=widths[g], few=len(samples.rows) <= FEW)
+            at = settings.of_width(widths[g], few=len(samples.rows) <= FEW)
             problems, solutions = fit
             if solutions is None:
                 store = self._open_store(samples.X, at, Cs[c] * float(samples.cost.max()))
@@ -205,12 +203,12 @@ class SVCCV(KernelClassifier):
     # ---- before the work
 
     def _checked_gammas(self, settings: Settings) -> list[float | str]:
-        if settings.kernel in _WITHOUT_GAMMA or callable(settings.kernel):
+        if not settings.kernel.uses_gamma:
             return ["auto"]
         if self.gammas is None:
             return []
         gammas = _sequence(self.gammas, "gammas", type(self).__name__)
-        return [self._check_gamma(gamma, "gammas") for gamma in gammas]
+        return [self._checked_gamma(gamma, "gammas") for gamma in gammas]
 
     def _resolved_gammas(self, gammas, settings, samples) -> list[float]:
         def resolved(gamma):

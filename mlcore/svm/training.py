@@ -58,7 +58,7 @@ class SupportVectorClassifier(ProbabilisticClassifier):
         self._require_feasible(samples, chosen)
         problems = [] if self._small_pairs(samples) else self._problems(samples, chosen)
         settings = self._resolved(settings, samples.X, samples.weight)
-        packed = not (settings.precomputed or callable(settings.kernel))
+        packed = settings.kernel.packed
         if samples.X is not checked and isinstance(samples.X, np.ndarray) and not packed:
             # The copy of X in another order counts against the memory that was allowed.
             left = settings.cache_size - samples.X.nbytes / 1e6

@@ -7,8 +7,14 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from mlcore.kernels import gram_matrix
-from mlcore.kernels.expansion import kernel_sums
-from mlcore.kernels.gram import KERNELS
+from mlcore.kernels.expansion import Expansion
+from mlcore.kernels.resolve import KERNELS, as_kernel
+
+
+def kernel_sums(X, V, A, kernel, **parameters):
+    """Sums by one expansion; of rows of kernel values, V is all columns."""
+    kernel = as_kernel(kernel, **parameters)
+    return Expansion(np.arange(len(A)) if kernel.precomputed else V, kernel).sums(X, A)
 
 
 def samples(n, d, seed=0, dtype=np.float64):

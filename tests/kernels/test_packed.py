@@ -11,8 +11,8 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
-from mlcore.kernels.gram import KERNELS
 from mlcore.kernels.packed import Packed
+from mlcore.kernels.resolve import KERNELS, as_kernel
 
 DTYPES = [np.float32, np.float64]
 N = 300  # more than a band of four panels, in either precision
@@ -120,7 +120,7 @@ def rounding(kernel, X, dtype, *, gamma, coef0, degree):
 @pytest.mark.parametrize("data", DATA)
 def test_blocks_are_the_kernel_as_defined(data, kernel, dtype):
     X = samples(data, kernel, dtype)
-    packed = Packed(X, kernel, **PARAMETERS, dtype=dtype)
+    packed = Packed(X, as_kernel(kernel, **PARAMETERS), dtype=dtype)
     assert packed.layout == layout(data, kernel)
     expected = defined(kernel, dense(X), dense(X), **PARAMETERS)
     atol = rounding(kernel, dense(X), dtype, **PARAMETERS)
@@ -146,7 +146,7 @@ def test_symmetric_matrices_are_exactly_so(data, kernel, dtype):
     expected = defined(kernel, dense(X), dense(X), **PARAMETERS)
     atol = rounding(kernel, dense(X), dtype, **PARAMETERS)
     for n in (1, 2, 31, 64, 65, 129, 257, N):
-        packed = Packed(X[:n], kernel, **PARAMETERS, dtype=dtype)
+        packed = Packed(X[:n], as_kernel(kernel, **PARAMETERS), dtype=dtype)
         K = np.full((n, n + 5), np.nan, dtype)
         packed.symmetric(K)
         assert np.isnan(K[:, n:]).all()  # a solver pads its rows
@@ -166,14 +166,14 @@ def test_rows_of_either_kind_meet_columns_of_any_layout(kernel, columns):
     Y = samples(columns, kernel, np.float64)
     rng = np.random.default_rng(5)
     X = 3.0 * rng.random((N, Y.shape[1])) * (rng.random(Y.shape) < 0.5)
-    packed = Packed(Y, kernel, **PARAMETERS, dtype=np.float64)
+    packed = Packed(Y, as_kernel(kernel, **PARAMETERS), dtype=np.float64)
     expected = defined(kernel, X, dense(Y), **PARAMETERS)
     both = np.concatenate([X, dense(Y)])
     atol = rounding(kernel, both, np.float64, **PARAMETERS)
     empty = sparse.csr_array((3, Y.shape[1]))
     for rows in (X, sparse.csr_array(X), empty):
         out = np.empty((rows.shape[0], N))
-        like = Packed(rows, kernel, **PARAMETERS, dtype=np.float64, like=packed)
+        like = Packed(rows, as_kernel(kernel, **PARAMETERS), dtype=np.float64, like=packed)
         order = np.arange(rows.shape[0])
         like.block(order, packed.columns(), out, order)
         if rows is empty:
@@ -187,11 +187,11 @@ def test_rows_of_either_kind_meet_columns_of_any_layout(kernel, columns):
 def test_few_rows_are_prepared_as_many_are(columns, kernel, dtype, monkeypatch):
     Y = samples(columns, kernel, dtype)
     X = np.ascontiguousarray(dense(Y)[5:16])
-    like = Packed(Y, kernel, **PARAMETERS, dtype=dtype)
+    like = Packed(Y, as_kernel(kernel, **PARAMETERS), dtype=dtype)
     found = []
     for most in (10_000, 0):
         monkeypatch.setattr("mlcore.kernels.packed._FEW_VALUES", most)
-        rows = Packed(X, kernel, **PARAMETERS, dtype=dtype, like=like)
+        rows = Packed(X, as_kernel(kernel, **PARAMETERS), dtype=dtype, like=like)
         out, order = np.empty((len(X), N), dtype), np.arange(len(X))
         rows.block(order, like.columns(), out, order)
         found.append(out)
@@ -201,7 +201,7 @@ def test_few_rows_are_prepared_as_many_are(columns, kernel, dtype, monkeypatch):
 
 def test_more_features_than_a_panel_takes_are_inverted():
     X = sparse.random_array((30, 70_000), density=0.08, rng=0, format="csr")
-    packed = Packed(X, "rbf", gamma=0.01, dtype=np.float64)
+    packed = Packed(X, as_kernel("rbf", gamma=0.01), dtype=np.float64)
     K = np.empty((30, 30))
     packed.symmetric(K)
     assert packed.layout == "inverted"
@@ -213,7 +213,7 @@ def test_more_features_than_a_panel_takes_are_inverted():
 def test_double_arithmetic_on_single_data_and_the_reverse(data, dtype):
     X = samples(data, "rbf", np.float64)
     other = np.float64 if dtype == np.float32 else np.float32
-    packed = Packed(X.astype(dtype), "rbf", **PARAMETERS, dtype=other)
+    packed = Packed(X.astype(dtype), as_kernel("rbf", **PARAMETERS), dtype=other)
     K = np.empty((N, N), other)
     packed.symmetric(K)
     expected = defined("rbf", dense(X.astype(dtype)), dense(X.astype(dtype)), **PARAMETERS)
@@ -225,7 +225,7 @@ def test_double_arithmetic_on_single_data_and_the_reverse(data, dtype):
 @pytest.mark.parametrize("data", DATA)
 def test_combine_and_project_are_products_with_the_samples(data, dtype):
     X = samples(data, "linear", dtype)
-    packed = Packed(X, "linear", gamma=1.0, dtype=dtype)
+    packed = Packed(X, as_kernel("linear", gamma=1.0), dtype=dtype)
     rng = np.random.default_rng(1)
     rows, weights = rng.permutation(N)[:270], rng.normal(size=270)
     start = rng.normal(size=X.shape[1])
@@ -245,7 +245,7 @@ def test_stored_zeros_are_zeros(kernel):
     for tiny, dtype in ((0.0, np.float64), (1e-60, np.float32)):
         data = np.array([tiny, 1.0, tiny, 2.0, tiny, tiny])
         X = sparse.csr_array((data, [0, 1, 0, 2, 0, 1], [0, 2, 4, 6]), shape=shape)
-        packed = Packed(X, kernel, **PARAMETERS, dtype=dtype)
+        packed = Packed(X, as_kernel(kernel, **PARAMETERS), dtype=dtype)
         assert packed.layout == "inverted"
         K = np.empty((3, 3), dtype)
         packed.symmetric(K)
@@ -264,7 +264,7 @@ def test_any_number_of_threads_gives_the_same_bytes(data):
     results = []
     for threads in (1, 2, 7):
         with threadpool_limits(threads):
-            packed = Packed(X, "rbf", **PARAMETERS, dtype=np.float32)
+            packed = Packed(X, as_kernel("rbf", **PARAMETERS), dtype=np.float32)
             K, B = (np.empty((len(packed.terms),) * 2, np.float32) for _ in range(2))
             packed.symmetric(K)
             packed.block(np.arange(len(B)), packed.columns(), B, np.arange(len(B)))
@@ -279,7 +279,7 @@ def test_work_is_cut_into_calls_that_ctrl_c_can_wait_for(monkeypatch):
         results = []
         for terms in (1e9, 1e4):
             monkeypatch.setattr("mlcore.kernels.packed._CALL_TERMS", terms)
-            packed = Packed(X, "rbf", **PARAMETERS, dtype=np.float64)
+            packed = Packed(X, as_kernel("rbf", **PARAMETERS), dtype=np.float64)
             K, B = np.empty((N, N)), np.empty((N, N))
             packed.symmetric(K)
             packed.block(np.arange(N), packed.columns(), B, np.arange(N))
@@ -289,14 +289,14 @@ def test_work_is_cut_into_calls_that_ctrl_c_can_wait_for(monkeypatch):
 
 def test_no_call_writes_more_than_ctrl_c_can_wait_for():
     """Where products are few, time goes to memory that is touched for the first time."""
-    packed = Packed(np.ones((6000, 2)), "rbf", **PARAMETERS, dtype=np.float64)
+    packed = Packed(np.ones((6000, 2)), as_kernel("rbf", **PARAMETERS), dtype=np.float64)
     assert packed._step(6000, 6000) * 6000 <= 2**23
 
 
 def test_memory_and_cost_are_known():
     for data in DATA:
         X = samples(data, "linear", np.float64)
-        packed = Packed(X, "linear", **PARAMETERS, dtype=np.float64)
+        packed = Packed(X, as_kernel("linear", **PARAMETERS), dtype=np.float64)
         stored = np.count_nonzero(dense(X)) if packed.layout != "products" else X.size
         assert packed.nbytes >= 8 * stored
         assert packed.terms_per_value == stored / N

@@ -1,4 +1,4 @@
-"""KernelRows: what solvers ask of a kernel matrix, and what a user's kernel may return."""
+"""Rows of a Gram matrix for solvers, and what a user's kernel may return."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from mlcore.kernels.rows import KernelRows, called
+from mlcore.kernels.resolve import as_kernel
 
 N = 150
 
@@ -28,10 +28,10 @@ def of_each_kind(double=True):
     X = samples()
     K = rbf(X, X)
     return {
-        "name": KernelRows(X, "rbf", gamma=0.3, double=double),
-        "CSR": KernelRows(sparse.csr_array(X), "rbf", gamma=0.3, double=double),
-        "precomputed": KernelRows(K, "precomputed", double=double),
-        "callable": KernelRows(X, rbf, double=double),
+        "name": as_kernel("rbf", gamma=0.3).rows(X, double=double),
+        "CSR": as_kernel("rbf", gamma=0.3).rows(sparse.csr_array(X), double=double),
+        "precomputed": as_kernel("precomputed").rows(K, double=double),
+        "callable": as_kernel(rbf).rows(X, double=double),
     }, K
 
 
@@ -64,14 +64,14 @@ def test_rows_blocks_and_the_whole_matrix(kind, double):
 @pytest.mark.parametrize("d", [3, 20, 90])
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
 def test_the_diagonal_of_distance_kernels_is_exact_in_any_row(kernel, d):
-    rows = KernelRows(100 * samples(N, d), kernel, gamma=0.3, double=False)
+    rows = as_kernel(kernel, gamma=0.3).rows(100 * samples(N, d), double=False)
     assert_array_equal(np.diagonal(rows.block(np.arange(N))), 1)
 
 
 def test_a_precomputed_or_users_matrix_is_taken_as_it_is():
     """Not symmetric: row i of the matrix is row i here, of either kind."""
     K = np.random.default_rng(0).normal(size=(N, N))
-    rows = KernelRows(K, "precomputed", double=True)
+    rows = as_kernel("precomputed").rows(K, double=True)
     assert_array_equal(rows.block(np.arange(N)), K)
     assert_array_equal(rows.diagonal, np.diagonal(K))
 
@@ -79,7 +79,7 @@ def test_a_precomputed_or_users_matrix_is_taken_as_it_is():
         return A[:, :1] - B[:, 0]
 
     X = samples()
-    rows = KernelRows(X, first_of_a_minus_b, double=True)
+    rows = as_kernel(first_of_a_minus_b).rows(X, double=True)
     assert_array_equal(rows.block([1, 0], [2]), X[[1, 0], :1] - X[2, 0])
 
 
@@ -91,7 +91,7 @@ def test_a_users_kernel_is_asked_for_bounded_blocks():
         return A @ B.T
 
     X = samples(2500, 2)
-    rows = KernelRows(X, counting, double=False)
+    rows = as_kernel(counting).rows(X, double=False)
     assert asked == [(1, 1)] * 2500
     del asked[:]
     K = rows.block(np.arange(2500))
@@ -103,7 +103,7 @@ def test_a_users_kernel_is_asked_for_bounded_blocks():
 @pytest.mark.parametrize("csr", [False, True])
 def test_linear_products_need_no_matrix(d, csr):
     X = samples(N, d)
-    rows = KernelRows(sparse.csr_array(X) if csr else X, "linear", double=True)
+    rows = as_kernel("linear").rows(sparse.csr_array(X) if csr else X, double=True)
     assert rows.linear and rows.d == d
     weights = np.random.default_rng(1).normal(size=20)
     chosen = np.random.default_rng(2).permutation(N)[:20]
@@ -119,16 +119,17 @@ def test_linear_products_need_no_matrix(d, csr):
 
 def test_only_the_linear_kernel_says_it_is():
     X = samples()
-    assert not KernelRows(X, "rbf").linear
-    assert not KernelRows(X, inner).linear
-    assert not KernelRows(X @ X.T, "precomputed").linear
+    assert not as_kernel("rbf").rows(X, double=False).linear
+    assert not as_kernel(inner).rows(X, double=False).linear
+    assert not as_kernel("precomputed").rows(X @ X.T, double=False).linear
 
 
 def test_cost_and_memory_are_known_where_they_can_be():
     X = samples(N, 100)
-    assert KernelRows(X, "linear").terms == 100
-    assert KernelRows(X, "linear").nbytes >= 4 * X.size
-    for unknown in (KernelRows(X, inner), KernelRows(X @ X.T, "precomputed")):
+    assert as_kernel("linear").rows(X, double=False).terms == 100
+    assert as_kernel("linear").rows(X, double=False).nbytes >= 4 * X.size
+    for kernel, given in ((inner, X), ("precomputed", X @ X.T)):
+        unknown = as_kernel(kernel).rows(given, double=False)
         assert unknown.terms == np.inf and unknown.nbytes == 0
 
 
@@ -147,7 +148,7 @@ def test_cost_and_memory_are_known_where_they_can_be():
 def test_values_outside_single_precision_are_kept_in_double(kernel, scale, parameters):
     X = scale * samples()
     data = (X / 1e30) @ (X / 1e30).T * 1e60 if kernel == "precomputed" else X
-    rows = KernelRows(data, kernel, **parameters, double=False)
+    rows = as_kernel(kernel, **parameters).rows(data, double=False)
     assert rows.dtype == np.float64
     whole = np.empty((N, N))
     rows.fill_all(whole)
@@ -168,8 +169,8 @@ def test_any_scale_of_the_data_fits_single_precision_with_its_gamma(kernel, scal
     """gamma undoes the scale, so that the values are those of the unscaled data."""
     X = abs(samples())
     gamma = 0.3 / scale ** HOMOGENEOUS[kernel]
-    plain = KernelRows(X, kernel, gamma=0.3, coef0=0.5, double=True)
-    scaled = KernelRows(X * scale, kernel, gamma=gamma, coef0=0.5, double=False)
+    plain = as_kernel(kernel, gamma=0.3, coef0=0.5).rows(X, double=True)
+    scaled = as_kernel(kernel, gamma=gamma, coef0=0.5).rows(X * scale, double=False)
     assert scaled.dtype == np.float32
     K, expected = scaled.block(np.arange(N)), plain.block(np.arange(N))
     assert_allclose(K, expected, rtol=0, atol=1e-5 * abs(expected).max())
@@ -178,7 +179,7 @@ def test_any_scale_of_the_data_fits_single_precision_with_its_gamma(kernel, scal
 def test_single_data_stay_in_single_or_double_as_asked():
     X = samples().astype(np.float32)
     for double in (False, True):
-        rows = KernelRows(X, "rbf", gamma=0.3, double=double)
+        rows = as_kernel("rbf", gamma=0.3).rows(X, double=double)
         assert rows.dtype == (np.float64 if double else np.float32)
         assert_allclose(rows.block(np.arange(N)), rbf(X.astype(float), X.astype(float)), atol=1e-5)
 
@@ -198,7 +199,9 @@ def named_kernel(returned):
     [np.ones((2, 3)), np.ones((2, 3), np.float32), np.ones((2, 3), bool), [[1, 2, 3]] * 2],
 )
 def test_real_matrices_of_the_right_shape_are_taken(returned):
-    assert_array_equal(called(named_kernel(returned), np.ones((2, 1)), np.ones((3, 1))), returned)
+    assert_array_equal(
+        as_kernel(named_kernel(returned)).values(np.ones((2, 1)), np.ones((3, 1))), returned
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,7 +221,7 @@ def test_real_matrices_of_the_right_shape_are_taken(returned):
 )
 def test_what_a_users_kernel_must_not_return(returned, error, message):
     with pytest.raises(error, match=message):
-        called(named_kernel(returned), np.ones((2, 1)), np.ones((3, 1)))
+        as_kernel(named_kernel(returned)).values(np.ones((2, 1)), np.ones((3, 1)))
 
 
 def test_a_users_kernel_without_a_name_is_named_by_its_class():
@@ -227,7 +230,7 @@ def test_a_users_kernel_without_a_name_is_named_by_its_class():
             return np.ones((1, 1))
 
     with pytest.raises(ValueError, match="kernel 'Kernel' returned shape"):
-        called(Kernel(), np.ones((2, 1)), np.ones((2, 1)))
+        as_kernel(Kernel()).values(np.ones((2, 1)), np.ones((2, 1)))
 
 
 def test_a_users_own_exception_passes_unchanged():
@@ -238,4 +241,4 @@ def test_a_users_own_exception_passes_unchanged():
         raise Mine
 
     with pytest.raises(Mine):
-        KernelRows(samples(), raises)
+        as_kernel(raises).rows(samples(), double=False)

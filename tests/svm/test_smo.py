@@ -14,7 +14,8 @@ from scipy import sparse
 from sklearn import svm as peer
 from threadpoolctl import threadpool_limits
 
-from mlcore.kernels.rows import KernelRows
+from mlcore.kernels.resolve import as_kernel
+from mlcore.kernels.rows import PackedRows
 from mlcore.svm import smo
 from mlcore.svm.small_problem import solve_small
 from mlcore.svm.smo import Problem, RowStore, solve, solve_many
@@ -92,7 +93,7 @@ def problem(kind, n, seed=0, C=3.0):
 
 
 def rows_of(X, kernel="rbf", double=True):
-    return KernelRows(X, kernel, **KERNELS.get(kernel, {}), double=double)
+    return as_kernel(kernel, **KERNELS.get(kernel, {})).rows(X, double)
 
 
 def matrix(X, problem, kernel="rbf"):
@@ -362,7 +363,7 @@ def test_a_group_of_few_is_not_starved(cache_size, kind):
 def test_few_support_vectors_need_few_kernel_values(kind, d, monkeypatch):
     """Sums that some hundredths of the variables reach, one class being a tenth of the samples."""
     values = []
-    fill, fill_all = KernelRows.fill, KernelRows.fill_all
+    fill, fill_all = PackedRows.fill, PackedRows.fill_all
 
     def filled(self, rows, out, dest, columns=None):
         values.append(len(rows) * (self.n if columns is None else len(columns)))
@@ -383,9 +384,9 @@ def test_few_support_vectors_need_few_kernel_values(kind, d, monkeypatch):
             np.zeros(n), np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0),
             group=(y < 0).astype(np.int8), total=(0.05 * n, -0.05 * n),
         )  # fmt: skip
-    rows = KernelRows(X, "rbf", gamma=1.0 / d)
-    monkeypatch.setattr(KernelRows, "fill", filled)
-    monkeypatch.setattr(KernelRows, "fill_all", filled_all)
+    rows = as_kernel("rbf", gamma=1.0 / d).rows(X, double=False)
+    monkeypatch.setattr(PackedRows, "fill", filled)
+    monkeypatch.setattr(PackedRows, "fill_all", filled_all)
     solution = solve(p, RowStore(rows, 200.0), tol=1e-3)
     monkeypatch.undo()
     K = rows.block(np.arange(n)).astype(np.float64)
@@ -426,7 +427,8 @@ def test_precomputed_and_users_kernels():
     def kernel(A, B):
         return np.exp(-0.5 * ((A[:, None] - B) ** 2).sum(axis=2))
 
-    for rows in (KernelRows(K, "precomputed", double=True), KernelRows(X, kernel, double=True)):
+    for asked, Z in (("precomputed", K), (kernel, X)):
+        rows = as_kernel(asked).rows(Z, double=True)
         check(K, p, solve(p, RowStore(rows, 1e-3), tol=1e-6), 1e-6)
 
 
@@ -583,7 +585,7 @@ def indefinite(n):
 def test_indefinite_kernels_end_at_a_feasible_point(n, kind):
     p = problem(kind, n)
     for K in (indefinite(n), -np.eye(n), -np.ones((n, n)), np.zeros((n, n))):
-        rows = KernelRows(K, "precomputed", double=True)
+        rows = as_kernel("precomputed").rows(K, double=True)
         solution = solve(p, RowStore(rows, 200.0), tol=1e-6, max_iter=50_000)
         assert np.isfinite(solution.beta).all()
         assert (solution.beta >= p.lower).all() and (solution.beta <= p.upper).all()
@@ -599,7 +601,7 @@ def test_indefinite_kernels_end_at_a_feasible_point(n, kind):
 def test_kernels_that_are_not_symmetric_end(n):
     K = np.random.default_rng(n).normal(size=(n, n))
     p = problem("svc", n)
-    rows = KernelRows(K, "precomputed", double=True)
+    rows = as_kernel("precomputed").rows(K, double=True)
     solution = solve(p, RowStore(rows, 200.0), tol=1e-6, max_iter=50_000)
     assert (solution.beta >= p.lower).all() and (solution.beta <= p.upper).all()
     assert abs(solution.beta.sum()) <= 1e-12 * (1 + np.abs(solution.beta).sum())

@@ -1,0 +1,187 @@
+"""The contract of a kernel: a function k(x, y) of two samples, and what algorithms ask of it."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+
+from mlcore.checks import as_objects, require_memory
+from mlcore.kernels.rows import CalledRows, KernelRows, MatrixRows
+
+
+class Kernel:
+    """A function k(x, y) of two samples of any kind, for models that take ``kernel=``.
+
+    A subclass computes values (`__call__`) and, where samples are not rows of numbers, checks them
+    (`encode`). All else has a default: `diagonal` for one that costs less, the class attribute
+    `positive_semidefinite` for a kernel that is known to be an inner product.
+
+    Notes
+    -----
+    Models call it with the samples as they encoded them, block by block: time and memory are its
+    own.
+
+    References
+    ----------
+    B. Schölkopf, A. Smola, *Learning with Kernels*, MIT Press, 2002, chapter 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mlcore.kernels import Kernel
+    >>> from mlcore.svm import SVC
+    >>> class SharedLetters(Kernel):
+    ...     positive_semidefinite = True
+    ...
+    ...     def encode(self, X):
+    ...         return np.array([[set(word)] for word in X], dtype=object)
+    ...
+    ...     def __call__(self, X, Y):
+    ...         return [[len(x & y) for y in Y[:, 0]] for x in X[:, 0]]
+    >>> model = SVC(kernel=SharedLetters()).fit(["cat", "act", "dog", "god"], [0, 0, 1, 1])
+    >>> model.predict(["taca", "good"])
+    array([0, 1])
+    """
+
+    positive_semidefinite: bool | None = None  # None: not known, so models try it on some samples
+    uses_gamma: ClassVar[bool] = False
+    linear: ClassVar[bool] = False  # whether k(x, y) is x.y
+    precomputed: ClassVar[bool] = False  # whether samples are given as rows of kernel values
+    packed: ClassVar[bool] = False  # whether `rows` and `against` hold samples of their own
+
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+        return type(self).__name__
+
+    def encode(self, X: Any) -> Any:
+        """Return samples that are not rows of numbers, checked; None for rows of numbers.
+
+        Returns
+        -------
+        samples : container or None
+            Its `shape` is (n_samples, 1), and ``samples[rows]`` are some of them, for an array of
+            integers or a slice.
+        """
+        return None
+
+    def require_valid(self, X: np.ndarray | sparse.csr_array, name: str) -> None:
+        """Refuse rows of numbers for which k is not defined."""
+
+    def with_gamma(self, gamma: float) -> Self:
+        """Return the same kernel of this width."""
+        return self
+
+    def __call__(self, X: Any, Y: Any) -> Any:
+        """Return the kernel values between two sets of samples, (n, m), dense or sparse."""
+        raise NotImplementedError
+
+    def diagonal(self, X: Any) -> np.ndarray:
+        """Return k(x, x) of all samples, float64 (n,)."""
+        values = (self.values(X[[i]], X[[i]])[0, 0] for i in range(X.shape[0]))
+        return np.fromiter(values, np.float64, X.shape[0])
+
+    def values(self, X: Any, Y: Any) -> np.ndarray:
+        """Return the kernel values between two sets of samples, checked and dense.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Where they are not real, not finite or not of shape (n, m).
+        """
+        K = self(X, Y)
+        if not sparse.issparse(K):
+            try:
+                K = np.asarray(K)
+            except ValueError as error:
+                raise TypeError(f"kernel {self.name!r} returned no array: {error}") from error
+        if K.dtype.kind not in "fiub":
+            raise TypeError(
+                f"kernel {self.name!r} returned dtype {K.dtype}; an array of real numbers is "
+                "needed."
+            )
+        shape = (X.shape[0], Y.shape[0])
+        if K.shape != shape:
+            raise ValueError(f"kernel {self.name!r} returned shape {K.shape}; {shape} is needed.")
+        if sparse.issparse(K):
+            require_memory(
+                *shape, K.dtype.itemsize, what="its sparse values, dense",
+                instead="call the kernel on blocks of rows",
+            )  # fmt: skip
+            K = K.toarray()
+        if not np.isfinite(K).all():
+            raise ValueError(
+                f"kernel {self.name!r} returned NaN or infinity; finite values are needed."
+            )
+        return K
+
+    def rows(self, X: Any, double: bool) -> KernelRows:
+        """Return the rows of the Gram matrix of X, to be computed where they are needed.
+
+        `double` asks for values in float64; otherwise they are in float32, if their range allows.
+        """
+        return CalledRows(self, X, double)
+
+    def against(self, V: Any) -> Callable[..., np.ndarray]:
+        """Return ``values(X, out=None)``, the kernel values of samples X with V, (n, m).
+
+        They may be in `out`, an earlier result of as many rows or more.
+        """
+
+        def values(X, out=None):
+            if sparse.issparse(X) != sparse.issparse(V):
+                return self.values(sparse.csr_array(X), sparse.csr_array(V))
+            return self.values(X, V)
+
+        return values
+
+
+def of_numbers(samples: Any) -> bool:
+    """Return whether samples are rows of numbers, not objects."""
+    return getattr(samples, "dtype", np.dtype(object)).kind != "O"
+
+
+def precision(samples: Any) -> np.dtype:
+    """Return the type of kernel values and sums over samples: theirs, float64 for objects."""
+    return samples.dtype if of_numbers(samples) else np.dtype(np.float64)
+
+
+class FunctionKernel(Kernel):
+    """A user's function of two sets of samples, which may be any objects."""
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        self.function = function
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FunctionKernel) and self.function == other.function
+
+    __hash__ = None
+
+    @property
+    def name(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def encode(self, X: Any) -> Any:
+        return as_objects(X)
+
+    def __call__(self, X: Any, Y: Any) -> Any:
+        # Objects are held as a column; the user's function sees them as they were passed.
+        return self.function(*(A if of_numbers(A) else A[:, 0] for A in (X, Y)))
+
+
+class PrecomputedKernel(Kernel):
+    """Kernel values that are given: a sample is its row of them."""
+
+    name = "precomputed"
+    precomputed = True
+
+    def diagonal(self, X: np.ndarray) -> np.ndarray:
+        return np.diagonal(X).astype(np.float64)
+
+    def rows(self, X: np.ndarray, double: bool) -> KernelRows:
+        return MatrixRows(self, X, double)
+
+    def against(self, V: Any) -> Callable[..., np.ndarray]:
+        """Return ``values(X, out=None)``: of rows of kernel values those with the samples V."""
+        return lambda X, out=None: X[:, V]

@@ -1,0 +1,103 @@
+"""From what users pass as ``kernel=`` and ``gamma=`` to a kernel object and a number."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from mlcore.checks import as_choice, as_real
+from mlcore.kernels.kernel import FunctionKernel, Kernel, PrecomputedKernel
+from mlcore.kernels.vector_kernels import VECTOR_KERNELS
+
+_BY_NAME = {kernel.name: kernel for kernel in VECTOR_KERNELS}
+_ALIASES = {"poly": "polynomial"}
+_BLOCK = 1024
+KERNELS = tuple(_BY_NAME)
+
+
+def as_kernel(
+    kernel: Any,
+    *,
+    gamma: Any = 1.0,
+    degree: int = 3,
+    coef0: float = 0.0,
+    precomputed: bool = True,
+    owner: str = "",
+) -> Kernel:
+    """Return the kernel that is meant by a name, by a user's function or by itself.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+    gamma, degree, coef0 : checked parameters of a kernel by name; `gamma` may be a rule's name
+    precomputed : bool
+        Whether "precomputed" is one of the names.
+    owner : str
+        Model that the error names.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no kernel.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return FunctionKernel(kernel)
+    if not isinstance(kernel, str) or (kernel not in _BY_NAME and kernel not in _ALIASES):
+        names = (*KERNELS, *_ALIASES, "precomputed") if precomputed else KERNELS
+        as_choice(kernel, "kernel", names, owner=owner)
+        return PrecomputedKernel()
+    return _BY_NAME[_ALIASES.get(kernel, kernel)](gamma, degree, coef0)
+
+
+def resolve_gamma(gamma: float | str, X, weight=None) -> float:
+    """The number that `gamma` means for these samples.
+
+    Parameters
+    ----------
+    gamma : float of at least 0, "scale" for 1 / (d Var(X)), or "auto" for 1 / d
+    X : ndarray or CSR (n, d)
+    weight : (n,) float64, optional
+        Of the samples in the variance; ones by default.
+
+    Returns
+    -------
+    gamma : float
+    """
+    if isinstance(gamma, str):
+        as_choice(gamma, "gamma", ("scale", "auto"))
+        d = X.shape[1]
+        if gamma == "auto":
+            return 1.0 / d
+        if weight is not None and np.ptp(weight) > 0:
+            return _weighted_scale(X, weight)
+        if sparse.issparse(X):
+            size = X.shape[0] * d
+            mean = X.data.sum(dtype=np.float64) / size
+            variance = np.square(X.data, dtype=np.float64).sum() / size - mean**2
+        else:
+            centred = X - X.sum(dtype=np.float64) / X.size
+            variance = float(np.einsum("ij,ij->", centred, centred)) / X.size
+        return 1.0 / (d * variance) if variance > 0 and np.isfinite(1.0 / variance) else 1.0
+    return as_real(gamma, "gamma", at_least=0.0)
+
+
+def _weighted_scale(X, weight) -> float:
+    """Return gamma="scale" where samples have weights: copies and weights then agree."""
+    weight = weight / weight.max()
+    n_features = X.shape[1]
+    total = weight.sum() * n_features
+    rows = X.sum(axis=1, dtype=np.float64)
+    mean = float((weight * np.asarray(rows).ravel()).sum()) / total
+    spread = 0.0
+    for start in range(0, X.shape[0], _BLOCK):
+        block, w = X[start : start + _BLOCK], weight[start : start + _BLOCK]
+        if sparse.issparse(block):
+            stored = np.diff(block.indptr)
+            inside = np.repeat(w, stored) @ (block.data.astype(np.float64) - mean) ** 2
+            spread += float(inside + mean**2 * (w @ (n_features - stored)))
+        else:
+            spread += float(w @ ((block.astype(np.float64) - mean) ** 2).sum(axis=1))
+    variance = spread / total
+    return 1.0 / (n_features * variance) if variance > 0 else 1.0

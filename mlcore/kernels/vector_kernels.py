@@ -1,0 +1,191 @@
+"""Kernels of rows of numbers, computed by the loops of `mlcore._ext.gram`.
+
+To add one: its class here, with what the layouts of `mlcore.kernels.packed` ask of it, and how the
+loops finish its values (`value` and `term` in mlcore/_ext/simd/kernel_loops.h).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+
+from mlcore._ext.gram import KINDS
+from mlcore.kernels.kernel import Kernel
+from mlcore.kernels.packed import Packed, row_sums
+from mlcore.kernels.rows import KernelRows, PackedRows
+
+
+@dataclass(frozen=True)
+class VectorKernel(Kernel):
+    """A kernel of rows of numbers.
+
+    Parameters
+    ----------
+    gamma : float, or what `mlcore.kernels.resolve.resolve_gamma` makes one
+    degree : int
+    coef0 : float
+    """
+
+    gamma: Any = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+
+    positive_semidefinite = True
+    uses_gamma: ClassVar[bool] = True
+    packed: ClassVar[bool] = True
+
+    # What is added to inner products, from each sample: gamma times its "squares", the sum of its
+    # "absolute" values, or nothing.
+    row_term: ClassVar[str | None] = None
+    exponential: ClassVar[bool] = False  # exp(-gamma ...): the loops compute a power of 2
+    differences: ClassVar[bool] = False  # a sum over features of terms that are no products
+    shift_invariant: ClassVar[bool] = False  # k(x + c, y + c) = k(x, y)
+    gamma_power: ClassVar[float | None] = None  # X times gamma ** gamma_power stands for gamma
+    overflows: ClassVar[bool] = False  # values may be out of range: `require_range` says so
+    unit_norm: ClassVar[bool] = False  # of the samples' directions only
+
+    @property
+    def code(self) -> int:
+        """The number by which the loops know it."""
+        return KINDS[self.name]
+
+    def with_gamma(self, gamma: float) -> Self:
+        return replace(self, gamma=gamma)
+
+    def at(self, squares: np.ndarray) -> np.ndarray:
+        """Return k(x, x), float64 (n,), from |x|²; exponential kernels are 1 there."""
+        raise NotImplementedError
+
+    def largest(self, X: np.ndarray | sparse.csr_array) -> float:
+        """Return a number of the size of the largest |k(x, y)| on these samples."""
+        return 1.0
+
+    def require_range(self, norms: float, dtype: np.dtype) -> None:
+        """Refuse values that `dtype` cannot hold, where |x||y| reaches `norms`."""
+
+    def __call__(self, X: Any, Y: Any) -> np.ndarray:
+        return self.against(Y)(X)
+
+    def diagonal(self, X: np.ndarray | sparse.csr_array) -> np.ndarray:
+        return np.ones(X.shape[0]) if self.exponential else self.at(row_sums(X, "squares"))
+
+    def rows(self, X: np.ndarray | sparse.csr_array, double: bool) -> KernelRows:
+        return PackedRows(self, X, double)
+
+    def against(self, V: Any) -> Callable[..., np.ndarray]:
+        columns = Packed(V, self, dtype=V.dtype).only_columns()
+
+        def values(X, out=None):
+            rows = Packed(X, self, dtype=V.dtype, like=columns)
+            order = np.arange(rows.n)
+            if out is None:
+                out = np.empty((rows.n, columns.n), V.dtype)
+            rows.block(order, columns.columns(), out, order)
+            return out[: rows.n]
+
+        return values
+
+
+class Linear(VectorKernel):
+    """x.y"""
+
+    name = "linear"
+    uses_gamma = False
+    linear = True
+
+    def at(self, squares):
+        return squares
+
+    def largest(self, X):
+        return float(row_sums(X, "squares").max(initial=0.0))
+
+
+class Polynomial(VectorKernel):
+    """(gamma x.y + coef0)^degree"""
+
+    name = "polynomial"
+    gamma_power = 0.5
+    overflows = True
+
+    @property
+    def positive_semidefinite(self):
+        return True if self.coef0 >= 0 else None
+
+    def at(self, squares):
+        return (self.gamma * squares + self.coef0) ** self.degree
+
+    def largest(self, X):
+        largest = row_sums(X, "squares").max(initial=0.0)
+        with np.errstate(over="ignore", under="ignore"):
+            return float((self.gamma * largest + abs(self.coef0)) ** self.degree)
+
+    def require_range(self, norms, dtype):
+        reach = max(self.gamma * norms + abs(self.coef0), 1.0)
+        if self.degree * np.log(reach) >= np.log(np.finfo(dtype).max):
+            raise ValueError(
+                f"The polynomial kernel overflows {np.dtype(dtype)}: its values reach {reach:.3g} "
+                f"to the power of degree={self.degree}. Scale the features, or lower gamma, coef0 "
+                "or degree."
+            )
+
+
+class RBF(VectorKernel):
+    """exp(-gamma |x - y|²)"""
+
+    name = "rbf"
+    gamma_power = 0.5
+    row_term = "squares"
+    exponential = shift_invariant = True
+
+
+class Laplacian(VectorKernel):
+    """exp(-gamma sum_f |x_f - y_f|)"""
+
+    name = "laplacian"
+    gamma_power = 1.0
+    row_term = "absolute"
+    exponential = shift_invariant = differences = True
+
+
+class Sigmoid(VectorKernel):
+    """tanh(gamma x.y + coef0)"""
+
+    name = "sigmoid"
+    positive_semidefinite = None
+    gamma_power = 0.5
+
+    def at(self, squares):
+        return np.tanh(self.gamma * squares + self.coef0)
+
+
+class Cosine(VectorKernel):
+    """x.y / (|x| |y|), and 0 where x or y is 0"""
+
+    name = "cosine"
+    uses_gamma = False
+    unit_norm = True
+
+    def at(self, squares):
+        return (squares > 0).astype(np.float64)
+
+
+class Chi2(VectorKernel):
+    """exp(-gamma sum_f (x_f - y_f)² / (x_f + y_f)), for values of at least 0"""
+
+    name = "chi2"
+    gamma_power = 1.0
+    row_term = "absolute"
+    exponential = differences = True
+
+    def require_valid(self, X, name):
+        low = X.data.min(initial=0.0) if sparse.issparse(X) else X.min(initial=0.0)
+        if low < 0:
+            raise ValueError(
+                f"Negative values in data passed as {name} (least: {low:g}); "
+                "the chi2 kernel needs values of at least 0."
+            )
+
+
+VECTOR_KERNELS = (Linear, Polynomial, RBF, Laplacian, Sigmoid, Cosine, Chi2)
