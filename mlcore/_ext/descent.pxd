@@ -6,7 +6,7 @@ from cython cimport floating
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int8_t, int64_t
 
-from mlcore._ext.row_store cimport add_product
+from mlcore._ext.gram_rows cimport add_product
 from mlcore._ext.simd cimport smo_working_set
 
 cdef enum:

@@ -9,7 +9,7 @@ from cython.parallel cimport prange
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 
-from mlcore._ext.simd cimport simd_table
+from mlcore._ext.gram_rows cimport add_span
 
 cdef enum:
     WIDEST = 8192  # columns that are added at once: 64 KiB of sums stay in the second cache
@@ -33,15 +33,6 @@ def add_rows(const floating[:, ::1] rows, const int64_t[::1] slots, const double
                 add_span(starts[j + 1] - starts[j], &slots[starts[j]], &factors[starts[j]],
                          &rows[0, 0], rows.shape[1], span * width, min(n, (span + 1) * width),
                          &sums[j, 0])
-
-
-cdef inline void add_span(Py_ssize_t count, const int64_t* slots, const double* factors,
-                          const floating* rows, Py_ssize_t stride, Py_ssize_t first,
-                          Py_ssize_t last, double* sums) noexcept nogil:
-    if floating is float:
-        simd_table().f.accumulate(count, slots, factors, rows, stride, first, last, sums)
-    else:
-        simd_table().d.accumulate(count, slots, factors, rows, stride, first, last, sums)
 
 
 def nearest(const double[:, ::1] sums, const double[::1] scales, const double[::1] heights,

@@ -11,7 +11,7 @@ from libc.stdint cimport int8_t, int64_t
 
 from mlcore._ext.bias cimport bias, bias_begin, bias_of, bias_take
 from mlcore._ext.descent cimport GOES_ON, USUAL_WAIT, descent
-from mlcore._ext.row_store cimport add_product
+from mlcore._ext.gram_rows cimport add_product
 from mlcore._ext.working_set cimport advance_d, advance_f, begin, fill_square
 
 cdef enum:

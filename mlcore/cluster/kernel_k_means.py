@@ -10,10 +10,10 @@ from scipy import sparse as sp
 from mlcore.checks import as_choice, as_integer, as_random_state, as_real, as_weights
 from mlcore.checks.arrays import real_array
 from mlcore.checks.memory import require_memory
-from mlcore.cluster.gram_blocks import GramBlocks
 from mlcore.cluster.kernel_partition import Descent, KernelPartition, descend, without_empty
 from mlcore.cluster.kernel_starts import KernelStarts
 from mlcore.kernels.expansion import Expansion, kept_expansion
+from mlcore.kernels.gram_rows import GramRows
 from mlcore.kernels.kernel import of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel
 from mlcore.kernels.resolve import as_kernel, resolve_gamma
@@ -309,7 +309,7 @@ class KernelKMeans(Clusterer, KernelModel):
         kernel = as_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
         rows = kernel.rows(samples, double=precision(samples) == np.float64)
         rows.warn_if_indefinite("they have no feature space to cluster in")
-        return rows, GramBlocks(rows, self.cache_size, samples if self._precomputed else None)
+        return rows, GramRows.within(rows, self.cache_size, samples if self._precomputed else None)
 
     def _starts(self, samples, kernel, gram, weights, rng) -> Iterator[np.ndarray]:
         """Yield labels to start from."""

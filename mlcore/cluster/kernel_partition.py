@@ -40,7 +40,7 @@ class KernelPartition:
 
     Parameters
     ----------
-    gram : GramBlocks
+    gram : GramRows
     weights : (n,) float64
     n_clusters : int
     """

@@ -17,7 +17,7 @@ class KernelStarts:
     ----------
     X : ndarray or csr_array (n, d), or None
         The samples, if they are rows of numbers.
-    gram : GramBlocks
+    gram : GramRows
     rounding : float
         Of kernel values, relative to their size: samples as near as that are one point.
     weights : (n,) float64
@@ -27,7 +27,7 @@ class KernelStarts:
         if X is None:  # sums of rows of K: the order of its columns must not count
             blocks = np.array_split(np.arange(gram.n), -(-gram.n // _ROWS))
             with single_threaded_blas():
-                X = np.concatenate([gram.rows(rows) @ weights for rows in blocks])[:, None]
+                X = np.concatenate([gram.block(rows) @ weights for rows in blocks])[:, None]
         self._sampler = RowSampler(X, weights)
         self._gram, self._weights, self._rounding = gram, weights, rounding
 
@@ -69,7 +69,7 @@ class KernelStarts:
     def _squares(self, rows):
         """Squared distances of all samples from some, those of equal points 0."""
         own = self._gram.diagonal
-        squares = own + own[rows, None] - 2 * self._gram.rows(rows)
+        squares = own + own[rows, None] - 2 * self._gram.block(rows)
         size = np.abs(own) + np.abs(own[rows, None])
         squares[squares <= 32 * self._rounding * size] = 0
         return squares

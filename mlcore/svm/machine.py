@@ -23,7 +23,7 @@ from mlcore.svm.evidence import (
     measure,
     multiplier_values,
 )
-from mlcore.svm.smo import Problem, RowStore, Solution, solve_many
+from mlcore.svm.smo import KernelCache, Problem, Solution, solve_many
 from mlcore.threads import single_threaded_blas
 
 FEW = 256  # samples whose problem is solved to rounding error: it costs a few milliseconds
@@ -94,7 +94,7 @@ class KernelMachine(KernelModel):
 
     # ---- the work
 
-    def _open_store(self, X: Any, settings: Settings, reach: float) -> RowStore:
+    def _open_store(self, X: Any, settings: Settings, reach: float) -> KernelCache:
         """Return the kernel rows over X, in float64 where tol and the multipliers need it."""
         tol = settings.tol
         double = tol < 1e-4 or settings.few or not np.isfinite(reach)
@@ -103,10 +103,10 @@ class KernelMachine(KernelModel):
         if rows.rounding * reach * np.sqrt(rows.n) > 4 * tol and not double:
             rows = settings.kernel.rows(X, double=True)
         rows.warn_if_indefinite()
-        return RowStore(rows, settings.cache_size)
+        return KernelCache(rows, settings.cache_size)
 
     def _solve(
-        self, problems: list[Problem], store: RowStore, settings: Settings, progress: Progress
+        self, problems: list[Problem], store: KernelCache, settings: Settings, progress: Progress
     ) -> list[Solution]:
         """Solve all problems over one store of kernel rows.
 

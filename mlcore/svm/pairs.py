@@ -7,8 +7,8 @@ import numpy as np
 from mlcore._ext import pairs as _ext
 from mlcore.scratch import scratch_array
 from mlcore.svm.evidence import Evidence, nu_sums
+from mlcore.svm.kernel_cache import KernelCache, padded
 from mlcore.svm.multiclass import LabelledSamples, SolvedDuels, duels
-from mlcore.svm.row_store import RowStore, padded
 from mlcore.svm.small_problem import MARKS, SINGLE, STEPS, WHOLE, WIDE
 from mlcore.threads import effective_threads, single_threaded_blas
 
@@ -27,7 +27,7 @@ def solve_pairs(
     samples: LabelledSamples,
     cost: np.ndarray,
     nu: float | None,
-    store: RowStore,
+    store: KernelCache,
     fold: np.ndarray | None,
     tol: float,
     exact: bool,
@@ -42,7 +42,7 @@ def solve_pairs(
         Finite bounds of the multipliers.
     nu : float, optional
         Where the multipliers have no linear term, but each class has a sum; then without folds.
-    store : RowStore
+    store : KernelCache
     fold : (n,) int, optional
         The fold that holds each sample out, -1 for none.
     tol : float

@@ -21,7 +21,7 @@ from mlcore.svm.folds import feasible_start, stratified_folds
 from mlcore.svm.link import Link, apply_link, fit_link, on_scale_of
 from mlcore.svm.machine import Settings
 from mlcore.svm.multiclass import LabelledSamples, duels, from_layout, layout_row
-from mlcore.svm.smo import RowStore
+from mlcore.svm.smo import KernelCache
 from mlcore.threads import effective_threads, single_threaded_blas
 
 _FOLDS = 5
@@ -172,7 +172,7 @@ class ProbabilisticClassifier(KernelClassifier):
         self,
         samples: LabelledSamples,
         settings: Settings,
-        store: RowStore,
+        store: KernelCache,
         fitted: dict[str, Any],
         trained: np.ndarray,
         folds: tuple[np.ndarray, int],

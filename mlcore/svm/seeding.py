@@ -10,13 +10,13 @@ import math
 
 import numpy as np
 
-from mlcore._ext import row_store as _rows
+from mlcore._ext import gram_rows as _rows
 from mlcore._ext import seeding as _ext
 from mlcore._ext import working_set as _square
 from mlcore.scratch import scratch_array
 from mlcore.svm.bias import round_to_bounds
-from mlcore.svm.row_store import padded
-from mlcore.svm.smo import Problem, RowStore, Solution, resolved
+from mlcore.svm.kernel_cache import padded
+from mlcore.svm.smo import KernelCache, Problem, Solution, resolved
 from mlcore.threads import effective_threads
 
 _CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-C
@@ -35,7 +35,7 @@ class SeededDuel:
 
     Parameters
     ----------
-    store : RowStore
+    store : KernelCache
         With all of K.
     signs : float64 (n,)
         Of each sample's class, 0 where it takes no part.
@@ -57,7 +57,7 @@ class SeededDuel:
 
     def __init__(
         self,
-        store: RowStore,
+        store: KernelCache,
         signs: np.ndarray,
         unit_boxes: np.ndarray,
         tol: float,

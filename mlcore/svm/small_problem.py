@@ -7,8 +7,8 @@ import numpy as np
 from mlcore._ext import small_problem as _ext
 from mlcore.scratch import scratch_array
 from mlcore.svm.bias import constraint_multipliers
+from mlcore.svm.kernel_cache import KernelCache, padded
 from mlcore.svm.problem import Problem, Solution
-from mlcore.svm.row_store import RowStore, padded
 
 MOST = 1024  # variables: more are for the solver that works in rounds
 STEPS = 50  # for each variable: what needs more is left to that solver too
@@ -17,14 +17,14 @@ _FACE = 640  # most free variables that a Newton step is tried with
 
 
 def solve_small(
-    problem: Problem, rows: RowStore, tol: float, exact: bool, progress: Any = None
+    problem: Problem, rows: KernelCache, tol: float, exact: bool, progress: Any = None
 ) -> Solution | None:
     """Return the solution of a problem of few variables in a finite box.
 
     Parameters
     ----------
     problem : Problem
-    rows : RowStore
+    rows : KernelCache
         Where all of K fits, it is computed.
     tol : float
     exact : bool

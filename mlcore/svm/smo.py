@@ -21,13 +21,13 @@ from dataclasses import replace
 import numpy as np
 
 from mlcore.svm.bias import constraint_multipliers, round_to_bounds
+from mlcore.svm.kernel_cache import LINE, KernelCache
 from mlcore.svm.problem import Problem, Solution, start_with_sums
-from mlcore.svm.row_store import LINE, RowStore
 from mlcore.svm.small_problem import solve_small
 from mlcore.svm.working_set import WorkingSet
 from mlcore.threads import single_threaded_blas
 
-__all__ = ["Problem", "RowStore", "Solution", "refined", "solve", "solve_many"]
+__all__ = ["Problem", "KernelCache", "Solution", "refined", "solve", "solve_many"]
 
 _RESOLVED = 64 * float(np.finfo(np.float64).eps)
 _ENTIRE = 2048  # up to this, all variables make one working set
@@ -49,7 +49,7 @@ def solve(problem, rows, *, tol, exact=False, max_iter=-1, progress=None):
     Parameters
     ----------
     problem : Problem
-    rows : RowStore
+    rows : KernelCache
     tol : float
     exact : bool
         Whether to go on from there to rounding error, where that is possible.

@@ -11,7 +11,7 @@ from mlcore.svm.machine import Settings
 from mlcore.svm.multiclass import Duel, LabelledSamples, SolvedDuels, duels
 from mlcore.svm.pairs import are_small, solve_pairs
 from mlcore.svm.probability import ProbabilisticClassifier
-from mlcore.svm.smo import RowStore
+from mlcore.svm.smo import KernelCache
 
 
 class SupportVectorClassifier(ProbabilisticClassifier):
@@ -100,7 +100,7 @@ class SupportVectorClassifier(ProbabilisticClassifier):
         self,
         samples: LabelledSamples,
         settings: Settings,
-        store: RowStore,
+        store: KernelCache,
         fold: np.ndarray | None,
         progress: Progress,
         nu: float | None = None,
@@ -118,7 +118,7 @@ class SupportVectorClassifier(ProbabilisticClassifier):
         X: Any,
         samples: LabelledSamples,
         settings: Settings,
-        store: RowStore,
+        store: KernelCache,
         folds: tuple[np.ndarray, int] | None,
         progress: Progress,
     ) -> dict[str, Any] | None:

@@ -14,11 +14,11 @@ from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
 from mlcore.cluster import KernelKMeans, KMeans
-from mlcore.cluster.gram_blocks import GramBlocks
 from mlcore.cluster.kernel_partition import KernelPartition
 from mlcore.exceptions import ConvergenceWarning
 from mlcore.kernels import gram_matrix
-from mlcore.kernels.gram import KernelRows
+from mlcore.kernels.gram_rows import GramRows
+from mlcore.kernels.resolve import as_kernel
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:KernelKMeans stopped after max_iter", "ignore:Number of distinct clusters"
@@ -171,7 +171,7 @@ ROUTES = [0.001, 0.9]  # MB: nothing kept, some rows
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("mlcore.cluster.gram_blocks._PASSING", 1 << 17)
+    monkeypatch.setattr("mlcore.kernels.gram_rows.GramRows.PASSING", 1 << 17)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -186,19 +186,6 @@ def test_blocks_give_what_the_whole_matrix_gives(cache_size, init, dtype, small_
     blocks = model.set_params(cache_size=cache_size).fit(X)
     assert_array_equal(blocks.labels_, labels)
     assert_allclose(blocks.objective_trace_, trace, rtol=100 * np.finfo(dtype).eps)
-
-
-@pytest.mark.parametrize("n_kept", [0, 1, 40, 75])
-def test_pieces_hold_every_row_once(n_kept):
-    X = blobs(80, 3)
-    kernel = KernelRows(X, "rbf", gamma=0.2, double=True)
-    gram = GramBlocks(kernel, 0.001)
-    gram._at_once = 7
-    gram._n_kept = n_kept
-    gram._kept = np.zeros((n_kept, 80))
-    kernel.fill(np.arange(n_kept), gram._kept, np.arange(n_kept))
-    wanted = np.random.default_rng(0).integers(0, 80, 200)
-    assert_allclose(gram.rows(wanted), gram_matrix(X, gamma=0.2)[wanted], rtol=1e-14)
 
 
 def plain_rbf(A, B):
@@ -258,8 +245,8 @@ def test_sums_stay_exact_however_samples_move(dtype, scale):
     K = gram_matrix(X, gamma=0.3).astype(np.float64)
     weights = np.ones(n)
     weights[:2] = scale
-    kernel = KernelRows(X, "rbf", gamma=0.3, double=dtype == np.float64)
-    partition = KernelPartition(GramBlocks(kernel, 100), weights, k)
+    kernel = as_kernel("rbf", gamma=0.3).rows(X, double=dtype == np.float64)
+    partition = KernelPartition(GramRows.within(kernel, 100), weights, k)
     labels = rng.integers(0, k, n).astype(np.int32)
     for _ in range(60):
         labels = labels.copy()

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from mlcore.kernels.gram import KernelRows
+from mlcore.kernels.resolve import as_kernel
 from mlcore.svm import SVC, SVCCV, seeding
 from mlcore.svm.seeding import SeededDuel, best_multiple, spans_of
-from mlcore.svm.smo import RowStore, solve
+from mlcore.svm.smo import KernelCache, solve
 
 CS, GAMMAS = [10.0, 0.1, 1.0], [0.05, 0.5, 5.0]
 EXACT = dict(tol=1e-7)  # the tables are equal, not only up to samples near the boundary
@@ -94,7 +94,7 @@ def seeded(n, tol=1e-6, max_iter=-1, scattered=False):
     boxes = np.ones((4, n))
     for f, row in enumerate(boxes[1:]):
         row[f::3] = 0.0
-    store = RowStore(KernelRows(X, "rbf", gamma=0.5, double=True), 500)
+    store = KernelCache(as_kernel("rbf", gamma=0.5).rows(X, double=True), 500)
     store.complete(10)
     return SeededDuel(store, signs, boxes, tol, max_iter), store
 
@@ -143,7 +143,7 @@ def test_max_iter_bounds_the_steps_of_each_problem():
 
 def test_a_fold_of_one_class_decides_for_it():
     X, y = overlapping(300)
-    store = RowStore(KernelRows(X, "rbf", gamma=0.5, double=True), 500)
+    store = KernelCache(as_kernel("rbf", gamma=0.5).rows(X, double=True), 500)
     store.complete(10)
     boxes = np.ones((2, 300))
     boxes[1, y == 1] = 0.0

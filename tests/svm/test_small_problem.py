@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.kernels.resolve import as_kernel
 from mlcore.svm import SVR, NuSVC, NuSVR, OneClassSVM, small_problem, smo, training
+from mlcore.svm.kernel_cache import KernelCache
 from mlcore.svm.problem import Problem, start_with_sums
-from mlcore.svm.row_store import RowStore
 from mlcore.svm.small_problem import solve_small
 
 MACHINES = {
@@ -29,7 +29,7 @@ def data(n, d=3, seed=0):
 
 
 def store(n, cache_size=200.0, **parameters):
-    return RowStore(as_kernel("rbf", **parameters).rows(data(n)[0], double=True), cache_size)
+    return KernelCache(as_kernel("rbf", **parameters).rows(data(n)[0], double=True), cache_size)
 
 
 @pytest.fixture
@@ -71,7 +71,8 @@ def test_machines_are_the_same_by_either_solver(name, weighted, asked, monkeypat
 def test_groups_one_after_the_other_and_mixed_have_the_same_solution():
     n = 70
     rows, mixed = store(n), np.arange(n) % 3 == 1
-    sorted_rows = RowStore(as_kernel("rbf").rows(data(n)[0][np.argsort(mixed)], double=True), 200.0)
+    in_order = data(n)[0][np.argsort(mixed)]
+    sorted_rows = KernelCache(as_kernel("rbf").rows(in_order, double=True), 200.0)
     solutions = []
     for group, of in ((mixed, rows), (np.sort(mixed), sorted_rows)):
         box = np.where(group, -1.0, 0.0), np.where(group, 0.0, 1.0)

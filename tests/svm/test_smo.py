@@ -18,7 +18,7 @@ from mlcore.kernels.resolve import as_kernel
 from mlcore.kernels.rows import PackedRows
 from mlcore.svm import smo
 from mlcore.svm.small_problem import solve_small
-from mlcore.svm.smo import Problem, RowStore, solve, solve_many
+from mlcore.svm.smo import KernelCache, Problem, solve, solve_many
 from mlcore.svm.working_set import WorkingSet
 
 KINDS = ["svc", "svr", "one class", "nu svc", "nu svr", "weights", "points", "repeated", "started"]
@@ -163,7 +163,7 @@ def test_the_kkt_conditions_hold(kind, kernel, double):
     tol, eps = (1e-6, EPS) if double else (1e-3, 4 * float(np.finfo(np.float32).eps))
     for n in (2, 5, 17, 120):
         X, p = samples(n), problem(kind, n)
-        solution = solve(p, RowStore(rows_of(X, kernel, double), 200.0), tol=tol)
+        solution = solve(p, KernelCache(rows_of(X, kernel, double), 200.0), tol=tol)
         check(matrix(X, p, kernel), p, solution, tol, eps)
 
 
@@ -178,7 +178,7 @@ def test_the_kkt_conditions_hold_whatever_the_problem(kind, n, d, seed, log_C, k
     K = matrix(X, p, kernel)
     tol = 1e-5 * (1 + np.abs(K).max())
     layout = sparse.csr_array if sparse_X else np.asarray
-    check(K, p, solve(p, RowStore(rows_of(layout(X), kernel), 200.0), tol=tol), tol)
+    check(K, p, solve(p, KernelCache(rows_of(layout(X), kernel), 200.0), tol=tol), tol)
 
 
 @pytest.mark.usefixtures("each_way")
@@ -187,9 +187,9 @@ def test_equal_samples_and_a_constant_kernel(kind):
     """Singular matrices: the optimum is no longer one point, but it is found."""
     X = np.repeat(samples(10), 4, axis=0)
     p = problem(kind, 40)
-    check(matrix(X, p), p, solve(p, RowStore(rows_of(X), 200.0), tol=1e-6), 1e-6)
+    check(matrix(X, p), p, solve(p, KernelCache(rows_of(X), 200.0), tol=1e-6), 1e-6)
     X = np.ones((40, 2))
-    check(matrix(X, p), p, solve(p, RowStore(rows_of(X), 200.0), tol=1e-6), 1e-6)
+    check(matrix(X, p), p, solve(p, KernelCache(rows_of(X), 200.0), tol=1e-6), 1e-6)
 
 
 # ---- exact minima
@@ -234,7 +234,7 @@ def test_the_least_of_all_faces(kind, seed):
     n = 4 if kind in ("svr", "points") else 6
     X, p = samples(n, 2, seed), problem(kind, n, seed, C=[0.1, 1.0, 3.0, 30.0, 1000.0][seed])
     K = matrix(X, p)
-    solution = solve(p, RowStore(rows_of(X), 200.0), tol=1e-10)
+    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-10)
     assert_allclose(solution.objective, exact_minimum(K, p), rtol=1e-9, atol=1e-12)
 
 
@@ -248,7 +248,7 @@ def test_two_samples_in_closed_form(seed):
     curvature = 2 - 2 * np.exp(-0.5 * (X[0, 0] - X[1, 0]) ** 2)
     slope = q[0] - q[1]
     t = -np.sign(slope) * max(0.0, abs(slope) - 2 * epsilon) / curvature
-    solution = solve(p, RowStore(rows_of(X), 200.0), tol=1e-12)
+    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-12)
     assert_allclose(solution.beta[0], np.clip(t, -C, C), rtol=1e-9)
     assert solution.beta[0] == -solution.beta[1]
 
@@ -271,7 +271,7 @@ def test_the_objective_of_libsvm(kind, C):
     beta = np.zeros(n)
     used = np.flatnonzero(p.upper > p.lower) if kind == "weights" else np.arange(n)
     beta[used[theirs.support_] if kind == "weights" else theirs.support_] = theirs.dual_coef_[0]
-    solution = solve(p, RowStore(rows_of(X), 200.0), tol=1e-9 * max(1.0, C))
+    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-9 * max(1.0, C))
     expected = objective(K, p, beta)
     assert_allclose(solution.objective, expected, rtol=1e-7)
     assert solution.objective <= expected + 1e-9 * abs(expected)
@@ -309,7 +309,7 @@ def test_every_path_leads_to_the_optimum(path, kind):
         p = Problem(-y, np.where(y > 0, 0, -0.3), np.where(y > 0, 0.3, 0.0))
     rows = rows_of(X, kernel, double)
     assert rows.dtype == (np.float64 if double else np.float32)
-    solution = solve(p, RowStore(rows, cache_size), tol=1e-3)
+    solution = solve(p, KernelCache(rows, cache_size), tol=1e-3)
     eps = EPS if double else 4 * float(np.finfo(np.float32).eps)
     check(matrix(X, p, kernel), p, solution, 1e-3, eps)
 
@@ -318,8 +318,8 @@ def test_every_path_leads_to_the_optimum(path, kind):
 def test_the_optimum_does_not_depend_on_the_cache(cache_size):
     X = samples(1500, 40) * 0.4
     p = problem("svc", 1500, C=1.0)
-    solution = solve(p, RowStore(rows_of(X), cache_size), tol=1e-5)
-    reference = solve(p, RowStore(rows_of(X), 1e4), tol=1e-5)
+    solution = solve(p, KernelCache(rows_of(X), cache_size), tol=1e-5)
+    reference = solve(p, KernelCache(rows_of(X), 1e4), tol=1e-5)
     assert_allclose(solution.objective, reference.objective, rtol=1e-7)
 
 
@@ -335,7 +335,7 @@ def test_working_sets_grow_shrink_and_are_chosen_anew(monkeypatch):
     X = samples(3000, 2)
     y = np.sign(np.sin(3 * X[:, 0]) + X[:, 1] + 0.2 * samples(3000, 1, 1)[:, 0])
     p = Problem(-y, np.where(y > 0, 0, -10.0), np.where(y > 0, 10.0, 0.0))
-    solution = solve(p, RowStore(rows_of(X), 1e-3), tol=1e-4)
+    solution = solve(p, KernelCache(rows_of(X), 1e-3), tol=1e-4)
     check(matrix(X, p), p, solution, 1e-4)
     assert len(sizes) > 3 and max(sizes) <= 512 and min(sizes) < max(sizes)
 
@@ -354,7 +354,7 @@ def test_a_group_of_few_is_not_starved(cache_size, kind):
         p = Problem(0.1 * X[:, 0] * sign, low, high, group=group, total=(1.5, -1.5))
     else:
         p = Problem(0.1 * X[:, 0], 0 * box, np.where(few, box, 1e-4), total=(2.0,))
-    solution = solve(p, RowStore(rows_of(X), cache_size), tol=1e-5)
+    solution = solve(p, KernelCache(rows_of(X), cache_size), tol=1e-5)
     check(matrix(X, p), p, solution, 1e-5)
 
 
@@ -387,7 +387,7 @@ def test_few_support_vectors_need_few_kernel_values(kind, d, monkeypatch):
     rows = as_kernel("rbf", gamma=1.0 / d).rows(X, double=False)
     monkeypatch.setattr(PackedRows, "fill", filled)
     monkeypatch.setattr(PackedRows, "fill_all", filled_all)
-    solution = solve(p, RowStore(rows, 200.0), tol=1e-3)
+    solution = solve(p, KernelCache(rows, 200.0), tol=1e-3)
     monkeypatch.undo()
     K = rows.block(np.arange(n)).astype(np.float64)
     check(K, p, solution, 1e-3, 4 * float(np.finfo(np.float32).eps))
@@ -403,19 +403,19 @@ def test_some_of_the_samples(n_runs):
     p = problem("svc", len(index))
     p.index = index
     for cache_size in (1e-3, 200.0):
-        store = RowStore(rows_of(X), cache_size)
+        store = KernelCache(rows_of(X), cache_size)
         check(matrix(X, p), p, solve(p, store, tol=1e-6), 1e-6)
 
 
 def test_problems_that_share_samples_share_their_rows():
     X = samples(400, 40)
     problems = [problem("svc", 400, seed) for seed in range(4)]
-    store = RowStore(rows_of(X), 200.0)
+    store = KernelCache(rows_of(X), 200.0)
     together = solve_many(problems, store, tol=1e-6)
     assert store.whole
     for p, solution in zip(problems, together, strict=True):
         check(matrix(X, p), p, solution, 1e-6)
-        alone = solve(p, RowStore(rows_of(X), 200.0), tol=1e-6)
+        alone = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-6)
         assert_allclose(solution.objective, alone.objective, rtol=1e-10)
 
 
@@ -429,7 +429,7 @@ def test_precomputed_and_users_kernels():
 
     for asked, Z in (("precomputed", K), (kernel, X)):
         rows = as_kernel(asked).rows(Z, double=True)
-        check(K, p, solve(p, RowStore(rows, 1e-3), tol=1e-6), 1e-6)
+        check(K, p, solve(p, KernelCache(rows, 1e-3), tol=1e-6), 1e-6)
 
 
 def test_any_number_of_threads_gives_the_same_bytes():
@@ -438,7 +438,7 @@ def test_any_number_of_threads_gives_the_same_bytes():
     found = []
     for threads in (1, 2, 7):
         with threadpool_limits(threads):
-            found.append(solve(p, RowStore(rows_of(X), 200.0), tol=1e-4))
+            found.append(solve(p, KernelCache(rows_of(X), 200.0), tol=1e-4))
     for other in found[1:]:
         assert_array_equal(other.beta, found[0].beta)
         assert_array_equal(other.gradient, found[0].gradient)
@@ -467,7 +467,7 @@ def test_the_dual_objective_rises_from_report_to_report(kind, double):
     X = samples(2500, 40) * 0.4
     p = problem(kind, 2500)
     seen = Recorded()
-    solution = solve(p, RowStore(rows_of(X, double=double), 1e-3), tol=1e-3, progress=seen)
+    solution = solve(p, KernelCache(rows_of(X, double=double), 1e-3), tol=1e-3, progress=seen)
     assert len(seen.steps) > 2
     assert (np.diff(seen.steps) > 0).all()
     slack = (1e-12 if double else 1e-6) * np.abs(seen.objectives).max()
@@ -479,13 +479,13 @@ def test_the_dual_objective_rises_from_report_to_report(kind, double):
 def test_what_a_callback_raises_passes():
     with pytest.raises(StopIteration, match="enough"):
         p = problem("svc", 50)
-        solve(p, RowStore(rows_of(samples(50)), 200.0), tol=1e-3, progress=Recorded(stop_at=1))
+        solve(p, KernelCache(rows_of(samples(50)), 200.0), tol=1e-3, progress=Recorded(stop_at=1))
 
 
 @pytest.mark.parametrize("max_iter", [1, 10, 50])
 def test_max_iter_stops_at_a_feasible_point(max_iter):
     X, p = samples(200), problem("nu svr", 200)
-    solution = solve(p, RowStore(rows_of(X), 200.0), tol=1e-9, max_iter=max_iter)
+    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-9, max_iter=max_iter)
     assert solution.n_iter == max_iter and not solution.converged
     assert solution.violation == pytest.approx(violation(matrix(X, p), p, solution.beta), abs=1e-12)
     assert (solution.beta >= p.lower).all() and (solution.beta <= p.upper).all()
@@ -494,9 +494,9 @@ def test_max_iter_stops_at_a_feasible_point(max_iter):
 
 def test_a_solution_is_its_own_start():
     X, p = samples(300), problem("svc", 300)
-    first = solve(p, RowStore(rows_of(X), 200.0), tol=1e-6)
+    first = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-6)
     p.start = first.beta
-    again = solve(p, RowStore(rows_of(X), 200.0), tol=1e-6)
+    again = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-6)
     assert again.n_iter == 0 and first.n_iter > 0
     assert_array_equal(again.beta, first.beta)
 
@@ -504,7 +504,7 @@ def test_a_solution_is_its_own_start():
 def test_the_start_is_left_as_it_is():
     X, p = samples(50), problem("started", 50)
     before = p.start.copy()
-    solve(p, RowStore(rows_of(X), 200.0), tol=1e-6)
+    solve(p, KernelCache(rows_of(X), 200.0), tol=1e-6)
     assert_array_equal(p.start, before)
 
 
@@ -513,7 +513,7 @@ def test_the_start_is_left_as_it_is():
 def test_required_sums_from_nothing_to_all(n, share):
     X, box = samples(n), np.random.default_rng(0).exponential(size=n)
     p = Problem(np.zeros(n), np.zeros(n), box, total=(share * box.sum(),))
-    solution = solve(p, RowStore(rows_of(X), 200.0), tol=1e-8)
+    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-8)
     assert (solution.beta >= 0).all() and (solution.beta <= box).all()
     assert_allclose(solution.beta.sum(), share * box.sum(), rtol=1e-12)
     assert violation(matrix(X, p), p, solution.beta) <= 1e-8 + 1e-12
@@ -524,7 +524,7 @@ def test_required_sums_from_nothing_to_all(n, share):
 
 def test_boxes_that_are_all_points():
     p = Problem(-np.ones(3), np.ones(3), np.ones(3), start=np.ones(3))
-    solution = solve(p, RowStore(rows_of(samples(3)), 200.0), tol=1e-6)
+    solution = solve(p, KernelCache(rows_of(samples(3)), 200.0), tol=1e-6)
     assert solution.converged and solution.n_iter == 0
     assert solution.multipliers == [(-np.inf, np.inf, 0.0)]
     check(matrix(samples(3), p), p, solution, 1e-6)
@@ -532,7 +532,7 @@ def test_boxes_that_are_all_points():
 
 def test_one_variable_cannot_move():
     p = Problem(np.array([-1.0]), np.array([-1.0]), np.array([1.0]), epsilon=0.1)
-    solution = solve(p, RowStore(rows_of(samples(1)), 200.0), tol=1e-6)
+    solution = solve(p, KernelCache(rows_of(samples(1)), 200.0), tol=1e-6)
     assert solution.converged and solution.beta[0] == 0
 
 
@@ -551,11 +551,11 @@ def test_a_hard_margin_is_the_limit_of_large_C(kernel, n):
     y[:2] = 1, -1
     X[:, 0] += 2 * y
     hard = open_problem(y)
-    solution = solve(hard, RowStore(rows_of(X, kernel), 200.0), tol=1e-8)
+    solution = solve(hard, KernelCache(rows_of(X, kernel), 200.0), tol=1e-8)
     check(matrix(X, hard, kernel), hard, solution, 1e-8)
     size = 2 * np.abs(solution.beta).max()
     soft = Problem(-y, np.where(y > 0, 0, -size), np.where(y > 0, size, 0.0))
-    expected = solve(soft, RowStore(rows_of(X, kernel), 200.0), tol=1e-8).objective
+    expected = solve(soft, KernelCache(rows_of(X, kernel), 200.0), tol=1e-8).objective
     assert_allclose(solution.objective, expected, rtol=1e-6)
 
 
@@ -566,7 +566,7 @@ def test_a_margin_that_cannot_be_is_told(n):
     y[:2] = 1, -1
     X[1] = X[0]  # the same place, the other class
     for kernel in ("linear", "rbf"):
-        store = RowStore(rows_of(X, kernel), 200.0)
+        store = KernelCache(rows_of(X, kernel), 200.0)
         solution = solve(open_problem(y), store, tol=1e-3)
         assert solution.diverged
         assert abs(solution.beta.sum()) <= 1e-9 * np.abs(solution.beta).sum()
@@ -586,7 +586,7 @@ def test_indefinite_kernels_end_at_a_feasible_point(n, kind):
     p = problem(kind, n)
     for K in (indefinite(n), -np.eye(n), -np.ones((n, n)), np.zeros((n, n))):
         rows = as_kernel("precomputed").rows(K, double=True)
-        solution = solve(p, RowStore(rows, 200.0), tol=1e-6, max_iter=50_000)
+        solution = solve(p, KernelCache(rows, 200.0), tol=1e-6, max_iter=50_000)
         assert np.isfinite(solution.beta).all()
         assert (solution.beta >= p.lower).all() and (solution.beta <= p.upper).all()
         totals = p.total or (0.0,)
@@ -602,7 +602,7 @@ def test_kernels_that_are_not_symmetric_end(n):
     K = np.random.default_rng(n).normal(size=(n, n))
     p = problem("svc", n)
     rows = as_kernel("precomputed").rows(K, double=True)
-    solution = solve(p, RowStore(rows, 200.0), tol=1e-6, max_iter=50_000)
+    solution = solve(p, KernelCache(rows, 200.0), tol=1e-6, max_iter=50_000)
     assert (solution.beta >= p.lower).all() and (solution.beta <= p.upper).all()
     assert abs(solution.beta.sum()) <= 1e-12 * (1 + np.abs(solution.beta).sum())
 
@@ -623,7 +623,7 @@ def test_instruction_sets(target):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tolerance_below_rounding_is_raised_to_what_can_be_told(kind):
     X, p = samples(60), problem(kind, 60)
-    solution = solve(p, RowStore(rows_of(X), 200.0), tol=1e-300)
+    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-300)
     size = np.abs(solution.gradient).max() + 2 * np.abs(p.linear).max()
     assert solution.converged and solution.violation <= 64 * EPS * size
     assert solution.n_iter < 60_000  # not all of the steps that there are

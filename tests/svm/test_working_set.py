@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore._ext.working_set import nearest_with_sum
-from mlcore.kernels.rows import KernelRows
-from mlcore.svm.row_store import RowStore
+from mlcore.kernels.resolve import as_kernel
+from mlcore.svm.kernel_cache import KernelCache
 from mlcore.svm.smo import offers
 from mlcore.svm.working_set import WorkingSet
 
@@ -61,9 +61,9 @@ def sequences():
 @given(rounds=sequences())
 def test_the_square_follows_the_choice(d, groups, repeated, rounds):
     n = 90
-    kernel = KernelRows(samples(n, d), "rbf", gamma=0.1, double=True)
+    kernel = as_kernel("rbf", gamma=0.1).rows(samples(n, d), double=True)
     expected = kernel.block(np.arange(n))
-    store = RowStore(kernel, 1e-3)  # 64 rows of K are held
+    store = KernelCache(kernel, 1e-3)  # 64 rows of K are held
     index = np.tile(np.arange(n), 2) if repeated else np.arange(n)
     m = len(index)
     members = (np.arange(m), NO_ONE) if groups == 1 else (np.arange(0, m, 2), np.arange(1, m, 2))
@@ -87,8 +87,8 @@ def test_the_square_follows_the_choice(d, groups, repeated, rounds):
 
 
 def test_the_whole_matrix_serves_as_the_square_of_all_variables():
-    kernel = KernelRows(samples(100), "rbf", gamma=0.1, double=True)
-    store = RowStore(kernel, 200.0)
+    kernel = as_kernel("rbf", gamma=0.1).rows(samples(100), double=True)
+    store = KernelCache(kernel, 200.0)
     store.complete()
     some = np.r_[10:30, 50:100]  # two runs of samples, as one of several classes has them
     for index in (np.arange(100), some):
@@ -111,7 +111,7 @@ def test_the_whole_matrix_serves_as_the_square_of_all_variables():
 
 @pytest.mark.parametrize("index", [np.arange(20)[::-1], np.arange(0, 100, 9), np.r_[:9, :9]])
 def test_what_is_in_no_order_or_in_too_many_runs_is_not_borrowed(index):
-    store = RowStore(KernelRows(samples(100), "rbf", gamma=0.1), 200.0)
+    store = KernelCache(as_kernel("rbf", gamma=0.1).rows(samples(100), double=False), 200.0)
     store.complete()
     assert not WorkingSet(store, index, 0.0, (np.arange(len(index)), NO_ONE)).may_borrow
 
@@ -120,8 +120,8 @@ def test_what_is_in_no_order_or_in_too_many_runs_is_not_borrowed(index):
 
 
 def small_problem(n, *, epsilon=0.0, C=10.0, kernel="rbf", double=True, seed=0, gamma=0.5):
-    rows = KernelRows(samples(n, seed=seed), kernel, gamma=gamma, double=double)
-    store = RowStore(rows, 200.0)
+    rows = as_kernel(kernel, gamma=gamma).rows(samples(n, seed=seed), double=double)
+    store = KernelCache(rows, 200.0)
     working = WorkingSet(store, np.arange(n), epsilon, (np.arange(n), NO_ONE))
     working.load((np.arange(n), NO_ONE))
     q = np.random.default_rng(seed).normal(size=n)
@@ -185,9 +185,9 @@ def test_a_face_that_does_not_settle_is_left_no_worse(epsilon):
 
 
 def test_the_sum_of_each_group_stays():
-    rows = KernelRows(samples(150), "rbf", gamma=0.5, double=True)
+    rows = as_kernel("rbf", gamma=0.5).rows(samples(150), double=True)
     members = (np.arange(0, 150, 3), np.setdiff1d(np.arange(150), np.arange(0, 150, 3)))
-    working = WorkingSet(RowStore(rows, 1e-3), np.arange(150), 0.0, members)
+    working = WorkingSet(KernelCache(rows, 1e-3), np.arange(150), 0.0, members)
     working.limits = (64, 112)  # room for all, whatever the store's
     working.load(members)
     q = np.random.default_rng(0).normal(size=150)

@@ -1,11 +1,13 @@
-"""RowStore: rows of K are right whatever was forgotten, and memory stays within its bound."""
+"""GramRows: rows of K are right whatever was forgotten, and memory stays within its bound."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mlcore.kernels.rows import KernelRows
-from mlcore.svm.row_store import LINE, RowStore, padded
+from mlcore.kernels import gram_matrix
+from mlcore.kernels.gram_rows import LINE, GramRows, padded
+from mlcore.kernels.resolve import as_kernel
+from mlcore.svm.kernel_cache import KernelCache
 
 
 def samples(n, d=5, seed=0):
@@ -13,7 +15,7 @@ def samples(n, d=5, seed=0):
 
 
 def rbf_rows(n, d=5, double=True):
-    return KernelRows(samples(n, d), "rbf", gamma=0.2, double=double)
+    return as_kernel("rbf", gamma=0.2).rows(samples(n, d), double=double)
 
 
 def rows_of(store, kernel_rows, wanted):
@@ -30,7 +32,7 @@ def test_padded(count, expected):
 def test_rows_are_right_whatever_was_evicted():
     kernel = rbf_rows(300)
     K = kernel.block(np.arange(300))
-    store = RowStore(kernel, cache_size=1e-3)
+    store = KernelCache(kernel, cache_size=1e-3)
     assert store.capacity == 64 and not store.whole
     rng = np.random.default_rng(1)
     for _ in range(100):
@@ -45,7 +47,7 @@ def test_rows_asked_for_again_are_not_computed_again():
         asked.append(len(A))
         return A @ B.T
 
-    store = RowStore(KernelRows(samples(200), inner), cache_size=1e-3)
+    store = KernelCache(as_kernel(inner).rows(samples(200), double=False), cache_size=1e-3)
     assert store.capacity == 64
     del asked[:]
     store.fetch(np.arange(40))
@@ -60,25 +62,27 @@ def test_rows_asked_for_again_are_not_computed_again():
 @pytest.mark.parametrize("double", [False, True])
 def test_memory_follows_the_cache_size(double):
     """Rows and the square fit the cache; but there are at least 64 rows, and a square of 512."""
-    kernel = KernelRows(np.eye(2000), "precomputed", double=double)
+    kernel = as_kernel("precomputed").rows(np.eye(2000), double=double)
     size = kernel.dtype.itemsize
     for cache_size in (10.0, 20.0):
-        store = RowStore(kernel, cache_size)
+        store = KernelCache(kernel, cache_size)
         assert 64 < store.capacity < 2000 and store.square > 512
         used = size * (store.capacity * padded(2000) + store.square**2)
         assert 0.9 * cache_size <= used / 1e6 <= cache_size
-    assert RowStore(kernel, 1e-6).capacity == 64 and RowStore(kernel, 1e-6).square == 512
-    assert RowStore(kernel, 1e4).capacity == 2000
+    assert KernelCache(kernel, 1e-6).capacity == 64 and KernelCache(kernel, 1e-6).square == 512
+    assert KernelCache(kernel, 1e4).capacity == 2000
 
 
 def test_the_packed_samples_count_as_cached():
-    kernel = KernelRows(samples(1000, 200), "rbf", gamma=0.1)
-    assert RowStore(kernel, 2.0).capacity < RowStore(kernel, 2.0 + kernel.nbytes / 1e6).capacity
+    kernel = as_kernel("rbf", gamma=0.1).rows(samples(1000, 200), double=False)
+    assert (
+        KernelCache(kernel, 2.0).capacity < KernelCache(kernel, 2.0 + kernel.nbytes / 1e6).capacity
+    )
 
 
 def test_few_samples_are_all_held():
     for n in (1, 5, 63):
-        store = RowStore(rbf_rows(n), cache_size=1e-6)
+        store = KernelCache(rbf_rows(n), cache_size=1e-6)
         assert store.capacity == n
         store.complete()
         assert store.whole
@@ -87,7 +91,7 @@ def test_few_samples_are_all_held():
 @pytest.mark.parametrize("double", [True, False])
 def test_complete_holds_the_matrix_row_by_row(double):
     kernel = rbf_rows(130, double=double)
-    store = RowStore(kernel, 200.0)
+    store = KernelCache(kernel, 200.0)
     store.fetch(np.array([7, 100]))
     store.complete()
     assert store.whole
@@ -102,13 +106,18 @@ def test_complete_holds_the_matrix_row_by_row(double):
 def test_the_whole_matrix_is_computed_where_it_fits_and_pays():
     few, many = samples(2100, 3), samples(2100, 40)
     cases = [
-        (KernelRows(many, "rbf", gamma=0.1), 200.0, 1, False),
-        (KernelRows(many, "rbf", gamma=0.1), 200.0, 3, True),  # three problems share it
-        (KernelRows(many, "rbf", gamma=0.1), 1.0, 3, False),  # does not fit
-        (KernelRows(few[:2000], "linear"), 200.0, 1, True),  # few samples
+        (as_kernel("rbf", gamma=0.1).rows(many, double=False), 200.0, 1, False),
+        (
+            as_kernel("rbf", gamma=0.1).rows(many, double=False),
+            200.0,
+            3,
+            True,
+        ),  # three problems share it
+        (as_kernel("rbf", gamma=0.1).rows(many, double=False), 1.0, 3, False),  # does not fit
+        (as_kernel("linear").rows(few[:2000], double=False), 200.0, 1, True),  # few samples
     ]
     for kernel, cache_size, sharing, whole in cases:
-        store = RowStore(kernel, cache_size)
+        store = KernelCache(kernel, cache_size)
         store.complete(sharing)
         assert store.whole == whole
 
@@ -119,7 +128,7 @@ def test_the_whole_matrix_is_computed_where_it_fits_and_pays():
 def test_products_over_spans(complete, double, cache_size):
     kernel = rbf_rows(300, double=double)
     K = kernel.block(np.arange(300)).astype(np.float64)
-    store = RowStore(kernel, cache_size)
+    store = KernelCache(kernel, cache_size)
     if complete:
         store.complete()
     rng = np.random.default_rng(0)
@@ -136,7 +145,7 @@ def test_products_over_spans(complete, double, cache_size):
 def test_products_are_summed_in_double_precision():
     n = 4096
     K = np.full((n, n), 0.1, np.float32)
-    store = RowStore(KernelRows(K, "precomputed"), 200.0)
+    store = KernelCache(as_kernel("precomputed").rows(K, double=False), 200.0)
     out = np.zeros(n)
     store.add_product(np.arange(n), np.full(n, 1e-3), out, [(0, n)])
     assert_allclose(out, n * 1e-3 * np.float64(np.float32(0.1)), rtol=1e-13)
@@ -151,7 +160,7 @@ def test_nothing_is_held_where_the_kernel_failed():
         return A @ B.T
 
     X = samples(100)
-    store = RowStore(KernelRows(X, inner, double=True), cache_size=1e-6)
+    store = KernelCache(as_kernel(inner).rows(X, double=True), cache_size=1e-6)
     store.fetch(np.arange(60))
     fail.append(True)
     with pytest.raises(KeyboardInterrupt):
@@ -159,3 +168,34 @@ def test_nothing_is_held_where_the_kernel_failed():
     del fail[:]
     for wanted in (np.arange(64), np.arange(36, 100)):
         assert_allclose(store.rows[store.fetch(wanted), :100], X[wanted] @ X.T, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n_kept", [0, 1, 40, 75, 80])
+def test_pieces_hold_every_row_once(n_kept, monkeypatch):
+    monkeypatch.setattr(GramRows, "PASSING", 7 * 80 * 8)
+    kernel = rbf_rows(80)
+    gram = GramRows(kernel, n_kept)
+    gram.compute_first()
+    assert gram.whole == (n_kept == 80)
+    wanted = np.random.default_rng(0).integers(0, 80, 200)
+    found = np.zeros(200, dtype=int)
+    for _, part, _ in gram.pieces(wanted):
+        assert (np.diff(part) > 0).all()
+        found[part] += 1
+    assert (found == 1).all()
+    K = gram_matrix(samples(80), gamma=0.2)
+    assert_allclose(gram.block(wanted), K[wanted], rtol=1e-14)
+    assert (gram.held(np.arange(80)) >= 0).sum() == n_kept
+
+
+@pytest.mark.parametrize(("d", "kept"), [(5, 0), (40, 30)])
+def test_rows_for_passes_fit_the_cache(d, kept, monkeypatch):
+    """All where they fit; else those of a costly kernel, beside what passes by."""
+    monkeypatch.setattr(GramRows, "PASSING", 10 * 304 * 8)
+    kernel = rbf_rows(300, d)
+    assert GramRows.within(kernel, 300.01 * 304 * 8e-6).whole
+    assert GramRows.within(kernel, 40.01 * 304 * 8e-6).capacity == kept
+    K = kernel.block(np.arange(300))
+    given = GramRows.within(kernel, 1e-6, K)
+    assert given.whole and given.rows is K
+    assert_array_equal(given.block(np.array([7, 7])), K[[7, 7]])

@@ -1,9 +1,7 @@
-"""Hot loop of mlcore.svm.row_store: the gradient's update."""
+"""Hot loop of mlcore.kernels.gram_rows: sums of rows of K with weights."""
 from cython cimport floating
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t
-
-from mlcore._ext.simd cimport simd_table
 
 cdef enum:
     SPAN = 2048  # of the gradient: 16 KiB of doubles, half of a small first-level cache
@@ -29,12 +27,3 @@ cdef void add_product(int64_t count, const int64_t* slots, const double* a, cons
                        schedule="static"):
         add_span(count, slots, a, rows, stride, first + span * SPAN,
                  min(last, first + (span + 1) * SPAN), g)
-
-
-cdef inline void add_span(int64_t count, const int64_t* slots, const double* a,
-                          const floating* rows, Py_ssize_t stride, Py_ssize_t first,
-                          Py_ssize_t last, double* g) noexcept nogil:
-    if floating is float:
-        simd_table().f.accumulate(count, slots, a, rows, stride, first, last, g)
-    else:
-        simd_table().d.accumulate(count, slots, a, rows, stride, first, last, g)

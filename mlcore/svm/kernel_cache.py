@@ -1,0 +1,41 @@
+"""What a solver keeps of its kernel matrix, within the ``cache_size`` of a machine."""
+
+from mlcore.kernels.gram_rows import LINE, GramRows, padded
+from mlcore.kernels.rows import KernelRows
+
+__all__ = ["LINE", "KernelCache", "padded"]
+
+
+class KernelCache(GramRows):
+    """Rows of K over all training samples, and how large a principal submatrix may be.
+
+    Parameters
+    ----------
+    kernel : KernelRows
+    cache_size : float
+        Megabytes for the rows, the submatrix of a working set and the packed samples together.
+
+    Attributes
+    ----------
+    square : int
+        Side of the largest principal submatrix of K that a solver may keep.
+    """
+
+    LITTLE = 256 << 20  # bytes: up to this, all values that cost little are computed at once
+    SMALL = 2048  # samples: up to this, one submatrix of all is all that a solver asks for
+
+    def __init__(self, kernel: KernelRows, cache_size: float) -> None:
+        n, size = kernel.n, kernel.dtype.itemsize
+        budget = max(0.0, cache_size * 1e6 - kernel.nbytes)
+        # The rest serves to pack the samples of a submatrix, and a round's lists. With too few rows
+        # or too small a submatrix, every round would fetch everything again.
+        super().__init__(kernel, int(min(n, max(64, 0.66 * budget // (padded(n) * size)))))
+        self.square = int(max(512, (0.25 * budget / size) ** 0.5))
+
+    def complete(self, sharing: int = 1) -> None:
+        """Compute and hold all of K, if there is room and it pays for `sharing` problems on it."""
+        n = self.n
+        little = not self.keeps and n * padded(n) * self.dtype.itemsize <= self.LITTLE
+        if self.whole or self.capacity < n or not (sharing > 2 or n <= self.SMALL or little):
+            return
+        self.compute_first()
