@@ -127,11 +127,12 @@ def violation(K, p, beta):
 def check(K, p, solution, tol, eps=EPS):
     """All that holds of a solution, from the definitions."""
     beta = solution.beta
+    start = np.zeros(len(beta)) if p.start is None else p.start
     sums = np.abs(K) @ np.abs(beta)
-    rounding = 50 * eps * (1 + sums.max(initial=0.0))
+    # The gradient is that of the start, moved step by step.
+    rounding = 50 * eps * (1 + max(sums.max(initial=0.0), (np.abs(K) @ np.abs(start)).max()))
     assert solution.converged and not solution.diverged and solution.violation <= tol
     assert (beta >= p.lower).all() and (beta <= p.upper).all()
-    start = np.zeros(len(beta)) if p.start is None else p.start
     for k, members in enumerate(groups(p)):
         total = start[members].sum() if p.total is None else p.total[k]
         assert abs(beta[members].sum() - total) <= 1e-12 * (1 + np.abs(beta[members]).sum())

@@ -430,7 +430,7 @@ def test_asymmetric_kernels_warn_and_count_as_their_symmetric_part():
         model = SVC(kernel="precomputed").fit(skew, y)
     expected = SVC(kernel="precomputed").fit(K, y)
     assert_allclose(model.dual_coef_, expected.dual_coef_, atol=1e-7)
-    with pytest.warns(UserWarning, match="kernel lopsided is not symmetric"):
+    with pytest.warns(UserWarning, match="kernel 'lopsided' is not symmetric"):
         SVC(kernel=lopsided, max_iter=10_000).fit(X, y)
 
 
