@@ -87,10 +87,11 @@ cdef inline double violation(const descent* d, bint of_face) noexcept nogil:
     return max(top[0] - bottom[0], top[1] - bottom[1])
 
 
-cdef inline bint balanced(const descent* d) noexcept nogil:
-    """Whether each group has its sum, up to the rounding of summing it."""
+cdef inline bint balanced(const descent* d, bint summing) noexcept nogil:
+    """Whether each group has its sum, up to the rounding of one value, or of `summing` them."""
     cdef double excess[2]
     cdef double size[2]
+    cdef double value
     cdef Py_ssize_t t
     cdef int p, k
     excess[0], excess[1], size[0], size[1] = -d.total[0], -d.total[1], 0, 0
@@ -98,7 +99,8 @@ cdef inline bint balanced(const descent* d) noexcept nogil:
         k = d.s.group[p]
         for t in range(d.s.begin[p], d.s.end[p]):
             excess[k] += d.s.beta[t]
-            size[k] += fabs(d.s.beta[t])
+            value = fabs(d.s.beta[t])
+            size[k] = size[k] + value if summing else max(size[k], value)
     return fabs(excess[0]) <= 1e-13 * size[0] and fabs(excess[1]) <= 1e-13 * size[1]
 
 

@@ -197,11 +197,12 @@ cdef inline double line_search(descent* d, const floating* K) noexcept nogil:
     cdef double longest = 0, slope = 0, curve = 0, step, part
     cdef Py_ssize_t t
     cdef int p, k
-    cdef bint feasible = balanced(d)
+    # What is missing to a sum would keep a variable off its bound, and make it count as free.
+    cdef bint feasible = balanced(d, False)
     if not feasible:
         for k in range(2):
             level_group(d, k)
-        feasible = balanced(d)
+        feasible = balanced(d, True)
         for p in range(s.n_spans):
             for t in range(s.begin[p], s.end[p]):
                 d.G[t] = start_G[t]

@@ -98,6 +98,7 @@ def scores_by_every_route(X, y, C, cv, **params):
 
 
 @settings(max_examples=40)
+@example(12, 2, 0, 1e-4, 5, "balanced")
 @given(
     st.integers(5, 25), st.integers(2, 4), st.integers(0, 2**16),
     st.sampled_from([1e-9, 1e-6, 1e-4, 1e-2, 0.1, 1.0]), st.sampled_from([2, 3, 5]),
