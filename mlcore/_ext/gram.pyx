@@ -144,13 +144,14 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
                     floating[:, :, ::1] scratch, Py_ssize_t first, Py_ssize_t last, int n_threads):
     """Bands first..last of a symmetric matrix: tiles on and below the diagonal, then mirrored.
 
-    A band is BAND panels wide, and so are its tiles: long runs of `out` are written at once.
+    A band is BAND panels wide, and so are its tiles: long runs of `out` are written at once. Of a
+    tile on the diagonal, each panel begins at the rows that are its own samples.
     `chosen` are the samples of the panels; `scratch` is (n_threads, 4 BAND width, BAND width + 16).
     """
     cdef kernel_spec spec
     cdef Py_ssize_t n = chosen.shape[0], width = panels.shape[2], side = BAND * width
     cdef Py_ssize_t stride = scratch.shape[2], bands = (n + side - 1) // side
-    cdef Py_ssize_t tile_at, top, left, rows, columns, p
+    cdef Py_ssize_t tile_at, top, left, rows, columns, p, skip
     cdef bint past = n * n * sizeof(floating) > CACHES
     cdef int lanes
     cdef floating* tile
@@ -169,10 +170,11 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
         columns = min(side, n - left)
         for p in range(left // width, (left + columns + width - 1) // width):
             lanes = <int> min(width, n - p * width)
-            panel_tile(&spec, panels.shape[1], rows, &chosen[top], &indptr[0], &indices[0],
-                       &values[0], &row_terms[0], &panels[p, 0, 0], &column_terms[p * width],
-                       lanes, tile + p * width - left, stride, NULL,
-                       own.waiting if past else NULL)
+            skip = p * width - left if top == left else 0
+            panel_tile(&spec, panels.shape[1], rows - skip, &chosen[top + skip], &indptr[0],
+                       &indices[0], &values[0], &row_terms[0], &panels[p, 0, 0],
+                       &column_terms[p * width], lanes, tile + skip * stride + p * width - left,
+                       stride, NULL, own.waiting if past else NULL)
         copy_waiting(tile, own.waiting, past)
         both_places(tile, stride, rows, columns, top == left, tile + side * stride,
                     &out[top, left], &out[left, top], out.shape[1], own.waiting)

@@ -43,7 +43,7 @@ class Packed:
             self.layout, self.shift, self.scale = like.layout, like.shift, like.scale
         self.kernel = kernel = kernel if self.scale is None else kernel.with_gamma(1.0)
         self._dense = self._lists = self._sparse = self._all = None
-        if like is not None and self._take_few(X):
+        if (like is not None or kernel.exponential) and self._take_few(X):
             return
         if self.layout == "differences" and sparse.issparse(X):
             X = X.toarray()
@@ -83,7 +83,7 @@ class Packed:
                 )
 
     def _take_few(self, X):
-        """Take few dense rows that meet other columns, in one compiled call; whether it can."""
+        """Take few dense rows, whose diagonal is 1 or unused, in one compiled call, if it can."""
         if sparse.issparse(X) or X.size > _FEW_VALUES or self.scale is not None:
             return False
         kernel = self.kernel
@@ -91,7 +91,7 @@ class Packed:
             return False
         absolute = kernel.row_term == "absolute"
         unit = kernel.gamma * _LOG2_E if kernel.row_term == "squares" else float(absolute)
-        self.terms = np.empty(self.n, self.dtype)
+        self.terms, self.diagonal = np.empty(self.n, self.dtype), np.ones(self.n)
         self._lists = (
             np.empty(self.n + 1, np.int64),
             np.empty(X.size + 1, np.int32),

@@ -31,9 +31,11 @@ def constraint_multipliers(
         0 or 1; all 0 by default.
     """
     group = np.zeros(len(beta), dtype=np.int8) if group is None else group
+    counts = np.bincount(group).tolist()
     return [
         _ext.multiplier(gradient, beta, lower, upper, float(epsilon), group, g)
-        for g in np.unique(group)
+        for g in range(len(counts))
+        if counts[g]
     ]
 
 

@@ -105,8 +105,9 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
         classes, codes = as_labels(y, X.shape[0], owner=owner, min_classes=2)
         weight = as_weights(sample_weight, X.shape[0])
         rows = np.flatnonzero(weight)
-        present, codes = np.unique(codes[rows], return_inverse=True)
-        classes = classes[present]
+        if len(rows) < len(weight):
+            present, codes = np.unique(codes[rows], return_inverse=True)
+            classes = classes[present]
         if len(classes) < 2:
             raise ValueError(
                 f"sample_weight leaves only one class, {classes.tolist()[0]!r}, but {owner} needs "

@@ -13,12 +13,13 @@ because a convex function lies above its tangents. Minus that bound is the prima
 machine, written once: the maxima are its slacks times their costs.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mlcore._ext import evidence as _ext
-from mlcore.svm.problem import Problem, Solution
+from mlcore.svm.problem import Problem, Solution, is_plain
 
 _WITHIN = 1 - 1e-9  # a multiplier stays free on either side, which fixes rho and the bias
 
@@ -88,9 +89,12 @@ def measure(
 
 def norm(beta: np.ndarray, products: np.ndarray) -> float:
     """Return |w|, the root of beta'K beta, where the square itself may overflow or vanish."""
-    power = int(np.frexp(np.abs(beta).max(initial=0))[1])
-    squares = np.ldexp(beta, -power) * np.ldexp(products, -power)
-    return float(np.ldexp(np.sqrt(max(0.0, float(squares.sum()))), power))
+    peak = float(np.abs(beta).max(initial=0))
+    power = 0 if is_plain(peak) else math.frexp(peak)[1]
+    if power:
+        beta, products = np.ldexp(beta, -power), np.ldexp(products, -power)
+    square = max(0.0, float((beta * products).sum()))
+    return float(np.ldexp(math.sqrt(square), power)) if power else math.sqrt(square)
 
 
 def multiplier_values(solution: Solution) -> np.ndarray:

@@ -167,8 +167,9 @@ class SVC(SupportVectorClassifier):
         return np.isinf(float(self.C))
 
     def _cost(self, samples):
-        with np.errstate(invalid="ignore"):
-            return np.where(samples.cost > 0, float(self.C) * samples.cost, 0.0)
+        if not self._hard():
+            return float(self.C) * samples.cost
+        return np.where(samples.cost > 0, np.inf, 0.0)  # products of weights may vanish
 
 
 class NuSVC(SupportVectorClassifier):

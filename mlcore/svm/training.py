@@ -49,7 +49,9 @@ class SupportVectorClassifier(ProbabilisticClassifier):
         self._check_choices()
         self._check_own()
         probability = as_bool(self.probability, "probability", owner=type(self).__name__)
-        random_state = as_random_state(self.random_state, owner=type(self).__name__)
+        random_state = None
+        if probability or self.random_state is not None:  # entropy takes a tenth of a small fit
+            random_state = as_random_state(self.random_state, owner=type(self).__name__)
         progress = self._progress()
         checked = self._training_samples(X)
         samples = self._labelled(checked, y, sample_weight, settings)
@@ -64,8 +66,8 @@ class SupportVectorClassifier(ProbabilisticClassifier):
             left = settings.cache_size - samples.X.nbytes / 1e6
             settings = replace(settings, cache_size=max(left, 1e-3))
         with progress:
-            reach = max((p.reach for p in problems), default=float(self._cost(samples).max()))
-            store = self._open_store(samples.X, settings, reach)
+            reaches = [p.reach for p in problems] or [float(self._cost(samples).max())]
+            store = self._open_store(samples.X, settings, max(reaches))
             if packed:
                 samples = replace(samples, X=None)  # the store has its own
             fitted = None
