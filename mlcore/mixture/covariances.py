@@ -41,8 +41,11 @@ def maximised(
     """
     _, mass, first, second = statistics
     empty = ~(mass > 0)
-    divisor = np.where(empty, 1.0, mass)
-    shift = np.where(empty[:, None], 0.0, first / divisor[:, None])
+    some_empty = bool(empty.any())
+    divisor = np.where(empty, 1.0, mass) if some_empty else mass
+    shift = first / divisor[:, None]
+    if some_empty:
+        shift[empty] = 0
     means = before.means + shift
     if kind == "tied":
         away = means - origin
@@ -55,29 +58,32 @@ def maximised(
         S = second / divisor[:, None] - shift**2
         widths = S
         if kind == "spherical":
-            S = S.mean(axis=1)
+            S = S.sum(axis=1) / S.shape[1]
     covariances, factors = regularised(kind, S, means, spread, reg_covar)
-    varying = spread > 0
     narrow = FLOOR if reg_covar is None else _SINGULAR
     collapsed = np.zeros(len(mass), bool)
-    if varying.any() and kind != "tied":
-        collapsed = (widths[:, varying] <= narrow * spread[varying]).all(axis=1)
-    if kind != "tied" and empty.any():
+    if kind != "tied" and (varying := spread > 0).any():
+        collapsed = ((widths <= narrow * spread) | ~varying).all(axis=1)
+    if kind != "tied" and some_empty:
         covariances[empty], factors[empty] = before.covariances[empty], before.factors[empty]
     return Parameters(mass / mass.sum(), means, covariances, factors), collapsed | empty
 
 
 def regularised(kind: str, S, means, spread, reg_covar):
     """Covariances from the second central moments S, and their factors."""
-    grain = (_EPS * np.abs(means)) ** 2  # no variance of rounded numbers means anything below
+    grain = (_EPS * means) ** 2  # no variance of rounded numbers means anything below
     added = 0.0 if reg_covar is None else reg_covar
-    unit = np.where(spread > 0, spread, spread.sum() / max(1, (spread > 0).sum()) or 1.0)
+    unit, varying = spread, spread > 0
+    if not varying.all():
+        unit = np.where(varying, spread, spread.sum() / max(1, varying.sum()) or 1.0)
     relative = FLOOR if reg_covar is None else _EPS**2
     if kind == "diag":
         covariances = np.maximum(S + added, np.maximum(relative * unit, grain))
         return covariances, 1 / np.sqrt(covariances)
     if kind == "spherical":
-        covariances = np.maximum(S + added, np.maximum(relative * unit.mean(), grain.mean(1)))
+        d = len(unit)
+        least = np.maximum(relative * (unit.sum() / d), grain.sum(axis=1) / d)
+        covariances = np.maximum(S + added, least)
         return covariances, 1 / np.sqrt(covariances)
     C = (S if kind == "full" else S[None]) + added * np.eye(len(unit))
     grains = grain if kind == "full" else grain.max(axis=0)[None]
@@ -213,13 +219,13 @@ def lost(statistics: Statistics, parameters: Parameters, kind: str, most: float)
     """Whether moments about the means before are too far from those of `parameters`."""
     if kind == "tied":  # its moments are about the origin, and do not move
         return False
-    mass, first = statistics.mass, statistics.first
-    k, d = first.shape
-    wide = variances(kind, parameters.covariances, k, d)
+    mass, first, wide = statistics.mass, statistics.first, parameters.covariances
+    if kind == "full":
+        wide = np.diagonal(wide, axis1=1, axis2=2)
     filled = mass > 0
     if not filled.all():
         mass, first, wide = mass[filled], first[filled], wide[filled]
     shift = (first / mass[:, None]) ** 2
     if kind == "spherical":
-        shift = shift.mean(axis=1, keepdims=True)
+        shift = shift.sum(axis=1) / shift.shape[1]
     return bool((shift > most * wide).any())

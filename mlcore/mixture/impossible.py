@@ -8,6 +8,8 @@ _TINY = np.finfo(np.float64).tiny  # probability: the compiled loops take what i
 
 def logarithm(p: np.ndarray) -> np.ndarray:
     """Return log p, -inf where p is 0."""
+    if p.all():
+        return np.log(p)
     with np.errstate(divide="ignore"):
         return np.log(p)
 
