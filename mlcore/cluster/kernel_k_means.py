@@ -240,7 +240,7 @@ class KernelKMeans(Clusterer, KernelModel):
         n, k = len(self.labels_), len(self.center_norms_)
         require_memory(n, k, 8, what="the coefficients of the means", instead="fit fewer rows")
         means = np.zeros((n, k))
-        means[np.arange(n), self.labels_] = self.coefficients_
+        means.ravel()[np.arange(0, n * k, k) + self.labels_] = self.coefficients_
         kernel = self._fitted_kernel
         if kernel.precomputed:
             expansion = Expansion(np.arange(n), kernel)

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
 
+from mlcore.kept import kept
 from mlcore.kernels.kernel import Kernel
 from mlcore.threads import single_threaded_blas
 
 _VALUES = 1_000_000  # kernel values, or features, of a block of rows: some megabytes
-_KEPT: WeakKeyDictionary[Any, tuple] = WeakKeyDictionary()  # model -> vectors, kernel, expansion
 
 
 class Expansion:
@@ -52,20 +51,8 @@ class Expansion:
 
 
 def kept_expansion(model: Any, V: Any, kernel: Kernel) -> Expansion:
-    """Return the `Expansion` of a fitted model's vectors, laid out in its first call only.
-
-    It lives as long as the model, beside it: no copy, pickle or saved file holds it. Other vectors
-    or another kernel make a new one; to change the values of these is refused by NumPy from now on.
-    """
-    vectors, known, expansion = _KEPT.get(model, (None, None, None))
-    if vectors is V and known == kernel:
-        return expansion
-    for array in (V.data, V.indices, V.indptr) if sparse.issparse(V) else (V,):
-        if isinstance(array, np.ndarray):
-            array.flags.writeable = False
-    expansion = Expansion(V, kernel)
-    _KEPT[model] = V, kernel, expansion
-    return expansion
+    """Return the `Expansion` of a fitted model's vectors, `kept` from its first call on."""
+    return kept(model, (V,), kernel, lambda: Expansion(V, kernel))
 
 
 def row_blocks(X: Any, width: int) -> Iterator[slice]:

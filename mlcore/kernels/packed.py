@@ -185,7 +185,7 @@ class Packed:
         elif self.layout != "inverted":
             side = _BAND * columns[0].shape[2]
             # Many features make a large panel, which more rows must pay for.
-            tile_rows = 128 if self.d <= 128 else 512
+            tile_rows = min(128 if self.d <= 128 else 512, len(rows))
             scratch = scratch_array((threads, 2 * tile_rows, side + 16), self.dtype)
         for start in range(0, len(rows), step):
             now, to = rows[start : start + step], dest[start : start + step]

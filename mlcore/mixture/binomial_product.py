@@ -16,6 +16,7 @@ from mlcore.threads import effective_threads
 
 # Binary features that are one entry: a table of their 16 outcomes fits into the cache.
 _GROUP = _ext.GROUP
+_POWERS = 1 << np.arange(_GROUP, dtype=np.uint8)
 _BITS = (np.arange(1 << _GROUP) >> np.arange(_GROUP)[:, None] & 1).astype(np.float64)
 _ROUNDING = 16 * np.finfo(np.float64).eps  # of sums of the same values in two orders
 _LEAST = 2 * np.finfo(np.float64).eps  # that 1 - p may be where it is more than 0
@@ -94,11 +95,11 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
             )
         return self._given_weights(), table
 
-    def _rows(self, X, weight, frame):
+    def _rows(self, X, weight, frame, usual=None):
         if sp.issparse(X):
             return self._sparse_rows(X, weight, frame)
         if (frame == 1).all():
-            return self._rows_of_bits(X, weight, frame)
+            return self._rows_of_bits(X, weight, frame, usual)
         return self._dense_rows(X, weight, frame)
 
     def _sparse_rows(self, X, weight, frame):
@@ -124,11 +125,12 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
             entries.n_columns = 2 * d
         return Rows(X, weight, entries, np.zeros(d, bool))
 
-    def _rows_of_bits(self, X, weight, frame):
+    def _rows_of_bits(self, X, weight, frame, usual):
         n, d = X.shape
         threshold = self._threshold()
         strict, threshold = threshold is None, 0.5 if threshold is None else threshold
-        usual = (X[:_FIRST_ROWS] > threshold).mean(axis=0) > 0.5
+        if usual is None:
+            usual = (X[:_FIRST_ROWS] > threshold).mean(axis=0) > 0.5
         codes = np.empty((n, -(-d // _GROUP)), np.uint8)
         indptr, missing = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
         wrong, n_threads = np.empty(n, np.uint8), effective_threads(X.size)
@@ -244,6 +246,19 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
             "_failures_": failures.copy(),
         }
 
+    def _fitted_arrays(self):
+        failures = getattr(self, "_failures_", None)
+        return (self.weights_, self.means_) + (() if failures is None else (failures,))
+
+    def _settings(self, frame):
+        return frame.tobytes()
+
+    def _later_rows(self, X, frame, known):
+        """The usual value of a feature is that of the mixture: tables are the same in all calls."""
+        if "usual" not in known:
+            known["usual"] = self.weights_ @ self.means_ > 0.5
+        return self._rows(X, None, frame, known["usual"])
+
     def _n_parameters(self):
         k, d = self.means_.shape
         return k - 1 + k * d
@@ -294,8 +309,9 @@ def _left(whole, part, none):
 
 def _bits(values):
     """Groups of booleans as numbers, the first of a group the lowest bit."""
-    whole = np.pad(values, (0, -len(values) % _GROUP)).reshape(-1, _GROUP)
-    return (whole << np.arange(_GROUP)).sum(axis=1).astype(np.uint8)
+    whole = np.zeros((-(-len(values) // _GROUP), _GROUP), np.uint8)
+    whole.reshape(-1)[: len(values)] = values
+    return whole @ _POWERS
 
 
 def _n_codes(d, group):

@@ -15,6 +15,7 @@ from mlcore.mixture.patterns import Patterns, found_categories
 from mlcore.mixture.run import Run
 from mlcore.model import warn
 
+_FEW_ROWS = 128  # to predict: of so few, taking answers together would not pay
 _UNSEEN = 1e-10  # probability of a category that the fit did not know, where there is a prior
 
 
@@ -160,7 +161,7 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
         sizes = [p.shape[1] for p in probabilities]
         if categories is None:
             categories = [np.arange(size, dtype=float) for size in sizes]
-        categories = [np.asarray(values, dtype=float) for values in categories]
+        categories = [np.array(values, dtype=float) for values in categories]
         if [values.shape for values in categories] != [(size,) for size in sizes] or any(
             not (np.diff(values) > 0).all() for values in categories
         ):
@@ -241,10 +242,11 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
         return self._given_weights(), np.vstack([table.T for table in tables])
 
     def _rows(self, X, weight, frame):
-        n = len(X)
-        patterns = Patterns(
-            list(map(len, frame)), np.isnan(X).any(axis=0), n, row_bytes(int(self.n_components))
-        )
+        width = row_bytes(int(self.n_components))
+        patterns = Patterns(list(map(len, frame)), np.isnan(X).any(axis=0), len(X), width)
+        return self._encoded(X, weight, frame, patterns)
+
+    def _encoded(self, X, weight, frame, patterns):
         columns = patterns.encoded(X, frame)
         if columns is None:
             column, row = np.argwhere(_unknown(X, frame).T)[0]
@@ -253,7 +255,7 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
                 f"{type(self).__name__}: column {column} of X holds {X[row, column]:g}, which is "
                 f"none of its categories, {values[:10].tolist()}{more}."
             )
-        entries = Entries(n, patterns.n_patterns, columns, None, None, weight)
+        entries = Entries(len(X), patterns.n_patterns, columns, None, None, weight)
         return Rows(X, weight, entries, patterns=patterns)
 
     def _densities(self, X, with_proba):
@@ -317,6 +319,20 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
             "categories_": frame,
             "mean_trials_": parameters.trials,
         }
+
+    def _fitted_arrays(self):
+        return [self.weights_, *self.probabilities_, *self.categories_]
+
+    def _later_rows(self, X, frame, known):
+        if len(X) >= _FEW_ROWS:
+            return self._rows(X, None, frame)
+        if "patterns" not in known:  # of single items, each of which may be unanswered
+            sizes = list(map(len, frame))
+            known["patterns"] = Patterns(sizes, [True] * len(sizes), 1, 0)
+        return self._encoded(X, None, frame, known["patterns"])
+
+    def _layout(self, rows, known):
+        return "few rows" if rows.patterns is known.get("patterns") else None
 
     def _n_parameters(self):
         k = len(self.weights_)

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_random_state, as_real
+from mlcore.kept import kept
 from mlcore.mixture import given, starts
 from mlcore.mixture.em import Mixture
 from mlcore.mixture.entries import Entries
-from mlcore.mixture.expectation import shares
+from mlcore.mixture.expectation import Loop, shares
 from mlcore.mixture.impossible import least_impossible, logarithm
 from mlcore.mixture.run import Run
 
@@ -65,7 +66,7 @@ class DiscreteMixture(Mixture):
     ``_alternatives(frame)``, how many outcomes each item has;
     ``_log_prior(parameters, rows)``, of a pseudo-count of 1, once `_log_densities` has been called;
     ``_possible(parameters, rows)``, constants and table with 0 for what is impossible, and the same
-    of the number of impossible values.
+    of the number of impossible values; ``_fitted_arrays()``, attributes that these follow from.
     """
 
     mean_trials_: np.ndarray
@@ -255,10 +256,18 @@ class DiscreteMixture(Mixture):
         return self.weights_.shape == (self.n_components,) and d == self.n_features_in_
 
     def _densities(self, X, with_proba):
-        parameters = self._parameters()
-        rows = self._rows(X, None, self._fitted_frame())
-        loop = rows.entries.loop(len(parameters.weights))
-        start = self._log_densities(parameters, rows, loop)
+        frame, k = self._fitted_frame(), len(self.weights_)
+        known = kept(self, self._fitted_arrays(), self._settings(frame), dict)
+        rows = self._later_rows(X, frame, known)
+        layout = self._layout(rows, known)
+        if layout in known:
+            start, filled = known[layout]
+            loop = Loop(rows.entries, k, filled=filled)
+        else:
+            loop = rows.entries.loop(k)
+            start = self._log_densities(self._parameters(), rows, loop)
+            if layout is not None:
+                known[layout] = start, loop.filled
         if with_proba:
             density, proba = loop.posterior(start)
             labels = proba.argmax(axis=1)
@@ -266,6 +275,7 @@ class DiscreteMixture(Mixture):
             (density, labels), proba = loop.labels(start), None
         lost = np.flatnonzero(density == -np.inf)
         if len(lost):
+            parameters = self._parameters()
             (constant, table), (lacking, never) = self._possible(parameters, rows)
             logs = constant + logarithm(np.where(parameters.weights > 0, parameters.weights, 1))
             lacking = np.where(parameters.weights > 0, lacking, np.inf)
@@ -277,6 +287,18 @@ class DiscreteMixture(Mixture):
                 if proba is not None:
                     proba[part] = found
         return density, labels, proba
+
+    def _settings(self, frame):
+        """What tables depend on beside `_fitted_arrays`."""
+        return None
+
+    def _later_rows(self, X, frame, known):
+        """Rows to predict, laid out alike in every call where that pays, by what is `known`."""
+        return self._rows(X, None, frame)
+
+    def _layout(self, rows, known):
+        """What tells tables for these rows from those for others; None: no call shares them."""
+        return rows.entries.n_columns, rows.entries.values is None
 
     def _drawn_components(self, n_samples):
         """Generator, and components of rows to sample, in order."""

@@ -53,12 +53,20 @@ def row_bytes(k: int) -> int:
 class Loop:
     """Passes over the same rows for `k` components, in memory that they share.
 
-    `fill` first says what an entry of value 1 adds to the log densities.
+    `fill` first says what an entry of value 1 adds to the log densities; or it is said by what
+    another loop, of as many columns, has `filled`.
     """
 
-    def __init__(self, rows: "Entries", k: int, entire: bool = False) -> None:
+    def __init__(
+        self, rows: "Entries", k: int, entire: bool = False, filled: tuple | None = None
+    ) -> None:
         stride = -(-k // _VECTOR) * _VECTOR
         shape = rows.n_columns, stride
+        self.rows, self.k, self.entire = rows, k, entire
+        self.work = (len(rows.columns) + _PRODUCTS_OF_A_ROW * rows.n_rows) * stride
+        if filled is not None:
+            self._table, self._lacks = filled
+            return
         require_memory(
             rows.n_columns,
             stride,
@@ -66,8 +74,6 @@ class Loop:
             what="the table of log densities",
             instead="use fewer components",
         )
-        self.rows, self.k, self.entire = rows, k, entire
-        self.work = (len(rows.columns) + _PRODUCTS_OF_A_ROW * rows.n_rows) * stride
         self._table = scratch_array(shape, np.float64)
         self._table[:] = 0
         self._rises = np.empty(rows.n_columns)
@@ -104,6 +110,11 @@ class Loop:
         self._lacks = np.pad(start, pad), np.pad(table, [(0, 0), pad])
         if self._near is not None:  # what rows remember says nothing of that
             self._near[:] = np.iinfo(np.uint64).max
+
+    @property
+    def filled(self) -> tuple:
+        """What `fill` and `require` have made, for loops over other rows, to predict these."""
+        return self._table, self._lacks
 
     def log_densities(self, start: np.ndarray) -> np.ndarray:
         """Return those of all rows, which are few, and components: (n_rows, k)."""
@@ -282,18 +293,17 @@ class Loop:
         density, labels = np.empty(n), np.empty(n, np.intp)
         for first in range(0, n, _ROWS):
             block = slice(first, min(n, first + _ROWS))
-            loop = Loop(self.rows.part(block.start, block.stop), self.k)
-            loop._table, loop._lacks = self._table, self._lacks
+            loop = Loop(self.rows.part(block.start, block.stop), self.k, filled=self.filled)
             density[block], proba = loop.posterior(start)
             labels[block] = proba.argmax(axis=1)
         return density, labels
 
     def _parts(self, chunks):
-        """The spans of the chunks, (chunks, 2), cut into as many parts as calls are needed."""
-        edges = np.linspace(0, self.rows.n_rows, chunks + 1).astype(np.int64)
+        """The spans of the chunks, cut into a part for each call, (n_parts, chunks, 2)."""
+        edges = self.rows.n_rows * np.arange(chunks + 1) // chunks
         n_parts = max(1, int(self.work // _CALL))
-        cuts = [edges[:-1] + np.diff(edges) * part // n_parts for part in range(n_parts + 1)]
-        return [np.stack(pair, axis=1) for pair in zip(cuts[:-1], cuts[1:], strict=True)]
+        cuts = edges[:-1] + np.diff(edges) * np.arange(n_parts + 1)[:, None] // n_parts
+        return np.stack([cuts[:-1], cuts[1:]], axis=2)
 
     def _whole_vectors(self, start):
         return np.concatenate([start, np.full(self._table.shape[1] - self.k, -np.inf)])

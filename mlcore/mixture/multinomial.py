@@ -237,6 +237,9 @@ class MultinomialMixture(DiscreteMixture):
             "mean_trials_": parameters.trials,
         }
 
+    def _fitted_arrays(self):
+        return self.weights_, self.means_
+
     def _n_parameters(self):
         k, d = self.means_.shape
         return k - 1 + k * (d - 1)

@@ -49,6 +49,7 @@ class Patterns:
                 break
             limit //= 2
         self.offsets = np.cumsum([0, *counts])
+        self._lookups = None
         self._members, self._steps = [], np.empty(len(sizes), np.int32)
         for (first, last), n_patterns in zip(pairwise(self._groups), counts, strict=True):
             if last == first + 1:  # each category is a pattern
@@ -66,14 +67,29 @@ class Patterns:
             self._members.append(members)
 
     def encoded(self, X, categories):
-        """The patterns of each row, (n_rows * length,) int32; None where a value is unknown."""
-        lows, lookups, original = np.empty(len(categories)), [], X
+        """The patterns of each row, (n_rows * length,) int32; None where a value is unknown.
+
+        `categories` are the same in every call.
+        """
+        if self._lookups is None:
+            self._lookups = self._looked_up(categories)
+        *lookups, searched = self._lookups
+        if searched:
+            X = X.astype(np.float64)
+        for i in searched:
+            X[:, i], unknown = _searched(X[:, i], categories[i])
+            if unknown:
+                return None
+        out, wrong = np.empty((len(X), self.length), np.int32), np.zeros(len(X), np.uint8)
+        _ext.patterns(X, *lookups, self.offsets, out, wrong, effective_threads(4.0 * X.size))
+        return None if wrong.any() else out.ravel()
+
+    def _looked_up(self, categories):
+        """What the compiled loop takes of the categories, and the items to be searched first."""
+        lows, lookups, searched = np.empty(len(categories)), [], []
         for i, values in enumerate(categories):
             if values[-1] - values[0] >= _CODES or (values % 1 != 0).any():
-                X = X.astype(np.float64) if X is original else X
-                X[:, i], unknown = _searched(X[:, i], values)
-                if unknown:
-                    return None
+                searched.append(i)
                 values = np.arange(float(len(values)))
             lows[i] = values[0]
             lookup = np.full(int(values[-1] - values[0]) + 1, -1, np.int32)
@@ -81,12 +97,7 @@ class Patterns:
             lookups.append(lookup)
         edges = np.cumsum([0, *map(len, lookups)])
         unanswered = np.diff(self.edges).astype(np.int32) * self._steps
-        out, wrong = np.empty((len(X), self.length), np.int32), np.zeros(len(X), np.uint8)
-        _ext.patterns(
-            X, lows, edges, np.concatenate(lookups), unanswered, np.array(self._groups),
-            self.offsets, out, wrong, effective_threads(4.0 * X.size),
-        )  # fmt: skip
-        return None if wrong.any() else out.ravel()
+        return lows, edges, np.concatenate(lookups), unanswered, np.array(self._groups), searched
 
     def table(self, logarithms):
         """What patterns add to log densities, from what categories add: (n_patterns, k)."""
