@@ -75,7 +75,10 @@ class MultinomialMixture(DiscreteMixture):
     Probabilities of 0, which take ``alpha=0``, are exact. A row that is impossible under every
     component has a log-density of -inf; `predict` and `predict_proba` give it, as if these
     probabilities went to 0 together, to the components of its fewest impossible words, and EM to
-    all in equal shares.
+    all in equal shares. Sums over rows may leave out responsibilities below 2^-100, which change
+    none by more than 2^-100 of all words. With ``alpha=0`` a word that a component knows from such
+    rows alone becomes impossible there, where exact EM keeps a tiny probability that may grow
+    again: it can come to another maximum.
 
     References
     ----------
