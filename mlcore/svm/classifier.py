@@ -1,22 +1,25 @@
-"""What the support vector classifiers share: training on duels, decisions, margins, evidence."""
+"""Classifiers of binary support vector machines: training, decisions, margins, evidence."""
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
-from mlcore.checks import as_bool, as_choice, as_class_weights, as_labels, as_weights
+from mlcore.checks import (
+    as_bool,
+    as_choice,
+    as_class_weights,
+    as_labels,
+    as_random_state,
+    as_weights,
+)
 from mlcore.kernels.expansion import row_blocks, weighted
 from mlcore.model import Classifier
+from mlcore.progress import Progress
 from mlcore.svm.bias import round_to_bounds
-from mlcore.svm.evidence import (
-    Evidence,
-    evidence_attributes,
-    measure,
-    merged_evidence,
-    multiplier_values,
-    norm,
-)
+from mlcore.svm.binary_problems import binary_problems, sample_decisions, solved_duels
+from mlcore.svm.evidence import Evidence, evidence_attributes, measure, merged_evidence
 from mlcore.svm.machine import KernelMachine, Settings, kept_samples, product
 from mlcore.svm.margins import WithMargins
 from mlcore.svm.multiclass import (
@@ -28,58 +31,99 @@ from mlcore.svm.multiclass import (
     duels,
     from_layout,
     pair_decisions,
-    to_layout,
+    scales_in_layout,
     winners,
 )
-from mlcore.svm.smo import Problem, Solution
+from mlcore.svm.pairs import are_small, solve_pairs
+from mlcore.svm.probability import calibrated, calibrated_pairs, held_out_folds
+from mlcore.svm.problem import is_plain
+from mlcore.svm.smo import KernelCache, Problem, Solution
 
-_UNOPPOSED = 1e100  # decision value where a fold leaves a duel only one class
 
-
-class KernelClassifier(WithMargins, Classifier, KernelMachine):
-    """A classifier made of duels.
-
-    Here a duel is the machine with costs C_i. A subclass with another dual says how it is built
-    (`_problem`), turned into a decision function (`_scale_and_bias`) and back (`_multipliers`).
-    """
-
-    _sorts_two = False  # whether to sort samples of two classes too, those of the second first
+class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
+    """A classifier made of binary machines, which share their kernel rows."""
 
     classes_: np.ndarray
     class_weight_: np.ndarray
     margin_: Any  # a float, or an array where there are several problems
     n_iter_: np.ndarray
 
-    def _cost(self, samples: LabelledSamples) -> np.ndarray:
-        """Return the cost of each sample, the bound of its multiplier."""
-        return samples.cost
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the machine.
 
-    def _problem(
-        self, signs: np.ndarray, weight: np.ndarray, cost: np.ndarray, index: np.ndarray | None
-    ) -> Problem:
-        """Return the dual of one duel; samples of cost 0 are only to be predicted."""
-        return Problem(
-            linear=-signs,
-            lower=np.where(signs < 0, -cost, 0.0),
-            upper=np.where(signs > 0, cost, 0.0),
-            index=index,
-        )
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            With ``kernel="precomputed"``: the (n_samples, n_samples) matrix of kernel values.
+        y : array-like of shape (n_samples,)
+            Labels, at least two different ones.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of each sample's cost: 2 is a copy, 0 is absence.
 
-    def _scale_and_bias(self, problem: Problem, solution: Solution) -> tuple[float, np.ndarray]:
-        """Return s and the multipliers; f(x) = s (sum_i beta_i k(x_i, x) - their mean)."""
-        return 1.0, multiplier_values(solution)
+        Returns
+        -------
+        self
 
-    def _scale_attributes(self, multipliers: list[np.ndarray]) -> dict[str, Any]:
-        """Return fitted attributes of a dual whose solutions are scaled."""
-        return {}
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work; for ``C=inf`` on classes that
+            cannot be separated; for an infeasible ``nu``.
+        MemoryError
+            If what must be held does not fit.
+        """
+        settings = self._settings(self.gamma)
+        formulation = settings.formulation
+        self._check_choices()
+        probability = as_bool(self.probability, "probability", owner=type(self).__name__)
+        random_state = None
+        if probability or self.random_state is not None:  # entropy takes a tenth of a small fit
+            random_state = as_random_state(self.random_state, owner=type(self).__name__)
+        progress = self._progress()
+        checked = self._training_samples(X)
+        samples = self._labelled(checked, y, sample_weight, settings)
+        folds = None
+        if probability:
+            folds = held_out_folds(samples, settings.kernel, random_state)
+        chosen = duels(len(samples.classes), self.multi_class)
+        formulation.require_feasible(samples, chosen)
+        problems = []
+        if not self._small_pairs(samples, settings, probability):
+            problems = binary_problems(formulation, samples, chosen)
+        settings = self._resolved(settings, samples.X, samples.weight)
+        packed = settings.kernel.packed
+        if samples.X is not checked and isinstance(samples.X, np.ndarray) and not packed:
+            # The copy of X in another order counts against the memory that was allowed.
+            left = settings.cache_size - samples.X.nbytes / 1e6
+            settings = replace(settings, cache_size=max(left, 1e-3))
+        with progress:
+            reaches = [p.reach for p in problems] or [float(formulation.cost(samples.cost).max())]
+            store = self._open_store(samples.X, settings, max(reaches))
+            if packed:
+                samples = replace(samples, X=None)  # the store has its own
+            fitted = None
+            if not problems:
+                fitted = self._fit_pairs(checked, samples, settings, store, folds, progress)
+            if fitted is None:
+                problems = problems or binary_problems(formulation, samples, chosen)
+                solutions = self._solve(problems, store, settings, progress)
+                if folds is None:
+                    store = None  # its memory serves the support vectors
+                fitted = self._fit_duels(checked, samples, settings, problems, solutions)
+                if folds is not None:
+                    trained = np.zeros((len(problems), len(samples.codes)))
+                    for row, problem, solution in zip(trained, problems, solutions, strict=True):
+                        here = slice(None) if problem.index is None else problem.index
+                        row[here] = sample_decisions(formulation, problem, solution)
 
-    def _multipliers(self, column: int) -> tuple[float, np.ndarray]:
-        """Return (1 / s, multipliers) of a fitted duel."""
-        return 1.0, -self.intercept_[[column]]
+                    def solve(problems):
+                        return self._solve(problems, store, settings, progress)
 
-    def _hard(self) -> bool:
-        """Whether no margin error is allowed."""
-        return False
+                    fitted |= calibrated(
+                        formulation, samples, chosen, fitted, trained, folds, solve
+                    )
+        self._set_fitted(X, **fitted)
+        return self
 
     # ---- before the work
 
@@ -121,40 +165,15 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
                 "of y instead."
             )
         several = len(classes) > 2
-        # A precomputed K is too large for a copy.
-        if (several or self._sorts_two) and not settings.kernel.precomputed:
+        # A dual with a group for each class has K itself as the square of all, if they are sorted;
+        # a precomputed K is too large for a copy.
+        sorts = several or settings.formulation.class_sums is not None
+        if sorts and not settings.kernel.precomputed:
             order = np.argsort(codes if several else -codes, kind="stable")
             rows, codes = rows[order], codes[order]
         return LabelledSamples(
             kept_samples(X, rows, settings), rows, classes, codes, weight[rows], factors
         )
-
-    def _problems(
-        self,
-        samples: LabelledSamples,
-        chosen: list[Duel],
-        *,
-        train: np.ndarray | None = None,
-        held_out: np.ndarray | None = None,
-        cost: np.ndarray | None = None,
-    ) -> list[Problem]:
-        """Return the dual of each duel, on all samples or on those of the mask `train`.
-
-        Samples of `held_out` (one mask for each duel) become variables whose box is a point: they
-        cost no iteration, and the solver's gradient holds their decision values.
-        """
-        cost = self._cost(samples) if cost is None else cost
-        problems = []
-        for number, duel in enumerate(chosen):
-            signs = duel.signs(samples.codes)
-            taking = signs != 0 if train is None else (signs != 0) & train
-            present = taking if held_out is None else taking | held_out[number]
-            index = None if present.all() else np.flatnonzero(present)
-            signs, weight, costs = (
-                np.where(taking, values, 0.0)[present] for values in (signs, samples.weight, cost)
-            )
-            problems.append(self._problem(signs, weight, costs, index))
-        return problems
 
     # ---- the work
 
@@ -166,38 +185,54 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
         problems: list[Problem],
         solutions: list[Solution],
     ) -> dict[str, Any]:
-        """Return all fitted attributes but those of X from the solved duels."""
-        n_classes = len(samples.classes)
-        chosen = duels(n_classes, self.multi_class)
-        self._require_separated(solutions, chosen, samples.classes)
+        """Return all fitted attributes but those of X from the solved binary problems."""
+        chosen = duels(len(samples.classes), self.multi_class)
+        self._require_separated(settings, solutions, chosen, samples.classes)
         self._warn_unconverged(solutions, settings)
+        solved, more = solved_duels(settings.formulation, samples, chosen, problems, solutions)
+        return self._attributes_of(solved, X, samples, settings) | more
 
-        betas = np.zeros((len(chosen), len(samples.rows)))
-        errors = np.zeros(len(samples.rows), dtype=bool)
-        norms, biases, found, evidences = [], [], [], []
-        for beta, problem, solution in zip(betas, problems, solutions, strict=True):
-            scale, multipliers = self._scale_and_bias(problem, solution)
-            products = solution.gradient - problem.linear
-            evidences.append(measure(problem, solution.beta, products, multipliers))
-            norms.append(scale * norm(solution.beta, products))
-            found.append(multipliers)
-            biases.append(-scale * multipliers.mean())
-            place = slice(None) if problem.index is None else problem.index
-            beta[place] = scale * solution.beta
-            reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
-            errors[place] |= reached & (solution.beta != 0)
+    def _small_pairs(self, samples: LabelledSamples, settings: Settings, probability: bool) -> bool:
+        """Return whether the binary problems are pairs of small classes, with finite costs."""
+        pairs = self.multi_class == "ovo" or len(samples.classes) == 2
+        if settings.formulation.class_sums is not None:
+            pairs = pairs and not probability and is_plain(float(samples.cost.max()))
+        hard = settings.formulation.hard
+        return pairs and self.max_iter < 0 and not hard and are_small(samples)
 
-        solved = SolvedDuels(
-            dual_coef=to_layout(chosen, betas, samples.codes, n_classes),
-            intercept=np.array(biases),
-            norms=np.array(norms),
-            evidence=merged_evidence(evidences),
-            errors=errors,
-            n_iter=np.array([s.n_iter for s in solutions]),
-            converged=all(s.converged for s in solutions),
-        )
+    def _fit_pairs(
+        self,
+        X: Any,
+        samples: LabelledSamples,
+        settings: Settings,
+        store: KernelCache,
+        folds: tuple[np.ndarray, int] | None,
+        progress: Progress,
+    ) -> dict[str, Any] | None:
+        """Return all fitted attributes of a machine of small pairs; None where that fails."""
+        formulation = settings.formulation
+        fold = None if folds is None else folds[0]
+        cost = formulation.cost(samples.cost)
+        limits = settings.tol, settings.few
+        found = solve_pairs(samples, cost, formulation.class_sums, store, fold, *limits, progress)
+        if found is None:
+            return None
+        solved, held_out, rho = found
+        if formulation.class_sums is not None:
+            violations = np.atleast_1d(solved.evidence.kkt_violation)
+            scale = np.array(
+                [formulation.scale(r, v) for r, v in zip(rho, violations, strict=True)]
+            )
+            solved = solved._replace(
+                dual_coef=solved.dual_coef * scales_in_layout(scale, samples.codes),
+                intercept=scale * solved.intercept,
+                norms=scale * solved.norms,
+            )
         fitted = self._attributes_of(solved, X, samples, settings)
-        return fitted | self._scale_attributes(found)
+        fitted |= formulation.attributes(np.column_stack([rho, -rho]), solved.norms)
+        if fold is not None:
+            fitted |= calibrated_pairs(samples, held_out, fold)
+        return fitted
 
     def _attributes_of(
         self, solved: SolvedDuels, X: Any, samples: LabelledSamples, settings: Settings
@@ -227,9 +262,9 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
             "fit_status_": int(not solved.converged),
         }
 
-    def _require_separated(self, solutions, chosen, classes):
+    def _require_separated(self, settings, solutions, chosen, classes):
         for solution, duel in zip(solutions, chosen, strict=True):
-            stuck = self._hard() and self.max_iter < 0 and not solution.converged
+            stuck = settings.formulation.hard and self.max_iter < 0 and not solution.converged
             if solution.diverged or stuck:
                 other = (
                     "the rest"
@@ -241,23 +276,6 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
                     f"{classes.tolist()[duel.positive]!r} cannot be separated from {other} in the "
                     "feature space of this kernel: use a finite C."
                 )
-
-    def _held_out_decisions(
-        self, problems: list[Problem], solutions: list[Solution], held_out: np.ndarray
-    ) -> list[np.ndarray]:
-        """Return for each duel the decision values of its held-out samples, from the gradients."""
-        found = []
-        for problem, solution, wanted in zip(problems, solutions, held_out, strict=True):
-            here = slice(None) if problem.index is None else problem.index
-            found.append(self._sample_decisions(problem, solution)[wanted[here]])
-        return found
-
-    def _sample_decisions(self, problem: Problem, solution: Solution) -> np.ndarray:
-        """Return the decision values of a duel's samples, those held out too."""
-        if side := only_side(problem):
-            return np.full(len(problem.lower), side * _UNOPPOSED)
-        scale, multipliers = self._scale_and_bias(problem, solution)
-        return scale * (solution.gradient - problem.linear - multipliers.mean())
 
     # ---- after the work
 
@@ -368,7 +386,8 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
             X, np.arange(len(weight)), self.classes_, codes, weight, self.class_weight_
         )
         chosen = self._duels()
-        problems = self._problems(samples, chosen, train=weight > 0)
+        formulation = self._formulation()
+        problems = binary_problems(formulation, samples, chosen, train=weight > 0)
         betas = np.zeros((len(chosen), len(weight)))
         vector_codes = np.repeat(np.arange(len(self.classes_)), self.n_support_)
         betas[:, self.support_] = from_layout(chosen, self.dual_coef_, vector_codes)
@@ -376,13 +395,7 @@ class KernelClassifier(WithMargins, Classifier, KernelMachine):
         evidences = []
         for column, problem in enumerate(problems):
             place = rows if problem.index is None else problem.index
-            unscale, multipliers = self._multipliers(column)
+            unscale, multipliers = formulation.fitted(self, column)
             beta = round_to_bounds(unscale * betas[column, place], problem.lower, problem.upper)
             evidences.append(measure(problem, beta, unscale * sums[place, column], multipliers))
         return merged_evidence(evidences)
-
-
-def only_side(problem: Problem) -> int:
-    """Return the sign of the samples that may have a multiplier; 0 where both sides may."""
-    movable = problem.upper > problem.lower
-    return int((movable & (problem.upper > 0)).any()) - int((problem.lower < 0).any())

@@ -17,13 +17,9 @@ from mlcore.kernels.resolve import resolve_gamma
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
 from mlcore.svm.bias import round_to_bounds
-from mlcore.svm.evidence import (
-    Evidence,
-    evidence_attributes,
-    measure,
-    multiplier_values,
-)
-from mlcore.svm.smo import KernelCache, Problem, Solution, solve_many
+from mlcore.svm.evidence import Evidence, evidence_attributes, measure, norm
+from mlcore.svm.formulations import Formulation
+from mlcore.svm.smo import KernelCache, Problem, Solution, refined, solve_many
 from mlcore.threads import single_threaded_blas
 
 FEW = 256  # samples whose problem is solved to rounding error: it costs a few milliseconds
@@ -33,6 +29,7 @@ FEW = 256  # samples whose problem is solved to rounding error: it costs a few m
 class Settings:
     """Checked values of the parameters that every machine has."""
 
+    formulation: Formulation
     kernel: Kernel
     gamma: Any
     tol: float
@@ -65,6 +62,10 @@ class KernelMachine(KernelModel):
 
     # ---- before the work
 
+    def _formulation(self) -> Formulation:
+        """Return the primal and dual of this machine, its parameters checked."""
+        raise NotImplementedError
+
     def _settings(self, gamma: Any) -> Settings:
         owner = type(self).__name__
         kernel = self._checked_kernel()
@@ -74,6 +75,7 @@ class KernelMachine(KernelModel):
                 f"{owner}: max_iter=0 must be -1, which is no limit, or an integer >= 1."
             )
         return Settings(
+            formulation=self._formulation(),
             kernel=kernel,
             gamma=self._checked_gamma(gamma),
             tol=as_real(self.tol, "tol", owner=owner, above=0),
@@ -112,14 +114,22 @@ class KernelMachine(KernelModel):
 
         Small problems go on to rounding error, so that a weight of 2 and a copy give equal digits.
         """
-        tol = settings.tol * min(1.0, self._gradient_scale(problems))
-        exact = settings.few and settings.max_iter < 0
+        formulation, limited = settings.formulation, settings.max_iter >= 0
+        tol = settings.tol * min(1.0, formulation.gradient_scale(problems))
+        exact = settings.few and not limited
         limits = {"max_iter": settings.max_iter, "progress": progress}
-        return solve_many(problems, store, tol=tol, exact=exact, **limits)
-
-    def _gradient_scale(self, problems: list[Problem]) -> float:
-        """Return the scale that small weights give the gradient, and so `tol`."""
-        return 1.0
+        solutions = solve_many(problems, store, tol=tol, exact=exact, **limits)
+        if limited:
+            return solutions
+        reach = max(p.reach for p in problems)
+        rounding = store.kernel.rounding * reach * np.sqrt(store.kernel.n)
+        finer = formulation.finer_tol(problems, solutions, settings.tol, rounding)
+        if finer is None or finer >= max(s.violation for s in solutions):
+            return solutions
+        return [
+            refined(problem, solution, store, tol=finer, progress=progress)
+            for problem, solution in zip(problems, solutions, strict=True)
+        ]
 
     def _warn_unconverged(self, solutions: list[Solution], settings: Settings) -> None:
         worst = max((s.violation for s in solutions if not s.converged), default=None)
@@ -199,33 +209,13 @@ class KernelMachine(KernelModel):
 
 
 class SingleProblemMachine(KernelMachine):
-    """A machine of one dual problem: regression and the one-class machine.
-
-    Subclasses say which problem (`_problem`), how its solution becomes the coefficients and the
-    bias (`_read`), and back (`_write`).
-    """
+    """A machine of one dual problem: regression and the one-class machine."""
 
     dual_objective_: float
     primal_objective_: float
     duality_gap_: float
     kkt_violation_: float
     n_iter_: int
-
-    def _problem(self, y: np.ndarray, weight: np.ndarray) -> Problem:
-        raise NotImplementedError
-
-    def _read(
-        self, beta: np.ndarray, multipliers: np.ndarray, products: np.ndarray
-    ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Return the coefficients of the samples and the attributes that hold the bias.
-
-        `products` are K beta.
-        """
-        raise NotImplementedError
-
-    def _write(self, problem: Problem, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return beta and multipliers of `problem` from the fitted attributes."""
-        raise NotImplementedError
 
     def _targets(self, y: Any, n_samples: int) -> np.ndarray:
         return as_targets(y, n_samples, owner=type(self).__name__)
@@ -238,7 +228,8 @@ class SingleProblemMachine(KernelMachine):
         y, weight = self._targets(y, n), as_weights(sample_weight, n)
         kept = np.flatnonzero(weight)
         used, y, weight = kept_samples(samples, kept, settings), y[kept], weight[kept]
-        problem = self._problem(y, weight)
+        formulation = settings.formulation
+        problem = formulation.problem(y, formulation.cost(weight))
         settings = self._resolved(settings, used, weight)
         with progress:
             store = self._open_store(used, settings, problem.reach)
@@ -246,10 +237,11 @@ class SingleProblemMachine(KernelMachine):
         store = used = None  # their memory serves the support vectors
         self._warn_unconverged([solution], settings)
 
-        multipliers = multiplier_values(solution)
+        _, multipliers = formulation.scale_and_multipliers(problem, solution)
         products = solution.gradient - problem.linear
         evidence = measure(problem, solution.beta, products, multipliers)
-        coef, bias = self._read(solution.beta, multipliers, products)
+        length = np.array([norm(solution.beta, products)])
+        coef = formulation.coefficients(solution.beta)
         chosen = np.flatnonzero(coef)
         errors = np.zeros(len(kept), dtype=bool)
         variables = np.arange(len(kept)) if problem.index is None else problem.index
@@ -261,8 +253,9 @@ class SingleProblemMachine(KernelMachine):
         self._set_fitted(
             X,
             **fitted,
-            **bias,
+            **formulation.attributes(multipliers[None], length),
             **evidence_attributes([evidence]),
+            intercept_=np.array([-multipliers.mean()]),
             n_support_=np.array([len(chosen)], dtype=np.int32),
             margin_error_indices_=kept[errors],
             n_iter_=max(1, int(solution.n_iter)),
@@ -284,11 +277,12 @@ class SingleProblemMachine(KernelMachine):
 
     def _verify(self, X: Any, y: Any, sample_weight: Any) -> Evidence:
         X, weight = self._verification_samples(X, sample_weight)
-        problem = self._problem(self._targets(y, len(weight)), weight)
+        formulation = self._formulation()
+        problem = formulation.problem(self._targets(y, len(weight)), formulation.cost(weight))
         coef = np.zeros(len(weight))
         coef[self.support_] = self.dual_coef_[0]
         sums = self._exact_sums(X, self.dual_coef_)[:, 0]
-        beta, multipliers = self._write(problem, coef)
+        beta, (_, multipliers) = formulation.variables(coef), formulation.fitted(self, 0)
         products = sums if problem.index is None else sums[problem.index]
         beta = round_to_bounds(beta, problem.lower, problem.upper)
         return measure(problem, beta, products, multipliers)

@@ -7,9 +7,9 @@ import numpy as np
 
 from mlcore.checks import as_real
 from mlcore.model import OutlierDetector
-from mlcore.svm.evidence import Evidence, norm, nu_scale
+from mlcore.svm.evidence import Evidence
+from mlcore.svm.formulations import OneClass
 from mlcore.svm.machine import SingleProblemMachine
-from mlcore.svm.smo import Problem
 
 _BORDER = 1e-10
 
@@ -144,7 +144,6 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
         MemoryError
             If what must be held does not fit.
         """
-        as_real(self.nu, "nu", owner=type(self).__name__, above=0, at_most=1)
         self._fit(X, None, sample_weight)
         return self
 
@@ -189,17 +188,5 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
     def _targets(self, y, n_samples):
         return np.zeros(n_samples)
 
-    def _problem(self, y, weight):
-        total = np.array([float(self.nu) * float(weight.sum())])
-        return Problem(linear=y, lower=np.zeros(len(y)), upper=weight.copy(), total=total)
-
-    def _gradient_scale(self, problems):
-        return nu_scale(problems, float(self.nu))
-
-    def _read(self, beta, multipliers, products):
-        rho, length = float(multipliers[0]), norm(beta, products)
-        margin = rho / length if length > 0 else np.inf
-        return beta, {"intercept_": -multipliers, "offset_": rho, "margin_": margin}
-
-    def _write(self, problem, coef):
-        return coef, -self.intercept_
+    def _formulation(self):
+        return OneClass(as_real(self.nu, "nu", owner=type(self).__name__, above=0, at_most=1))

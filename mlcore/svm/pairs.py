@@ -7,13 +7,13 @@ import numpy as np
 from mlcore._ext import pairs as _ext
 from mlcore.scratch import scratch_array
 from mlcore.svm.evidence import Evidence, nu_sums
+from mlcore.svm.formulations import FINEST
 from mlcore.svm.kernel_cache import KernelCache, padded
 from mlcore.svm.multiclass import LabelledSamples, SolvedDuels, duels
 from mlcore.svm.small_problem import MARKS, SINGLE, STEPS, WHOLE, WIDE
 from mlcore.threads import effective_threads, single_threaded_blas
 
 MOST = 640  # samples of a pair: more are for the solver of single problems
-FINEST = 1e-3  # how far below `tol` a narrow margin takes the solver of a machine with nu
 _CALL_TERMS = 3e8  # values of K that a compiled call visits, about: some tenths of a second
 
 

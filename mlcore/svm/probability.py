@@ -15,13 +15,13 @@ from scipy import sparse
 from mlcore._ext import probability as _ext
 from mlcore.exceptions import peer_class, warn
 from mlcore.kernels.expansion import row_blocks
-from mlcore.kernels.kernel import of_numbers
-from mlcore.svm.classifier import KernelClassifier, only_side
+from mlcore.kernels.kernel import Kernel, of_numbers
+from mlcore.svm.binary_problems import binary_problems, only_side, sample_decisions
 from mlcore.svm.folds import feasible_start, stratified_folds
+from mlcore.svm.formulations import Formulation
 from mlcore.svm.link import Link, apply_link, fit_link, on_scale_of
-from mlcore.svm.machine import Settings
-from mlcore.svm.multiclass import LabelledSamples, duels, from_layout, layout_row
-from mlcore.svm.smo import KernelCache
+from mlcore.svm.multiclass import Duel, LabelledSamples, duels, from_layout, layout_row
+from mlcore.svm.smo import Problem, Solution
 from mlcore.threads import effective_threads, single_threaded_blas
 
 _FOLDS = 5
@@ -129,105 +129,106 @@ def link_attributes(links: list[Link]) -> dict[str, np.ndarray]:
     return {"link_offsets_": offsets, "link_slopes_": slopes, "link_knots_": knots}
 
 
-class ProbabilisticClassifier(KernelClassifier):
-    """A classifier with `predict_proba` where its parameter `probability` is true."""
+def held_out_folds(
+    samples: LabelledSamples, kernel: Kernel, random_state: np.random.Generator
+) -> tuple[np.ndarray, int]:
+    """Return the fold in which each sample is held out, and the number of folds.
+
+    Copies are held out together, so that a weight of 2 is a copy here too. The only sample of a
+    class is never held out: its fold is -1.
+    """
+    if kernel.precomputed or not of_numbers(samples.X):
+        first = copy_of = np.arange(len(samples.codes))
+    else:
+        first, copy_of = distinct_rows(samples.X, samples.codes)
+    codes = samples.codes[first]
+    counts = np.bincount(codes)
+    if counts.max() < 2:
+        raise ValueError(
+            "probability=True holds samples out, but no class has 2 distinct ones: use more "
+            "samples."
+        )
+    if counts.min() < 2:
+        warn(
+            "UserWarning",
+            f"class {samples.classes.tolist()[counts.argmin()]!r} has no 2 distinct samples, "
+            "of which probability=True could hold one out: its probabilities rest on the "
+            "samples of other classes.",
+        )
+    n_folds = min(_FOLDS, int(counts[counts > 1].min()))
+    several = counts[codes] > 1
+    fold = np.full(len(first), -1)
+    fold[several] = stratified_folds(codes[several], n_folds, random_state)
+    return fold[copy_of], n_folds
+
+
+def calibrated(
+    formulation: Formulation,
+    samples: LabelledSamples,
+    chosen: list[Duel],
+    fitted: dict[str, Any],
+    trained: np.ndarray,
+    folds: tuple[np.ndarray, int],
+    solve: Callable[[list[Problem]], list[Solution]],
+) -> dict[str, np.ndarray]:
+    """Return the attributes of the binary problems' links, fitted to decision values held out.
+
+    The folds share the kernel rows of the fit, by `solve`, and start from its multipliers. Where a
+    machine is next to constant, its scale is a matter of chance: values of folds that are far from
+    the scale of the fit, whose values are `trained` (n_problems, n), are put on that.
+    """
+    signs = np.stack([duel.signs(samples.codes) for duel in chosen])
+    fold, n_folds = folds
+    betas = np.zeros(signs.shape)
+    vector_codes = np.repeat(np.arange(len(samples.classes)), fitted["n_support_"])
+    place = np.argsort(samples.rows)[np.searchsorted(np.sort(samples.rows), fitted["support_"])]
+    betas[:, place] = from_layout(chosen, fitted["dual_coef_"], vector_codes)
+    decisions = np.zeros(signs.shape)
+    for number in range(n_folds):
+        held_out = (signs != 0) & (fold == number)
+        masks = {"train": fold != number, "held_out": held_out}
+        problems = binary_problems(formulation, samples, chosen, **masks)
+        for problem, beta in zip(problems, betas, strict=True):
+            if problem.total is None:
+                here = beta if problem.index is None else beta[problem.index]
+                problem.start = feasible_start(here, problem.lower, problem.upper)
+        for row, wanted, whole, problem, solution in zip(
+            decisions, held_out, trained, problems, solve(problems), strict=True
+        ):
+            here = slice(None) if problem.index is None else problem.index
+            found = sample_decisions(formulation, problem, solution)
+            if not only_side(problem):
+                found = on_scale_of(whole[here], found, problem.upper - problem.lower)
+            row[wanted] = found[wanted[here]]
+    known = (signs != 0) & (fold >= 0)
+    links = [
+        fit_link(f[here], s[here], samples.weight[here])
+        for f, s, here in zip(decisions, signs, known, strict=True)
+    ]
+    return link_attributes(links)
+
+
+def calibrated_pairs(
+    samples: LabelledSamples, held_out: np.ndarray, fold: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the attributes of the pairs' links; decision values are in LIBSVM's layout."""
+    n_classes, known = len(samples.classes), fold >= 0
+    members = [np.flatnonzero(known & (samples.codes == c)) for c in range(n_classes)]
+    links = []
+    for i, j in duels(n_classes, "ovo"):
+        here = np.concatenate([members[i], members[j]])
+        values = held_out[layout_row(i, j), members[i]], held_out[layout_row(j, i), members[j]]
+        signs = np.repeat([1.0, -1.0], [len(members[i]), len(members[j])])
+        links.append(fit_link(np.concatenate(values), signs, samples.weight[here]))
+    return link_attributes(links)
+
+
+class WithProbabilities:
+    """Mixin of classifiers with `predict_proba` where their parameter `probability` is true."""
 
     link_offsets_: np.ndarray
     link_slopes_: np.ndarray
     link_knots_: np.ndarray
-
-    def _folds(
-        self, samples: LabelledSamples, settings: Settings, random_state: np.random.Generator
-    ) -> tuple[np.ndarray, int]:
-        """Return the fold in which each sample is held out, and the number of folds.
-
-        Copies are held out together, so that a weight of 2 is a copy here too. The only sample of
-        a class is never held out: its fold is -1.
-        """
-        if settings.kernel.precomputed or not of_numbers(samples.X):
-            first = copy_of = np.arange(len(samples.codes))
-        else:
-            first, copy_of = distinct_rows(samples.X, samples.codes)
-        codes = samples.codes[first]
-        counts = np.bincount(codes)
-        if counts.max() < 2:
-            raise ValueError(
-                "probability=True holds samples out, but no class has 2 distinct ones: use more "
-                "samples."
-            )
-        if counts.min() < 2:
-            warn(
-                "UserWarning",
-                f"class {samples.classes.tolist()[counts.argmin()]!r} has no 2 distinct samples, "
-                "of which probability=True could hold one out: its probabilities rest on the "
-                "samples of other classes.",
-            )
-        n_folds = min(_FOLDS, int(counts[counts > 1].min()))
-        several = counts[codes] > 1
-        fold = np.full(len(first), -1)
-        fold[several] = stratified_folds(codes[several], n_folds, random_state)
-        return fold[copy_of], n_folds
-
-    def _calibrate(
-        self,
-        samples: LabelledSamples,
-        settings: Settings,
-        store: KernelCache,
-        fitted: dict[str, Any],
-        trained: np.ndarray,
-        folds: tuple[np.ndarray, int],
-        progress: Any,
-    ) -> dict[str, np.ndarray]:
-        """Return the attributes of the duels' links, fitted to decision values held out.
-
-        The folds share the kernel rows of the fit, and start from its multipliers. Where a
-        machine is next to constant, its scale is a matter of chance: values of folds that are far
-        from the scale of the fit, whose values are `trained` (n_duels, n), are put on that.
-        """
-        chosen = duels(len(samples.classes), self.multi_class)
-        signs = np.stack([duel.signs(samples.codes) for duel in chosen])
-        fold, n_folds = folds
-        betas = np.zeros(signs.shape)
-        vector_codes = np.repeat(np.arange(len(samples.classes)), fitted["n_support_"])
-        place = np.argsort(samples.rows)[np.searchsorted(np.sort(samples.rows), fitted["support_"])]
-        betas[:, place] = from_layout(chosen, fitted["dual_coef_"], vector_codes)
-        decisions = np.zeros(signs.shape)
-        for number in range(n_folds):
-            held_out = (signs != 0) & (fold == number)
-            problems = self._problems(samples, chosen, train=fold != number, held_out=held_out)
-            for problem, beta in zip(problems, betas, strict=True):
-                if problem.total is None:
-                    here = beta if problem.index is None else beta[problem.index]
-                    problem.start = feasible_start(here, problem.lower, problem.upper)
-            solutions = self._solve(problems, store, settings, progress)
-            for row, wanted, whole, problem, solution in zip(
-                decisions, held_out, trained, problems, solutions, strict=True
-            ):
-                here = slice(None) if problem.index is None else problem.index
-                found = self._sample_decisions(problem, solution)
-                if not only_side(problem):
-                    found = on_scale_of(whole[here], found, problem.upper - problem.lower)
-                row[wanted] = found[wanted[here]]
-        known = (signs != 0) & (fold >= 0)
-        links = [
-            fit_link(f[here], s[here], samples.weight[here])
-            for f, s, here in zip(decisions, signs, known, strict=True)
-        ]
-        return link_attributes(links)
-
-    def _calibrate_pairs(
-        self, samples: LabelledSamples, held_out: np.ndarray, fold: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        """Return the attributes of the pairs' links; decision values are in LIBSVM's layout."""
-        n_classes, known = len(samples.classes), fold >= 0
-        members = [np.flatnonzero(known & (samples.codes == c)) for c in range(n_classes)]
-        links = []
-        for i, j in duels(n_classes, "ovo"):
-            here = np.concatenate([members[i], members[j]])
-            values = held_out[layout_row(i, j), members[i]], held_out[layout_row(j, i), members[j]]
-            signs = np.repeat([1.0, -1.0], [len(members[i]), len(members[j])])
-            links.append(fit_link(np.concatenate(values), signs, samples.weight[here]))
-        return link_attributes(links)
 
     @OnlyWithProbability
     def predict_proba(self, X: Any) -> np.ndarray:

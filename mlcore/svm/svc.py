@@ -6,18 +6,12 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks import as_real
-from mlcore.exceptions import warn
-from mlcore.svm.evidence import largest_nu, multiplier_values, nu_scale, nu_sums
-from mlcore.svm.multiclass import one_vs_rest, scales_in_layout
-from mlcore.svm.pairs import FINEST
-from mlcore.svm.problem import is_plain
-from mlcore.svm.smo import Problem, refined
-from mlcore.svm.training import SupportVectorClassifier
-
-_NO_MARGIN = 1e-13  # times the largest gradient, as in pairs.pyx
+from mlcore.svm import formulations
+from mlcore.svm.classifier import SupportVectorClassifier
+from mlcore.svm.probability import WithProbabilities
 
 
-class SVC(SupportVectorClassifier):
+class SVC(WithProbabilities, SupportVectorClassifier):
     r"""Support vector classification with a cost C for margin errors.
 
     Between two classes,
@@ -160,19 +154,12 @@ class SVC(SupportVectorClassifier):
         self.random_state = random_state
         self.callback = callback
 
-    def _check_own(self):
-        as_real(self.C, "C", owner=type(self).__name__, above=0, allow_inf=True)
-
-    def _hard(self):
-        return np.isinf(float(self.C))
-
-    def _cost(self, samples):
-        if not self._hard():
-            return float(self.C) * samples.cost
-        return np.where(samples.cost > 0, np.inf, 0.0)  # products of weights may vanish
+    def _formulation(self):
+        owner = type(self).__name__
+        return formulations.CSVC(as_real(self.C, "C", owner=owner, above=0, allow_inf=True))
 
 
-class NuSVC(SupportVectorClassifier):
+class NuSVC(WithProbabilities, SupportVectorClassifier):
     r"""Support vector classification with a bound nu on the share of margin errors.
 
     Between two classes,
@@ -223,8 +210,6 @@ class NuSVC(SupportVectorClassifier):
     array([0, 1])
     """
 
-    _sorts_two = True  # the dual has a group for each class: K itself is then the square of all
-
     rho_: np.ndarray
 
     def __init__(
@@ -264,110 +249,7 @@ class NuSVC(SupportVectorClassifier):
         self.random_state = random_state
         self.callback = callback
 
-    def _check_own(self):
-        as_real(self.nu, "nu", owner=type(self).__name__, above=0, at_most=1)
-
-    def _require_feasible(self, samples, chosen):
-        weights = np.bincount(samples.codes, weights=samples.weight)
-        own = weights[[duel.positive for duel in chosen]]
-        if one_vs_rest(chosen):
-            other = weights.sum() - own
-        else:
-            other = weights[[duel.negative for duel in chosen]]
-        largest = float(largest_nu(own, other).min())
-        if self.nu > largest * (1 + 1e-12):
-            raise ValueError(
-                f"{type(self).__name__}: nu={self.nu} is infeasible for these class sizes; the "
-                f"largest feasible nu is {largest:.6g}."
-            )
-
-    def _small_pairs(self, samples):
-        plain = is_plain(float(samples.cost.max()))
-        return plain and not self.probability and super()._small_pairs(samples)
-
-    def _solved_pairs(self, samples, settings, store, fold, progress, nu=None):
-        found = super()._solved_pairs(samples, settings, store, fold, progress, float(self.nu))
-        if found is None:
-            return None
-        solved, held_out, rho = found
-        violations = np.atleast_1d(solved.evidence.kkt_violation)
-        scale = np.array([self._scale(r, v) for r, v in zip(rho, violations, strict=True)])
-        dual_coef = solved.dual_coef * scales_in_layout(scale, samples.codes)
-        scaled = solved._replace(
-            dual_coef=dual_coef, intercept=scale * solved.intercept, norms=scale * solved.norms
-        )
-        return scaled, held_out, rho
-
-    def _problem(self, signs, weight, cost, index):
-        positive, negative = signs > 0, signs < 0
-        half, _ = nu_sums(cost[positive].sum(), cost[negative].sum(), float(self.nu))
-        return Problem(
-            linear=np.zeros(len(signs)),
-            lower=np.where(negative, -cost, 0.0),
-            upper=np.where(positive, cost, 0.0),
-            index=index,
-            group=negative.astype(np.int8),
-            total=np.array([half, -half]),
-        )
-
-    def _gradient_scale(self, problems):
-        return nu_scale([p for p in problems if p.total.any()] or problems, float(self.nu))
-
-    def _solve(self, problems, store, settings, progress):
-        """Solve to `tol` in units of the margin, by which the decision function is divided."""
-        solutions = super()._solve(problems, store, settings, progress)
-        if settings.max_iter >= 0:
-            return solutions
-        margins = [0.5 * np.subtract(*multiplier_values(s)) for s in solutions if s.gradient.any()]
-        rounding = store.kernel.rounding * max(p.reach for p in problems) * np.sqrt(store.kernel.n)
-        finer = max(settings.tol * min(margins, default=1.0), FINEST * settings.tol, 4 * rounding)
-        if finer >= max(s.violation for s in solutions):
-            return solutions
-        return [
-            refined(problem, solution, store, tol=finer, progress=progress)
-            for problem, solution in zip(problems, solutions, strict=True)
-        ]
-
-    def _scale_and_bias(self, problem, solution):
-        above, below = multiplier_values(solution)
-        sides = float(problem.upper.sum()), -float(problem.lower.sum())
-        _, excess = nu_sums(*sides, float(self.nu))
-        if excess > 1:
-            # Every rho from here on is optimal: the lighter class is all margin errors.
-            more = (1 - 1 / excess) * (above - below)
-            above, below = (above + more, below) if sides[0] < sides[1] else (above, below - more)
-        rho = 0.5 * (above - below)
-        if not rho > _NO_MARGIN * np.abs(solution.gradient).max(initial=0):
-            rho, above = 0.0, 0.5 * (above + below)
-            below = above
-        return self._scale(rho, solution.violation), np.array([above, below])
-
-    def _scale(self, rho, violation):
-        """Return 1 / rho, or 1 where that is 0; warn where rho is not certain to be positive."""
-        if rho == 0:
-            warn(
-                "UserWarning",
-                f"{type(self).__name__}: at nu={self.nu} the margin is zero, because the reduced "
-                "convex hulls of two classes meet: their decision function is constant. Use a "
-                "larger nu or another kernel.",
-            )
-            return 1.0
-        if rho <= violation:
-            warn(
-                "ConvergenceWarning",
-                f"{type(self).__name__}: at nu={self.nu} the margin is zero within the KKT "
-                f"violation ({rho:.2g} against {violation:.2g}): decision values are "
-                "uncertain. Use a larger nu, a smaller tol or another kernel.",
-            )
-        return 1 / rho
-
-    def _scale_attributes(self, multipliers):
-        return self._margins([0.5 * (above - below) for above, below in multipliers])
-
-    def _margins(self, rho):
-        return {"rho_": np.array(rho)}
-
-    def _multipliers(self, column):
-        rho, bias = self.rho_[column], self.intercept_[column]
-        unscale = rho if rho > 0 else 1.0
-        return unscale, np.array([rho, -rho]) - unscale * bias
+    def _formulation(self):
+        owner = type(self).__name__
+        nu = as_real(self.nu, "nu", owner=owner, above=0, at_most=1)
+        return formulations.NuSVC(nu, owner)

@@ -8,8 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_choice, as_class_weights, as_real
-from mlcore.svm.classifier import KernelClassifier
+from mlcore.svm.binary_problems import binary_problems, sample_decisions
+from mlcore.svm.classifier import SupportVectorClassifier
 from mlcore.svm.folds import Fold, feasible_start, folds_of
+from mlcore.svm.formulations import CSVC
 from mlcore.svm.machine import FEW, Settings
 from mlcore.svm.multiclass import Duel, LabelledSamples, duels, winners
 from mlcore.svm.seeding import SeededDuel, best_multiple, spans_of
@@ -17,7 +19,7 @@ from mlcore.svm.smo import Problem, Solution
 from mlcore.threads import single_threaded_blas
 
 
-class SVCCV(KernelClassifier):
+class SVCCV(SupportVectorClassifier):
     """`SVC` with C and gamma chosen by cross-validation over a grid.
 
     The choice is that of an exhaustive search over `SVC`, at a fraction of its work. Scores are
@@ -316,8 +318,9 @@ class SVCCV(KernelClassifier):
             held_out = np.broadcast_to(fold.test, (len(chosen), len(fold.test)))
             before = None
             for c in np.argsort(Cs, kind="stable"):
-                problems = self._problems(
-                    samples, chosen, train=fold.train, held_out=held_out, cost=Cs[c] * cost
+                masks = {"train": fold.train, "held_out": held_out}
+                problems = binary_problems(
+                    settings.formulation, samples, chosen, **masks, cost=Cs[c] * cost
                 )
                 if before is not None:
                     longest = Cs[c] / before[0]
@@ -329,16 +332,22 @@ class SVCCV(KernelClassifier):
                 self._warn_unconverged(solutions, settings)
                 before = Cs[c], problems, solutions
                 decisions[c, f] = np.stack(
-                    self._held_out_decisions(problems, solutions, held_out), axis=1
+                    [
+                        sample_decisions(settings.formulation, problem, solution)[here]
+                        for problem, solution, here in zip(
+                            problems, solutions, _among(problems, held_out), strict=True
+                        )
+                    ],
+                    axis=1,
                 )
                 if f == 0:
                     starts[c] = self._refit_start(samples, problems, solutions)
         return decisions, [
-            (self._started(samples, chosen, C, starts[c]), None) for c, C in enumerate(Cs)
+            (self._started(samples, chosen, settings, C, starts[c]), None) for c, C in enumerate(Cs)
         ]
 
-    def _started(self, samples, chosen, C, betas):
-        problems = self._problems(samples, chosen, cost=C * samples.cost)
+    def _started(self, samples, chosen, settings, C, betas):
+        problems = binary_problems(settings.formulation, samples, chosen, cost=C * samples.cost)
         for problem, beta in zip(problems, betas, strict=True):
             here = beta if problem.index is None else beta[problem.index]
             problem.start = feasible_start(here, problem.lower, problem.upper)
@@ -357,8 +366,17 @@ class SVCCV(KernelClassifier):
             beta[slice(None) if problem.index is None else problem.index] = solution.beta
         return betas
 
-    def _cost(self, samples):
-        return self.C_ * samples.cost
+    def _formulation(self):
+        # Only `verify` asks for its C: the costs of the grid are passed.
+        return CSVC(vars(self).get("C_", 1.0))
+
+
+def _among(problems, masks):
+    """The part of each mask that concerns the variables of its problem."""
+    return [
+        mask if problem.index is None else mask[problem.index]
+        for problem, mask in zip(problems, masks, strict=True)
+    ]
 
 
 def _sequence(values: Any, name: str, owner: str) -> list:

@@ -7,17 +7,13 @@ import numpy as np
 
 from mlcore.checks import as_real
 from mlcore.model import Regressor
+from mlcore.svm import formulations
 from mlcore.svm.evidence import Evidence
 from mlcore.svm.machine import SingleProblemMachine
-from mlcore.svm.smo import Problem
 
 
-class SupportVectorRegressor(Regressor, SingleProblemMachine):
-    """Fit, predictions and evidence of `SVR` and `NuSVR`."""
-
-    def _check_own(self) -> None:
-        """Check the parameters that only this machine has."""
-        raise NotImplementedError
+class SupportVectorRegressor(Regressor):
+    """Mixin of `SVR` and `NuSVR`: their fit, predictions and evidence."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the machine.
@@ -41,7 +37,6 @@ class SupportVectorRegressor(Regressor, SingleProblemMachine):
         MemoryError
             If what must be held does not fit.
         """
-        self._check_own()
         self._fit(X, y, sample_weight)
         return self
 
@@ -79,7 +74,7 @@ class SupportVectorRegressor(Regressor, SingleProblemMachine):
         return self._verify(X, y, sample_weight)
 
 
-class SVR(SupportVectorRegressor):
+class SVR(SupportVectorRegressor, SingleProblemMachine):
     r"""Support vector regression with an epsilon-insensitive tube.
 
     .. math:: \min_{w, b} \tfrac12 |w|^2
@@ -182,22 +177,15 @@ class SVR(SupportVectorRegressor):
         self.max_iter = max_iter
         self.callback = callback
 
-    def _check_own(self):
-        as_real(self.C, "C", owner=type(self).__name__, above=0)
-        as_real(self.epsilon, "epsilon", owner=type(self).__name__, at_least=0)
-
-    def _problem(self, y, weight):
-        cost = float(self.C) * weight
-        return Problem(linear=-y, lower=-cost, upper=cost, epsilon=float(self.epsilon))
-
-    def _read(self, beta, multipliers, products):
-        return beta, {"intercept_": -multipliers}
-
-    def _write(self, problem, coef):
-        return coef, -self.intercept_
+    def _formulation(self):
+        owner = type(self).__name__
+        return formulations.EpsilonSVR(
+            C=as_real(self.C, "C", owner=owner, above=0),
+            epsilon=as_real(self.epsilon, "epsilon", owner=owner, at_least=0),
+        )
 
 
-class NuSVR(SupportVectorRegressor):
+class NuSVR(SupportVectorRegressor, SingleProblemMachine):
     r"""Support vector regression whose tube is as wide as a share nu of errors asks for.
 
     .. math:: \min_{w, b, \epsilon \ge 0} \tfrac12 |w|^2 + N \epsilon
@@ -264,31 +252,9 @@ class NuSVR(SupportVectorRegressor):
         self.max_iter = max_iter
         self.callback = callback
 
-    def _check_own(self):
-        as_real(self.nu, "nu", owner=type(self).__name__, above=0, at_most=1)
-        as_real(self.C, "C", owner=type(self).__name__, above=0)
-
-    def _problem(self, y, weight):
-        # Two variables for each sample, above and below the tube: the sums of both are fixed.
-        n = len(y)
-        cost, zero = float(self.C) * weight, np.zeros(n)
-        half = 0.5 * float(self.nu) * float(cost.sum())
-        return Problem(
-            linear=-np.concatenate([y, y]),
-            lower=np.concatenate([zero, -cost]),
-            upper=np.concatenate([cost, zero]),
-            index=np.tile(np.arange(n), 2),
-            group=np.repeat(np.arange(2, dtype=np.int8), n),
-            total=np.array([half, -half]),
+    def _formulation(self):
+        owner = type(self).__name__
+        return formulations.NuSVR(
+            nu=as_real(self.nu, "nu", owner=owner, above=0, at_most=1),
+            C=as_real(self.C, "C", owner=owner, above=0),
         )
-
-    def _read(self, beta, multipliers, products):
-        n = len(beta) // 2
-        above, below = multipliers
-        bias = np.array([-0.5 * (above + below)])
-        return beta[:n] + beta[n:], {"intercept_": bias, "epsilon_": float(0.5 * (below - above))}
-
-    def _write(self, problem, coef):
-        beta = np.concatenate([np.maximum(coef, 0), np.minimum(coef, 0)])
-        bias = self.intercept_[0]
-        return beta, np.array([-bias - self.epsilon_, -bias + self.epsilon_])

@@ -7,7 +7,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from mlcore.kernels import gram_matrix
-from mlcore.svm import SVC, NuSVC, pairs, training
+from mlcore.svm import SVC, NuSVC, classifier, pairs
 
 EXACT = ["dual_coef_", "intercept_", "link_offsets_", "link_slopes_", "coef_", "margin_"]
 EXACT += ["dual_objective_", "primal_objective_", "rho_"]
@@ -23,7 +23,7 @@ def blobs(n_classes, n=20, d=4, seed=0):
 
 def one_by_one(monkeypatch, machine, *data, **more):
     with monkeypatch.context() as patch:
-        patch.setattr(training, "are_small", lambda samples: False)
+        patch.setattr(classifier, "are_small", lambda samples: False)
         return machine.fit(*data, **more)
 
 
@@ -37,7 +37,7 @@ def asked(monkeypatch):
         found.append(result is not None)
         return result
 
-    monkeypatch.setattr(training, "solve_pairs", counted)
+    monkeypatch.setattr(classifier, "solve_pairs", counted)
     return found
 
 

@@ -1,0 +1,87 @@
+"""The binary problems of a classifier: built for a formulation, and read from their solutions."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcore.svm.evidence import measure, merged_evidence, norm
+from mlcore.svm.formulations import Formulation
+from mlcore.svm.multiclass import Duel, LabelledSamples, SolvedDuels, to_layout
+from mlcore.svm.problem import Problem, Solution
+
+_UNOPPOSED = 1e100  # decision value where a fold leaves a binary problem only one class
+
+
+def binary_problems(
+    formulation: Formulation,
+    samples: LabelledSamples,
+    chosen: list[Duel],
+    *,
+    train: np.ndarray | None = None,
+    held_out: np.ndarray | None = None,
+    cost: np.ndarray | None = None,
+) -> list[Problem]:
+    """Return the dual of each binary problem, on all samples or on those of the mask `train`.
+
+    Samples of `held_out` (one mask for each problem) become variables whose box is a point: they
+    cost no iteration, and the solver's gradient holds their decision values. `cost` are bounds of
+    the multipliers that are not those of the formulation.
+    """
+    cost = formulation.cost(samples.cost) if cost is None else cost
+    problems = []
+    for number, duel in enumerate(chosen):
+        signs = duel.signs(samples.codes)
+        taking = signs != 0 if train is None else (signs != 0) & train
+        present = taking if held_out is None else taking | held_out[number]
+        index = None if present.all() else np.flatnonzero(present)
+        signs, costs = (np.where(taking, values, 0.0)[present] for values in (signs, cost))
+        problems.append(formulation.problem(signs, costs, index))
+    return problems
+
+
+def solved_duels(
+    formulation: Formulation,
+    samples: LabelledSamples,
+    chosen: list[Duel],
+    problems: list[Problem],
+    solutions: list[Solution],
+) -> tuple[SolvedDuels, dict[str, Any]]:
+    """Return the decision functions of solved binary problems, and further fitted attributes."""
+    betas = np.zeros((len(chosen), len(samples.rows)))
+    errors = np.zeros(len(samples.rows), dtype=bool)
+    norms, biases, found, evidences = [], [], [], []
+    for beta, problem, solution in zip(betas, problems, solutions, strict=True):
+        scale, multipliers = formulation.scale_and_multipliers(problem, solution)
+        products = solution.gradient - problem.linear
+        evidences.append(measure(problem, solution.beta, products, multipliers))
+        norms.append(scale * norm(solution.beta, products))
+        found.append(multipliers)
+        biases.append(-scale * multipliers.mean())
+        place = slice(None) if problem.index is None else problem.index
+        beta[place] = scale * solution.beta
+        reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
+        errors[place] |= reached & (solution.beta != 0)
+    solved = SolvedDuels(
+        dual_coef=to_layout(chosen, betas, samples.codes, len(samples.classes)),
+        intercept=np.array(biases),
+        norms=np.array(norms),
+        evidence=merged_evidence(evidences),
+        errors=errors,
+        n_iter=np.array([s.n_iter for s in solutions]),
+        converged=all(s.converged for s in solutions),
+    )
+    return solved, formulation.attributes(np.array(found), solved.norms)
+
+
+def sample_decisions(formulation: Formulation, problem: Problem, solution: Solution) -> np.ndarray:
+    """Return the decision values of a binary problem's samples, those held out too."""
+    if side := only_side(problem):
+        return np.full(len(problem.lower), side * _UNOPPOSED)
+    scale, multipliers = formulation.scale_and_multipliers(problem, solution)
+    return scale * (solution.gradient - problem.linear - multipliers.mean())
+
+
+def only_side(problem: Problem) -> int:
+    """Return the sign of the samples that may have a multiplier; 0 where both sides may."""
+    movable = problem.upper > problem.lower
+    return int((movable & (problem.upper > 0)).any()) - int((problem.lower < 0).any())

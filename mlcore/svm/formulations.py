@@ -1,0 +1,307 @@
+"""The primal problems of support vector machines, their duals, and the way between the two.
+
+The duals are over signed multipliers b of the training samples (`mlcore.svm.problem.Problem`). With
+the multipliers lambda of their equalities a solution is the function
+
+    f(x) = s (sum_i b_i k(x_i, x) - mean of lambda).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlcore.exceptions import warn
+from mlcore.svm.evidence import largest_nu, multiplier_values, nu_scale, nu_sums
+from mlcore.svm.multiclass import Duel, LabelledSamples, one_vs_rest
+from mlcore.svm.problem import Problem, Solution
+
+FINEST = 1e-3  # how far below `tol` a narrow margin takes the solver of a machine with nu
+_NO_MARGIN = 1e-13  # times the largest gradient, as in pairs.pyx
+
+
+class Formulation:
+    """A primal problem and its dual; what a machine asks of them.
+
+    Attributes
+    ----------
+    hard : bool
+        Whether no margin error is allowed.
+    class_sums : float or None
+        nu, where each class has a given sum of multipliers in place of a linear term.
+    """
+
+    hard = False
+    class_sums = None
+
+    def cost(self, weight: np.ndarray) -> np.ndarray:
+        """Return the bounds of the multipliers' absolute values, from the samples' weights."""
+        return weight
+
+    def problem(
+        self, target: np.ndarray, cost: np.ndarray, index: np.ndarray | None = None
+    ) -> Problem:
+        """Return the dual for the signs of classes, or values, `target`.
+
+        Samples of cost 0 are only to be predicted. `index` are the places of the variables among
+        the rows of K.
+        """
+        raise NotImplementedError
+
+    def require_feasible(self, samples: LabelledSamples, chosen: list[Duel]) -> None:
+        """Refuse samples for which a binary problem has no solution."""
+
+    def gradient_scale(self, problems: list[Problem]) -> float:
+        """Return the scale that small weights give the gradient, and so `tol`."""
+        return 1.0
+
+    def finer_tol(
+        self, problems: list[Problem], solutions: list[Solution], tol: float, rounding: float
+    ) -> float | None:
+        """Return the tolerance to which to go on, None where these solutions will do."""
+        return None
+
+    def scale_and_multipliers(
+        self, problem: Problem, solution: Solution
+    ) -> tuple[float, np.ndarray]:
+        """Return s and the multipliers of the equalities."""
+        return 1.0, multiplier_values(solution)
+
+    def attributes(self, multipliers: np.ndarray, norms: np.ndarray) -> dict[str, Any]:
+        """Return further fitted attributes.
+
+        Parameters
+        ----------
+        multipliers : (n_problems, n_equalities) float64
+        norms : (n_problems,) float64
+            |w| of each function.
+        """
+        return {}
+
+    def coefficients(self, beta: np.ndarray) -> np.ndarray:
+        """Return the coefficient of each sample from the multipliers of the variables."""
+        return beta
+
+    def variables(self, coef: np.ndarray) -> np.ndarray:
+        """Return the multipliers of the variables from the coefficient of each sample."""
+        return coef
+
+    def fitted(self, machine: Any, column: int) -> tuple[float, np.ndarray]:
+        """Return (1 / s, multipliers of the equalities) of a fitted binary problem."""
+        return 1.0, -machine.intercept_[[column]]
+
+
+@dataclass(frozen=True)
+class CSVC(Formulation):
+    """Classification with a cost for margin errors.
+
+    Primal: min over w, b of 1/2 |w|² + sum_i C_i max(0, 1 - y_i f(x_i)).
+    Dual: max over 0 <= a_i <= C_i with sum_i y_i a_i = 0 of sum_i a_i - 1/2 |sum_i y_i a_i x_i|²,
+    where b_i = y_i a_i. References: C. Cortes, V. Vapnik, *Support-vector networks*, Machine
+    Learning 20, 1995, equations 22 to 27.
+    """
+
+    C: float
+
+    @property
+    def hard(self) -> bool:
+        return bool(np.isinf(self.C))
+
+    def cost(self, weight):
+        if not self.hard:
+            return self.C * weight
+        return np.where(weight > 0, np.inf, 0.0)  # products of weights may vanish
+
+    def problem(self, target, cost, index=None):
+        return Problem(
+            linear=-target,
+            lower=np.where(target < 0, -cost, 0.0),
+            upper=np.where(target > 0, cost, 0.0),
+            index=index,
+        )
+
+
+@dataclass(frozen=True)
+class NuSVC(Formulation):
+    """Classification with a bound nu on the share of margin errors.
+
+    Primal: min over w, b, rho >= 0 of 1/2 |w|² - N rho + sum_i c_i max(0, rho - y_i f(x_i)), with
+    N = nu sum_i c_i.
+    Dual: min over 0 <= a_i <= c_i of 1/2 |sum_i y_i a_i x_i|², the a_i of each class adding up to
+    N / 2. Its function is divided by rho. Reference: B. Schölkopf, A. Smola, R. Williamson,
+    P. Bartlett, *New support vector algorithms*, Neural Computation 12, 2000, section 4.
+    """
+
+    nu: float
+    owner: str
+
+    @property
+    def class_sums(self) -> float:
+        return self.nu
+
+    def problem(self, target, cost, index=None):
+        positive, negative = target > 0, target < 0
+        half, _ = nu_sums(cost[positive].sum(), cost[negative].sum(), self.nu)
+        return Problem(
+            linear=np.zeros(len(target)),
+            lower=np.where(negative, -cost, 0.0),
+            upper=np.where(positive, cost, 0.0),
+            index=index,
+            group=negative.astype(np.int8),
+            total=np.array([half, -half]),
+        )
+
+    def require_feasible(self, samples, chosen):
+        weights = np.bincount(samples.codes, weights=samples.weight)
+        own = weights[[duel.positive for duel in chosen]]
+        if one_vs_rest(chosen):
+            other = weights.sum() - own
+        else:
+            other = weights[[duel.negative for duel in chosen]]
+        largest = float(largest_nu(own, other).min())
+        if self.nu > largest * (1 + 1e-12):
+            raise ValueError(
+                f"{self.owner}: nu={self.nu} is infeasible for these class sizes; the "
+                f"largest feasible nu is {largest:.6g}."
+            )
+
+    def gradient_scale(self, problems):
+        return nu_scale([p for p in problems if p.total.any()] or problems, self.nu)
+
+    def finer_tol(self, problems, solutions, tol, rounding):
+        """`tol` is in units of the margin, by which the function is divided."""
+        margins = [0.5 * np.subtract(*multiplier_values(s)) for s in solutions if s.gradient.any()]
+        return max(tol * min(margins, default=1.0), FINEST * tol, 4 * rounding)
+
+    def scale_and_multipliers(self, problem, solution):
+        above, below = multiplier_values(solution)
+        sides = float(problem.upper.sum()), -float(problem.lower.sum())
+        _, excess = nu_sums(*sides, self.nu)
+        if excess > 1:
+            # Every rho from here on is optimal: the lighter class is all margin errors.
+            more = (1 - 1 / excess) * (above - below)
+            above, below = (above + more, below) if sides[0] < sides[1] else (above, below - more)
+        rho = 0.5 * (above - below)
+        if not rho > _NO_MARGIN * np.abs(solution.gradient).max(initial=0):
+            rho, above = 0.0, 0.5 * (above + below)
+            below = above
+        return self.scale(rho, solution.violation), np.array([above, below])
+
+    def scale(self, rho: float, violation: float) -> float:
+        """Return 1 / rho, or 1 where that is 0; warn where rho is not certain to be positive."""
+        if rho == 0:
+            warn(
+                "UserWarning",
+                f"{self.owner}: at nu={self.nu} the margin is zero, because the reduced "
+                "convex hulls of two classes meet: their decision function is constant. Use a "
+                "larger nu or another kernel.",
+            )
+            return 1.0
+        if rho <= violation:
+            warn(
+                "ConvergenceWarning",
+                f"{self.owner}: at nu={self.nu} the margin is zero within the KKT "
+                f"violation ({rho:.2g} against {violation:.2g}): decision values are "
+                "uncertain. Use a larger nu, a smaller tol or another kernel.",
+            )
+        return 1 / rho
+
+    def attributes(self, multipliers, norms):
+        return {"rho_": 0.5 * (multipliers[:, 0] - multipliers[:, 1])}
+
+    def fitted(self, machine, column):
+        rho, bias = machine.rho_[column], machine.intercept_[column]
+        unscale = rho if rho > 0 else 1.0
+        return unscale, np.array([rho, -rho]) - unscale * bias
+
+
+@dataclass(frozen=True)
+class EpsilonSVR(Formulation):
+    """Regression with a tube of given width.
+
+    Primal: min over w, b of 1/2 |w|² + sum_i C_i max(0, |y_i - f(x_i)| - epsilon).
+    Dual: min over |b_i| <= C_i with sum_i b_i = 0 of
+    1/2 |sum_i b_i x_i|² - sum_i y_i b_i + epsilon sum_i |b_i|. Reference: A. Smola, B. Schölkopf,
+    *A tutorial on support vector regression*, Statistics and Computing 14, 2004, equation 10.
+    """
+
+    C: float
+    epsilon: float
+
+    def cost(self, weight):
+        return self.C * weight
+
+    def problem(self, target, cost, index=None):
+        return Problem(linear=-target, lower=-cost, upper=cost, index=index, epsilon=self.epsilon)
+
+
+@dataclass(frozen=True)
+class NuSVR(Formulation):
+    """Regression whose tube is as wide as a share nu of errors asks for.
+
+    Primal: min over w, b, epsilon >= 0 of 1/2 |w|² + N epsilon
+    + sum_i C_i max(0, |y_i - f(x_i)| - epsilon), with N = nu sum_i C_i.
+    Dual: that of a tube of width 0, b_i = a_i - a'_i with 0 <= a_i, a'_i <= C_i, the a_i and the
+    a'_i each adding up to N / 2. Reference: as `NuSVC`, section 2.
+    """
+
+    nu: float
+    C: float
+
+    def cost(self, weight):
+        return self.C * weight
+
+    def problem(self, target, cost, index=None):
+        # Two variables for each sample, above and below the tube: the sums of both are fixed.
+        n = len(target)
+        zero, places = np.zeros(n), np.arange(n) if index is None else index
+        half = 0.5 * self.nu * float(cost.sum())
+        return Problem(
+            linear=-np.concatenate([target, target]),
+            lower=np.concatenate([zero, -cost]),
+            upper=np.concatenate([cost, zero]),
+            index=np.tile(places, 2),
+            group=np.repeat(np.arange(2, dtype=np.int8), n),
+            total=np.array([half, -half]),
+        )
+
+    def attributes(self, multipliers, norms):
+        above, below = multipliers[0]
+        return {"epsilon_": float(0.5 * (below - above))}
+
+    def coefficients(self, beta):
+        n = len(beta) // 2
+        return beta[:n] + beta[n:]
+
+    def variables(self, coef):
+        return np.concatenate([np.maximum(coef, 0), np.minimum(coef, 0)])
+
+    def fitted(self, machine, column):
+        bias = machine.intercept_[column]
+        return 1.0, np.array([-bias - machine.epsilon_, -bias + machine.epsilon_])
+
+
+@dataclass(frozen=True)
+class OneClass(Formulation):
+    """The half-space, far from the origin, that holds most samples.
+
+    Primal: min over w, rho of 1/2 |w|² - N rho + sum_i c_i max(0, rho - w.phi(x_i)), with
+    N = nu sum_i c_i.
+    Dual: min over 0 <= b_i <= c_i with sum_i b_i = N of 1/2 |sum_i b_i x_i|². Reference:
+    B. Schölkopf, J. Platt, J. Shawe-Taylor, A. Smola, R. Williamson, *Estimating the support of a
+    high-dimensional distribution*, Neural Computation 13, 2001, equations 3 to 11.
+    """
+
+    nu: float
+
+    def problem(self, target, cost, index=None):
+        total = np.array([self.nu * float(cost.sum())])
+        lower = np.zeros(len(cost))
+        return Problem(linear=target, lower=lower, upper=cost.copy(), index=index, total=total)
+
+    def gradient_scale(self, problems):
+        return nu_scale(problems, self.nu)
+
+    def attributes(self, multipliers, norms):
+        rho, length = float(multipliers[0, 0]), float(norms[0])
+        return {"offset_": rho, "margin_": rho / length if length > 0 else np.inf}
