@@ -16,6 +16,8 @@ class Classifier:
 
     _kind = "classifier"
 
+    classes_: np.ndarray
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the (weighted) share of samples whose label `predict` gives.
 
@@ -41,6 +43,47 @@ class Classifier:
             )
         weights = as_weights(sample_weight, len(predicted))
         return float(np.average(predicted == classes[codes], weights=weights))
+
+    def _weighted_labels(
+        self, y: Any, sample_weight: Any, n_samples: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the labels of a fit, checked: of samples with weight, at least two different.
+
+        Returns
+        -------
+        classes : (n_classes,)
+            Sorted.
+        codes : (n_present,) intp
+            Class of each sample with weight.
+        weight : (n_samples,) float64
+        rows : (n_present,) intp
+            Places of the samples with weight.
+        """
+        owner = type(self).__name__
+        classes, codes = as_labels(y, n_samples, owner=owner, min_classes=2)
+        weight = as_weights(sample_weight, n_samples)
+        rows = np.flatnonzero(weight)
+        if len(rows) < len(weight):
+            present, codes = np.unique(codes[rows], return_inverse=True)
+            classes = classes[present]
+        if len(classes) < 2:
+            raise ValueError(
+                f"sample_weight leaves only one class, {classes.tolist()[0]!r}, but {owner} needs "
+                "at least 2 classes with positive weights."
+            )
+        return classes, codes, weight, rows
+
+    def _known_codes(self, y: Any, n_samples: int) -> np.ndarray:
+        """Return the place in `classes_` of each label, (n_samples,) intp; refuse others."""
+        labels, codes = as_labels(y, n_samples, owner=type(self).__name__)
+        known = {label: code for code, label in enumerate(self.classes_.tolist())}
+        foreign = [label for label in labels.tolist() if label not in known]
+        if foreign:
+            raise ValueError(
+                f"y has the label {foreign[0]!r}, but the classes of the fit are "
+                f"{self.classes_.tolist()}."
+            )
+        return np.array([known[label] for label in labels.tolist()], dtype=np.intp)[codes]
 
 
 class Regressor:

@@ -81,6 +81,20 @@ def sample_decisions(formulation: Formulation, problem: Problem, solution: Solut
     return scale * (solution.gradient - problem.linear - multipliers.mean())
 
 
+def held_out_decisions(
+    formulation: Formulation,
+    problems: list[Problem],
+    solutions: list[Solution],
+    held_out: np.ndarray,
+) -> list[np.ndarray]:
+    """Return for each binary problem the decision values of its held-out samples."""
+    found = []
+    for problem, solution, wanted in zip(problems, solutions, held_out, strict=True):
+        here = slice(None) if problem.index is None else problem.index
+        found.append(sample_decisions(formulation, problem, solution)[wanted[here]])
+    return found
+
+
 def only_side(problem: Problem) -> int:
     """Return the sign of the samples that may have a multiplier; 0 where both sides may."""
     movable = problem.upper > problem.lower

@@ -10,9 +10,7 @@ from mlcore.checks import (
     as_bool,
     as_choice,
     as_class_weights,
-    as_labels,
     as_random_state,
-    as_weights,
 )
 from mlcore.kernels.expansion import row_blocks, weighted
 from mlcore.model import Classifier
@@ -43,7 +41,6 @@ from mlcore.svm.smo import KernelCache, Problem, Solution
 class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
     """A classifier made of binary machines, which share their kernel rows."""
 
-    classes_: np.ndarray
     class_weight_: np.ndarray
     margin_: Any  # a float, or an array where there are several problems
     n_iter_: np.ndarray
@@ -145,18 +142,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any, settings: Settings) -> LabelledSamples:
         """Return the samples with weight, their labels and their costs, all checked."""
-        owner = type(self).__name__
-        classes, codes = as_labels(y, X.shape[0], owner=owner, min_classes=2)
-        weight = as_weights(sample_weight, X.shape[0])
-        rows = np.flatnonzero(weight)
-        if len(rows) < len(weight):
-            present, codes = np.unique(codes[rows], return_inverse=True)
-            classes = classes[present]
-        if len(classes) < 2:
-            raise ValueError(
-                f"sample_weight leaves only one class, {classes.tolist()[0]!r}, but {owner} needs "
-                "at least 2 classes with positive weights."
-            )
+        classes, codes, weight, rows = self._weighted_labels(y, sample_weight, X.shape[0])
         factors = as_class_weights(self.class_weight, classes, codes, weight[rows])
         if not factors.all():
             absent = classes.tolist()[int(factors.argmin())]
@@ -349,17 +335,6 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
     def _winners(self, decisions: np.ndarray) -> np.ndarray:
         return winners(decisions, len(self.classes_), self.multi_class, self.break_ties)
 
-    def _codes(self, y, n_samples):
-        labels, codes = as_labels(y, n_samples, owner=type(self).__name__)
-        known = {label: code for code, label in enumerate(self.classes_.tolist())}
-        foreign = [label for label in labels.tolist() if label not in known]
-        if foreign:
-            raise ValueError(
-                f"y has the label {foreign[0]!r}, but the classes of the fit are "
-                f"{self.classes_.tolist()}."
-            )
-        return np.array([known[label] for label in labels.tolist()], dtype=np.intp)[codes]
-
     def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Evidence:
         """Recompute the evidence from the kernel itself, in float64, for the data of the fit.
 
@@ -380,7 +355,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         come from the solver's gradient, whose kernel rows may be float32.
         """
         X, weight = self._verification_samples(X, sample_weight)
-        codes = self._codes(y, len(weight))
+        codes = self._known_codes(y, len(weight))
         rows = np.flatnonzero(weight)
         samples = LabelledSamples(
             X, np.arange(len(weight)), self.classes_, codes, weight, self.class_weight_

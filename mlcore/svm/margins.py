@@ -40,7 +40,7 @@ class WithMargins:
 
     def _least_margins(self, X, y, scale):
         X = self._checked_later(X)
-        codes = self._codes(y, X.shape[0])
+        codes = self._known_codes(y, X.shape[0])
         signs = np.stack([duel.signs(codes) for duel in self._duels()], axis=1)
         margins = np.where(signs != 0, signs * self._decisions(X) * scale, np.inf)
         return margins.min(axis=1)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_choice, as_class_weights, as_real
-from mlcore.svm.binary_problems import binary_problems, sample_decisions
+from mlcore.svm.binary_problems import binary_problems, held_out_decisions
 from mlcore.svm.classifier import SupportVectorClassifier
 from mlcore.svm.folds import Fold, feasible_start, folds_of
 from mlcore.svm.formulations import CSVC
@@ -331,15 +331,8 @@ class SVCCV(SupportVectorClassifier):
                 solutions = self._solve(problems, store, settings, progress)
                 self._warn_unconverged(solutions, settings)
                 before = Cs[c], problems, solutions
-                decisions[c, f] = np.stack(
-                    [
-                        sample_decisions(settings.formulation, problem, solution)[here]
-                        for problem, solution, here in zip(
-                            problems, solutions, _among(problems, held_out), strict=True
-                        )
-                    ],
-                    axis=1,
-                )
+                values = held_out_decisions(settings.formulation, problems, solutions, held_out)
+                decisions[c, f] = np.stack(values, axis=1)
                 if f == 0:
                     starts[c] = self._refit_start(samples, problems, solutions)
         return decisions, [
@@ -369,14 +362,6 @@ class SVCCV(SupportVectorClassifier):
     def _formulation(self):
         # Only `verify` asks for its C: the costs of the grid are passed.
         return CSVC(vars(self).get("C_", 1.0))
-
-
-def _among(problems, masks):
-    """The part of each mask that concerns the variables of its problem."""
-    return [
-        mask if problem.index is None else mask[problem.index]
-        for problem, mask in zip(problems, masks, strict=True)
-    ]
 
 
 def _sequence(values: Any, name: str, owner: str) -> list:
