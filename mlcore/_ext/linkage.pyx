@@ -180,19 +180,20 @@ def merge_nearest(int kind, int64_t[::1] state, double[::1] D, double[:, ::1] va
     return done
 
 
-def label(const int64_t[:, ::1] merged, const double[::1] heights, int64_t[::1] parent,
-          int64_t[::1] cluster, double[:, ::1] Z):
-    """SciPy's linkage matrix of merges in order, each given by a sample of the two clusters.
+def label(const int64_t[:, ::1] merged, const double[::1] heights, const int64_t[::1] order,
+          int64_t[::1] parent, int64_t[::1] cluster, double[:, ::1] Z):
+    """SciPy's linkage matrix of merges in `order`, each given by a sample of the two clusters.
 
     `parent` and `cluster` are 0, 1, ... n - 1 and change.
     """
     cdef Py_ssize_t k, n = parent.shape[0]
-    cdef int64_t a, b, u, v
+    cdef int64_t a, b, u, v, given
     with nogil:
         for k in range(n - 1):
-            a, b = root_of(&parent[0], merged[k, 0]), root_of(&parent[0], merged[k, 1])
+            given = order[k]
+            a, b = root_of(&parent[0], merged[given, 0]), root_of(&parent[0], merged[given, 1])
             u, v = min(cluster[a], cluster[b]), max(cluster[a], cluster[b])
-            Z[k, 0], Z[k, 1], Z[k, 2] = <double> u, <double> v, heights[k]
+            Z[k, 0], Z[k, 1], Z[k, 2] = <double> u, <double> v, heights[given]
             Z[k, 3] = (1 if u < n else Z[u - n, 3]) + (1 if v < n else Z[v - n, 3])
             parent[a] = b
             cluster[b] = n + k

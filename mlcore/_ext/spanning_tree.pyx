@@ -6,7 +6,8 @@ each round every component takes the shortest edge that leaves it (simd/spanning
 How far a point looked without finding another component is a bound that later rounds begin with.
 """
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy
 
 from mlcore._ext.union_find cimport root_of
 
@@ -38,78 +39,58 @@ LEAF_POINTS = LEAF
 MOST_FEATURES = TREE_FEATURES
 
 
-cdef Py_ssize_t partition(double* key, int64_t* rows, Py_ssize_t low, Py_ssize_t high,
-                          double pivot, bint equal) noexcept nogil:
-    """Bring keys below the pivot, or `equal`, to the front; where they end. No jumps to guess."""
-    cdef Py_ssize_t i, front = low
-    cdef double x
-    cdef int64_t row
-    for i in range(low, high):
-        x, row = key[i], rows[i]
-        key[i], rows[i] = key[front], rows[front]
-        key[front], rows[front] = x, row
-        front += x < pivot or (equal and x == pivot)
-    return front
+def build(const double[:, ::1] columns, Py_ssize_t v, int64_t[:, ::1] orders, int64_t[::1] spare,
+          uint8_t[::1] side, int64_t[:, ::1] span, int64_t[::1] right, int64_t[::1] node,
+          double[:, :, ::1] boxes, double[:, :, ::1] panels):
+    """Build the nodes v, v + 1, ... of the tree; where it ended.
 
-
-cdef void select(double* key, int64_t* rows, Py_ssize_t low, Py_ssize_t high,
-                 Py_ssize_t middle) noexcept nogil:
-    """Hoare's selection: the least keys of low..high, and their rows, come before `middle`."""
-    cdef Py_ssize_t front
-    cdef double a, b, c, pivot
-    while high - low > 1:
-        a, b, c = key[low + (high - low) // 4], key[(low + high) // 2], key[high - 1]
-        pivot = max(min(a, b), min(max(a, b), c))
-        front = partition(key, rows, low, high, pivot, False)
-        if middle < front:
-            high = front
-            continue
-        low = front
-        front = partition(key, rows, low, high, pivot, True)
-        if middle <= front:
-            return
-        low = front
-
-
-def build(const double[:, ::1] columns, Py_ssize_t v, int64_t[::1] rows, double[::1] key,
-          int64_t[:, ::1] span, int64_t[::1] right, int64_t[::1] node, double[:, :, ::1] boxes):
-    """Order `rows`, at first 0, 1, ..., by the nodes v, v + 1, ... of the tree; where it ended.
-
-    `columns` are the features, and `boxes` (nodes, 2, features). `span` are the first leaf and the
-    end of the leaves of each node, at first of the root alone; `key` is scratch.
+    `columns` are the features, `orders` the points by each of them: in the end, by nodes of the
+    tree first. `span` are the first leaf and the end of the leaves of each node, at first of the
+    root alone; `spare` and `side` are scratch. `boxes` are (nodes, 2, features).
     """
-    cdef Py_ssize_t n = rows.shape[0], d = columns.shape[0], work = 0
-    cdef Py_ssize_t first, end, low, high, middle, i, f, widest
-    cdef const double* column
-    cdef int64_t* row = &rows[0]
-    cdef double least, most, width, x
+    cdef Py_ssize_t n = columns.shape[1], d = columns.shape[0], work = 0
+    cdef Py_ssize_t first, end, low, high, middle, i, f, widest, front, back
+    cdef int64_t row
+    cdef int64_t* order
+    cdef double least, most, width
     with nogil:
         while v < boxes.shape[0] and work < WORK:
             first, end = span[v, 0], span[v, 1]
             low, high = first * LEAF, min(end * LEAF, n)
-            work += (high - low) * (d + 4)
+            work += (high - low) * d
             widest, width = 0, -1
             for f in range(d):
-                column = &columns[f, 0]
-                least, most = INFINITY, -INFINITY
-                for i in range(low, high):
-                    x = column[row[i]]
-                    least = x if x < least else least
-                    most = x if x > most else most
+                least, most = columns[f, orders[f, low]], columns[f, orders[f, high - 1]]
                 boxes[v, 0, f], boxes[v, 1, f] = least, most
                 if most - least > width:
                     widest, width = f, most - least
             if end - first == 1:
                 right[v], node[first] = -1 - first, v
+                for f in range(d):
+                    for i in range(low, high):
+                        panels[first, f, i - low] = columns[f, orders[0, i]]
+                    for i in range(high - low, LEAF):
+                        panels[first, f, i] = INFINITY
             else:
                 middle = (first + end + 1) // 2
                 right[v] = v + 2 * (middle - first)
                 span[v + 1, 0], span[v + 1, 1] = first, middle
                 span[right[v], 0], span[right[v], 1] = middle, end
-                column = &columns[widest, 0]
+                order = &orders[widest, 0]
+                middle *= LEAF
                 for i in range(low, high):
-                    key[i] = column[row[i]]
-                select(&key[0], row, low, high, middle * LEAF)
+                    side[order[i]] = i >= middle
+                for f in range(d):
+                    if f == widest:
+                        continue
+                    order = &orders[f, 0]
+                    front, back = low, 0
+                    for i in range(low, high):
+                        row = order[i]
+                        order[front] = spare[back] = row
+                        front += 1 - side[row]
+                        back += side[row]
+                    memcpy(order + middle, &spare[0], back * sizeof(int64_t))
             v += 1
     return v
 

@@ -6,6 +6,7 @@ from scipy.linalg import eigh, qr
 from mlcore._ext import linkage as _ext
 from mlcore._ext import spanning_tree as _boxes
 from mlcore.scratch import scratch_array
+from mlcore.sorting import stable_order
 from mlcore.threads import single_threaded_blas
 
 _FEW = _boxes.MOST_FEATURES  # up to which boxes of points pass over more than they cost
@@ -69,18 +70,22 @@ def _by_boxes(X, report):
     leaf = _boxes.LEAF_POINTS
     leaves = -(-n // leaf)
     nodes = 2 * leaves - 1
-    columns, order, key = np.ascontiguousarray(X.T), np.arange(n), np.empty(n)
+    columns, orders = np.ascontiguousarray(X.T), scratch_array((d, n), np.int64)
+    for f in range(d):
+        orders[f] = stable_order(columns[f])
     span, right, node = np.empty((nodes, 2), dtype=np.int64), *np.empty((2, nodes), dtype=np.int64)
-    boxes, done = np.empty((nodes, 2, d)), 0
+    boxes, panels = np.empty((nodes, 2, d)), scratch_array((leaves, d, leaf), np.float64)
+    side, done = np.empty(n, dtype=np.uint8), 0
+    source, target, parent, number = scratch_array((4, n), np.int64)
     span[0] = 0, leaves
     while done < nodes:
-        done = _boxes.build(columns, done, order, key, span, right, node, boxes)
-    panels = as_panels(X[order])
-    panels[-1, :, n - (leaves - 1) * leaf :] = np.inf
+        done = _boxes.build(
+            columns, done, orders, source, side, span, right, node, boxes, panels
+        )  # fmt: skip
+    order = orders[0]
     # What fills the last panel is of the component of the last point, and too far to be found.
     component = np.minimum(np.arange(leaves * leaf), n - 1)
     whole, bound, best = np.empty(nodes, dtype=np.int64), np.zeros(n), np.empty(n)
-    source, target, parent, number = np.empty((4, n), dtype=np.int64)
     edges, lengths, done = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1), 0
     while done < n - 1:
         best = best[: n - done]
