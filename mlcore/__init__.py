@@ -16,6 +16,7 @@ __all__ = [
     "kernels",
     "load",
     "mixture",
+    "online",
     "row_sums",
     "save",
     "svm",
@@ -43,7 +44,7 @@ except ModuleNotFoundError as _error:
 # Type checkers take this name for true wherever it stands; typing itself takes a while to import.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mlcore import bounds, cluster, datasets, kernels, mixture, row_sums, svm
+    from mlcore import bounds, cluster, datasets, kernels, mixture, online, row_sums, svm
     from mlcore.persistence import load, save
 else:
 

@@ -4,6 +4,7 @@ The archive holds numeric arrays and a JSON header, which describes the model as
 """
 
 import importlib
+import inspect
 import json
 import os
 import re
@@ -242,8 +243,12 @@ class _Reader:
         unknown = [n for n in unknown if n not in parameters]
         if unknown:
             raise ValueError(f"{name} of mlcore {mlcore.__version__} has no parameter {unknown}.")
-        model = cls()
-        model.__dict__.update((n, self.value(inner)) for n, inner in state.items())
+        absent = {n: default for n, default in parameters.items() if n not in state}
+        lost = [n for n, default in absent.items() if default is inspect.Parameter.empty]
+        if lost:
+            raise ValueError(f"the file is damaged: its {name} has no {lost}.")
+        model = cls.__new__(cls)
+        model.__dict__.update(absent | {n: self.value(inner) for n, inner in state.items()})
         return model
 
 

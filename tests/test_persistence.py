@@ -186,6 +186,18 @@ def test_damaged_and_foreign_archives_are_value_errors(case, tmp_path):
         mlcore.load(path)
 
 
+def test_a_parameter_without_default_must_be_in_the_file(tmp_path):
+    path = tmp_path / "learner.npz"
+    mlcore.save(mlcore.online.WeightedMajority(3), path)
+    assert mlcore.load(path).get_params() == {"n_experts": 3, "beta": 0.5}
+    with np.load(path) as archive:
+        header = json.loads(archive["header"].tobytes())
+    del header["model"]["state"]["n_experts"]
+    np.savez(path, header=np.frombuffer(json.dumps(header).encode(), np.uint8))
+    with pytest.raises(ValueError, match=r"WeightedMajority has no \['n_experts'\]"):
+        mlcore.load(path)
+
+
 def test_nothing_is_unpickled(tmp_path):
     path = tmp_path / "model.npz"
     np.savez(path, header=np.array([{"format": "mlcore model"}], object), allow_pickle=True)

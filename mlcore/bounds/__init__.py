@@ -73,7 +73,6 @@ from mlcore.bounds.pac_bayes import (
     pac_bayes_quadratic_bound,
 )
 from mlcore.bounds.paired import error_difference_interval, mcnemar_test
-from mlcore.bounds.predictors import Halving, StandardOptimalAlgorithm, WeightedMajority
 from mlcore.bounds.rademacher import (
     empirical_rademacher,
     kernel_rademacher_bound,
@@ -104,9 +103,6 @@ __all__ = [
     "Certificate",
     "ClassRates",
     "Comparison",
-    "Halving",
-    "StandardOptimalAlgorithm",
-    "WeightedMajority",
     "bennett_delta",
     "bernoulli_confidence_sequence",
     "bernstein_delta",

@@ -160,9 +160,6 @@ CALLS = {
     "littlestone_dimension": ({"H": [[0, 1]]}, "table"),
     "worst_case_mistakes": ({"H": [[0, 1]], "algorithm": "soa"}, "table, choice"),
     "teaching_dimension": ({"H": [[0, 1]]}, "table"),
-    "Halving": ({"H": [[0, 1]]}, "table"),
-    "StandardOptimalAlgorithm": ({"H": [[0, 1]]}, "table"),
-    "WeightedMajority": ({"n_experts": 3, "beta": 0.5}, "count, open"),
 }
 CALLS["certify"] = (
     {

@@ -33,6 +33,7 @@ from mlcore.mixture import (
     MultinomialMixture,
     select_mixture,
 )
+from mlcore.online import Halving, StandardOptimalAlgorithm, WeightedMajority
 from mlcore.row_sums import RowSums
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -109,6 +110,17 @@ def in_blocks(model: RowSums, X: Matrix) -> None:
         model.update(model.merge(*(model.partial_statistics(block) for block in (X[::2], X[1::2]))))
 
 
+def game(labels: list[int]) -> int:
+    thresholds = [[int(x >= a) for x in range(3)] for a in range(4)]
+    points = list(range(3)) * (len(labels) // 3)
+    learner = Halving(thresholds).partial_fit(points, [0, 0, 1] * (len(labels) // 3))
+    best = StandardOptimalAlgorithm(thresholds).update(2, 1)
+    print(learner.n_possible_, best.predict([0, 1]), best.concepts_[best.possible_].tolist())
+    experts = WeightedMajority(2, beta=0.5).partial_fit([[0, 1]] * len(labels), labels)
+    print(experts.weights_, experts.predict_one([1, 0]))
+    return learner.mistakes_ + experts.mistakes_
+
+
 def promise(errors: int, n: int) -> float:
     d = known_vc_dimension("halfspaces", n=4)
     print(vc_sample_size(d, 0.1, 0.05), mlcore.__version__)
@@ -119,7 +131,7 @@ def main(folder: Path) -> None:
     X, y = load_iris()
     counts = np.random.default_rng(0).integers(0, 4, size=(60, 5))
     print(classify(X, y), regress(X[:, :3], X[:, 3]).std(), sorted(group(X)))
-    print(mix(X, counts, folder), promise(3, 200))
+    print(mix(X, counts, folder), promise(3, 200), game([0, 1, 1]))
     models: list[RowSums] = [KMeans(3), MiniBatchKMeans(3), GaussianMixture(2), LatentClassModel(2)]
     for model in models:
         in_blocks(model, X)
