@@ -12,11 +12,11 @@ from scipy import sparse as sp
 import mlcore
 from mlcore.cluster import MiniBatchKMeans
 from mlcore.mixture import (
+    PLSA,
     BernoulliMixture,
     BinomialMixture,
     CategoricalMixture,
     GaussianMixture,
-    LatentClassModel,
     MultinomialMixture,
 )
 from mlcore.model import NotFittedError
@@ -76,8 +76,8 @@ def test_blocks_of_any_size_lead_as_far_as_the_whole(case, size):
 def test_documents_in_blocks(size):
     mixed = rng.dirichlet(np.full(K, 0.3), N) @ TOPICS
     G = rng.poisson(100 * mixed).astype(float)
-    whole = LatentClassModel(K, random_state=0, max_iter=50)
-    model = LatentClassModel(K, random_state=0, max_iter=50)
+    whole = PLSA(K, random_state=0, max_iter=50)
+    model = PLSA(K, random_state=0, max_iter=50)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         best = whole.fit(G).score(G)

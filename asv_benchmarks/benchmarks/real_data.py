@@ -20,10 +20,10 @@ from scipy import sparse as sp
 
 from mlcore.cluster import KMeans
 from mlcore.mixture import (
+    PLSA,
     BernoulliMixture,
     CategoricalMixture,
     GaussianMixture,
-    LatentClassModel,
     MultinomialMixture,
 )
 
@@ -154,7 +154,7 @@ class Adult:
 class Words:
     """Topics of texts: one for each document, or a mixture in each."""
 
-    params = (["MultinomialMixture", "LatentClassModel"], ["sms", "reviews"])
+    params = (["MultinomialMixture", "PLSA"], ["sms", "reviews"])
     param_names = ("model", "texts")
 
     def setup(self, model, name):
@@ -162,7 +162,7 @@ class Words:
         if model == "MultinomialMixture":
             self.model = MultinomialMixture(10, random_state=0)
         else:
-            self.model = LatentClassModel(n_components=10, random_state=0)
+            self.model = PLSA(n_components=10, random_state=0)
 
     def time_fit(self, *_):
         with warnings.catch_warnings():

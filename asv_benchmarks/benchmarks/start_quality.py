@@ -103,7 +103,7 @@ def main_directions(X, count):
 def answer_tables(model):
     """Rows of latent classes, more and less alike: answers or counts as `model` wants them."""
     sizes = [(400, 8, 3), (1000, 12, 5), (1500, 20, 6), (800, 30, 4), (600, 6, 2), (2000, 40, 10)]
-    if model == "LatentClassModel":
+    if model == "PLSA":
         sizes = [(min(n, 500), d, k) for n, d, k in sizes]
     for seed, (n, d, k) in enumerate(sizes):
         for sharp in (0.3, 1.0):
@@ -118,7 +118,7 @@ def answer_tables(model):
             else:
                 p = rng.dirichlet(np.full(5 * d, sharp / 3), size=k)
                 blend = p[labels]
-                if model == "LatentClassModel":
+                if model == "PLSA":
                     blend = rng.dirichlet(np.full(k, 0.3), size=n) @ p
                 X = rng.multinomial(40, blend)
             yield Table(f"classes {sharp}", X.astype(np.float64), k)
@@ -184,7 +184,7 @@ def contests():
         "BinomialMixture",
         "CategoricalMixture",
         "MultinomialMixture",
-        "LatentClassModel",
+        "PLSA",
     ):
         options = {"n_trials": 5} if name == "BinomialMixture" else {}
 

@@ -5,8 +5,8 @@ from mlcore.mixture.binomial import BinomialMixture
 from mlcore.mixture.categorical import CategoricalMixture
 from mlcore.mixture.densities import Statistics
 from mlcore.mixture.gaussian import GaussianMixture
-from mlcore.mixture.latent_class import LatentClassModel
 from mlcore.mixture.multinomial import MultinomialMixture
+from mlcore.mixture.plsa import PLSA
 from mlcore.mixture.selection import MixtureSelection, select_mixture
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
     "BinomialMixture",
     "CategoricalMixture",
     "GaussianMixture",
-    "LatentClassModel",
+    "PLSA",
     "MixtureSelection",
     "MultinomialMixture",
     "Statistics",

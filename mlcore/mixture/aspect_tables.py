@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import latent_class as _ext
+from mlcore._ext import plsa as _ext
 from mlcore.checks import require_memory
 from mlcore.checks.arrays import real_array
 from mlcore.scratch import scratch_array
@@ -24,8 +24,8 @@ _SUM_TOLERANCE = 1e-3  # of a given distribution, which is then scaled to sum to
 _SAFE = 60  # counts of such powers of two are computed with as they are
 
 
-class LatentClassStatistics(NamedTuple):
-    """Sums over documents, from which `LatentClassModel.update` takes its step."""
+class PLSAStatistics(NamedTuple):
+    """Sums over documents, from which `PLSA.update` takes its step."""
 
     word_counts: np.ndarray  # (k, v) expected counts of each word from each component
     log_likelihood: float  # of the counts, with the prior of the documents' mixtures

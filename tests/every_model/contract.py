@@ -26,11 +26,11 @@ from mlcore.cluster import (
     SpectralClustering,
 )
 from mlcore.mixture import (
+    PLSA,
     BernoulliMixture,
     BinomialMixture,
     CategoricalMixture,
     GaussianMixture,
-    LatentClassModel,
     MultinomialMixture,
 )
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
@@ -93,7 +93,7 @@ def searched(**params):
 
 
 def aspects(**params):
-    return LatentClassModel(n_components=3, max_iter=20_000, random_state=0, **params)
+    return PLSA(n_components=3, max_iter=20_000, random_state=0, **params)
 
 
 def few(n_samples=N_SAMPLES, n_features=N_FEATURES, seed=0):
@@ -159,9 +159,7 @@ MODELS = {
     "OneClassSVM": Entry(lambda: OneClassSVM(nu=0.2), nothing),
     "SVCCV": Entry(searched, two_labels),
     **{f"GaussianMixture-{t}": mixture(t) for t in ("full", "tied", "diag", "spherical")},
-    "LatentClassModel": Entry(
-        aspects, nothing, kernel=False, draw=counts, takes=(*ZERO_TOL, *MANY_COMPONENTS)
-    ),
+    "PLSA": Entry(aspects, nothing, kernel=False, draw=counts, takes=(*ZERO_TOL, *MANY_COMPONENTS)),
     "MultinomialMixture": discrete(MultinomialMixture, counts),
     "CategoricalMixture": discrete(CategoricalMixture, choices, sparse=False),
     "BernoulliMixture": discrete(partial(BernoulliMixture, binarize=0.5), choices),

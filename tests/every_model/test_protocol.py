@@ -23,11 +23,11 @@ from mlcore.cluster import (
     SpectralClustering,
 )
 from mlcore.mixture import (
+    PLSA,
     BernoulliMixture,
     BinomialMixture,
     CategoricalMixture,
     GaussianMixture,
-    LatentClassModel,
     MultinomialMixture,
 )
 from mlcore.model import NotFittedError
@@ -49,8 +49,8 @@ CHECKED = [
     GaussianMixture(2, covariance_type="tied", tol=1e-8, max_iter=1000),
     GaussianMixture(2, covariance_type="diag"),
     GaussianMixture(2, covariance_type="spherical"),
-    LatentClassModel(),
-    LatentClassModel(n_components=2, alpha=0.0),
+    PLSA(),
+    PLSA(n_components=2, alpha=0.0),
     KMeans(),
     KernelKMeans(),
     KMedians(),

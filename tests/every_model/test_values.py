@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from contract import DEGENERACY, MODELS, answers, fitted, only, samples
 from mlcore.mixture import (
-    LatentClassModel,
+    PLSA,
 )
 from mlcore.svm import SVR, NuSVR, OneClassSVM
 
@@ -101,4 +101,4 @@ def test_too_few_rows(entry):
     except ValueError as error:
         assert re.search("n_samples=1|1 sample|class", str(error))
     else:
-        assert isinstance(entry.make(), (SVR, NuSVR, OneClassSVM, LatentClassModel))
+        assert isinstance(entry.make(), (SVR, NuSVR, OneClassSVM, PLSA))

@@ -25,11 +25,11 @@ from mlcore.cluster import (
 from mlcore.datasets import load_iris
 from mlcore.kernels import GramCenterer, gram_matrix
 from mlcore.mixture import (
+    PLSA,
     BernoulliMixture,
     BinomialMixture,
     CategoricalMixture,
     GaussianMixture,
-    LatentClassModel,
     MultinomialMixture,
     select_mixture,
 )
@@ -94,7 +94,7 @@ def mix(X: Matrix, counts: Labels, folder: Path) -> float:
     best = select_mixture(X, n_components=[1, 2, 3]).best
     print(best.bic(X), best.score_samples(X).mean(), best.predict_proba(X)[0])
     words = MultinomialMixture(2, random_state=0).fit(counts)
-    topics = LatentClassModel(2, max_iter=1000, random_state=0).fit(counts)
+    topics = PLSA(2, max_iter=1000, random_state=0).fit(counts)
     print(words.means_.shape, topics.components_.shape, topics.perplexity(counts))
     answers = CategoricalMixture(2, max_iter=1000, random_state=0).fit(counts)
     print(len(answers.probabilities_), [values.size for values in answers.categories_])
@@ -132,6 +132,6 @@ def main(folder: Path) -> None:
     counts = np.random.default_rng(0).integers(0, 4, size=(60, 5))
     print(classify(X, y), regress(X[:, :3], X[:, 3]).std(), sorted(group(X)))
     print(mix(X, counts, folder), promise(3, 200), game([0, 1, 1]))
-    models: list[RowSums] = [KMeans(3), MiniBatchKMeans(3), GaussianMixture(2), LatentClassModel(2)]
+    models: list[RowSums] = [KMeans(3), MiniBatchKMeans(3), GaussianMixture(2), PLSA(2)]
     for model in models:
         in_blocks(model, X)

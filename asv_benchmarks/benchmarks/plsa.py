@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.mixture import LatentClassModel
+from mlcore.mixture import PLSA
 
 STEPS = 10
 
@@ -27,7 +27,7 @@ class Steps:
     def setup(self, k, dtype):
         self.X = counts(4000, 5000, 100).astype(dtype)
         self.u = np.random.default_rng(1).random((5000, k)).astype(dtype)
-        self.model = LatentClassModel(n_components=k, tol=0, max_iter=STEPS, random_state=0)
+        self.model = PLSA(n_components=k, tol=0, max_iter=STEPS, random_state=0)
 
     def time_fit(self, *_):
         self.model.fit(self.X)
@@ -48,7 +48,7 @@ class FoldIn:
 
     def setup(self):
         self.X = counts(4000, 5000, 100)
-        self.model = LatentClassModel(n_components=20, tol=0, max_iter=STEPS, random_state=0)
+        self.model = PLSA(n_components=20, tol=0, max_iter=STEPS, random_state=0)
         self.model.fit(self.X)
 
     def time_transform(self):

@@ -10,7 +10,7 @@ from mlcore.checks import as_bool, as_integer, as_random_state, as_real, as_weig
 from mlcore.first_rows import KeepsFirstRows
 from mlcore.mixture.aspect_tables import (
     AspectTables,
-    LatentClassStatistics,
+    PLSAStatistics,
     distributions,
     random_components,
     require_tables,
@@ -21,7 +21,7 @@ from mlcore.progress import Progress
 from mlcore.row_sums import merged
 
 
-class LatentClassModel(KeepsFirstRows, Transformer, Model):
+class PLSA(KeepsFirstRows, Transformer, Model):
     r"""Explain counts of words in documents by components that each have their own words.
 
     .. math:: P(w, d) = \sum_j \lambda_j u_j(w) v_j(d)
@@ -94,9 +94,9 @@ class LatentClassModel(KeepsFirstRows, Transformer, Model):
 
     Examples
     --------
-    >>> from mlcore.mixture import LatentClassModel
+    >>> from mlcore.mixture import PLSA
     >>> counts = [[4, 2, 0, 0], [2, 1, 0, 0], [0, 0, 3, 6]]
-    >>> model = LatentClassModel(n_components=2, random_state=0).fit(counts)
+    >>> model = PLSA(n_components=2, random_state=0).fit(counts)
     >>> mixtures = model.transform(counts).round(1)
     >>> bool((mixtures[0] == mixtures[1]).all()), bool((mixtures[0] == mixtures[2]).any())
     (True, False)
@@ -190,14 +190,14 @@ class LatentClassModel(KeepsFirstRows, Transformer, Model):
         if not best["converged_"] and self.tol > 0:
             warn(
                 "ConvergenceWarning",
-                f"LatentClassModel did not converge in max_iter={self.max_iter} steps: the last "
+                f"PLSA did not converge in max_iter={self.max_iter} steps: the last "
                 f"raised the mean log-likelihood by more than tol={self.tol:g}.",
             )
         lost = np.flatnonzero(best["weights_"] == 0)
         if len(lost):
             warn(
                 "UserWarning",
-                f"LatentClassModel: components {lost.tolist()} have no counts left, and weights_ "
+                f"PLSA: components {lost.tolist()} have no counts left, and weights_ "
                 "of 0: use alpha > 0, fewer components or another start.",
             )
         self._set_fitted(X, **best)
@@ -260,7 +260,7 @@ class LatentClassModel(KeepsFirstRows, Transformer, Model):
 
     def partial_statistics(
         self, X: Any, y: Any = None, sample_weight: Any = None
-    ) -> LatentClassStatistics:
+    ) -> PLSAStatistics:
         """Return the expected counts of words from components over the documents of `X`.
 
         Nothing is remembered of a document, so its mixture is first folded in, as `transform` does,
@@ -272,13 +272,13 @@ class LatentClassModel(KeepsFirstRows, Transformer, Model):
         mass, mean = float(np.ldexp(tables.mass, tables.unit)), 0.0
         if mass > 0:
             mean = tables.expect() + tables.log_prior_of_documents()
-        return LatentClassStatistics(tables.expected_counts(), mean * mass, mass)
+        return PLSAStatistics(tables.expected_counts(), mean * mass, mass)
 
-    def merge(self, a: LatentClassStatistics, b: LatentClassStatistics) -> LatentClassStatistics:
+    def merge(self, a: PLSAStatistics, b: PLSAStatistics) -> PLSAStatistics:
         """Return the sums over the documents of both."""
         return merged(a, b)
 
-    def update(self, statistics: LatentClassStatistics) -> Self:
+    def update(self, statistics: PLSAStatistics) -> Self:
         """Replace components and weights by the shares of the expected counts.
 
         `log_likelihood_trace_` grows by the value before the step, here the mean of

@@ -14,7 +14,7 @@ from scipy import sparse as sp
 from scipy.optimize import linear_sum_assignment
 from sklearn.decomposition import NMF
 
-from mlcore.mixture import LatentClassModel, aspect_tables
+from mlcore.mixture import PLSA, aspect_tables
 from mlcore.row_sums import RowSums
 
 EPS = np.finfo(float).eps
@@ -74,7 +74,7 @@ def answers(model):
 def test_steps_are_those_of_the_dense_em(n, v, k, alpha):
     G, init = corpus(n, v, min(k, 5), seed=k) + (np.arange(v) == 0), start(n, v, k)
     weight = np.random.default_rng(1).uniform(0.5, 4, n)
-    model = LatentClassModel(n_components=k, tol=0, max_iter=15, alpha=alpha, **init)
+    model = PLSA(n_components=k, tol=0, max_iter=15, alpha=alpha, **init)
     model.fit(G, sample_weight=weight)
     *expected, trace = dense_em(G, init, 15, alpha, weight)
     for found, right in zip(answers(model), expected, strict=True):
@@ -97,7 +97,7 @@ def test_blocks_of_documents_and_groups_of_words_are_visited_once(
     G[[0, 10, 11, 148]] = 0
     G[:, [0, 40, 41, 69]] = 0
     G, weight, init = G.astype(float), rng.uniform(0.5, 4, 150), start(150, 70, 9)
-    model = LatentClassModel(9, tol=0, max_iter=10, alpha=0.2, **init)
+    model = PLSA(9, tol=0, max_iter=10, alpha=0.2, **init)
     model.fit(G, sample_weight=weight)
     *expected, trace = dense_em(G, init, 10, 0.2, weight)
     for found, right in zip(answers(model), expected, strict=True):
@@ -112,16 +112,14 @@ def test_tiny_weights_of_documents_lose_nothing_of_their_mixtures():
     G, init = corpus(), start(40, 30, 3)
     weights = np.ldexp(1.0, -4 * np.arange(40))  # 1 to 2^-156
     double, single = (
-        LatentClassModel(3, tol=0, max_iter=20, alpha=0.1, **init).fit(
-            G.astype(dtype), None, weights
-        )
+        PLSA(3, tol=0, max_iter=20, alpha=0.1, **init).fit(G.astype(dtype), None, weights)
         for dtype in (np.float64, np.float32)
     )
     assert_allclose(single.components_, double.components_, atol=200 * np.finfo(np.float32).eps)
     joints = (m.weights_[:, None] * m.document_components_[:, :25] for m in (double, single))
     one, two = (joint / joint.sum(axis=0) for joint in joints)
     assert_allclose(two, one, atol=200 * np.finfo(np.float32).eps)
-    again = LatentClassModel(3, tol=0, max_iter=20, alpha=0.1, **init)
+    again = PLSA(3, tol=0, max_iter=20, alpha=0.1, **init)
     again.fit(G, sample_weight=np.where(np.arange(40) < 25, weights, 0))
     assert_allclose(again.components_, double.components_, rtol=1e-12)
 
@@ -129,7 +127,7 @@ def test_tiny_weights_of_documents_lose_nothing_of_their_mixtures():
 def test_single_precision_is_the_same_to_its_rounding():
     G, init = corpus(), start(40, 30, 3)
     fits = [
-        LatentClassModel(n_components=3, tol=0, max_iter=20, **init).fit(G.astype(dtype))
+        PLSA(n_components=3, tol=0, max_iter=20, **init).fit(G.astype(dtype))
         for dtype in (np.float64, np.float32)
     ]
     for double, single in zip(*map(answers, fits), strict=True):
@@ -141,7 +139,7 @@ def test_single_precision_is_the_same_to_its_rounding():
 def test_sparse_formats_give_the_same_bytes_as_dense():
     G = corpus()
     dense, *others = (
-        LatentClassModel(n_components=3, random_state=0).fit(form(G))
+        PLSA(n_components=3, random_state=0).fit(form(G))
         for form in (np.asarray, sp.csr_array, sp.csc_array, sp.coo_matrix)
     )
     for other in others:
@@ -151,7 +149,7 @@ def test_sparse_formats_give_the_same_bytes_as_dense():
 
 def test_the_optimum_of_one_component_is_the_product_of_the_marginals():
     G = corpus()
-    model = LatentClassModel(n_components=1, alpha=0.0, tol=0, max_iter=1, random_state=0).fit(G)
+    model = PLSA(n_components=1, alpha=0.0, tol=0, max_iter=1, random_state=0).fit(G)
     assert_allclose(model.components_[0], G.sum(axis=0) / G.sum(), rtol=1e-14)
     assert_allclose(model.document_components_[0], G.sum(axis=1) / G.sum(), rtol=1e-14)
     assert model.weights_ == [1.0]
@@ -160,7 +158,7 @@ def test_the_optimum_of_one_component_is_the_product_of_the_marginals():
 def test_kl_nmf_has_the_same_stationary_points():
     """NMF's multiplicative steps alternate, EM's do not; neither moves where the other stands."""
     G = corpus() + 0.1
-    model = LatentClassModel(n_components=3, alpha=0.0, tol=0, max_iter=20_000, random_state=0)
+    model = PLSA(n_components=3, alpha=0.0, tol=0, max_iter=20_000, random_state=0)
     model.fit(G)
     weights, u, v = answers(model)
     nmf = NMF(3, solver="mu", beta_loss="kullback-leibler", init="custom", max_iter=200, tol=0)
@@ -181,7 +179,7 @@ corpora = st.builds(
 
 def fitted(G, weights=None, **params):
     params = {"n_components": 3, "tol": 0, "max_iter": 20, "random_state": 0, **params}
-    return LatentClassModel(**params).fit(G, sample_weight=weights)
+    return PLSA(**params).fit(G, sample_weight=weights)
 
 
 @settings(max_examples=60)
@@ -251,9 +249,9 @@ def test_without_a_prior_weights_multiply_counts():
 DIGEST = """
 import hashlib, sys
 import numpy as np
-from mlcore.mixture import LatentClassModel
+from mlcore.mixture import PLSA
 G = np.random.default_rng(0).poisson(0.5, size=(3000, 60)).astype(sys.argv[1])
-model = LatentClassModel(n_components=21, tol=0, max_iter=6, random_state=0).fit(G)
+model = PLSA(n_components=21, tol=0, max_iter=6, random_state=0).fit(G)
 parts = (model.components_, model.document_components_, model.log_likelihood_trace_)
 print(hashlib.sha256(b"".join(p.tobytes() for p in (*parts, model.transform(G)))).hexdigest())
 """
@@ -300,7 +298,7 @@ def test_topics_are_recovered():
     topics = rng.dirichlet(np.full(50, 0.1), 4)
     mixtures = rng.dirichlet(np.full(4, 0.2), 600)
     G = rng.poisson(400 * mixtures @ topics)
-    model = LatentClassModel(n_components=4, n_init=3, max_iter=2000, tol=1e-7, random_state=0)
+    model = PLSA(n_components=4, n_init=3, max_iter=2000, tol=1e-7, random_state=0)
     model.fit(G)
     apart = np.abs(model.components_[:, None] - topics[None]).sum(axis=2) / 2
     rows, columns = linear_sum_assignment(apart)
@@ -312,14 +310,14 @@ def test_topics_are_recovered():
 
 def test_folding_in_the_training_documents_gives_their_mixtures():
     G = corpus() + 0.1
-    model = LatentClassModel(n_components=3, tol=1e-13, max_iter=20_000, random_state=0).fit(G)
+    model = PLSA(n_components=3, tol=1e-13, max_iter=20_000, random_state=0).fit(G)
     joint = model.weights_[:, None] * model.document_components_
     assert_allclose(model.transform(G), (joint / joint.sum(axis=0)).T, atol=1e-4)
 
 
 def test_score_is_the_mean_log_probability_of_a_word():
     G, weights = corpus(), np.arange(40) % 3
-    model = LatentClassModel(n_components=3, random_state=0).fit(G)
+    model = PLSA(n_components=3, random_state=0).fit(G)
     log_p = np.log(model.transform(G) @ model.components_)
     counts = weights[:, None] * G
     score = model.score(G, sample_weight=weights)
@@ -356,7 +354,7 @@ def test_a_warm_start_goes_on_where_the_fit_stopped():
 @pytest.mark.parametrize("alpha", [0.0, 0.05])
 def test_blocks_of_documents_give_the_statistics_of_all(alpha):
     G, weights = corpus(n=60), np.arange(60) % 3 + 0.5
-    model = LatentClassModel(n_components=3, alpha=alpha, tol=1e-12, max_iter=5000, random_state=0)
+    model = PLSA(n_components=3, alpha=alpha, tol=1e-12, max_iter=5000, random_state=0)
     assert isinstance(model, RowSums)
     model.begin(G[:30])
     for _ in range(40):
@@ -380,7 +378,7 @@ def test_blocks_of_documents_give_the_statistics_of_all(alpha):
 
 
 def test_empty_statistics_move_nothing():
-    model = LatentClassModel(n_components=2, random_state=0).begin(corpus())
+    model = PLSA(n_components=2, random_state=0).begin(corpus())
     before = model.components_.copy()
     empty = model.partial_statistics(np.zeros((3, 30)))
     assert empty.mass == 0 and (empty.word_counts == 0).all()
@@ -412,7 +410,7 @@ def test_empty_documents_and_unseen_words(alpha):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_impossible_words_are_exactly_so(dtype):
     words = np.array([[0.5, 0.5, 0, 0]])
-    model = LatentClassModel(1, alpha=0.0, components_init=words, max_iter=1, tol=0)
+    model = PLSA(1, alpha=0.0, components_init=words, max_iter=1, tol=0)
     model.fit(np.array([[1, 1, 0, 0]], dtype))
     assert_allclose(model.score(np.array([[0, 1, 0, 0]], dtype)), np.log(0.5), rtol=1e-6)
     for k in (1, 2):  # counts of no document, and of one of several
@@ -471,7 +469,7 @@ def test_a_component_without_counts_is_reported():
 @pytest.mark.parametrize(
     ("G", "weights", "message"),
     [
-        ([[1.0, -2.0]], None, "Negative values in data passed to LatentClassModel .least: -2"),
+        ([[1.0, -2.0]], None, "Negative values in data passed to PLSA .least: -2"),
         ([[0.0, 0.0]], None, "X has no counts, all are zero"),
         ([[0.0, 1.0], [0.0, 0.0]], [0, 1], "X has no counts"),
     ],
@@ -479,16 +477,16 @@ def test_a_component_without_counts_is_reported():
 @pytest.mark.parametrize("form", [np.array, sp.csr_array])
 def test_what_is_no_matrix_of_counts_is_refused(G, weights, message, form):
     with pytest.raises(ValueError, match=message):
-        LatentClassModel(n_components=1).fit(form(G), sample_weight=weights)
+        PLSA(n_components=1).fit(form(G), sample_weight=weights)
 
 
 def test_an_early_end_is_a_warning_and_tol_zero_takes_every_step():
     from mlcore.model import ConvergenceWarning
 
     with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=3 steps"):
-        model = LatentClassModel(n_components=3, max_iter=3, random_state=0).fit(corpus())
+        model = PLSA(n_components=3, max_iter=3, random_state=0).fit(corpus())
     assert not model.converged_ and model.n_iter_ == 3
-    model = LatentClassModel(n_components=3, tol=1e-3, random_state=0).fit(corpus())
+    model = PLSA(n_components=3, tol=1e-3, random_state=0).fit(corpus())
     assert model.converged_ and np.diff(model.log_likelihood_trace_)[-1] <= 1e-3
     assert len(fitted(corpus(), max_iter=37).log_likelihood_trace_) == 37
 
@@ -497,14 +495,14 @@ def test_components_are_sorted_by_weight_unless_the_start_has_an_order():
     rng = np.random.default_rng(3)
     topics = rng.dirichlet(np.full(30, 0.1), 3)
     G = rng.poisson(300 * rng.dirichlet([4.0, 2.0, 1.0], 200) @ topics)
-    model = LatentClassModel(3, tol=1e-10, max_iter=5000, random_state=0).fit(G)
+    model = PLSA(3, tol=1e-10, max_iter=5000, random_state=0).fit(G)
     assert (np.diff(model.weights_) < 0).all()
     joint = np.einsum("j,jw,jd->dw", model.weights_, model.components_, model.document_components_)
     mixtures = model.document_components_ * model.weights_[:, None]
     # The order is one: all three say the same, and transform too.
     assert_allclose(model.transform(G), (mixtures / mixtures.sum(axis=0)).T, atol=1e-5)
     assert_allclose(joint.sum(), 1)
-    turned = LatentClassModel(3, components_init=model.components_[::-1]).fit(G)
+    turned = PLSA(3, components_init=model.components_[::-1]).fit(G)
     assert (np.diff(turned.weights_) > 0).all()
 
 
@@ -512,8 +510,8 @@ def test_partial_fit_follows_a_stream_of_documents():
     rng = np.random.default_rng(0)
     topics = rng.dirichlet(np.full(40, 0.1), 3)
     G = rng.poisson(200 * rng.dirichlet(np.full(3, 0.3), 1500) @ topics).astype(float)
-    whole = LatentClassModel(3, random_state=0).fit(G)
-    stream = LatentClassModel(3, random_state=0)
+    whole = PLSA(3, random_state=0).fit(G)
+    stream = PLSA(3, random_state=0)
     for block in np.split(G, 15):
         assert stream.partial_fit(block) is stream
     assert stream.total_count_ == G.sum()
@@ -528,7 +526,7 @@ def test_partial_fit_is_the_step_of_the_sums_weighted():
     """By hand from the sums that the seam gives: new counts twice their share, then old ones."""
     rng = np.random.default_rng(1)
     G, H = rng.poisson(1.0, (50, 8)), rng.poisson(1.0, (25, 8))
-    model = LatentClassModel(2, random_state=0, alpha=0.0).fit(G)
+    model = PLSA(2, random_state=0, alpha=0.0).fit(G)
     new = model.partial_statistics(H, sample_weight=np.full(25, 2.0))
     share = 2 * new.mass / (G.sum() + new.mass)
     known = model.weights_[:, None] * model.components_
