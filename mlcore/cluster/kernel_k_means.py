@@ -86,7 +86,7 @@ class KernelKMeans(Clusterer, KernelModel):
     coefficients_ : (n_samples,) float64
         Weight of each sample in the mean of its cluster:
         :math:`c_j = \sum_{i \in \psi_j}` ``coefficients_[i]`` :math:`\phi(x_i)`.
-    center_norms_ : (n_clusters,) float64
+    center_squared_norms_ : (n_clusters,) float64
         Squared norms of the means. Fewer where the data have fewer distinct points.
     X_fit_ : (n_samples, n_features)
         The samples of the fit, which `predict` needs; empty with ``kernel="precomputed"``.
@@ -129,7 +129,7 @@ class KernelKMeans(Clusterer, KernelModel):
     n_iter_: int
     converged_: bool
     coefficients_: np.ndarray
-    center_norms_: np.ndarray
+    center_squared_norms_: np.ndarray
     X_fit_: np.ndarray | Any  # CSR where the samples are
 
     def __init__(
@@ -222,7 +222,7 @@ class KernelKMeans(Clusterer, KernelModel):
             n_iter_=len(trace),
             converged_=best.converged,
             coefficients_=weights / mass[labels],
-            center_norms_=best.means.heights[kept],
+            center_squared_norms_=best.means.heights[kept],
             X_fit_=_copy(samples) if not self._precomputed else np.empty((0, 0), samples.dtype),
             gamma_=gamma,
         )
@@ -237,7 +237,7 @@ class KernelKMeans(Clusterer, KernelModel):
         self._check_fitted()
         vectors = self.X_fit_
         X = self._later_samples(X, vectors)
-        n, k = len(self.labels_), len(self.center_norms_)
+        n, k = len(self.labels_), len(self.center_squared_norms_)
         require_memory(n, k, 8, what="the coefficients of the means", instead="fit fewer rows")
         means = np.zeros((n, k))
         means.ravel()[np.arange(0, n * k, k) + self.labels_] = self.coefficients_
@@ -247,7 +247,7 @@ class KernelKMeans(Clusterer, KernelModel):
         else:
             expansion = kept_expansion(self, vectors, kernel)
         inner = expansion.sums(X, means)
-        return np.argmin(self.center_norms_ - 2 * inner, axis=1).astype(np.int32)
+        return np.argmin(self.center_squared_norms_ - 2 * inner, axis=1).astype(np.int32)
 
     # ---- before the work
 

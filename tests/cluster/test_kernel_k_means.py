@@ -107,7 +107,7 @@ def test_the_linear_kernel_is_k_means(n, d, k, weighted):
     assert_array_equal(model.labels_, plain.labels_)
     atol = n * EPS * (weights @ (X**2).sum(axis=1))
     assert_allclose(model.inertia_, plain.inertia_, atol=atol)
-    assert_allclose(model.center_norms_, (plain.cluster_centers_**2).sum(axis=1), rtol=1e-9)
+    assert_allclose(model.center_squared_norms_, (plain.cluster_centers_**2).sum(axis=1), rtol=1e-9)
     new = blobs(200, d, seed=5)
     assert_array_equal(model.predict(new), plain.predict(new))
 
@@ -150,10 +150,11 @@ def test_a_fixed_point_has_every_sample_at_its_nearest_mean(init):
     assert (own - found.min(axis=1)).max() <= len(X) * EPS
     assert_allclose(model.inertia_, weights @ own, rtol=1e-12)
     means = np.eye(9)[model.labels_] * model.coefficients_[:, None]
-    assert_allclose(model.center_norms_, np.einsum("ij,ij->j", means, K @ means), rtol=1e-12)
+    expected = np.einsum("ij,ij->j", means, K @ means)
+    assert_allclose(model.center_squared_norms_, expected, rtol=1e-12)
     assert_array_equal(model.predict(X), model.labels_)
     new = blobs(100, 4, seed=3)
-    distances = model.center_norms_ - 2 * gram_matrix(new, X, gamma=0.3) @ means
+    distances = model.center_squared_norms_ - 2 * gram_matrix(new, X, gamma=0.3) @ means
     assert_array_equal(model.predict(new), distances.argmin(axis=1))
 
 
@@ -341,7 +342,7 @@ def test_duplicates_give_fewer_clusters():
         with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(3\) found smaller"):
             model = KernelKMeans(5, init=init, random_state=0).fit(X)
         assert model.inertia_ == pytest.approx(0, abs=30 * 30 * EPS)
-        assert set(model.labels_) == {0, 1, 2} and model.center_norms_.shape == (3,)
+        assert set(model.labels_) == {0, 1, 2} and model.center_squared_norms_.shape == (3,)
         assert_array_equal(model.predict(X), model.labels_)
 
 

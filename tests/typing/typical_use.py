@@ -77,7 +77,7 @@ def group(X: Matrix) -> dict[str, Labels]:
     print(graph.eigengaps_.round(2), graph.objective_bound_ - graph.objective_)
     parts = ProbabilisticClustering(3, random_state=0).fit(X)
     kernel = KernelKMeans(3, random_state=0).fit(X)
-    print(parts.probabilities_.sum(axis=1), kernel.center_norms_, kernel.predict(X[:2]))
+    print(parts.probabilities_.sum(axis=1), kernel.center_squared_norms_, kernel.predict(X[:2]))
     print(KMedoids(3, random_state=0).fit(X).medoid_indices_, KMedians(3).fit(X).inertia_)
     print(silhouette_score(X, means.labels_), min_cut(gram_matrix(X[:20])).value)
     print(GramCenterer().fit(gram_matrix(X)).mean_)
