@@ -16,7 +16,7 @@ cdef extern from "simd/spanning_tree.h" nogil:
         LEAF "TREE_LEAF"
         TREE_FEATURES
     ctypedef struct point_tree:
-        Py_ssize_t n
+        Py_ssize_t leaves
         Py_ssize_t d
         const double* panels
         const double* boxes
@@ -124,7 +124,8 @@ def nearest_others(const double[:, :, ::1] panels, const double[:, :, ::1] boxes
     `bound` of points and `best` of components are squared; edges go from `source` to `target`.
     """
     cdef point_tree t
-    t.n, t.d, t.panels, t.boxes = bound.shape[0], panels.shape[1], &panels[0, 0, 0], &boxes[0, 0, 0]
+    t.leaves, t.d = panels.shape[0], panels.shape[1]
+    t.panels, t.boxes = &panels[0, 0, 0], &boxes[0, 0, 0]
     t.right, t.node, t.component, t.whole = &right[0], &node[0], &component[0], &whole[0]
     t.bound, t.best, t.source, t.target = &bound[0], &best[0], &source[0], &target[0]
     with nogil:

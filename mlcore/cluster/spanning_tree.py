@@ -83,9 +83,12 @@ def _by_boxes(X, report):
             columns, done, orders, source, side, span, right, node, boxes, panels
         )  # fmt: skip
     order = orders[0]
-    # What fills the last panel is of the component of the last point, and too far to be found.
+    # What fills the last panel is of the component of the last point, too far to be found, and
+    # does not look.
     component = np.minimum(np.arange(leaves * leaf), n - 1)
-    whole, bound, best = np.empty(nodes, dtype=np.int64), np.zeros(n), np.empty(n)
+    whole, best = np.empty(nodes, dtype=np.int64), np.empty(n)
+    bound = scratch_array((leaves * leaf,), np.float64)
+    bound[:n], bound[n:] = 0, np.inf
     edges, lengths, done = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1), 0
     while done < n - 1:
         best = best[: n - done]

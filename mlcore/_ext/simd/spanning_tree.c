@@ -6,42 +6,44 @@
 
 #include "vector.h"
 
-enum { LEAF = TREE_LEAF, LANES = VECTOR_BYTES / 8, VECTORS = LEAF / LANES, ALL = (1 << LANES) - 1 };
+enum { LEAF = TREE_LEAF, LANES = VECTOR_BYTES / 8, VECTORS = LEAF / LANES };
 
 typedef int64_t vint64_any __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 
-/* The points of one leaf that may have the shortest edge of their component. */
+/* The points of one leaf, of which some may have the shortest edge of their component. */
 typedef struct {
   ptrdiff_t leaf;
-  unsigned points;    /* a bit each */
-  double reach[LEAF]; /* squared distance within which a point must be; -1 for no such point */
-  double farthest;    /* of these */
-  double box[2 * TREE_FEATURES];
+  int64_t own;                   /* component of all, or -1 */
+  double reach[LEAF];            /* squared distance within which a point must be; -1 for one that need not look */
+  double farthest;               /* of these */
+  double box[2 * TREE_FEATURES]; /* of the points that look */
 } leaf_query;
 
+/* Shortest edges so far of the components of LANES points of the leaf. */
+static inline __attribute__((always_inline)) vdouble best_of(const point_tree *t, const leaf_query *q, int b) {
+  if (q->own >= 0) return (vdouble){0} + t->best[q->own];
+  const int64_t *component = t->component + q->leaf * LEAF + b * LANES;
+  vdouble best;
+  for (int lane = 0; lane < LANES; lane++) best[lane] = t->best[component[lane]];
+  return best;
+}
+
 static void update_reach(const point_tree *t, leaf_query *q) {
-  const int64_t *component = t->component + q->leaf * LEAF;
-  const double *bound = t->bound + q->leaf * LEAF;
-  q->farthest = -1;
-  for (unsigned left = q->points; left != 0; left &= left - 1) {
-    const int i = __builtin_ctz(left);
-    const double best = t->best[component[i]];
-    q->reach[i] = bound[i] < best ? best : -1;
-    if (q->reach[i] > q->farthest) q->farthest = q->reach[i];
+  const vdouble none = (vdouble){0} - 1;
+  vdouble farthest = none;
+  for (int b = 0; b < VECTORS; b++) {
+    const vdouble best = best_of(t, q, b);
+    const vdouble reach = select_d(GREATER_D(best, load_d(t->bound + q->leaf * LEAF + b * LANES)), best, none);
+    store_d(q->reach + b * LANES, reach);
+    farthest = max_d(farthest, reach);
   }
+  q->farthest = highest_d(farthest);
 }
 
 static int begin_query(const point_tree *t, ptrdiff_t leaf, leaf_query *q) {
-  const ptrdiff_t left = t->n - leaf * LEAF;
-  q->leaf = leaf;
-  q->points = 0;
-  for (ptrdiff_t i = 0; i < LEAF; i++) {
-    const ptrdiff_t p = leaf * LEAF + i;
-    q->reach[i] = -1;
-    if (i < left && t->bound[p] < t->best[t->component[p]]) q->points |= 1u << i;
-  }
-  if (q->points == 0) return 0;
+  q->leaf = leaf, q->own = t->whole[t->node[leaf]];
   update_reach(t, q);
+  if (q->farthest < 0) return 0;
   for (ptrdiff_t f = 0; f < t->d; f++) {
     const vdouble far = (vdouble){0} + INFINITY;
     vdouble least = far, most = -far;
@@ -57,11 +59,9 @@ static int begin_query(const point_tree *t, ptrdiff_t leaf, leaf_query *q) {
 }
 
 static void end_query(const point_tree *t, const leaf_query *q) {
-  for (unsigned left = q->points; left != 0; left &= left - 1) {
-    const ptrdiff_t p = q->leaf * LEAF + __builtin_ctz(left);
-    const double best = t->best[t->component[p]];
-    if (t->bound[p] < best) t->bound[p] = best;
-  }
+  double *bound = t->bound + q->leaf * LEAF;
+  for (int b = 0; b < VECTORS; b++)
+    store_d(bound + b * LANES, max_d(load_d(bound + b * LANES), best_of(t, q, b)));
 }
 
 /* Squared distance of two boxes, each its d least coordinates and then its d largest. */
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) double box_square(ptrdiff_t d, cons
   for (ptrdiff_t f = 0; f < d; f++) {
     const double under = a[f] - b[d + f], over = b[f] - a[d + f];
     double gap = under > over ? under : over;
-    gap = gap > 0 ? gap : 0;
+    gap = 0.5 * (gap + fabs(gap)); /* at least 0: exact, and no jump to guess */
     sum += gap * gap;
   }
   return sum;
@@ -108,27 +108,25 @@ static inline __attribute__((always_inline)) ptrdiff_t visit_leaf(point_tree *t,
     for (ptrdiff_t f = 0; f < d; f++) {
       const vdouble x = (vdouble){0} + from[f * LEAF + i];
       for (int b = 0; b < VECTORS; b++) {
-        const vdouble apart = load_d(to + f * LEAF + b * LANES) - x;
+        const vdouble apart = x - load_d(to + f * LEAF + b * LANES);
         square[b] += apart * apart;
       }
     }
-    if (whole < 0) /* points of the same component go to infinity, by NaN, for which min_d has the other */
+    if (whole < 0) /* points of the same component become NaN, and are never the nearest */
       for (int b = 0; b < VECTORS; b++) {
         const vint64 same = *(const vint64_any *)(others + b * LANES) == (vint64){0} + own;
-        square[b] = min_d((vdouble)((vint64)square[b] | same), (vdouble){0} + INFINITY);
+        square[b] = (vdouble)((vint64)square[b] | same);
       }
-    for (int b = 0; b < VECTORS; b++) low = min_d(low, square[b]);
+    for (int b = 0; b < VECTORS; b++) low = min_d(square[b], low);
     visits++;
     if (!ANY_D(GREATER_D((vdouble){0} + t->best[own], low))) continue;
     const double least = lowest_d(low);
-    ptrdiff_t j = 0;
+    const vdouble above = (vdouble)((vint64)((vdouble){0} + least) + 1); /* the next number */
     unsigned here = 0;
-    for (; here == 0; j += LANES)
-      here = ~BITS_D(GREATER_D(square[j / LANES], (vdouble){0} + least)) & ALL;
-    j += __builtin_ctz(here) - LANES;
+    for (int b = 0; b < VECTORS; b++) here |= BITS_D(GREATER_D(above, square[b])) << (b * LANES);
     t->best[own] = least;
     t->source[own] = q->leaf * LEAF + i;
-    t->target[own] = leaf * LEAF + j;
+    t->target[own] = leaf * LEAF + __builtin_ctz(here);
     found = 1;
   }
   if (found) update_reach(t, q);
@@ -138,7 +136,7 @@ static inline __attribute__((always_inline)) ptrdiff_t visit_leaf(point_tree *t,
 static inline __attribute__((always_inline)) ptrdiff_t query_leaf(point_tree *t, ptrdiff_t d, ptrdiff_t leaf) {
   leaf_query q;
   if (!begin_query(t, leaf, &q)) return 1;
-  const int64_t home = t->node[leaf], own = t->whole[home];
+  const int64_t home = t->node[leaf], own = q.own;
   int64_t stack[128];
   double square[128];
   ptrdiff_t top = 1, work = 1;
@@ -164,8 +162,7 @@ static inline __attribute__((always_inline)) ptrdiff_t query_leaf(point_tree *t,
 
 /* Shortest edges that leave the components, from the leaves first, first + 1, ... until much work is done; where it ended. */
 static ptrdiff_t nearest_others(point_tree *t, ptrdiff_t first) {
-  const ptrdiff_t leaves = (t->n + LEAF - 1) / LEAF;
-  for (ptrdiff_t work = 0; first < leaves && work < 1 << 20; first++) switch (t->d) {
+  for (ptrdiff_t work = 0; first < t->leaves && work < 1 << 20; first++) switch (t->d) {
     case 2: work += query_leaf(t, 2, first); break;
     case 3: work += query_leaf(t, 3, first); break;
     case 4: work += query_leaf(t, 4, first); break;

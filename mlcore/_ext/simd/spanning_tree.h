@@ -10,7 +10,7 @@ enum { TREE_LEAF = 32, TREE_FEATURES = 10 }; /* points of a leaf; the most featu
 /* A k-d tree of points in its order, one panel to a leaf, padded with infinity. Nodes are in preorder: the left child is
    the next; a box is its d least coordinates and its d largest. Components have numbers 0, 1, ... */
 typedef struct {
-  ptrdiff_t n, d;
+  ptrdiff_t leaves, d;
   const double *panels, *boxes;
   const int64_t *right;             /* child of a node; of a leaf, its number, from -1 down */
   const int64_t *node;              /* of a leaf */
