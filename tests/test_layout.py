@@ -1,5 +1,7 @@
-"""Every file is where its word says, is installed, imports alone, and needs no scikit-learn."""
+"""Every file is where its word says, is installed, imports only what lies below it."""
 
+import ast
+import graphlib
 import re
 import shutil
 import subprocess
@@ -61,6 +63,188 @@ def test_modules_are_short():
     assert not long
 
 
+# From the bottom up: a part of mlcore imports itself and parts of lower rows, no other of its row.
+LAYERS = (
+    ("_ext", "exceptions", "kept", "peer_parameters"),
+    ("checks", "scratch", "threads"),
+    ("mixins", "progress", "sorting"),
+    ("model",),
+    ("eigen", "first_rows", "persistence", "row_sums"),
+    ("datasets", "kernels"),
+    ("bounds", "cluster", "mixture", "svm"),
+    ("online",),
+    ("__main__",),
+)
+LAYER = {part: number for number, row in enumerate(LAYERS) for part in row}
+# The one module of the bounds that may ask a fitted model for what it shows.
+EXCEPTIONS = {"mlcore.bounds.certify": {"cluster", "mixture", "svm"}}
+CYTHON_IMPORT = re.compile(r"^ *(?:from +([\w.]+) +)?c?import +(.+)", re.MULTILINE)
+
+
+def modules(package):
+    """Python and Cython modules by dotted name, each with its files."""
+    found = {}
+    for path in sorted(package.rglob("*.p*")):
+        if path.suffix in (".py", ".pyx", ".pxd"):
+            words = path.relative_to(package.parent).with_suffix("").parts
+            found.setdefault(".".join(words).removesuffix(".__init__"), []).append(path)
+    return found
+
+
+def python_imports(path, module):
+    """Pairs of an imported name and whether it is imported with the module, not in a later call."""
+    here = module if path.stem == "__init__" else module.rpartition(".")[0]
+
+    def visit(node, at_once):
+        if isinstance(node, ast.ImportFrom):
+            above = here.rsplit(".", node.level - 1)[0] if node.level else ""
+            source = ".".join(filter(None, (above, node.module)))
+            yield from ((f"{source}.{alias.name}", at_once) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, at_once) for alias in node.names)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield f"{node.value.id}.{node.attr}", at_once  # mlcore.svm is loaded by its name alone
+        later = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        later |= isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, at_once and not later)
+
+    yield from visit(ast.parse(path.read_text(encoding="utf-8")), True)
+
+
+def cython_imports(path):
+    for source, names in CYTHON_IMPORT.findall(path.read_text(encoding="utf-8")):
+        for name in re.findall(r"[\w.]+", names):
+            yield f"{source}.{name}" if source else name, True
+
+
+def imports(package):
+    """Triples (module, module of the package that it imports, whether with its own import)."""
+    known, found = modules(package), []
+    for module, paths in known.items():
+        for path in paths:
+            pairs = python_imports(path, module) if path.suffix == ".py" else cython_imports(path)
+            for name, at_once in pairs:
+                while name and name not in known:  # a name in a module, or something else
+                    name = name.rpartition(".")[0]
+                if name:
+                    found.append((module, name, at_once))
+    return found
+
+
+def upward_imports(edges):
+    """Imports of what lies above the importing module, or beside it in another part."""
+    found = []
+    for module, target, _ in edges:
+        part, other = ((name.split(".") + [""])[1] for name in (module, target))
+        if part and other and part != other and other not in EXCEPTIONS.get(module, ()):
+            if LAYER[other] >= LAYER[part]:
+                found.append(f"{module} imports {target}")
+    return found
+
+
+def circle(edges):
+    """Modules that import each other in a circle, none if there is no such circle.
+
+    To import a module is to import the packages around it, where the importing one is not inside.
+    """
+    graph = {}
+    for module, target, at_once in edges:
+        words = target.split(".")
+        around = {".".join(words[:n]) for n in range(1, len(words))}
+        around = {name for name in around if not f"{module}.".startswith(f"{name}.")}
+        graph.setdefault(module, set()).update({target} | around if at_once else ())
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_every_part_has_its_layer():
+    parts = {name.split(".")[1] for name in modules(PACKAGE) if "." in name}
+    assert parts == set(LAYER), "a new part of mlcore stands in LAYERS, above all that it imports"
+
+
+def test_imports_go_downwards_and_not_in_circles():
+    edges = imports(PACKAGE)
+    assert len(set(edges)) > 300
+    assert not upward_imports(edges)
+    assert not circle(edges)
+
+
+def edges_of(folder, files):
+    """Imports in a package mlcore of the given files."""
+    for name, text in files.items():
+        path = folder / "mlcore" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return imports(folder / "mlcore")
+
+
+PARTS = {f"{part}/__init__.py": "" for part in LAYER if part not in ("model", "__main__")}
+PARTS |= {"__init__.py": "", "model.py": "", "svm/smo.py": "", "mixture/em.py": ""}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "target"),
+    [
+        ("_ext/gram.pyx", "from mlcore.kernels cimport gram", "kernels"),
+        ("_ext/gram.pxd", "cimport mlcore.checks", "checks"),
+        ("_ext/gram.pyx", "from mlcore import threads, checks", "threads"),
+        ("_ext/gram.py", "import mlcore.exceptions as e", "exceptions"),
+        ("bounds/vc.py", "from mlcore.svm import SVC", "svm"),
+        ("bounds/vc.py", "def f():\n    import mlcore.mixture.em", "mixture.em"),
+        ("bounds/vc.py", "from mlcore import cluster", "cluster"),
+        ("bounds/vc.py", "import mlcore\nkind = mlcore.online.Halving", "online"),
+        ("bounds/certify.py", "from mlcore.online import Halving", "online"),
+        ("checks/samples.py", "from mlcore.model import Model", "model"),
+        ("checks/samples.py", "from ..threads import pieces", "threads"),
+        ("threads.py", "from mlcore import checks", "checks"),
+        ("progress.py", "from mlcore.model import warn", "model"),
+        ("model.py", "if TYPE_CHECKING:\n    from mlcore.kernels import Kernel", "kernels"),
+        ("kernels/gram.py", "from mlcore.svm.smo import solve", "svm.smo"),
+        ("cluster/lloyd.py", "from mlcore.mixture.em import Mixture", "mixture.em"),
+        ("mixture/starts.py", "from ..cluster import KMeans", "cluster"),
+        ("svm/svc.py", "from mlcore.bounds import certify", "bounds"),
+    ],
+)
+def test_an_import_upwards_is_found(name, text, target, tmp_path):
+    (found, *_) = upward_imports(edges_of(tmp_path, PARTS | {name: text}))
+    assert found == f"mlcore.{name.split('.')[0].replace('/', '.')} imports mlcore.{target}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("_ext/gram.pyx", "from mlcore._ext.simd cimport table\nimport numpy"),
+        ("bounds/certify.py", "def f():\n    from mlcore.svm import SVC"),
+        ("online/halving.py", "from mlcore.bounds import vc\nfrom mlcore.model import Model"),
+        ("cluster/spectral.py", "from mlcore.cluster.k_means import KMeans\nimport mlcore.eigen"),
+        ("model.py", "import mlcore\nversion = mlcore.__version__"),
+        ("__init__.py", "from mlcore.svm import SVC"),
+    ],
+)
+def test_imports_downwards_are_fine(name, text, tmp_path):
+    assert not upward_imports(edges_of(tmp_path, PARTS | {name: text}))
+
+
+def test_a_circle_is_found_whichever_way_it_is_closed(tmp_path):
+    by_name = {"svm/__init__.py": "from mlcore.svm.svc import SVC"}
+    by_name |= {"svm/svc.py": "class SVC: ...\nfrom mlcore.svm import SVR"}
+    assert set(circle(edges_of(tmp_path / "name", by_name))) == {"mlcore.svm", "mlcore.svm.svc"}
+
+    pair = {"svm/__init__.py": "", "svm/svc.py": "from mlcore.svm import smo"}
+    for number, back in enumerate(("import mlcore.svm.svc", "from .svc import SVC")):
+        found = circle(edges_of(tmp_path / str(number), pair | {"svm/smo.py": back}))
+        assert set(found) == {"mlcore.svm.smo", "mlcore.svm.svc"}
+    for later in (
+        "def f():\n    from .svc import SVC",
+        "if TYPE_CHECKING:\n    import mlcore.svm.svc",
+    ):
+        assert not circle(edges_of(tmp_path / later[:2], pair | {"svm/smo.py": later}))
+
+
 IMPORT_ALL = """
 import importlib, sys
 for name in sys.argv[1:]:
@@ -72,13 +256,12 @@ assert not loaded, f"imported: {loaded}"
 
 
 def test_every_module_imports_without_scikit_learn(tmp_path):
+    """One interpreter imports all: it finds names that are not there, which the graph does not.
+
+    Since there are no circles, the order in which modules come does not matter.
+    """
     names = MODULES + [f"mlcore._ext.{word}" for word in EXTENSIONS]
     subprocess.run([sys.executable, "-c", IMPORT_ALL, *names], check=True, cwd=tmp_path)
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_every_module_imports_alone(name, tmp_path):
-    subprocess.run([sys.executable, "-c", f"import {name}"], check=True, cwd=tmp_path)
 
 
 def test_families_are_loaded_on_first_use(tmp_path):
