@@ -38,7 +38,7 @@ DEFAULTS = {
     "GaussianMixture.reg_covar": "a small share of each feature's variance: units do not matter",
 }
 ATTRIBUTES = {
-    "affinity_matrix_": "`mlcore.cluster.affinity(X)` computes it",
+    "affinity_matrix_": "`mlcore.cluster.spectral.affinity(X)` computes it",
     "lower_bounds_": "`log_likelihood_trace_`",
     "probA_": "`link_slopes_`, `link_offsets_` and `link_knots_`, of another link",
     "probB_": "`link_slopes_`, `link_offsets_` and `link_knots_`, of another link",

@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.cluster.connectivity: merges of clusters along the edges of a graph.
+"""Hot loops of mlcore.cluster.linkage.connectivity: merges of clusters along the edges of a graph.
 
 begin        edges as lists of neighbours, and a heap of them;
 merge_edges  the least edge, again and again: O(degree (d + log of the edges)) a merge;

@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.cluster.k_means_plus_plus: all seeds of one start on few samples.
+"""Hot loops of mlcore.cluster.k_means.k_means_plus_plus: all seeds of one start on few samples.
 
 Rows are drawn along `order`, in proportion to their weights times `nearest`, their squared distance
 from the seeds so far, or what they cost. Of `n_trials` rows the one is kept that leaves the least

@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.cluster.stoer_wagner: a round of Stoer and Wagner's algorithm.
+"""Hot loops of mlcore.cluster.cuts.stoer_wagner: a round of Stoer and Wagner's algorithm.
 
 Vertices are taken one by one, always the one with the largest weight of edges to those taken
 before. The loops go from place `done` of the order to place `until`, so that the caller can look

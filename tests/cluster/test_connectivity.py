@@ -184,7 +184,7 @@ def test_equal_samples_and_a_star():
 
 
 def test_many_calls_are_one(monkeypatch):
-    from mlcore.cluster import connectivity
+    from mlcore.cluster.linkage import connectivity
 
     X, graph = samples(200), grid_to_graph(10, 20)
     seen = []

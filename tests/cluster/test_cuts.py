@@ -17,14 +17,12 @@ from threadpoolctl import threadpool_limits
 from mlcore.checks import memory
 from mlcore.cluster import (
     cut_value,
-    edges,
     min_cut,
     normalized_association,
     normalized_cut_value,
-    preflow,
     ratio_cut_value,
-    stoer_wagner,
 )
+from mlcore.cluster.cuts import edges, preflow, stoer_wagner
 
 VALUES = cut_value, ratio_cut_value, normalized_cut_value, normalized_association
 EPS = np.finfo(float).eps

@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 
-from mlcore.cluster import KMedians, k_medians
+from mlcore.cluster import KMedians
+from mlcore.cluster.k_means import k_medians
 from mlcore.exceptions import ConvergenceWarning
 
 ROUNDING = 1e-11

@@ -13,10 +13,11 @@ from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
 from mlcore._ext import dissimilarities as _ext
-from mlcore.cluster import KMedoids, dissimilarities
-from mlcore.cluster.dissimilarities import METRICS, Dissimilarity, OnDemand, extremes
-from mlcore.cluster.k_means_plus_plus import RowSampler
-from mlcore.cluster.swaps import Assignment, plus_plus, swap_medoids
+from mlcore.cluster import KMedoids
+from mlcore.cluster.k_means.k_means_plus_plus import RowSampler
+from mlcore.cluster.k_medoids import dissimilarities
+from mlcore.cluster.k_medoids.dissimilarities import METRICS, Dissimilarity, OnDemand, extremes
+from mlcore.cluster.k_medoids.fasterpam import Assignment, plus_plus, swap_medoids
 from mlcore.exceptions import ConvergenceWarning
 
 ROUNDING = 1e-10  # relative, of sums of some hundred distances in double precision

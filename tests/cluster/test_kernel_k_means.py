@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
 from mlcore.cluster import KernelKMeans, KMeans
-from mlcore.cluster.kernel_partition import KernelPartition
+from mlcore.cluster.kernel_k_means.kernel_partition import KernelPartition
 from mlcore.exceptions import ConvergenceWarning
 from mlcore.kernels import gram_matrix
 from mlcore.kernels.gram_rows import GramRows

@@ -17,8 +17,9 @@ from sklearn.cluster import AgglomerativeClustering as Peer
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 
 from mlcore.checks import memory
-from mlcore.cluster import AgglomerativeClustering, spanning_tree
-from mlcore.cluster import linkage as module
+from mlcore.cluster import AgglomerativeClustering
+from mlcore.cluster.linkage import linkage as module
+from mlcore.cluster.linkage import spanning_tree
 
 LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 MONOTONE = LINKAGES[:5]

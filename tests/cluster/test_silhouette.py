@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
-from mlcore.cluster import distance_sums, silhouette_samples, silhouette_score
+from mlcore.cluster import silhouette_samples, silhouette_score
+from mlcore.cluster.scores import distance_sums
 
 ALIASES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
 METRICS = [metric for metric in distance_sums.METRICS if metric != "precomputed"]

@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 
-from mlcore.cluster.frame import choose_frame
-from mlcore.cluster.k_means_plus_plus import RowSampler, k_means_plus_plus
-from mlcore.cluster.lloyd import lloyd
-from mlcore.cluster.partition import Partition
-from mlcore.cluster.small_partition import SmallPartition
+from mlcore.cluster.k_means.frame import choose_frame
+from mlcore.cluster.k_means.k_means_plus_plus import RowSampler, k_means_plus_plus
+from mlcore.cluster.k_means.lloyd import lloyd
+from mlcore.cluster.k_means.partition import Partition
+from mlcore.cluster.k_means.small_partition import SmallPartition
 
 SHAPES = [(1, 1, 1), (7, 1, 7), (60, 3, 4), (150, 4, 3), (65, 17, 30), (500, 2, 9)]
 

@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
 from mlcore.cluster import SpectralClustering
-from mlcore.cluster.assign_labels import by_pivots, discretized
+from mlcore.cluster.spectral.assign_labels import by_pivots, discretized
 from mlcore.exceptions import ConvergenceWarning
 from mlcore.kernels import gram_matrix
 

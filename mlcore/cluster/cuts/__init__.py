@@ -1,0 +1,1 @@
+"""Cuts of graphs: their values, and the least of them."""

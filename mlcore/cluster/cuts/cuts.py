@@ -1,0 +1,285 @@
+"""Cuts of a graph of affinities: the lightest, and what any partition cuts, by four measures.
+
+The graph is a symmetric matrix K >= 0: an edge of weight K[i, j] between samples i and j.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mlcore.checks import as_integer, as_labels, as_weights
+from mlcore.cluster.cuts.edges import EdgeSums, as_graph, edge_sums, loopless
+from mlcore.cluster.cuts.preflow import separate
+from mlcore.cluster.cuts.stoer_wagner import lightest_cut
+
+
+class MinCut(NamedTuple):
+    """A cut of least weight, and the evidence that none is lighter.
+
+    Attributes
+    ----------
+    value : float
+        Total weight of the edges between the two sides, each counted once: their sum.
+    labels : ndarray of shape (n_samples,), int32
+        The side of each sample, 0 or 1. Side 0 is the source's, or that of sample 0.
+    bound : float
+        What no cut can be lighter than: the value of a flow from source to sink; without these,
+        the least connectivity of samples that were merged. Equals `value` up to rounding.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import min_cut
+    >>> value, labels, bound = min_cut([[0, 2, 1], [2, 0, 2], [1, 2, 0]])
+    >>> value == bound
+    True
+    """
+
+    value: float
+    labels: np.ndarray
+    bound: float
+
+
+def min_cut(K: Any, source: int | None = None, sink: int | None = None) -> MinCut:
+    """Cut a graph in two where it is thinnest: of all cuts, or of those between two samples.
+
+    Without `source` and `sink`, vertices are taken in the order of Stoer and Wagner [1]_, whose
+    last one is a minimum cut between itself and the one before. Neighbours in that order that hold
+    together more strongly than the lightest cut so far are merged [2]_, all at once, so that a few
+    rounds are enough for most graphs. With them, the cut comes from a maximum flow [3]_, and is the
+    one whose sink's side is smallest.
+
+    Parameters
+    ----------
+    K : array-like or sparse array of shape (n_samples, n_samples)
+        Affinities: symmetric, not negative. The diagonal is no edge and does not count.
+    source, sink : int, optional
+        Two different samples to separate; both or neither.
+
+    Returns
+    -------
+    cut : MinCut
+        `value`, `labels` and `bound`. Where several cuts are lightest it is one of them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For affinities that are not square, not symmetric, negative or not finite, fewer than two
+        samples, and for a source or sink that is no sample, is missing, or is the other one.
+    MemoryError
+        If the copy of a dense K that the method works on does not fit.
+
+    Notes
+    -----
+    For n samples and e edges. All cuts: time O(n²) a round for dense K, O(e + n log n) for sparse,
+    a few rounds as a rule and n - 1 at worst. Between two: O(n³) at worst, far less as a rule.
+    Memory: one copy of K, in float64.
+
+    References
+    ----------
+    .. [1] M. Stoer, F. Wagner, *A Simple Min-Cut Algorithm*, Journal of the ACM 44, 1997.
+    .. [2] H. Nagamochi, T. Ono, T. Ibaraki, *Implementing an efficient minimum capacity cut
+       algorithm*, Mathematical Programming 67, 1994.
+    .. [3] A. V. Goldberg, R. E. Tarjan, *A new approach to the maximum-flow problem*, Journal of
+       the ACM 35, 1988.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import min_cut
+    >>> K = [[0, 3, 1, 0], [3, 0, 1, 1], [1, 1, 0, 4], [0, 1, 4, 0]]
+    >>> cut = min_cut(K)
+    >>> cut.value, cut.labels.tolist()
+    (3.0, [0, 0, 1, 1])
+    >>> min_cut(K, source=0, sink=1).value
+    4.0
+    """
+    K = as_graph(K, "min_cut", min_samples=2)
+    n = K.shape[0]
+    if source is None and sink is None:
+        bound, inside = lightest_cut(loopless(K))
+        labels = (inside != inside[0]).astype(np.int32)
+    else:
+        if source is None or sink is None:
+            missing = "source" if source is None else "sink"
+            raise ValueError(
+                f"min_cut: {missing} is missing: give both source and sink for a cut between two "
+                "samples, or neither for the lightest cut of all."
+            )
+        source = as_integer(source, "source", owner="min_cut", at_least=0, at_most=n - 1)
+        sink = as_integer(sink, "sink", owner="min_cut", at_least=0, at_most=n - 1)
+        if source == sink:
+            raise ValueError(f"min_cut: source and sink are both {source}, but must differ.")
+        bound, labels = separate(loopless(K), source, sink)
+    sums = edge_sums(K, labels, np.ones(n))
+    return MinCut(float(sums.across.sum() / 2), labels, bound)
+
+
+def cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> float:
+    r"""Total weight of the edges that a partition cuts, each counted once.
+
+    .. math:: cut(C_1, ..., C_k) = \frac12 \sum_c \sum_{i \in C_c, j \notin C_c} K_{ij}
+
+    Parameters
+    ----------
+    K : array-like or sparse array of shape (n_samples, n_samples)
+        Affinities: symmetric, not negative.
+    labels : array-like of shape (n_samples,)
+        The cluster of each sample, two clusters at least; any sortable values.
+    sample_weight : array-like of shape (n_samples,), optional
+        2 stands for two copies of a sample, 0 for its absence: K_ij becomes w_i w_j K_ij.
+
+    Returns
+    -------
+    value : float
+
+    Raises
+    ------
+    ValueError, TypeError
+        For affinities that are not square, not symmetric, negative or not finite, for labels that
+        are of another length or all the same, and for bad weights.
+
+    Notes
+    -----
+    This and the other values of partitions take O(n²) time, O(e) for sparse K with e entries, and
+    O(n) memory beside K.
+
+    References
+    ----------
+    .. [1] S. Shalev-Shwartz, S. Ben-David, *Understanding Machine Learning*, 2014, section 22.3.1
+       (where every edge counts twice).
+
+    Examples
+    --------
+    >>> from mlcore.cluster import cut_value
+    >>> cut_value([[0, 3, 1], [3, 0, 2], [1, 2, 0]], ["a", "a", "b"])
+    3.0
+    """
+    return float(_partition_sums(K, labels, sample_weight, "cut_value").across.sum() / 2)
+
+
+def ratio_cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> float:
+    r"""What a partition cuts, each cluster's share divided by its size.
+
+    .. math:: \sum_c \frac1{|C_c|} \sum_{i \in C_c, j \notin C_c} K_{ij} = trace(H^T (D - K) H)
+
+    with the degrees D = diag(K 1) and ``H_ic = 1 / sqrt(|C_c|)`` for i in cluster c.
+
+    Parameters
+    ----------
+    K, labels, sample_weight
+        As for `cut_value`; sizes count the weights.
+
+    Returns
+    -------
+    value : float
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `cut_value`.
+
+    References
+    ----------
+    .. [1] L. Hagen, A. B. Kahng, *New spectral methods for ratio cut partitioning and clustering*,
+       IEEE Transactions on Computer-Aided Design 11, 1992.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import ratio_cut_value
+    >>> ratio_cut_value([[0, 3, 1], [3, 0, 2], [1, 2, 0]], ["a", "a", "b"])
+    4.5
+    """
+    sums = _partition_sums(K, labels, sample_weight, "ratio_cut_value")
+    return float((sums.across / sums.sizes).sum())
+
+
+def normalized_cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> float:
+    r"""What a partition cuts, each cluster's share divided by its total degree.
+
+    .. math:: \sum_c \frac{\sum_{i \in C_c, j \notin C_c} K_{ij}}{\sum_{i \in C_c, j} K_{ij}}
+
+    Degrees include the diagonal of K. With `normalized_association` it makes the number of
+    clusters.
+
+    Parameters
+    ----------
+    K, labels, sample_weight
+        As for `cut_value`.
+
+    Returns
+    -------
+    value : float, from 0 to the number of clusters
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `cut_value`; and for a cluster without any edge, whose share is 0 / 0.
+
+    References
+    ----------
+    .. [1] J. Shi, J. Malik, *Normalized cuts and image segmentation*, IEEE Transactions on Pattern
+       Analysis and Machine Intelligence 22, 2000.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import normalized_cut_value
+    >>> normalized_cut_value([[0, 3, 1], [3, 0, 2], [1, 2, 0]], ["a", "a", "b"])
+    1.3333333333333333
+    """
+    sums = _partition_sums(K, labels, sample_weight, "normalized_cut_value", degrees=True)
+    return float((sums.across / (sums.inside + sums.across)).sum())
+
+
+def normalized_association(K: Any, labels: Any, *, sample_weight: Any = None) -> float:
+    r"""What a partition keeps, each cluster's share divided by its total degree.
+
+    .. math:: \sum_c \frac{\sum_{i, j \in C_c} K_{ij}}{\sum_{i \in C_c, j} K_{ij}}
+
+    Parameters
+    ----------
+    K, labels, sample_weight
+        As for `cut_value`.
+
+    Returns
+    -------
+    value : float, from 0 to the number of clusters
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `normalized_cut_value`.
+
+    References
+    ----------
+    .. [1] J. Shi, J. Malik, *Normalized cuts and image segmentation*, IEEE Transactions on Pattern
+       Analysis and Machine Intelligence 22, 2000.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import normalized_association
+    >>> normalized_association([[0, 3, 1], [3, 0, 2], [1, 2, 0]], ["a", "a", "b"])
+    0.6666666666666666
+    """
+    sums = _partition_sums(K, labels, sample_weight, "normalized_association", degrees=True)
+    return float((sums.inside / (sums.inside + sums.across)).sum())
+
+
+def _partition_sums(K, labels, sample_weight, owner, degrees=False):
+    K = as_graph(K, owner)
+    n = K.shape[0]
+    clusters, codes = as_labels(labels, n, owner=owner, min_classes=2, name="labels")
+    weights = as_weights(sample_weight, n)
+    sums = edge_sums(K, codes, weights)
+    present = sums.sizes > 0
+    if present.sum() < 2:
+        raise ValueError(
+            f"sample_weight leaves 1 class in labels, but {owner} needs at least 2 classes."
+        )
+    sums = EdgeSums(*(values[present] for values in sums))
+    without = sums.inside + sums.across == 0
+    if degrees and without.any():
+        cluster = clusters[present][np.argmax(without)]
+        raise ValueError(
+            f"cluster {cluster!s} of labels has no edge in K: its degree is 0, but {owner} divides "
+            "by the degrees of the clusters."
+        )
+    return sums

@@ -1,0 +1,81 @@
+"""Edges of a graph of affinities: checked, summed inside and across clusters, copied."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext import edges as _ext
+from mlcore.checks import as_samples, require_memory
+from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
+from mlcore.threads import effective_threads
+
+_CALL = 2**28  # edges seen in one compiled call: some tenths of a second, then Ctrl-C
+_TILE = 128  # its mirror image is read across the rows
+
+
+class EdgeSums(NamedTuple):
+    """Weighted sums of edges by cluster, both ends counted.
+
+    Attributes
+    ----------
+    inside, across : ndarray of shape (n_clusters,)
+        Of K over pairs of samples of the cluster, and over those with one sample in it.
+    sizes : ndarray of shape (n_clusters,)
+        Total weight of the samples.
+    """
+
+    inside: np.ndarray
+    across: np.ndarray
+    sizes: np.ndarray
+
+
+def as_graph(
+    K: Any, owner: str, *, negative: bool = False, min_samples: int = 1
+) -> np.ndarray | sp.csr_array:
+    """Return affinities, dense or CSR, that are checked as samples and for symmetry."""
+    K = as_samples(K, owner=owner, name="K", accept_sparse=True, min_samples=min_samples)
+    return as_symmetric(K, owner, negative=negative, additive=True).K
+
+
+def edge_sums(K, codes, weights) -> EdgeSums:
+    """Return the sums over the edges of each of the clusters 0, 1... that `codes` names."""
+    n, codes = K.shape[0], codes.astype(np.int32, copy=False)
+    inside, across = np.empty(n), np.empty(n)
+    sparse = sp.issparse(K)
+    per_row = K.nnz / n if sparse else n
+    step = max(1, int(_CALL / max(per_row, 1)))
+    threads = effective_threads(n * per_row)
+    for first in range(0, n, step):
+        last = min(n, first + step)
+        if sparse:
+            pointers = K.indptr.astype(np.int64, copy=False)
+            rows = pointers, K.indices, K.data, codes, weights, inside, across, first, last
+            _ext.sparse_sums(*rows, threads)
+        else:
+            _ext.dense_sums(K[first:last], first, codes, weights, inside, across, threads)
+    k = int(codes.max()) + 1
+    return EdgeSums(
+        np.bincount(codes, weights * inside, k),
+        np.bincount(codes, weights * across, k),
+        np.bincount(codes, weights, k),
+    )
+
+
+def loopless(K) -> np.ndarray | sp.csr_array:
+    """Return a copy in float64 without the diagonal, exactly symmetric."""
+    n = K.shape[0]
+    if sp.issparse(K):
+        K = K.astype(np.float64)
+        K = (0.5 * K + 0.5 * K.T).tocoo()
+        edge = K.row != K.col
+        return sp.csr_array((K.data[edge], (K.row[edge], K.col[edge])), shape=(n, n))
+    require_memory(n, n, 8, what="min_cut's copy of K", instead="pass the strongest edges as CSR")
+    W = np.empty((n, n))
+    for top in range(0, n, _TILE):
+        rows = slice(top, top + _TILE)
+        np.multiply(K[rows], 0.5, out=W[rows], dtype=np.float64)
+        for left in range(0, n, _TILE):
+            W[rows, left : left + _TILE] += 0.5 * K[left : left + _TILE, rows].T
+    np.fill_diagonal(W, 0)
+    return W

@@ -1,0 +1,1 @@
+"""k-means and its kin: centres that are means or medians, whole data or small batches."""

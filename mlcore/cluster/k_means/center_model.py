@@ -1,0 +1,255 @@
+"""What models have in common whose clusters are given by centres."""
+
+import numbers
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse as sp
+from scipy.spatial.distance import cdist
+
+from mlcore.checks import as_choice, as_integer, as_random_state, as_real, as_samples, as_weights
+from mlcore.checks.memory import require_memory
+from mlcore.cluster.k_means.frame import Frame, choose_frame, shared_frame
+from mlcore.cluster.k_means.k_means_plus_plus import RowSampler, k_means_plus_plus, random_rows
+from mlcore.cluster.k_means.lloyd import objective
+from mlcore.cluster.k_means.partition import nearest_labels, partition_of
+from mlcore.model import Clusterer, Model, Transformer, warn
+from mlcore.row_sums import merged
+
+_INITS = "k-means++", "random"
+
+
+class Statistics(NamedTuple):
+    """Sums over samples by the nearest of the centres before.
+
+    Attributes
+    ----------
+    sums : (n_clusters, n_features) float64
+        Of weighted samples, measured from `origin_`.
+    counts : (n_clusters,) float64
+        Of weights.
+    objective : float
+        Of weighted squared distances.
+    """
+
+    sums: np.ndarray
+    counts: np.ndarray
+    objective: float
+
+
+class CenterModel(Transformer, Clusterer, Model):
+    """What models share that look for centres, whatever the distance from them."""
+
+    cluster_centers_: np.ndarray
+    inertia_: float
+    n_iter_: int
+    converged_: bool
+
+    _tags: ClassVar[dict[str, Any]] = {
+        "transformer_tags.preserves_dtype": ["float64", "float32"],
+    }
+
+    def _n_out(self):
+        return len(self.cluster_centers_)
+
+    def _rng(self):
+        return as_random_state(self.random_state, owner=type(self).__name__)
+
+    def _check_parameters(self):
+        owner = type(self).__name__
+        as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
+        as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
+        as_real(self.tol, "tol", owner=owner, at_least=0)
+        if isinstance(self.init, str):
+            as_choice(self.init, "init", _INITS, owner=owner)
+        elif self.init is None or isinstance(self.init, numbers.Number):
+            raise TypeError(
+                f"{owner}: init={self.init!r} is of type {type(self.init).__name__}, but must be "
+                "'k-means++', 'random', an array of centres or callable."
+            )
+        elif not callable(self.init):
+            self._given_centers(self.init, "init", None)
+        if isinstance(self.n_init, str):
+            as_choice(self.n_init, "n_init", ("auto",), owner=owner)
+        else:
+            as_integer(self.n_init, "n_init", owner=owner, at_least=1)
+
+    def _weights(self, sample_weight, n_samples):
+        """Weights near 1, empty for ones, and the power of two that takes them back."""
+        if sample_weight is None:
+            weights, n_present = np.empty(0), n_samples
+        else:
+            weights = as_weights(sample_weight, n_samples)
+            n_present = int(np.count_nonzero(weights))
+        if n_present < self.n_clusters:
+            raise ValueError(
+                f"n_samples={n_present} (of positive weight) should be >= "
+                f"n_clusters={self.n_clusters}."
+            )
+        power = int(np.frexp(weights.max())[1]) if len(weights) else 0
+        if abs(power) < 100:
+            return weights, 0
+        return np.ldexp(weights, -power), power
+
+    def _n_starts(self, several):
+        given = not isinstance(self.init, str) and not callable(self.init)
+        if given and self.n_init not in ("auto", 1):
+            warn(
+                "RuntimeWarning",
+                "Explicit initial center position passed: performing only one init in "
+                f"{type(self).__name__} instead of n_init={self.n_init}.",
+            )
+        if given:
+            return 1
+        if not isinstance(self.n_init, str):
+            return int(self.n_init)
+        by_chance = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
+        return several if by_chance else 1
+
+    def _warn_of_fewer(self, n_found):
+        if n_found < self.n_clusters:
+            warn(
+                "ConvergenceWarning",
+                f"Number of distinct clusters ({n_found}) found smaller than n_clusters "
+                f"({self.n_clusters}). Possibly due to duplicate points in X.",
+            )
+
+    def _given_centers(self, centers, what, n_features):
+        centers = as_samples(centers, owner=type(self).__name__, name=what)
+        wrong = n_features is not None and centers.shape[1] != n_features
+        if wrong or len(centers) != self.n_clusters:
+            columns = "n_features" if n_features is None else n_features
+            fault = "features of the data" if len(centers) == self.n_clusters else "clusters"
+            raise ValueError(
+                f"{type(self).__name__}: The shape of the initial centers {centers.shape} ({what}) "
+                f"does not match the number of {fault}: it must be (n_clusters, n_features) = "
+                f"({self.n_clusters}, {columns})."
+            )
+        return centers
+
+
+class CentroidModel(CenterModel):
+    """Samples belong to the nearest of `cluster_centers_`, which the subclasses find."""
+
+    origin_: np.ndarray
+    offsets_: np.ndarray
+
+    _tags = {**CenterModel._tags, "input_tags.sparse": True}
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the index of the nearest centre for each row of `X`, int32."""
+        X, frame, centers = self._asked(X)
+        return nearest_labels(X, frame, centers)
+
+    def transform(self, X: Any) -> Any:
+        """Return the distances of each row of `X` from the centres, (n_samples, n_clusters)."""
+        original = X
+        X, frame, centers = self._asked(X)
+        n, k = X.shape[0], len(centers)
+        require_memory(n, k, X.dtype.itemsize, what="the distances", instead="pass fewer rows")
+        out = np.empty((n, k), dtype=X.dtype)
+        wide = centers.astype(np.float64)
+        norms = np.square(wide).sum(axis=1)
+        for rows, block in frame.blocks(X, k * (2**10 + 2 * X.shape[1])):
+            if sp.issparse(block):
+                own = np.asarray(block.multiply(block).sum(axis=1)).reshape(-1, 1)
+                distances = np.sqrt(np.maximum(0, own + norms - 2 * (block @ wide.T)))
+            else:
+                distances = cdist(block, wide)
+            out[rows] = np.ldexp(distances, frame.power)
+        return self._wrap(out, original)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the weighted sum of the squared distances of samples from their centres."""
+        return -self.partial_statistics(X, y, sample_weight).objective
+
+    # ---- sums over rows
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the centres to start from, as `fit` would for the samples `X`; `y` is ignored."""
+        self._check_parameters()
+        rng = self._rng()
+        checked = self._check_X(X, reset=True)
+        weights, _ = self._weights(sample_weight, checked.shape[0])
+        frame, _ = choose_frame(checked, weights)
+        centers = next(self._starts(checked, weights, frame, 1, rng))
+        self._set_fitted(X, **self._placed(centers, frame, checked), **self._begun(len(centers)))
+        return self
+
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Statistics:
+        """Return the sums of the rows of `X` by their nearest centres; `y` is ignored."""
+        X, frame, centers = self._asked(X)
+        weights = np.empty(0) if sample_weight is None else as_weights(sample_weight, X.shape[0])
+        partition = partition_of(X, weights, frame, len(centers), 1)
+        partition.assign(centers)
+        sums, counts = partition.totals()
+        return Statistics(
+            np.ldexp(sums, frame.power),
+            counts,
+            self._in_range(float(frame.back(objective(partition, centers)))),
+        )
+
+    def merge(self, a: Statistics, b: Statistics) -> Statistics:
+        """Return the statistics of the rows of both."""
+        return merged(a, b)
+
+    # ---- for subclasses
+
+    def _asked(self, X):
+        """Samples of a later call, their frame, and the centres in it."""
+        X = self._check_X(X, reset=False, like=getattr(self, "offsets_", None))
+        origin = self.origin_ if self.origin_.any() and not sp.issparse(X) else None
+        offsets = self.offsets_ if origin is not None else self.cluster_centers_
+        frame = shared_frame(X, offsets, origin)
+        return X, frame, np.ldexp(offsets, -frame.power)
+
+    def _starts(self, X, weights, frame, n_starts, rng):
+        """Yield centres to start from, in the frame."""
+        drawn = isinstance(self.init, str)
+        sampler = RowSampler(X, weights) if drawn else None
+        for _ in range(n_starts):
+            if not drawn:
+                centers, what = self.init, "init"
+                if callable(centers):
+                    centers = centers(X, self.n_clusters, random_state=rng)
+                    what = "init(X, n_clusters, random_state)"
+                centers = self._given_centers(centers, what, X.shape[1]).astype(np.float64)
+            else:
+                if self.init == "random":
+                    rows = random_rows(sampler, self.n_clusters, X.shape[0], rng)
+                else:
+                    rows = k_means_plus_plus(X, weights, frame, self.n_clusters, rng, sampler)
+                centers = X[rows]
+                centers = centers.toarray() if sp.issparse(centers) else centers
+            centers = frame.place(centers)
+            yield np.ascontiguousarray(centers, dtype=X.dtype)
+
+    @staticmethod
+    def _placed(centers, frame, X):
+        """The attributes that say where the centres are, from what they are in the frame."""
+        offsets = np.ldexp(centers, frame.power)
+        if frame.origin is None:
+            return {
+                "cluster_centers_": offsets,
+                "offsets_": offsets,
+                "origin_": np.zeros(X.shape[1], dtype=X.dtype),
+            }
+        return {
+            "cluster_centers_": (offsets + frame.origin.astype(np.float64)).astype(X.dtype),
+            "offsets_": offsets,
+            "origin_": frame.origin,
+        }
+
+    def _move(self, offsets, **attributes):
+        """Replace the centres and these attributes; labels no longer hold."""
+        frame = Frame(self.origin_ if self.origin_.any() else None)
+        moved = self._placed(offsets, frame, self.cluster_centers_) | attributes
+        # One assignment: a signal finds the old state or the new one, never a mixture.
+        self.__dict__ = {k: v for k, v in vars(self).items() if k != "labels_"} | moved
+        return self
+
+    @staticmethod
+    def _in_range(inertia):
+        if not np.isfinite(inertia):
+            raise ValueError("X is too large: its squared distances overflow float64.")
+        return inertia

@@ -1,0 +1,196 @@
+"""k-means clustering by Lloyd's algorithm, exact."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
+from mlcore.cluster.k_means.frame import choose_frame
+from mlcore.cluster.k_means.lloyd import lloyd
+from mlcore.cluster.k_means.partition import partition_of
+from mlcore.progress import Progress
+
+
+class KMeans(CentroidModel):
+    r"""Find centres that are near the samples.
+
+    .. math:: \min_{c_1, \dots, c_k} \sum_i w_i \min_j |x_i - c_j|^2,
+
+    a local minimum: Lloyd's algorithm assigns each sample to its nearest centre and moves each
+    centre to the mean of its samples until nothing changes. Bounds on the distances skip work, not
+    answers: labels are those of a full search. A cluster that loses all its samples begins anew
+    at the sample farthest from its centre.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    init : str, array of shape (n_clusters, n_features) or callable, default="k-means++"
+        Where to start: "k-means++", greedily; "random" samples drawn by their weights; given
+        centres; or what ``init(X, n_clusters, random_state=generator)`` returns. Seeds that are
+        drawn depend neither on the order of samples nor on whether weights or copies repeat them.
+    n_init : "auto" or int, default="auto"
+        Starts, of which the one with the least objective is kept; "auto" is 10 for
+        ``init="random"`` and callables, else 1.
+    max_iter : int, default=300
+        Most steps from one start.
+    tol : float, default=1e-4
+        Stop when the sum of the squared shifts of the centres is at most so many times the mean
+        variance of the features; 0 goes on until no label changes.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
+    random_state : None, int, Generator or RandomState, default=None
+
+    Attributes
+    ----------
+    cluster_centers_ : (n_clusters, n_features)
+        Fewer rows where the data have fewer distinct points.
+    labels_ : (n_samples,) int32
+        Nearest centre of each sample of the fit.
+    inertia_ : float
+        The objective, from exact distances.
+    objective_trace_ : (n_steps,) float64
+        The objective at each step, never increasing; the last is `inertia_`.
+    n_iter_ : int
+    converged_ : bool
+        Whether the last step met `tol`, or changed no label.
+    origin_ : (n_features,)
+        What distances are measured from: 0, or a point amid data that lie far from 0.
+    offsets_ : (n_clusters, n_features)
+        ``cluster_centers_ - origin_``, with the digits that the centres themselves may not hold.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Notes
+    -----
+    A step takes O(n k d) time at most, far less when few labels change. Memory beside the data is
+    O(n + k d); no copy of the data is made.
+
+    `fit` repeats a sum over rows, which `begin`, `partial_statistics`, `merge` and `update` offer
+    one by one for data that come in blocks.
+
+    References
+    ----------
+    S. Lloyd, *Least squares quantization in PCM*, IEEE Transactions on Information Theory 28, 1982.
+
+    D. Arthur, S. Vassilvitskii, *k-means++: the advantages of careful seeding*, SODA 2007.
+
+    G. Hamerly, *Making k-means even faster*, SDM 2010.
+
+    Y. Ding, Y. Zhao, X. Shen, M. Musuvathi, T. Mytkowicz, *Yinyang k-means: a drop-in replacement
+    of the classic k-means with consistent speedup*, ICML 2015.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import KMeans
+    >>> model = KMeans(n_clusters=2, random_state=0).fit([[0.0], [1.0], [9.0], [10.0]])
+    >>> sorted(model.cluster_centers_.ravel().tolist())
+    [0.5, 9.5]
+    >>> model.inertia_
+    1.0
+    """
+
+    objective_trace_: np.ndarray
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the centres.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work.
+        """
+        self._check_parameters()
+        owner = type(self).__name__
+        rng = self._rng()
+        with Progress(self.verbose, self.callback, owner) as progress:
+            checked = self._check_X(X, reset=True)
+            weights, weight_power = self._weights(sample_weight, checked.shape[0])
+            frame, moments = choose_frame(checked, weights)
+
+            def objective(value):
+                return np.ldexp(frame.back(value), weight_power)
+
+            def report(step, value, change):
+                if progress.active:
+                    progress.step(step, float(objective(value)), float(frame.back(change)))
+
+            best = None
+            for centers in self._starts(checked, weights, frame, self._n_starts(10), rng):
+                partition = partition_of(checked, weights, frame, len(centers), self.max_iter)
+                found = lloyd(
+                    partition,
+                    centers,
+                    self.max_iter,
+                    self.tol * moments.variance,
+                    moments.squares,
+                    report,
+                )
+                del partition
+                if best is None or found.inertia < best.inertia:
+                    best = found
+            with np.errstate(over="ignore"):
+                trace = objective(best.trace)
+                inertia = self._in_range(float(objective(best.inertia)))
+        self._warn_of_fewer(len(best.centers))
+        self._set_fitted(
+            X,
+            **self._placed(best.centers, frame, checked),
+            labels_=best.labels,
+            inertia_=inertia,
+            objective_trace_=trace,
+            n_iter_=best.n_iter,
+            converged_=best.converged,
+        )
+        return self
+
+    def update(self, statistics: Statistics) -> Self:
+        """Move the centres to the means that the statistics say; those without samples stay."""
+        self._check_fitted()
+        sums, counts, objective = statistics
+        offsets = self.offsets_.copy()
+        present = counts > 0
+        offsets[present] = sums[present] / counts[present, None]
+        return self._move(
+            offsets,
+            inertia_=objective,
+            objective_trace_=np.append(self.objective_trace_, objective),
+            n_iter_=self.n_iter_ + 1,
+        )
+
+    def _begun(self, n_clusters):
+        return {"objective_trace_": np.empty(0), "n_iter_": 0}

@@ -1,0 +1,273 @@
+"""k-medians clustering: the sum of absolute differences, which outliers hardly move."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from mlcore._ext import k_medians as _ext
+from mlcore.checks import require_memory
+from mlcore.cluster.k_means.center_model import CenterModel
+from mlcore.cluster.k_means.k_means_plus_plus import RowSampler, random_rows
+from mlcore.model import warn
+from mlcore.progress import Progress
+
+_BLOCK = 2**22  # differences of a call: some milliseconds
+_FEW = 2**14  # samples whose seeds are drawn in one call
+
+
+class KMedians(CenterModel):
+    r"""Find centres that are near the samples, feature by feature.
+
+    .. math:: \min_{c_1, \dots, c_k} \sum_i w_i \min_j \sum_f |x_{if} - c_{jf}|,
+
+    a local minimum: each sample goes to its nearest centre and each centre to the medians of its
+    samples, one feature at a time, until nothing changes. A cluster that loses all its samples
+    begins anew at the sample farthest from its centre.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    init : str, array of shape (n_clusters, n_features) or callable, default="k-means++"
+        Where to start: "k-means++", greedily, with the distances of this objective; "random"
+        samples drawn by their weights; given centres; or what
+        ``init(X, n_clusters, random_state=generator)`` returns.
+    n_init : "auto" or int, default="auto"
+        Starts, of which the one with the least objective is kept; "auto" is 10 for
+        ``init="random"`` and callables, else 1.
+    max_iter : int, default=300
+        Most steps from one start.
+    tol : float, default=1e-4
+        Stop when a step lowers the objective by at most so many times itself; 0 goes on until no
+        label changes.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
+    random_state : None, int, Generator or RandomState, default=None
+
+    Attributes
+    ----------
+    cluster_centers_ : (n_clusters, n_features)
+        Fewer rows where the data have fewer distinct points.
+    labels_ : (n_samples,) int32
+        Nearest centre of each sample of the fit.
+    inertia_ : float
+        The objective.
+    objective_trace_ : (n_steps,) float64
+        The objective at each step, never increasing; the last is `inertia_`.
+    n_iter_ : int
+    converged_ : bool
+        Whether the last step met `tol`, or changed no label.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Notes
+    -----
+    A step takes O(n d (k + log n)) time. Memory beside the data is O(n + k d), and a copy of the
+    samples of one cluster.
+
+    References
+    ----------
+    P. Bradley, O. Mangasarian, W. Street, *Clustering via concave minimization*, NIPS 1997,
+    algorithm 2.1.
+
+    D. Arthur, S. Vassilvitskii, *k-means++: the advantages of careful seeding*, SODA 2007.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import KMedians
+    >>> X = [[0.0], [1.0], [2.0], [50.0], [51.0], [900.0]]
+    >>> model = KMedians(n_clusters=2, init=[[0.0], [60.0]]).fit(X)
+    >>> model.cluster_centers_.ravel().tolist()
+    [1.0, 51.0]
+    >>> model.inertia_
+    852.0
+    """
+
+    objective_trace_: np.ndarray
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the centres.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work.
+        """
+        self._check_parameters()
+        owner = type(self).__name__
+        rng = self._rng()
+        with Progress(self.verbose, self.callback, owner) as progress:
+            checked = self._check_X(X, reset=True)
+            weights, power = self._weights(sample_weight, len(checked))
+            best = None
+            for centers in self._starts(checked, weights, self._n_starts(10), rng):
+                found = self._steps(checked, weights, centers.copy(), progress, power)
+                if best is None or found["inertia_"] < best["inertia_"]:
+                    best = found
+        if not np.isfinite(best["inertia_"]):
+            raise ValueError("X is too large: the objective overflows float64; rescale the data.")
+        self._warn_of_fewer(len(best["cluster_centers_"]))
+        if not best["converged_"]:
+            warn(
+                "ConvergenceWarning",
+                f"{owner} stopped after max_iter={self.max_iter} steps. Increase max_iter or tol.",
+            )
+        self._set_fitted(X, **best)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the index of the nearest centre for each row of `X`, int32."""
+        X = self._check_X(X, reset=False, like=getattr(self, "cluster_centers_", None))
+        return _nearest(X, self.cluster_centers_)[0]
+
+    def transform(self, X: Any) -> Any:
+        """Return the sums of absolute differences from the centres, (n_samples, n_clusters)."""
+        original = X
+        X = self._check_X(X, reset=False, like=getattr(self, "cluster_centers_", None))
+        n, k = len(X), len(self.cluster_centers_)
+        require_memory(n, k, X.dtype.itemsize, what="the distances", instead="pass fewer rows")
+        out = np.empty((n, k), dtype=X.dtype)
+        for rows, distances in _distances(X, self.cluster_centers_):
+            out[rows] = distances
+        return self._wrap(out, original)
+
+    def _starts(self, X, weights, n_starts, rng):
+        sampler = RowSampler(X, weights) if isinstance(self.init, str) else None
+        for _ in range(n_starts):
+            if callable(self.init):
+                centers = self.init(X, self.n_clusters, random_state=rng)
+                what = "init(X, n_clusters, random_state)"
+                yield self._given_centers(centers, what, X.shape[1]).astype(X.dtype)
+            elif sampler is None:
+                yield self._given_centers(self.init, "init", X.shape[1]).astype(X.dtype)
+            elif self.init == "random":
+                yield X[random_rows(sampler, self.n_clusters, len(X), rng)]
+            else:
+                yield X[_plus_plus(X, weights, self.n_clusters, rng, sampler)]
+
+    def _steps(self, X, weights, centers, progress, power):
+        """The fitted attributes that steps from these centres lead to."""
+        n, k = len(X), len(centers)
+        labels, near = _nearest(X, centers)
+        trace, converged = [_total(weights, near)], False
+        counts, ends = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
+        members, values = np.empty(n, dtype=np.int64), np.empty(n * (2 if len(weights) else 1))
+        width = max(1, _BLOCK // (16 * n))  # a value is looked at about so often
+        for step in range(1, self.max_iter + 1):
+            _ext.reseed(weights, near, labels, counts)
+            for first in range(0, X.shape[1], width):
+                last = min(first + width, X.shape[1])
+                _ext.medians(
+                    X, weights, labels, counts, first, last, ends, members, values, centers
+                )
+            before = labels
+            labels, near = _nearest(X, centers)
+            trace.append(_total(weights, near))
+            if progress.active:
+                shown = np.ldexp([trace[-1], trace[-2] - trace[-1]], power)
+                progress.step(step, float(shown[0]), float(shown[1]))
+            converged = trace[-2] - trace[-1] <= self.tol * trace[-1]
+            if converged and (self.tol > 0 or np.array_equal(labels, before)):
+                break
+            converged = False
+        mass = np.bincount(labels, weights=weights if len(weights) else None, minlength=k)
+        if (mass <= 0).any():
+            centers = centers[mass > 0]
+            labels, near = _nearest(X, centers)
+        trace[-1] = _total(weights, near)
+        with np.errstate(over="ignore"):
+            # Rounding aside, no step raises the objective.
+            trace = np.ldexp(np.minimum.accumulate(trace), power)
+        return {
+            "cluster_centers_": centers,
+            "labels_": labels,
+            "inertia_": float(trace[-1]),
+            "objective_trace_": trace,
+            "n_iter_": step,
+            "converged_": converged,
+        }
+
+
+def _distances(X, centers):
+    """Yield rows and their distances from the centres, float64."""
+    step = max(1, _BLOCK // centers.size)
+    for start in range(0, len(X), step):
+        rows = slice(start, min(len(X), start + step))
+        yield rows, cdist(X[rows], centers, "cityblock")
+
+
+def _nearest(X, centers):
+    """Return the nearest centre of each row, int32, and the distance from it."""
+    labels, near = np.empty(len(X), dtype=np.int32), np.empty(len(X))
+    step = max(1, _BLOCK // centers.size)
+    for first in range(0, len(X), step):
+        _ext.nearest(X, centers, first, min(len(X), first + step), labels, near)
+    return labels, near
+
+
+def _total(weights, near):
+    return float(weights @ near) if len(weights) else float(near.sum())
+
+
+def _plus_plus(X, weights, n_clusters, rng, sampler):
+    """Return up to `n_clusters` rows: each in proportion to its distance from the others.
+
+    Of ``2 + log k`` rows drawn so, the one is kept that leaves the least objective. There are fewer
+    where the data have fewer distinct points.
+    """
+    n_trials = 2 + int(np.log(n_clusters))
+    if len(X) <= _FEW and X.size * n_trials * n_clusters <= _BLOCK:
+        rows = np.empty(n_clusters, dtype=np.int64)
+        count = _ext.seeds(
+            X, weights, sampler.order, rng.random(1 + (n_clusters - 1) * n_trials), n_trials,
+            np.empty((1 + n_trials, len(X))), np.empty(len(X)), rows,
+        )  # fmt: skip
+        return rows[:count]
+    some = weights if len(weights) else np.ones(len(X))
+    rows = [int(sampler.draw([rng.random()])[0])]
+    near = _nearest(X, X[rows])[1]
+    while len(rows) < n_clusters:
+        trials = sampler.draw(rng.random(n_trials), near)
+        if not len(trials):
+            break
+        potentials = np.zeros(len(trials))
+        for block, distances in _distances(X, X[trials]):
+            potentials += some[block] @ np.minimum(near[block, None], distances)
+        rows.append(int(trials[np.argmin(potentials)]))
+        near = np.minimum(near, _nearest(X, X[rows[-1:]])[1])
+    return np.array(rows)

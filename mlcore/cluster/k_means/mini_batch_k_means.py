@@ -1,0 +1,274 @@
+"""k-means on batches of samples: for more data than one pass of Lloyd's algorithm has time for."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks import as_integer
+from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
+from mlcore.cluster.k_means.frame import choose_frame
+from mlcore.cluster.k_means.k_means_plus_plus import RowSampler
+from mlcore.cluster.k_means.lloyd import objective
+from mlcore.cluster.k_means.partition import partition_of
+from mlcore.first_rows import KeepsFirstRows
+from mlcore.progress import Progress
+
+_FIRST_STEPS = 10  # of Lloyd's algorithm on the first samples of a stream
+
+
+class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
+    r"""Find centres that are near the samples, a batch of them at a time.
+
+    Each step assigns the samples of one batch to their nearest centres and moves each centre to
+    the mean of all samples that it has ever been assigned. A centre without any after as many
+    samples as the data have begins anew at a random one. The objective is that of `KMeans`, which
+    the centres approach.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    init : str, array of shape (n_clusters, n_features) or callable, default="k-means++"
+        "k-means++", "random", centres or a function, as for `KMeans`.
+    n_init : "auto" or int, default="auto"
+        Starts, of which the one with the least objective on a batch is kept; "auto" is 3 for
+        ``init="random"`` and callables, else 1.
+    max_iter : int, default=100
+        Most passes over as many samples as the data have.
+    batch_size : int, default=1024
+        Samples in a batch, drawn by their weights.
+    tol : float, default=0.0
+        Stop when the sum of the squared shifts of the centres is at most so many times the mean
+        variance of the features; 0 does not look.
+    max_no_improvement : int or None, default=10
+        Stop when the smoothed objective of so many batches in a row was not the least so far; None
+        does not look.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
+    random_state : None, int, Generator or RandomState, default=None
+
+    Attributes
+    ----------
+    cluster_centers_ : (n_clusters, n_features)
+        Fewer rows where the data have fewer distinct points.
+    labels_ : (n_samples,) int32
+        Nearest centre of each sample of the fit; not after `partial_fit`.
+    inertia_ : float
+        The objective on all samples; after `partial_fit`, on the last batch.
+    counts_ : (n_clusters,) float64
+        The weight of the samples that each centre has been assigned.
+    n_steps_ : int
+        Batches.
+    n_iter_ : int
+        Passes over as many samples as the data have, begun.
+    converged_ : bool
+        Whether the fit stopped before `max_iter`.
+    origin_, offsets_ :
+        As of `KMeans`.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    References
+    ----------
+    D. Sculley, *Web-scale k-means clustering*, WWW 2010.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import MiniBatchKMeans
+    >>> model = MiniBatchKMeans(n_clusters=2, random_state=0)
+    >>> for batch in [[0.0], [10.0]], [[1.0], [9.0]]:
+    ...     model = model.partial_fit([*batch])
+    >>> sorted(model.cluster_centers_.ravel().tolist())
+    [0.5, 9.5]
+    """
+
+    counts_: np.ndarray
+    n_steps_: int
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 100,
+        batch_size: int = 1024,
+        tol: float = 0.0,
+        max_no_improvement: int | None = 10,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.tol = tol
+        self.max_no_improvement = max_no_improvement
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the centres.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work.
+        """
+        self._check_parameters()
+        rng = self._rng()
+        with Progress(self.verbose, self.callback, type(self).__name__) as progress:
+            checked = self._check_X(X, reset=True)
+            weights, weight_power = self._weights(sample_weight, checked.shape[0])
+            frame, moments = choose_frame(checked, weights)
+            sampler = RowSampler(checked, weights)
+            n, size = checked.shape[0], int(self.batch_size)
+
+            def batch(centers):
+                rows = sampler.draw_many(rng.random(size))
+                part = partition_of(checked[rows], np.empty(0), frame, len(centers), 1)
+                part.assign(centers)
+                return *part.totals(), objective(part, centers) / size
+
+            centers = self._best_start(checked, weights, frame, rng, batch)
+            wide, counts = centers.astype(np.float64), np.zeros(len(centers))
+            smoothed, share = None, min(1.0, 2 * size / (n + 1))
+            least, n_worse, converged = np.inf, 0, False
+            own = min(n, size)  # what a batch counts for in a pass
+            per_pass = -(-n // own)
+            for step in range(1, int(self.max_iter) * n // own + 1):
+                sums, mass, value = batch(centers)
+                before = wide
+                wide = _averaged(wide, counts, sums, mass)
+                counts += mass
+                idle = np.flatnonzero(counts == 0)
+                if len(idle) and step % per_pass == 0:
+                    drawn = checked[sampler.draw_many(rng.random(len(idle)))]
+                    wide[idle] = frame.place(drawn.toarray() if sp.issparse(drawn) else drawn)
+                centers = wide.astype(centers.dtype)
+                shift = float(np.square(wide - before).sum())
+                if progress.active:
+                    progress.step(step, float(frame.back(value)), float(frame.back(shift)))
+                smoothed = value if smoothed is None else smoothed + share * (value - smoothed)
+                n_worse = 0 if smoothed < least else n_worse + 1
+                least = min(least, smoothed)
+                still = self.tol > 0 and shift <= self.tol * moments.variance
+                patient = self.max_no_improvement is None or n_worse < self.max_no_improvement
+                if still or not patient:
+                    why = "small centers change" if still else "lack of improvement in inertia"
+                    progress.note(f"Converged ({why}) at step {step}")
+                    converged = True
+                    break
+            partition = partition_of(checked, weights, frame, len(centers), 1)
+            partition.assign(centers)
+            inertia = np.ldexp(frame.back(objective(partition, centers)), weight_power)
+            inertia = self._in_range(float(inertia))
+        self._warn_of_fewer(len(centers))
+        self._set_fitted(
+            X,
+            **self._placed(centers, frame, checked),
+            labels_=partition.labels,
+            inertia_=inertia,
+            counts_=counts,
+            n_steps_=step,
+            n_iter_=-(-step * own // n),
+            converged_=converged,
+        )
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take one step with the samples `X` as the batch.
+
+        On a new model whose `init` does not give the centres, the first samples are kept and
+        clustered anew, by a few steps of Lloyd's algorithm, each time that they have grown by half,
+        until there are 100 for each cluster. With less than `n_clusters` there are no centres yet.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        fresh = not hasattr(self, "cluster_centers_")
+        if self._first_rows is not None or (fresh and isinstance(self.init, str)):
+            return self._take_first(X, sample_weight, int(self.n_clusters))
+        model = self
+        if fresh:
+            model = type(self)(**self.get_params(deep=False)).begin(X, y, sample_weight)
+        model.update(model.partial_statistics(X, y, sample_weight))
+        self.__dict__ = vars(self) | vars(model)
+        return self
+
+    def _fitted_to_first(self, X, weight):
+        model = type(self)(**self.get_params(deep=False)).begin(X, sample_weight=weight)
+        for _ in range(_FIRST_STEPS):
+            before = model.cluster_centers_
+            sums, counts, value = model.partial_statistics(X, sample_weight=weight)
+            model.counts_ = np.zeros(len(counts))
+            model.update(Statistics(sums, counts, value))
+            if np.array_equal(before, model.cluster_centers_):
+                break
+        model.n_steps_ = 1
+        return model
+
+    def update(self, statistics: Statistics) -> Self:
+        """Move the centres to the means of all samples so far, those of the statistics included."""
+        self._check_fitted()
+        sums, counts, value = statistics
+        wide = _averaged(self.offsets_.astype(np.float64), self.counts_, sums, counts)
+        return self._move(
+            wide.astype(self.offsets_.dtype),
+            inertia_=value,
+            counts_=self.counts_ + counts,
+            n_steps_=self.n_steps_ + 1,
+        )
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        owner = type(self).__name__
+        as_integer(self.batch_size, "batch_size", owner=owner, at_least=1)
+        if self.max_no_improvement is not None:
+            as_integer(self.max_no_improvement, "max_no_improvement", owner=owner, at_least=1)
+
+    def _best_start(self, X, weights, frame, rng, batch):
+        best, least = None, np.inf
+        n_starts = self._n_starts(3)
+        for centers in self._starts(X, weights, frame, n_starts, rng):
+            value = batch(centers)[2] if n_starts > 1 else 0.0
+            if best is None or value < least:
+                best, least = centers, value
+        return best
+
+    def _begun(self, n_clusters):
+        return {"counts_": np.zeros(n_clusters), "n_steps_": 0}
+
+
+def _averaged(centers, counts, sums, mass):
+    """The means of all samples so far, from those of `counts` before."""
+    found, total = centers.copy(), counts + mass
+    present = mass > 0
+    change = sums[present] - mass[present, None] * centers[present]
+    found[present] += change / total[present, None]
+    return found

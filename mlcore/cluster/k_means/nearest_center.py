@@ -1,0 +1,266 @@
+"""The nearest centre of each sample, pass after pass, without the searches that cannot change it.
+
+`PlainSearch` compares a sample with every centre, or with none; `Bounds` with groups of centres.
+"""
+
+import numpy as np
+
+from mlcore._ext import k_means as _ext
+from mlcore.cluster.k_means.small_partition import half_norms
+from mlcore.threads import single_threaded_blas
+
+_BOUNDS_BYTES = 2**27  # of the bounds, or a quarter of the data where that is more
+# Values of all centres that are compared sooner than bounds are kept.
+_PLAIN_CENTERS = {4: 2**12, 8: 2**14}
+_WORTH = 2**22  # multiplications of a pass, from which more than the search itself pays
+_EPS = float(np.finfo(np.float64).eps)
+_SINGLE_EPS = float(np.finfo(np.float32).eps)
+_MACHINE_EPS = {np.dtype(np.float32): _SINGLE_EPS, np.dtype(np.float64): _EPS}
+
+
+class PlainSearch:
+    """All centres, for the samples whose labels may have changed; see `simd/lloyd_plain_loops.h`.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    n_clusters, n_chunks : int
+    lasting : bool
+        Whether there will be more than one pass.
+    """
+
+    def __init__(self, X, n_clusters, n_chunks, lasting):
+        self._n, d = X.shape
+        small = X.size * n_clusters < _WORTH
+        self.tally = np.zeros((n_chunks, 3), dtype=np.int64)
+        self._longest = np.zeros(n_chunks, dtype=np.float32)
+        self._gaps = np.empty(self._n if lasting and not small else 0, dtype=np.float32)
+        self._width = 1 << (d - 1).bit_length() if d < 16 else d
+        self._screened = X.dtype == np.float64 and not small
+        self._before, self._passed, self._reach = None, np.zeros(1), 0.0
+        # What is not written again where there are neither gaps nor screens.
+        self._filtered, self._origin = False, np.zeros(max(8, self._width))
+        self._limits = self._passed_single = np.zeros(max(n_clusters, 32), dtype=np.float32)
+
+    def move(self, centers, n_threads):
+        """Take note of where the centres are now."""
+        k, d = centers.shape
+        wide = centers.astype(np.float64)
+        norms = np.einsum("jd,jd->j", wide, wide)
+        padded = -(-k // 4) * 4
+        self._centers = np.zeros((padded, d), dtype=centers.dtype)
+        self._centers[:k] = centers
+        self._half_norms = np.full(padded, np.inf, dtype=centers.dtype)
+        self._half_norms[:k] = half_norms(centers)
+        self._screened &= 8 * self.tally[:, 2].sum() <= self._n
+        self.tally[...] = 0
+        error = 2 * (d + 9)
+        self._errors = np.array([error * _MACHINE_EPS[centers.dtype], norms.max(), 0, 0])
+        self._scratch = np.empty((n_threads, _ext.SCRATCH * self._width), dtype=centers.dtype)
+        if not len(self._gaps) and not self._screened:
+            self._single = np.empty((0, d), dtype=np.float32), np.empty(0, dtype=np.float32)
+            return
+        self._limits = np.zeros(max(k, 32), dtype=np.float32)
+        self._filtered = self._before is not None and len(self._gaps) > 0
+        if self._filtered:
+            away, near = _drifts(self._before, wide)
+            self._passed = self._passed + away + near
+            longest = (1 + d * _SINGLE_EPS) * float(self._longest.max())
+            self._reach = max(self._reach, np.sqrt(longest) + self._origin_norm)
+            slack = _slack(centers, self._reach, norms)
+            apart = np.maximum(_apart(wide, norms), 1e-300)
+            limits = _above(self._passed) + np.minimum(np.sqrt(slack), slack / (2 * apart))
+            self._limits[:k] = _above(limits)
+        self._before = wide
+        self._passed_single = np.zeros(max(k, 32), dtype=np.float32)
+        self._passed_single[:k] = _above(self._passed)
+        self._origin, self._origin_norm = np.zeros(max(8, self._width)), 0.0
+        self._single = np.empty((0, d), dtype=np.float32), np.empty(0, dtype=np.float32)
+        if self._screened:
+            self._screen(wide, padded, error * _SINGLE_EPS)
+
+    def _screen(self, centers, padded, error):
+        k, d = centers.shape
+        origin = centers.mean(axis=0)
+        self._origin_norm = float(np.linalg.norm(origin))
+        repeated = np.tile(origin, 8 // d) if 8 % d == 0 else origin
+        self._origin[: len(repeated)] = repeated
+        offsets = centers - origin
+        norms = np.square(offsets).sum(axis=1)
+        singles = np.zeros((padded, d), dtype=np.float32)
+        halves = np.full(padded, np.inf, dtype=np.float32)
+        singles[:k], halves[:k] = offsets, 0.5 * norms
+        # Also what double precision rounds, and what single precision loses below its range.
+        farthest = norms.max() + 12 * _EPS / _SINGLE_EPS * self._origin_norm**2 + 2.0**-100
+        self._single = singles, halves
+        self._errors[2:] = error, farthest
+
+    def search(self, rows, block, weights, labels, sums, counts, n_threads):
+        """Search what the gaps leave open."""
+        _ext.assign_plainly(
+            block,
+            weights,
+            self._centers,
+            self._half_norms,
+            *self._single,
+            self._origin,
+            self._errors,
+            self._passed_single,
+            self._limits,
+            self._filtered,
+            labels,
+            self._gaps[rows] if len(self._gaps) else self._gaps,
+            sums,
+            counts,
+            self.tally,
+            self._longest,
+            self._scratch,
+            n_threads,
+        )
+
+
+class Bounds:
+    """Bounds on the distances of samples, as the centres move; see `_ext.k_means`."""
+
+    def __init__(self, X, frame, n_clusters, n_chunks):
+        n, d = X.shape
+        self.tally = np.zeros((n_chunks, 3), dtype=np.int64)
+        self._norms = np.empty(n, dtype=X.dtype)
+        for rows, block in frame.blocks(X, 2**14 + d):
+            np.einsum("id,id->i", block, block, out=self._norms[rows])
+        self._reach = float(np.sqrt(self._norms.max()))
+        n_groups = _n_groups(n_clusters, X.dtype)
+        stride = -(-n_groups // 4) * 4
+        self._upper, self._lower = (np.empty(n, dtype=np.float32) for _ in range(2))
+        self._lowers = np.empty((n, stride if n_groups > 1 else 1), dtype=np.float32)
+        self._lowers[:, n_groups:] = np.inf
+        self._centers = None
+        self._away, self._near = np.zeros(n_clusters), np.zeros(n_clusters)
+        self._drift = np.zeros(stride)
+
+    def move(self, centers, n_threads):
+        """Take note of where the centres are now."""
+        self.tally[...] = 0
+        wide = centers.astype(np.float64)
+        norms = np.square(wide).sum(axis=1)
+        apart = np.zeros(len(centers))
+        self._first = self._centers is None
+        if self._first:
+            self._group(wide, centers.dtype)
+        else:
+            drift, others = _drifts(self._centers, wide)
+            self._away += drift
+            self._near += others
+            moved = np.where(self._fill, drift[self._places], 0).max(axis=1)
+            self._drift[: len(moved)] += moved
+            apart = _apart(wide, norms)
+        self._centers, self._moved = wide, centers
+        groups = np.where(self._fill[:, :, None], centers[self._places], centers.dtype.type(0))
+        self._groups = np.ascontiguousarray(groups.transpose(0, 2, 1))
+        halves = np.where(self._fill, half_norms(centers)[self._places], np.inf)
+        self._half_norms = halves.astype(centers.dtype)
+        self._slack = _slack(centers, self._reach, norms)
+        self._floats = *map(_above, (self._away, self._near, self._drift)), _below(apart)
+
+    def search(self, rows, block, weights, labels, sums, counts, n_threads):
+        """Search what the bounds leave open."""
+        shape = n_threads, _ext.BATCH, self._places.size
+        _ext.assign(
+            block,
+            self._norms[rows],
+            weights,
+            self._moved,
+            self._groups,
+            self._half_norms,
+            self._places,
+            self._home,
+            *self._floats,
+            self._slack,
+            self._first,
+            labels,
+            self._upper[rows],
+            self._lower[rows],
+            self._lowers[rows],
+            sums,
+            counts,
+            self.tally,
+            np.empty(shape, dtype=block.dtype),
+            n_threads,
+        )
+
+    def _group(self, centers, dtype):
+        width = _ext.GROUP[dtype.itemsize]
+        groups = list(_near_together(centers, np.arange(len(centers)), width))
+        self._places = np.zeros((len(groups), width), dtype=f"i{dtype.itemsize}")
+        self._fill = np.zeros((len(groups), width), dtype=bool)
+        self._home = np.empty(len(centers), dtype=np.int32)
+        for g, members in enumerate(groups):
+            self._places[g, : len(members)] = members
+            self._fill[g, : len(members)] = True
+            self._home[members] = g
+
+
+def share_to_begin_bounds(X, n_clusters):
+    """The share of labels that change in a pass at which bounds begin to pay; -1 is never."""
+    n, d = X.shape
+    n_groups = _n_groups(n_clusters, X.dtype)
+    bounds_bytes = n * (X.dtype.itemsize + 8 + 4 * (-(-n_groups // 4) * 4))
+    if n_clusters == 1 or n_groups > _ext.MOST_GROUPS:
+        return -1
+    if bounds_bytes > max(_BOUNDS_BYTES, X.nbytes // 4):
+        return -1
+    values = n_clusters * d / _PLAIN_CENTERS[X.dtype.itemsize]
+    if values <= 1:
+        return -1
+    return 0.015 if values <= 4 and d <= 256 else 1
+
+
+def _n_groups(n_clusters, dtype):
+    return -(-n_clusters // _ext.GROUP[dtype.itemsize])
+
+
+def _near_together(centers, members, size):
+    """Yield groups of `size` centres: halves along the widest direction, again and again."""
+    if len(members) <= size:
+        yield np.sort(members)
+        return
+    spread = centers[members] - centers[members].mean(axis=0)
+    direction = spread.T @ (spread @ np.ones(spread.shape[1]) + 1e-3)
+    for _ in range(10):  # of the power method
+        direction = spread.T @ (spread @ direction)
+        direction /= np.linalg.norm(direction) + 1e-300
+    order = members[np.argsort(spread @ direction, kind="stable")]
+    half = -(-len(members) // (2 * size)) * size
+    yield from _near_together(centers, order[:half], size)
+    yield from _near_together(centers, order[half:], size)
+
+
+def _drifts(before, now):
+    """How far each centre moved, and how far any other may have."""
+    drift = np.sqrt(np.square(now - before).sum(axis=1)) * (1 + 1e-9)
+    farthest = np.argmax(drift)
+    others = np.full(len(drift), drift[farthest])
+    others[farthest] = np.delete(drift, farthest).max(initial=0)
+    return drift, others
+
+
+def _apart(centers, norms):
+    """Half the distance of each centre from the next, or less."""
+    with single_threaded_blas():
+        squares = norms[:, None] + norms - 2 * (centers @ centers.T)
+    np.fill_diagonal(squares, np.inf)
+    return np.sqrt(np.maximum(0, squares.min(axis=1) - 1e-12 * norms.max())) / 2
+
+
+def _slack(centers, reach, norms):
+    """What roundings may change in a difference of squared distances, for samples within reach."""
+    reach = reach + np.sqrt(norms.max())
+    return (centers.shape[1] + 4) * float(np.finfo(centers.dtype).eps) * reach**2
+
+
+def _above(x):
+    return np.nextafter(x.astype(np.float32), np.float32(np.inf)) * np.float32(1 + 1e-6)
+
+
+def _below(x):
+    return x.astype(np.float32) * np.float32(1 - 1e-6)

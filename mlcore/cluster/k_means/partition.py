@@ -1,0 +1,133 @@
+"""Samples and the centres nearest to them: the passes of Lloyd's algorithm, dense and sparse.
+
+Both kinds take rows in a frame and centres there, and keep `labels`. `assign` searches; `totals`
+gives the sums of the samples and of their weights by label.
+"""
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext import k_means as _ext
+from mlcore.cluster.k_means.frame import Frame
+from mlcore.cluster.k_means.nearest_center import Bounds, PlainSearch, share_to_begin_bounds
+from mlcore.cluster.k_means.small_partition import SmallPartition
+from mlcore.cluster.k_means.sparse_partition import SparsePartition
+from mlcore.threads import effective_threads
+
+_CHUNKS = 32  # sums that threads fill side by side
+_CHUNK_ROWS = 1024  # at least: those that ask for the same centres are searched together
+_SUMS = 2**22  # values of all of them
+_FEW = 2**20  # multiplications of a pass: one thread, whose steps are a single call
+
+
+class Partition:
+    """Dense samples: every centre is searched at first, then what bounds do not rule out.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    weights : (n,) float64
+        Empty for ones.
+    frame : Frame
+    n_clusters : int
+    max_iter : int
+        The passes to expect at most: for one, nothing is kept for the next.
+    """
+
+    def __init__(self, X, weights, frame: Frame, n_clusters: int, max_iter: int):
+        n, d = X.shape
+        self.X, self.weights, self.frame = X, weights, frame
+        self.labels = np.full(n, -1, dtype=np.int32)
+        rows = frame.block_size(X, n_clusters * d)
+        n_chunks = max(1, min(_CHUNKS, _SUMS // (n_clusters * d), rows // _CHUNK_ROWS))
+        self._sums = np.zeros((n_chunks, n_clusters, d))
+        self._counts = np.zeros((n_chunks, n_clusters))
+        self._search = PlainSearch(X, n_clusters, n_chunks, max_iter > 1)
+        self._bounds_below = share_to_begin_bounds(X, n_clusters)
+        self._share = 1.0
+
+    def assign(self, centers) -> int:
+        """Give each sample the label of its nearest centre, and return how many labels changed."""
+        k, d = centers.shape
+        if self._share <= self._bounds_below:
+            self._search, self._bounds_below = None, -1  # one after the other in memory
+            self._search = Bounds(self.X, self.frame, k, len(self._counts))
+        threads = effective_threads(len(self.X) * k * d)
+        self._search.move(centers, threads)
+        for rows, block in self.frame.blocks(self.X, k * d):
+            weights = self.weights[rows] if len(self.weights) else self.weights
+            self._search.search(
+                rows, block, weights, self.labels[rows], self._sums, self._counts, threads
+            )
+        n_changed = int(self._search.tally[:, 0].sum())
+        self._share = n_changed / len(self.X)
+        return n_changed
+
+    def totals(self):
+        """Return the weighted sums (k, d) and the weights (k,) by label, both float64."""
+        counts = self._counts.sum(axis=0)
+        if len(self.weights) and ((counts != 0) & (counts < 1e-9 * counts.sum())).any():
+            self._recount()  # what is left of a difference of larger sums
+            counts = self._counts[0].copy()
+        return self._sums.sum(axis=0), counts
+
+    def _recount(self):
+        k = self._counts.shape[1]
+        self._sums[...], self._counts[...] = 0, 0
+        for rows, block in self.frame.blocks(self.X, 2**13 + 64 * self.X.shape[1]):
+            members = _membership(self.labels[rows], self.weights[rows], k)
+            self._sums[0] += members @ block
+            self._counts[0] += members.sum(axis=1)
+
+    def distances(self, centers):
+        """Yield rows, and the squares of their distances from the centres of their labels."""
+        threads = effective_threads(self.X.size)
+        for rows, block in self.frame.blocks(self.X, 2**14 + self.X.shape[1]):
+            out = np.empty(len(block))
+            _ext.own_distances(block, centers, self.labels[rows], out, threads)
+            yield rows, out
+
+    def row(self, i):
+        """Return sample `i` in the frame, as float64."""
+        return self.frame.place(self.X[i : i + 1])[0].astype(np.float64)
+
+
+def partition_of(X, weights, frame, n_clusters, max_iter):
+    """Return the partition for `X`: sparse, of few samples, or for `max_iter` passes."""
+    if sp.issparse(X):
+        return SparsePartition(X, weights, frame, n_clusters, max_iter)
+    if X.size * n_clusters <= _FEW:
+        return SmallPartition(X, weights, frame, n_clusters)
+    return Partition(X, weights, frame, n_clusters, max_iter)
+
+
+def nearest_labels(X, frame: Frame, centers) -> np.ndarray:
+    """Return the label of the nearest centre for each row of `X`, without any sums."""
+    if sp.issparse(X):
+        partition = SparsePartition(X, np.empty(0), frame, len(centers), 1, summed=False)
+        partition.assign(centers)
+        return partition.labels
+    k, d = centers.shape
+    if X.size * k <= _FEW:
+        small = SmallPartition(X, np.empty(0), frame, k, summed=False)
+        small.assign(centers)
+        return small.labels
+    threads = effective_threads(X.size * k)
+    labels = np.full(len(X), -1, dtype=np.int32)
+    search = PlainSearch(X, k, _CHUNKS, lasting=False)
+    search.move(centers, threads)
+    no_sums = np.empty((_CHUNKS, 0, d)), np.empty((_CHUNKS, 0))
+    for rows, block in frame.blocks(X, k * d):
+        search.search(rows, block, np.empty(0), labels[rows], *no_sums, threads)
+    return labels
+
+
+def panels(n_threads, n_features, dtype):
+    """Return scratch of the compiled loops: a panel of samples for each thread."""
+    return np.empty((n_threads, n_features * _ext.PANEL_WIDTH[dtype.itemsize]), dtype=dtype)
+
+
+def _membership(labels, weights, n_clusters):
+    """The (k, n) matrix whose product with the samples is their weighted sums by label."""
+    shape = n_clusters, len(labels)
+    return sp.csc_array((weights, labels, np.arange(len(labels) + 1)), shape=shape)

@@ -1,0 +1,69 @@
+"""Few dense samples and the centres nearest to them: many steps of Lloyd's algorithm in a call."""
+
+import numpy as np
+
+from mlcore._ext import small_partition as _ext
+from mlcore.cluster.k_means.frame import Frame
+
+
+def half_norms(centers) -> np.ndarray:
+    """Return half the squared norms of centres, the same bits for every kind of search."""
+    halves = np.empty(len(centers), dtype=centers.dtype)
+    _ext.half_norms(centers, halves)
+    return halves
+
+
+class SmallPartition:
+    """Few dense samples: every centre is searched, and several steps of Lloyd's are one call.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    weights : (n,) float64
+        Empty for ones.
+    frame : Frame
+    n_clusters : int
+    summed : bool
+        Whether there are sums beside the labels.
+    """
+
+    def __init__(self, X, weights, frame: Frame, n_clusters: int, summed: bool = True):
+        n, d = X.shape
+        self.weights, self.labels = weights, np.full(n, -1, dtype=np.int32)
+        self._X = frame.place(X)
+        rows = n_clusters if summed else 0
+        self._sums, self._counts = np.zeros((rows, d)), np.zeros(rows)
+        width = 1 << (d - 1).bit_length() if d < 16 else d
+        padded = -(-n_clusters // 4) * 4
+        self._scratch = np.empty(padded * (d + 1) + _ext.SCRATCH * width, dtype=X.dtype)
+
+    def assign(self, centers) -> int:
+        """Give each sample the label of its nearest centre, and return how many labels changed."""
+        return _ext.assign(
+            self._X, self.weights, centers, self.labels, self._sums, self._counts, self._scratch
+        )
+
+    def steps(self, centers, n_steps, tol, squares, same):
+        """Return what up to so many steps of Lloyd's algorithm come to.
+
+        That is the centres, the objectives before each step, the squared moves of the centres in
+        it, how many labels changed in the last, and whether it moved the centres by more than
+        `tol`.
+        """
+        centers = centers.copy()
+        trace, shifts = np.empty(n_steps), np.empty(n_steps)
+        made, changed, moved = _ext.steps(
+            self._X, self.weights, centers, self.labels, self._sums, self._counts,
+            np.empty_like(self._sums), np.empty_like(self._counts), self._scratch,
+            np.empty(len(self._X)), squares, tol, same, trace, shifts,
+        )  # fmt: skip
+        return centers, trace[:made].tolist(), shifts[:made].tolist(), changed, moved
+
+    def totals(self):
+        """Return the weighted sums (k, d) and the weights (k,) by label, both float64."""
+        return self._sums, self._counts
+
+    def objective(self, centers):
+        """Return the sum of the squared distances from the centres, and the largest."""
+        squared = np.empty(len(self._X))
+        return _ext.distances(self._X, self.weights, centers, self.labels, squared)

@@ -1,0 +1,187 @@
+"""Sparse samples and the centres nearest to them: the passes of Lloyd's algorithm on CSR."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mlcore._ext import sparse_partition as _ext
+from mlcore.cluster.k_means.frame import Frame
+from mlcore.scratch import scratch_array
+from mlcore.threads import effective_threads
+
+_LONGEST_CALL = 2**28  # multiplications: some tenths of a second, within which Ctrl-C is heard
+_RECOUNT = 4  # more than one in so many labels changed: sums are formed anew
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class SparseRows:
+    """CSR samples in a frame, for the compiled loops.
+
+    Attributes
+    ----------
+    norms : (n,) float64
+        Squared.
+    """
+
+    def __init__(self, X, frame: Frame):
+        self.X = frame.place(X) if frame.power else X
+        self.n, self.d = X.shape
+        self.entries = self.X.indptr.astype(np.int64, copy=False), self.X.indices, self.X.data
+        self.norms = np.empty(self.n)
+        _ext.row_norms(self.entries[0], self.X.data, self.norms)
+
+    def parts(self, n_centers: int) -> Iterator[tuple[int, int]]:
+        """Yield first and last rows of parts that are compared with so many centres in a call."""
+        per_row = self.X.nnz / self.n * n_centers + self.d / 64 + 1
+        step = max(1, int(_LONGEST_CALL / per_row))
+        for first in range(0, self.n, step):
+            yield first, min(self.n, first + step)
+
+    def compare(self, rows, columns, left):
+        """Set left[1 + j] to the squared distances of samples from rows[j], or left[0] if less.
+
+        They are 0 where there is but rounding. `columns` are zeros, as scratch, and are left so.
+        """
+        stride = columns.shape[1]
+        threads = effective_threads(self.X.nnz * stride)
+        products = scratch_array((threads, stride), np.float64)
+        _ext.spread(*self.entries, rows, True, columns)
+        for first, last in self.parts(stride):
+            _ext.compare(
+                *self.entries, first, last, columns, rows, self.norms, 64 * _EPS, left, products,
+                threads,
+            )  # fmt: skip
+        _ext.spread(*self.entries, rows, False, columns)
+
+
+class SparsePartition:
+    """As `Partition`, of CSR samples: all centres are searched, or none where a bound tells.
+
+    A bound on how much nearer the own centre is than any other is kept of each sample; it gives
+    way as centres move (Hamerly, SDM 2010). Centres and sums are kept as columns, which a step of
+    Lloyd's algorithm moves in one pass.
+
+    Parameters
+    ----------
+    X : (n, d) CSR array
+    weights : (n,) float64
+        Empty for ones.
+    frame : Frame
+    n_clusters : int
+    max_iter : int
+        The passes to expect at most: for one, no bounds are kept.
+    summed : bool
+        Whether there are sums beside the labels.
+    """
+
+    def __init__(
+        self, X, weights, frame: Frame, n_clusters: int, max_iter: int, summed: bool = True
+    ):
+        self._rows = SparseRows(X, frame)
+        self.weights, self.frame = weights, frame
+        self.labels = np.full(self._rows.n, -1, dtype=np.int32)
+        self._k, self._dtype = n_clusters, X.dtype
+        self._gaps = np.empty(self._rows.n if max_iter > 1 else 0)
+        shape = self._rows.d, _ext.padded(n_clusters)
+        self._columns = _zeros(shape, np.float64)
+        self._singles = _zeros(shape, np.float32)
+        self._sums = _zeros(shape if summed else (0, shape[1]), np.float64)
+        self._mass, self._norms, self._passed = np.zeros((3, shape[1]))
+        self._reach = float(np.sqrt(self._rows.norms.max()))
+        self._placed = None  # centres as rows
+
+    def assign(self, centers) -> int:
+        """Give each sample the label of its nearest centre, and return how many labels changed."""
+        if self._placed is None or centers is not self._placed:
+            self.place(centers)
+        return self.search()
+
+    def place(self, centers):
+        """Set the centres."""
+        self._norms[...] = 0
+        _ext.set_columns(centers, self._columns, self._singles, self._norms)
+        self._placed, self._bounded = centers, False
+
+    def search(self) -> int:
+        """Give each sample the label of its nearest centre, and return how many labels changed."""
+        rows, k, stride = self._rows, self._k, self._columns.shape[1]
+        half_norms = np.full(-(-stride // _ext.LINE) * _ext.LINE, np.inf)
+        half_norms[:k] = self._norms[:k] / 2
+        longest = float(np.sqrt(self._norms.max()))
+        slack = 2 * (rows.d + 4) * _EPS * (self._reach + longest) ** 2
+        threads = effective_threads(rows.X.nnz * stride)
+        products = scratch_array((threads, stride), np.float64)
+        singles = scratch_array((threads, len(half_norms)), np.float32)
+        if not self._bounded:
+            self._passed[...] = 0
+        before, changed = self.labels.copy(), 0
+        for first, last in rows.parts(stride):
+            changed += _ext.assign(
+                *rows.entries, first, last, self._columns, self._singles, half_norms,
+                half_norms.astype(np.float32), rows.norms, self._passed, longest, slack,
+                self._bounded, self.labels, self._gaps, products, singles, threads,
+            )  # fmt: skip
+        self._bounded = len(self._gaps) > 0
+        if len(self._sums):
+            self._add(before, changed)
+        return changed
+
+    def _add(self, before, changed):
+        if len(self.weights) or changed * _RECOUNT > len(before):
+            self._sums[...] = 0
+            before = np.full(len(before), -1, dtype=np.int32)
+        for first, last in self._rows.parts(8):
+            _ext.add_rows(
+                *self._rows.entries, first, last, self.weights, before, self.labels, self._sums
+            )
+        weights = self.weights if len(self.weights) else None
+        self._mass[: self._k] = np.bincount(self.labels, weights, self._k)
+
+    def move(self) -> tuple[float, float]:
+        """Move centres to the means of their samples; those without any stay.
+
+        Return the sum of their squared moves, and the objective before less the weighted sum of
+        the squared norms of the samples.
+        """
+        self._placed = None
+        groups = -(-self._k // _ext.GROUP)
+        threads = effective_threads(self._sums.size)
+        return _ext.move(
+            self._sums, self._mass, self._dtype == np.float32, self._columns, self._singles,
+            self._norms, self._passed, np.empty((groups, 3, _ext.GROUP)), threads,
+        )  # fmt: skip
+
+    def centers(self):
+        """Return the centres as rows."""
+        if self._placed is None:
+            self._placed = self._columns[:, : self._k].T.astype(self._dtype, order="C")
+        return self._placed
+
+    def totals(self):
+        """Return the weighted sums (k, d) and the weights (k,) by label, both float64."""
+        return self._sums[:, : self._k].T, self._mass[: self._k]
+
+    def distances(self, centers):
+        """Yield rows, and the squares of their distances from the centres of their labels."""
+        norms = np.einsum("jd,jd->j", centers, centers, dtype=np.float64)
+        centers = centers.astype(self._rows.X.dtype, copy=False)
+        for first, last in self._rows.parts(8):
+            out = np.empty(last - first)
+            _ext.own_squares(*self._rows.entries, first, last, centers, norms, self.labels, out)
+            yield slice(first, last), out
+
+    def row(self, i):
+        """Return sample `i` in the frame, as float64."""
+        return self._rows.X[[i]].toarray()[0].astype(np.float64)
+
+
+def _zeros(shape, dtype):
+    """Zeros that begin on a cache line: a row of columns is as few lines as can be."""
+    array = scratch_array(shape, dtype)
+    array[...] = 0
+    return array
+
+
+def seed_columns(n_features, n_rows):
+    """Return scratch for comparisons with so many rows."""
+    return _zeros((n_features, _ext.padded(n_rows)), np.float64)

@@ -1,0 +1,1 @@
+"""k-medoids: centres that are samples, for any dissimilarity."""

@@ -1,0 +1,313 @@
+"""How far samples are from each other: metrics by name, of the user, or given as a matrix.
+
+A search over medoids asks for rows: `Stored` has all of them, `OnDemand` forms the inner products
+that tell Euclidean distances, some rows at a time.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from mlcore._ext import dissimilarities as _ext
+from mlcore._ext import k_means as _centers
+from mlcore.checks import as_choice, require_memory
+from mlcore.cluster.k_means.frame import choose_frame, shared_frame
+from mlcore.kernels.packed import Packed
+from mlcore.kernels.vector_kernels import Linear
+from mlcore.scratch import scratch_array
+from mlcore.threads import effective_threads
+
+_ALIASES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
+_EUCLIDEAN = "euclidean", "sqeuclidean"
+_OTHERS = (
+    "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice", "hamming",
+    "jaccard", "jensenshannon", "mahalanobis", "minkowski", "rogerstanimoto", "russellrao",
+    "seuclidean", "sokalsneath", "yule",
+)  # fmt: skip
+METRICS = ("precomputed", *_EUCLIDEAN, *_OTHERS, *_ALIASES)
+_FORMS = {  # of the values in a row, by the power of the Euclidean distance that is wanted
+    1: "roots", 2: "products", 4: "fourths",
+}  # fmt: skip
+_BLOCK = 2**20  # values formed at a time
+_STORED_BYTES = 2**30  # of a matrix of inner products at most
+_CHEAP = 64  # products that form a value again in less time than new memory takes to keep it
+_EXACT = 2**24  # differences that are formed rather than products: some milliseconds
+_FEW = 2**20  # values, of which all may be looked at in one call several times
+_LONGEST_CALL = 2**28  # values: some tenths of a second, within which Ctrl-C is heard
+
+
+class Stored:
+    """The whole matrix: row j holds values for sample j as a medoid.
+
+    Attributes
+    ----------
+    values : (n, n) array
+    form : str
+        What a value is; see `_ext.k_medoids`.
+    norms : (n,) array
+        Squared, for inner products; else empty.
+    far : float
+        What no sample costs more than.
+    few : bool
+        Whether swaps may be tried in one call.
+    """
+
+    def __init__(self, values, form, norms, far):
+        self.values, self.form, self.norms, self.far = values, form, norms, far
+        self.n, self.dtype = len(values), values.dtype
+        self.few = form in ("values", "squares") and values.size <= _FEW
+
+    def blocks(self, order) -> Iterator[tuple]:
+        """Yield rows, where they begin and whose they are."""
+        step = max(1, _LONGEST_CALL // self.n)
+        for start in range(0, len(order), step):
+            yield self.values, order[start : start + step], order[start : start + step]
+
+    def row(self, j):
+        """Return the row of sample j."""
+        return self.values[j]
+
+    def between(self, medoids, samples):
+        """Return rows of medoids, where they begin, and in which columns these samples are."""
+        return self.values, medoids, samples
+
+    def exact(self, medoids):
+        """Return distances from medoids, (n, k), if they are stored in double precision."""
+        if self.form not in ("values", "squares") or self.dtype != np.float64:
+            return None
+        return np.ascontiguousarray(self.values[medoids].T)
+
+    def part(self, chosen):
+        """Return the same for these samples only."""
+        norms = self.norms[chosen] if len(self.norms) else self.norms
+        return Stored(self.values[np.ix_(chosen, chosen)], self.form, norms, self.far)
+
+
+class OnDemand:
+    """Inner products, formed again whenever they are asked for; as `Stored`."""
+
+    def __init__(self, Z, form, norms, far):
+        self.form, self.norms, self.far = form, norms, far
+        self.n, self.dtype, self.few = len(Z), Z.dtype, False
+        self._Z = Z
+        self._packed = Packed(Z, Linear(), dtype=Z.dtype)
+        self._step = min(self.n, max(16, _BLOCK // self.n))
+        self._buffer = scratch_array((self._step, self.n), Z.dtype)
+
+    def blocks(self, order):
+        for start in range(0, len(order), self._step):
+            now = order[start : start + self._step]
+            at = np.arange(len(now))
+            self._packed.block(now, self._packed.columns(), self._buffer, at)
+            yield self._buffer, at, now
+
+    def row(self, j):
+        out = np.empty((1, self.n), dtype=self.dtype)
+        self._packed.block(np.array([j]), self._packed.columns(), out, np.arange(1))
+        return out[0]
+
+    def between(self, medoids, samples):
+        out = np.empty((len(medoids), len(samples)), dtype=self.dtype)
+        at = np.arange(len(medoids))
+        self._packed.block(medoids, self._packed.columns(samples), out, at)
+        return out, at, np.arange(len(samples))
+
+    def exact(self, _):
+        return None
+
+    def part(self, chosen):
+        return _inner_products(self._Z[chosen], self.form, self.norms[chosen], self.far)
+
+    def stored(self):
+        """Return the same with all rows."""
+        values = scratch_array((self.n, self.n), self.dtype)
+        self._packed.symmetric(values)
+        return Stored(values, self.form, self.norms, self.far)
+
+    @property
+    def worth_storing(self):
+        size = self.n**2 * self.dtype.itemsize
+        dear = self._packed.terms_per_value > _CHEAP or self._step == self.n
+        return dear and size <= _STORED_BYTES
+
+
+def _inner_products(Z, form, norms, far):
+    rows = OnDemand(Z, form, norms, far)
+    return rows.stored() if rows.worth_storing else rows
+
+
+class Dissimilarity:
+    """A metric for given samples.
+
+    Parameters
+    ----------
+    metric : str or callable
+    power : 1 or 2
+        A sample costs its distance to this power.
+    owner : str
+        The model that errors name.
+    """
+
+    def __init__(self, metric, power, owner):
+        if not callable(metric):
+            metric = as_choice(metric, "metric", METRICS, owner=owner)
+            metric = _ALIASES.get(metric, metric)
+        self.metric, self.power, self.owner = metric, power, owner
+        self.unit = 0  # costs of `rows` are those of the data times 2^-unit
+        self.fitted = {}  # what the metric learns from the samples of the fit
+
+    @property
+    def precomputed(self):
+        """Whether samples are given as a matrix of distances."""
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @property
+    def euclidean(self):
+        """Whether inner products tell the distances."""
+        return isinstance(self.metric, str) and self.metric in _EUCLIDEAN
+
+    def rows(self, X, weights):
+        """Return `Stored` or `OnDemand` rows for samples X, or for the distances X."""
+        if self.precomputed:
+            return self._given(X)
+        if not self.euclidean:
+            return self._stored(X)
+        frame, _ = choose_frame(X, weights)
+        Z = np.ascontiguousarray(frame.place(X))
+        exponent = self.power * (2 if self.metric == "sqeuclidean" else 1)
+        self.unit = frame.power * exponent
+        if len(Z) * Z.size <= _EXACT:
+            return self._from_differences(Z)
+        norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+        far = float((4 * norms.max()) ** (exponent / 2))
+        return _inner_products(Z, _FORMS[exponent], norms.astype(Z.dtype), far)
+
+    def _given(self, D):
+        n = len(D)
+        if D.shape[0] != D.shape[1]:
+            raise ValueError(
+                f"{self.owner}: X has shape {D.shape}, but with metric='precomputed' it must be "
+                "the square matrix of the distances between all samples."
+            )
+        least, largest, apart = extremes(D)
+        self.require_not_negative(D, least)
+        # Distances from expanded squares carry the root of a rounding.
+        if apart > 8 * np.sqrt(np.finfo(D.dtype).eps) * largest:
+            raise ValueError(
+                f"{self.owner}: X is not symmetric (X[i, j] and X[j, i] are up to {apart:g} "
+                "apart), but with metric='precomputed' it must be: pass (X + X.T) / 2."
+            )
+        form = "values" if self.power == 1 else "squares"
+        return Stored(D, form, np.empty(0, dtype=D.dtype), largest**self.power if n else 0.0)
+
+    def _stored(self, X):
+        n = len(X)
+        require_memory(
+            n, n, X.dtype.itemsize, what="the matrix of distances",
+            instead="pass fewer rows, or use metric='euclidean', which needs no matrix",
+        )  # fmt: skip
+        D = scratch_array((n, n), X.dtype)
+        self._learn_scale(X)
+        largest = 0.0
+        for start in range(0, n, step := max(1, min(_BLOCK // n, 2**22 // (n * X.shape[1]) + 1))):
+            D[start : start + step] = block = self._named(X[start : start + step], X)
+            largest = max(largest, float(block.max()))
+        return Stored(
+            D, "values" if self.power == 1 else "squares", np.empty(0, dtype=X.dtype),
+            largest**self.power,
+        )  # fmt: skip
+
+    def _from_differences(self, Z):
+        n, d = Z.shape
+        D, columns = scratch_array((n, n), Z.dtype), np.zeros((d, n + _ext.PADDING), dtype=Z.dtype)
+        columns[:, :n] = Z.T
+        largest = _ext.distances(columns, self.metric == "sqeuclidean", D)
+        form = "values" if self.power == 1 else "squares"
+        return Stored(D, form, np.empty(0, dtype=Z.dtype), largest**self.power)
+
+    def _learn_scale(self, X):
+        """What the metric measures in: nothing for most."""
+        wide = X.astype(np.float64, copy=False)
+        if self.metric == "seuclidean":
+            variance = wide.var(axis=0, ddof=min(1, len(X) - 1))
+            self.fitted = {"scale_": np.where(variance > 0, variance, 1.0)}
+        elif self.metric == "mahalanobis":
+            self.fitted = {"scale_": np.linalg.pinv(np.atleast_2d(np.cov(wide.T)))}
+
+    def require_not_negative(self, D, least=None):
+        """Refuse negative distances."""
+        least = float(D.min()) if least is None else least
+        if least < 0:
+            raise ValueError(
+                f"Negative values in data passed to {self.owner} as distances (least: {least:g}); "
+                "with metric='precomputed' they must be zero or positive."
+            )
+
+    def blocks(self, X, fitted) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield rows of X and their float64 distances (not powers) from the medoids of a fit.
+
+        Euclidean ones are formed from differences: nothing cancels.
+        """
+        medoids = fitted["medoid_indices_"]
+        n, k = len(X), len(medoids)
+        work = k * (1 if self.precomputed else X.shape[1])
+        centers = None if self.precomputed else fitted["cluster_centers_"]
+        if self.euclidean:
+            frame = shared_frame(X, centers, None)
+            placed = np.ascontiguousarray(frame.place(centers))
+        self.fitted = {name: fitted[name] for name in ("scale_",) if name in fitted}
+        step = max(1, min(_BLOCK // k, 2**26 // work))
+        for start in range(0, n, step):
+            rows = slice(start, min(n, start + step))
+            if self.precomputed:
+                yield rows, X[rows][:, medoids].astype(np.float64)
+            elif self.euclidean:
+                squares = _squares(np.ascontiguousarray(frame.place(X[rows])), placed)
+                roots = self.metric == "euclidean"
+                power = frame.power if roots else 2 * frame.power
+                yield rows, np.ldexp(np.sqrt(squares) if roots else squares, power)
+            else:
+                yield rows, self._named(X[rows], centers)
+
+    def _named(self, A, B):
+        """Distances between the rows of A and B by SciPy's metrics or the user's."""
+        name = {"seuclidean": "V", "mahalanobis": "VI"}.get(self.metric)
+        scale = {name: self.fitted["scale_"]} if name else {}
+        with np.errstate(all="ignore"):
+            block = cdist(A, B, self.metric, **scale)
+        name = getattr(self.metric, "__name__", None) or repr(self.metric)
+        if not np.isfinite(block).all():
+            row, column = np.argwhere(~np.isfinite(block))[0]
+            raise ValueError(
+                f"{self.owner}: metric={name} gave {block[row, column]} for two samples, "
+                "but distances must be finite: rescale the data, or choose another metric."
+            )
+        if callable(self.metric) and block.min(initial=0.0) < 0:
+            raise ValueError(
+                f"{self.owner}: metric={name} gave {block.min():g}, "
+                "but distances must be zero or positive."
+            )
+        return np.maximum(block, 0)
+
+
+def _squares(X, centers):
+    """Squared distances in double precision, from differences."""
+    out, column = np.empty((len(X), len(centers))), np.empty(len(X))
+    threads = effective_threads(X.size * len(centers))
+    for j in range(len(centers)):
+        labels = np.full(len(X), j, dtype=np.int32)
+        _centers.own_distances(X, centers, labels, column, threads)
+        out[:, j] = column
+    return out
+
+
+def extremes(D):
+    """Return the least and the largest value of a square matrix, and its largest asymmetry."""
+    tiles = -(-len(D) // _ext.TILE_SIDE)
+    found = np.empty((tiles, 3))
+    step = max(1, _LONGEST_CALL // (_ext.TILE_SIDE * len(D)))
+    for first in range(0, tiles, step):
+        last = min(tiles, first + step)
+        _ext.extremes(D, first, last, found, effective_threads(D.size))
+    return float(found[:, 0].min()), float(found[:, 1].max()), float(found[:, 2].max())

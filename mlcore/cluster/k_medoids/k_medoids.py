@@ -1,0 +1,354 @@
+"""k-medoids clustering: centres are samples, and distances may be any."""
+
+import numbers
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore.checks import (
+    as_choice,
+    as_integer,
+    as_random_state,
+    as_real,
+    as_weights,
+    require_memory,
+)
+from mlcore.checks.arrays import real_array
+from mlcore.cluster.k_means.k_means_plus_plus import RowSampler, random_rows
+from mlcore.cluster.k_medoids.dissimilarities import Dissimilarity
+from mlcore.cluster.k_medoids.fasterpam import Assignment, build, plus_plus, prepared, swap_medoids
+from mlcore.model import Clusterer, Model, Transformer, warn
+from mlcore.progress import Progress
+
+_INITS = "k-medoids++", "random", "build"
+
+
+class KMedoids(Transformer, Clusterer, Model):
+    r"""Find samples that the others are near to.
+
+    .. math:: \min_{m_1, \dots, m_k} \sum_i w_i \min_j d(x_i, x_{m_j})^p,
+
+    a minimum that no swap of one medoid for one sample lowers. FasterPAM tries samples in turn,
+    compares all medoids that each could replace in one pass over its distances, and swaps as soon
+    as that pays; a last round over all samples without a swap proves that none is left (up to the
+    rounding of the distances). From a thousand samples on, swaps among a part of them come first.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    metric : str or callable, default="euclidean"
+        A metric of ``scipy.spatial.distance``, or "manhattan", "l1", "l2"; "precomputed", when X
+        holds the distances themselves; or ``metric(x, y)`` of two rows.
+    power : 1 or 2, default=1
+        Of the distance in the objective.
+    init : str or array of int (n_clusters,), default="k-medoids++"
+        Where to start: "k-medoids++", greedily; "random" samples drawn by their weights; "build",
+        each in turn the best one, which takes `n_clusters` rounds; or given samples.
+    max_iter : int, default=100
+        Most rounds over all samples.
+    tol : float, default=0.0
+        Swaps that lower the objective by a smaller share of it are left.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every swap.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` at every swap; raising stops the fit.
+    random_state : None, int, Generator or RandomState, default=None
+
+    Attributes
+    ----------
+    medoid_indices_ : (n_clusters,) int64
+        The medoids as rows of the samples of the fit.
+    cluster_centers_ : (n_clusters, n_features)
+        Their coordinates; absent with ``metric="precomputed"``.
+    labels_ : (n_samples,) int32
+        Nearest medoid of each sample.
+    inertia_ : float
+        The objective, from exact distances.
+    medoid_silhouettes_ : (n_samples,) float64
+        ``1 - d1 / d2`` from the distances to the nearest and the next medoid: 1 amid a cluster, 0
+        between two; 0 for all if there is one cluster.
+    medoid_silhouette_ : float
+        Their weighted mean.
+    objective_trace_ : (n_swaps + 1,) float64
+        The objective at the start and after each swap, falling; preparation counts as one.
+    n_iter_ : int
+        Rounds over the samples, the last one begun included.
+    converged_ : bool
+        Whether no swap is left.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Notes
+    -----
+    A round takes O(n²) time, and for Euclidean distances O(n² d), as the distances are formed in
+    it, or once where memory of at most 1 GiB holds them. Other metrics need n² values of memory,
+    Euclidean ones O(n (d + k)) beyond that size. Of more than some hundred samples the Euclidean
+    distances of the search come from products in their precision, which loses digits of those near
+    0 as in `KMeans`; labels, `inertia_` and what `transform` returns come from differences.
+
+    References
+    ----------
+    E. Schubert, P. Rousseeuw, *Fast and eager k-medoids clustering: O(k) runtime improvement of the
+    PAM, CLARA, and CLARANS algorithms*, Information Systems 101, 2021, algorithm 3.
+
+    L. Lenssen, E. Schubert, *Clustering by direct optimization of the medoid silhouette*, SISAP
+    2022, equation 4.
+
+    S. Shalev-Shwartz, S. Ben-David, *Understanding machine learning*, 2014, section 22.2.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import KMedoids
+    >>> model = KMedoids(n_clusters=2, random_state=0).fit([[0.0], [1.0], [2.0], [9.0], [90.0]])
+    >>> sorted(model.cluster_centers_.ravel().tolist())
+    [1.0, 90.0]
+    >>> model.inertia_
+    10.0
+    """
+
+    _tags = {"transformer_tags.preserves_dtype": ["float64", "float32"]}
+
+    medoid_indices_: np.ndarray
+    cluster_centers_: np.ndarray
+    inertia_: float
+    medoid_silhouettes_: np.ndarray
+    medoid_silhouette_: float
+    objective_trace_: np.ndarray
+    n_iter_: int
+    converged_: bool
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        metric: str | Callable[..., float] = "euclidean",
+        power: int = 1,
+        init: Any = "k-medoids++",
+        max_iter: int = 100,
+        tol: float = 0.0,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.power = power
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the medoids.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            With ``metric="precomputed"`` the distances, (n_samples, n_samples).
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work; for a metric that gives NaN.
+        MemoryError
+            If a matrix of distances is needed and does not fit.
+        """
+        owner = type(self).__name__
+        tol, max_iter = self._check_parameters()
+        dissimilarity = Dissimilarity(self.metric, self.power, owner)
+        rng = as_random_state(self.random_state, owner=owner)
+        with Progress(self.verbose, self.callback, owner) as progress:
+            checked = self._check_X(X, reset=True)
+            weights = self._weights(sample_weight, len(checked))
+            given = self._given_medoids(weights, len(checked))
+            rows = dissimilarity.rows(checked, weights)
+
+            def report(step, objective, change):
+                if progress.active:
+                    values = np.ldexp([objective, change], dissimilarity.unit)
+                    progress.step(step, float(values[0]), float(values[1]))
+
+            # Without coordinates, their numbers put samples in order.
+            along = np.arange(len(checked))[:, None] if dissimilarity.precomputed else checked
+            sampler = RowSampler(along, weights)
+            order = sampler.order.astype(np.int64)
+            if len(weights):
+                order = order[weights[order] > 0]
+            start = self._start(given, rows, weights, order, sampler, rng)
+            state = Assignment(rows, weights, start)
+            trace = [state.objective]
+            report(0, trace[0], 0.0)
+
+            def draw(m):
+                return sampler.draw_many((np.arange(m) + 0.5) / m)
+
+            better = prepared(rows, start, order, draw)
+            other = state if better is start else Assignment(rows, weights, better)
+            if other.objective < trace[0]:
+                state = other
+            else:
+                trace = []
+            found = swap_medoids(rows, state, order, tol=tol, max_iter=max_iter, report=report)
+            medoids = found.medoids
+            exact = rows.exact(medoids)
+            del rows, state, other
+            fitted = {"medoid_indices_": medoids, **dissimilarity.fitted}
+            if not dissimilarity.precomputed:
+                fitted["cluster_centers_"] = checked[medoids]
+            fitted |= self._summary(checked, weights, dissimilarity, fitted, exact)
+            with np.errstate(over="ignore"):
+                trace = np.ldexp(np.array(trace + found.trace), dissimilarity.unit)
+            trace[-1] = fitted["inertia_"]
+        if not np.isfinite(trace[-1]):
+            raise ValueError("X is too large: the objective overflows float64; rescale the data.")
+        if not found.converged:
+            warn(
+                "ConvergenceWarning",
+                f"{owner} stopped after max_iter={max_iter} rounds, with samples left that it has "
+                "not tried since the last swap. Increase max_iter.",
+            )
+        self._set_fitted(
+            X,
+            **fitted,
+            # Rounding aside, no swap raises the objective.
+            objective_trace_=np.minimum.accumulate(trace),
+            n_iter_=found.n_iter,
+            converged_=found.converged,
+        )
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the index of the nearest medoid for each row of `X`, int32.
+
+        With ``metric="precomputed"`` rows hold distances from all samples of the fit.
+        """
+        X, blocks = self._asked(X)
+        labels = np.empty(len(X), dtype=np.int32)
+        for rows, distances in blocks:
+            labels[rows] = np.argmin(distances, axis=1)
+        return labels
+
+    def transform(self, X: Any) -> Any:
+        """Return the distances of each row of `X` from the medoids, (n_samples, n_clusters)."""
+        original = X
+        X, blocks = self._asked(X)
+        n, k = len(X), len(self.medoid_indices_)
+        require_memory(n, k, X.dtype.itemsize, what="the distances", instead="pass fewer rows")
+        out = np.empty((n, k), dtype=X.dtype)
+        for rows, distances in blocks:
+            out[rows] = distances
+        return self._wrap(out, original)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        given = isinstance(self.metric, str) and self.metric == "precomputed"
+        tags.input_tags.pairwise = tags.input_tags.positive_only = given
+        return tags
+
+    def _n_out(self):
+        return len(self.medoid_indices_)
+
+    def _check_parameters(self):
+        owner = type(self).__name__
+        as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
+        as_choice(self.power, "power", (1, 2), owner=owner)
+        if isinstance(self.init, str):
+            as_choice(self.init, "init", _INITS, owner=owner)
+        elif self.init is None or isinstance(self.init, numbers.Number):
+            raise TypeError(
+                f"{owner}: init={self.init!r} is of type {type(self.init).__name__}, but must be "
+                "'k-medoids++', 'random', 'build' or an array of samples' indices."
+            )
+        tol = as_real(self.tol, "tol", owner=owner, at_least=0)
+        return tol, as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
+
+    def _weights(self, sample_weight, n_samples):
+        """Weights, empty for ones."""
+        weights, n_present = np.empty(0), n_samples
+        if sample_weight is not None:
+            weights = as_weights(sample_weight, n_samples)
+            n_present = int(np.count_nonzero(weights))
+        if n_present < self.n_clusters:
+            raise ValueError(
+                f"n_samples={n_present} (of positive weight) should be >= "
+                f"n_clusters={self.n_clusters}."
+            )
+        return weights
+
+    def _given_medoids(self, weights, n_samples):
+        if isinstance(self.init, str):
+            return None
+        given = real_array(self.init, "init")
+        if given.shape != (self.n_clusters,) or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"{type(self).__name__}: init has shape {given.shape} and type {given.dtype}, but "
+                f"must hold n_clusters={self.n_clusters} indices of samples."
+            )
+        if given.min() < 0 or given.max() >= n_samples or len(np.unique(given)) < len(given):
+            raise ValueError(
+                f"{type(self).__name__}: init holds {given.tolist()[:20]}, but must hold different "
+                f"indices from 0 to {n_samples - 1}."
+            )
+        given = given.astype(np.int64)
+        if len(weights) and not weights[given].all():
+            raise ValueError(f"{type(self).__name__}: init names a sample of weight 0.")
+        return given
+
+    def _start(self, given, rows, weights, order, sampler, rng):
+        if given is not None:
+            return given
+        if self.init == "build":
+            return build(rows, weights, self.n_clusters, order)
+        if self.init == "random":
+            return random_rows(sampler, self.n_clusters, rows.n, rng)
+        return plus_plus(rows, weights, self.n_clusters, sampler, rng)
+
+    def _summary(self, X, weights, dissimilarity, fitted, exact):
+        """The attributes that exact distances tell; `exact` if the search had them."""
+        n, k = len(X), len(fitted["medoid_indices_"])
+        labels, near = np.empty(n, dtype=np.int32), np.empty(n)
+        silhouettes = np.zeros(n)
+        if exact is None:
+            blocks = dissimilarity.blocks(X, fitted)
+        else:
+            unit = dissimilarity.unit // self.power
+            blocks = [(slice(0, n), np.ldexp(exact, unit) if unit else exact)]
+        for rows, distances in blocks:
+            at = np.arange(len(distances))
+            labels[rows] = own = np.argmin(distances, axis=1)
+            near[rows] = first = distances[at, own]
+            if k > 1:
+                distances[at, own] = np.inf
+                second = distances.min(axis=1)
+                # Two medoids at the sample itself: as between two clusters.
+                silhouettes[rows] = 1 - first / np.where(second > 0, second, 1)
+                silhouettes[rows][second == 0] = 0
+        with np.errstate(over="ignore"):
+            costs = near**self.power
+            inertia = float(weights @ costs) if len(weights) else float(costs.sum())
+        return {
+            "labels_": labels,
+            "inertia_": inertia,
+            "medoid_silhouettes_": silhouettes,
+            "medoid_silhouette_": float(
+                np.average(silhouettes, weights=weights) if len(weights) else silhouettes.mean()
+            ),
+        }
+
+    def _asked(self, X):
+        """Samples of a later call, and their distances from the medoids in blocks of rows."""
+        X = self._check_X(X, reset=False, like=getattr(self, "cluster_centers_", None))
+        dissimilarity = Dissimilarity(self.metric, self.power, type(self).__name__)
+        if dissimilarity.precomputed:
+            dissimilarity.require_not_negative(X)
+        return X, dissimilarity.blocks(X, vars(self))

@@ -1,0 +1,1 @@
+"""Kernel k-means: means in the feature space of a kernel."""

@@ -1,0 +1,1 @@
+"""Agglomerative clustering: clusters are merged pair by pair, by one of several linkages."""

@@ -1,0 +1,162 @@
+"""Agglomerative clustering where only neighbours in a graph may merge."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
+
+from mlcore._ext import connectivity as _ext
+from mlcore.checks import as_samples
+from mlcore.cluster.linkage.lance_williams import metric_parameters, require_distances
+from mlcore.exceptions import warn
+
+LINKAGES = ("single", "complete", "average", "ward")
+_CALL = 2**27  # numbers read in one compiled call: some tenths of a second, then Ctrl-C
+_BLOCK = 2**20  # values worked on together
+
+
+def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, int]:
+    """Return the pairs of samples that may merge, and of how many components their graph was.
+
+    Parameters
+    ----------
+    connectivity : array-like or sparse (n, n), or a function of X that returns one
+        Samples i and j are neighbours where either entry is not 0; the diagonal does not count.
+    X : (n, d), or (n, n) of distances
+    metric : str or callable
+
+    Returns
+    -------
+    edges : (m, 2) int32
+        Each pair once, the larger sample first; where the graph is not connected, the nearest
+        samples of each two of its components are joined too, with a warning.
+    n_components : int
+    """
+    n, name = len(X), "connectivity"
+    graph = connectivity(X) if callable(connectivity) else connectivity
+    graph = as_samples(graph, owner=owner, name=name, accept_sparse=True)
+    if graph.shape != (n, n):
+        raise ValueError(
+            f"{owner}: connectivity has shape {graph.shape}, but must be ({n}, {n}): a row and a "
+            "column for each sample."
+        )
+    graph = sp.coo_array(graph)
+    first, second = np.maximum(graph.row, graph.col), np.minimum(graph.row, graph.col)
+    counts = (graph.data != 0) & (first != second)
+    pairs = np.unique(first[counts].astype(np.int64) * n + second[counts])
+    edges = np.column_stack(np.divmod(pairs, n)).astype(np.int32)
+    graph = sp.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
+    count, component = connected_components(graph, directed=False)
+    if count > 1:
+        warn(
+            "UserWarning",
+            f"{owner}: connectivity has {count} connected components. Completing it to avoid "
+            "stopping the tree early: the nearest samples of each two of them may merge too.",
+        )
+        edges = np.vstack([edges, _bridges(X, component, count, metric, owner)])
+    return edges, count
+
+
+def _bridges(X, component, count, metric, owner):
+    """The nearest two samples of each pair of components, the larger one first."""
+    members = [np.flatnonzero(component == c) for c in range(count)]
+    found = []
+    for i in range(count):
+        for j in range(i):
+            found.append(_nearest(X, members[i], members[j], metric, owner))
+    return np.sort(np.array(found, dtype=np.int32), axis=1)[:, ::-1]
+
+
+def _nearest(X, rows, columns, metric, owner):
+    best, pair = np.inf, None
+    step = max(1, _BLOCK // len(columns))
+    for start in range(0, len(rows), step):
+        here = rows[start : start + step]
+        if isinstance(metric, str) and metric == "precomputed":
+            block = X[np.ix_(here, columns)]
+        else:
+            block = cdist(X[here], X[columns], metric, **metric_parameters(X, metric))
+            require_distances(block, metric, owner)
+        at = int(block.argmin())
+        if pair is None or block.flat[at] < best:
+            best, pair = block.flat[at], (here[at // len(columns)], columns[at % len(columns)])
+    return pair
+
+
+def lengths_of(edges, X, metric, owner: str) -> np.ndarray:
+    """Return the distance of the samples of each edge, float64."""
+    lengths = np.empty(len(edges))
+    if isinstance(metric, str) and metric == "precomputed":
+        lengths[:] = X[edges[:, 0], edges[:, 1]] / 2.0 + X[edges[:, 1], edges[:, 0]] / 2.0
+        return lengths
+    if isinstance(metric, str) and metric == "euclidean":
+        step = max(1, _BLOCK // X.shape[1])
+        for start in range(0, len(edges), step):
+            some = edges[start : start + step]
+            difference = X[some[:, 0]] - X[some[:, 1]]
+            lengths[start : start + step] = np.einsum("ij,ij->i", difference, difference)
+        return np.sqrt(lengths)
+    more = metric_parameters(X, metric)
+    order = np.argsort(edges[:, 0], kind="stable")
+    ends = np.r_[0, np.cumsum(np.bincount(edges[:, 0], minlength=len(X)))]
+    for i in np.flatnonzero(np.diff(ends)):
+        some = order[ends[i] : ends[i + 1]]
+        lengths[some] = cdist(X[[i]], X[edges[some, 1]], metric, **more)[0]
+    require_distances(lengths, metric, owner)
+    return lengths
+
+
+def merge_along(X, edges, linkage: str, metric, owner: str, report) -> tuple:
+    """Merge all clusters along edges, the nearest first.
+
+    How far two clusters are from each other is told by the edges between them: the least, the
+    largest, or a mean, in which each of two merged clusters counts by its samples. Ward's is by
+    the means of the clusters, of samples X.
+
+    Parameters
+    ----------
+    X : (n, d) float64, or (n, n) of distances
+    edges : (m, 2) int32
+        Of a connected graph.
+    report : callable
+        Called with the heights of new merges.
+
+    Returns
+    -------
+    merged : (n - 1, 2) int64
+        A sample of each of the two, in order of the merges.
+    heights : (n - 1,) float64
+        Ward's may fall: a merge can bring clusters nearer to each other.
+    """
+    n, m = len(X), len(edges)
+    ward = linkage == "ward"
+    value = np.empty(m) if ward else lengths_of(edges, X, metric, owner)
+    merged, heights = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
+    if linkage == "single":
+        order = np.lexsort((edges[:, 1], edges[:, 0], value))
+        taken = np.empty(n - 1, dtype=np.int64)
+        _ext.shortest(np.ascontiguousarray(edges[order]), np.arange(n), taken)
+        merged[:], heights[:] = edges[order[taken]], value[order[taken]]
+        report(heights)
+        return merged, heights
+    means = X - X.mean(axis=0) if ward else np.empty((1, 1))
+    size, slot = np.ones(2 * n - 1), np.zeros(2 * n - 1, dtype=np.int32)
+    slot[:n] = np.arange(n)
+    head, met = np.full((2, 2 * n - 1), -1, dtype=np.int32)
+    halves, heap = np.empty((3, 2 * m), dtype=np.int32), np.empty((2, m), dtype=np.int32)
+    halves[0] = edges.ravel()
+    kind = _ext.KINDS[linkage]
+    _ext.begin(kind, size, means, slot, head, halves, value, heap)
+    state, done = np.array([m, n]), 0
+    while done < n - 1:
+        new = _ext.merge_edges(
+            kind, state, size, means, slot, head, halves, value, heap, met, merged[done:],
+            heights[done:], _CALL,
+        )  # fmt: skip
+        if ward:
+            heights[done : done + new] = np.sqrt(2 * heights[done : done + new])
+        report(heights[done : done + new])
+        done += new
+    return merged, heights

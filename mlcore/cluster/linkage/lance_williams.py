@@ -1,0 +1,139 @@
+"""Merges of clusters by a matrix of their distances."""
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from mlcore._ext import linkage as _ext
+from mlcore.checks import require_memory
+from mlcore.cluster.linkage.spanning_tree import as_panels
+from mlcore.scratch import scratch_array
+from mlcore.threads import effective_threads, single_threaded_blas
+
+SQUARED = ("ward", "centroid", "median")  # methods whose recurrence holds for squared distances
+_PAD = 16  # values: rows begin on cache lines, and vectors need no rest
+_CALL = 2**28  # coordinates compared in one compiled call, and thread
+_MANY = 64  # features: of more, products are quicker than differences
+
+
+def square_matrix(n, owner):
+    """Return an array for the distances of n samples, as part of one whose rows are padded."""
+    stride = -(-n // _PAD) * _PAD
+    require_memory(
+        n, stride, 8, what=f"{owner}: the matrix of distances",
+        instead="pass fewer rows, or choose single or ward linkage of points, which need none",
+    )  # fmt: skip
+    D = scratch_array((n, stride), np.float64)
+    D[:, n:] = 0
+    return D
+
+
+def fill_euclidean(X, D, squared=False):
+    """D[i, j] = |x_i - x_j| or its square, to rounding also where the points are near."""
+    n, d = X.shape
+    threads = effective_threads(n * n * d / 2)
+    if d <= _MANY:
+        panels, centred, norms = as_panels(X), X[:0], X[:0, 0]
+    else:
+        panels, centred = np.empty((0, 0, 0)), X - X.mean(axis=0)
+        norms = np.einsum("ij,ij->i", centred, centred)
+    tile = _ext.TILE_ROWS
+    scratch = np.empty((threads, tile * tile))
+    step = max(1, threads * _CALL // (n * d * tile))
+    with single_threaded_blas():
+        for first in range(0, -(-n // tile), step):
+            last = min(-(-n // tile), first + step)
+            _ext.distance_tiles(
+                X, panels, centred, norms, squared, D, scratch, first, last, threads
+            )  # fmt: skip
+
+
+def fill_metric(X, D, metric, owner):
+    """D[i, j] = what SciPy's metric of that name, or the user's function, says."""
+    n, d = X.shape
+    wide = X.astype(np.float64, copy=False)
+    more = metric_parameters(wide, metric)
+    step = max(1, 2**24 // (n * d))
+    for start in range(0, n, step):
+        rows = slice(start, min(n, start + step))
+        with np.errstate(all="ignore"):
+            block = cdist(wide[rows], wide[start:], metric, **more)
+        require_distances(block, metric, owner)
+        D[rows, start:n] = block
+        D[start:n, rows] = block.T
+
+
+def diameter(X):
+    """The largest distance of two rows."""
+    centred = X - X.mean(axis=0)
+    norms = np.einsum("ij,ij->i", centred, centred)
+    best, pair = -1.0, (0, 0)
+    with single_threaded_blas():
+        for start in range(0, len(X), 256):
+            rows = slice(start, start + 256)
+            squares = centred[rows] @ (-2 * centred[start:].T)
+            squares += norms[rows, None]
+            squares += norms[start:]
+            at = int(squares.argmax())
+            if squares.flat[at] > best:
+                best = squares.flat[at]
+                pair = start + at // squares.shape[1], start + at % squares.shape[1]
+    return float(np.linalg.norm(X[pair[0]] - X[pair[1]]))
+
+
+def metric_parameters(X, metric):
+    """Return what SciPy's metric of that name takes from all samples."""
+    if metric == "seuclidean":
+        return {"V": np.maximum(X.var(axis=0, ddof=1), np.finfo(float).tiny)}
+    if metric == "mahalanobis":
+        return {"VI": np.linalg.pinv(np.atleast_2d(np.cov(X.T))).T}
+    return {}
+
+
+def require_distances(values, metric, owner):
+    """Refuse values of a metric that are no distances."""
+    if not np.isfinite(values).all() or values.min() < 0:
+        raise ValueError(
+            f"{owner}: metric={metric!r} gives a distance that is NaN, infinite or negative on "
+            "these samples; all must be finite and at least 0."
+        )
+
+
+def merge_matrix(D, method, size, name, report):
+    """Merge all clusters of the distance matrix `D` (n, padded), which is used up.
+
+    Parameters
+    ----------
+    D : array
+        Of squared distances where the method is `SQUARED`.
+    size, name : (n,) arrays
+        How many samples a cluster has, and one of them.
+
+    Returns
+    -------
+    merged : (n - 1, 2) int64
+        A sample of each of the two.
+    heights : (n - 1,) float64
+    """
+    n, stride = D.shape
+    D[np.arange(n), np.arange(n)] = np.inf
+    values = np.empty((10, stride))
+    gone, sizes, nearest = values[:3]
+    gone[:n], sizes[:n], nearest[:n] = 0, size, -1
+    gone[n:], sizes[n:], nearest[n:] = np.inf, 1, np.inf
+    names = np.zeros(stride, dtype=np.int64)
+    names[:n] = name
+    places, stale = np.zeros((3, stride), dtype=np.int32), np.ones(stride, dtype=np.uint8)
+    state = np.array([n, stride, n, 0, 0])
+    merged, heights = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
+    flat, done = D.reshape(-1), 0
+    while done < n - 1:
+        new = _ext.merge_nearest(
+            _ext.KINDS[method], state, flat, values, places, stale, names, merged[done:],
+            heights[done:],
+        )  # fmt: skip
+        part = heights[done : done + new]
+        if method in SQUARED:
+            np.sqrt(part, out=part)
+        report(part)
+        done += new
+    return merged, heights

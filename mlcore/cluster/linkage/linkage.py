@@ -1,0 +1,385 @@
+"""Agglomerative clustering: every sample alone at first, then the nearest clusters together."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore._ext import linkage as _ext
+from mlcore.checks import as_bool, as_choice, as_integer, as_real
+from mlcore.cluster.linkage.connectivity import LINKAGES, as_edges, merge_along
+from mlcore.cluster.linkage.lance_williams import (
+    SQUARED,
+    diameter,
+    fill_euclidean,
+    fill_metric,
+    merge_matrix,
+    square_matrix,
+)
+from mlcore.cluster.linkage.reciprocal_neighbors import PointClusters
+from mlcore.cluster.linkage.spanning_tree import spanning_tree
+from mlcore.model import Clusterer, Model
+from mlcore.progress import Progress
+from mlcore.sorting import stable_order
+
+_LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
+_METRICS = (
+    "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice",
+    "euclidean", "hamming", "jaccard", "jensenshannon", "mahalanobis", "minkowski", "precomputed",
+    "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "sqeuclidean", "yule",
+)  # fmt: skip
+_ALIASES = {"l1": "cityblock", "manhattan": "cityblock", "l2": "euclidean"}
+_WHOLE = 5792  # samples of which all distances are formed at once, 256 MB
+_FEWEST, _MOST = 2048, 8192  # clusters whose distances are formed when there are more samples
+_LAST = 512  # clusters of which a matrix is quicker than their points
+_SCALED = ("euclidean", "precomputed")  # metrics whose largest distance is told without all
+_SMALL, _WIDE = 1024, 32  # samples, features: at most and above which Ward takes a matrix, too
+_SYMMETRIC = 1e-8  # of the largest of given distances
+
+
+class AgglomerativeClustering(Clusterer, Model):
+    r"""Merge the two nearest clusters until they are few, or far apart.
+
+    Each sample is a cluster at first. How far two clusters are from each other is their linkage:
+
+    =========== ====================================================================
+    "single"    the least distance of a sample of one from a sample of the other
+    "complete"  the largest
+    "average"   the mean of all
+    "weighted"  the mean of what it was to the two that one was merged from
+    "ward"      :math:`\sqrt{2 a b / (a + b)}` times the distance of the means, of a and
+                b samples: twice the squared error that merging adds, its root
+    "centroid"  the distance of the means
+    "median"    the distance of the centres, midway between those of the two merged
+    =========== ====================================================================
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=2
+        None where a threshold is given.
+    metric : str or callable, default="euclidean"
+        Distance of two samples: "precomputed", for which X is the symmetric matrix of distances; a
+        name that `scipy.spatial.distance.cdist` knows, or "l1", "manhattan", "l2"; or a function of
+        two samples. Of the names, "ward", "centroid" and "median" take "euclidean" ("l2") and
+        "precomputed" alone.
+    linkage : str, default="ward"
+    connectivity : None, array-like, sparse or callable, default=None
+        A graph (n_samples, n_samples), or a function of X that returns one: only clusters with an
+        edge between them are merged, where either of its two entries is not 0. "single",
+        "complete" and "average" linkage are then those of the edges between two clusters, and
+        "ward", whose heights may fall then, takes no distances.
+    compute_distances : bool, default=True
+        Whether `distances_` is set, which costs nothing; it always is with a threshold.
+    distance_threshold : float or None, default=None
+        Clusters at least so far apart are not merged, nor what has such a merge below it.
+    scaled_distance_threshold : float or None, default=None
+        The same in units of the largest distance of two samples.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` while the fit runs: merges found, the
+        largest of their heights, and the sum of the new ones; raising stops it.
+
+    Attributes
+    ----------
+    labels_ : (n_samples,) int64
+        Clusters in order of their first samples.
+    n_clusters_ : int
+    n_leaves_ : int
+        Samples.
+    n_connected_components_ : int
+        Of `connectivity` as it was given; 1 without.
+    linkage_matrix_ : (n_samples - 1, 4) float64
+        All merges as in `scipy.cluster.hierarchy`: the two clusters, their distance, and the
+        number of samples; cluster ``n_samples + i`` is that of row i.
+    children_ : (n_samples - 1, 2) int64
+    distances_ : (n_samples - 1,) float64
+        The columns of the same; never falling, but for "centroid" and "median".
+    distance_threshold_ : float or None
+        Below which clusters were merged, where a threshold was given.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Notes
+    -----
+    Single linkage of points takes O(n d) memory, and so does Ward's of up to 32 features. Average
+    and complete linkage, and Ward's of more features, form the distances of at most 8,192 clusters
+    at once: of more samples, those that are each other's nearest are merged first, found from the
+    centres of clusters and how far they spread. Other linkages and metrics take a matrix of n²
+    distances, 8 bytes each. Time is O(n² d), in practice.
+
+    Heights equal those of `scipy.cluster.hierarchy.linkage` to rounding. Of equal distances, which
+    is merged first is not defined, so merges above them may differ.
+
+    References
+    ----------
+    S. Shalev-Shwartz, S. Ben-David, *Understanding Machine Learning*, 2014, section 22.1.
+
+    G. N. Lance, W. T. Williams, *A general theory of classificatory sorting strategies*, The
+    Computer Journal 9, 1967, equation 1.
+
+    F. Murtagh, *A survey of recent advances in hierarchical clustering algorithms*, The Computer
+    Journal 26, 1983 (nearest neighbours that are mutual).
+
+    D. Müllner, *Modern hierarchical, agglomerative clustering algorithms*, arXiv:1109.2378, 2011.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import AgglomerativeClustering
+    >>> model = AgglomerativeClustering(2, linkage="average").fit([[0.0], [1.0], [5.0], [7.0]])
+    >>> model.labels_
+    array([0, 0, 1, 1])
+    >>> model.distances_
+    array([1. , 2. , 5.5])
+    """
+
+    n_clusters_: int
+    n_leaves_: int
+    n_connected_components_: int
+    linkage_matrix_: np.ndarray
+    children_: np.ndarray
+    distances_: np.ndarray
+    distance_threshold_: float | None
+
+    def __init__(
+        self,
+        n_clusters: int | None = 2,
+        *,
+        metric: str | Callable[..., float] = "euclidean",
+        linkage: str = "ward",
+        connectivity: Any = None,
+        compute_distances: bool = True,
+        distance_threshold: float | None = None,
+        scaled_distance_threshold: float | None = None,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.linkage = linkage
+        self.connectivity = connectivity
+        self.compute_distances = compute_distances
+        self.distance_threshold = distance_threshold
+        self.scaled_distance_threshold = scaled_distance_threshold
+        self.verbose = verbose
+        self.callback = callback
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Merge the samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) of distances
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work; for distances of the metric that
+            are NaN, infinite or negative.
+        MemoryError
+            If a matrix of distances does not fit; before it is allocated.
+        """
+        self._check_parameters()
+        owner = type(self).__name__
+        with Progress(self.verbose, self.callback, owner) as progress:
+            checked = self._check_X(X, reset=True)
+            n = len(checked)
+            if self.n_clusters is not None and n < self.n_clusters:
+                raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
+            edges, n_components = None, 1
+            if self.connectivity is not None:
+                if self._precomputed:
+                    all(True for _ in self._given_rows(checked))
+                edges, n_components = as_edges(self.connectivity, checked, self._metric, owner)
+            Z, largest = self._merges(checked, edges, _reporter(progress))
+        children = Z[:, :2].astype(np.int64)
+        threshold = self.distance_threshold
+        if self.scaled_distance_threshold is not None:
+            threshold = self.scaled_distance_threshold * largest
+        kept = np.arange(n - 1) < n - self.n_clusters if threshold is None else Z[:, 2] < threshold
+        labels = np.empty(n, dtype=np.int64)
+        top = np.empty(2 * n - 1, dtype=np.int64)
+        shown = self.compute_distances or threshold is not None
+        self._set_fitted(
+            X,
+            n_clusters_=_ext.cut(children, kept.astype(np.uint8), top, labels),
+            labels_=labels,
+            n_leaves_=n,
+            n_connected_components_=n_components,
+            linkage_matrix_=Z,
+            children_=children,
+            **({"distances_": Z[:, 2].copy()} if shown else {}),
+            distance_threshold_=None if threshold is None else float(threshold),
+        )
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        """Fit to `X` and return the labels of its rows; `y` is ignored."""
+        return self.fit(X).labels_
+
+    def dendrogram(self, **kwargs: Any) -> dict[str, Any]:
+        """Return what `scipy.cluster.hierarchy.dendrogram` makes of the merges, and draw it.
+
+        Parameters
+        ----------
+        **kwargs
+            Passed on; ``no_plot=True`` draws nothing, else matplotlib is needed.
+        """
+        from scipy.cluster.hierarchy import dendrogram
+
+        self._check_fitted()
+        return dendrogram(self.linkage_matrix_, **kwargs)
+
+    def _check_parameters(self):
+        owner = type(self).__name__
+        as_choice(self.linkage, "linkage", _LINKAGES, owner=owner)
+        if not callable(self.metric):
+            as_choice(self.metric, "metric", (*_METRICS, *_ALIASES), owner=owner)
+        as_bool(self.compute_distances, "compute_distances", owner=owner)
+        metric = None if callable(self.metric) else self._metric
+        if self.linkage in SQUARED and metric not in ("euclidean", "precomputed"):
+            raise ValueError(
+                f"{owner}: metric={self.metric!r} does not go with linkage={self.linkage!r}, which "
+                "needs Euclidean distances: 'euclidean' or 'precomputed'."
+            )
+        if self.connectivity is not None:
+            as_choice(self.linkage, "with connectivity, linkage", LINKAGES, owner=owner)
+            if self.linkage == "ward" and metric == "precomputed":
+                raise ValueError(
+                    f"{owner}: metric='precomputed' does not go with linkage='ward' and "
+                    "connectivity, which need samples: their means tell how far clusters are."
+                )
+            if self.scaled_distance_threshold is not None and metric not in _SCALED:
+                raise ValueError(
+                    f"{owner}: scaled_distance_threshold with connectivity needs metric "
+                    f"'euclidean' or 'precomputed', found {self.metric!r}."
+                )
+        if self.n_clusters is not None:
+            as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
+        for name in ("distance_threshold", "scaled_distance_threshold"):
+            if getattr(self, name) is not None:
+                as_real(getattr(self, name), name, owner=owner, at_least=0, allow_inf=True)
+        stops = ("n_clusters", "distance_threshold", "scaled_distance_threshold")
+        given = [name for name in stops if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                f"{owner}: Exactly one of n_clusters, distance_threshold and "
+                f"scaled_distance_threshold must be given, the others None, but "
+                f"{' and '.join(given) or 'none'} is not None."
+            )
+
+    @property
+    def _precomputed(self):
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @property
+    def _metric(self):
+        return self.metric if callable(self.metric) else _ALIASES.get(self.metric, self.metric)
+
+    def _merges(self, X, edges, report):
+        """The linkage matrix, and the largest distance of two samples where it is asked for."""
+        n = len(X)
+        if n == 1:
+            return np.empty((0, 4)), 0.0
+        power, largest = 0, None
+        scaled = self.scaled_distance_threshold is not None
+        metric, owner = self._metric, type(self).__name__
+        if isinstance(metric, str) and metric == "euclidean":
+            # A power of two: no digit changes, and squares neither overflow nor vanish.
+            power = int(np.frexp(max(X.max(), -X.min()))[1])
+            X = np.ldexp(X.astype(np.float64, copy=False), -power)
+            largest = diameter(X) if scaled else None
+            if edges is None:
+                merged, heights = self._merge_points(X, lambda new: report(np.ldexp(new, power)))
+            else:
+                merged, heights = merge_along(
+                    X, edges, self.linkage, metric, owner, lambda new: report(np.ldexp(new, power))
+                )
+        elif edges is not None:
+            merged, heights = merge_along(X, edges, self.linkage, metric, owner, report)
+            largest = float(X.max()) if scaled else None
+        else:
+            D = self._distances(X)
+            largest = max(D[start : start + 256, :n].max() for start in range(0, n, 256))
+            for start in range(0, n if self.linkage in SQUARED else 0, 256):
+                np.square(D[start : start + 256], out=D[start : start + 256])
+            merged, heights = merge_matrix(D, self.linkage, np.ones(n), np.arange(n), report)
+        in_order = edges is not None or self.linkage in ("centroid", "median")
+        order = np.arange(n - 1) if in_order else stable_order(heights)
+        Z = np.empty((n - 1, 4))
+        _ext.label(np.ascontiguousarray(merged), heights, order, np.arange(n), np.arange(n), Z)
+        Z[:, 2] = np.ldexp(Z[:, 2], power)
+        return Z, np.ldexp(largest, power) if scaled else None
+
+    def _merge_points(self, X, report):
+        if self.linkage == "single":
+            return spanning_tree(X, report)
+        n, d = X.shape
+        by_points = self.linkage == "ward" and n > _SMALL and d <= _WIDE
+        if by_points or (self.linkage in ("average", "complete", "ward") and n > _WHOLE):
+            clusters = PointClusters(X, self.linkage)
+            clusters.merge(_LAST if by_points else min(max(_FEWEST, n // 4), _MOST), report)
+            if len(clusters) > 1:
+                D = square_matrix(len(clusters), type(self).__name__)
+                clusters.matrix(D)
+                merged, heights = merge_matrix(
+                    D, self.linkage, clusters.size, clusters.name, report
+                )
+                clusters.merged.append(merged)
+                clusters.heights.append(heights)
+            return np.concatenate(clusters.merged), np.concatenate(clusters.heights)
+        D = square_matrix(n, type(self).__name__)
+        fill_euclidean(X, D, squared=self.linkage in SQUARED)
+        return merge_matrix(D, self.linkage, np.ones(n), np.arange(n), report)
+
+    def _distances(self, X):
+        owner, n = type(self).__name__, len(X)
+        D = square_matrix(n, owner)
+        if self._metric == "precomputed":
+            for start, rows in self._given_rows(X):
+                D[start : start + 256, :n] = rows
+        else:
+            fill_metric(X, D, self._metric, owner)
+        return D
+
+    def _given_rows(self, X):
+        """Yield blocks of rows of a matrix of distances, checked, and symmetric to the bit."""
+        owner, n = type(self).__name__, len(X)
+        if X.shape[1] != n:
+            raise ValueError(
+                f"{owner}: Distance matrix should be square, got matrix of shape {X.shape}: with "
+                "metric='precomputed' X holds the distance of every sample from every other."
+            )
+        largest = float(np.abs(X).max())
+        for start in range(0, n, 256):
+            rows, columns = X[start : start + 256], X[:, start : start + 256].T
+            off = np.abs(rows - columns).max()
+            if rows.min() < 0 or off > _SYMMETRIC * largest or X.diagonal().any():
+                raise ValueError(
+                    f"{owner}: X must be symmetric, at least 0, and 0 on its diagonal, as "
+                    "distances are (metric='precomputed')."
+                )
+            yield start, rows / 2.0 + columns / 2.0
+
+
+def _reporter(progress):
+    """What is called with the heights of new merges, and passes them on."""
+    seen = [0, 0.0]
+
+    def report(heights):
+        if progress.active and len(heights):
+            seen[0] += len(heights)
+            seen[1] = max(seen[1], float(heights.max()))
+            progress.step(seen[0], seen[1], float(heights.sum()))
+
+    return report

@@ -1,0 +1,190 @@
+"""Merges of clusters of points that are each other's nearest, all of them at once.
+
+Where a merged cluster is no nearer to a third than the nearer of the two was (average, complete,
+Ward), any two clusters that are each other's nearest may be merged in any order.
+"""
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from mlcore._ext import linkage as _ext
+from mlcore.cluster.linkage.lance_williams import fill_euclidean
+from mlcore.cluster.linkage.spanning_tree import as_panels
+from mlcore.threads import effective_threads
+
+_CALL = 2**28  # coordinates compared in one compiled call, and thread
+_ROUNDS = 32  # times more work than elsewhere is worth a thread: rounds are many, and short
+_SEEN = 512  # centres that a search compares, about, where most panels are passed over
+_ROUNDING = 1e-14  # of the distance of two centres, in units of the largest norm
+
+
+class PointClusters:
+    """Clusters of points, at first one for each distinct point.
+
+    Parameters
+    ----------
+    X : (n, d) float64 array
+        Of magnitude about 1.
+    method : "average", "complete" or "ward"
+    """
+
+    def __init__(self, X, method):
+        n = len(X)
+        # Near points lie together, so that most others can be passed over together.
+        self.order = cKDTree(X, leafsize=32, balanced_tree=False, compact_nodes=False).indices
+        X = X[self.order]
+        self.kind = _ext.KINDS[method]
+        self.ward = method == "ward"
+        # Means are rounded to their magnitude; the other methods measure the points themselves.
+        self.X = X - X.mean(axis=0) if self.ward else X
+        self.slack = _ROUNDING * float(np.sqrt(np.einsum("ij,ij->i", X, X).max()))
+        self.label = np.arange(n)
+        self.merged, self.heights = [], []
+        self._begin(np.arange(n))
+        self._search()
+        if n > 1 and (self.value == 0).any():
+            self._join_equal_points()
+
+    def __len__(self):
+        return len(self.size)
+
+    def merge(self, at_most, report):
+        """Merge until there are `at_most` clusters, or a few less."""
+        while len(self) > at_most:
+            self._search()
+            this = np.arange(len(self))
+            first = np.flatnonzero((self.nearest[self.nearest] == this) & (this < self.nearest))
+            if not len(first):  # equal distances in a circle
+                first = np.array([np.argmin(self.value)])
+            heights = self.value[first]
+            heights = np.sqrt(heights) if self.ward else heights
+            self._merge(first, self.nearest[first], heights)
+            report(heights)
+
+    def members(self):
+        """Return where the points of each cluster start, and the points in that order."""
+        if self.ward:
+            return np.arange(len(self) + 1), self.centres
+        order = np.argsort(self.label, kind="stable")
+        start = np.zeros(len(self) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.label, minlength=len(self)), out=start[1:])
+        return start, self.X[order]
+
+    def matrix(self, D):
+        """Write the distances of all clusters into the matrix `D`; Ward's squared."""
+        if self.ward:
+            fill_euclidean(self.centres, D, squared=True)
+            m = len(self)
+            for a in range(m):
+                D[a, :m] *= 2 * self.size[a] * self.size / (self.size[a] + self.size)
+            return
+        start, points = self.members()
+        panels = as_panels(points)
+        n, d = points.shape
+        threads = effective_threads(n * n * d / 2)
+        sums = np.empty((threads, panels.shape[0] * panels.shape[2]))
+        step = max(1, threads * _CALL // (n * d) * len(self) // n)
+        for first in range(0, len(self), step):
+            _ext.cluster_rows(
+                self.kind, start, points, panels, sums, D, first, min(len(self), first + step),
+                threads,
+            )  # fmt: skip
+
+    def _begin(self, rows):
+        m = len(rows)
+        self.name = self.order[rows]  # one sample of each cluster
+        self.size = np.bincount(self.label, minlength=m).astype(np.float64)
+        self.centres = self.X[rows]
+        self.spread, self.radius = np.zeros(m), np.zeros(m)
+        self.nearest, self.value = np.zeros(m, dtype=np.int64), np.zeros(m)
+        self.stale = np.ones(m, dtype=bool)
+
+    def _join_equal_points(self):
+        """Equal points would all have the same one for their nearest."""
+        twins = np.flatnonzero(self.value == 0)
+        _, first, kind = np.unique(
+            self.X[twins] + 0.0, axis=0, return_index=True, return_inverse=True
+        )
+        same = twins[first[kind.ravel()]]
+        later = twins != same
+        gone = np.zeros(len(self), dtype=bool)
+        gone[twins[later]] = True
+        moved = np.cumsum(~gone) - 1
+        moved[twins] = moved[same]
+        self.merged.append(self.order[np.column_stack([same[later], twins[later]])])
+        self.heights.append(np.zeros(int(later.sum())))
+        self.label = moved
+        self._begin(np.flatnonzero(~gone))
+
+    def _search(self):
+        queries = np.flatnonzero(self.stale)
+        m, d = self.centres.shape
+        start, points = self.members()
+        panels, spread, radius = self._panels()
+        room = 3 * panels.shape[0] * panels.shape[2]
+        # At worst every point of the cluster is compared with every other.
+        cost = np.full(len(queries), float(m * d))
+        if not self.ward:
+            cost += self.size[queries] * (self.size[queries] > 1) * len(points) * d
+        work = len(queries) * d * (_SEEN + m / panels.shape[2])
+        threads = effective_threads(work / _ROUNDS)
+        found, squares = np.empty((threads, room), dtype=np.int32), np.empty((threads, room))
+        part = np.cumsum(cost) // (threads * _CALL)
+        bounds = [0, *(np.flatnonzero(np.diff(part)) + 1), len(queries)]
+        nearest, value = np.empty(len(queries), dtype=np.int64), np.empty(len(queries))
+        for a, b in zip(bounds, bounds[1:], strict=False):
+            _ext.nearest_clusters(
+                self.kind, self.slack, start, points, self.centres, panels, spread, radius,
+                queries[a:b], found, squares, nearest[a:b], value[a:b], threads,
+            )  # fmt: skip
+        self.nearest[queries], self.value[queries] = nearest, value
+        self.stale[:] = False
+
+    def _panels(self):
+        """Centres, spreads and radii of the clusters, and behind them of balls around panels."""
+        m, d = self.centres.shape
+        panels = as_panels(self.centres)
+        width = panels.shape[2]
+        spread = 1 / self.size if self.ward else self.spread
+        # Where a panel is not full, its last cluster stands for what is missing.
+        last = np.minimum(np.arange(len(panels) * width), m - 1).reshape(-1, width)
+        full = self.centres[last]
+        middle = full.mean(axis=1)
+        reach = np.sqrt(np.square(full - middle[:, None]).sum(axis=2).max(axis=1))
+        balls = as_panels(middle)
+        farthest = spread[last].max(axis=1) if self.ward else spread[last].min(axis=1)
+        return (
+            np.concatenate([panels, balls]),
+            _padded(width, spread, farthest),
+            _padded(width, self.radius, reach * (1 + 1e-12) + self.slack),
+        )
+
+    def _merge(self, first, second, heights):
+        self.merged.append(np.column_stack([self.name[first], self.name[second]]))
+        self.heights.append(heights)
+        a, b = self.size[first], self.size[second]
+        share = b / (a + b)
+        across = self.centres[second] - self.centres[first]
+        squares = np.einsum("ij,ij->i", across, across)
+        self.centres[first] += share[:, None] * across
+        self.spread[first] += share * (self.spread[second] - self.spread[first])
+        self.spread[first] += share * (1 - share) * squares
+        self.radius[first] = np.maximum(
+            self.radius[first] + share * np.sqrt(squares),
+            self.radius[second] + (1 - share) * np.sqrt(squares),
+        )
+        self.size[first] = a + b
+        touched, kept = np.zeros(len(self), dtype=bool), np.ones(len(self), dtype=bool)
+        touched[first] = touched[second] = True
+        self.stale = touched | touched[self.nearest]
+        kept[second] = False
+        moved = np.cumsum(kept) - 1
+        moved[second] = moved[first]
+        self.nearest, self.label = moved[self.nearest], moved[self.label]
+        for field in "name", "size", "centres", "spread", "radius", "nearest", "value", "stale":
+            setattr(self, field, getattr(self, field)[kept])
+
+
+def _padded(width, *parts):
+    """One array of these, each padded with zeros to a multiple of `width`."""
+    return np.concatenate([np.pad(part, (0, -len(part) % width)) for part in parts])

@@ -1,0 +1,1 @@
+"""Scores of clusterings: objectives, silhouettes, agreement of labels."""

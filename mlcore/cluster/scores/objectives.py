@@ -1,0 +1,242 @@
+"""What a partition costs under the objectives of clustering, and how far two partitions agree."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks import as_choice, as_labels, as_samples, as_weights
+from mlcore.cluster.cuts.cuts import (
+    cut_value,
+    normalized_association,
+    normalized_cut_value,
+    ratio_cut_value,
+)
+from mlcore.cluster.cuts.edges import as_graph, edge_sums
+from mlcore.cluster.scores.distance_sums import by_cluster, check_distances, distance_sums
+
+_CUTS = {
+    "cut": cut_value,
+    "ratio_cut": ratio_cut_value,
+    "normalized_cut": normalized_cut_value,
+    "normalized_association": normalized_association,
+}
+_OWNER = "clustering_cost"
+OBJECTIVES = (
+    "kmeans",
+    "kmedoids",
+    "kmedian",
+    "sum_of_distances",
+    "kernel_kmeans",
+    "trace",
+    *_CUTS,
+)
+
+
+def clustering_cost(
+    X: Any,
+    labels: Any,
+    objective: str = "kmeans",
+    *,
+    metric: str | Callable = "euclidean",
+    sample_weight: Any = None,
+) -> float:
+    r"""What a partition costs under one of the objectives of clustering.
+
+    Any partition can be asked about, from whichever model or by hand. With clusters C of weight
+    ``|C|``, their means c and members m, the first four are costs of samples X, the others of
+    affinities or kernel values K:
+
+    ====================== ================================================================
+    kmeans                 :math:`\sum_C \sum_{i \in C} \|x_i - c_C\|^2`
+    kmedoids               :math:`\sum_C \min_{m \in C} \sum_{i \in C} d(x_i, x_m)^2`
+    kmedian                :math:`\sum_C \min_{m \in C} \sum_{i \in C} d(x_i, x_m)`
+    sum_of_distances       :math:`\sum_C \sum_{i \in C} \sum_{j \in C} d(x_i, x_j)`
+    trace                  :math:`trace(G^T K G) = \sum_C \sum_{i, j \in C} K_{ij} / |C|`
+    kernel_kmeans          :math:`trace(K) - trace(G^T K G)`, k-means in feature space
+    cut                    see `cut_value`
+    ratio_cut              see `ratio_cut_value`
+    normalized_cut         see `normalized_cut_value`
+    normalized_association see `normalized_association`
+    ====================== ================================================================
+
+    G has a column for each cluster, with ``1 / sqrt(|C|)`` for its members. Lower is better, except
+    for "trace" and "normalized_association". With the linear kernel "kernel_kmeans" is "kmeans";
+    with a doubly stochastic K both "ratio_cut" and "normalized_cut" are the number of clusters
+    minus "trace".
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+        Samples, distances with ``metric="precomputed"``, or K. Sparse for "kmeans" and for K.
+    labels : array-like of shape (n_samples,)
+        The cluster of each sample; any sortable values.
+    objective : str, default="kmeans"
+    metric : str or callable, default="euclidean"
+        The distance d, as for `silhouette_samples`.
+    sample_weight : array-like of shape (n_samples,), optional
+        2 stands for two copies of a sample, 0 for its absence.
+
+    Returns
+    -------
+    cost : float
+
+    Raises
+    ------
+    ValueError, TypeError
+        For bad samples, weights or labels; for an unknown objective or metric; for K that is not
+        square, not symmetric or, for a cut, negative; for a cut with one cluster only; for a cost
+        that overflows.
+
+    Notes
+    -----
+    O(n d) time for "kmeans", O(n²) with K, and the sum of O(d ``|C|``²) for distances; O(n d)
+    memory.
+
+    References
+    ----------
+    .. [1] S. Shalev-Shwartz, S. Ben-David, *Understanding Machine Learning*, 2014, section 22.2:
+       the first four objectives.
+    .. [2] A. Shashua, *Introduction to Machine Learning*, arXiv:0904.3664, equation 6.5: the trace.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import clustering_cost
+    >>> X, labels = [[0.0], [1.0], [5.0]], [0, 0, 1]
+    >>> clustering_cost(X, labels), clustering_cost(X, labels, "kmedian")
+    (0.5, 1.0)
+    """
+    as_choice(objective, "objective", OBJECTIVES, owner=_OWNER)
+    if objective in _CUTS:
+        return _CUTS[objective](X, labels, sample_weight=sample_weight)
+    if objective in ("kernel_kmeans", "trace"):
+        cost = _in_feature_space(X, labels, sample_weight, objective)
+    elif objective == "kmeans":
+        cost = _around_means(*_weighted(as_samples(X, owner=_OWNER, accept_sparse=True), labels,
+                                        sample_weight))  # fmt: skip
+    else:
+        cost = _of_distances(X, labels, sample_weight, objective, metric)
+    if not np.isfinite(cost):
+        raise ValueError(f"{_OWNER}: the cost overflows float64, as values in X are too large.")
+    return float(cost)
+
+
+def adjusted_rand_index(labels_true: Any, labels: Any) -> float:
+    r"""How far two partitions agree on which pairs of samples belong together.
+
+    .. math:: \frac{pairs\ together\ in\ both - expected}{mean\ of\ pairs\ together - expected}
+
+    where the expectation is over partitions with the same cluster sizes: 1 for equal partitions,
+    about 0 for unrelated ones, whatever the numbers and the names of their clusters.
+
+    Parameters
+    ----------
+    labels_true, labels : array-like of shape (n_samples,)
+        The cluster of each sample; any sortable values.
+
+    Returns
+    -------
+    index : float, from -0.5 to 1
+        Counted in integers, so exact but for one division.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For labels that are none, or of different lengths.
+
+    References
+    ----------
+    .. [1] L. Hubert, P. Arabie, *Comparing partitions*, Journal of Classification 2, 1985,
+       equation 5.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import adjusted_rand_index
+    >>> adjusted_rand_index(["a", "a", "b", "b"], [7, 7, 3, 3])
+    1.0
+    >>> round(adjusted_rand_index([0, 0, 1, 1], [0, 1, 0, 1]), 2)
+    -0.5
+    """
+    n = np.size(labels_true)
+    if n == 0:
+        raise ValueError("labels_true is empty, but adjusted_rand_index needs at least 1 sample.")
+    _, true = as_labels(labels_true, n, owner="adjusted_rand_index", name="labels_true")
+    _, found = as_labels(labels, n, owner="adjusted_rand_index", name="labels")
+    cells = np.unique(true * (found.max() + 1) + found, return_counts=True)[1]
+    both, first, second = map(_pairs, (cells, np.bincount(true), np.bincount(found)))
+    total = n * (n - 1) // 2
+    # Both sides times 2 total, which keeps them whole.
+    above = 2 * (both * total - first * second)
+    below = (first + second) * total - 2 * first * second
+    return above / below if below else 1.0
+
+
+def _pairs(counts):
+    return sum(count * (count - 1) // 2 for count in counts.tolist())
+
+
+def _weighted(X, labels, sample_weight):
+    """The samples that weigh something, their clusters 0, 1..., and their weights."""
+    n = X.shape[0]
+    _, codes = as_labels(labels, n, owner=_OWNER, name="labels")
+    weights = as_weights(sample_weight, n)
+    if weights.all():
+        return X, codes, weights
+    some = np.flatnonzero(weights)
+    return X[some], np.unique(codes[some], return_inverse=True)[1], weights[some]
+
+
+def _around_means(X, codes, weights):
+    n, k = X.shape[0], int(codes.max()) + 1
+    members = sp.csr_array((weights, (codes, np.arange(n))), shape=(k, n))
+    sizes = np.bincount(codes, weights)[:, None]
+    if sp.issparse(X):
+        power = int(np.frexp(np.abs(X.data).max(initial=0))[1])
+        X = X.astype(np.float64)
+        X.data = np.ldexp(X.data, -power)
+        means = (members @ X).toarray() / sizes
+        rows = np.repeat(np.arange(n), np.diff(X.indptr))
+        own = means[codes[rows], X.indices]
+        # A zero of x costs the square of the mean; what is stored, the difference to that.
+        squares = np.einsum("ij,ij->i", means, means)[codes]
+        squares += np.bincount(rows, X.data * (X.data - 2 * own), n)
+        squares = np.maximum(squares, 0)
+    else:
+        power = int(np.frexp(np.abs(X).max())[1])
+        X = np.ldexp(X, -power, dtype=np.float64)
+        X -= X[0]  # what the samples share would cost digits of the means
+        X -= ((members @ X) / sizes)[codes]
+        squares = np.einsum("ij,ij->i", X, X)
+    with np.errstate(over="ignore"):
+        return np.ldexp(weights @ squares, 2 * power)
+
+
+def _of_distances(X, labels, sample_weight, objective, metric):
+    X = check_distances(X, metric, _OWNER)
+    _, codes = as_labels(labels, len(X), owner=_OWNER, name="labels")
+    weights = as_weights(sample_weight, len(X))
+    order, starts = by_cluster(codes)
+    cost = 0.0
+    for start, end in zip(starts[:-1], starts[1:], strict=True):
+        members = order[start:end][weights[order[start:end]] > 0]
+        if len(members) == 0:
+            continue
+        found = distance_sums(
+            X, metric, members, np.array([0, len(members)]), weights=weights[members],
+            squared=objective == "kmedoids",
+        )  # fmt: skip
+        sums = np.concatenate([sums[:, 0] for _, sums in found])
+        cost += weights[members] @ sums if objective == "sum_of_distances" else sums.min()
+    return cost
+
+
+def _in_feature_space(K, labels, sample_weight, objective):
+    K = as_graph(K, _OWNER, negative=True)
+    n = K.shape[0]
+    _, codes = as_labels(labels, n, owner=_OWNER, name="labels")
+    weights = as_weights(sample_weight, n)
+    sums = edge_sums(K, codes, weights)
+    present = sums.sizes > 0
+    trace = (sums.inside[present] / sums.sizes[present]).sum()
+    return trace if objective == "trace" else weights @ K.diagonal().astype(np.float64) - trace

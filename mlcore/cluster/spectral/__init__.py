@@ -1,0 +1,1 @@
+"""Spectral and probabilistic clustering: graphs of affinities, and partitions read from them."""

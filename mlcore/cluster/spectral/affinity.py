@@ -1,0 +1,321 @@
+"""Affinities between samples, and the four normalisations of spectral clustering."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+from scipy.spatial.distance import cdist
+
+from mlcore.checks import as_bool, as_choice, as_integer, as_real, as_samples, require_memory
+from mlcore.cluster.doubly_stochastic.doubly_stochastic import scaled_to_unit_sums
+from mlcore.cluster.doubly_stochastic.frobenius import projected
+from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
+from mlcore.cluster.doubly_stochastic.total_support import require_rows
+from mlcore.cluster.spectral.neighbors import nearest_neighbors
+from mlcore.kernels.gram import gram_matrix
+from mlcore.kernels.resolve import resolve_gamma
+from mlcore.progress import Progress
+from mlcore.scratch import scratch_array
+from mlcore.threads import single_threaded_blas
+
+KINDS = ("rbf", "nearest_neighbors", "mutual_nearest_neighbors")
+METHODS = ("ratio_cut", "normalized_cut", "doubly_stochastic", "frobenius")
+_FEW_FEATURES = 16  # squared distances from differences: nothing cancels
+_BLOCK = 1_000_000  # values worked on together
+_TOLERANCES = {"doubly_stochastic": 1e-12, "frobenius": 1e-10}
+
+
+def affinity(
+    X: Any,
+    *,
+    kind: str | Callable = "rbf",
+    gamma: float | str | None = None,
+    n_neighbors: int = 10,
+    self_tuning: bool = False,
+) -> Any:
+    r"""Affinities between all samples, or between near ones.
+
+    Parameters
+    ----------
+    X : array-like or sparse (n, d)
+    kind : str or callable, default="rbf"
+        "rbf" is :math:`\exp(-\gamma \|x_i - x_j\|^2)` for all pairs. "nearest_neighbors" joins two
+        samples if either is among the `n_neighbors` nearest of the other,
+        "mutual_nearest_neighbors" if both are. Other kernels of `mlcore.kernels.gram_matrix` by
+        name or callable are dense.
+    gamma : float, "scale" or "auto", optional
+        1 / d by default (and with "auto"); "scale" is 1 / (d Var(X)). Neighbours are joined by the
+        rbf with it, and by 1 where it is not given.
+    n_neighbors : int, default=10
+        Other samples; also what `self_tuning` measures by. As many as there are, if fewer.
+    self_tuning : bool, default=False
+        Let each sample have a scale of its own, the distance to its `n_neighbors`-th nearest
+        neighbour: :math:`\exp(-\|x_i - x_j\|^2 / (\sigma_i \sigma_j))`. Where a scale is 0, among
+        copies, the affinity is 1 to copies and 0 to others. `gamma` must be None.
+
+    Returns
+    -------
+    K : ndarray (n, n), or csr_array of neighbours
+        Exactly symmetric, in the precision of X; 1 on the diagonal for all kinds named above.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For invalid input; the message names the argument.
+    MemoryError
+        If a dense result does not fit into free memory.
+
+    Notes
+    -----
+    O(n² d) time, and O(n²) memory where the result is dense. Neighbours are found by a k-d tree in
+    about O(n log n) time where features are few.
+
+    References
+    ----------
+    .. [1] U. von Luxburg, *A tutorial on spectral clustering*, Statistics and Computing 17, 2007,
+       section 2.2.
+    .. [2] L. Zelnik-Manor, P. Perona, *Self-tuning spectral clustering*, NIPS 2004.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import affinity
+    >>> affinity([[0.0], [1.0], [5.0]], kind="nearest_neighbors", n_neighbors=1).toarray()
+    array([[1., 1., 0.],
+           [1., 1., 1.],
+           [0., 1., 1.]])
+    """
+    owner = "affinity"
+    X = as_samples(X, owner=owner, accept_sparse=True)
+    self_tuning = as_bool(self_tuning, "self_tuning", owner=owner)
+    n_neighbors = as_integer(n_neighbors, "n_neighbors", owner=owner, at_least=1)
+    if self_tuning and gamma is not None:
+        raise ValueError(
+            f"{owner}: gamma={gamma!r} was given with self_tuning=True, which finds a scale for "
+            "each sample instead; gamma must be None."
+        )
+    if isinstance(kind, str) and kind in KINDS[1:]:
+        return _of_neighbors(X, kind, gamma, n_neighbors, self_tuning)
+    if self_tuning:
+        as_choice(kind, "kind", KINDS, owner=f"{owner} with self_tuning=True")
+        return _self_tuned(X, n_neighbors)
+    return gram_matrix(X, kernel=kind, gamma=gamma)
+
+
+def normalize_affinity(
+    K: Any,
+    method: str = "doubly_stochastic",
+    *,
+    tol: float | None = None,
+    max_iter: int = 1000,
+    overwrite: bool = False,
+) -> Any:
+    r"""Normalise a symmetric matrix of affinities.
+
+    Parameters
+    ----------
+    K : array-like or sparse (n, n)
+        Symmetric up to rounding (entries below the diagonal count); none negative, except for
+        "frobenius".
+    method : str, default="doubly_stochastic"
+        ================= ==========================================================
+        ratio_cut         :math:`K - D + I` with the row sums of K in D: the nearest
+                          matrix with unit row sums in L1 norm; entries may be
+                          negative
+        normalized_cut    :math:`D^{-1/2} K D^{-1/2}`, the first step of the next
+        doubly_stochastic :math:`L K L` with unit row sums, L diagonal and positive:
+                          the nearest in relative entropy
+        frobenius         the nearest doubly stochastic matrix in Frobenius norm
+        ================= ==========================================================
+    tol : float, optional
+        How far row sums of the last two may differ from 1; 1e-12 by default, 1e-10 for "frobenius".
+    max_iter : int, default=1000
+        Most steps of the last two.
+    overwrite : bool, default=False
+        Let the result take the place of K, where K is a dense array of floats in C order.
+
+    Returns
+    -------
+    F : ndarray or csr_array (n, n)
+        Exactly symmetric, in the precision of K. Sparse K give a sparse result with entries where K
+        has them; "ratio_cut" adds the diagonal, "frobenius" takes dense K only.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For parameters out of range; K that is not square, not symmetric, negative or not finite; a
+        row of zeros, except for "ratio_cut" and "frobenius"; K without total support, for
+        "doubly_stochastic".
+    MemoryError
+        If the result does not fit into free memory.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `tol` is not met.
+
+    See Also
+    --------
+    doubly_stochastic, frobenius_projection : the same with the evidence.
+
+    References
+    ----------
+    .. [1] A. Shashua, *Introduction to Machine Learning*, arXiv:0904.3664, section 6.3.2.
+    .. [2] R. Zass, A. Shashua, *A unifying approach to hard and probabilistic clustering*, ICCV
+       2005.
+    .. [3] R. Zass, A. Shashua, *Doubly stochastic normalization for spectral clustering*, NIPS
+       2006.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import normalize_affinity
+    >>> normalize_affinity([[1.0, 0.5], [0.5, 1.0]], method="ratio_cut")
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
+    owner = "normalize_affinity"
+    method = as_choice(method, "method", METHODS, owner=owner)
+    tol = _TOLERANCES.get(method) if tol is None else as_real(tol, "tol", owner=owner, above=0.0)
+    max_iter = as_integer(max_iter, "max_iter", owner=owner, at_least=1)
+    overwrite = as_bool(overwrite, "overwrite", owner=owner)
+    to_frobenius = method == "frobenius"
+    matrix = as_symmetric(
+        K,
+        owner,
+        negative=to_frobenius,
+        additive=to_frobenius,
+        sparse=not to_frobenius,
+        overwrite=overwrite,
+    )
+    if method == "ratio_cut":
+        return matrix.shifted(1.0 - matrix.sums)
+    if method == "normalized_cut":
+        require_rows(matrix, owner)
+        return matrix.scaled(1.0 / np.sqrt(matrix.sums))
+    if to_frobenius:
+        return projected(matrix, owner, tol, max_iter, Progress()).matrix
+    return scaled_to_unit_sums(matrix, owner, tol, True, max_iter, Progress()).matrix
+
+
+def _of_neighbors(X, kind, gamma, n_neighbors, self_tuning):
+    n = X.shape[0]
+    gamma = None if gamma is None else resolve_gamma(gamma, X)
+    if n == 1:
+        return sp.csr_array(np.ones((1, 1), dtype=X.dtype))
+    indices, distances = nearest_neighbors(X, min(n_neighbors, n - 1))
+    rows, columns = np.repeat(np.arange(n), indices.shape[1]), indices.ravel()
+    squares = np.square(distances).ravel()
+    if self_tuning:
+        values = _tuned(squares, distances[rows, -1] * distances[columns, -1])
+    elif gamma is None:
+        values = np.ones(len(squares))
+    else:
+        values = np.exp(-gamma * squares)
+    graph = sp.csr_array((values.astype(X.dtype), (rows, columns)), shape=(n, n))
+    both = graph.maximum(graph.T) if kind == "nearest_neighbors" else graph.minimum(graph.T)
+    return (both + sp.eye_array(n, dtype=X.dtype, format="csr")).tocsr()
+
+
+def shared_neighbors(X, n_neighbors):
+    """Return 1 where two samples are each among the nearest of the other, 1/2 where one is; CSR.
+
+    A sample is the first of its own `n_neighbors`, as in scikit-learn.
+    """
+    n = X.shape[0]
+    indices = np.arange(n)[:, None]
+    if min(n_neighbors, n) > 1:
+        indices = np.hstack([indices, nearest_neighbors(X, min(n_neighbors, n) - 1).indices])
+    return _shared(indices.ravel(), indices.shape[1], X.dtype)
+
+
+def shared_nearest(D, n_neighbors, owner):
+    """Return the same of a matrix of distances, dense or CSR, a row for each sample.
+
+    In a sparse matrix what is not stored is far away, and zeros count where they are stored.
+    """
+    n, name = D.shape[0], "affinity='precomputed_nearest_neighbors'"
+    if D.shape[1] != n:
+        raise ValueError(f"X has shape {D.shape}; {owner} with {name} needs a square matrix.")
+    values = D.data if sp.issparse(D) else D
+    if values.min(initial=0.0) < 0:
+        raise ValueError(
+            f"Negative values in data passed as X (least: {values.min():g}); {owner} with {name} "
+            "takes distances, of at least 0."
+        )
+    k = min(n_neighbors, n)
+    if not sp.issparse(D):
+        return _shared(np.argsort(D, axis=1, kind="stable")[:, :k].ravel(), k, D.dtype)
+    stored = np.diff(D.indptr)
+    if stored.min() < k:
+        raise ValueError(
+            f"{owner}: n_neighbors={n_neighbors} neighbors are required, each sample itself among "
+            f"them, but row {stored.argmin()} of X stores {stored.min()} distances."
+        )
+    # Each row by its distances; of equal ones by their places.
+    rows = np.repeat(np.arange(n), stored)
+    order = np.lexsort((D.indices, D.data, rows))
+    nearest = np.arange(len(order)) - D.indptr[rows] < k
+    return _shared(D.indices[order[nearest]], k, D.dtype)
+
+
+def _shared(indices, k, dtype):
+    n = len(indices) // k
+    graph = sp.csr_array((np.full(n * k, 0.5, dtype), indices, np.arange(n + 1) * k), shape=(n, n))
+    return (graph + graph.T).tocsr()
+
+
+def of_pairs(X, function, parameters, owner):
+    """Return the symmetric matrix of ``function(x, y, **parameters)``, each pair asked once."""
+    n = X.shape[0]
+    require_memory(
+        n, n, X.dtype.itemsize, what="the affinity matrix", instead="pass fewer rows",
+    )  # fmt: skip
+    K = scratch_array((n, n), X.dtype)
+    rows = [X[[i]] for i in range(n)] if sp.issparse(X) else X
+    for i in range(n):
+        for j in range(i, n):
+            value = function(rows[i], rows[j], **parameters)
+            value = as_real(value, f"affinity(X[{i}], X[{j}])", owner=owner, at_least=0.0)
+            K[i, j] = K[j, i] = value
+    return K
+
+
+def _tuned(squares, scales):
+    """exp(-squares / scales); where a scale is 0, 1 for squares of 0, else 0."""
+    exponents = np.divide(squares, scales, out=np.full_like(squares, np.inf), where=scales > 0)
+    exponents[squares == 0] = 0.0
+    return np.exp(-exponents)
+
+
+def _self_tuned(X, n_neighbors):
+    n = X.shape[0]
+    if n == 1:
+        return np.ones((1, 1), dtype=X.dtype)
+    require_memory(
+        n, n, X.dtype.itemsize, what="the affinity matrix",
+        instead="use kind='nearest_neighbors', which is sparse",
+    )  # fmt: skip
+    sigma = nearest_neighbors(X, min(n_neighbors, n - 1)).distances[:, -1]
+    K = scratch_array((n, n), X.dtype)
+    X = X.astype(np.float64)
+    direct = not sp.issparse(X) and X.shape[1] <= _FEW_FEATURES
+    if not sp.issparse(X):
+        X -= X.mean(axis=0)
+    norms = np.asarray((X * X).sum(axis=1)).ravel()
+    step = max(1, _BLOCK // n)
+    for start in range(0, n, step):
+        rows = slice(start, min(n, start + step))
+        if direct:
+            squares = cdist(X[rows], X[start:], "sqeuclidean")
+        else:
+            with single_threaded_blas():
+                products = X[rows] @ X[start:].T
+            products = products.toarray() if sp.issparse(products) else products
+            squares = np.maximum(norms[rows, None] + norms[start:] - 2.0 * products, 0.0)
+        values = _tuned(squares, sigma[rows, None] * sigma[start:])
+        K[start:, rows] = values.T
+        K[rows, rows.stop :] = values[:, rows.stop - start :]
+        own = np.triu(K[rows, rows], 1)  # a product may round otherwise on the other side
+        K[rows, rows] = own + own.T
+    K.flat[:: n + 1] = 1.0
+    return K

@@ -1,0 +1,192 @@
+"""What models that cluster by affinity have in common: their graph, and how it is normalised."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from mlcore.checks import as_choice, as_integer, as_random_state, as_real
+from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
+from mlcore.cluster.spectral.affinity import normalize_affinity, shared_neighbors
+from mlcore.eigen import Scaled, times
+from mlcore.exceptions import warn
+from mlcore.kernels.gram import gram_matrix
+from mlcore.kernels.resolve import resolve_gamma
+from mlcore.model import Clusterer, Model
+
+AFFINITIES = "rbf", "nearest_neighbors", "precomputed"
+NORMALIZATIONS = "normalized_cut", "ratio_cut", "doubly_stochastic", "frobenius"
+
+
+class Graph(NamedTuple):
+    """A normalised affinity matrix S, and what is known of it.
+
+    Attributes
+    ----------
+    matrix : Scaled
+        S.
+    mass : float64 (n,)
+        ``sqrt(mass)`` is an eigenvector of S, of its largest eigenvalue 1; also with zeros outside
+        one connected component.
+    component : int (n,)
+        The connected component of each sample, numbered from 0.
+    """
+
+    matrix: Scaled
+    mass: np.ndarray
+    component: np.ndarray
+
+    @property
+    def n_components(self) -> int:
+        return int(self.component.max()) + 1
+
+    def gathered(self, k: int) -> np.ndarray:
+        """Labels, int32, of k groups of whole components, of which there are at least k.
+
+        By descending mass, each component goes to the lightest group so far.
+        """
+        total = np.bincount(self.component, self.mass)
+        group, held = np.empty(len(total), dtype=np.int32), np.zeros(k)
+        for one in np.argsort(-total, kind="stable"):
+            group[one] = held.argmin()
+            held[group[one]] += total[one]
+        return group[self.component]
+
+    def indicators(self, labels: np.ndarray, k: int) -> np.ndarray:
+        """Orthonormal (n, k): ``sqrt(mass)`` on each of k groups; zeros where one is empty."""
+        G = np.zeros((len(labels), k))
+        G[np.arange(len(labels)), labels] = np.sqrt(self.mass)
+        mass = np.bincount(labels, self.mass, minlength=k)
+        return G / np.sqrt(np.where(mass > 0, mass, 1.0))
+
+
+class AffinityClusterer(Clusterer, Model):
+    """A clusterer whose samples are joined by affinities."""
+
+    objective_: float
+    objective_trace_: np.ndarray
+    n_connected_components_: int
+    n_iter_: int
+    converged_: bool
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.affinity, str) and self.affinity == "precomputed"
+
+    _tags = {"input_tags.sparse": True}
+    _affinities: ClassVar[tuple[str, ...]] = AFFINITIES
+    _takes_functions: ClassVar[bool] = False
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        given = isinstance(self.affinity, str) and self.affinity.startswith("precomputed")
+        tags.input_tags.pairwise = tags.input_tags.positive_only = given
+        return tags
+
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        """Fit to `X` and return the labels of its rows; `y` is ignored."""
+        return self.fit(X).labels_
+
+    # ---- for subclasses
+
+    def _check_parameters(self):
+        owner = type(self).__name__
+        as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
+        if not (callable(self.affinity) and self._takes_functions):
+            as_choice(self.affinity, "affinity", self._affinities, owner=owner)
+        if not isinstance(self.gamma, str):
+            as_real(self.gamma, "gamma", owner=owner, at_least=0.0)
+        else:
+            as_choice(self.gamma, "gamma", ("scale", "auto"), owner=owner)
+        as_integer(self.n_neighbors, "n_neighbors", owner=owner, at_least=1)
+        as_choice(self.normalization, "normalization", NORMALIZATIONS, owner=owner)
+        as_integer(self.n_init, "n_init", owner=owner, at_least=1)
+        as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
+        as_real(self.tol, "tol", owner=owner, above=0.0)
+        return as_random_state(self.random_state, owner=owner)
+
+    def _check_n_clusters(self, n):
+        if n < self.n_clusters:
+            raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
+
+    def _affinity(self, X):
+        """The affinity matrix, and whether it is the model's to change."""
+        if self._precomputed:
+            return as_symmetric(X, type(self).__name__).K, False
+        if self.affinity == "nearest_neighbors":
+            return shared_neighbors(X, self.n_neighbors), True
+        return gram_matrix(X, kernel="rbf", gamma=resolve_gamma(self.gamma, X)), True
+
+    def _graph(self, K, owned, degrees=None, formed=False):
+        """Normalise the affinities of these row sums; `formed` as a matrix of its own."""
+        if degrees is None:
+            degrees = times(K, np.ones((K.shape[0], 1)))[:, 0]
+        self._refuse_isolated(degrees)
+        mass, scale, shift = np.ones(len(degrees)), None, None
+        if self.normalization == "normalized_cut":
+            mass = degrees
+        if formed or self.normalization in ("doubly_stochastic", "frobenius"):
+            K = normalize_affinity(K, self.normalization, overwrite=owned)
+        elif self.normalization == "normalized_cut":
+            scale = 1.0 / np.sqrt(degrees)
+        else:
+            shift = 1.0 - degrees
+        graph = Graph(Scaled(K, scale, shift), mass, components(K))
+        if graph.n_components > 1:
+            self._warn_of_components(graph.n_components)
+        return graph
+
+    def _refuse_isolated(self, degrees):
+        isolated = np.flatnonzero(~(degrees > 0))
+        if len(isolated):
+            raise ValueError(
+                f"{type(self).__name__}: {len(isolated)} samples, of which {isolated[0]} is the "
+                "first, are isolated: they have no affinity, not even to themselves. Leave them "
+                "out, or give them a positive diagonal."
+            )
+
+    def _warn_of_components(self, count):
+        then = (
+            f"each becomes a cluster, and is divided where n_clusters={self.n_clusters} asks for it"
+            if count <= self.n_clusters
+            else f"they are gathered, whole, into n_clusters={self.n_clusters} clusters"
+        )
+        warn(
+            "UserWarning",
+            f"The graph of affinities has {count} connected components: {then}. It is not fully "
+            "connected.",
+        )
+
+
+def components(K) -> np.ndarray:
+    """The connected component of each sample in the graph whose edges are the non-zeros of K.
+
+    Parameters
+    ----------
+    K : symmetric (n, n), dense or CSR
+
+    Returns
+    -------
+    component : int (n,)
+        Numbered in the order of their first samples.
+
+    Notes
+    -----
+    A dense matrix is read row by row until all samples are reached: where no entry is 0, one row.
+    """
+    n = K.shape[0]
+    if sp.issparse(K):
+        return connected_components(K if K.data.all() else K != 0, directed=False)[1]
+    component = np.empty(n, dtype=np.int64)
+    left, count = np.arange(n), 0
+    while len(left):
+        reached, left = [left[0]], left[1:]
+        component[reached] = count
+        while reached and len(left):
+            near = K[reached.pop(), left] != 0
+            found, left = left[near], left[~near]
+            component[found] = count
+            reached.extend(found.tolist())
+        count += 1
+    return component

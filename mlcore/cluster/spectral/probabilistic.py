@@ -1,0 +1,255 @@
+"""Probabilistic clustering: memberships whose products are the affinities."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext import probabilistic as _ext
+from mlcore.cluster.spectral.affinity_graph import AffinityClusterer
+from mlcore.cluster.spectral.assign_labels import assigned, unit_rows
+from mlcore.cluster.spectral.spectral import relaxed
+from mlcore.model import warn
+from mlcore.progress import Progress
+from mlcore.threads import effective_threads, single_threaded_blas
+
+_LONGEST_CALL = 2**29  # multiplications: some tenths of a second, within which Ctrl-C is heard
+_WIDTH = 8  # columns of G come in multiples of so many
+_BLOCK = 2**20  # values of F looked at together
+_STARTS = 10  # of k-means
+
+
+class ProbabilisticClustering(AffinityClusterer):
+    r"""Explain affinities by the probabilities that two samples are of the same cluster.
+
+    With F the doubly stochastic normalisation of the affinity matrix,
+
+    .. math:: \min_{G \ge 0} |F - G G^T|_F^2,
+
+    G of shape (n_samples, n_clusters). Rows of G, divided by their sums, are the probabilities of
+    the clusters. Where G is orthogonal, clusters are hard, and this is spectral clustering.
+
+    Each entry of G in turn takes the value that is best given all others, a root of a cubic, so the
+    objective never increases.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    affinity : {"rbf", "nearest_neighbors", "precomputed"}, default="rbf"
+        :math:`\exp(-\gamma |x - y|^2)`; 1 for two samples that are each among the nearest of the
+        other and 1/2 where one is, a sparse matrix; or X is the affinity matrix itself, symmetric
+        and not negative, dense or sparse.
+    gamma : float, "scale" or "auto", default="scale"
+        Of "rbf"; "scale" is 1 / (n_features Var(X)), "auto" is 1 / n_features.
+    n_neighbors : int, default=10
+        How many are nearest to a sample, of which it is itself the first.
+    normalization : str, default="doubly_stochastic"
+        Or "frobenius", "normalized_cut", "ratio_cut": F as `mlcore.cluster.normalize_affinity`
+        defines them.
+    n_init : int, default=1
+        Starts, of which the one with the least objective is kept: first the clusters that
+        `SpectralClustering` finds, then random ones.
+    tol : float, default=1e-4
+        Stop when no entry of G moves by more than so many times the largest.
+    max_iter : int, default=1000
+        Most sweeps over G from one start.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every sweep.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
+    random_state : None, int, Generator or RandomState, default=None
+
+    Attributes
+    ----------
+    probabilities_ : (n_samples, n_clusters)
+        Rows sum to 1.
+    labels_ : (n_samples,) int32
+        The likeliest cluster of each sample.
+    factor_ : (n_samples, n_clusters)
+        G.
+    objective_ : float
+        The objective, by its definition.
+    objective_trace_ : (n_iter + 1,) float64
+        The objective at the start and after each sweep, never increasing.
+    largest_change_ : float
+        Of an entry of G in the last sweep, over the largest; 0 is a stationary point.
+    n_connected_components_ : int
+        Of the graph.
+    n_iter_ : int
+    converged_ : bool
+        Whether the last sweep met `tol`.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Notes
+    -----
+    A sweep takes O(n² k) time, or k times the non-zeros; memory is that of the affinities.
+
+    References
+    ----------
+    R. Zass, A. Shashua, *A unifying approach to hard and probabilistic clustering*, ICCV 2005.
+
+    A. Vandaele, N. Gillis, Q. Lei, K. Zhong, I. Dhillon, *Efficient and non-convex coordinate
+    descent for symmetric nonnegative matrix factorization*, IEEE Transactions on Signal Processing
+    64, 2016.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import ProbabilisticClustering
+    >>> X = [[0.0], [1.0], [4.0], [7.0], [8.0]]
+    >>> model = ProbabilisticClustering(2, gamma=0.1, random_state=0).fit(X)
+    >>> middle = model.probabilities_[2]
+    >>> bool(middle.min() > 0.45)
+    True
+    """
+
+    probabilities_: np.ndarray
+    factor_: np.ndarray
+    largest_change_: float
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        affinity: str = "rbf",
+        gamma: float | str = "scale",
+        n_neighbors: int = 10,
+        normalization: str = "doubly_stochastic",
+        n_init: int = 1,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.affinity = affinity
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.normalization = normalization
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the probabilities.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features), or (n_samples, n_samples) if
+            precomputed
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work; for a precomputed affinity that is
+            not square, not symmetric or negative; and for samples without any affinity.
+        MemoryError
+            If the affinities do not fit into free memory.
+        """
+        rng = self._check_parameters()
+        owner = type(self).__name__
+        with Progress(self.verbose, self.callback, owner) as progress:
+            checked = self._check_X(X, reset=True)
+            self._check_n_clusters(checked.shape[0])
+            graph = self._graph(*self._affinity(checked), formed=True)
+            F, k, best = graph.matrix.K, self.n_clusters, None
+            for start in range(self.n_init):
+                G = _random(F, k, rng) if start else _spectral(graph, k, rng)
+                found = _descend(F, G, self.tol, self.max_iter, progress)
+                if best is None or found.trace[-1] < best.trace[-1]:
+                    best = found
+            G = best.G
+            objective = _objective(F, G)
+        if not best.converged:
+            warn(
+                "ConvergenceWarning",
+                f"{owner} stopped after {self.max_iter} sweeps, the last of which moved an entry "
+                f"by {best.change:.1e} of the largest, more than tol={self.tol:g}: increase "
+                "max_iter or tol.",
+            )
+        sums = G.sum(axis=1, keepdims=True)
+        shares = np.where(sums > 0, G / np.where(sums > 0, sums, 1.0), 1.0 / k)
+        self._set_fitted(
+            X,
+            probabilities_=shares.astype(checked.dtype),
+            labels_=G.argmax(axis=1).astype(np.int32),
+            factor_=G.astype(checked.dtype),
+            objective_=objective,
+            objective_trace_=best.trace,
+            largest_change_=best.change,
+            n_connected_components_=graph.n_components,
+            n_iter_=len(best.trace) - 1,
+            converged_=best.converged,
+        )
+        return self
+
+
+class _Found(NamedTuple):
+    G: np.ndarray
+    trace: np.ndarray
+    change: float
+    converged: bool
+
+
+def _spectral(graph, k, rng):
+    """The clusters of the leading eigenvectors."""
+    vectors = relaxed(graph, k, rng).vectors
+    labels, _ = assigned(graph, vectors, unit_rows(vectors), k, "refined", _STARTS, rng)
+    return graph.indicators(labels, k)
+
+
+def _random(F, k, rng):
+    """Entries whose products have the mean of F."""
+    n = F.shape[0]
+    return rng.random((n, k)) * np.sqrt(4.0 * max(float(F.sum()), 0.0) / (n * n * k))
+
+
+def _descend(F, G, tol, max_iter, progress):
+    """Sweep over G until no entry moves by more than `tol` times the largest."""
+    n, k = G.shape
+    width = -(-k // _WIDTH) * _WIDTH
+    padded = np.zeros((n, width))
+    padded[:, :k] = G
+    products, before = np.empty((_ext.BLOCK, width)), np.empty(k)
+    per_row = k * max(1, F.nnz // n) if sp.issparse(F) else width * n
+    step = max(1, _LONGEST_CALL // per_row // _ext.BLOCK) * _ext.BLOCK
+    trace, change = [_objective(F, G)], np.inf
+    while change > tol and len(trace) <= max_iter:
+        with single_threaded_blas():
+            M = padded[:, :k].T @ padded[:, :k]  # anew, lest rounding adds up
+        gain = np.zeros(2)
+        for first in range(0, n, step):
+            last = min(n, first + step)
+            if sp.issparse(F):
+                parts = F.data, F.indices, F.indptr
+                _ext.descend_sparse(*parts, padded, M, first, last, products[0], before, gain)
+            else:
+                threads = effective_threads(_ext.BLOCK * per_row)
+                _ext.descend(F, padded, M, first, last, products, before, gain, threads)
+        change = float(gain[1] / max(padded.max(), np.finfo(float).tiny))
+        trace.append(max(0.0, trace[-1] - gain[0]))
+        progress.step(len(trace) - 1, trace[-1], change)
+    return _Found(np.ascontiguousarray(padded[:, :k]), np.array(trace), change, change <= tol)
+
+
+def _objective(F, G):
+    """``|F - GG'|²`` from its definition, in blocks."""
+    n, total = len(G), 0.0
+    step = max(1, _BLOCK // n)
+    with single_threaded_blas():
+        for start in range(0, n, step):
+            rows = slice(start, start + step)
+            rest = G[rows] @ G.T
+            rest -= F[rows].toarray() if sp.issparse(F) else F[rows]
+            total += float(np.einsum("ij,ij->", rest, rest))
+    return total

@@ -1,0 +1,324 @@
+"""Spectral clustering: the relaxed cuts of a graph of affinities."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore.checks import as_choice, as_integer, as_real
+from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
+from mlcore.cluster.spectral.affinity import of_pairs, shared_nearest
+from mlcore.cluster.spectral.affinity_graph import AFFINITIES, AffinityClusterer
+from mlcore.cluster.spectral.assign_labels import ASSIGNMENTS, SQUARE, assigned, embedded
+from mlcore.eigen import Eigenpairs, block_size, by_lapack, leading_eigenpairs, times
+from mlcore.kernels.gram import gram_matrix
+from mlcore.kernels.resolve import KERNELS, resolve_gamma
+from mlcore.model import warn
+from mlcore.progress import Progress
+
+
+class SpectralClustering(AffinityClusterer):
+    r"""Divide a graph of affinities where it holds together least.
+
+    All cuts are one objective under different normalisations S of the affinity matrix K,
+
+    .. math:: \max_G \operatorname{trace}(G^T S G), \quad G^T G = I,
+
+    where a column of G is constant (or the root of the degrees) on one cluster and 0 outside.
+    Without that last condition the k leading eigenvectors of S are optimal. Their rows, at unit
+    length, are grouped by k-means, and the groups of a normalized cut then moved to where it is
+    better; two clusters are told by the sign of the second eigenvector. `assign_labels` names other
+    ways.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    affinity : str or callable, default="rbf"
+        The weights of the edges, at least 0:
+
+        ============================== ====================================================
+        "rbf"                          :math:`\exp(-\gamma |x - y|^2)`
+        "nearest_neighbors"            1 for two samples that are each among the nearest of
+                                       the other, 1/2 where one is; a sparse matrix
+        "precomputed"                  X is the matrix of weights, symmetric, dense or
+                                       sparse
+        "precomputed_nearest_neighbors"
+                                       X is a matrix of distances, dense or sparse, whose
+                                       rows tell the nearest
+        a kernel                       "laplacian", "chi2", "linear", "polynomial" or
+                                       "poly", "sigmoid", "cosine", as
+                                       `mlcore.kernels.gram_matrix` has them
+        a function                     of two samples and `kernel_params`, symmetric
+        ============================== ====================================================
+    gamma : float, "scale" or "auto", default="scale"
+        Of kernels; "scale" is 1 / (n_features Var(X)), "auto" is 1 / n_features.
+    n_neighbors : int, default=10
+        How many are nearest to a sample, of which it is itself the first.
+    degree, coef0 : int, float, default=3, 1.0
+        Of kernels, as in `mlcore.kernels.gram_matrix`.
+    kernel_params : dict or None, default=None
+        Keyword arguments of a function.
+    normalization : str, default="normalized_cut"
+        "normalized_cut", "ratio_cut", "doubly_stochastic" or "frobenius", as
+        `mlcore.cluster.normalize_affinity` defines them.
+    n_components : int or None, default=None
+        Eigenvectors that are grouped, as many as clusters by default.
+    eigen_solver : {None, "arpack", "lobpcg"}, default=None
+        None is block Lanczos, which finds equal eigenvalues as well as others; or SciPy's solvers.
+        Small matrices are decomposed by LAPACK.
+    assign_labels : str, default="refined"
+        ============ ====================================================================
+        "refined"    as above
+        "kmeans"     k-means on rows of the eigenvectors; of a normalized cut on those of
+                     the random walk, which are as long as the roots of the degrees tell
+        "discretize" the clusters that rows at unit length, rotated, are nearest to [4]_
+        "cluster_qr" one sample for each cluster, by a pivoted QR, then to which of them a
+                     sample belongs most [5]_; nothing is drawn at random
+        ============ ====================================================================
+
+        The last two need as many eigenvectors as clusters.
+    n_init : int, default=10
+        Starts of k-means.
+    tol : float, default=1e-6
+        Largest residual of an eigenvector, relative to the largest eigenvalue by modulus.
+    max_iter : int, default=1000
+        Most passes over the affinities that the search for eigenvectors may make.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` while eigenvectors are sought: the sum
+        of the eigenvalues, and the largest residual; raising stops the fit.
+    random_state : None, int, Generator or RandomState, default=None
+
+    Attributes
+    ----------
+    labels_ : (n_samples,) int32
+    embedding_ : (n_samples, n_components)
+        What is grouped: rows of the eigenvectors, at unit length if `assign_labels` says so.
+    eigenvectors_ : (n_samples, n_components)
+    eigenvalues_ : (n_components,) float64
+        Descending.
+    eigengaps_ : (n_components,) float64
+        How much each eigenvalue exceeds the next; a large last one speaks for this number of
+        clusters. One fewer where there are as many as samples.
+    residuals_ : (n_components,) float64
+        ``|S v - value v|`` of each eigenvector v, relative as `tol` is.
+    objective_ : float
+        trace(G' S G) of the clusters found: for cuts, `n_clusters` less their value.
+    objective_bound_ : float
+        The sum of the `n_clusters` largest eigenvalues, or what it is at most, from those found:
+        no clusters exceed it.
+    objective_trace_ : (n_iter,) float64
+        The sum of the eigenvalues at each step of their search, never decreasing.
+    n_connected_components_ : int
+        Of the graph.
+    n_iter_ : int
+    converged_ : bool
+        Whether the residuals meet `tol`.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Warns
+    -----
+    UserWarning
+        If the graph is not connected. Its components then are clusters; more of them than
+        `n_clusters` are gathered, by descending weight each into the lightest cluster so far.
+    ConvergenceWarning
+        If `max_iter` was too small.
+
+    Notes
+    -----
+    A dense matrix of affinities is formed once and normalised on the way, O(n²) memory; about ten
+    passes over it, O(n² k) time each, find the eigenvectors. Sparse ones stay sparse.
+
+    References
+    ----------
+    .. [1] J. Shi, J. Malik, *Normalized cuts and image segmentation*, IEEE Transactions on Pattern
+       Analysis and Machine Intelligence 22, 2000.
+    .. [2] A. Ng, M. Jordan, Y. Weiss, *On spectral clustering: analysis and an algorithm*, NIPS
+       2001.
+    .. [3] R. Zass, A. Shashua, *Doubly stochastic normalization for spectral clustering*, NIPS
+       2006.
+    .. [4] S. Yu, J. Shi, *Multiclass spectral clustering*, ICCV 2003.
+    .. [5] A. Damle, V. Minden, L. Ying, *Simple, direct and efficient multi-way spectral
+       clustering*, Information and Inference 8, 2019.
+
+    Examples
+    --------
+    >>> from mlcore.cluster import SpectralClustering
+    >>> X = [[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]]
+    >>> labels = SpectralClustering(2, gamma=0.5, random_state=0).fit(X).labels_
+    >>> bool(len(set(labels[:3])) == len(set(labels[3:])) == 1 and labels[0] != labels[5])
+    True
+    """
+
+    _affinities = (*AFFINITIES, "precomputed_nearest_neighbors", "poly")
+    _affinities += tuple(name for name in KERNELS if name not in AFFINITIES)
+    _takes_functions = True
+
+    embedding_: np.ndarray
+    eigenvectors_: np.ndarray
+    eigenvalues_: np.ndarray
+    eigengaps_: np.ndarray
+    residuals_: np.ndarray
+    objective_bound_: float
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        affinity: str | Callable[..., float] = "rbf",
+        gamma: float | str = "scale",
+        n_neighbors: int = 10,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        normalization: str = "normalized_cut",
+        n_components: int | None = None,
+        eigen_solver: str | None = None,
+        assign_labels: str = "refined",
+        n_init: int = 10,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.affinity = affinity
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.normalization = normalization
+        self.n_components = n_components
+        self.eigen_solver = eigen_solver
+        self.assign_labels = assign_labels
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features), or (n_samples, n_samples) if
+            precomputed
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work; for a precomputed affinity that is
+            not square, not symmetric or negative; and for samples without any affinity.
+        MemoryError
+            If the affinities do not fit into free memory.
+        """
+        rng = self._check_parameters()
+        owner = type(self).__name__
+        with Progress(self.verbose, self.callback, owner) as progress:
+            checked = self._check_X(X, reset=True)
+            n, k, m = checked.shape[0], self.n_clusters, self.n_components or self.n_clusters
+            self._check_n_clusters(n)
+            if n < m:
+                raise ValueError(f"n_samples={n} should be >= n_components={m}.")
+            K, owned = self._affinity(checked)
+            # One pass gives the degrees and, of drawn vectors, a first step of the search.
+            drawn = None
+            if self.eigen_solver is None and not by_lapack(n, m):
+                drawn = rng.standard_normal((n, block_size(m) - 1))
+            ones = np.ones((n, 1))
+            sums = times(K, ones if drawn is None else np.hstack([ones, drawn]))
+            graph = self._graph(K, owned, sums[:, 0])
+            if drawn is not None and self.normalization == "normalized_cut":
+                drawn = sums[:, 1:] * graph.matrix.scale[:, None]
+            del K, sums
+            found = relaxed(
+                graph, m, rng, drawn, self.tol, self.max_iter,
+                lambda step, total, residual: progress.step(step, total, residual),
+                self.eigen_solver,
+            )  # fmt: skip
+            how = self.assign_labels
+            progress.note(f"Computing label assignment using {how}")
+            embedding = embedded(graph, found.vectors, how).astype(checked.dtype)
+            labels, objective = assigned(graph, found.vectors, embedding, k, how, self.n_init, rng)
+        if not found.converged:
+            warn(
+                "ConvergenceWarning",
+                f"{owner} stopped after {len(found.trace)} passes with residuals of up to "
+                f"{found.residuals.max():.1e}, more than tol={self.tol:g}: increase max_iter or "
+                "tol.",
+            )
+        after = [found.next_value] if m < n else []
+        bound = found.values[:k].sum() + max(0, k - m) * found.values[-1]
+        self._set_fitted(
+            X,
+            labels_=labels,
+            embedding_=embedding,
+            eigenvectors_=found.vectors.astype(checked.dtype),
+            eigenvalues_=found.values,
+            eigengaps_=-np.diff(np.r_[found.values, after]),
+            residuals_=found.residuals,
+            objective_=objective,
+            objective_bound_=float(bound),
+            objective_trace_=found.trace,
+            n_connected_components_=graph.n_components,
+            n_iter_=len(found.trace),
+            converged_=found.converged,
+        )
+        return self
+
+    def _check_parameters(self):
+        rng, owner = super()._check_parameters(), type(self).__name__
+        as_choice(self.assign_labels, "assign_labels", ASSIGNMENTS, owner=owner)
+        as_choice(self.eigen_solver, "eigen_solver", (None, "arpack", "lobpcg"), owner=owner)
+        if self.n_components is not None:
+            as_integer(self.n_components, "n_components", owner=owner, at_least=1)
+            if self.assign_labels in SQUARE and self.n_components != self.n_clusters:
+                raise ValueError(
+                    f"{owner}: n_components={self.n_components} must be "
+                    f"n_clusters={self.n_clusters}, or None, with "
+                    f"assign_labels={self.assign_labels!r}."
+                )
+        as_integer(self.degree, "degree", owner=owner, at_least=0)
+        as_real(self.coef0, "coef0", owner=owner)
+        if not isinstance(self.kernel_params, dict | None):
+            raise TypeError(
+                f"{owner}: kernel_params is of type {type(self.kernel_params).__name__}, but must "
+                "be a dict or None."
+            )
+        return rng
+
+    def _affinity(self, X):
+        kind, owner = self.affinity, type(self).__name__
+        if callable(kind):
+            return of_pairs(X, kind, self.kernel_params or {}, owner), True
+        if kind == "precomputed_nearest_neighbors":
+            return shared_nearest(X, self.n_neighbors, owner), True
+        if kind in AFFINITIES:
+            return super()._affinity(X)
+        K = gram_matrix(
+            X, kernel=kind, gamma=resolve_gamma(self.gamma, X), degree=self.degree, coef0=self.coef0
+        )
+        return as_symmetric(K, owner, overwrite=True).K, True
+
+
+def relaxed(
+    graph, k, rng, start=None, tol=1e-4, max_iter=1000, report=None, solver=None
+) -> Eigenpairs:
+    """The leading eigenvectors of a graph; those of its components, or of groups, are known."""
+    parts = min(k, graph.n_components)
+    known = graph.indicators(graph.gathered(parts), parts)
+    return leading_eigenpairs(
+        graph.matrix, k, rng, known=known, start=start, tol=tol, max_iter=max_iter, report=report,
+        solver=solver,
+    )  # fmt: skip

@@ -1,0 +1,183 @@
+"""The passes of Lloyd's algorithm against a full search, pass after pass."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mlcore.cluster.k_means import nearest_center
+from mlcore.cluster.k_means.frame import choose_frame
+from mlcore.cluster.k_means.nearest_center import PlainSearch
+from mlcore.cluster.k_means.partition import Partition, nearest_labels
+
+SHAPES = [
+    (1, 1, 1),
+    (5, 1, 3),
+    (63, 2, 16),
+    (64, 2, 17),
+    (4097, 2, 33),
+    (9000, 3, 5),
+    (700, 7, 31),
+    (5003, 8, 64),
+    (1000, 9, 40),
+    (300, 16, 30),
+    (200, 40, 7),
+]
+
+
+@pytest.fixture(autouse=True)
+def every_means_for_the_smallest_problems(monkeypatch):
+    monkeypatch.setattr(nearest_center, "_WORTH", 0)
+
+
+def samples(n, d, k, dtype, seed=0):
+    """Blobs with centres among them, and samples halfway between two centres but for some ulps."""
+    rng = np.random.default_rng([n, d, k, seed])
+    X = rng.normal(size=(n, d)) + 2 * rng.integers(0, 3, size=(n, 1))
+    centers = X[rng.choice(n, k, replace=False)]
+    for i in range(0, n, 3):
+        a, b = centers[rng.integers(0, k, 2)]
+        X[i] = (a + b) / 2 * (1 + rng.integers(-3, 4) * 10.0 ** rng.integers(-17, -5))
+    return X.astype(dtype), centers.astype(dtype)
+
+
+def excess(X, centers, labels):
+    """How much farther than the nearest the centres of these labels are, squared."""
+    wide = X.astype(np.longdouble), centers.astype(np.longdouble)
+    squared = np.stack([np.square(wide[0] - c).sum(axis=1) for c in wide[1]], axis=1)
+    return (squared[np.arange(len(X)), labels] - squared.min(axis=1)).max()
+
+
+def passes(X, centers, steps, seed=0):
+    """Yield the centres and the partition, after each of some passes; the centres come to rest."""
+    rng = np.random.default_rng(seed)
+    frame, _ = choose_frame(X, np.empty(0))
+    partition = Partition(X, np.empty(0), frame, len(centers), steps)
+    spread = X.astype(np.float64).std()
+    centers = frame.place(centers).astype(np.float64)
+    for step in range(steps):
+        changed_before = partition.labels.copy()
+        rounded = np.ascontiguousarray(centers.astype(X.dtype))
+        n_changed = partition.assign(rounded)
+        assert n_changed == (partition.labels != changed_before).sum()
+        yield frame, rounded, partition
+        drift = rng.normal(size=centers.shape) * (rng.random((len(centers), 1)) < 0.5)
+        centers = centers + drift * np.ldexp(spread, -frame.power) * 0.3 * 0.4**step
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "d", "k"), SHAPES)
+def test_every_pass_gives_the_labels_of_a_full_search(n, d, k, dtype):
+    X, centers = samples(n, d, k, dtype)
+    for frame, now, partition in passes(X, centers, 8):
+        assert_array_equal(partition.labels, nearest_labels(X, frame, now))
+        placed = frame.place(X)
+        # |c|²/2 - x.c is formed of d + 1 products and sums.
+        reach = np.square(placed, dtype=np.float64).sum(axis=1).max() + np.square(now).sum(1).max()
+        eps = 4 * (d + 4) * np.finfo(dtype).eps * reach
+        assert excess(placed, now, partition.labels) <= eps
+        sums, counts = partition.totals()
+        assert_array_equal(counts, np.bincount(partition.labels, minlength=k))
+        expected = np.zeros((k, d))
+        np.add.at(expected, partition.labels, placed)
+        np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-12 * n * np.sqrt(reach))
+
+
+@pytest.mark.parametrize("offset", [0, 1e3, 1e7])
+@pytest.mark.parametrize("scale", [1e-30, 1e-8, 1, 1e8, 1e30, 1e150])
+@pytest.mark.parametrize(("n", "d", "k"), [(300, 2, 9), (1000, 8, 40), (150, 20, 6)])
+def test_single_precision_decides_nothing_that_double_would_not(
+    n, d, k, scale, offset, monkeypatch
+):
+    X, centers = samples(n, d, k, np.float64)
+    X, centers = (X + offset) * scale, (centers + offset) * scale
+    screened = [p.labels.copy() for *_, p in passes(X, centers, 6)]
+
+    def unscreened(self, *arguments):
+        self._screened = False
+        plain_move(self, *arguments)
+
+    plain_move = PlainSearch.move
+    monkeypatch.setattr(PlainSearch, "move", unscreened)
+    for labels, (frame, now, partition) in zip(screened, passes(X, centers, 6), strict=True):
+        assert_array_equal(labels, partition.labels)
+        assert_array_equal(labels, nearest_labels(X, frame, now))
+
+
+@given(st.integers(0, 2**32), st.integers(1, 9), st.integers(1, 20))
+def test_equal_values_go_to_the_lower_index(seed, d, k):
+    """On a grid, where many samples are as near to one centre as to another; exactly so."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, size=(200, d)).astype(np.float64)
+    centers = rng.integers(-3, 4, size=(k, d)).astype(np.float64)
+    expected = np.square(X[:, None] - centers).sum(axis=2).argmin(axis=1)
+    frame, _ = choose_frame(X, np.empty(0), origin=np.zeros(d))
+    for dtype in (np.float32, np.float64):
+        found = nearest_labels(X.astype(dtype), frame, centers.astype(dtype))
+        assert_array_equal(found, expected)
+
+
+def test_samples_beyond_single_precision_are_searched_in_double():
+    X = np.array([[1.0, 2], [3, 4], [1e100, 0], [-1e200, 1], [1e-200, 0]])
+    centers = np.array([[1.0, 1], [4, 4], [-3, 0], [0, 0]])
+    frame, _ = choose_frame(X[:2], np.empty(0))
+    expected = (0.5 * np.square(centers).sum(axis=1) - X @ centers.T).argmin(axis=1)
+    assert_array_equal(nearest_labels(X, frame, centers), expected)
+
+
+def test_data_that_single_precision_cannot_tell_apart_are_no_longer_screened():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2)) * 1e-9
+    X[:2] = [[1, 1], [-1, -1]]  # so that the others are near together
+    centers = np.ascontiguousarray(X[:12])
+    frame, _ = choose_frame(X, np.empty(0))
+    partition = Partition(X, np.empty(0), frame, 12, 10)
+    for _ in range(3):
+        partition.assign(centers)
+    assert not partition._search._screened
+    assert excess(X, centers, partition.labels) <= 100 * np.finfo(float).eps
+    assert_array_equal(partition.labels, nearest_labels(X, frame, centers))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shift", [0.0, 3.0, 1e5, 1e12])
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e12])
+@pytest.mark.parametrize("n", [2, 30, 700])
+def test_frames_and_moments_of_few_samples_are_those_of_many(n, scale, shift, weighted, dtype):
+    """The same rows again and again are many."""
+    rng = np.random.default_rng(n)
+    X = (scale * (rng.normal(size=(n, 3)) + shift)).astype(dtype)
+    weights = rng.integers(1, 4, n).astype(np.float64) if weighted else np.empty(0)
+    few, moments = choose_frame(X, weights)
+    times = -(-(2**13) // X.size) + 1
+    many, expected = choose_frame(np.repeat(X, times, axis=0), np.repeat(weights, times))
+    assert (few.origin is None) == (many.origin is None) and few.power == many.power
+    rtol = 1e-9 if few.origin is None else 1e-3  # measured from another sample of the rows
+    assert moments.weight == pytest.approx(expected.weight / times)
+    if few.origin is None:
+        assert moments.squares == pytest.approx(expected.squares / times, rel=rtol)
+    size = moments.squares / moments.weight
+    assert moments.variance == pytest.approx(expected.variance, abs=1e-12 * size)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (33, 3), (1000, 19)])
+def test_moments_of_the_samples(n, d, dtype, weighted):
+    rng = np.random.default_rng([n, d])
+    X = (3 + rng.normal(size=(n, d))).astype(dtype)
+    weights = rng.random(n) if weighted else np.empty(0)
+    frame, found = choose_frame(X, weights)
+    w, wide = weights if weighted else np.ones(n), frame.place(X).astype(np.float64)
+    mean = [math.fsum(w * column) / math.fsum(w) for column in wide.T]
+    squares = math.fsum((w[:, None] * wide**2).ravel())
+    spread = math.fsum((w[:, None] * (wide - mean) ** 2).ravel())
+    assert_allclose(found.weight, math.fsum(w), rtol=1e-14)
+    assert_allclose(found.squares, squares, rtol=1e-14)
+    # The square of the mean is taken off the mean square: each is off by an eps or so of itself.
+    atol = 8 * np.finfo(np.float64).eps * squares / math.fsum(w) / d
+    assert_allclose(found.variance, spread / math.fsum(w) / d, rtol=0, atol=atol)
