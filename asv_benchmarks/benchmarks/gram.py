@@ -4,7 +4,8 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.kernels import gram_matrix
-from mlcore.kernels.expansion import kernel_sums
+from mlcore.kernels.expansion import Expansion
+from mlcore.kernels.resolve import as_kernel
 
 ROWS_CHECKED = 20
 
@@ -106,7 +107,7 @@ class KernelSums:
         self.A = rng.normal(size=(1000, n_functions))
 
     def sums(self):
-        return kernel_sums(self.X, self.V, self.A, "rbf", gamma=0.01, degree=3, coef0=1.0)
+        return Expansion(self.V, as_kernel("rbf", gamma=0.01)).sums(self.X, self.A)
 
     def time_sums(self, n_functions):
         self.sums()

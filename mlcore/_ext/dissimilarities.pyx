@@ -1,4 +1,7 @@
-"""Hot loops of mlcore.cluster.k_medoids.dissimilarities: distances of few samples, extremes of a matrix."""
+"""Hot loops of mlcore.cluster.k_medoids.dissimilarities.
+
+Distances of few samples, extremes of a matrix.
+"""
 from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, fabs

@@ -1,4 +1,6 @@
-"""Hot loops of mlcore.cluster.scores.distance_sums: distances of samples to groups, summed as they come.
+"""Hot loops of mlcore.cluster.scores.distance_sums.
+
+Distances of samples to groups, summed as they come.
 
 A tile of squared distances is |x|² + |y|² - 2 x.y with one matrix product; where that leaves too
 little of the norms, digits are lost, and the differences are summed instead. Single precision loses

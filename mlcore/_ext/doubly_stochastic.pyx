@@ -1,4 +1,6 @@
-"""Hot loops of mlcore.cluster.doubly_stochastic.symmetric_matrix: passes over a symmetric matrix that read one triangle.
+"""Hot loops of mlcore.cluster.doubly_stochastic.symmetric_matrix.
+
+Passes over a symmetric matrix that read one triangle.
 
 Panels of PANEL_ROWS rows, up to the diagonal, are shared among threads. A panel's own rows and what
 it gives, mirrored, to earlier ones have places of their own, `columns` (panels, n), and are added

@@ -1,4 +1,7 @@
-"""Hot loops of mlcore.cluster.k_means.frame: the moments of samples, of few with all else in one pass."""
+"""Hot loops of mlcore.cluster.k_means.frame.
+
+The moments of samples, of few with all else in one pass.
+"""
 from cython cimport floating
 from cython.parallel cimport prange
 

@@ -1,4 +1,6 @@
-"""Hot loops of mlcore.cluster.k_means.k_medians: nearest centres by absolute differences, medians, seeds.
+"""Hot loops of mlcore.cluster.k_means.k_medians.
+
+Nearest centres by absolute differences, medians, seeds.
 
 Arrays are in C order and of the right shapes: X (n, d), centers (k, d), labels (n,), and `near`,
 the distance of each sample from the centre of its label; `weights` is empty for ones. Differences

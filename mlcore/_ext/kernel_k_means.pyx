@@ -1,4 +1,6 @@
-"""Hot loops of mlcore.cluster.kernel_k_means.kernel_k_means: sums of rows of K by cluster, and the nearest means.
+"""Hot loops of mlcore.cluster.kernel_k_means.kernel_k_means.
+
+Sums of rows of K by cluster, and the nearest means.
 
 Row j of `sums` (k, n) is the sum over cluster j of w_s K[s]. As K is symmetric, its element i is
 the inner product of sample i with the sum of the cluster in feature space. Elements have one

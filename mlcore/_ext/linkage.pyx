@@ -1,4 +1,6 @@
-"""Hot loops of mlcore.cluster.linkage.linkage: merges of clusters, nearest first (simd/linkage_loops.h).
+"""Hot loops of mlcore.cluster.linkage.linkage.
+
+Merges of clusters, nearest first (simd/linkage_loops.h).
 
 grow_tree         single linkage of points, by Prim's algorithm: O(n² m) of a screen of m
                   coordinates in single precision, then d for the pairs that it lets through;

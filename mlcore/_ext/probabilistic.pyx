@@ -1,4 +1,6 @@
-"""Hot loop of mlcore.cluster.spectral.probabilistic: exact descent on |F - GG'|² over one entry at a time.
+"""Hot loop of mlcore.cluster.spectral.probabilistic.
+
+Exact descent on |F - GG'|² over one entry at a time.
 
 As a function of x = G[i, j], with v = sum of F[i, l] G[l] and M = sum of G[l]' G[l] over l != i,
 the objective is x⁴ + 2 p x² + 4 q x and a constant, where p = M[j, j] - F[i, i] + the other

@@ -1,4 +1,6 @@
-"""Hot loops of mlcore.cluster.linkage.spanning_tree: Borůvka's algorithm on a k-d tree, for few features.
+"""Hot loops of mlcore.cluster.linkage.spanning_tree.
+
+Borůvka's algorithm on a k-d tree, for few features.
 
 The tree halves the points across the widest side of their box, again and again, until there is one
 panel of points in each leaf; all leaves but the last are full. Nodes are in preorder, root 0. In
