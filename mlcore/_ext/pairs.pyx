@@ -1,4 +1,4 @@
-"""Hot loop of mlcore.svm.pairs: the problems of many pairs of small classes, with their evidence.
+"""Hot loop of mlcore.svm.pairs: the problems of many pairs of small classes, and their optimality.
 
 Each problem has a square of K of its own, small enough for the nearest caches, and so have those
 of its folds, which begin at the solution on all samples of the pair.
@@ -8,7 +8,7 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int8_t, int64_t
 
-from mlcore._ext.evidence cimport evidence, evidence_of
+from mlcore._ext.optimality cimport optimality, optimality_of
 from mlcore._ext.small_problem cimport (
     LINE, WIDE, lay_out, refine, round_to_bounds, small_problem, solve, start_with_sums, take_over
 )
@@ -62,7 +62,7 @@ cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diago
                      double* figures, floating* square, floating* face, floating* single,
                      double* wide, int64_t* whole, int8_t* marks, Py_ssize_t room) noexcept nogil:
     cdef small_problem own
-    cdef evidence found
+    cdef optimality found
     cdef double total[2]
     cdef double side, shift, scale
     cdef Py_ssize_t t, s, first = starts[positive + 1] - starts[positive], f
@@ -94,8 +94,8 @@ cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diago
     if nu:
         settle_margin(&own, square, sums[1], of_margin, least)
     round_to_bounds(&own)
-    found = evidence_of(padded, own.linear, own.lower, own.upper, 0, own.group, own.beta,
-                        own.product, own.level, total)
+    found = optimality_of(padded, own.linear, own.lower, own.upper, 0, own.group, own.beta,
+                          own.product, own.level, total)
     figures[0], figures[1], figures[2] = found.dual, found.primal, found.violation
     figures[3], figures[4], figures[5] = found.squared_norm, own.level[0], own.level[1]
     figures[6], figures[7], figures[8] = <double> own.steps, own.violation, 0

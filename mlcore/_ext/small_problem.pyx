@@ -11,7 +11,7 @@ from libc.stdlib cimport qsort
 
 from mlcore._ext.bias cimport bias, bias_begin, bias_of, bias_take
 from mlcore._ext.descent cimport GOES_ON, descent
-from mlcore._ext.evidence cimport violation_of
+from mlcore._ext.optimality cimport violation_of
 from mlcore._ext.gram_rows cimport add_product
 from mlcore._ext.working_set cimport advance_d, advance_f, begin, fill_square
 

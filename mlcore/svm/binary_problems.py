@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.svm.evidence import measure, merged_evidence, norm
 from mlcore.svm.formulations import Formulation
 from mlcore.svm.multiclass import Duel, LabelledSamples, SolvedDuels, to_layout
+from mlcore.svm.optimality import measure, merged_optimality, norm
 from mlcore.svm.problem import Problem, Solution
 
 _UNOPPOSED = 1e100  # decision value where a fold leaves a binary problem only one class
@@ -49,11 +49,11 @@ def solved_duels(
     """Return the decision functions of solved binary problems, and further fitted attributes."""
     betas = np.zeros((len(chosen), len(samples.rows)))
     errors = np.zeros(len(samples.rows), dtype=bool)
-    norms, biases, found, evidences = [], [], [], []
+    norms, biases, found, optimalities = [], [], [], []
     for beta, problem, solution in zip(betas, problems, solutions, strict=True):
         scale, multipliers = formulation.scale_and_multipliers(problem, solution)
         products = solution.gradient - problem.linear
-        evidences.append(measure(problem, solution.beta, products, multipliers))
+        optimalities.append(measure(problem, solution.beta, products, multipliers))
         norms.append(scale * norm(solution.beta, products))
         found.append(multipliers)
         biases.append(-scale * multipliers.mean())
@@ -65,7 +65,7 @@ def solved_duels(
         dual_coef=to_layout(chosen, betas, samples.codes, len(samples.classes)),
         intercept=np.array(biases),
         norms=np.array(norms),
-        evidence=merged_evidence(evidences),
+        optimality=merged_optimality(optimalities),
         errors=errors,
         n_iter=np.array([s.n_iter for s in solutions]),
         converged=all(s.converged for s in solutions),

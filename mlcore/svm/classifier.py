@@ -1,4 +1,4 @@
-"""Classifiers of binary support vector machines: training, decisions, margins, evidence."""
+"""Classifiers of binary support vector machines: training, decisions, margins, optimality."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +17,6 @@ from mlcore.model import Classifier
 from mlcore.progress import Progress
 from mlcore.svm.bias import round_to_bounds
 from mlcore.svm.binary_problems import binary_problems, sample_decisions, solved_duels
-from mlcore.svm.evidence import Evidence, evidence_attributes, measure, merged_evidence
 from mlcore.svm.machine import KernelMachine, Settings, kept_samples, product
 from mlcore.svm.margins import WithMargins
 from mlcore.svm.multiclass import (
@@ -32,6 +31,7 @@ from mlcore.svm.multiclass import (
     scales_in_layout,
     winners,
 )
+from mlcore.svm.optimality import Optimality, measure, merged_optimality, optimality_attributes
 from mlcore.svm.pairs import are_small, solve_pairs
 from mlcore.svm.probability import calibrated, calibrated_pairs, held_out_folds
 from mlcore.svm.problem import is_plain
@@ -205,7 +205,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
             return None
         solved, held_out, rho = found
         if formulation.class_sums is not None:
-            violations = np.atleast_1d(solved.evidence.kkt_violation)
+            violations = np.atleast_1d(solved.optimality.kkt_violation)
             scale = np.array(
                 [formulation.scale(r, v) for r, v in zip(rho, violations, strict=True)]
             )
@@ -236,7 +236,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
             margins = 2 / solved.norms
         return {
             **fitted,
-            **evidence_attributes([solved.evidence]),
+            **optimality_attributes([solved.optimality]),
             "classes_": samples.classes,
             "class_weight_": samples.class_weight,
             "n_support_": n_support.astype(np.int32),
@@ -335,8 +335,8 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
     def _winners(self, decisions: np.ndarray) -> np.ndarray:
         return winners(decisions, len(self.classes_), self.multi_class, self.break_ties)
 
-    def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Evidence:
-        """Recompute the evidence from the kernel itself, in float64, for the data of the fit.
+    def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Optimality:
+        """Recompute from the kernel itself, in float64, how near the fit is to its optimum.
 
         Parameters
         ----------
@@ -345,7 +345,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
 
         Returns
         -------
-        evidence : Evidence
+        optimality : Optimality
             ``dual_objective``, ``primal_objective``, ``duality_gap`` and ``kkt_violation``: floats
             for two classes, else one value for each binary problem.
 
@@ -367,10 +367,10 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         vector_codes = np.repeat(np.arange(len(self.classes_)), self.n_support_)
         betas[:, self.support_] = from_layout(chosen, self.dual_coef_, vector_codes)
         sums = self._exact_sums(X, betas[:, self.support_])
-        evidences = []
+        optimalities = []
         for column, problem in enumerate(problems):
             place = rows if problem.index is None else problem.index
             unscale, multipliers = formulation.fitted(self, column)
             beta = round_to_bounds(unscale * betas[column, place], problem.lower, problem.upper)
-            evidences.append(measure(problem, beta, unscale * sums[place, column], multipliers))
-        return merged_evidence(evidences)
+            optimalities.append(measure(problem, beta, unscale * sums[place, column], multipliers))
+        return merged_optimality(optimalities)

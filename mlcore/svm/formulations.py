@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from mlcore.exceptions import warn
-from mlcore.svm.evidence import largest_nu, multiplier_values, nu_scale, nu_sums
 from mlcore.svm.multiclass import Duel, LabelledSamples, one_vs_rest
+from mlcore.svm.optimality import largest_nu, multiplier_values, nu_scale, nu_sums
 from mlcore.svm.problem import Problem, Solution
 
 FINEST = 1e-3  # how far below `tol` a narrow margin takes the solver of a machine with nu

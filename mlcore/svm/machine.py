@@ -1,4 +1,4 @@
-"""What all support vector machines share: checked settings, the kernel expansion, the evidence."""
+"""What all support vector machines share: settings, kernel expansion, optimality."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,8 +17,8 @@ from mlcore.kernels.resolve import resolve_gamma
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
 from mlcore.svm.bias import round_to_bounds
-from mlcore.svm.evidence import Evidence, evidence_attributes, measure, norm
 from mlcore.svm.formulations import Formulation
+from mlcore.svm.optimality import Optimality, measure, norm, optimality_attributes
 from mlcore.svm.smo import KernelCache, Problem, Solution, refined, solve_many
 from mlcore.threads import single_threaded_blas
 
@@ -239,7 +239,7 @@ class SingleProblemMachine(KernelMachine):
 
         _, multipliers = formulation.scale_and_multipliers(problem, solution)
         products = solution.gradient - problem.linear
-        evidence = measure(problem, solution.beta, products, multipliers)
+        optimality = measure(problem, solution.beta, products, multipliers)
         length = np.array([norm(solution.beta, products)])
         coef = formulation.coefficients(solution.beta)
         chosen = np.flatnonzero(coef)
@@ -254,7 +254,7 @@ class SingleProblemMachine(KernelMachine):
             X,
             **fitted,
             **formulation.attributes(multipliers[None], length),
-            **evidence_attributes([evidence]),
+            **optimality_attributes([optimality]),
             intercept_=np.array([-multipliers.mean()]),
             n_support_=np.array([len(chosen)], dtype=np.int32),
             margin_error_indices_=kept[errors],
@@ -275,7 +275,7 @@ class SingleProblemMachine(KernelMachine):
                 values[rows] = weighted(block, self.dual_coef_[0]) + self.intercept_[0]
         return values
 
-    def _verify(self, X: Any, y: Any, sample_weight: Any) -> Evidence:
+    def _verify(self, X: Any, y: Any, sample_weight: Any) -> Optimality:
         X, weight = self._verification_samples(X, sample_weight)
         formulation = self._formulation()
         problem = formulation.problem(self._targets(y, len(weight)), formulation.cost(weight))

@@ -90,7 +90,7 @@ class SolvedDuels(NamedTuple):
         In LIBSVM's layout; 0 for what is no support vector.
     intercept, norms, n_iter : (n_duels,)
         Of each decision function: its constant, its |w|, and the steps that it took.
-    evidence : Evidence
+    optimality : Optimality
     errors : (n,) bool
         Samples with a multiplier at its bound.
     converged : bool
@@ -99,7 +99,7 @@ class SolvedDuels(NamedTuple):
     dual_coef: np.ndarray
     intercept: np.ndarray
     norms: np.ndarray
-    evidence: Any
+    optimality: Any
     errors: np.ndarray
     n_iter: np.ndarray
     converged: bool

@@ -7,9 +7,9 @@ import numpy as np
 
 from mlcore.checks import as_real
 from mlcore.model import OutlierDetector
-from mlcore.svm.evidence import Evidence
 from mlcore.svm.formulations import OneClass
 from mlcore.svm.machine import SingleProblemMachine
+from mlcore.svm.optimality import Optimality
 
 _BORDER = 1e-10
 
@@ -69,7 +69,7 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
     coef_ : (1, n_features) float64
         w, with the linear kernel only.
     dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float
-        Evidence of the optimum, see `verify`.
+        How near the fit is to its optimum, see `verify`.
     margin_error_indices_ : (n_errors,) intp
         Rows of the training data with a multiplier at its bound w_i: the outliers.
     gamma_ : float
@@ -165,8 +165,8 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
         """Return 1 for each row of `X` inside the region or on its border, -1 for outliers."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
-    def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Evidence:
-        """Recompute the evidence from the kernel itself, in float64, for the data of the fit.
+    def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Optimality:
+        """Recompute from the kernel itself, in float64, how near the fit is to its optimum.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
 
         Returns
         -------
-        evidence : Evidence
+        optimality : Optimality
             ``dual_objective``, ``primal_objective``, ``duality_gap`` and ``kkt_violation``.
 
         Notes

@@ -6,10 +6,10 @@ import numpy as np
 
 from mlcore._ext import pairs as _ext
 from mlcore.scratch import scratch_array
-from mlcore.svm.evidence import Evidence, nu_sums
 from mlcore.svm.formulations import FINEST
 from mlcore.svm.kernel_cache import KernelCache, padded
 from mlcore.svm.multiclass import LabelledSamples, SolvedDuels, duels
+from mlcore.svm.optimality import Optimality, nu_sums
 from mlcore.svm.small_problem import MARKS, SINGLE, STEPS, WHOLE, WIDE
 from mlcore.threads import effective_threads, single_threaded_blas
 
@@ -105,14 +105,14 @@ def solve_pairs(
     dual, primal, kkt, squares, above, below, steps, *violations = figures.T
     if not (np.maximum(*violations) <= finer).all():
         return None
-    evidence = Evidence(dual, primal, primal - dual, kkt)
+    optimality = Optimality(dual, primal, primal - dual, kkt)
     if len(pairs) == 1:
-        evidence = Evidence(*(float(values[0]) for values in evidence))
+        optimality = Optimality(*(float(values[0]) for values in optimality))
     solved = SolvedDuels(
         dual_coef=dual_coef,
         intercept=-above if nu is None else -0.5 * (above + below),
         norms=np.sqrt(np.maximum(squares, 0)),
-        evidence=evidence,
+        optimality=optimality,
         errors=((dual_coef != 0) & (np.abs(dual_coef) == cost)).any(axis=0),
         n_iter=steps,
         converged=True,

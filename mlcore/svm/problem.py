@@ -72,7 +72,7 @@ def is_plain(reach: float) -> bool:
 
 @dataclass
 class Solution:
-    """What the solver found, with its evidence.
+    """The solver's result, and how near it is to the optimum.
 
     Attributes
     ----------

@@ -79,7 +79,7 @@ class SVC(WithProbabilities, SupportVectorClassifier):
     coef_ : (n_problems, n_features) float64
         w, with the linear kernel only.
     dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float or (n_problems,)
-        Evidence of the optimum, see `verify`.
+        How near the fit is to its optimum, see `verify`.
     margin_ : float or (n_problems,) float64
         2 / |w|.
     margin_error_indices_ : (n_errors,) intp
@@ -188,8 +188,8 @@ class NuSVC(WithProbabilities, SupportVectorClassifier):
     Attributes
     ----------
     dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float or (n_problems,)
-        Evidence for the problem above, before the division by rho. Objectives grow with the square
-        of the weights: beyond the range of floats they are infinite, and the machine is the same.
+        Those of the problem above, before the division by rho. Objectives grow with the square of
+        the weights: beyond the range of floats they are infinite, and the machine is the same.
     margin_error_indices_ : (n_errors,) intp
         Rows with a multiplier at its bound c_i.
     rho_ : (n_problems,) float64

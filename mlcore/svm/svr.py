@@ -8,12 +8,12 @@ import numpy as np
 from mlcore.checks import as_real
 from mlcore.model import Regressor
 from mlcore.svm import formulations
-from mlcore.svm.evidence import Evidence
 from mlcore.svm.machine import SingleProblemMachine
+from mlcore.svm.optimality import Optimality
 
 
 class SupportVectorRegressor(Regressor):
-    """Mixin of `SVR` and `NuSVR`: their fit, predictions and evidence."""
+    """Mixin of `SVR` and `NuSVR`: their fit, predictions and proof of optimality."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the machine.
@@ -54,8 +54,8 @@ class SupportVectorRegressor(Regressor):
         """
         return self._values(X)
 
-    def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Evidence:
-        """Recompute the evidence from the kernel itself, in float64, for the data of the fit.
+    def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Optimality:
+        """Recompute from the kernel itself, in float64, how near the fit is to its optimum.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class SupportVectorRegressor(Regressor):
 
         Returns
         -------
-        evidence : Evidence
+        optimality : Optimality
             ``dual_objective``, ``primal_objective``, ``duality_gap`` and ``kkt_violation``.
 
         Notes
@@ -125,7 +125,7 @@ class SVR(SupportVectorRegressor, SingleProblemMachine):
     coef_ : (1, n_features) float64
         w, with the linear kernel only.
     dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float
-        Evidence of the optimum, see `verify`.
+        How near the fit is to its optimum, see `verify`.
     margin_error_indices_ : (n_errors,) intp
         Rows of the training data with a multiplier at its bound C_i: outside the tube.
     gamma_ : float

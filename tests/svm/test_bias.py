@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
 from mlcore.svm.bias import constraint_multipliers, round_to_bounds
-from mlcore.svm.evidence import measure
+from mlcore.svm.optimality import measure
 from mlcore.svm.smo import Problem
 
 INF = np.inf
@@ -142,5 +142,5 @@ def test_the_middle_of_the_interval_is_exact():
     low, high = (-1 - products)[signs < 0].max(), (1 - products)[signs > 0].min()
     assert machine.intercept_[0] == pytest.approx(0.5 * (low + high), abs=1e-14)
     problem = Problem(-signs, np.minimum(1e-3 * signs, 0), np.maximum(1e-3 * signs, 0))
-    evidence = measure(problem, 1e-3 * signs, products, -machine.intercept_)
-    assert evidence.kkt_violation == 0
+    optimality = measure(problem, 1e-3 * signs, products, -machine.intercept_)
+    assert optimality.kkt_violation == 0

@@ -73,12 +73,12 @@ def test_kkt_conditions_hold(n, seed, nu, grid):
     used = w > 0
     assert (excess[used & (a < w)] >= -model.tol).all()
     assert (excess[used & (a > 0)] <= model.tol).all()
-    evidence = model.verify(X, sample_weight=w)
-    assert -1e-8 <= evidence.duality_gap <= model.tol * (1 + w.sum())
-    assert_allclose(model.duality_gap_, evidence.duality_gap, atol=1e-8 * (1 + w.sum()))
+    optimality = model.verify(X, sample_weight=w)
+    assert -1e-8 <= optimality.duality_gap <= model.tol * (1 + w.sum())
+    assert_allclose(model.duality_gap_, optimality.duality_gap, atol=1e-8 * (1 + w.sum()))
     slack = w @ np.maximum(0, -excess)
     primal = 0.5 * a @ rbf(X, X) @ a - nu * w.sum() * model.offset_ + slack
-    assert_allclose(evidence.primal_objective, primal, atol=1e-8 * (1 + w.sum()))
+    assert_allclose(optimality.primal_objective, primal, atol=1e-8 * (1 + w.sum()))
 
 
 def test_two_points_share_the_weight():

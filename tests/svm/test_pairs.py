@@ -110,11 +110,11 @@ def test_many_classes_are_optimal_to_tol_and_the_same_on_any_number_of_threads(a
         bytes_found.append([getattr(found, name).tobytes() for name in names])
     assert asked == [True] * 3
     assert bytes_found[0] == bytes_found[1] == bytes_found[2]
-    evidence = found.verify(X, y)
+    optimality = found.verify(X, y)
     # float32 rows of K are off by 6e-8 each, and 40 multipliers of at most 5 weigh them.
-    assert evidence.kkt_violation.max() <= 1e-3 + 40 * 5 * 6e-8
-    assert (evidence.duality_gap >= -1e-4).all()
-    assert_allclose(evidence.dual_objective, found.dual_objective_, rtol=1e-5)
+    assert optimality.kkt_violation.max() <= 1e-3 + 40 * 5 * 6e-8
+    assert (optimality.duality_gap >= -1e-4).all()
+    assert_allclose(optimality.dual_objective, found.dual_objective_, rtol=1e-5)
 
 
 @pytest.mark.parametrize("nu", [0.02, 0.3, 0.9])

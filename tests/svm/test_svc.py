@@ -172,11 +172,11 @@ def test_kkt_conditions_hold(n, d, seed, C, grid, nu):
     assert abs(coef.sum()) <= 1e-9 * np.abs(coef).sum()
     unit = 1.0 if nu is None else 1 / rho
     assert kkt_violation(margin, alpha, cost, model.tol) <= model.tol * unit + 1e-6
-    evidence = model.verify(X, y, sample_weight=w)
-    size = 1 + abs(evidence.dual_objective)
-    assert -1e-9 * size <= evidence.duality_gap <= model.tol * (1 + cost.sum())
-    assert_allclose(model.duality_gap_, evidence.duality_gap, atol=1e-8 * size)
-    assert_allclose(model.kkt_violation_, evidence.kkt_violation, atol=1e-8 * size)
+    optimality = model.verify(X, y, sample_weight=w)
+    size = 1 + abs(optimality.dual_objective)
+    assert -1e-9 * size <= optimality.duality_gap <= model.tol * (1 + cost.sum())
+    assert_allclose(model.duality_gap_, optimality.duality_gap, atol=1e-8 * size)
+    assert_allclose(model.kkt_violation_, optimality.kkt_violation, atol=1e-8 * size)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

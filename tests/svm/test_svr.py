@@ -98,11 +98,11 @@ def test_kkt_conditions_hold(n, seed, C, epsilon, grid):
     down = residual - np.where(b > 0, epsilon, -epsilon)
     tol = model.tol + 1e-9
     assert up[growing].max(initial=0) <= tol and down[shrinking].min(initial=0) >= -tol
-    evidence = model.verify(X, y, sample_weight=w)
-    assert -1e-9 <= evidence.duality_gap <= tol * (1 + 2 * cost.sum())
-    assert_allclose(model.duality_gap_, evidence.duality_gap, atol=1e-8 * (1 + cost.sum()))
+    optimality = model.verify(X, y, sample_weight=w)
+    assert -1e-9 <= optimality.duality_gap <= tol * (1 + 2 * cost.sum())
+    assert_allclose(model.duality_gap_, optimality.duality_gap, atol=1e-8 * (1 + cost.sum()))
     slack = cost @ np.maximum(0, np.abs(residual) - epsilon)
-    assert_allclose(evidence.primal_objective, 0.5 * b @ rbf(X, X) @ b + slack, atol=1e-8)
+    assert_allclose(optimality.primal_objective, 0.5 * b @ rbf(X, X) @ b + slack, atol=1e-8)
 
 
 def test_a_line_through_three_points():

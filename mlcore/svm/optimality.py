@@ -1,4 +1,4 @@
-"""Evidence that multipliers are optimal: both objectives, their gap, and the KKT conditions.
+"""How near multipliers are to the optimum: both objectives, their gap, and the KKT conditions.
 
 All machines here minimise, over signed multipliers b of the training samples,
 
@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore._ext import evidence as _ext
+from mlcore._ext import optimality as _ext
 from mlcore.svm.problem import Problem, Solution, is_plain
 
 _WITHIN = 1 - 1e-9  # a multiplier stays free on either side, which fixes rho and the bias
 
 
-class Evidence(NamedTuple):
+class Optimality(NamedTuple):
     """What certifies a solution; floats, or one value per binary problem of a multi-class machine.
 
     Attributes
@@ -42,8 +42,8 @@ class Evidence(NamedTuple):
     --------
     >>> from mlcore.svm import SVC
     >>> X, y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
-    >>> evidence = SVC(kernel="linear", C=10.0).fit(X, y).verify(X, y)
-    >>> evidence.duality_gap < 1e-9
+    >>> optimality = SVC(kernel="linear", C=10.0).fit(X, y).verify(X, y)
+    >>> optimality.duality_gap < 1e-9
     True
     """
 
@@ -55,8 +55,8 @@ class Evidence(NamedTuple):
 
 def measure(
     problem: Problem, beta: np.ndarray, products: np.ndarray, multipliers: np.ndarray
-) -> Evidence:
-    """Return the evidence for `beta` in O(m) time, given what the kernel had to be asked for.
+) -> Optimality:
+    """Return both objectives, their gap and the KKT violation of `beta`, in O(m) time.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def measure(
         dual, primal, gap, violation = measure(problem.divided(power), *parts)
         with np.errstate(over="ignore"):
             objectives = np.ldexp([dual, primal, max(0.0, gap)], 2 * power).tolist()
-        return Evidence(*objectives, float(np.ldexp(violation, power)))
+        return Optimality(*objectives, float(np.ldexp(violation, power)))
     group = np.zeros(len(beta), dtype=np.int8) if problem.group is None else problem.group
     levels, totals = np.zeros((2, 2))
     levels[: np.size(multipliers)] = multipliers
@@ -84,7 +84,7 @@ def measure(
         problem.linear, problem.lower, problem.upper, problem.epsilon, group,
         np.ascontiguousarray(beta), np.ascontiguousarray(products), levels, totals,
     )  # fmt: skip
-    return Evidence(dual, primal, primal - dual, violation)
+    return Optimality(dual, primal, primal - dual, violation)
 
 
 def norm(beta: np.ndarray, products: np.ndarray) -> float:
@@ -110,17 +110,17 @@ def multiplier_values(solution: Solution) -> np.ndarray:
     )
 
 
-def evidence_attributes(evidences: list[Evidence]) -> dict[str, Any]:
-    """Return the fitted attributes of the evidence: floats for one problem, else arrays."""
-    merged = merged_evidence(evidences)
+def optimality_attributes(optimalities: list[Optimality]) -> dict[str, Any]:
+    """Return the fitted attributes of one Optimality, floats, or of several, arrays."""
+    merged = merged_optimality(optimalities)
     return {f"{name}_": value for name, value in merged._asdict().items()}
 
 
-def merged_evidence(evidences: list[Evidence]) -> Evidence:
-    """Return one Evidence, of floats for one problem and of arrays for several."""
-    if len(evidences) == 1:
-        return evidences[0]
-    return Evidence(*(np.array(values) for values in zip(*evidences, strict=True)))
+def merged_optimality(optimalities: list[Optimality]) -> Optimality:
+    """Return one Optimality, of floats for one problem and of arrays for several."""
+    if len(optimalities) == 1:
+        return optimalities[0]
+    return Optimality(*(np.array(values) for values in zip(*optimalities, strict=True)))
 
 
 def nu_scale(problems: list[Problem], nu: float) -> float:

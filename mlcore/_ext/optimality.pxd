@@ -1,4 +1,4 @@
-"""What certifies multipliers, in one pass over the variables: see mlcore.svm.evidence.
+"""What certifies multipliers, in one pass over the variables: see mlcore.svm.optimality.
 
 Inline, for other modules. Sums are of blocks: their rounding hardly grows with the variables.
 """
@@ -9,7 +9,7 @@ cdef enum:
     BLOCK = 128
 
 
-cdef struct evidence:
+cdef struct optimality:
     double squared_norm  # beta'K beta
     double dual, primal
     double violation     # of the KKT conditions, the largest
@@ -49,12 +49,12 @@ cdef inline double violation_of(Py_ssize_t m, const double* linear, const double
     return max(0.0, max(top[0] - bottom[0], top[1] - bottom[1]))
 
 
-cdef inline evidence evidence_of(Py_ssize_t m, const double* linear, const double* lower,
-                                 const double* upper, double epsilon, const int8_t* group,
-                                 const double* beta, const double* product, const double* level,
-                                 const double* total) noexcept nogil:
+cdef inline optimality optimality_of(Py_ssize_t m, const double* linear, const double* lower,
+                                     const double* upper, double epsilon, const int8_t* group,
+                                     const double* beta, const double* product, const double* level,
+                                     const double* total) noexcept nogil:
     """For `level`, the multiplier of each group, and `total`, its required sum."""
-    cdef evidence found
+    cdef optimality found
     cdef double objective = 0, slacks = 0, hard = 0, rate, above, below
     cdef double squares_here, objective_here, slacks_here
     cdef bint priceless = False
