@@ -24,7 +24,7 @@ class Halving(OnlineLearner):
 
     Attributes
     ----------
-    concepts_ : (n_distinct, n_points) array of int8
+    concepts_ : (n_distinct, n_points) array of bool
         The different rows of `H`, in order of their first occurrence.
     possible_ : (n_distinct,) array of bool
         Which of them have never been wrong: the version space.
@@ -65,7 +65,7 @@ class Halving(OnlineLearner):
 
     def _start(self):
         # Columns in one piece each: a round reads one of them.
-        concepts = np.asfortranarray(distinct_concepts(as_table(self.H), None))
+        concepts = np.array(distinct_concepts(as_table(self.H), None), dtype=bool, order="F")
         n = len(concepts)
         return {"concepts_": concepts, "possible_": np.ones(n, dtype=bool), "n_possible_": n}
 
@@ -77,7 +77,8 @@ class Halving(OnlineLearner):
         return int(2 * ones >= state["n_possible_"])
 
     def _learned(self, state, x, y):
-        possible = state["possible_"] & (state["concepts_"][:, x] == y)
+        ones, possible = state["concepts_"][:, x], state["possible_"]
+        possible = possible & ones if y else possible > ones
         n_possible = int(np.count_nonzero(possible))
         if not n_possible:
             raise ValueError(f"y={y} at x={x}: no concept of H has given all labels so far.")

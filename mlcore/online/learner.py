@@ -150,10 +150,10 @@ class OnlineLearner(Model):
     def _next(self, state, point, label):
         mistakes = state.get("mistakes_", 0) + (self._label(state, point) != label)
         counts = {"mistakes_": mistakes, "n_rounds_": state.get("n_rounds_", 0) + 1}
-        return {**state, **self._learned(state, point, label), **counts}
+        return {**vars(self), **state, **self._learned(state, point, label), **counts}
 
     def _set(self, state):
-        self.__dict__ = {**vars(self), **state}  # one assignment: all rounds, or none
+        self.__dict__ = state  # one assignment: all rounds, or none
         return self
 
 
@@ -166,6 +166,6 @@ def _as_list(values: Any, name: str) -> list:
 
 
 def _as_label(y: Any, name: str) -> int:
-    if isinstance(y, (bool, np.bool_)) or (np.ndim(y) == 0 and y in (0, 1)):
+    if getattr(y, "ndim", 0) == 0 and y in (0, 1):
         return int(y)
     return refuse(name, y, "0 or 1")

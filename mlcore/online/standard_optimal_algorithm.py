@@ -24,7 +24,7 @@ class StandardOptimalAlgorithm(Halving):
 
     Attributes
     ----------
-    concepts_ : (n_distinct, n_points) array of int8
+    concepts_ : (n_distinct, n_points) array of bool
         The different rows of `H`, in order of their first occurrence.
     possible_ : (n_distinct,) array of bool
         Which of them have never been wrong: the version space.
