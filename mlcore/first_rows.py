@@ -63,7 +63,7 @@ class KeepsFirstRows(Model):
             weights[-1] = None if weight is None else weight.copy()
             kept = {"blocks": blocks, "weights": weights, "names": names}
             kept |= {"n_rows": n_rows, "n_fitted": n_fitted}
-        self.__dict__ = vars(self) | found | {"_first_rows": kept}
+        self._update_state(found | {"_first_rows": kept})
         return self
 
     def _as_first(self, X, like):

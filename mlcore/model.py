@@ -8,6 +8,7 @@ import copy
 import inspect
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -148,9 +149,17 @@ class Model:
         names = column_names(X_original)
         if names is not None:
             fitted["feature_names_in_"] = names
-        kept = {name: value for name, value in vars(self).items() if not _is_fitted_name(name)}
-        # One assignment: a signal finds the old state or the new one, never a mixture.
-        self.__dict__ = kept | fitted | attributes
+        self._update_state(fitted | attributes, forget=filter(_is_fitted_name, vars(self)))
+
+    def _update_state(self, changed: dict[str, Any], forget: Iterable[str] = ()) -> None:
+        """Replace some attributes, and forget others, by one assignment.
+
+        A signal finds the old state or the new one, never a mixture of both.
+        """
+        state = vars(self).copy()
+        for name in list(forget):
+            del state[name]
+        self.__dict__ = state | changed
 
     def _check_fitted(self) -> None:
         """Raise NotFittedError before the first fit."""
