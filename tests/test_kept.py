@@ -16,6 +16,9 @@ from mlcore.mixture import (
     CategoricalMixture,
     MultinomialMixture,
 )
+from mlcore.mixture.binomial_product import BinomialProduct
+from mlcore.mixture.categorical import CategoricalComponents
+from mlcore.mixture.multinomial import MultinomialComponents
 
 
 class Anything:
@@ -90,15 +93,14 @@ def model(request):
 def tables(monkeypatch):
     """Counts tables as they are made."""
     made = []
-    for name in ("BernoulliMixture", "BinomialMixture", "CategoricalMixture", "MultinomialMixture"):
-        cls = {c.__name__: c for c in (type(m) for m in MODELS.values())}[name]
-        make = cls._log_densities
+    for kind in (BinomialProduct, CategoricalComponents, MultinomialComponents):
+        make = kind.fill
 
         def record(self, *args, make=make):
             made.append(self)
             return make(self, *args)
 
-        monkeypatch.setattr(cls, "_log_densities", record)
+        monkeypatch.setattr(kind, "fill", record)
     return made
 
 

@@ -7,7 +7,14 @@ Nothing here changes its input, or copies what is already in order.
 from mlcore.checks.columns import check_column_names, column_names
 from mlcore.checks.memory import free_bytes, require_memory
 from mlcore.checks.objects import as_objects
-from mlcore.checks.parameters import as_bool, as_choice, as_integer, as_random_state, as_real
+from mlcore.checks.parameters import (
+    as_bool,
+    as_choice,
+    as_integer,
+    as_random_state,
+    as_real,
+    require_random_state,
+)
 from mlcore.checks.samples import as_samples
 from mlcore.checks.targets import (
     as_class_weights,
@@ -34,4 +41,5 @@ __all__ = [
     "free_bytes",
     "label_type",
     "require_memory",
+    "require_random_state",
 ]

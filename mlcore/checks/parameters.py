@@ -10,6 +10,12 @@ from typing import Any
 import numpy as np
 
 _LARGEST_INTEGER = 2**63 - 1
+_RANDOM_SOURCES = (
+    np.random.Generator,
+    np.random.RandomState,
+    np.random.SeedSequence,
+    np.random.BitGenerator,
+)
 
 
 def as_real(
@@ -128,18 +134,23 @@ def as_random_state(
     TypeError, ValueError
         For anything else, and for a negative int.
     """
-    allowed = "None, an integer >= 0, a numpy.random.Generator or RandomState"
+    require_random_state(seed, name, owner=owner)
     if isinstance(seed, np.random.Generator):
         return seed
     if isinstance(seed, np.random.RandomState):
         return np.random.default_rng(seed.randint(0, 2**32, size=4, dtype=np.uint32))
-    if seed is None or isinstance(seed, (np.random.SeedSequence, np.random.BitGenerator)):
-        return np.random.default_rng(seed)
+    return np.random.default_rng(int(seed) if isinstance(seed, numbers.Integral) else seed)
+
+
+def require_random_state(seed: Any, name: str = "random_state", *, owner: str = "") -> None:
+    """Raise as `as_random_state` does, and draw nothing."""
+    if seed is None or isinstance(seed, _RANDOM_SOURCES):
+        return
+    allowed = "None, an integer >= 0, a numpy.random.Generator or RandomState"
     if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, numbers.Integral):
         raise TypeError(_sentence(owner, name, seed, allowed))
     if seed < 0:
         raise ValueError(_sentence(owner, name, seed, allowed))
-    return np.random.default_rng(int(seed))
 
 
 def _integer_range(at_least, at_most):

@@ -1,4 +1,4 @@
-"""Mixtures of independent binary features."""
+"""Bernoulli components, independent binary features, and mixtures of them."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -7,13 +7,14 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_real
-from mlcore.mixture.binomial_product import ProductOfBinomials
+from mlcore.mixture.binomial_product import BinomialProduct, OfSuccesses
+from mlcore.mixture.discrete_mixture import DiscreteMixture
 from mlcore.model import warn
 
 _BLOCK = 1024  # rows looked at in one go
 
 
-class BernoulliMixture(ProductOfBinomials):
+class BernoulliMixture(OfSuccesses, DiscreteMixture):
     r"""Rows of zeros and ones, whose features are independent given the component.
 
     .. math:: P(x | j) = \prod_d \mu_{jd}^{x_d} (1 - \mu_{jd})^{1 - x_d}.
@@ -99,6 +100,8 @@ class BernoulliMixture(ProductOfBinomials):
     array([0, 1])
     """
 
+    _tags = {"input_tags.sparse": True}
+
     def __init__(
         self,
         n_components: int = 1,
@@ -119,18 +122,18 @@ class BernoulliMixture(ProductOfBinomials):
         super().__init__(
             n_components,
             alpha=alpha,
-            missing=missing,
             tol=tol,
             max_iter=max_iter,
             n_init=n_init,
             weights_init=weights_init,
-            means_init=means_init,
             random_state=random_state,
             warm_start=warm_start,
             verbose=verbose,
             callback=callback,
         )
         self.binarize = binarize
+        self.missing = missing
+        self.means_init = means_init
 
     @classmethod
     def from_parameters(cls, weights: Any, means: Any) -> Self:
@@ -142,7 +145,7 @@ class BernoulliMixture(ProductOfBinomials):
         means : (n_components, n_features)
             In [0, 1].
         """
-        return cls._of(cls(), weights, means)
+        return cls()._set_parameters(weights, means)
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return rows drawn from the mixture by `random_state`, and their components, in order.
@@ -174,10 +177,20 @@ class BernoulliMixture(ProductOfBinomials):
             )
         return X
 
-    def _frame(self, X, weight):
+    def _components(self, X, weight):
         if self.binarize is not None:
             self._warn_of_constants(X, float(self.binarize))
-        return super()._frame(X, weight)
+        return super()._components(X, weight)
+
+    def _product(self, n_components, n_features):
+        return BernoulliComponents(
+            n_components,
+            float(self.alpha),
+            n_features,
+            None if self.binarize is None else float(self.binarize),
+            self.missing == "ignore",
+            type(self).__name__,
+        )
 
     def _warn_of_constants(self, X, threshold):
         columns, low, high = _made_constant(X, threshold)
@@ -190,20 +203,42 @@ class BernoulliMixture(ProductOfBinomials):
                 f"threshold that parts their values, such as binarize={(low[0] + high[0]) / 2:g}.",
             )
 
-    def _threshold(self):
-        return None if self.binarize is None else float(self.binarize)
 
-    def _wrong(self, values, most):
+class BernoulliComponents(BinomialProduct):
+    """Independent features that are 0 or 1, or above a threshold or not.
+
+    Parameters
+    ----------
+    n_components : int
+    alpha : float
+    n_features : int
+    threshold : float or None
+        Above this a value is 1, else 0; None: values must be 0 or 1.
+    missing : bool
+    owner : str
+        As of `BinomialProduct`.
+    """
+
+    def __init__(
+        self,
+        n_components: int,
+        alpha: float,
+        n_features: int,
+        threshold: float | None,
+        missing: bool,
+        owner: str,
+    ) -> None:
+        super().__init__(n_components, alpha, np.ones(n_features), missing, owner)
+        self.threshold = threshold
+
+    def wrong(self, values, most):
         return (values != 0) & (values != 1) & ~np.isnan(values)
 
-    def _refused(self, row, column, value, most):
+    def refused(self, row, column, value, most):
         return ValueError(
-            f"{type(self).__name__}: X holds {value:g} at row {row}, column {column}, but with "
+            f"{self.owner}: X holds {value:g} at row {row}, column {column}, but with "
             "binarize=None must hold 0 and 1 only."
         )
-
-    def _trials(self, d):
-        return np.ones(d)
 
 
 def _made_constant(X, threshold):

@@ -1,4 +1,4 @@
-"""Mixtures of independent binomial counts, one number of trials for each feature."""
+"""Binomial components, independent numbers of successes, and mixtures of them."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -7,10 +7,11 @@ import numpy as np
 
 from mlcore.checks import as_integer
 from mlcore.checks.arrays import real_array
-from mlcore.mixture.binomial_product import ProductOfBinomials
+from mlcore.mixture.binomial_product import BinomialProduct, OfSuccesses
+from mlcore.mixture.discrete_mixture import DiscreteMixture
 
 
-class BinomialMixture(ProductOfBinomials):
+class BinomialMixture(OfSuccesses, DiscreteMixture):
     r"""Rows of counts of successes in known numbers of trials, independent given the component.
 
     .. math:: P(x | j) = \prod_d \mu_{jd}^{x_d} (1 - \mu_{jd})^{n_d - x_d},
@@ -123,18 +124,18 @@ class BinomialMixture(ProductOfBinomials):
         super().__init__(
             n_components,
             alpha=alpha,
-            missing=missing,
             tol=tol,
             max_iter=max_iter,
             n_init=n_init,
             weights_init=weights_init,
-            means_init=means_init,
             random_state=random_state,
             warm_start=warm_start,
             verbose=verbose,
             callback=callback,
         )
         self.n_trials = n_trials
+        self.missing = missing
+        self.means_init = means_init
 
     @classmethod
     def from_parameters(cls, weights: Any, means: Any, n_trials: Any = 1) -> Self:
@@ -149,7 +150,7 @@ class BinomialMixture(ProductOfBinomials):
         """
         model = cls(n_trials=n_trials)
         model._trials(np.shape(means)[-1] if np.ndim(means) else 1)
-        return cls._of(model, weights, means)
+        return model._set_parameters(weights, means)
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return rows drawn from the mixture by `random_state`, and their components, in order.
@@ -164,7 +165,7 @@ class BinomialMixture(ProductOfBinomials):
         labels : (n_samples,) intp
         """
         rng, labels = self._drawn_components(n_samples)
-        trials = self._fitted_frame().astype(np.int64)
+        trials = self._trials(self.n_features_in_).astype(np.int64)
         return rng.binomial(trials, self.means_[labels]).astype(np.float64), labels
 
     def _trials(self, d):
@@ -179,12 +180,24 @@ class BinomialMixture(ProductOfBinomials):
             )
         return trials
 
-    def _wrong(self, values, most):
+    def _product(self, n_components, n_features):
+        return BinomialComponents(
+            n_components,
+            float(self.alpha),
+            self._trials(n_features),
+            self.missing == "ignore",
+            type(self).__name__,
+        )
+
+
+class BinomialComponents(BinomialProduct):
+    """Independent numbers of successes, from 0 to the numbers of trials."""
+
+    def wrong(self, values, most):
         return (values < 0) | (values > most)
 
-    def _refused(self, row, column, value, most):
-        owner = type(self).__name__
-        negative = f"Negative values in data passed to {owner}" if value < 0 else owner
+    def refused(self, row, column, value, most):
+        negative = f"Negative values in data passed to {self.owner}" if value < 0 else self.owner
         return ValueError(
             f"{negative}: X holds {value:g} at row {row}, column {column}, but must hold numbers "
             f"of successes, from 0 to n_trials={most:g}."

@@ -1,17 +1,17 @@
-"""What mixtures of independent binary features, and of numbers of successes, share."""
+"""Products of binomial distributions: independent numbers of successes, or binary features."""
 
-from collections.abc import Callable
-from typing import Any
+from abc import abstractmethod
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse as sp
 
 from mlcore._ext import entries as _ext
-from mlcore.mixture import given
-from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
+from mlcore.mixture import start_values
+from mlcore.mixture.discrete import DiscreteComponents, Parameters, Rows, Statistics
 from mlcore.mixture.entries import Entries, csr_entries, dense_entries
 from mlcore.mixture.impossible import logarithm, possible
-from mlcore.mixture.missing import WithMissing
+from mlcore.mixture.missing import TakesMissing
 from mlcore.threads import effective_threads
 
 # Binary features that are one entry: a table of their 16 outcomes fits into the cache.
@@ -23,111 +23,93 @@ _LEAST = 2 * np.finfo(np.float64).eps  # that 1 - p may be where it is more than
 _FIRST_ROWS = 1024  # that tell what is usual: any answer is right, a good one saves entries
 
 
-class ProductOfBinomials(WithMissing, DiscreteMixture):
-    """Features are numbers of successes in known numbers of trials; 1, where they are binary.
+class BinomialProduct(DiscreteComponents):
+    """Numbers of successes in known numbers of trials, independent of each other.
 
-    A subclass defines ``_trials(n_features)``; ``_wrong(values, most)``, which of them it does not
-    take, and ``_refused(row, column, value, most)``, the error that says so; and where it makes
-    binary values of others ``_threshold()``.
+    The table of parameters holds probabilities of success, (d, k), and of failure behind them:
+    1 - p, without losing what is small.
+
+    Parameters
+    ----------
+    n_components : int
+    alpha : float
+        Pseudo-count of a success and of a failure.
+    trials : (d,) float64
+        Numbers of trials; 1 where features are binary.
+    missing : bool
+        Whether NaN is a missing value, not an error.
+    owner : str
+        Of error messages.
+
+    Attributes
+    ----------
+    threshold : float or None
+        Above this a value is 1, else 0; None: values are numbers of successes.
     """
 
-    _tags = {"input_tags.sparse": True}
+    threshold: float | None = None
 
-    means_: np.ndarray
-    _failures_: np.ndarray
+    def __init__(
+        self, n_components: int, alpha: float, trials: np.ndarray, missing: bool, owner: str
+    ) -> None:
+        super().__init__(n_components, alpha, owner)
+        self.trials, self._missing = trials, missing
+        self.n_features = len(trials)
 
-    def _threshold(self):
-        """Above this a value is 1, else 0; None: values are numbers of successes."""
-        return None
+    @cached_property
+    def n_outcomes(self):
+        return np.full((self.n_features, 1), 2.0)
+
+    @abstractmethod
+    def wrong(self, values: np.ndarray, most: np.ndarray) -> np.ndarray:
+        """Return which values are no number of successes in `most` trials; NaN are none of them."""
+
+    @abstractmethod
+    def refused(self, row: int, column: int, value: float, most: float) -> ValueError:
+        """Return the error that tells of the wrong value at this place of X."""
+
+    def rows(self, X, weight, usual=None):
+        """Return the rows; `usual` (d,) bool are the values that are no entries, if known."""
+        if sp.issparse(X):
+            return self._sparse_rows(X, weight)
+        if (self.trials == 1).all():
+            return self._rows_of_bits(X, weight, usual)
+        return self._dense_rows(X, weight)
 
     def _successes(self, X):
-        threshold = self._threshold()
+        threshold = self.threshold
         if threshold is None:
             return X
         if sp.issparse(X):
             return sp.csr_array((self._successes(X.data), X.indices, X.indptr), shape=X.shape)
         return np.where(np.isnan(X), X, X > threshold).astype(X.dtype)
 
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        alpha: float = 0.01,
-        missing: str = "error",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        n_init: int = 1,
-        weights_init: Any = None,
-        means_init: Any = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: bool | int = False,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            alpha=alpha,
-            tol=tol,
-            max_iter=max_iter,
-            n_init=n_init,
-            weights_init=weights_init,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.missing = missing
-        self.means_init = means_init
-
-    def _as_first(self, X, like):
-        X = super()._as_first(X, like)
-        self._rows(X, None, self._trials(X.shape[1]))  # refuses values out of range
-        return X
-
-    # ---- what Mixture and DiscreteMixture ask for; a frame is the numbers of trials, a table holds
-    # probabilities of success, and of failure behind them: 1 - p, without losing what is small
-
-    def _given(self, d):
-        k, table = int(self.n_components), None
-        if self.means_init is not None:
-            table = _both(
-                _probabilities(self.means_init, "means_init", (k, d), type(self).__name__)
-            )
-        return self._given_weights(), table
-
-    def _rows(self, X, weight, frame, usual=None):
-        if sp.issparse(X):
-            return self._sparse_rows(X, weight, frame)
-        if (frame == 1).all():
-            return self._rows_of_bits(X, weight, frame, usual)
-        return self._dense_rows(X, weight, frame)
-
-    def _sparse_rows(self, X, weight, frame):
+    def _sparse_rows(self, X, weight):
         n, d = X.shape
         entries = csr_entries(self._successes(X), weight)
         values, columns = entries.values, entries.columns
-        missing, most = np.isnan(values), frame[columns]
-        wrong = self._wrong(values, most)
+        missing, most = np.isnan(values), self.trials[columns]
+        wrong = self.wrong(values, most)
         if wrong.any():
             place = int(np.argmax(wrong))
             row = int(np.searchsorted(entries.indptr, place, side="right")) - 1
-            raise self._refused(row, int(columns[place]), values[place], most[place])
+            raise self.refused(row, int(columns[place]), values[place], most[place])
         columns = np.where(missing, columns + d, columns).astype(np.int32)
         entries.columns, entries.values = columns, np.where(missing, 1.0, values)
         entries.n_columns = 2 * d if missing.any() else d
         return Rows(X, weight, entries, np.zeros(d, bool))
 
-    def _dense_rows(self, X, weight, frame):
-        d, most = X.shape[1], frame.astype(X.dtype)
+    def _dense_rows(self, X, weight):
+        d, most = X.shape[1], self.trials.astype(X.dtype)
         entries, wrong = dense_entries(X, most, weight)
         self._require_right(X, most, wrong)
-        if self.missing == "ignore" and np.isnan(X).any():
+        if self._missing and np.isnan(X).any():
             entries.n_columns = 2 * d
         return Rows(X, weight, entries, np.zeros(d, bool))
 
-    def _rows_of_bits(self, X, weight, frame, usual):
+    def _rows_of_bits(self, X, weight, usual):
         n, d = X.shape
-        threshold = self._threshold()
+        threshold = self.threshold
         strict, threshold = threshold is None, 0.5 if threshold is None else threshold
         if usual is None:
             usual = (X[:_FIRST_ROWS] > threshold).mean(axis=0) > 0.5
@@ -138,10 +120,10 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
             X, _bits(usual), threshold, strict, codes, indptr, missing, wrong, n_threads
         )
         if wrong.any():
-            most = frame.astype(X.dtype)
-            if self._wrong(X[int(np.argmax(wrong))], most).any():
+            most = self.trials.astype(X.dtype)
+            if self.wrong(X[int(np.argmax(wrong))], most).any():
                 self._require_right(X, most, wrong)
-            return self._dense_rows(X, weight, frame)  # fractions are no bits
+            return self._dense_rows(X, weight)  # fractions are no bits
         np.cumsum(indptr, out=indptr)
         columns = np.empty(max(1, indptr[-1]), np.int32)
         _ext.fill_bits(X, codes, missing, indptr, columns, n_threads)
@@ -152,10 +134,10 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
     def _require_right(self, X, most, wrong):
         if wrong.any():
             row = int(np.argmax(wrong))
-            column = int(np.argmax(self._wrong(X[row], most)))
-            raise self._refused(row, column, X[row, column], most[column])
+            column = int(np.argmax(self.wrong(X[row], most)))
+            raise self.refused(row, column, X[row, column], most[column])
 
-    def _log_densities(self, parameters, rows, loop):
+    def fill(self, loop, parameters, rows):
         """An entry moves a feature, or several, away from `usual`; or takes a missing one out."""
         logs, never = possible(parameters.table)
         usual, other = _by_value(logs, rows)
@@ -169,7 +151,7 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
             loop.require(*self._entries_of(sure, 0.0, rows))
         return logarithm(parameters.weights) + constant
 
-    def _possible(self, parameters, rows):
+    def possible(self, parameters, rows):
         pairs = (_by_value(values, rows) for values in possible(parameters.table))
         return tuple(self._entries_of(usual, other, rows) for usual, other in pairs)
 
@@ -177,7 +159,7 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
         """Constants (k,) and table of entries, of what values (d, k) add where they are usual, or
         else.
         """
-        trials, (d, k) = self._trials(rows.X.shape[1]), np.shape(other - usual)
+        trials, (d, k) = self.trials, np.shape(other - usual)
         constant = trials[:, None] * usual * np.ones((d, k))
         odds = other - usual
         group = 1 if rows.entries.values is not None else _GROUP
@@ -195,19 +177,19 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
             table[n_codes:] = -constant
         return constant.sum(axis=0), table
 
-    def _summed(self, rows, by_column, mass, log_likelihood, before):
+    def gathered(self, rows, sums, mass, log_likelihood, before):
         d, k = rows.X.shape[1], len(mass)
-        trials = self._trials(d)[:, None]
+        trials = self.trials[:, None]
         group = 1 if rows.entries.values is not None else _GROUP
         n_codes = _n_codes(d, group)
         known = np.broadcast_to(mass, (d, k))
         if rows.entries.n_columns > n_codes:
-            known = _left(known, by_column[n_codes:], True)
+            known = _left(known, sums[n_codes:], True)
         most = trials * known
         if group == 1:
-            moved = by_column[:d]
+            moved = sums[:d]
         else:
-            moved = (_BITS @ by_column[:n_codes].reshape(-1, 1 << group, k)).reshape(-1, k)[:d]
+            moved = (_BITS @ sums[:n_codes].reshape(-1, 1 << group, k)).reshape(-1, k)[:d]
         never = False
         if before is not None:
             never = _by_value(before, rows)[0] == 0
@@ -222,22 +204,20 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
             )
         return Statistics(log_likelihood, mass, counts, most)
 
-    def _by_column(self, values, frame):
+    def by_column(self, values):
         return np.concatenate([values, values])
 
-    def _alternatives(self, frame):
-        return np.full((len(frame), 1), 2.0)
-
-    def _log_prior(self, parameters, rows):
+    def log_prior(self, parameters, rows):
         return float(logarithm(parameters.table).sum())
 
-    def _parameters(self):
-        p, failures = self.means_.T, 1 - self.means_.T
-        known = getattr(self, "_failures_", failures)  # the same, where it is little to more digits
+    def parameters(self, mixture):
+        p = mixture.means_.T
+        failures = 1 - p
+        known = getattr(mixture, "_failures_", failures)  # the same, to more digits where small
         failures = np.where(np.abs(known - failures) <= _ROUNDING, known, failures)
-        return Parameters(self.weights_, np.concatenate([p, failures]), self.mean_trials_)
+        return Parameters(mixture.weights_, np.concatenate([p, failures]), mixture.mean_trials_)
 
-    def _attributes(self, parameters, frame):
+    def attributes(self, parameters):
         p, failures = np.split(parameters.table, 2)
         return {
             "weights_": parameters.weights,
@@ -246,39 +226,67 @@ class ProductOfBinomials(WithMissing, DiscreteMixture):
             "_failures_": failures.copy(),
         }
 
-    def _fitted_arrays(self):
-        failures = getattr(self, "_failures_", None)
-        return (self.weights_, self.means_) + (() if failures is None else (failures,))
+    def arrays(self, mixture):
+        failures = getattr(mixture, "_failures_", None)
+        known = (mixture.weights_, mixture.means_)
+        return known if failures is None else (*known, failures)
 
-    def _settings(self, frame):
-        return frame.tobytes()
+    @property
+    def settings(self):
+        return self.trials.tobytes()
 
-    def _later_rows(self, X, frame, known):
+    def later_rows(self, X, parameters, tables):
         """The usual value of a feature is that of the mixture: tables are the same in all calls."""
-        if "usual" not in known:
-            known["usual"] = self.weights_ @ self.means_ > 0.5
-        return self._rows(X, None, frame, known["usual"])
+        if "usual" not in tables:
+            means = np.ascontiguousarray(parameters.table[: self.n_features].T)
+            tables["usual"] = parameters.weights @ means > 0.5
+        rows = self.rows(X, None, tables["usual"])
+        return rows, (rows.entries.n_columns, rows.entries.values is None)
 
-    def _n_parameters(self):
-        k, d = self.means_.shape
+    def n_parameters(self):
+        k, d = self.n_components, self.n_features
         return k - 1 + k * d
 
-    def _frame(self, X, weight):
-        return self._trials(X.shape[1])
 
-    def _fitted_frame(self):
-        return self._trials(self.n_features_in_)
+class OfSuccesses(TakesMissing):
+    """Mixin of mixtures of a `BinomialProduct`."""
 
-    @classmethod
-    def _of(cls, model, weights, means):
-        """`model` with the parameters given."""
-        means = _probabilities(means, "means", None, cls.__name__)
-        k = len(means)
-        weights = given.weights(weights, "weights", k, cls.__name__)
-        model.n_components = k
-        parameters = Parameters(weights, _both(means), np.ones(means.T.shape))
-        model._set_fitted(means, **model._attributes(parameters, None), **model._unfitted(1.0))
-        return model
+    means_: np.ndarray
+    _failures_: np.ndarray
+
+    def _product(self, n_components: int, n_features: int) -> BinomialProduct:
+        """Return the components for so many components and features."""
+        raise NotImplementedError
+
+    def _components(self, X, weight):
+        return self._product(int(self.n_components), X.shape[1])
+
+    def _fitted_components(self):
+        return self._product(len(self.weights_), self.n_features_in_)
+
+    def _as_first(self, X, like):
+        X = super()._as_first(X, like)
+        self._product(1, X.shape[1]).rows(X, None)  # refuses values out of range
+        return X
+
+    def _start_values(self, n_features):
+        table = None
+        if self.means_init is not None:
+            shape = int(self.n_components), n_features
+            means = _probabilities(self.means_init, "means_init", shape, type(self).__name__)
+            table = _both(means)
+        return self._weights_init(), table
+
+    def _set_parameters(self, weights, means):
+        """Become the mixture of these weights (k,) and probabilities of success (k, d)."""
+        owner = type(self).__name__
+        means = _probabilities(means, "means", None, owner)
+        k, d = means.shape
+        weights = start_values.weights(weights, "weights", k, owner)
+        self.n_components = k
+        parameters = Parameters(weights, _both(means), np.ones((d, k)))
+        self._set_unfitted(means, self._product(k, d), parameters, total_weight=1.0)
+        return self
 
 
 def _both(means):
@@ -319,7 +327,7 @@ def _n_codes(d, group):
 
 
 def _probabilities(value, name, shape, owner):
-    found = given.means(value, name, shape, owner)
+    found = start_values.means(value, name, shape, owner)
     if (found < 0).any() or (found > 1).any():
         raise ValueError(
             f"{owner}: {name} must hold probabilities, in [0, 1], but spans {found.min():g} to "

@@ -1,25 +1,26 @@
-"""Mixtures of independent categorical items: latent class analysis."""
+"""Categorical components, independent items, and mixtures of them: latent class analysis."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from mlcore.mixture import given
-from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
+from mlcore.mixture import start_values
+from mlcore.mixture.discrete import DiscreteComponents, Parameters, Rows, Statistics
+from mlcore.mixture.discrete_mixture import DiscreteMixture
 from mlcore.mixture.entries import Entries
-from mlcore.mixture.expectation import row_bytes
 from mlcore.mixture.impossible import logarithm, possible
-from mlcore.mixture.missing import WithMissing
+from mlcore.mixture.missing import TakesMissing
 from mlcore.mixture.patterns import Patterns, found_categories
-from mlcore.mixture.run import Run
+from mlcore.mixture.sparse_e_step import row_bytes
 from mlcore.model import warn
 
 _FEW_ROWS = 128  # to predict: of so few, taking answers together would not pay
 _UNSEEN = 1e-10  # probability of a category that the fit did not know, where there is a prior
 
 
-class CategoricalMixture(WithMissing, DiscreteMixture):
+class CategoricalMixture(TakesMissing, DiscreteMixture):
     r"""Latent class analysis: given its class, the items of a row are independent.
 
     .. math:: P(x) = \sum_j \lambda_j \prod_i P_{ji}(x_i).
@@ -61,7 +62,7 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
     Attributes
     ----------
     weights_ : (n_components,) float64
-        Descending, unless part of the start was given: then in the order given.
+        Descending, unless part of the start was given: then in the order start_values.
     probabilities_ : list of (n_components, n_categories) float64
         One array for each item; rows sum to 1.
     categories_ : list of (n_categories,) float64
@@ -157,7 +158,7 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
         """
         probabilities = _tables(probabilities, "probabilities", None, cls.__name__)
         k = len(probabilities[0])
-        weights = given.weights(weights, "weights", k, cls.__name__)
+        weights = start_values.weights(weights, "weights", k, cls.__name__)
         sizes = [p.shape[1] for p in probabilities]
         if categories is None:
             categories = [np.arange(size, dtype=float) for size in sizes]
@@ -172,11 +173,8 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
         parameters = Parameters(
             weights, np.vstack([p.T for p in probabilities]), np.ones((len(sizes), k))
         )
-        model._set_fitted(
-            np.zeros((1, len(sizes))),
-            **model._attributes(parameters, categories),
-            **model._unfitted(1.0),
-        )
+        components, like = model._of_categories(k, categories), np.zeros((1, len(sizes)))
+        model._set_unfitted(like, components, parameters, total_weight=1.0)
         return model
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -198,9 +196,19 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
             X[:, i] = values[(rng.random(len(X))[:, None] >= below[labels]).sum(axis=1)]
         return X, labels
 
-    # ---- what Mixture and DiscreteMixture ask for
+    # ---- what Mixture asks for
 
-    def _frame(self, X, weight):
+    def _components(self, X, weight):
+        return self._of_categories(int(self.n_components), self._categories(X))
+
+    def _fitted_components(self):
+        return self._of_categories(len(self.weights_), self.categories_)
+
+    def _of_categories(self, n_components, categories):
+        owner = type(self).__name__
+        return CategoricalComponents(n_components, float(self.alpha), categories, owner)
+
+    def _categories(self, X):
         """The categories of each item."""
         found = found_categories(X)
         if self.probabilities_init is None:
@@ -231,45 +239,75 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
                 )
         return found
 
-    def _fitted_frame(self):
-        return self.categories_
-
-    def _given(self, d):
+    def _start_values(self, n_features):
         if self.probabilities_init is None:
-            return self._given_weights(), None
+            return self._weights_init(), None
         owner, k = type(self).__name__, int(self.n_components)
         tables = _tables(self.probabilities_init, "probabilities_init", k, owner)
-        return self._given_weights(), np.vstack([table.T for table in tables])
+        return self._weights_init(), np.vstack([table.T for table in tables])
 
-    def _rows(self, X, weight, frame):
-        width = row_bytes(int(self.n_components))
-        patterns = Patterns(list(map(len, frame)), np.isnan(X).any(axis=0), len(X), width)
-        return self._encoded(X, weight, frame, patterns)
+    def _may_continue(self, components):
+        known, found = self.categories_, components.categories
+        same = len(known) == len(found) and all(map(np.array_equal, known, found))
+        return same and len(self.weights_) == self.n_components
 
-    def _encoded(self, X, weight, frame, patterns):
-        columns = patterns.encoded(X, frame)
+
+class CategoricalComponents(DiscreteComponents):
+    """Independent items, each of finitely many values; NaN is a missing answer.
+
+    Parameters
+    ----------
+    n_components : int
+    alpha : float
+        Pseudo-count of every category.
+    categories : list of (n_categories,) float64
+        The values of each item, ascending.
+    owner : str
+        Of error messages.
+    """
+
+    def __init__(
+        self, n_components: int, alpha: float, categories: list[np.ndarray], owner: str
+    ) -> None:
+        super().__init__(n_components, alpha, owner)
+        self.categories, self.n_features = categories, len(categories)
+        self._sizes = list(map(len, categories))
+
+    @cached_property
+    def n_outcomes(self):
+        return np.array(self._sizes, dtype=float)[:, None]
+
+    def rows(self, X, weight):
+        width = row_bytes(self.n_components)
+        patterns = Patterns(self._sizes, np.isnan(X).any(axis=0), len(X), width)
+        return self._encoded(X, weight, patterns)
+
+    def _encoded(self, X, weight, patterns):
+        columns = patterns.encoded(X, self.categories)
         if columns is None:
-            column, row = np.argwhere(_unknown(X, frame).T)[0]
-            values, more = frame[column], "..." if len(frame[column]) > 10 else ""
+            column, row = np.argwhere(_unknown(X, self.categories).T)[0]
+            values = self.categories[column]
+            more = "..." if len(values) > 10 else ""
             raise UnknownCategoryError(
-                f"{type(self).__name__}: column {column} of X holds {X[row, column]:g}, which is "
+                f"{self.owner}: column {column} of X holds {X[row, column]:g}, which is "
                 f"none of its categories, {values[:10].tolist()}{more}."
             )
         entries = Entries(len(X), patterns.n_patterns, columns, None, None, weight)
         return Rows(X, weight, entries, patterns=patterns)
 
-    def _densities(self, X, with_proba):
+    def posterior(self, X, parameters, tables, with_proba):
         try:
-            return super()._densities(X, with_proba)
+            return super().posterior(X, parameters, tables, with_proba)
         except UnknownCategoryError as error:
             how = "impossible" if self.alpha == 0 else f"as unlikely as {_UNSEEN:g}"
             warn("UserWarning", f"{error} Such values are {how} under every class.")
-        unknown = _unknown(X, self.categories_)
-        density, *rest = super()._densities(np.where(unknown, np.nan, X), with_proba)
+        unknown = _unknown(X, self.categories)
+        known = np.where(unknown, np.nan, X)
+        density, *rest = super().posterior(known, parameters, tables, with_proba)
         penalty = -np.inf if self.alpha == 0 else np.log(_UNSEEN)
         return np.where(unknown, penalty, 0.0).sum(axis=1) + density, *rest
 
-    def _log_densities(self, parameters, rows, loop):
+    def fill(self, loop, parameters, rows):
         logs, never = possible(parameters.table)
         table = rows.patterns.table(logs)
         if never.any():
@@ -277,66 +315,50 @@ class CategoricalMixture(WithMissing, DiscreteMixture):
         loop.fill(table, logarithms=False)
         return logarithm(parameters.weights)
 
-    def _possible(self, parameters, rows):
+    def possible(self, parameters, rows):
         logs, never = map(rows.patterns.table, possible(parameters.table))
         nothing = np.zeros(len(parameters.weights))
         return (nothing, logs), (nothing, never)
 
-    def _summed(self, rows, by_pattern, mass, log_likelihood, before):
-        counts = rows.patterns.counts(by_pattern)
+    def gathered(self, rows, sums, mass, log_likelihood, before):
+        counts = rows.patterns.counts(sums)
         items = np.add.reduceat(counts, rows.patterns.edges[:-1])
         return Statistics(log_likelihood, mass, counts, items)
 
-    def _by_column(self, values, frame):
-        return np.repeat(values, list(map(len, frame)), axis=0)
+    def by_column(self, values):
+        return np.repeat(values, self._sizes, axis=0)
 
-    def _alternatives(self, frame):
-        return np.array([[float(len(values))] for values in frame])
-
-    def _log_prior(self, parameters, rows):
+    def log_prior(self, parameters, rows):
         return float(logarithm(parameters.table).sum())
 
-    def _runs(self, frame, rows):
-        known = getattr(self, "categories_", [])
-        same = len(known) == len(frame) and all(map(np.array_equal, known, frame))
-        if self.warm_start and same and len(self.weights_) == self.n_components:
-            return [Run(self._parameters(), self.lower_bound_)], True
-        return super()._runs(frame, rows)
+    def parameters(self, mixture):
+        table = np.vstack([p.T for p in mixture.probabilities_])
+        return Parameters(mixture.weights_, table, mixture.mean_trials_)
 
-    def _fits(self, d):
-        return False  # unless `_runs` has found the same categories
-
-    def _parameters(self):
-        table = np.vstack([p.T for p in self.probabilities_])
-        return Parameters(self.weights_, table, self.mean_trials_)
-
-    def _attributes(self, parameters, frame):
-        edges = np.cumsum([0, *map(len, frame)])
+    def attributes(self, parameters):
+        edges = np.cumsum([0, *self._sizes])
         parts = zip(edges[:-1], edges[1:], strict=True)
         return {
             "weights_": parameters.weights,
             "probabilities_": [np.ascontiguousarray(parameters.table[a:b].T) for a, b in parts],
-            "categories_": frame,
+            "categories_": self.categories,
             "mean_trials_": parameters.trials,
         }
 
-    def _fitted_arrays(self):
-        return [self.weights_, *self.probabilities_, *self.categories_]
+    def arrays(self, mixture):
+        return [mixture.weights_, *mixture.probabilities_, *mixture.categories_]
 
-    def _later_rows(self, X, frame, known):
+    def later_rows(self, X, parameters, tables):
         if len(X) >= _FEW_ROWS:
-            return self._rows(X, None, frame)
-        if "patterns" not in known:  # of single items, each of which may be unanswered
-            sizes = list(map(len, frame))
-            known["patterns"] = Patterns(sizes, [True] * len(sizes), 1, 0)
-        return self._encoded(X, None, frame, known["patterns"])
+            return self.rows(X, None), None
+        if "patterns" not in tables:  # of single items, each of which may be unanswered
+            n_items = len(self._sizes)
+            tables["patterns"] = Patterns(self._sizes, [True] * n_items, 1, 0)
+        return self._encoded(X, None, tables["patterns"]), "few rows"
 
-    def _layout(self, rows, known):
-        return "few rows" if rows.patterns is known.get("patterns") else None
-
-    def _n_parameters(self):
-        k = len(self.weights_)
-        return k - 1 + k * sum(len(values) - 1 for values in self.categories_)
+    def n_parameters(self):
+        k = self.n_components
+        return k - 1 + k * sum(size - 1 for size in self._sizes)
 
 
 class UnknownCategoryError(ValueError):
@@ -357,7 +379,8 @@ def _tables(value, name, k, owner):
             "for each item."
         )
     tables = [
-        given.distributions(table, f"{name}[{i}]", None, owner) for i, table in enumerate(value)
+        start_values.distributions(table, f"{name}[{i}]", None, owner)
+        for i, table in enumerate(value)
     ]
     k = len(tables[0]) if k is None else k
     for i, table in enumerate(tables):

@@ -9,17 +9,17 @@ import math
 import numpy as np
 from scipy.linalg import lapack
 
-from mlcore.mixture.densities import Parameters, Statistics
+from mlcore.mixture.gaussian_e_step import Parameters, Statistics
 
 FLOOR = 1e-6  # of the variances of the data
 _EPS = np.finfo(np.float64).eps
 _SINGULAR = 1e-13  # a pivot of so small a part of its variance is nothing but rounding
 
 
-def maximised(
+def maximized(
     kind: str, statistics: Statistics, before: Parameters, origin, spread, reg_covar
 ) -> tuple[Parameters, np.ndarray]:
-    """The M step.
+    """Return the parameters of greatest likelihood: the M-step.
 
     Parameters
     ----------

@@ -1,19 +1,18 @@
-"""What mixtures of discrete distributions share: probabilities by column, and sums of entries."""
+"""Discrete components: products of multinomial distributions, whose rows are sparse entries."""
 
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.checks import as_random_state, as_real
-from mlcore.kept import kept
-from mlcore.mixture import given, starts
-from mlcore.mixture.em import Mixture
+from mlcore.mixture import initialization
+from mlcore.mixture.components import Components
+from mlcore.mixture.em import Run
 from mlcore.mixture.entries import Entries
-from mlcore.mixture.expectation import Loop, shares
 from mlcore.mixture.impossible import least_impossible, logarithm
-from mlcore.mixture.run import Run
+from mlcore.mixture.sparse_e_step import Loop, shares
 
 _COLLAPSED = 16 * np.finfo(np.float64).eps  # share of all weight that is reported as none
 _EMPTY = 2.0**-900  # share that is none: of less, responsibilities are no normal numbers
@@ -56,218 +55,242 @@ class Rows(NamedTuple):
         return self.entries.total_weight
 
 
-class DiscreteMixture(Mixture):
-    """Mixtures of products of multinomial distributions, one for each item.
+class DiscreteComponents(Components):
+    """Products of multinomial distributions, one for each item: a feature, or a group of columns.
 
-    Beside what `Mixture` asks for, a subclass defines ``_log_densities(parameters, rows, loop)``,
-    which tells the loop what entries add to the log densities, and returns the constants;
-    ``_summed(rows, *sums, before)``, statistics under the table `before`, if any;
-    ``_by_column(values, frame)``, from a value for each item to one for each column;
-    ``_alternatives(frame)``, how many outcomes each item has;
-    ``_log_prior(parameters, rows)``, of a pseudo-count of 1, once `_log_densities` has been called;
-    ``_possible(parameters, rows)``, constants and table with 0 for what is impossible, and the same
-    of the number of impossible values; ``_fitted_arrays()``, attributes that these follow from.
+    The log-density of a row is a constant plus a sum over its entries (`Entries`). Tables hold the
+    probabilities of columns, (n_columns, k): of words, of the categories of all items one after
+    another, or of success in each feature and then of failure in each.
+
+    Parameters
+    ----------
+    n_components : int
+    alpha : float
+        Pseudo-count of every column in every component.
+    owner : str
+        Of error messages.
+
+    Attributes
+    ----------
+    n_features : int
+        Columns of X.
+    n_outcomes : (n_items, 1) float64, or int
+        Number of outcomes of each item; or of the only item.
     """
 
-    mean_trials_: np.ndarray
+    n_features: int
+    n_outcomes: Any
+    collapsed_may_grow = True
 
-    def __init__(
+    def __init__(self, n_components: int, alpha: float, owner: str) -> None:
+        self.n_components, self.alpha, self.owner = n_components, alpha, owner
+
+    @property
+    def entire(self) -> bool:
+        """Whether sums leave out no responsibilities, however small."""
+        return self.alpha == 0
+
+    # ---- what a kind of discrete components says
+
+    @abstractmethod
+    def by_column(self, values: np.ndarray) -> np.ndarray:
+        """Return (n_columns, k) or (n_columns, 1) values from one for each item."""
+
+    @abstractmethod
+    def fill(self, loop: Loop, parameters: Parameters, rows: "Rows") -> np.ndarray:
+        """Tell `loop` what entries add to the log-densities; return the constants, (k,)."""
+
+    @abstractmethod
+    def gathered(
         self,
-        n_components: int = 1,
-        *,
-        alpha: float = 0.01,
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        n_init: int = 1,
-        weights_init: Any = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: bool | int = False,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.weights_init = weights_init
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
+        rows: "Rows",
+        sums: np.ndarray,
+        mass: np.ndarray,
+        log_likelihood: float,
+        before: np.ndarray | None,
+    ) -> "Statistics":
+        """Return the statistics from sums over entries.
 
-    def __sklearn_tags__(self):
-        from sklearn.utils import ClassifierTags
+        Parameters
+        ----------
+        rows : Rows
+        sums : (n_entry_columns, k)
+            Of the responsibilities times the values of the entries of each of ``rows.entries``'
+            columns.
+        mass : (k,)
+        log_likelihood : float
+        before : (n_columns, k), or None
+            Table that the responsibilities were formed by.
+        """
 
-        tags = super().__sklearn_tags__()
-        # Its check of sparse input asks whatever has predict_proba for these, and two columns.
-        tags.classifier_tags = ClassifierTags(multi_class=False)
-        return tags
+    @abstractmethod
+    def log_prior(self, parameters: Parameters, rows: "Rows") -> float:
+        """Return the log-density of the prior for alpha = 1; called right after `fill`."""
 
-    def _check_options(self):
-        super()._check_options()
-        as_real(self.alpha, "alpha", owner=type(self).__name__, at_least=0)
+    @abstractmethod
+    def possible(self, parameters: Parameters, rows: "Rows") -> tuple:
+        """Return constants (k,) and table (n_entry_columns, k) of the log-densities, with 0 for
+        what is impossible; and the same of the number of impossible values.
+        """
 
-    def _like(self):
+    @abstractmethod
+    def arrays(self, mixture: Any) -> Sequence[np.ndarray]:
+        """Return the fitted attributes that ``parameters(mixture)`` follows from."""
+
+    @property
+    def settings(self) -> Any:
+        """Parameters of the estimator that log-densities depend on beside `arrays`."""
         return None
 
-    def _framed(self, X, weight):
-        frame = self._frame(X, weight)
-        return frame, self._rows(X, weight, frame), 0  # weights as they are: `alpha` has their unit
+    def later_rows(self, X: Any, parameters: Parameters, tables: dict) -> tuple["Rows", Any]:
+        """Return rows to predict, and a key that rows have in common which share the tables of
+        log-densities; None: these are not kept.
+        """
+        rows = self.rows(X, None)
+        return rows, (rows.entries.n_columns, rows.entries.values is None)
 
-    def _given_weights(self):
-        if self.weights_init is None:
-            return None
-        owner = type(self).__name__
-        return given.weights(self.weights_init, "weights_init", int(self.n_components), owner)
+    # ---- EM
 
-    def _start(self, frame, rows, rng, chosen, number=0):
-        k = int(self.n_components)
-        weights, table = chosen
+    def start(self, em, start_values, rng, number=0):
+        k, rows = self.n_components, em.rows
+        weights, table = start_values
         weights = np.full(k, 1 / k) if weights is None else weights
-        trials = np.ones((np.size(self._alternatives(frame)), k))
+        trials = np.ones((np.size(self.n_outcomes), k))
         if table is not None:
             return Parameters(weights, table, trials)
-        places, weight = starts.distinct(self._keys(rows, frame), rows.weight, _SAMPLE, rng)
+        places, weight = initialization.distinct(self._keys(rows), rows.weight, _SAMPLE, rng)
         some = rows._replace(weight=weight, entries=rows.entries.taken(places, weight))
-        tables = self._drawn_tables(some, frame, rng)
+        tables = self._drawn_tables(some, rng)
         runs = [Run(Parameters(weights, table, trials)) for table in tables]
-        return self._best(runs, frame, some, _START_STEPS).parameters
+        return em.over(some).best(runs, _START_STEPS).parameters
 
-    def _keys(self, rows, frame):
-        """A number for each row, which equal rows have alike, and others hardly ever."""
-        table = np.exp(np.sin(np.arange(1.0, np.sum(self._alternatives(frame)) + 1)))[:, None]
+    def _keys(self, rows):
+        """A number for each row: the same for equal rows, hardly ever for others."""
+        table = np.exp(np.sin(np.arange(1.0, np.sum(self.n_outcomes) + 1)))[:, None]
         loop = rows.entries.loop(1)
-        start = self._log_densities(Parameters(np.ones(1), table, None), rows, loop)
+        start = self.fill(loop, Parameters(np.ones(1), table, None), rows)
         return loop.log_densities(start)[:, 0]
 
-    def _drawn_tables(self, rows, frame, rng):
+    def _drawn_tables(self, rows, rng):
         """Tables of which each component is half the mean, and half a row far from the others'."""
-        k, weight, matrix = int(self.n_components), rows.weight, rows.entries.matrix
+        k, weight, matrix = self.n_components, rows.weight, rows.entries.matrix
         sums = (matrix.T @ weight)[:, None]
-        whole = self._summed(rows, sums, weight.sum(keepdims=True), 0.0, None)
-        equal = 1 / self._by_column(np.atleast_2d(self._alternatives(frame)), frame)
-        whole = self._proportions(whole, frame, equal)
-        usual = (1 - _UNIFORM) * whole + _UNIFORM * equal
+        whole = self.gathered(rows, sums, weight.sum(keepdims=True), 0.0, None)
+        equal = 1 / self.by_column(np.atleast_2d(self.n_outcomes))
+        whole = self._proportions(whole, equal)
+        mean = (1 - _UNIFORM) * whole + _UNIFORM * equal
         if k == 1:
-            return [usual]
+            return [mean]
         some = np.arange(len(weight))
         most = min(_CANDIDATES, max(2 * k, _VALUES // rows.entries.n_columns))
         if len(some) > most:
-            some = np.unique(starts.drawn(weight, rng.random(most)))
+            some = np.unique(initialization.drawn(weight, rng.random(most)))
         single = matrix[some].toarray().T
-        single = self._summed(rows, single, np.ones(len(some)), 0.0, None)
-        single = self._proportions(single, frame, whole)
+        single = self.gathered(rows, single, np.ones(len(some)), 0.0, None)
+        single = self._proportions(single, whole)
         frequencies = np.ascontiguousarray(single.T)
-        seeds = starts.far_rows_again(frequencies, weight[some], k, _STARTS, rng)
-        return [(usual + single[:, places]) / 2 for places in seeds]
+        seeds = initialization.far_rows_again(frequencies, weight[some], k, _STARTS, rng)
+        return [(mean + single[:, places]) / 2 for places in seeds]
 
-    def _proportions(self, statistics, frame, otherwise):
+    def _proportions(self, statistics, otherwise):
         """The share of each column among those of its item; `otherwise` where nothing is known."""
-        trials = self._by_column(statistics.trials, frame)
+        trials = self.by_column(statistics.trials)
         known = trials > 0
         return np.where(known, statistics.counts / np.where(known, trials, 1.0), otherwise)
 
-    def _climb_each(self, runs, frame, rows, n_steps, progress):
+    def step_together(self, runs, rows, n_steps):
         """On few rows the components of all runs side by side, since most time goes by calls."""
-        if rows.entries.n_rows > _SAMPLE or progress.active:
-            return super()._climb_each(runs, frame, rows, n_steps, progress)
-        shape = len(runs), int(self.n_components)
+        if rows.entries.n_rows > _SAMPLE:
+            return False
+        shape = len(runs), self.n_components
         many = Parameters(*map(np.hstack, zip(*(run.parameters for run in runs), strict=True)))
         many = many._replace(weights=many.weights / len(runs))
         loop = rows.entries.loop(shape[0] * shape[1])
         collapsed = np.zeros(shape[0] * shape[1], bool)
         for _ in range(n_steps):
-            start = self._log_densities(many, rows, loop)
-            *sums, levels = loop.sums_each(start, len(runs))
-            levels += rows.total * np.log(len(runs))
+            start = self.fill(loop, many, rows)
+            *sums, objectives = loop.sums_each(start, len(runs))
+            objectives += rows.total * np.log(len(runs))
             if self.alpha > 0:
                 prior = logarithm(many.table).sum(axis=0).reshape(shape).sum(axis=1)
-                levels += float(self.alpha) * prior
-            sums = self._summed(rows, *sums, 0.0, many.table)
-            many, collapsed = self._maximised(sums, many, frame)
-            for run, level in zip(runs, levels / rows.total, strict=True):
-                run.trace.append(level)
+                objectives += self.alpha * prior
+            sums = self.gathered(rows, *sums, 0.0, many.table)
+            many, collapsed = self.maximize(sums, many)
+            for run, objective in zip(runs, objectives / rows.total, strict=True):
+                run.trace.append(objective)
         many = many._replace(weights=many.weights * len(runs))
         for run, first in zip(runs, range(0, len(collapsed), shape[1]), strict=True):
             own = slice(first, first + shape[1])
             run.parameters = Parameters(*(part[..., own] for part in many))
             run.collapsed = np.flatnonzero(collapsed[own])
+        return True
 
-    def _statistics(self, rows, parameters):
+    def statistics(self, rows, parameters):
         sums = self._sums(rows, parameters)
         return sums._replace(counts=sums.counts.copy())
 
-    @property
-    def _entire(self):
-        """Whether sums leave out no responsibilities, however small."""
-        return self.alpha == 0
-
     def _sums(self, rows, parameters):
         """Statistics, whose counts the next call may change."""
-        loop = rows.entries.loop(len(parameters.weights), entire=self._entire)
-        start = self._log_densities(parameters, rows, loop)
-        return self._summed(rows, *loop.sums(start), parameters.table)
+        loop = rows.entries.loop(len(parameters.weights), entire=self.entire)
+        start = self.fill(loop, parameters, rows)
+        return self.gathered(rows, *loop.sums(start), parameters.table)
 
-    def _step(self, rows, parameters, frame):
+    def step(self, rows, parameters):
         statistics = self._sums(rows, parameters)
-        level = self._level(statistics, rows, parameters)
-        return level, *self._maximised(statistics, parameters, frame)
+        objective = self.objective(statistics, rows, parameters)
+        return objective, *self.maximize(statistics, parameters)
 
-    def _level(self, statistics, rows, parameters):
-        """The mean objective of a row."""
-        level = statistics.log_likelihood
+    def objective(self, statistics: "Statistics", rows: "Rows", parameters: Parameters) -> float:
+        """Return the mean over rows of the log-likelihood and the log-density of the prior."""
+        total = statistics.log_likelihood
         if self.alpha > 0:
-            level += float(self.alpha) * self._log_prior(parameters, rows)
-        return level / rows.total
+            total += self.alpha * self.log_prior(parameters, rows)
+        return total / rows.total
 
-    def _maximised(self, statistics, parameters, frame, shares_of=None):
-        """A component without mass keeps its probabilities, and a weight of 0. One of a small mass
+    def maximize(self, statistics, parameters):
+        return self.smoothed(statistics, parameters, partial(shares, statistics.counts))
+
+    def smoothed(
+        self, statistics: "Statistics", parameters: Parameters, shares_of: Callable[..., np.ndarray]
+    ) -> tuple[Parameters, np.ndarray]:
+        """Return what `maximize` does, by `shares_of`: `shares` of ``statistics.counts``.
+
+        A component without mass keeps its probabilities, and a weight of 0. One of a small mass
         goes on as in exact arithmetic, since it may grow again.
-
-        `shares_of` stands for `shares` of ``statistics.counts``.
         """
         total = statistics.mass.sum()
         empty = statistics.mass <= _EMPTY * total
         weights = np.where(empty, 0.0, statistics.mass) / total
-        alpha = float(self.alpha)
-        trials = self._by_column(statistics.trials + alpha * self._alternatives(frame), frame)
+        alpha = self.alpha
+        trials = self.by_column(statistics.trials + alpha * self.n_outcomes)
         # An item may have been missing in all rows of a component, which then keep what they had.
         keep = empty | ~(trials > 0)
-        shares_of = shares_of or partial(shares, statistics.counts)
         table = shares_of(alpha, np.where(keep, 0.0, trials), parameters.table)
         mean_trials = statistics.trials / np.where(empty, total, statistics.mass)
         return Parameters(weights, table, mean_trials), weights <= _COLLAPSED
 
-    def _expected(self, parameters):
-        frame, weights = self._fitted_frame(), parameters.weights
-        prior = float(self.alpha) / self.total_weight_ if self.total_weight_ > 0 else 0.0
+    def expected(self, parameters, total_weight):
+        weights = parameters.weights
+        prior = self.alpha / total_weight if total_weight > 0 else 0.0
         trials = parameters.trials * weights
-        padded = self._by_column(trials + prior * self._alternatives(frame), frame)
+        padded = self.by_column(trials + prior * self.n_outcomes)
         return Statistics(0.0, weights, parameters.table * padded - prior, trials)
 
-    def _gone(self):
-        return np.flatnonzero(self.weights_ == 0)
-
-    def _arranged(self, parameters, order, frame):
+    def reorder(self, parameters, order):
         return Parameters(*(values[..., order] for values in parameters))
 
-    def _fits(self, d):
-        return self.weights_.shape == (self.n_components,) and d == self.n_features_in_
+    # ---- the fitted mixture
 
-    def _densities(self, X, with_proba):
-        frame, k = self._fitted_frame(), len(self.weights_)
-        known = kept(self, self._fitted_arrays(), self._settings(frame), dict)
-        rows = self._later_rows(X, frame, known)
-        layout = self._layout(rows, known)
-        if layout in known:
-            start, filled = known[layout]
-            loop = Loop(rows.entries, k, filled=filled)
+    def posterior(self, X, parameters, tables, with_proba):
+        rows, key = self.later_rows(X, parameters, tables)
+        if key in tables:
+            start, filled = tables[key]
+            loop = Loop(rows.entries, self.n_components, filled=filled)
         else:
-            loop = rows.entries.loop(k)
-            start = self._log_densities(self._parameters(), rows, loop)
-            if layout is not None:
-                known[layout] = start, loop.filled
+            loop = rows.entries.loop(self.n_components)
+            start = self.fill(loop, parameters, rows)
+            if key is not None:
+                tables[key] = start, loop.filled
         if with_proba:
             density, proba = loop.posterior(start)
             labels = proba.argmax(axis=1)
@@ -275,8 +298,7 @@ class DiscreteMixture(Mixture):
             (density, labels), proba = loop.labels(start), None
         lost = np.flatnonzero(density == -np.inf)
         if len(lost):
-            parameters = self._parameters()
-            (constant, table), (lacking, never) = self._possible(parameters, rows)
+            (constant, table), (lacking, never) = self.possible(parameters, rows)
             logs = constant + logarithm(np.where(parameters.weights > 0, parameters.weights, 1))
             lacking = np.where(parameters.weights > 0, lacking, np.inf)
             for i in range(0, len(lost), _ROWS):
@@ -287,23 +309,3 @@ class DiscreteMixture(Mixture):
                 if proba is not None:
                     proba[part] = found
         return density, labels, proba
-
-    def _settings(self, frame):
-        """What tables depend on beside `_fitted_arrays`."""
-        return None
-
-    def _later_rows(self, X, frame, known):
-        """Rows to predict, laid out alike in every call where that pays, by what is `known`."""
-        return self._rows(X, None, frame)
-
-    def _layout(self, rows, known):
-        """What tells tables for these rows from those for others; None: no call shares them."""
-        return rows.entries.n_columns, rows.entries.values is None
-
-    def _drawn_components(self, n_samples):
-        """Generator, and components of rows to sample, in order."""
-        self._check_fitted()
-        n = self._n_drawn(n_samples)
-        rng = as_random_state(self.random_state)
-        counts = rng.multinomial(n, self.weights_ / self.weights_.sum())
-        return rng, np.repeat(np.arange(len(counts)), counts)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore._ext import entries as _rows
-from mlcore.mixture.expectation import Loop
+from mlcore.mixture.sparse_e_step import Loop
 from mlcore.threads import effective_threads
 
 _ENTRIES_OF_A_LONG_ROW = 32

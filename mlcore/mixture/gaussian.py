@@ -1,398 +1,182 @@
-"""Mixtures of Gaussians."""
-
-from collections.abc import Callable
-from typing import Any, Self
+"""Gaussian components: their starts, steps, restarts and densities."""
 
 import numpy as np
 
-from mlcore.checks import as_choice, as_random_state, as_real
-from mlcore.mixture import given, starts
+from mlcore.mixture import initialization
+from mlcore.mixture.components import Components
 from mlcore.mixture.covariances import (
     DOUBLE,
     SINGLE,
-    correlated,
     expected,
-    from_covariances,
-    from_precisions,
     lost,
-    maximised,
+    maximized,
     n_parameters,
     precisions,
-    variances,
 )
-from mlcore.mixture.densities import Parameters, Rows
-from mlcore.mixture.extent import Frame, frame_of
+from mlcore.mixture.data_scale import DataScale
+from mlcore.mixture.em import Run
+from mlcore.mixture.gaussian_e_step import Parameters, Rows
 from mlcore.mixture.incomplete import IncompleteRows
-from mlcore.mixture.missing import WithMissing
-from mlcore.mixture.run import Run
 
 KINDS = ("full", "tied", "diag", "spherical")
 _CLUSTERINGS, _START_STEPS = 3, 2  # of some rows; steps of EM from each, to tell the best
 _NARROW, _WIDE = 1e-12, 1e12  # deviations whose squares float32 holds
 
 
-class GaussianMixture(WithMissing):
-    r"""Fit a mixture of Gaussians by EM, and say how far it has come.
-
-    .. math:: p(x) = \sum_j \pi_j N(x; m_j, S_j)
-
-    The sum of the log-densities of all rows never decreases from step to step. Responsibilities
-    are kept for a block of rows at a time: a step takes O(n k d²) time (O(n k d) but for full
-    covariances), less where components are apart, and O(n) memory beside the data.
+class GaussianComponents(Components):
+    """Gaussians, of the covariances that `kind` allows.
 
     Parameters
     ----------
-    n_components : int, default=1
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        One matrix each, one matrix for all, variances by feature, or one variance each.
-    tol : float, default=1e-3
-        The fit has converged when the mean log-likelihood of a sample moves by less in a step;
-        0 takes exactly `max_iter` steps.
-    reg_covar : float or None, default=None
-        A number is added to every variance, as in scikit-learn: it is in the data's own units
-        squared, and the likelihood may then decrease by as little. None keeps every covariance at
-        least a millionth of the variances of the data, so that the unit of a feature does not
-        matter; the likelihood is maximised within this limit exactly, and never decreases.
-        Whatever the value, covariances that rounding leaves singular are raised until they are
-        not.
-    max_iter : int, default=100
-        Most steps of EM; 0 keeps the start.
-    n_init : int, default=1
-        Starts; more than one are followed for ten steps each, and the best goes on. One on which
-        fewer components collapse is better.
-    init_params : {"k-means++", "kmeans", "random", "random_from_data"}, default="k-means++"
-        "kmeans": start from clusters, k-means++ and a few steps of k-means on at most some thousand
-        rows, with features of unit variance (spherical: as they are; full and tied, every second
-        start: uncorrelated too). "k-means++": again, with unit variances within these clusters;
-        where the two differ, of three clusterings the one of best likelihood after two EM steps.
-        "random", "random_from_data": rows drawn by their weights, with the covariance of the whole.
-    missing : {"error", "ignore"}, default="error"
-        Whether NaN is refused, or a missing value: with ``covariance_type="diag"`` only, by EM
-        that is exact where values are missing at random.
-    weights_init : (n_components,), default=None
-    means_init : (n_components, n_features), default=None
-    precisions_init : array of a shape that goes with `covariance_type`, default=None
-        Given starts, as in scikit-learn; those left out follow from the others.
-    random_state : None, int, Generator or RandomState, default=None
-    warm_start : bool, default=False
-        Start `fit` where the previous one ended, if that was of the same shape.
-    verbose : bool or int, default=False
-        1 prints about one line a second, 2 every step.
-    callback : callable or None, default=None
-        Called with ``step=, objective=, change=, seconds=`` after every step, the objective being
-        the mean log-likelihood; raising stops the fit.
-
-    Attributes
-    ----------
-    weights_ : (n_components,) float64
-        Descending, unless part of the start was given: then in the order given.
-    means_ : (n_components, n_features) float64
-    covariances_ : float64
-        (n_components, n_features, n_features) if full, (n_features, n_features) if tied,
-        (n_components, n_features) if diag, (n_components,) if spherical.
-    precisions_, precisions_cholesky_ : float64
-        Inverses, and the upper triangular P with P Pᵀ the inverse; for diag and spherical the
-        inverses and their square roots.
-    covariance_type_ : str
-        Of the fitted mixture.
-    log_likelihood_trace_ : (n_iter_,) float64
-        Mean log-likelihood of a sample before each step.
-    lower_bound_ : float
-        The last of these.
-    n_iter_ : int
-    converged_ : bool
-    collapsed_components_ : (n_collapsed,) intp
-        Components that lost all their samples, and have weight 0, or that shrank to single
-        points, held up by the limit of `reg_covar`. Where no start is given, such are first
-        started anew, from rows that are poorly explained, up to three times: if that leaves fewer
-        of them, the fit and its trace are those of the new climb. A warning names both.
-    total_weight_ : float
-        Of the samples seen.
-    origin_ : (n_features,) of the type of the data
-        A point near the data that moments are taken about.
-    spread_ : (n_features,) float64
-        Variances of the data.
-    n_features_in_ : int
-    feature_names_in_ : (n_features,) object
-
-    References
-    ----------
-    A. Dempster, N. Laird, D. Rubin, *Maximum likelihood from incomplete data via the EM algorithm*,
-    JRSS B 39, 1977. C. Biernacki, G. Celeux, G. Govaert, *Choosing starting values for the EM
-    algorithm*, CSDA 41, 2003. O. Cappé, E. Moulines, *On-line EM algorithm for latent data models*,
-    JRSS B 71, 2009 (`partial_fit`).
-
-    Examples
-    --------
-    >>> from mlcore.mixture import GaussianMixture
-    >>> X = [[0.0], [0.2], [0.4], [9.0], [9.2]]
-    >>> mixture = GaussianMixture(n_components=2, random_state=0).fit(X)
-    >>> mixture.means_.round(3)
-    array([[0.2],
-           [9.1]])
-    >>> mixture.predict([[1.0], [8.0]])
-    array([0, 1])
+    n_components : int
+    kind : {"full", "tied", "diag", "spherical"}
+        The covariance type.
+    reg_covar : float or None
+        Added to variances; None: a floor relative to those of the data.
+    scale : DataScale
+    init_params : str
+        How to draw what the user gave no start value of.
+    missing : bool
+        Whether NaN is a missing value, not an error.
+    owner : str
+        Of error messages.
     """
-
-    means_: np.ndarray
-    covariances_: np.ndarray
-    precisions_: np.ndarray
-    precisions_cholesky_: np.ndarray
-    covariance_type_: str
-    origin_: np.ndarray
-    spread_: np.ndarray
 
     def __init__(
         self,
-        n_components: int = 1,
-        *,
-        covariance_type: str = "full",
-        tol: float = 1e-3,
-        reg_covar: float | None = None,
-        max_iter: int = 100,
-        n_init: int = 1,
-        init_params: str = "k-means++",
-        missing: str = "error",
-        weights_init: Any = None,
-        means_init: Any = None,
-        precisions_init: Any = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: bool | int = False,
-        callback: Callable[..., Any] | None = None,
+        n_components: int,
+        kind: str,
+        reg_covar: float | None,
+        scale: DataScale,
+        init_params: str,
+        missing: bool,
+        owner: str,
     ) -> None:
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.missing = missing
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
+        self.n_components, self.kind, self.reg_covar = n_components, kind, reg_covar
+        self.scale, self._init_params = scale, init_params
+        self._missing, self._owner = missing, owner
 
-    @classmethod
-    def from_parameters(
-        cls, weights: Any, means: Any, covariances: Any, covariance_type: str = "full"
-    ) -> Self:
-        """Return a mixture of known parameters, ready to predict, sample or go on fitting.
-
-        Parameters
-        ----------
-        weights : (n_components,)
-        means : (n_components, n_features)
-        covariances : array of a shape that goes with `covariance_type`
-        covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-
-        Returns
-        -------
-        mixture : GaussianMixture
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the shapes do not agree, weights are no probabilities, or a covariance is not
-            symmetric and positive definite.
-        """
-        kind = as_choice(covariance_type, "covariance_type", KINDS, owner=cls.__name__)
-        means = given.means(means, "means")
-        k, d = means.shape
-        weights = given.weights(weights, "weights", k)
-        sigma = given.matrices(covariances, "covariances", kind, k, d)
-        factors = from_covariances(kind, sigma)
-        if factors is None:
-            raise given.not_positive("covariances", kind)
-        origin = weights @ means
-        spread = weights @ (variances(kind, sigma, k, d) + (means - origin) ** 2)
-        model = cls(n_components=k, covariance_type=kind)
-        parameters, frame = Parameters(weights, means, sigma, factors), Frame(kind, origin, spread)
-        model._set_fitted(means, **model._attributes(parameters, frame), **model._unfitted(1.0))
-        return model
-
-    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows drawn from the mixture by `random_state`, and their components, in order.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-
-        Returns
-        -------
-        X : (n_samples, n_features)
-        labels : (n_samples,) intp
-        """
-        self._check_fitted()
-        n = self._n_drawn(n_samples)
-        rng = as_random_state(self.random_state)
-        k, d = self.means_.shape
-        counts = rng.multinomial(n, self.weights_ / self.weights_.sum())
-        labels = np.repeat(np.arange(k), counts)
-        X = rng.normal(size=(n, d))
-        X = correlated(self.covariance_type_, self.precisions_cholesky_, X, counts)
-        X += self.means_[labels]
-        return X.astype(self.origin_.dtype), labels
-
-    # ---- what Mixture asks for
-
-    def _check_options(self):
-        super()._check_options()
-        owner = type(self).__name__
-        as_choice(self.covariance_type, "covariance_type", KINDS, owner=owner)
-        if self.missing == "ignore" and self.covariance_type != "diag":
-            raise ValueError(
-                f"{owner}: missing='ignore' needs covariance_type='diag', but covariance_type="
-                f"{self.covariance_type!r}: choose 'diag', or fill in what is missing."
-            )
-        if self.reg_covar is not None:
-            as_real(self.reg_covar, "reg_covar", owner=owner, at_least=0)
-
-    def _like(self):
-        return self.origin_
-
-    def _frame(self, X, weight):
-        return frame_of(self.covariance_type, X, weight, type(self).__name__)
-
-    def _fitted_frame(self):
-        return Frame(self.covariance_type_, self.origin_, self.spread_)
-
-    def _rows(self, X, weight, frame):
-        if self.missing == "ignore" and np.isnan(X).any():
-            return self._incomplete(X, weight, frame.kind)
-        deviations = np.sqrt(frame.spread[frame.spread > 0])
+    def rows(self, X, weight):
+        if self._missing and np.isnan(X).any():
+            return self._incomplete_rows(X, weight)
+        variances = self.scale.variances
+        deviations = np.sqrt(variances[variances > 0])
         if X.dtype == np.float32 and not ((deviations > _NARROW) & (deviations < _WIDE)).all():
             X = X.astype(np.float64)
-        return Rows(X, weight, frame.kind, frame.origin)
+        return Rows(X, weight, self.kind, self.scale.origin)
 
-    def _incomplete(self, X, weight, kind):
-        if kind != "diag":
+    def _incomplete_rows(self, X, weight):
+        if self.kind != "diag":
             raise ValueError(
-                f"{type(self).__name__}: X has missing values, but the fit had covariance_type="
-                f"{kind!r}: only 'diag' can leave them out."
+                f"{self._owner}: X has missing values, but the fit had covariance_type="
+                f"{self.kind!r}: only 'diag' can leave them out."
             )
-        return IncompleteRows(X, weight, 0.0 if self.reg_covar is None else float(self.reg_covar))
+        return IncompleteRows(X, weight, self.reg_covar or 0.0)
 
-    def _statistics(self, rows, parameters):
-        return rows.statistics(parameters)
-
-    def _maximised(self, statistics, parameters, frame):
-        reg_covar = None if self.reg_covar is None else float(self.reg_covar)
-        return maximised(frame.kind, statistics, parameters, frame.origin, frame.spread, reg_covar)
-
-    def _step(self, rows, parameters, frame):
-        statistics = self._statistics(rows, parameters)
-        level = statistics.log_likelihood / rows.total
-        new, collapsed = self._maximised(statistics, parameters, frame)
-        kind = frame.kind
-        poor = not rows.in_single(new) or lost(statistics, new, kind, SINGLE)
-        if rows.in_single(parameters) and poor:
-            statistics = rows.statistics(parameters, exact=True)
-            new, collapsed = self._maximised(statistics, parameters, frame)
-        if lost(statistics, new, kind, DOUBLE):
-            statistics = rows.statistics(parameters, exact=True, centres=new.means)
-            about = parameters._replace(means=new.means)
-            new, collapsed = self._maximised(statistics, about, frame)
-        return level, new, collapsed
-
-    def _densities(self, X, with_proba):
-        holes = self.missing == "ignore" and np.isnan(X).any()
-        kind = self.covariance_type_
-        rows = self._incomplete(X, None, kind) if holes else Rows(X, None, kind, self.origin_)
-        return rows.densities(self._parameters(), with_proba=with_proba)
-
-    def _given(self, d):
-        """Weights, means, and covariances with factors, as far as they are given."""
-        owner, k, kind = type(self).__name__, int(self.n_components), self.covariance_type
-        weights = means = shapes = None
-        if self.weights_init is not None:
-            weights = given.weights(self.weights_init, "weights_init", k, owner)
-        if self.means_init is not None:
-            means = given.means(self.means_init, "means_init", (k, d), owner)
-        if self.precisions_init is not None:
-            values = given.matrices(self.precisions_init, "precisions_init", kind, k, d, owner)
-            shapes = from_precisions(kind, values)
-            if shapes is None:
-                raise given.not_positive("precisions_init", kind, owner)
-        return weights, means, shapes
-
-    def _start(self, frame, rows, rng, chosen, number=0):
-        weights, means, shapes = chosen
+    def start(self, em, start_values, rng, number=0):
+        weights, means, shapes = start_values
         if rng is None:
             return Parameters(weights, means, *shapes)
-        found = self._drawn(frame, rows, rng, means, number % 2 == 1)
+        found = self._drawn(em, rng, means, number % 2 == 1)
         weights = found.weights if weights is None else weights
         means = found.means if means is None else means
         return Parameters(weights, means, *(found[2:] if shapes is None else shapes))
 
-    def _drawn(self, frame, rows, rng, means, rotated):
-        """Parameters by clusters of some rows; or, at random, by some rows themselves."""
-        k, kind = int(self.n_components), frame.kind
-        known, weight = starts.sampled(rows.X, rows.weight, k, frame.spread, rng, frame.origin)
+    def _drawn(self, em, rng, means, rotated):
+        """Parameters from clusters of some rows; or, at random, from some rows themselves."""
+        k, kind, scale, rows = self.n_components, self.kind, self.scale, em.rows
+        known, weight = initialization.sampled(
+            rows.X, rows.weight, k, scale.variances, rng, scale.origin
+        )
         missing = np.isnan(known)
-        X = np.where(missing, frame.origin, known)
+        X = np.where(missing, scale.origin, known)
         if means is not None:
-            Z = starts.whitened(np.vstack([X, means]), np.r_[weight, np.zeros(k)], kind)
-            found = [(starts.nearest_labels(Z[:-k], Z[-k:]), means)]
-        elif self.init_params in ("random", "random_from_data"):
-            found = [(None, X[starts.drawn(weight, rng.random(k))])]
+            weight_of_all = np.r_[weight, np.zeros(k)]
+            Z = initialization.whitened(np.vstack([X, means]), weight_of_all, kind)
+            found = [(initialization.nearest_labels(Z[:-k], Z[-k:]), means)]
+        elif self._init_params in ("random", "random_from_data"):
+            found = [(None, X[initialization.drawn(weight, rng.random(k))])]
         else:
-            most = 1 if self.init_params == "kmeans" else _CLUSTERINGS
-            Z = starts.whitened(X, weight, kind, rotated=rotated)
-            found = starts.clusterings(X, Z, weight, k, most, frame.spread, rng)
+            most = 1 if self._init_params == "kmeans" else _CLUSTERINGS
+            Z = initialization.whitened(X, weight, kind, rotated=rotated)
+            found = initialization.clusterings(X, Z, weight, k, most, scale.variances, rng)
         runs = []
         for labels, seeds in found:
-            sums = starts.cluster_statistics(kind, X, weight, labels, seeds, frame, missing)
-            runs.append(Run(self._maximised(sums, Parameters(None, seeds, None, None), frame)[0]))
-        return self._best(runs, frame, self._rows(known, weight, frame), _START_STEPS).parameters
+            sums = initialization.cluster_statistics(kind, X, weight, labels, seeds, scale, missing)
+            runs.append(Run(self.maximize(sums, Parameters(None, seeds, None, None))[0]))
+        return em.over(self.rows(known, weight)).best(runs, _START_STEPS).parameters
 
-    def _reseeded(self, run, frame, rows, rng):
-        (weights, means, sigma, factors), gone = map(np.copy, run.parameters), run.collapsed
-        density = rows.densities(run.parameters)[0].astype(np.float64)
-        places = starts.poorly_explained(density, rows.weight, rng.random(len(gone)))
+    def statistics(self, rows, parameters):
+        return rows.statistics(parameters)
+
+    def maximize(self, statistics, parameters):
+        origin, variances = self.scale
+        return maximized(self.kind, statistics, parameters, origin, variances, self.reg_covar)
+
+    def step(self, rows, parameters):
+        """A step in float32 where that does, and its M-step about means that are close enough."""
+        statistics = rows.statistics(parameters)
+        objective = statistics.log_likelihood / rows.total
+        new, collapsed = self.maximize(statistics, parameters)
+        kind = self.kind
+        poor = not rows.in_single(new) or lost(statistics, new, kind, SINGLE)
+        if rows.in_single(parameters) and poor:
+            statistics = rows.statistics(parameters, exact=True)
+            new, collapsed = self.maximize(statistics, parameters)
+        if lost(statistics, new, kind, DOUBLE):
+            statistics = rows.statistics(parameters, exact=True, centres=new.means)
+            about = parameters._replace(means=new.means)
+            new, collapsed = self.maximize(statistics, about)
+        return objective, new, collapsed
+
+    def restart(self, parameters, collapsed, rows, rng):
+        """From rows that are poorly explained, with the variances of the data."""
+        weights, means, sigma, factors = map(np.copy, parameters)
+        density = rows.densities(parameters)[0].astype(np.float64)
+        uniform = rng.random(len(collapsed))
+        places = initialization.poorly_explained(density, rows.weight, uniform)
         seeds = rows.X[places].astype(np.float64)
-        seeds = np.where(np.isnan(seeds), frame.origin, seeds)
-        means[gone] = seeds
-        if frame.kind != "tied":
-            fresh = starts.lone_statistics(frame.kind, seeds, frame)
-            new = self._maximised(fresh, Parameters(None, seeds, None, None), frame)[0]
-            sigma[gone], factors[gone] = new.covariances, new.factors
-        return Parameters(starts.with_room(weights, gone), means, sigma, factors)
+        seeds = np.where(np.isnan(seeds), self.scale.origin, seeds)
+        means[collapsed] = seeds
+        if self.kind != "tied":
+            fresh = initialization.lone_statistics(self.kind, seeds, self.scale)
+            new = self.maximize(fresh, Parameters(None, seeds, None, None))[0]
+            sigma[collapsed], factors[collapsed] = new.covariances, new.factors
+        return Parameters(initialization.with_room(weights, collapsed), means, sigma, factors)
 
-    def _fits(self, d):
-        same = self.covariance_type_ == self.covariance_type
-        return same and self.means_.shape == (self.n_components, d)
+    def reorder(self, parameters, order):
+        weights, means, sigma, factors = parameters
+        if self.kind != "tied":
+            sigma, factors = sigma[order], factors[order]
+        return Parameters(weights[order], means[order], sigma, factors)
 
-    def _parameters(self):
-        return Parameters(self.weights_, self.means_, self.covariances_, self.precisions_cholesky_)
+    def expected(self, parameters, total_weight):
+        return expected(self.kind, parameters, self.scale.origin, self.reg_covar or 0.0)
 
-    def _attributes(self, parameters, frame):
+    def attributes(self, parameters):
         weights, means, sigma, factors = parameters
         return {
             "weights_": weights,
             "means_": means,
             "covariances_": sigma,
-            "covariance_type_": frame.kind,
-            "precisions_": precisions(frame.kind, factors),
+            "covariance_type_": self.kind,
+            "precisions_": precisions(self.kind, factors),
             "precisions_cholesky_": factors,
-            "origin_": frame.origin,
-            "spread_": frame.spread,
+            "origin_": self.scale.origin,
+            "spread_": self.scale.variances,
         }
 
-    def _arranged(self, parameters, order, frame):
-        weights, means, sigma, factors = parameters
-        if frame.kind != "tied":
-            sigma, factors = sigma[order], factors[order]
-        return Parameters(weights[order], means[order], sigma, factors)
+    def parameters(self, mixture):
+        m = mixture
+        return Parameters(m.weights_, m.means_, m.covariances_, m.precisions_cholesky_)
 
-    def _expected(self, parameters):
-        added = 0.0 if self.reg_covar is None else float(self.reg_covar)
-        return expected(self.covariance_type_, parameters, self.origin_, added)
+    def posterior(self, X, parameters, tables, with_proba):
+        if self._missing and np.isnan(X).any():
+            rows = self._incomplete_rows(X, None)
+        else:
+            rows = Rows(X, None, self.kind, self.scale.origin)
+        return rows.densities(parameters, with_proba=with_proba)
 
-    def _n_parameters(self):
-        k, d = self.means_.shape
-        return k - 1 + k * d + n_parameters(self.covariance_type_, k, d)
+    def n_parameters(self):
+        k, d = self.n_components, len(self.scale.origin)
+        return k - 1 + k * d + n_parameters(self.kind, k, d)

@@ -10,14 +10,14 @@ feature that no row of a component has keeps its mean and variance there.
 import numpy as np
 
 from mlcore.checks import require_memory
-from mlcore.mixture.densities import Parameters, Statistics
+from mlcore.mixture.gaussian_e_step import Parameters, Statistics
 
 _BLOCK_VALUES = 1 << 17
 _LOG_2_PI = np.log(2 * np.pi)
 
 
 class IncompleteRows:
-    """As `densities.Rows`, with NaN for what is missing; sums in float64.
+    """As `gaussian_e_step.Rows`, with NaN for what is missing; sums in float64.
 
     Parameters
     ----------

@@ -1,15 +1,14 @@
-"""Mixtures that take missing values: NaN, let through the door."""
+"""Missing values: NaN that the validation of samples lets pass."""
 
 import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_choice, as_samples
 from mlcore.checks.arrays import real_array
-from mlcore.mixture.em import Mixture
 
 
-class WithMissing(Mixture):
-    """Where values may be missing: NaN, with ``missing="ignore"``."""
+class TakesMissing:
+    """Mixin of models that with ``missing="ignore"`` take NaN for missing values."""
 
     def _check_options(self):
         super()._check_options()

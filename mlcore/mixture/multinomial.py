@@ -1,4 +1,4 @@
-"""Mixtures of multinomial distributions: documents with one topic each."""
+"""Multinomial components, and mixtures of them: documents with one topic each."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -7,8 +7,9 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_integer
-from mlcore.mixture import given
-from mlcore.mixture.discrete import DiscreteMixture, Parameters, Rows, Statistics
+from mlcore.mixture import start_values
+from mlcore.mixture.discrete import DiscreteComponents, Parameters, Rows, Statistics
+from mlcore.mixture.discrete_mixture import DiscreteMixture
 from mlcore.mixture.entries import csr_entries, dense_entries
 from mlcore.mixture.impossible import logarithm, possible
 
@@ -50,7 +51,7 @@ class MultinomialMixture(DiscreteMixture):
     Attributes
     ----------
     weights_ : (n_components,) float64
-        Descending, unless part of the start was given: then in the order given.
+        Descending, unless part of the start was given: then in the order start_values.
     means_ : (n_components, n_features) float64
         Probabilities of the words, u; rows sum to 1.
     log_likelihood_trace_ : (n_iter_,) float64
@@ -100,9 +101,6 @@ class MultinomialMixture(DiscreteMixture):
 
     means_: np.ndarray
 
-    # Documents are so long, and tables so large, that leaving out what is tiny halves the time.
-    _entire = False
-
     def __init__(
         self,
         n_components: int = 1,
@@ -142,11 +140,12 @@ class MultinomialMixture(DiscreteMixture):
         means : (n_components, n_features)
             Rows sum to 1.
         """
-        means = given.distributions(means, "means", owner=cls.__name__)
-        weights = given.weights(weights, "weights", len(means), cls.__name__)
+        means = start_values.distributions(means, "means", owner=cls.__name__)
+        weights = start_values.weights(weights, "weights", len(means), cls.__name__)
         model = cls(n_components=len(means))
-        attributes = model._attributes(Parameters(weights, means.T, np.ones((1, len(means)))), None)
-        model._set_fitted(means, **attributes, **model._unfitted(1.0))
+        k, d = means.shape
+        parameters = Parameters(weights, means.T, np.ones((1, k)))
+        model._set_unfitted(means, model._of_size(k, d), parameters, total_weight=1.0)
         return model
 
     def sample(self, n_samples: int = 1, n_words: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -180,69 +179,91 @@ class MultinomialMixture(DiscreteMixture):
             )
         return X
 
-    def _frame(self, X, weight):
-        return X.shape[1]
+    def _components(self, X, weight):
+        return self._of_size(int(self.n_components), X.shape[1])
 
-    def _fitted_frame(self):
-        return self.n_features_in_
+    def _fitted_components(self):
+        return self._of_size(len(self.weights_), self.n_features_in_)
 
-    def _given(self, d):
-        k = int(self.n_components)
+    def _of_size(self, n_components, n_features):
+        owner = type(self).__name__
+        return MultinomialComponents(n_components, float(self.alpha), n_features, owner)
+
+    def _start_values(self, n_features):
         table = None
         if self.means_init is not None:
-            owner = type(self).__name__
-            table = given.distributions(self.means_init, "means_init", (k, d), owner).T
-        return self._given_weights(), table
+            shape, owner = (int(self.n_components), n_features), type(self).__name__
+            table = start_values.distributions(self.means_init, "means_init", shape, owner).T
+        return self._weights_init(), table
 
-    def _rows(self, X, weight, frame):
+
+class MultinomialComponents(DiscreteComponents):
+    """Counts of words, each drawn from the component's distribution.
+
+    Parameters
+    ----------
+    n_components : int
+    alpha : float
+        Pseudo-count of every word.
+    n_features : int
+        Number of words.
+    owner : str
+        Of error messages.
+    """
+
+    # Documents are so long, and tables so large, that leaving out what is tiny halves the time.
+    entire = False
+
+    def __init__(self, n_components: int, alpha: float, n_features: int, owner: str) -> None:
+        super().__init__(n_components, alpha, owner)
+        self.n_features = self.n_outcomes = n_features
+
+    def rows(self, X, weight):
         if sp.issparse(X):
             return Rows(X, weight, csr_entries(X, weight))
         any_count = np.full(X.shape[1], np.inf, X.dtype)
         return Rows(X, weight, dense_entries(X, any_count, weight)[0])
 
-    def _log_densities(self, parameters, rows, loop):
+    def fill(self, loop, parameters, rows):
         loop.fill(parameters.table, logarithms=True)
         return logarithm(parameters.weights)
 
-    def _possible(self, parameters, rows):
+    def possible(self, parameters, rows):
         logs, never = possible(parameters.table)
         nothing = np.zeros(len(parameters.weights))
         return (nothing, logs), (nothing, never)
 
-    def _summed(self, rows, counts, mass, log_likelihood, before):
-        return Statistics(log_likelihood, mass, counts, np.ones((1, len(counts))) @ counts)
+    def gathered(self, rows, sums, mass, log_likelihood, before):
+        return Statistics(log_likelihood, mass, sums, np.ones((1, len(sums))) @ sums)
 
-    def _step(self, rows, parameters, frame):
-        """Sums by column, shares and their logarithms pass through memory once."""
+    def step(self, rows, parameters):
+        """Sums by column, probabilities and their logarithms pass through memory once."""
         loop = rows.entries.loop(len(parameters.weights))
-        start = self._log_densities(parameters, rows, loop)
+        start = self.fill(loop, parameters, rows)
         mass, trials, log_likelihood = loop.totals(start, rows.entries.row_totals)
         statistics = Statistics(log_likelihood, mass, None, trials[None])
-        level = self._level(statistics, rows, parameters)
-        return level, *self._maximised(statistics, parameters, frame, loop.shares)
+        objective = self.objective(statistics, rows, parameters)
+        return objective, *self.smoothed(statistics, parameters, loop.shares)
 
-    def _by_column(self, values, frame):
+    def by_column(self, values):
         return values
 
-    def _alternatives(self, frame):
-        return frame
-
-    def _log_prior(self, parameters, rows):
+    def log_prior(self, parameters, rows):
         return rows.entries.loop(len(parameters.weights)).sum_of_table()
 
-    def _parameters(self):
-        return Parameters(self.weights_, self.means_.T, self.mean_trials_)
+    def parameters(self, mixture):
+        return Parameters(mixture.weights_, mixture.means_.T, mixture.mean_trials_)
 
-    def _attributes(self, parameters, frame):
+    def attributes(self, parameters):
         return {
             "weights_": parameters.weights,
             "means_": np.ascontiguousarray(parameters.table.T),
             "mean_trials_": parameters.trials,
         }
 
-    def _fitted_arrays(self):
-        return self.weights_, self.means_
+    def arrays(self, mixture):
+        return mixture.weights_, mixture.means_
 
-    def _n_parameters(self):
-        k, d = self.means_.shape
+    def n_parameters(self):
+        k, d = self.n_components, self.n_features
         return k - 1 + k * (d - 1)

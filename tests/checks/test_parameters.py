@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mlcore.checks import as_bool, as_choice, as_integer, as_random_state, as_real
+from mlcore.checks import (
+    as_bool,
+    as_choice,
+    as_integer,
+    as_random_state,
+    as_real,
+    require_random_state,
+)
 
 
 @pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int8(2), Fraction(2)])
@@ -87,8 +94,12 @@ def test_random_states():
     legacy = as_random_state(np.random.RandomState(3)).random(4)
     assert_array_equal(as_random_state(np.random.RandomState(3)).random(4), legacy)
     assert not np.array_equal(as_random_state(None).random(4), as_random_state(None).random(4))
-    with pytest.raises(ValueError, match="random_state=-1"):
-        as_random_state(-1)
-    for bad in ("seed", 1.5, True, [1]):
-        with pytest.raises(TypeError, match="random_state="):
-            as_random_state(bad)
+    for check in (as_random_state, require_random_state):
+        with pytest.raises(ValueError, match="random_state=-1"):
+            check(-1)
+        for bad in ("seed", 1.5, True, [1]):
+            with pytest.raises(TypeError, match="random_state="):
+                check(bad)
+    used, untouched = np.random.RandomState(3), np.random.RandomState(3)
+    require_random_state(used)
+    assert used.randint(1 << 30) == untouched.randint(1 << 30)

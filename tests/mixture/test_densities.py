@@ -11,8 +11,8 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from mlcore.mixture import GaussianMixture
-from mlcore.mixture.densities import Rows
-from mlcore.mixture.starts import location_and_spread
+from mlcore.mixture.gaussian_e_step import Rows
+from mlcore.mixture.initialization import location_and_variances
 
 
 def mixture(n, d, k, kind):
@@ -40,7 +40,7 @@ def mixture(n, d, k, kind):
 def test_sums_whatever_the_labels_in_a_block(kind, n, d, k):
     """Few and many rows to a component, and few and many panels taken together."""
     X, model = mixture(n, d, k, kind)
-    weights, means, sigma, _ = model._parameters()
+    weights, means, sigma, _ = model._fitted_components().parameters(model)
     shapes = [np.diag(one) if kind == "diag" else one for one in sigma]
     log_joint = np.stack(
         [
@@ -53,7 +53,7 @@ def test_sums_whatever_the_labels_in_a_block(kind, n, d, k):
     r = np.exp(log_joint - density[:, None])
     rows = Rows(X, None, kind, model.origin_)
     for _ in range(2):  # the likeliest components, by which the work is saved, are known after one
-        found = rows.statistics(model._parameters())
+        found = rows.statistics(model._fitted_components().parameters(model))
         assert_allclose(found.log_likelihood, density.sum(), rtol=1e-11)
         assert_allclose(found.mass, r.sum(axis=0), rtol=1e-7, atol=1e-9)
         assert_allclose(found.first, r.T @ X - found.mass[:, None] * means, rtol=1e-7, atol=1e-7)
@@ -91,12 +91,12 @@ def test_every_width_of_vectors_gives_the_same_to_rounding(simd, tmp_path):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [1, 1024, 5000])
-def test_location_and_spread_are_the_weighted_mean_and_variances(n, dtype):
+def test_location_and_variances_are_the_weighted_mean_and_variances(n, dtype):
     rng = np.random.default_rng(n)
     X = (rng.normal(size=(n, 7)) * np.arange(7) + 1000).astype(dtype)  # the first is constant
     exact = X.astype(np.float64)
     for weight in (None, rng.random(n)):
-        location, spread = location_and_spread(X, weight)
+        location, spread = location_and_variances(X, weight)
         mean = np.average(exact, axis=0, weights=weight)
         variances = np.average((exact - mean) ** 2, axis=0, weights=weight)
         assert_allclose(location, mean, rtol=1e-13)

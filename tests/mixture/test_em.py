@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.mixture import GaussianMixture, em
-from mlcore.mixture.densities import Parameters
+from mlcore.mixture.gaussian import GaussianComponents
+from mlcore.mixture.gaussian_e_step import Parameters
 from mlcore.model import ConvergenceWarning
 
 KINDS = ("full", "tied", "diag", "spherical")
@@ -97,7 +98,7 @@ def test_collapsed_components_are_started_anew_if_that_leaves_fewer(kind, seed, 
     X = collapsing(seed)
     fits = {}
     for n in (0, 3):
-        monkeypatch.setattr(em, "_RESCUES", n)
+        monkeypatch.setattr(em, "_RESTARTS", n)
         model = GaussianMixture(4, covariance_type=kind, random_state=seed)
         with pytest.warns(ConvergenceWarning, match="components") as told:
             model.fit(X)
@@ -123,11 +124,11 @@ def test_collapsed_components_are_started_anew_if_that_leaves_fewer(kind, seed, 
 def test_an_empty_component_finds_rows_again(monkeypatch):
     """Starts that are all but one far from the data: their components have no mass at first."""
 
-    def far_starts(self, frame, rows, rng, chosen, number=0):
+    def far_starts(self, em, start_values, rng, number=0):
         means = np.array([[0.0, 0.0], [1e8, 1e8], [-1e8, 1e8]])
         return Parameters(np.full(3, 1 / 3), means, np.ones(3), np.ones(3))
 
-    monkeypatch.setattr(GaussianMixture, "_start", far_starts)
+    monkeypatch.setattr(GaussianComponents, "start", far_starts)
     rng = np.random.default_rng(0)
     X = np.r_[rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 20]
     model = GaussianMixture(3, covariance_type="spherical", random_state=0)

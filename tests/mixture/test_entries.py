@@ -12,10 +12,10 @@ from mlcore.mixture import (
     BinomialMixture,
     CategoricalMixture,
     MultinomialMixture,
-    expectation,
+    sparse_e_step,
 )
 from mlcore.mixture.entries import csr_entries, largest_integer
-from mlcore.mixture.expectation import shares
+from mlcore.mixture.sparse_e_step import shares
 
 N, D = 60, 90
 N_NEVER = 1 << 40  # entries of a column: there is one chunk
@@ -25,7 +25,7 @@ FAR = 2.0**-100  # responsibilities below may be left out
 @pytest.fixture(autouse=True)
 def small_cache(monkeypatch):
     """Tables as large as here count as too large for it, so rows are held."""
-    monkeypatch.setattr(expectation, "_CACHED_BYTES", 0)
+    monkeypatch.setattr(sparse_e_step, "_CACHED_BYTES", 0)
 
 
 def rows(rng, kind):
@@ -55,7 +55,7 @@ def probabilities(rng, k):
 @pytest.mark.parametrize("kind", ["plain", "weighted", "fractions"])
 @pytest.mark.parametrize("k", [2, 8, 20, 70])
 def test_sums_are_those_of_dense_arithmetic_while_rows_come_and_go(k, kind, n_threads, monkeypatch):
-    monkeypatch.setattr(expectation, "effective_threads", lambda work: n_threads)
+    monkeypatch.setattr(sparse_e_step, "effective_threads", lambda work: n_threads)
     rng = np.random.default_rng(k)
     X, weights = rows(rng, kind)
     loop = csr_entries(sp.csr_array(X), weights).loop(k)
@@ -86,7 +86,7 @@ def test_sums_are_those_of_dense_arithmetic_while_rows_come_and_go(k, kind, n_th
 @pytest.mark.parametrize("kind", ["plain", "weighted", "fractions"])
 @pytest.mark.parametrize("k", [1, 3, 10])
 def test_sums_under_several_mixtures_are_those_under_each(k, kind, n_threads, monkeypatch):
-    monkeypatch.setattr(expectation, "effective_threads", lambda work: n_threads)
+    monkeypatch.setattr(sparse_e_step, "effective_threads", lambda work: n_threads)
     rng, times = np.random.default_rng(k), 4
     X, weights = rows(rng, kind)
     loop = csr_entries(sp.csr_array(X), weights).loop(times * k)
@@ -126,10 +126,10 @@ def test_sums_are_the_same_bytes_for_any_number_of_threads(n, valued, monkeypatc
     X.data[:] = rng.integers(1, 5, X.nnz) if valued else 1.0
     p = rng.random((400, 20)) + 0.1
     p[:, 7] **= 9
-    monkeypatch.setattr(expectation, "_ENTRIES_OF_A_COLUMN", N_NEVER)
+    monkeypatch.setattr(sparse_e_step, "_ENTRIES_OF_A_COLUMN", N_NEVER)
     found = []
     for n_threads in (1, 2, 3, 7):
-        monkeypatch.setattr(expectation, "effective_threads", lambda work, n=n_threads: n)
+        monkeypatch.setattr(sparse_e_step, "effective_threads", lambda work, n=n_threads: n)
         rows = csr_entries(X, None)
         rows.values = rows.values if valued else None
         loop = rows.loop(20)
@@ -166,13 +166,13 @@ def test_edges_of_columns_share_out_the_entries():
 )
 def test_entries_of_a_row_are_in_order_of_their_columns(model, monkeypatch):
     # Threads that share the columns find theirs by bisection.
-    seen, make = [], expectation.Loop.__init__
+    seen, make = [], sparse_e_step.Loop.__init__
 
     def record(loop, rows, k, entire=False):
         seen.append(rows)
         make(loop, rows, k, entire)
 
-    monkeypatch.setattr(expectation.Loop, "__init__", record)
+    monkeypatch.setattr(sparse_e_step.Loop, "__init__", record)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (50, 30)) * 1.0
     if not isinstance(model, MultinomialMixture):

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from mlcore._ext.gaussian import lloyd_pass
 from mlcore.mixture import GaussianMixture
-from mlcore.mixture.densities import Rows
+from mlcore.mixture.gaussian_e_step import Rows
 from mlcore.row_sums import RowSums
 
 KINDS = ("full", "tied", "diag", "spherical")
@@ -196,7 +196,7 @@ def test_components_are_left_out_only_where_they_do_not_count(kind, apart):
     log_joint = peer_densities(model, X)
     r = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
     for _ in range(3):  # the likeliest components, by which the work is saved, are known after one
-        found = rows.statistics(model._parameters())
+        found = rows.statistics(model._fitted_components().parameters(model))
         assert_allclose(found.mass, r.sum(axis=0), rtol=1e-9, atol=len(X) * 2.0**-63)
         assert_allclose(found.log_likelihood, logsumexp(log_joint, axis=1).sum(), rtol=1e-12)
         away = X[:, None] - model.means_
@@ -212,7 +212,9 @@ def test_moments_are_the_sums_of_their_definition(kind, d, dtype):
     X = (X + 5).astype(dtype)
     weight = np.random.default_rng(d).uniform(0.5, 2, len(X)).astype(dtype).astype(np.float64)
     model = quietly(GaussianMixture(max_iter=1, tol=0, **start(X, kind, 6)), X)
-    found = Rows(X, weight, kind, X.mean(axis=0)).statistics(model._parameters())
+    found = Rows(X, weight, kind, X.mean(axis=0)).statistics(
+        model._fitted_components().parameters(model)
+    )
     X = X.astype(np.float64)
     log_joint = peer_densities(model, X)
     r = weight[:, None] * np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
@@ -280,7 +282,7 @@ def test_moments_of_samples(kind):
     drawn, labels = model.sample(n)
     for j in range(2):
         own = drawn[labels == j]
-        spread = np.sqrt(model._expected(model._parameters()).mass[j])
+        spread = np.sqrt(model._expected().mass[j])
         deviation = own.std(axis=0)
         assert (np.abs(own.mean(axis=0) - model.means_[j]) < 5 * deviation / len(own) ** 0.5).all()
         assert abs(len(own) / n - spread**2) < 5 * spread / np.sqrt(n)
@@ -440,7 +442,9 @@ def test_the_expected_statistics_lead_back_to_the_parameters():
     for kind in KINDS:
         for reg_covar in (None, 1e-3):
             model = GaussianMixture(2, covariance_type=kind, reg_covar=reg_covar).fit(X)
-            before = model._parameters()
-            model.update(model._expected(before))
-            for name, one, other in zip(before._fields, before, model._parameters(), strict=True):
+            before = model._fitted_components().parameters(model)
+            model.update(model._expected())
+            for name, one, other in zip(
+                before._fields, before, model._fitted_components().parameters(model), strict=True
+            ):
                 assert_allclose(other, one, rtol=1e-9, atol=1e-12, err_msg=name)

@@ -1,11 +1,11 @@
-"""What users give beside the rows: parameters of a mixture, checked, in float64; weights."""
+"""Start values and other parameters that users give, checked, in float64; scaled weights."""
 
 from typing import Any
 
 import numpy as np
 
 from mlcore.checks.arrays import real_array
-from mlcore.mixture.densities import shape
+from mlcore.mixture.gaussian_e_step import shape
 
 _TOLERANCE = 1e-6  # of sums of weights, and of symmetry
 

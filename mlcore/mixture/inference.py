@@ -1,4 +1,4 @@
-"""What a fitted mixture answers, whatever its components are."""
+"""Inference by a fitted mixture: densities, most probable components, information criteria."""
 
 import math
 from typing import Any
@@ -10,8 +10,8 @@ from mlcore.model import Model
 from mlcore.threads import single_threaded_blas
 
 
-class FittedMixture(Model):
-    """Answers from ``_densities(X, with_proba)``, ``_like()`` and ``_n_parameters()``."""
+class Inference(Model):
+    """Predictions and criteria of a mixture whose `_fitted_components` are known."""
 
     weights_: np.ndarray
     log_likelihood_trace_: np.ndarray
@@ -21,25 +21,38 @@ class FittedMixture(Model):
     collapsed_components_: np.ndarray
     total_weight_: float
 
-    def _asked(self, X, with_proba=False):
+    def _like(self):
+        """An array of the type that rows are cast to; None: their own."""
+        return None
+
+    def _posterior(self, X, with_proba=False):
+        """Log-densities, labels and, if asked for, probabilities of the rows of `X`."""
         X = self._check_X(X, reset=False, like=self._like() if hasattr(self, "weights_") else None)
+        components = self._fitted_components()
         with single_threaded_blas():
-            return self._densities(X, with_proba)
+            return components.posterior(X, *self._parameters_and_tables(components), with_proba)
+
+    def _parameters_and_tables(self, components):
+        """The fitted parameters, and what calls of ``Components.posterior`` keep for the next."""
+        return components.parameters(self), {}
+
+    def _n_parameters(self):
+        return self._fitted_components().n_parameters()
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the likeliest component of each row of `X`."""
-        return self._asked(X)[1]
+        return self._posterior(X)[1]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of all components, (n_samples, n_components).
 
         Mixtures of Gaussians give those below 2^-64 as 0.
         """
-        return self._asked(X, True)[2]
+        return self._posterior(X, True)[2]
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log-density of each row of `X`."""
-        return self._asked(X)[0]
+        return self._posterior(X)[0]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the (weighted) mean log-density of the rows of `X`; `y` is ignored."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlcore._ext import k_means_plus_plus as _seeding
 from mlcore._ext.gaussian import ROWS, column_sums, lloyd_pass
-from mlcore.mixture.densities import Statistics
+from mlcore.mixture.gaussian_e_step import Statistics
 from mlcore.threads import effective_threads
 
 _ROWS_PER_COMPONENT = 100
@@ -25,7 +25,7 @@ _ROUNDING = 1e-14  # of squared distances, in the largest of squared norms
 _VALUES = 1 << 27  # of a compiled call: some tenths of a second
 
 
-def location_and_spread(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
+def location_and_variances(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean and variances of the columns, float64; exactly 0 where all is equal.
 
     Of the values that are not NaN; NaN where there are none.
@@ -45,12 +45,12 @@ def location_and_spread(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
         sums += parts.sum(axis=0)
     first, second = sums
     if np.isnan(first).any() and np.isnan(X).any():
-        return _location_and_spread_of_known(X, weight)
+        return _location_and_variances_of_known(X, weight)
     mean = first / total
     return pivot + mean, np.maximum(second / total - mean**2, 0.0)
 
 
-def _location_and_spread_of_known(X, weight):
+def _location_and_variances_of_known(X, weight):
     d = X.shape[1]
     known = ~np.isnan(X)
     pivot = X[known.argmax(axis=0), np.arange(d)].astype(np.float64)
@@ -191,7 +191,7 @@ def _sums_by_label(labels, values, k: int) -> np.ndarray:
     return np.bincount(places.ravel(), values.ravel(), k * d).reshape(k, d)
 
 
-def cluster_statistics(kind: str, X, weight, labels, seeds, frame, missing) -> Statistics:
+def cluster_statistics(kind: str, X, weight, labels, seeds, scale, missing) -> Statistics:
     """The sums over rows with responsibilities of 0 and 1, by `labels`, about the seeds.
 
     A seed without rows of its own, and every seed where `labels` is None, stands for one row and
@@ -201,7 +201,7 @@ def cluster_statistics(kind: str, X, weight, labels, seeds, frame, missing) -> S
     mass = np.zeros(k) if labels is None else np.bincount(labels, weight, k)
     alone = mass == 0
     mass = np.where(alone, weight.mean(), mass)
-    first, second = np.zeros((k, d)), mass[:, None] * frame.spread
+    first, second = np.zeros((k, d)), mass[:, None] * scale.variances
     if kind == "full":
         second = second[:, :, None] * np.eye(d)
     if labels is not None:
@@ -217,17 +217,17 @@ def cluster_statistics(kind: str, X, weight, labels, seeds, frame, missing) -> S
             second[filled] = _sums_by_label(labels, weighted * away, k)[filled]
         if kind == "diag" and missing.any():
             lacking = _sums_by_label(labels, weight[:, None] * missing, k)
-            second[filled] += lacking[filled] * frame.spread
+            second[filled] += lacking[filled] * scale.variances
     if kind == "tied":
-        away = X - frame.origin
+        away = X - scale.origin
         second = (away * weight[:, None]).T @ away * (mass.sum() / weight.sum())
     return Statistics(0.0, mass, first, second)
 
 
-def lone_statistics(kind: str, seeds, frame) -> Statistics:
+def lone_statistics(kind: str, seeds, scale) -> Statistics:
     """The sums of one row each at the seeds, with the variances of the whole."""
     weight, nowhere = np.ones(len(seeds)), np.zeros(seeds.shape, bool)
-    return cluster_statistics(kind, seeds, weight, None, seeds, frame, nowhere)
+    return cluster_statistics(kind, seeds, weight, None, seeds, scale, nowhere)
 
 
 def poorly_explained(density: np.ndarray, weight, uniform: np.ndarray) -> np.ndarray:

@@ -1,0 +1,219 @@
+"""The components of a mixture: the distributions that the EM loop fits, and their contract.
+
+A new kind of mixture is a subclass of `Components`, and an estimator that makes one of its
+hyper-parameters and of the data. The loop (`mlcore.mixture.em`) and what all estimators share
+(`mlcore.mixture.mixture`) ask for nothing else.
+
+Shapes below: k components, n rows that count (of positive weight), d features.
+"""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mlcore.mixture.em import EM, Run
+
+
+class Parameters(Protocol):
+    """The parameters of a mixture: a NamedTuple of float64 arrays."""
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Probabilities of the components, (k,); they sum to 1."""
+
+
+class Statistics(Protocol):
+    """Sums over rows under some parameters: a NamedTuple whose fields add up over blocks of rows.
+
+    It is all that the M-step needs. Sizes do not depend on n.
+    """
+
+    @property
+    def log_likelihood(self) -> float:
+        """Sum of w_i log p(x_i)."""
+
+    @property
+    def mass(self) -> np.ndarray:
+        """Sums of w_i r_ij by component, (k,); r_ij are the responsibilities."""
+
+
+class Rows(Protocol):
+    """Rows in the form that the E-step reads fastest."""
+
+    @property
+    def X(self) -> Any:
+        """The rows as they were checked, (n, d)."""
+
+    @property
+    def weight(self) -> np.ndarray | None:
+        """Sample weights, (n,) float64; None where all are 1."""
+
+    @property
+    def total(self) -> float:
+        """Sum of the sample weights."""
+
+
+class Components(ABC):
+    """The k distributions of a mixture: their E-step, M-step, densities and fitted attributes.
+
+    An object knows the hyper-parameters and what is fixed by the data of the fit (number of trials,
+    categories, origin and variances). It holds no parameters: they are arguments and results, so
+    that several runs of EM share one object.
+
+    Attributes
+    ----------
+    n_components : int
+        k.
+    collapsed_may_grow : bool
+        Whether later rows may bring back a collapsed component whose weight is not 0.
+    """
+
+    n_components: int
+    collapsed_may_grow: ClassVar[bool] = False
+
+    # ---- data
+
+    @abstractmethod
+    def rows(self, X: Any, weight: np.ndarray | None) -> Any:
+        """Return `Rows` for the E-step.
+
+        Parameters
+        ----------
+        X : (n, d) float32 or float64, dense or CSR
+            Checked; NaN is a missing value.
+        weight : (n,) float64, or None
+            Positive sample weights; None where all are 1.
+
+        Raises
+        ------
+        ValueError
+            If a value is impossible under every component, whatever its parameters.
+        """
+
+    # ---- EM
+
+    @abstractmethod
+    def start(
+        self, em: "EM", start_values: tuple, rng: np.random.Generator | None, number: int = 0
+    ) -> Any:
+        """Return `Parameters` to start from.
+
+        Parameters
+        ----------
+        em : EM
+            The loop over the rows ``em.rows``; ``em.over(rows).best(runs, n_steps)`` tells the best
+            of some candidates by a few steps on fewer rows.
+        start_values : tuple
+            Parts of the parameters that the user gave; None in place of each other part.
+        rng : Generator, or None
+            None if no part is missing.
+        number : int
+            Of this start among `n_init`, from 0: starts may differ by more than their draws.
+        """
+
+    @abstractmethod
+    def statistics(self, rows: Any, parameters: Any) -> Any:
+        """Return the `Statistics` of the rows: the E-step."""
+
+    @abstractmethod
+    def maximize(self, statistics: Any, parameters: Any) -> tuple[Any, np.ndarray]:
+        """Return the next parameters: the M-step.
+
+        Parameters
+        ----------
+        statistics : Statistics
+            Of positive mass.
+        parameters : Parameters
+            Those of the E-step. Components without mass keep them, with weight 0.
+
+        Returns
+        -------
+        parameters : Parameters
+        collapsed : (k,) bool
+            Components that lost all their rows, or shrank to a single point.
+        """
+
+    def step(self, rows: Any, parameters: Any) -> tuple[float, Any, np.ndarray]:
+        """Return the objective of `parameters`, and what `maximize` returns: a step of EM.
+
+        The objective is a mean over the rows' weights: of the log-likelihood, and of the
+        log-density of the prior where there is one. It never decreases from step to step.
+        """
+        statistics = self.statistics(rows, parameters)
+        return statistics.log_likelihood / rows.total, *self.maximize(statistics, parameters)
+
+    def step_together(self, runs: "list[Run]", rows: Any, n_steps: int) -> bool:
+        """Take `n_steps` steps of several runs at once, if that is faster; return whether it was.
+
+        Runs change in place, as ``EM.advance`` changes them one by one.
+        """
+        return False
+
+    def restart(
+        self, parameters: Any, collapsed: np.ndarray, rows: Any, rng: np.random.Generator
+    ) -> Any:
+        """Return parameters with others for collapsed components; None if these cannot restart.
+
+        Parameters
+        ----------
+        parameters : Parameters
+        collapsed : (n_collapsed,) intp
+            Ascending, at least one.
+        rows : Rows
+        rng : Generator
+        """
+        return None
+
+    @abstractmethod
+    def reorder(self, parameters: Any, order: np.ndarray) -> Any:
+        """Return the parameters with component ``order[j]`` in place j; `order` (k,) intp."""
+
+    @abstractmethod
+    def expected(self, parameters: Any, total_weight: float) -> Any:
+        """Return `Statistics` of mass 1 whose M-step gives the parameters again.
+
+        They stand for rows seen earlier, whose sample weights had the sum `total_weight`.
+        """
+
+    # ---- the fitted mixture
+
+    @abstractmethod
+    def attributes(self, parameters: Any) -> dict[str, Any]:
+        """Return the fitted attributes, by name, `weights_` among them."""
+
+    @abstractmethod
+    def parameters(self, mixture: Any) -> Any:
+        """Return the `Parameters` that the fitted attributes of an estimator hold."""
+
+    @abstractmethod
+    def posterior(
+        self, X: Any, parameters: Any, tables: dict[Any, Any], with_proba: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return densities and components of rows, which may be new.
+
+        Parameters
+        ----------
+        X : (n, d)
+            As in `rows`.
+        parameters : Parameters
+        tables : dict
+            Empty at first; may be kept for later calls under the same parameters, which find there
+            what this one has put in.
+        with_proba : bool
+            Whether probabilities are asked for.
+
+        Returns
+        -------
+        log_density : (n,)
+            log p(x_i).
+        labels : (n,) intp
+            The most probable component.
+        proba : (n, k), or None
+            P(component | x_i).
+        """
+
+    @abstractmethod
+    def n_parameters(self) -> int:
+        """Return the number of free parameters, which AIC and BIC charge for."""

@@ -1,0 +1,286 @@
+"""Mixtures of Gaussians."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore.checks import as_choice, as_random_state, as_real
+from mlcore.mixture import start_values
+from mlcore.mixture.covariances import correlated, from_covariances, from_precisions, variances
+from mlcore.mixture.data_scale import DataScale, data_scale
+from mlcore.mixture.gaussian import KINDS, GaussianComponents
+from mlcore.mixture.gaussian_e_step import Parameters
+from mlcore.mixture.missing import TakesMissing
+from mlcore.mixture.mixture import Mixture
+
+
+class GaussianMixture(TakesMissing, Mixture):
+    r"""Fit a mixture of Gaussians by EM, and say how far it has come.
+
+    .. math:: p(x) = \sum_j \pi_j N(x; m_j, S_j)
+
+    The sum of the log-densities of all rows never decreases from step to step. Responsibilities
+    are kept for a block of rows at a time: a step takes O(n k d²) time (O(n k d) but for full
+    covariances), less where components are apart, and O(n) memory beside the data.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        One matrix each, one matrix for all, variances by feature, or one variance each.
+    tol : float, default=1e-3
+        The fit has converged when the mean log-likelihood of a sample moves by less in a step;
+        0 takes exactly `max_iter` steps.
+    reg_covar : float or None, default=None
+        A number is added to every variance, as in scikit-learn: it is in the data's own units
+        squared, and the likelihood may then decrease by as little. None keeps every covariance at
+        least a millionth of the variances of the data, so that the unit of a feature does not
+        matter; the likelihood is maximised within this limit exactly, and never decreases.
+        Whatever the value, covariances that rounding leaves singular are raised until they are
+        not.
+    max_iter : int, default=100
+        Most steps of EM; 0 keeps the start.
+    n_init : int, default=1
+        Starts; more than one are followed for ten steps each, and the best goes on. One on which
+        fewer components collapse is better.
+    init_params : {"k-means++", "kmeans", "random", "random_from_data"}, default="k-means++"
+        "kmeans": start from clusters, k-means++ and a few steps of k-means on at most some thousand
+        rows, with features of unit variance (spherical: as they are; full and tied, every second
+        start: uncorrelated too). "k-means++": again, with unit variances within these clusters;
+        where the two differ, of three clusterings the one of best likelihood after two EM steps.
+        "random", "random_from_data": rows drawn by their weights, with the covariance of the whole.
+    missing : {"error", "ignore"}, default="error"
+        Whether NaN is refused, or a missing value: with ``covariance_type="diag"`` only, by EM
+        that is exact where values are missing at random.
+    weights_init : (n_components,), default=None
+    means_init : (n_components, n_features), default=None
+    precisions_init : array of a shape that goes with `covariance_type`, default=None
+        Given starts, as in scikit-learn; those left out follow from the others.
+    random_state : None, int, Generator or RandomState, default=None
+    warm_start : bool, default=False
+        Start `fit` where the previous one ended, if that was of the same shape.
+    verbose : bool or int, default=False
+        1 prints about one line a second, 2 every step.
+    callback : callable or None, default=None
+        Called with ``step=, objective=, change=, seconds=`` after every step, the objective being
+        the mean log-likelihood; raising stops the fit.
+
+    Attributes
+    ----------
+    weights_ : (n_components,) float64
+        Descending, unless part of the start was given: then in the order start_values.
+    means_ : (n_components, n_features) float64
+    covariances_ : float64
+        (n_components, n_features, n_features) if full, (n_features, n_features) if tied,
+        (n_components, n_features) if diag, (n_components,) if spherical.
+    precisions_, precisions_cholesky_ : float64
+        Inverses, and the upper triangular P with P Pᵀ the inverse; for diag and spherical the
+        inverses and their square roots.
+    covariance_type_ : str
+        Of the fitted mixture.
+    log_likelihood_trace_ : (n_iter_,) float64
+        Mean log-likelihood of a sample before each step.
+    lower_bound_ : float
+        The last of these.
+    n_iter_ : int
+    converged_ : bool
+    collapsed_components_ : (n_collapsed,) intp
+        Components that lost all their samples, and have weight 0, or that shrank to single
+        points, held up by the limit of `reg_covar`. Where no start is given, such are first
+        started anew, from rows that are poorly explained, up to three times: if that leaves fewer
+        of them, the fit and its trace are those of the new climb. A warning names both.
+    total_weight_ : float
+        Of the samples seen.
+    origin_ : (n_features,) of the type of the data
+        A point near the data that moments are taken about.
+    spread_ : (n_features,) float64
+        Variances of the data.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    References
+    ----------
+    A. Dempster, N. Laird, D. Rubin, *Maximum likelihood from incomplete data via the EM algorithm*,
+    JRSS B 39, 1977. C. Biernacki, G. Celeux, G. Govaert, *Choosing starting values for the EM
+    algorithm*, CSDA 41, 2003. O. Cappé, E. Moulines, *On-line EM algorithm for latent data models*,
+    JRSS B 71, 2009 (`partial_fit`).
+
+    Examples
+    --------
+    >>> from mlcore.mixture import GaussianMixture
+    >>> X = [[0.0], [0.2], [0.4], [9.0], [9.2]]
+    >>> mixture = GaussianMixture(n_components=2, random_state=0).fit(X)
+    >>> mixture.means_.round(3)
+    array([[0.2],
+           [9.1]])
+    >>> mixture.predict([[1.0], [8.0]])
+    array([0, 1])
+    """
+
+    means_: np.ndarray
+    covariances_: np.ndarray
+    precisions_: np.ndarray
+    precisions_cholesky_: np.ndarray
+    covariance_type_: str
+    origin_: np.ndarray
+    spread_: np.ndarray
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: str = "full",
+        tol: float = 1e-3,
+        reg_covar: float | None = None,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "k-means++",
+        missing: str = "error",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.missing = missing
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callback = callback
+
+    @classmethod
+    def from_parameters(
+        cls, weights: Any, means: Any, covariances: Any, covariance_type: str = "full"
+    ) -> Self:
+        """Return a mixture of known parameters, ready to predict, sample or go on fitting.
+
+        Parameters
+        ----------
+        weights : (n_components,)
+        means : (n_components, n_features)
+        covariances : array of a shape that goes with `covariance_type`
+        covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+
+        Returns
+        -------
+        mixture : GaussianMixture
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the shapes do not agree, weights are no probabilities, or a covariance is not
+            symmetric and positive definite.
+        """
+        kind = as_choice(covariance_type, "covariance_type", KINDS, owner=cls.__name__)
+        means = start_values.means(means, "means")
+        k, d = means.shape
+        weights = start_values.weights(weights, "weights", k)
+        sigma = start_values.matrices(covariances, "covariances", kind, k, d)
+        factors = from_covariances(kind, sigma)
+        if factors is None:
+            raise start_values.not_positive("covariances", kind)
+        origin = weights @ means
+        spread = weights @ (variances(kind, sigma, k, d) + (means - origin) ** 2)
+        model = cls(n_components=k, covariance_type=kind)
+        components = model._of_scale(k, kind, DataScale(origin, spread))
+        parameters = Parameters(weights, means, sigma, factors)
+        model._set_unfitted(means, components, parameters, total_weight=1.0)
+        return model
+
+    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows drawn from the mixture by `random_state`, and their components, in order.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : (n_samples, n_features)
+        labels : (n_samples,) intp
+        """
+        self._check_fitted()
+        n = self._n_drawn(n_samples)
+        rng = as_random_state(self.random_state)
+        k, d = self.means_.shape
+        counts = rng.multinomial(n, self.weights_ / self.weights_.sum())
+        labels = np.repeat(np.arange(k), counts)
+        X = rng.normal(size=(n, d))
+        X = correlated(self.covariance_type_, self.precisions_cholesky_, X, counts)
+        X += self.means_[labels]
+        return X.astype(self.origin_.dtype), labels
+
+    # ---- what Mixture asks for
+
+    def _check_options(self):
+        super()._check_options()
+        owner = type(self).__name__
+        as_choice(self.covariance_type, "covariance_type", KINDS, owner=owner)
+        if self.missing == "ignore" and self.covariance_type != "diag":
+            raise ValueError(
+                f"{owner}: missing='ignore' needs covariance_type='diag', but covariance_type="
+                f"{self.covariance_type!r}: choose 'diag', or fill in what is missing."
+            )
+        if self.reg_covar is not None:
+            as_real(self.reg_covar, "reg_covar", owner=owner, at_least=0)
+
+    def _like(self):
+        return self.origin_
+
+    def _enough(self, n_features):
+        matrices = self.covariance_type in ("full", "tied")
+        return max(super()._enough(n_features), 2 * n_features if matrices else 0)
+
+    def _components(self, X, weight):
+        scale = data_scale(X, weight, type(self).__name__)
+        return self._of_scale(int(self.n_components), self.covariance_type, scale)
+
+    def _fitted_components(self):
+        scale = DataScale(self.origin_, self.spread_)
+        return self._of_scale(len(self.weights_), self.covariance_type_, scale)
+
+    def _of_scale(self, n_components, kind, scale):
+        reg_covar = None if self.reg_covar is None else float(self.reg_covar)
+        return GaussianComponents(
+            n_components,
+            kind,
+            reg_covar,
+            scale,
+            self.init_params,
+            self.missing == "ignore",
+            type(self).__name__,
+        )
+
+    def _start_values(self, n_features):
+        """Weights, means, and covariances with factors, as far as they are given."""
+        owner, k, kind = type(self).__name__, int(self.n_components), self.covariance_type
+        weights = means = shapes = None
+        if self.weights_init is not None:
+            weights = start_values.weights(self.weights_init, "weights_init", k, owner)
+        if self.means_init is not None:
+            means = start_values.means(self.means_init, "means_init", (k, n_features), owner)
+        if self.precisions_init is not None:
+            values = start_values.matrices(
+                self.precisions_init, "precisions_init", kind, k, n_features, owner
+            )
+            shapes = from_precisions(kind, values)
+            if shapes is None:
+                raise start_values.not_positive("precisions_init", kind, owner)
+        return weights, means, shapes
+
+    def _may_continue(self, components):
+        same = self.covariance_type_ == self.covariance_type
+        return same and self.means_.shape == (self.n_components, len(components.scale.origin))

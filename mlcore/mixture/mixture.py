@@ -1,0 +1,361 @@
+"""The estimator that all mixtures share, whatever their components are."""
+
+import math
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore.checks import (
+    as_bool,
+    as_choice,
+    as_integer,
+    as_random_state,
+    as_real,
+    as_weights,
+    require_random_state,
+)
+from mlcore.first_rows import KeepsFirstRows
+from mlcore.mixture.components import Components
+from mlcore.mixture.em import EM, RECENT, Run
+from mlcore.mixture.inference import Inference
+from mlcore.mixture.start_values import scaled
+from mlcore.model import warn
+from mlcore.progress import Progress
+from mlcore.row_sums import merged
+from mlcore.threads import single_threaded_blas
+
+_SHORT_RUN = 10  # steps of each of several starts before one of them goes on
+STARTS = ("k-means++", "kmeans", "random", "random_from_data")  # values of init_params
+
+
+class Mixture(KeepsFirstRows, Inference):
+    """Estimators of mixtures: EM, by rows in memory or by sums over blocks of rows.
+
+    A subclass makes the components, and says what users may give of their parameters.
+    """
+
+    _kind = "density_estimator"
+
+    # ---- what differs between mixtures
+
+    def _components(self, X: Any, weight: np.ndarray | None) -> Components:
+        """Return the components to fit to rows X (n, d) of weights `weight` (n,), None: all 1."""
+        raise NotImplementedError
+
+    def _fitted_components(self) -> Components:
+        """Return the components of the fitted mixture."""
+        raise NotImplementedError
+
+    def _start_values(self, n_features: int) -> tuple:
+        """Return what the user gave of the parameters, checked, for ``Components.start``."""
+        raise NotImplementedError
+
+    def _may_continue(self, components: Components) -> bool:
+        """Return whether `components`, of new rows, may start from the fitted parameters."""
+        raise NotImplementedError
+
+    def _scaled(self, weight: np.ndarray | None) -> tuple[np.ndarray | None, int]:
+        """Return weights whose products are normal numbers, and the power of two they were over."""
+        return scaled(weight)
+
+    # ---- parameters
+
+    def _check_options(self) -> None:
+        owner = type(self).__name__
+        as_integer(self.n_components, "n_components", owner=owner, at_least=1)
+        as_real(self.tol, "tol", owner=owner, at_least=0)
+        as_integer(self.max_iter, "max_iter", owner=owner, at_least=0)
+        as_integer(self.n_init, "n_init", owner=owner, at_least=1)
+        if hasattr(self, "init_params"):
+            as_choice(self.init_params, "init_params", STARTS, owner=owner)
+        as_bool(self.warm_start, "warm_start", owner=owner)
+        require_random_state(self.random_state, owner=owner)
+        Progress(self.verbose, self.callback, owner)
+
+    def _checked(self, X, sample_weight, *, reset):
+        """Rows that count, and their weights; None where all are 1."""
+        X = self._check_X(X, reset=reset, like=None if reset else self._like())
+        weight = None
+        if sample_weight is not None:
+            weight = as_weights(sample_weight, X.shape[0]).astype(np.float64)
+            present = weight > 0
+            if not present.all():
+                X, weight = X[present], weight[present]
+        if reset and X.shape[0] < self.n_components:
+            raise ValueError(
+                f"{type(self).__name__}: Expected n_samples >= n_components but got "
+                f"n_components={self.n_components}, n_samples={X.shape[0]}, not counting those of "
+                "weight 0."
+            )
+        return X, weight
+
+    # ---- fitting
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Estimate the mixture by EM.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work.
+        MemoryError
+            If what must be held does not fit.
+        """
+        self._check_options()
+        original = X
+        X, weight = self._checked(X, sample_weight, reset=True)
+        owner, max_iter = type(self).__name__, self.max_iter
+        with single_threaded_blas(), Progress(self.verbose, self.callback, owner) as progress:
+            em, scale = self._loop(X, weight, progress)
+            runs, rng = self._starts(em)
+            run = em.best(runs, min(_SHORT_RUN, max_iter))
+            em.advance(run, max_iter)
+            if rng is not None:
+                run = em.restart_collapsed(run, max_iter, rng)
+                run.reorder(em.components, np.argsort(-run.parameters.weights, kind="stable"))
+        self._set_fitted(
+            original,
+            **em.components.attributes(run.parameters),
+            log_likelihood_trace_=np.array(run.trace),
+            lower_bound_=run.objective,
+            n_iter_=len(run.trace),
+            converged_=run.converged,
+            collapsed_components_=run.collapsed,
+            total_weight_=float(np.ldexp(em.rows.total, scale)),
+        )
+        self._report(run)
+        return self
+
+    def _loop(self, X, weight, progress=None):
+        """The EM loop over the rows, and the power of two that their weights were divided by."""
+        weight, scale = self._scaled(weight)
+        components = self._components(X, weight)
+        return EM(components, components.rows(X, weight), self.tol, progress), scale
+
+    def _starts(self, em):
+        """Runs to start from, and the generator for later draws.
+
+        That is None where the user gave part of the start, whose components then keep their order
+        and are not restarted.
+        """
+        components = em.components
+        if self.warm_start and hasattr(self, "weights_") and self._may_continue(components):
+            return [Run(components.parameters(self), self.lower_bound_)], None
+        start_values = self._start_values(em.rows.X.shape[1])
+        if all(value is not None for value in start_values):
+            return [Run(components.start(em, start_values, None))], None
+        rng = as_random_state(self.random_state)
+        n_starts = int(self.n_init)
+        runs = [Run(components.start(em, start_values, rng, i)) for i in range(n_starts)]
+        return runs, None if any(value is not None for value in start_values) else rng
+
+    def _report(self, run):
+        owner = type(self).__name__
+        if not run.converged and self.tol > 0 and self.max_iter > 0:
+            warn(
+                "ConvergenceWarning",
+                f"{owner}: Best performing initialization did not converge. Try different init "
+                "parameters, or increase max_iter, tol, or check for degenerate data. It stopped "
+                f"after max_iter={self.max_iter} steps, before the mean log-likelihood moved by "
+                f"less than tol={self.tol:g}.",
+            )
+        anew = (
+            f"components {run.restarted.tolist()} were started anew in place of collapsed ones"
+            if len(run.restarted)
+            else ""
+        )
+        if len(run.collapsed):
+            warn(
+                "ConvergenceWarning",
+                f"{owner}: components {run.collapsed.tolist()} have lost all their samples, or "
+                "have shrunk to single points (see collapsed_components_): use fewer components, "
+                f"another start, or a larger regularisation{anew and '; ' + anew}.",
+            )
+        elif anew:
+            warn("ConvergenceWarning", f"{owner}: {anew}, and the fit is sound.")
+
+    # ---- the same, by sums over blocks of rows
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the parameters to start from, as `fit` does, and take no step.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows that stand for all: what is measured against the data's variances goes by these.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        original = X
+        X, weight = self._checked(X, sample_weight, reset=True)
+        with single_threaded_blas():
+            em, _ = self._loop(X, weight)
+            parameters = self._starts(em)[0][0].parameters
+        self._set_unfitted(original, em.components, parameters, total_weight=0.0)
+        return self
+
+    def _set_unfitted(self, X_original, components, parameters, *, total_weight):
+        """Set the fitted attributes to parameters that no step has led to."""
+        self._set_fitted(
+            X_original,
+            **components.attributes(parameters),
+            log_likelihood_trace_=np.zeros(0),
+            lower_bound_=-math.inf,
+            n_iter_=0,
+            converged_=False,
+            collapsed_components_=np.zeros(0, np.intp),
+            total_weight_=total_weight,
+        )
+
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Return the sums over the rows of `X` under the parameters now.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : NamedTuple
+            Of a size that does not depend on the rows.
+        """
+        self._check_fitted()
+        X, weight = self._checked(X, sample_weight, reset=False)
+        weight, scale = scaled(weight)
+        with single_threaded_blas():
+            components = self._fitted_components()
+            found = components.statistics(components.rows(X, weight), components.parameters(self))
+        return type(found)(*(np.ldexp(part, scale) for part in found)) if scale else found
+
+    def merge(self, a: Any, b: Any) -> Any:
+        """Return the sums over the rows of both.
+
+        Parameters
+        ----------
+        a, b : NamedTuple
+            From `partial_statistics`, under the same parameters.
+
+        Returns
+        -------
+        statistics : NamedTuple
+        """
+        return merged(a, b)
+
+    def update(self, statistics: Any) -> Self:
+        """Replace the parameters by those the sums lead to: one step of EM.
+
+        Parameters
+        ----------
+        statistics : NamedTuple
+            From `partial_statistics`, merged over all rows.
+
+        Returns
+        -------
+        self
+        """
+        self._check_fitted()
+        own = self._expected()
+        same = type(statistics) is type(own)
+        if not same or list(map(np.shape, statistics)) != list(map(np.shape, own)):
+            raise ValueError(
+                f"{type(self).__name__}: statistics must come from partial_statistics of a mixture "
+                "of the same kind, number of components and features."
+            )
+        if not 0 < statistics.mass.sum() < math.inf:
+            raise ValueError(
+                f"{type(self).__name__}: statistics have a mass of {statistics.mass.sum()}, but "
+                "it must be positive and finite."
+            )
+        self._updated(statistics, statistics, float(statistics.mass.sum()))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Move the mixture towards new rows: one step of EM on them and on what is known so far.
+
+        Earlier rows are stood for by the mixture itself. Of the weight of all rows seen, new ones
+        get twice their share, since earlier ones were summed under worse parameters (the step
+        sizes 2 / t of stepwise EM). On a new model the first rows are kept and `fit` to, again and
+        again as they grow, until there are 100 for each component (twice as many as features, if
+        these are more, for full and tied covariances); blocks of fewer never count for more than
+        their share of so many. With less than `n_components` rows there is no mixture yet. A
+        component that collapses on the way is told by a warning.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        k = int(self.n_components)
+        if not hasattr(self, "weights_") or self._first_rows is not None:
+            return self._take_first(X, sample_weight, k)
+        new = self.partial_statistics(X, y, sample_weight)
+        mass = float(new.mass.sum())
+        seen = self.total_weight_ + mass
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        share = min(1.0, RECENT * mass / seen, RECENT * n / (k * self._enough(self.n_features_in_)))
+        known = self._expected()
+        mixed = type(new)(
+            *(seen * (share / mass * a + (1 - share) * b) for a, b in zip(new, known, strict=True))
+        )
+        before = self._gone()
+        self._updated(mixed, new, seen)
+        lost = np.setdiff1d(self._gone(), before)
+        if len(lost):
+            warn(
+                "ConvergenceWarning",
+                f"{type(self).__name__}: components {lost.tolist()} have lost all their samples, "
+                "or have shrunk to single points, and stay so (see collapsed_components_): use "
+                "fewer components, larger blocks or a larger regularisation.",
+            )
+        return self
+
+    def _expected(self):
+        """Statistics of mass 1 that stand for the rows seen so far."""
+        components = self._fitted_components()
+        return components.expected(components.parameters(self), self.total_weight_)
+
+    def _gone(self):
+        """Components that later rows will hardly bring back."""
+        if self._fitted_components().collapsed_may_grow:
+            return np.flatnonzero(self.weights_ == 0)
+        return self.collapsed_components_
+
+    def _updated(self, statistics, new, seen):
+        components = self._fitted_components()
+        parameters, collapsed = components.maximize(statistics, components.parameters(self))
+        objective = float(new.log_likelihood / new.mass.sum())
+        change = objective - self.lower_bound_ if objective > -math.inf else math.inf
+        changed = dict(
+            components.attributes(parameters),
+            log_likelihood_trace_=np.append(self.log_likelihood_trace_, objective),
+            lower_bound_=objective,
+            n_iter_=self.n_iter_ + 1,
+            converged_=bool(abs(change) < self.tol),
+            collapsed_components_=np.flatnonzero(collapsed),
+            total_weight_=seen,
+        )
+        self._update_state(changed)
