@@ -39,10 +39,40 @@ def test_meson_lists_exactly_the_sources_there_are():
     assert listed_in_meson() == {*SOURCES, *DATA}
 
 
-def test_meson_lists_every_extension():
+def words_of_extensions():
+    """For each extension, the words of simd/ that meson links with it."""
     build = (PACKAGE / "_ext" / "meson.build").read_text()
-    names = re.search(r"foreach name : \[([^]]*)\]\n  py.extension_module", build)[1]
-    assert sorted(re.findall(r"'(\w+)'", names)) == EXTENSIONS
+    listed = re.search(r"^extensions = {\n(.*?)^}", build, re.DOTALL | re.MULTILINE)[1]
+    return {
+        name: re.findall(r"'(\w+)'", words)
+        for name, words in re.findall(r"'(\w+)': \[(.*?)\]", listed, re.DOTALL)
+    }
+
+
+def test_meson_lists_every_extension():
+    assert sorted(words_of_extensions()) == EXTENSIONS
+
+
+def cimported(path):
+    """The modules of _ext that a Cython file cimports, itself or through others' .pxd files."""
+    found = set()
+    sources = [path, path.with_suffix(".pxd")]
+    for source in sources:
+        if source.exists():
+            text = source.read_text()
+            names = set(re.findall(r"^from mlcore\._ext\.([\w.]+) cimport", text, re.MULTILINE))
+            names |= {f"simd.{w}" for w in re.findall(r"_ext\.simd cimport (\w+)", text)}
+            new = names - found
+            sources += [PACKAGE / "_ext" / f"{name.replace('.', '/')}.pxd" for name in new]
+            found |= new
+    return found
+
+
+def test_extensions_link_no_loops_that_they_do_not_call():
+    # A word that is called and not linked is an error when the extension is loaded.
+    for name, words in words_of_extensions().items():
+        called = cimported(PACKAGE / "_ext" / f"{name}.pyx")
+        assert {f"simd.{word}" for word in words} <= called, name
 
 
 @pytest.mark.parametrize("word", EXTENSIONS)

@@ -7,7 +7,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int8_t, int64_t
 
 from mlcore._ext.gram_rows cimport add_product
-from mlcore._ext.simd cimport smo_working_set
+from mlcore._ext.simd.smo cimport smo_working_set
 
 cdef enum:
     WORTH = 1_000_000  # operations that pay for waking threads, as in mlcore.threads

@@ -6,19 +6,8 @@ from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, fabs
 
-from mlcore._ext.simd cimport simd_table
-
-cdef extern from "simd/distance_sums.h" nogil:
-    ctypedef struct distances_float:
-        double (*differences)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*,
-                              Py_ssize_t, bint, float*) noexcept nogil
-    ctypedef struct distances_double:
-        double (*differences)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*,
-                              Py_ssize_t, bint, double*) noexcept nogil
-    ctypedef struct distance_loops:
-        distances_float f
-        distances_double d
-    const distance_loops* distance_table()
+from mlcore._ext.simd.distances cimport differences
+from mlcore._ext.simd.transpose cimport transpose
 
 cdef enum:
     TILE = 64
@@ -39,14 +28,8 @@ def distances(const floating[:, ::1] columns, bint squared, floating[:, ::1] D):
         for block in range((n + TOGETHER - 1) // TOGETHER):
             first = block * TOGETHER
             last = min(n, first + TOGETHER)
-            if floating is float:
-                most = max(most, distance_table().f.differences(
-                    first, last, n, columns.shape[0], &columns[0, 0], columns.shape[1], squared,
-                    &D[0, 0]))
-            else:
-                most = max(most, distance_table().d.differences(
-                    first, last, n, columns.shape[0], &columns[0, 0], columns.shape[1], squared,
-                    &D[0, 0]))
+            most = max(most, differences(first, last, n, columns.shape[0], &columns[0, 0],
+                                         columns.shape[1], squared, &D[0, 0]))
             for i in range(first, last):
                 for j in range(first, i):
                     D[i, j] = D[j, i]
@@ -81,10 +64,7 @@ cdef void tile_extremes(const floating* D, Py_ssize_t n, Py_ssize_t top, Py_ssiz
     cdef floating a, b
     cdef Py_ssize_t rows = min(TILE, n - top), columns = min(TILE, n - left), i, j, lane
     cdef const floating* row
-    if floating is float:
-        simd_table().f.transpose(D + left * n + top, n, columns, rows, turned, TILE)
-    else:
-        simd_table().d.transpose(D + left * n + top, n, columns, rows, turned, TILE)
+    transpose(D + left * n + top, n, columns, rows, turned, TILE)
     for lane in range(8):
         low[lane], high[lane], apart[lane] = D[top * n + left], D[top * n + left], 0
     for i in range(rows):

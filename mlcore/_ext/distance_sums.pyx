@@ -14,25 +14,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from mlcore._ext.blas cimport gemm_nt
-from mlcore._ext.simd cimport simd_table
-
-
-cdef extern from "simd/distance_sums.h" nogil:
-    ctypedef struct distances_float:
-        Py_ssize_t (*distances)(Py_ssize_t, float, const float*, float, int,
-                                float*) noexcept nogil
-        void (*add)(Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t, const double*,
-                    const double*, Py_ssize_t, double*, double*) noexcept nogil
-    ctypedef struct distances_double:
-        Py_ssize_t (*distances)(Py_ssize_t, double, const double*, double, int,
-                                double*) noexcept nogil
-        void (*add)(Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, const double*,
-                    const double*, Py_ssize_t, double*, double*) noexcept nogil
-    ctypedef struct distance_loops:
-        distances_float f
-        distances_double d
-    const distance_loops* distance_table()
-
+from mlcore._ext.simd.distances cimport add, distances, squared_distance
 
 cdef enum:
     TILE_ROWS = 32
@@ -58,12 +40,7 @@ cdef inline Py_ssize_t form_tile(Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t
     gemm_nt(<int> rows, <int> columns, <int> d, <floating> -2, X, <int> d, Y, <int> d,
             <floating> 0, tile, <int> stride)
     for i in range(rows):
-        if floating is float:
-            lost += distance_table().f.distances(columns, X_norms[i], Y_norms, near, squared,
-                                                 tile + i * stride)
-        else:
-            lost += distance_table().d.distances(columns, X_norms[i], Y_norms, near, squared,
-                                                 tile + i * stride)
+        lost += distances(columns, X_norms[i], Y_norms, near, squared, tile + i * stride)
     return lost
 
 
@@ -76,7 +53,7 @@ cdef inline void mend_tile(Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t d, co
     for i in range(rows):
         for j in range(columns):
             if tile[i * stride + j] < 0:
-                square = simd_table().apart(d, X + i * d, Y + j * d)
+                square = squared_distance(d, X + i * d, Y + j * d)
                 tile[i * stride + j] = <floating> (square if squared else sqrt(square))
 
 
@@ -92,14 +69,8 @@ cdef inline void add_tile(Py_ssize_t top, Py_ssize_t rows, Py_ssize_t left, Py_s
     while g < k and starts[g] < left + columns:
         begin = max(starts[g] - left, 0)
         end = min(starts[g + 1] - left, columns)
-        if floating is float:
-            distance_table().f.add(rows, end - begin, tile + top * stride + begin, stride,
-                                   row_weights + top, weights + begin, k, row_sums + top * k + g,
-                                   column_sums + begin)
-        else:
-            distance_table().d.add(rows, end - begin, tile + top * stride + begin, stride,
-                                   row_weights + top, weights + begin, k, row_sums + top * k + g,
-                                   column_sums + begin)
+        add(rows, end - begin, tile + top * stride + begin, stride, row_weights + top,
+            weights + begin, k, row_sums + top * k + g, column_sums + begin)
         g += 1
 
 

@@ -11,10 +11,15 @@ from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport uint16_t
 
-from mlcore._ext.simd cimport SYMMETRIC_ACTIVE as ACTIVE_MODE
-from mlcore._ext.simd cimport SYMMETRIC_POSITIVE as POSITIVE_MODE
-from mlcore._ext.simd cimport SYMMETRIC_PRODUCT as PRODUCT_MODE
-from mlcore._ext.simd cimport simd_table
+from mlcore._ext.simd.scaling cimport mirrored
+from mlcore._ext.simd.scaling cimport rescale as rescale_tile
+from mlcore._ext.simd.scaling cimport shorten as shorten_rows
+from mlcore._ext.simd.symmetric cimport SYMMETRIC_ACTIVE as ACTIVE_MODE
+from mlcore._ext.simd.symmetric cimport SYMMETRIC_POSITIVE as POSITIVE_MODE
+from mlcore._ext.simd.symmetric cimport SYMMETRIC_PRODUCT as PRODUCT_MODE
+from mlcore._ext.simd.symmetric cimport symmetric as symmetric_panel
+from mlcore._ext.simd.symmetric cimport symmetric_short as symmetric_panel_short
+from mlcore._ext.simd.transpose cimport transpose
 from mlcore._ext.tiles cimport both_places, copy_waiting, end_pending, new_pending, pending
 
 cdef enum:
@@ -50,20 +55,9 @@ def compare(const floating[:, ::1] K, double close, double[::1] rows, double[:, 
             for strip in range((width + STRIP - 1) // STRIP):
                 source = &K[left + strip * STRIP, top]
                 depth = min(STRIP, width - strip * STRIP)
-                if floating is float:
-                    simd_table().f.transpose(source, n, depth, height, turned + strip * STRIP,
-                                             stride)
-                else:
-                    simd_table().d.transpose(source, n, depth, height, turned + strip * STRIP,
-                                             stride)
-            if floating is float:
-                simd_table().f.mirrored(height, width, top - left, &K[top, left], n, turned,
-                                        stride, close, &rows[top], &columns[p, left],
-                                        &extremes[p, 0])
-            else:
-                simd_table().d.mirrored(height, width, top - left, &K[top, left], n, turned,
-                                        stride, close, &rows[top], &columns[p, left],
-                                        &extremes[p, 0])
+                transpose(source, n, depth, height, turned + strip * STRIP, stride)
+            mirrored(height, width, top - left, &K[top, left], n, turned, stride, close, &rows[top],
+                     &columns[p, left], &extremes[p, 0])
 
 
 def symmetric(int mode, const floating[:, ::1] K, const double[::1] x, const double[::1] u,
@@ -75,12 +69,8 @@ def symmetric(int mode, const floating[:, ::1] K, const double[::1] x, const dou
         p = last - 1 - at
         top = p * ROWS
         bottom = min(top + ROWS, n)
-        if floating is float:
-            simd_table().f.symmetric(mode, top, bottom, &K[0, 0], n, &x[0], &u[0], &rows[top],
-                                     &columns[p, 0], &squares[p])
-        else:
-            simd_table().d.symmetric(mode, top, bottom, &K[0, 0], n, &x[0], &u[0], &rows[top],
-                                     &columns[p, 0], &squares[p])
+        symmetric_panel(mode, top, bottom, &K[0, 0], n, &x[0], &u[0], &rows[top], &columns[p, 0],
+                        &squares[p])
 
 
 def symmetric_short(const uint16_t[:, ::1] K, const float[::1] x, float[::1] rows,
@@ -91,8 +81,8 @@ def symmetric_short(const uint16_t[:, ::1] K, const float[::1] x, float[::1] row
     for at in prange(last - first, nogil=True, num_threads=n_threads, schedule="dynamic"):
         p = last - 1 - at
         top = p * ROWS
-        simd_table().symmetric_short(PRODUCT_MODE, top, min(top + ROWS, n), &K[0, 0], n, &x[0],
-                                     &x[0], &rows[top], &columns[p, 0], &squares[p])
+        symmetric_panel_short(PRODUCT_MODE, top, min(top + ROWS, n), &K[0, 0], n, &x[0],
+                              &x[0], &rows[top], &columns[p, 0], &squares[p])
 
 
 def gather(const floating[::1] rows, const floating[:, ::1] columns, double[::1] sums):
@@ -112,10 +102,7 @@ def shorten(const floating[:, ::1] K, const double[::1] x, uint16_t[:, ::1] out,
     cdef Py_ssize_t n = K.shape[0], at, top
     for at in prange(last - first, nogil=True, num_threads=n_threads, schedule="dynamic"):
         top = (last - 1 - at) * ROWS
-        if floating is float:
-            simd_table().f.shorten(top, min(top + ROWS, n), &K[0, 0], n, &x[0], &out[0, 0])
-        else:
-            simd_table().d.shorten(top, min(top + ROWS, n), &K[0, 0], n, &x[0], &out[0, 0])
+        shorten_rows(top, min(top + ROWS, n), &K[0, 0], n, &x[0], &out[0, 0])
 
 
 def rescale(bint shift, const floating[:, ::1] K, const double[::1] x, floating[:, ::1] out,
@@ -141,12 +128,7 @@ def rescale(bint shift, const floating[:, ::1] K, const double[::1] x, floating[
         tile = &scratch[threadid(), 0, 0]
         rows = min(TILE, n - top)
         columns = min(TILE, n - left)
-        if floating is float:
-            simd_table().f.rescale(shift, rows, columns, &K[top, left], n, &x[top], &x[left], tile,
-                                   stride)
-        else:
-            simd_table().d.rescale(shift, rows, columns, &K[top, left], n, &x[top], &x[left], tile,
-                                   stride)
+        rescale_tile(shift, rows, columns, &K[top, left], n, &x[top], &x[left], tile, stride)
         both_places(tile, stride, rows, columns, top == left, tile + TILE * stride,
                     &out[top, left], &out[left, top], n, own.waiting)
         copy_waiting(tile, own.waiting, past)

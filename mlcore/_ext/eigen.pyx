@@ -7,7 +7,7 @@ order, so the thread count never changes a bit. O(rows n width) time, no scratch
 from cython cimport floating
 from cython.parallel cimport prange
 
-from mlcore._ext.simd cimport simd_table
+from mlcore._ext.simd.product cimport product as product_of_rows
 
 cdef enum:
     ROWS = 32
@@ -20,7 +20,4 @@ def product(const floating[:, ::1] K, const double[:, ::1] V, double[:, ::1] out
                         schedule="dynamic"):
         start = first + block * ROWS
         rows = min(<Py_ssize_t> ROWS, last - start)
-        if floating is float:
-            simd_table().f.product(rows, n, &K[start, 0], n, &V[0, 0], width, &out[start, 0])
-        else:
-            simd_table().d.product(rows, n, &K[start, 0], n, &V[0, 0], width, &out[start, 0])
+        product_of_rows(rows, n, &K[start, 0], n, &V[0, 0], width, &out[start, 0])

@@ -6,7 +6,7 @@ from cython cimport floating
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from mlcore._ext.simd cimport BIT_GROUP, simd_loops, simd_table
+from mlcore._ext.simd.bits cimport BIT_GROUP, bits
 
 GROUP = BIT_GROUP
 
@@ -66,22 +66,18 @@ def deviating_bits(const floating[:, ::1] X, const uint8_t[::1] usual, floating 
     missing[i] = the number of NaN; indptr[i + 1] = that of codes that are not 0, and of NaN.
     wrong[i] tells, where `strict`, whether row i has a value but 0, 1 and NaN.
     """
-    cdef const simd_loops* loops = simd_table()
     cdef Py_ssize_t i
     for i in prange(X.shape[0], nogil=True, num_threads=n_threads):
-        indptr[i + 1] = bits_of_row(loops, X.shape[1], &X[i, 0], &usual[0], threshold,
+        indptr[i + 1] = bits_of_row(X.shape[1], &X[i, 0], &usual[0], threshold,
                                     &codes[i, 0], &missing[i], strict, &wrong[i])
 
 
-cdef int64_t bits_of_row(const simd_loops* loops, Py_ssize_t d, const floating* x,
-                         const uint8_t* usual, floating threshold, uint8_t* codes,
-                         int64_t* missing, bint strict, uint8_t* wrong) noexcept nogil:
+cdef int64_t bits_of_row(Py_ssize_t d, const floating* x, const uint8_t* usual, floating threshold,
+                         uint8_t* codes, int64_t* missing, bint strict,
+                         uint8_t* wrong) noexcept nogil:
     cdef int others = 0
     cdef int64_t count
-    if floating is float:
-        count = loops.f.bits(d, x, usual, threshold, codes, missing, &others)
-    else:
-        count = loops.d.bits(d, x, usual, threshold, codes, missing, &others)
+    count = bits(d, x, usual, threshold, codes, missing, &others)
     wrong[0] = strict and others != 0
     return count + missing[0]
 

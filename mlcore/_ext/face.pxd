@@ -14,7 +14,7 @@ from scipy.linalg.cython_lapack cimport dpotrf, dpotrs, spotrf, spotrs
 from mlcore._ext.descent cimport (
     ENDED, GOES_ON, NEEDS_ROOM, balanced, descent, follow, follow_from, inside, outcome, violation
 )
-from mlcore._ext.simd cimport smo_working_set
+from mlcore._ext.simd.smo cimport smo_working_set
 
 cdef enum:
     ROUNDS = 6   # of a face: factorisations

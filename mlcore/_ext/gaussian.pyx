@@ -22,11 +22,11 @@ from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t
 
-from mlcore._ext.simd cimport (
+from mlcore._ext.simd.gaussian cimport (
     GAUSSIAN_DIAGONAL, GAUSSIAN_FEW, GAUSSIAN_FULL, GAUSSIAN_KEPT, GAUSSIAN_LISTS, GAUSSIAN_PIECE,
-    GAUSSIAN_ROWS, GAUSSIAN_SPHERICAL, GAUSSIAN_TIED, PANEL_DOUBLE, PANEL_FLOAT, gaussian_mixture,
-    simd_table,
+    GAUSSIAN_ROWS, GAUSSIAN_SPHERICAL, GAUSSIAN_TIED, gaussian, gaussian_mixture,
 )
+from mlcore._ext.simd.panel cimport PANEL_DOUBLE, PANEL_FLOAT
 
 KINDS = {"full": GAUSSIAN_FULL, "tied": GAUSSIAN_TIED, "diag": GAUSSIAN_DIAGONAL,
          "spherical": GAUSSIAN_SPHERICAL}
@@ -95,12 +95,7 @@ cdef void em_part(const gaussian_mixture* g, const floating[:, ::1] X, const flo
             p = &density[start]
         if proba.shape[0] > 0:
             r = &proba[start, 0]
-        if floating is float:
-            simd_table().f.gaussian(g, rows, ahead, &X[start, 0], w, &labels[start], scratch,
-                                    stats, p, r)
-        else:
-            simd_table().d.gaussian(g, rows, ahead, &X[start, 0], w, &labels[start], scratch,
-                                    stats, p, r)
+        gaussian(g, rows, ahead, &X[start, 0], w, &labels[start], scratch, stats, p, r)
         start = start + GAUSSIAN_ROWS
 
 

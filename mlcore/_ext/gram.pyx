@@ -14,19 +14,15 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from mlcore._ext.blas cimport gemm_nt
-from mlcore._ext.simd cimport PANEL_DOUBLE, PANEL_FLOAT, kernel_spec, simd_copies, simd_table
+from mlcore._ext.simd.kernel cimport (
+    KERNEL_CHI2, KERNEL_COSINE, KERNEL_LAPLACIAN, KERNEL_LINEAR, KERNEL_POLYNOMIAL, KERNEL_RBF,
+    KERNEL_RBF_DIFFERENCES, KERNEL_SIGMOID, kernel_spec,
+)
+from mlcore._ext.simd.kernel cimport exponential as power_of_two
+from mlcore._ext.simd.kernel cimport finish as finish_row
+from mlcore._ext.simd.kernel cimport panel as panel_tile
+from mlcore._ext.simd.panel cimport PANEL_DOUBLE, PANEL_FLOAT
 from mlcore._ext.tiles cimport both_places, copies, copy_waiting, end_pending, new_pending, pending
-
-cdef extern from "simd/table.h" nogil:
-    enum:
-        KERNEL_LINEAR
-        KERNEL_POLYNOMIAL
-        KERNEL_RBF
-        KERNEL_SIGMOID
-        KERNEL_COSINE
-        KERNEL_LAPLACIAN
-        KERNEL_CHI2
-        KERNEL_RBF_DIFFERENCES
 
 ctypedef fused index:
     int32_t
@@ -49,10 +45,7 @@ PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}  # samples in a panel, by bytes 
 def exponential(const floating[::1] x, floating[::1] y):
     """y = 2^x for x <= 0, the vectorised one that the kernels use."""
     with nogil:
-        if floating is float:
-            simd_table().f.exponential(x.shape[0], &x[0], &y[0])
-        else:
-            simd_table().d.exponential(x.shape[0], &x[0], &y[0])
+        power_of_two(x.shape[0], &x[0], &y[0])
 
 
 def pack_panels(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
@@ -68,28 +61,6 @@ def pack_panels(const int64_t[::1] indptr, const int32_t[::1] indices, const flo
             c = columns[p * width + lane]
             for t in range(indptr[c], indptr[c + 1]):
                 panel[indices[t] * width + lane] = values[t]
-
-
-cdef inline void panel_tile(const kernel_spec* spec, Py_ssize_t d, Py_ssize_t n_rows,
-                            const int64_t* rows, const int64_t* indptr, const int32_t* indices,
-                            const floating* values, const floating* row_terms,
-                            const floating* panel, const floating* column_terms, int lanes,
-                            floating* out, Py_ssize_t stride, const int64_t* dest,
-                            simd_copies* waiting) noexcept nogil:
-    if floating is float:
-        simd_table().f.panel(spec, d, n_rows, rows, indptr, indices, values, row_terms, panel,
-                             column_terms, lanes, out, stride, dest, waiting)
-    else:
-        simd_table().d.panel(spec, d, n_rows, rows, indptr, indices, values, row_terms, panel,
-                             column_terms, lanes, out, stride, dest, waiting)
-
-
-cdef inline void finish_row(const kernel_spec* spec, Py_ssize_t n, floating row_term,
-                            const floating* column_terms, floating* row) noexcept nogil:
-    if floating is float:
-        simd_table().f.finish(spec, n, row_term, column_terms, row)
-    else:
-        simd_table().d.finish(spec, n, row_term, column_terms, row)
 
 
 def panel_block(int kind, double gamma, double coef0, int degree,

@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.cluster: passes of Lloyd's algorithm, and seeding (simd/k_means_loops.h).
+"""Hot loops of mlcore.cluster: passes of Lloyd's algorithm, and seeding (simd/lloyd_loops.h).
 
 assign_plainly  searches every centre, or none where a bound on how much nearer the nearest is
                 tells enough (Hamerly, SDM 2010), see simd/lloyd_plain_loops.h;
@@ -20,8 +20,12 @@ from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t
 
-from mlcore._ext.simd cimport LLOYD_BATCH, LLOYD_GROUPS, LLOYD_SCRATCH, PANEL_DOUBLE, \
-    PANEL_FLOAT, lloyd_pass, simd_table
+from mlcore._ext.simd.lloyd cimport lloyd
+from mlcore._ext.simd.lloyd_pass cimport LLOYD_BATCH, LLOYD_GROUPS, LLOYD_SCRATCH, lloyd_pass
+from mlcore._ext.simd.lloyd_plain cimport lloyd_plain
+from mlcore._ext.simd.lloyd_plain cimport own_distances as own_distances_of_rows
+from mlcore._ext.simd.panel cimport PANEL_DOUBLE, PANEL_FLOAT
+from mlcore._ext.simd.seed cimport seed as compare
 
 GROUP = {4: 16, 8: 8}  # centres in a group, by bytes of a value
 MOST_GROUPS = LLOYD_GROUPS
@@ -60,14 +64,8 @@ def assign(const floating[:, ::1] X, const floating[::1] norms, const double[::1
     s.away, s.near, s.drift, s.apart = &away[0], &near[0], &drift[0], &apart[0]
     s.labels, s.upper, s.lower, s.bounds = &labels[0], &upper[0], &lower[0], &bounds[0, 0]
     for chunk in prange(n_chunks, nogil=True, num_threads=n_threads, schedule="dynamic"):
-        if floating is float:
-            simd_table().f.lloyd(&s, chunk * step, min(n, (chunk + 1) * step),
-                                 &scratch[threadid(), 0, 0], &sums[chunk, 0, 0],
-                                 &counts[chunk, 0], &tally[chunk, 0])
-        else:
-            simd_table().d.lloyd(&s, chunk * step, min(n, (chunk + 1) * step),
-                                 &scratch[threadid(), 0, 0], &sums[chunk, 0, 0],
-                                 &counts[chunk, 0], &tally[chunk, 0])
+        lloyd(&s, chunk * step, min(n, (chunk + 1) * step), &scratch[threadid(), 0, 0], &sums[chunk,
+              0, 0], &counts[chunk, 0], &tally[chunk, 0])
 
 
 def assign_plainly(const floating[:, ::1] X, const double[::1] weights,
@@ -107,18 +105,9 @@ def assign_plainly(const floating[:, ::1] X, const double[::1] weights,
     if gaps.shape[0] > 0:
         s.gaps, s.passed, s.limits = &gaps[0], &passed[0], &limits[0]
     for chunk in prange(n_chunks, nogil=True, num_threads=n_threads, schedule="dynamic"):
-        if floating is float:
-            simd_table().f.lloyd_plain(&s, chunk * step, min(n, (chunk + 1) * step),
-                                       &scratch[threadid(), 0],
-                                       &sums[chunk, 0, 0] if summed else NULL,
-                                       &counts[chunk, 0] if summed else NULL, &tally[chunk, 0],
-                                       &longest[chunk])
-        else:
-            simd_table().d.lloyd_plain(&s, chunk * step, min(n, (chunk + 1) * step),
-                                       &scratch[threadid(), 0],
-                                       &sums[chunk, 0, 0] if summed else NULL,
-                                       &counts[chunk, 0] if summed else NULL, &tally[chunk, 0],
-                                       &longest[chunk])
+        lloyd_plain(&s, chunk * step, min(n, (chunk + 1) * step), &scratch[threadid(), 0],
+                    &sums[chunk, 0, 0] if summed else NULL, &counts[chunk, 0] if summed else NULL,
+                    &tally[chunk, 0], &longest[chunk])
 
 
 def own_distances(const floating[:, ::1] X, const floating[:, ::1] centers,
@@ -128,12 +117,7 @@ def own_distances(const floating[:, ::1] X, const floating[:, ::1] centers,
     for chunk in prange((n + 255) // 256, nogil=True, num_threads=n_threads, schedule="static"):
         start = chunk * 256
         rows = min(256, n - start)
-        if floating is float:
-            simd_table().f.own_distances(d, rows, &X[start, 0], &centers[0, 0], &labels[start],
-                                         &out[start])
-        else:
-            simd_table().d.own_distances(d, rows, &X[start, 0], &centers[0, 0], &labels[start],
-                                         &out[start])
+        own_distances_of_rows(d, rows, &X[start, 0], &centers[0, 0], &labels[start], &out[start])
 
 
 def seed(const floating[:, ::1] X, const floating[:, ::1] candidates, const double[::1] weights,
@@ -152,11 +136,6 @@ def seed(const floating[:, ::1] X, const floating[:, ::1] candidates, const doub
         rows = min(n, start + step) - start
         if rows <= 0:
             continue
-        if floating is float:
-            simd_table().f.seed(d, rows, candidates.shape[0], &X[start, 0], &candidates[0, 0],
-                                &weights[start] if weighted else NULL, &nearest[start],
-                                &scratch[threadid(), 0], NULL if take else &potentials[chunk, 0])
-        else:
-            simd_table().d.seed(d, rows, candidates.shape[0], &X[start, 0], &candidates[0, 0],
-                                &weights[start] if weighted else NULL, &nearest[start],
-                                &scratch[threadid(), 0], NULL if take else &potentials[chunk, 0])
+        compare(d, rows, candidates.shape[0], &X[start, 0], &candidates[0, 0],
+                &weights[start] if weighted else NULL, &nearest[start], &scratch[threadid(), 0],
+                NULL if take else &potentials[chunk, 0])

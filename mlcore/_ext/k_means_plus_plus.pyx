@@ -10,7 +10,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from mlcore._ext.draws cimport accumulate, place
-from mlcore._ext.simd cimport PANEL_DOUBLE, simd_table
+from mlcore._ext.simd.panel cimport PANEL_DOUBLE
+from mlcore._ext.simd.seed cimport seed
 
 PANEL = PANEL_DOUBLE
 
@@ -98,9 +99,5 @@ def medoids(const floating[:, ::1] costs, bint squared, const double[::1] weight
 cdef void compare(const floating[:, ::1] X, const floating[:, ::1] points, Py_ssize_t count,
                   const double* weights, floating[::1] nearest, floating[:, ::1] scratch,
                   double* potentials) noexcept nogil:
-    if floating is float:
-        simd_table().f.seed(X.shape[1], X.shape[0], count, &X[0, 0], &points[0, 0], weights,
-                            &nearest[0], &scratch[0, 0], potentials)
-    else:
-        simd_table().d.seed(X.shape[1], X.shape[0], count, &X[0, 0], &points[0, 0], weights,
-                            &nearest[0], &scratch[0, 0], potentials)
+    seed(X.shape[1], X.shape[0], count, &X[0, 0], &points[0, 0], weights, &nearest[0], &scratch[0,
+         0], potentials)

@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.cluster: swaps of medoids (simd/medoid_loops.h).
+"""Hot loops of mlcore.cluster: swaps of medoids (simd/medoids_loops.h).
 
 A sample costs what `form` makes of a value in the row of a medoid: the value or its square, or the
 root of the squared distance that an inner product tells, or that itself or its square. `near` and
@@ -16,8 +16,10 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from mlcore._ext.simd cimport MEDOID_FOURTHS, MEDOID_PRODUCTS, MEDOID_ROOTS, MEDOID_SQUARES, \
-    MEDOID_VALUES, medoid_pass, simd_table
+from mlcore._ext.simd.medoids cimport (
+    MEDOID_FOURTHS, MEDOID_PRODUCTS, MEDOID_ROOTS, MEDOID_SQUARES, MEDOID_VALUES, medoid_change,
+    medoid_pass,
+)
 
 FORMS = {"values": MEDOID_VALUES, "squares": MEDOID_SQUARES, "roots": MEDOID_ROOTS,
          "products": MEDOID_PRODUCTS, "fourths": MEDOID_FOURTHS}
@@ -67,14 +69,8 @@ def first_improving(const floating[:, :] values, const int64_t[::1] places,
             stop = min(n_candidates, start + together)
             for c in prange(start, stop, num_threads=n_threads, schedule="dynamic",
                             chunksize=4):
-                if floating is float:
-                    changes[c] = simd_table().f.medoid_change(
-                        &s, &values[places[c], 0], candidates[c], &losses[threadid(), 0],
-                        &slots[c])
-                else:
-                    changes[c] = simd_table().d.medoid_change(
-                        &s, &values[places[c], 0], candidates[c], &losses[threadid(), 0],
-                        &slots[c])
+                changes[c] = medoid_change(&s, &values[places[c], 0], candidates[c],
+                                           &losses[threadid(), 0], &slots[c])
             for c in range(start, stop):
                 if changes[c] < threshold:
                     found = c
@@ -204,12 +200,7 @@ def swaps(const floating[:, ::1] values, const int64_t[::1] candidates, int form
     with nogil:
         for c in range(candidates.shape[0]):
             sample = candidates[c]
-            if floating is float:
-                changes[c] = simd_table().f.medoid_change(&s, &values[sample, 0], sample,
-                                                          &losses[0, 0], &slot)
-            else:
-                changes[c] = simd_table().d.medoid_change(&s, &values[sample, 0], sample,
-                                                          &losses[0, 0], &slot)
+            changes[c] = medoid_change(&s, &values[sample, 0], sample, &losses[0, 0], &slot)
             drifts[c] = drift
             if not changes[c] < -share * trace[made]:
                 continue

@@ -1,6 +1,6 @@
 """Hot loops of mlcore.cluster.linkage.linkage.
 
-Merges of clusters, nearest first (simd/linkage_loops.h).
+Merges of clusters, nearest first (simd/linkage.c).
 
 grow_tree         single linkage of points, by Prim's algorithm: O(n² m) of a screen of m
                   coordinates in single precision, then d for the pairs that it lets through;
@@ -22,19 +22,14 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from mlcore._ext.blas cimport gemm_nt
-from mlcore._ext.simd cimport LINKAGE_AVERAGE, LINKAGE_CENTROID, LINKAGE_COMPLETE, \
-    LINKAGE_MEDIAN, LINKAGE_QUERIES, LINKAGE_SINGLE, LINKAGE_WARD, LINKAGE_WEIGHTED, \
-    PANEL_DOUBLE, PANEL_FLOAT, cluster_matrix, cluster_set, simd_table, span_tree
+from mlcore._ext.simd cimport linkage as loops
+from mlcore._ext.simd.distances cimport distances, squared_distance
+from mlcore._ext.simd.linkage cimport (
+    LINKAGE_AVERAGE, LINKAGE_CENTROID, LINKAGE_COMPLETE, LINKAGE_MEDIAN, LINKAGE_QUERIES,
+    LINKAGE_SINGLE, LINKAGE_WARD, LINKAGE_WEIGHTED, cluster_matrix, cluster_set, span_tree,
+)
+from mlcore._ext.simd.panel cimport PANEL_DOUBLE, PANEL_FLOAT
 from mlcore._ext.union_find cimport root_of
-
-cdef extern from "simd/distance_sums.h" nogil:
-    ctypedef struct distances_double:
-        Py_ssize_t (*distances)(Py_ssize_t, double, const double*, double, int,
-                                double*) noexcept nogil
-    ctypedef struct distance_loops:
-        distances_double d
-    const distance_loops* distance_table()
-
 
 cdef enum:
     TILE = 192
@@ -59,7 +54,7 @@ def grow_tree(const double[:, ::1] X, float[:, :, ::1] panels, float[::1] query,
     t.panels, t.query, t.limit = &panels[0, 0, 0], &query[0], &limit[0]
     t.key, t.nearest, t.name, t.found = &key[0], &nearest[0], &name[0], &found[0]
     with nogil:
-        simd_table().grow_tree(&t, edges.shape[0], &edges[0, 0], &lengths[0])
+        loops.grow_tree(&t, edges.shape[0], &edges[0, 0], &lengths[0])
     state[0], state[1] = t.left, t.last
 
 
@@ -91,7 +86,7 @@ def nearest_clusters(int kind, double slack, const int64_t[::1] start,
     for batch in prange((n + LINKAGE_QUERIES - 1) // LINKAGE_QUERIES, nogil=True,
                         num_threads=n_threads, schedule="dynamic"):
         first = batch * LINKAGE_QUERIES
-        simd_table().nearest_clusters(
+        loops.nearest_clusters(
             &s, min(LINKAGE_QUERIES, n - first), &queries[first], &found[threadid(), 0],
             &squares[threadid(), 0], &nearest[first], &value[first])
 
@@ -106,7 +101,7 @@ def cluster_rows(int kind, const int64_t[::1] start, const double[:, ::1] points
     cdef cluster_set s = as_set(kind, 0, start, points)
     cdef Py_ssize_t a, b
     for a in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic"):
-        simd_table().cluster_row(&s, &panels[0, 0, 0], a, &sums[threadid(), 0], &D[a, 0])
+        loops.cluster_row(&s, &panels[0, 0, 0], a, &sums[threadid(), 0], &D[a, 0])
         for b in range(a + 1, s.n):
             D[b, a] = D[a, b]
 
@@ -134,8 +129,8 @@ def distance_tiles(const double[:, ::1] X, const double[:, :, ::1] panels,
         rows, columns = min(TILE, n - top), min(TILE, n - left)
         g = &scratch[threadid(), 0]
         if panels.shape[0] > 0:
-            simd_table().square_tile(d, rows, (columns + PANEL_DOUBLE - 1) // PANEL_DOUBLE,
-                                     &X[top, 0], &panels[left // PANEL_DOUBLE, 0, 0], TILE, g)
+            loops.square_tile(d, rows, (columns + PANEL_DOUBLE - 1) // PANEL_DOUBLE,
+                              &X[top, 0], &panels[left // PANEL_DOUBLE, 0, 0], TILE, g)
             if not squared:
                 for i in range(rows * TILE):
                     g[i] = sqrt(g[i])
@@ -143,11 +138,12 @@ def distance_tiles(const double[:, ::1] X, const double[:, :, ::1] panels,
             gemm_nt(<int> rows, <int> columns, d, <double> -2, &centred[top, 0], d,
                     &centred[left, 0], d, <double> 0, g, TILE)
             for i in range(rows):
-                lost = distance_table().d.distances(columns, norms[top + i], &norms[left], NEAR,
-                                                    squared, g + i * TILE)
+                lost = distances(columns, norms[top + i], &norms[left], NEAR, squared,
+                                 g + i * TILE)
                 for j in range(columns if lost > 0 else 0):
                     if g[i * TILE + j] < 0:
-                        g[i * TILE + j] = simd_table().apart(d, &X[top + i, 0], &X[left + j, 0])
+                        g[i * TILE + j] = squared_distance(
+                            d, &X[top + i, 0], &X[left + j, 0])
                         if not squared:
                             g[i * TILE + j] = sqrt(g[i * TILE + j])
         for i in range(rows):
@@ -177,7 +173,7 @@ def merge_nearest(int kind, int64_t[::1] state, double[::1] D, double[:, ::1] va
     s.nearest, s.first, s.second = &places[0, 0], &places[1, 0], &places[2, 0]
     s.stale, s.name = &stale[0], &name[0]
     with nogil:
-        done = simd_table().merge_nearest(&s, &merged[0, 0], &heights[0])
+        done = loops.merge_nearest(&s, &merged[0, 0], &heights[0])
     state[0], state[1], state[2], state[3], state[4] = s.m, s.stride, s.left, s.next, s.at
     return done
 

@@ -8,7 +8,8 @@ responsibilities, and sums of them by column. O(entries k) time.
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from mlcore._ext.simd cimport MIX_BATCH, row_share, simd_loops, simd_table, sparse_rows
+from mlcore._ext.simd cimport mixture as loops
+from mlcore._ext.simd.mixture cimport MIX_BATCH, row_share, sparse_rows
 
 BATCH = MIX_BATCH
 SHARE_BYTES = sizeof(row_share)
@@ -68,7 +69,6 @@ def expect(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr
         described(n_components, length, indptr, columns, values, weights, start, table,
                   start_lacks, lacks),
         near, bounds, start_rise, rises, trials, alone, sums.shape[2] * sums.shape[3])
-    cdef const simd_loops* loops = simd_table()
     cdef Py_ssize_t c
     for c in prange(spans.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
         log_likelihood[c] += loops.expect(&rows, spans[c, 0], spans[c, 1], &batch[c, 0],
@@ -87,16 +87,14 @@ def expect_each(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] i
     cdef sparse_rows rows = described(
         n_components, length, indptr, columns, values, weights, starts[0], tables[0],
         None if lacks is None else start_lacks[0], None if lacks is None else lacks[0])
-    cdef const simd_loops* loops = simd_table()
     cdef Py_ssize_t t
     for t in prange(tables.shape[0], nogil=True, num_threads=n_threads):
-        log_likelihood[t] += expect_one(loops, rows, n, t, tables.shape[1], &batch[t, 0],
+        log_likelihood[t] += expect_one(rows, n, t, tables.shape[1], &batch[t, 0],
                                         &sums[t, 0, 0], &totals[t, 0, 0])
 
 
-cdef double expect_one(const simd_loops* loops, sparse_rows rows, Py_ssize_t n, Py_ssize_t t,
-                       Py_ssize_t n_columns, double* batch, double* sums,
-                       double* totals) noexcept nogil:
+cdef double expect_one(sparse_rows rows, Py_ssize_t n, Py_ssize_t t, Py_ssize_t n_columns,
+                       double* batch, double* sums, double* totals) noexcept nogil:
     rows.start += t * rows.stride
     rows.table += t * n_columns * rows.stride
     if rows.lacks != NULL:
@@ -126,7 +124,6 @@ def expect_by_columns(
         described(n_components, length, indptr, columns, values, weights, start, table,
                   start_lacks, lacks),
         near, bounds, start_rise, rises, trials, alone, sums.shape[1] * sums.shape[2])
-    cdef const simd_loops* loops = simd_table()
     cdef int n_threads = <int> edges.shape[0] - 1
     cdef Py_ssize_t at, b, t, begin, place, stride = batch.shape[1], stop
     cdef Py_ssize_t size = batch.shape[0], places = totals.shape[0]
@@ -159,7 +156,6 @@ def posterior(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] ind
     """
     cdef sparse_rows rows = described(n_components, length, indptr, columns, values, None,
                                       start, table, start_lacks, lacks)
-    cdef const simd_loops* loops = simd_table()
     cdef double* responsibilities = &out[0, 0] if out.shape[0] else NULL
     cdef Py_ssize_t c
     for c in prange(spans.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
@@ -173,12 +169,11 @@ def fill_table(const double[:, :] p, bint logarithms, double[:, ::1] table, doub
 
     rises[c] = the largest of what row c was before, subtracted from what it is now.
     """
-    cdef const simd_loops* loops = simd_table()
     cdef Py_ssize_t block, n = p.shape[0], k = p.shape[1], stride = p.strides[0] // sizeof(double)
     for block in prange((n + COLUMNS - 1) // COLUMNS, nogil=True, num_threads=n_threads):
-        loops.mixture_table(block * COLUMNS, min(n, (block + 1) * COLUMNS), k, table.shape[1],
-                            &p[0, 0], stride, &p[n - 1, k - 1] + 1, logarithms, &table[0, 0],
-                            &rises[0])
+        loops.fill_rows(block * COLUMNS, min(n, (block + 1) * COLUMNS), k, table.shape[1],
+                        &p[0, 0], stride, &p[n - 1, k - 1] + 1, logarithms, &table[0, 0],
+                        &rises[0])
 
 
 def shares(const double[:, :] counts, double alpha, const double[:, ::1] trials,
@@ -188,14 +183,13 @@ def shares(const double[:, :] counts, double alpha, const double[:, ::1] trials,
     `trials`, which has a row for each column or one for all, and `table` are padded to whole
     vectors, `trials` with ones. Rows of `counts` are contiguous.
     """
-    cdef const simd_loops* loops = simd_table()
     cdef Py_ssize_t block, n = counts.shape[0], k = counts.shape[1], stride = table.shape[1]
     cdef Py_ssize_t counts_stride = counts.strides[0] // sizeof(double)
     cdef Py_ssize_t trials_stride = 0 if trials.shape[0] == 1 else stride
     for block in prange((n + COLUMNS - 1) // COLUMNS, nogil=True, num_threads=n_threads):
-        loops.mixture_shares(block * COLUMNS, min(n, (block + 1) * COLUMNS), k, stride,
-                             &counts[0, 0], counts_stride, &counts[n - 1, k - 1] + 1, alpha,
-                             &trials[0, 0], trials_stride, &table[0, 0])
+        loops.share_rows(block * COLUMNS, min(n, (block + 1) * COLUMNS), k, stride,
+                         &counts[0, 0], counts_stride, &counts[n - 1, k - 1] + 1, alpha,
+                         &trials[0, 0], trials_stride, &table[0, 0])
 
 
 def advance(double[:, :, :, ::1] sums, double alpha, const double[::1] rates, double[:, ::1] p,
@@ -204,12 +198,11 @@ def advance(double[:, :, :, ::1] sums, double alpha, const double[::1] rates, do
     sums of each pass, sums[:, 0], = 0: once through memory. All but `rises` are padded to whole
     vectors.
     """
-    cdef const simd_loops* loops = simd_table()
     cdef Py_ssize_t block, n = p.shape[0], stride = p.shape[1], kinds = sums.shape[1]
     for block in prange((n + COLUMNS - 1) // COLUMNS, nogil=True, num_threads=n_threads):
-        loops.mixture_advance(block * COLUMNS, min(n, (block + 1) * COLUMNS), stride,
-                              sums.shape[0] * kinds, kinds, n * stride, alpha, &rates[0],
-                              &sums[0, 0, 0, 0], &p[0, 0], &table[0, 0], &rises[0])
+        loops.advance_rows(block * COLUMNS, min(n, (block + 1) * COLUMNS), stride,
+                           sums.shape[0] * kinds, kinds, n * stride, alpha, &rates[0],
+                           &sums[0, 0, 0, 0], &p[0, 0], &table[0, 0], &rises[0])
 
 
 def add_chunks(double[:, :, :, ::1] sums, int n_threads):

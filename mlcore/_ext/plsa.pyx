@@ -19,7 +19,7 @@ from libc.math cimport fabs, log
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from mlcore._ext.simd cimport latent_class_entries, simd_table
+from mlcore._ext.simd.plsa cimport plsa_entries, visit
 
 cdef extern from *:
     """
@@ -106,14 +106,6 @@ cdef void arrange_block(const int64_t[::1] rows, const int32_t[::1] words,
             counts_out[at] = <floating> (count if count >= smallest else 0.0)
 
 
-cdef inline double visit(floating* which, const latent_class_entries* s, Py_ssize_t first,
-                         Py_ssize_t last) noexcept nogil:
-    if floating is float:
-        return simd_table().f.latent_class(s, first, last)
-    else:
-        return simd_table().d.latent_class(s, first, last)
-
-
 def expect(const int64_t[::1] blocks, const int64_t[:, ::1] tiles, const int32_t[::1] words,
            const int32_t[::1] documents, const floating[::1] counts, const double[::1] weights,
            const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] u_sums,
@@ -139,7 +131,7 @@ cdef double expect_block(const int64_t[::1] blocks, const int64_t[:, ::1] tiles,
                          const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] u_sums,
                          double[:, ::1] t_sums, Py_ssize_t b, const int64_t* before,
                          int64_t* done, bint moves, Py_ssize_t k, double alpha) noexcept nogil:
-    cdef latent_class_entries s
+    cdef plsa_entries s
     cdef Py_ssize_t g, d, first = blocks[b]
     cdef double total = 0
     s.stride = u.shape[1]
@@ -177,7 +169,7 @@ cdef void fold_in_document(const int64_t[::1] rows, const int32_t[::1] words,
                            const floating[::1] counts, const floating[:, ::1] u, floating* t,
                            double[:, ::1] t_sums, double* change, Py_ssize_t d, Py_ssize_t k,
                            double alpha, double tol, Py_ssize_t max_steps) noexcept nogil:
-    cdef latent_class_entries s
+    cdef plsa_entries s
     cdef Py_ssize_t _step
     s.stride = u.shape[1]
     s.runs, s.rows, s.counts = NULL, NULL, NULL

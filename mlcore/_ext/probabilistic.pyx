@@ -17,7 +17,7 @@ from cython.parallel cimport prange
 from libc.math cimport cbrt, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from mlcore._ext.simd cimport simd_table
+from mlcore._ext.simd.product cimport product as product_of_rows
 
 BLOCK = 64
 
@@ -45,14 +45,9 @@ def descend(const floating[:, ::1] F, double[:, ::1] G, double[:, ::1] M, Py_ssi
         while start < last:
             stop = min(last, start + block)
             for part in prange((stop - start + ROWS - 1) // ROWS, num_threads=n_threads):
-                if floating is float:
-                    simd_table().f.product(min(<Py_ssize_t> ROWS, stop - start - part * ROWS), n,
-                                           &F[start + part * ROWS, 0], n, &G[0, 0], width,
-                                           &products[part * ROWS, 0])
-                else:
-                    simd_table().d.product(min(<Py_ssize_t> ROWS, stop - start - part * ROWS), n,
-                                           &F[start + part * ROWS, 0], n, &G[0, 0], width,
-                                           &products[part * ROWS, 0])
+                product_of_rows(
+                    min(<Py_ssize_t> ROWS, stop - start - part * ROWS), n,
+                    &F[start + part * ROWS, 0], n, &G[0, 0], width, &products[part * ROWS, 0])
             for i in range(start, stop):
                 if descend_row(k, F[i, i], &products[i - start, 0], &G[i, 0], &M[0, 0], &before[0],
                                &gain[0]):

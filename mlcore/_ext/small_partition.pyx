@@ -10,7 +10,9 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from mlcore._ext.simd cimport LLOYD_SCRATCH, lloyd_pass, simd_table
+from mlcore._ext.simd.lloyd_pass cimport LLOYD_SCRATCH, lloyd_pass
+from mlcore._ext.simd.lloyd_plain cimport lloyd_plain
+from mlcore._ext.simd.lloyd_plain cimport own_distances as own_distances_of_rows
 
 SCRATCH = LLOYD_SCRATCH
 
@@ -124,10 +126,7 @@ cdef int64_t assigned(const floating[:, ::1] X, const double[::1] weights,
     s.X, s.centers, s.half_norms = &X[0, 0], &scratch[0], halves
     s.weights = &weights[0] if weights.shape[0] > 0 else NULL
     s.labels = &labels[0]
-    if floating is float:
-        simd_table().f.lloyd_plain(&s, 0, s.n, work, totals, masses, tally, &longest)
-    else:
-        simd_table().d.lloyd_plain(&s, 0, s.n, work, totals, masses, tally, &longest)
+    lloyd_plain(&s, 0, s.n, work, totals, masses, tally, &longest)
     if totals != NULL and s.weights != NULL:
         recount(X, weights, labels, sums, counts)
     return tally[0]
@@ -200,12 +199,7 @@ cdef void reseed(const floating[:, ::1] X, const double[::1] weights,
 
 cdef void own_distances(const floating[:, ::1] X, const floating[:, ::1] centers,
                         const int32_t[::1] labels, double[::1] out) noexcept nogil:
-    if floating is float:
-        simd_table().f.own_distances(X.shape[1], X.shape[0], &X[0, 0], &centers[0, 0], &labels[0],
-                                     &out[0])
-    else:
-        simd_table().d.own_distances(X.shape[1], X.shape[0], &X[0, 0], &centers[0, 0], &labels[0],
-                                     &out[0])
+    own_distances_of_rows(X.shape[1], X.shape[0], &X[0, 0], &centers[0, 0], &labels[0], &out[0])
 
 
 cdef inline double squared_norm(Py_ssize_t d, const floating* x) noexcept nogil:

@@ -11,28 +11,10 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
+from mlcore._ext.simd.spanning_tree cimport TREE_FEATURES, point_tree
+from mlcore._ext.simd.spanning_tree cimport TREE_LEAF as LEAF
+from mlcore._ext.simd.spanning_tree cimport nearest_others as nearest_others_of_leaves
 from mlcore._ext.union_find cimport root_of
-
-cdef extern from "simd/spanning_tree.h" nogil:
-    enum:
-        LEAF "TREE_LEAF"
-        TREE_FEATURES
-    ctypedef struct point_tree:
-        Py_ssize_t leaves
-        Py_ssize_t d
-        const double* panels
-        const double* boxes
-        const int64_t* right
-        const int64_t* node
-        const int64_t* component
-        const int64_t* whole
-        double* bound
-        double* best
-        int64_t* source
-        int64_t* target
-    ctypedef struct spanning_tree_loops:
-        Py_ssize_t (*nearest_others)(point_tree*, Py_ssize_t) noexcept nogil
-    const spanning_tree_loops* spanning_tree_table()
 
 cdef enum:
     WORK = 1 << 24  # coordinates that a call looks at, about
@@ -131,7 +113,7 @@ def nearest_others(const double[:, :, ::1] panels, const double[:, :, ::1] boxes
     t.right, t.node, t.component, t.whole = &right[0], &node[0], &component[0], &whole[0]
     t.bound, t.best, t.source, t.target = &bound[0], &best[0], &source[0], &target[0]
     with nogil:
-        first = spanning_tree_table().nearest_others(&t, first)
+        first = nearest_others_of_leaves(&t, first)
     return first
 
 

@@ -13,34 +13,10 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-cdef extern from "simd/sparse_products.h" nogil:
-    enum:
-        SPARSE_BATCH
-        SPARSE_GROUP
-        SPARSE_LINE
-    ctypedef struct sparse_search:
-        const int64_t* indptr
-        const void* indices
-        const void* data
-        const float* columns
-        const float* halves
-        Py_ssize_t stride
-        double longest, slack
-        const double* norms
-        const double* passed
-        bint filtered
-        int32_t* labels
-        double* gaps
-    ctypedef struct sparse_loops:
-        void (*products)(Py_ssize_t, const void*, const void*, const double*, Py_ssize_t,
-                         double*) noexcept nogil
-        int (*nearest)(const sparse_search*, Py_ssize_t, Py_ssize_t, float*,
-                       int32_t*) noexcept nogil
-    ctypedef struct sparse_products:
-        sparse_loops f_int32, f_int64, d_int32, d_int64
-        void (*means)(Py_ssize_t, Py_ssize_t, const double*, const double*, bint, double*, float*,
-                      double*) noexcept nogil
-    const sparse_products* sparse_table()
+from mlcore._ext.simd.sparse_products cimport (
+    SPARSE_BATCH, SPARSE_GROUP, SPARSE_LINE, sparse_products_loops, sparse_products_table,
+    sparse_row_loops, sparse_search,
+)
 
 cdef enum:
     STRIP = 64  # features that are turned together
@@ -60,9 +36,10 @@ def padded(Py_ssize_t n_columns):
     return (n_columns + SPARSE_LINE - 1) // SPARSE_LINE * SPARSE_LINE
 
 
-cdef inline const sparse_loops* loops(const floating* data, const place* indices) noexcept nogil:
+cdef inline const sparse_row_loops* loops(const floating* data,
+                                          const place* indices) noexcept nogil:
     """Those of these types."""
-    cdef const sparse_products* table = sparse_table()
+    cdef const sparse_products_loops* table = sparse_products_table
     if floating is float:
         if place is int32_t:
             return &table.f_int32
@@ -99,7 +76,7 @@ cdef inline void search(const sparse_search* s, Py_ssize_t i, const double* valu
         s.gaps[i] = max(0.0, lower - upper) * (1 - 1e-12) + s.passed[label]
 
 
-cdef int64_t search_rows(const sparse_search* s, const sparse_loops* loop, Py_ssize_t first,
+cdef int64_t search_rows(const sparse_search* s, const sparse_row_loops* loop, Py_ssize_t first,
                          Py_ssize_t last, const floating* data, const place* indices,
                          const double* columns, const double* half_norms, double* products,
                          float* scratch) noexcept nogil:
@@ -140,7 +117,7 @@ def assign(const int64_t[::1] indptr, const place[::1] indices, const floating[:
     cdef sparse_search s
     cdef const floating* values = &data[0] if data.shape[0] > 0 else NULL
     cdef const place* at = &indices[0] if indices.shape[0] > 0 else NULL
-    cdef const sparse_loops* loop = loops(values, at)
+    cdef const sparse_row_loops* loop = loops(values, at)
     s.indptr, s.indices, s.data = &indptr[0], at, values
     s.columns, s.halves, s.stride = &singles[0, 0], &halves[0], columns.shape[1]
     s.longest, s.slack, s.norms, s.passed = longest, slack, &norms[0], &passed[0]
@@ -181,7 +158,7 @@ def move(const double[:, ::1] sums, const double[::1] mass, bint single, double[
     """
     cdef Py_ssize_t g, j, d = sums.shape[0], stride = sums.shape[1], farthest = 0
     cdef double value = 0, shift = 0, most = 0, second = 0, length
-    cdef const sparse_products* table = sparse_table()
+    cdef const sparse_products_loops* table = sparse_products_table
     for g in prange(scratch.shape[0], nogil=True, num_threads=n_threads):
         j = g * SPARSE_GROUP
         table.means(d, stride, &sums[0, j], &mass[j], single, &columns[0, j], &singles[0, j],
@@ -226,7 +203,7 @@ def compare(const int64_t[::1] indptr, const place[::1] indices, const floating[
     cdef Py_ssize_t batch, i, j, stride = columns.shape[1]
     cdef const floating* values = &data[0] if data.shape[0] > 0 else NULL
     cdef const place* at = &indices[0] if indices.shape[0] > 0 else NULL
-    cdef const sparse_loops* loop = loops(values, at)
+    cdef const sparse_row_loops* loop = loops(values, at)
     cdef double both, square
     cdef double* product
     for batch in prange((last - first + SPARSE_BATCH - 1) // SPARSE_BATCH, nogil=True,

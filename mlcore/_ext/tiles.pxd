@@ -4,7 +4,8 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from mlcore._ext.simd cimport simd_copies, simd_table
+from mlcore._ext.simd.copies cimport copy, simd_copies
+from mlcore._ext.simd.transpose cimport transpose
 
 cdef struct pending:
     simd_copies waiting[2]  # a finished tile and its transpose, copied while the next is computed
@@ -40,10 +41,7 @@ cdef inline void copy_waiting(const floating* like, simd_copies* waiting,
     """Copy all of both; `like` tells the precision."""
     cdef int i
     for i in range(2):
-        if floating is float:
-            simd_table().f.copy(waiting + i, past)
-        else:
-            simd_table().d.copy(waiting + i, past)
+        copy(like, waiting + i, past)
 
 
 cdef inline void both_places(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
@@ -55,10 +53,7 @@ cdef inline void both_places(const floating* tile, Py_ssize_t stride, Py_ssize_t
     `turned` is scratch like the tile.
     """
     cdef Py_ssize_t r
-    if floating is float:
-        simd_table().f.transpose(tile, stride, rows, columns, turned, stride)
-    else:
-        simd_table().d.transpose(tile, stride, rows, columns, turned, stride)
+    transpose(tile, stride, rows, columns, turned, stride)
     if diagonal:
         for r in range(rows):
             memcpy(turned + r * stride, tile + r * stride, (r + 1) * sizeof(floating))

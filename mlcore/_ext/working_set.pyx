@@ -13,7 +13,8 @@ from mlcore._ext.descent cimport (
     rise_of, violation
 )
 from mlcore._ext.face cimport begin_face, face_round, line_search, move_to_sum
-from mlcore._ext.simd cimport simd_table, smo_working_set
+from mlcore._ext.simd.smo cimport smo, smo_working_set
+from mlcore._ext.simd.transpose cimport transpose
 
 cdef int64_t NEAR = 1 << 62  # pair steps since the last face: more than any wait for one
 
@@ -83,12 +84,8 @@ cdef void fill_square(const floating* K, Py_ssize_t stride, Py_ssize_t count,
         tile = r * LINE
         for c in range(r):
             other = c * LINE
-            if floating is float:
-                simd_table().f.transpose(square + other * padded + tile, padded, LINE, LINE,
-                                         square + tile * padded + other, padded)
-            else:
-                simd_table().d.transpose(square + other * padded + tile, padded, LINE, LINE,
-                                         square + tile * padded + other, padded)
+            transpose(square + other * padded + tile, padded, LINE, LINE,
+                      square + tile * padded + other, padded)
 
 
 # ---- the small problem
@@ -192,10 +189,7 @@ cdef outcome pair_steps(descent* d, const floating* K) noexcept nogil:
             G[t] = <floating> d.G[t]
             up[t] = <floating> rise_of(s, t, 0.0)
             low[t] = <floating> fall_of(s, t, 0.0)
-    if floating is float:
-        made = simd_table().f.smo(s, d.tol, allowed)
-    else:
-        made = simd_table().d.smo(s, d.tol, allowed)
+    made = smo(K, s, d.tol, allowed)
     d.left -= made
     d.made += made
     d.since += made

@@ -1,5 +1,7 @@
-/* Densities of a mixture of Gaussians, a panel of samples at a time; included once per precision by loops.c, before
+/* Densities of a mixture of Gaussians, a panel of samples at a time; included once per precision by
    gaussian_loops.h, which tells the whole. */
+
+#include "gaussian.h"
 
 enum { NAME(TILE) = VECTOR_BYTES == 64 ? 4 : 2 }; /* strips, vectors of samples, at a time, 4 sums of each */
 #ifndef DROP

@@ -1,4 +1,4 @@
-/* One step of EM for a mixture of Gaussians, on a block of rows; included once per precision by loops.c.
+/* One step of EM for a mixture of Gaussians, on a block of rows; included once per precision.
 
    Densities are taken with a vector's lanes over samples, from a copy of the block in panels (a feature of PANEL samples,
    then the next feature); moments with lanes over features, from the rows, or, of few features, from these panels, see
@@ -10,6 +10,11 @@
    its own rows. What a density has so far is an upper bound: a component is left out where it is below 2^-DROP of the best
    for all the rows of the strips that it is taken for, several at a time so that the arithmetic never waits. Moments
    visit the rows that count, one by one. All this leaves out only what is 0 in the result. */
+
+#include "gaussian.h"
+#include "gaussian_density.h"
+#include "gaussian_panel_moments.h"
+#include "transpose_loops.h"
 
 #ifndef ROUND
 /* The product is taken as it is, not fused into the sum again: the multipliers have more to do than the adders. */

@@ -1,9 +1,11 @@
 /* Moments of a mixture of Gaussians of few features, from the panels that its densities were taken from, with a vector's lanes
-   over samples as there; included once per precision by loops.c, before gaussian_loops.h.
+   over samples as there; included once per precision by gaussian_loops.h.
 
    Lanes over features would be mostly empty, and rows that count would be looked for one by one: the moments of 3 features took
    10 ns for a pair of row and component on AVX2, and take less than 1 (full covariances, 20 components). Vectors of samples
    whose responsibilities are all 0 are left out. */
+
+#include "gaussian.h"
 
 /* The panels of a block, and a component's responsibilities for it: `live` tells in which any is not 0. */
 typedef struct {

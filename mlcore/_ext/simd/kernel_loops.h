@@ -1,4 +1,4 @@
-/* Kernel values from packed samples; included once per precision by loops.c.
+/* Kernel values from packed samples; included once per precision.
 
    A panel holds PANEL samples, value by value of each feature: panel[f * PANEL + lane]. A row is a list of its
    non-zeros, so one loop serves sparse rows, dense rows with many zeros, and rows of few features.
@@ -8,11 +8,12 @@
    is zero the term is that of the column alone, so only the row's non-zeros need a visit:
    |x - y| = |y| + (|x - y| - |y|), and (x - y)^2 / (x + y) = y + ((x - y)^2 / (x + y) - y). */
 
+#include "kernel.h"
+#include "copies_loops.h"
+
 #ifndef TOGETHER
 #define TOGETHER (VECTOR_BYTES == 64 ? 4 : 1) /* rows whose sums fit the registers */
 #endif
-
-enum { NAME(LANES) = VECTOR_BYTES / sizeof(REAL), NAME(BLOCKS) = PANEL_BYTES / VECTOR_BYTES };
 
 /* Inner product (or distance) -> kernel value. Terms: rbf gamma |x|^2, laplacian and chi2 the sums over features; there
    gamma is in units of ln 2, so that exp becomes 2^. */
@@ -77,33 +78,6 @@ static __attribute__((noinline)) void NAME(finish_lanes)(const kernel_spec *k, c
     for (int b = 0; b < NAME(BLOCKS); b++)
       STORE(block + b * NAME(LANES), NAME(transform)(k, sum[b], row_term, LOAD(column_terms + b * NAME(LANES))));
   if (lanes != PANEL) memcpy(to, whole, lanes * sizeof(REAL));
-}
-
-/* Copy the next values of what waits, up to `count` and no farther than the end of their row. */
-static inline void NAME(copy_part)(simd_copies *c, ptrdiff_t count, int past) {
-  const REAL *from = c->from;
-  REAL *to = (REAL *)c->out + (c->dest ? *c->dest * c->stride : 0);
-  ptrdiff_t at = c->at, last = c->columns - at < count ? c->columns : at + count;
-  if (past) {
-    while (at < last && (uintptr_t)(to + at) % VECTOR_BYTES) to[at] = from[at], at++;
-    for (; at + NAME(LANES) <= last; at += NAME(LANES)) STREAM(to + at, LOAD(from + at));
-    if (last < c->columns) last = at; /* what fills no vector goes with the next */
-  }
-  memcpy(to + at, from + at, (size_t)(last - at) * sizeof(REAL));
-  c->at = last;
-  if (last < c->columns) return;
-  c->at = 0;
-  c->rows--;
-  c->from = from + c->from_stride;
-  if (c->dest)
-    c->dest++;
-  else
-    c->out = to + c->stride;
-}
-
-static void NAME(copy)(simd_copies *waiting, int past) {
-  while (waiting->rows > 0) NAME(copy_part)(waiting, waiting->columns, past);
-  if (past) STREAM_FENCE();
 }
 
 /* A row of a tile is computed: some of the tile before is written, so that memory is at work meanwhile. */
@@ -217,67 +191,6 @@ static void NAME(panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, con
 #undef CASE
 }
 
-#ifdef ZIP_LOW
-/* to[c, r] = from[r, c] of LANES rows in one piece, n a power of two below LANES: the interleaving as for a square. */
-static inline __attribute__((always_inline)) void NAME(transpose_few)(const int n, const REAL *from, REAL *to,
-                                                                      ptrdiff_t to_stride) {
-  VEC v[NAME(LANES)], w[NAME(LANES)];
-  for (int i = 0; i < n; i++) v[i] = LOAD(from + i * NAME(LANES));
-  for (int turn = 1; turn < NAME(LANES); turn *= 2) {
-    for (int i = 0; i < n / 2; i++) {
-      w[2 * i] = ZIP_LOW(v[i], v[i + n / 2]);
-      w[2 * i + 1] = ZIP_HIGH(v[i], v[i + n / 2]);
-    }
-    for (int i = 0; i < n; i++) v[i] = w[i];
-  }
-  for (int i = 0; i < n; i++) STORE(to + i * to_stride, v[i]);
-}
-
-/* Interleaving vector i with vector i + LANES / 2, log2(LANES) times, transposes a square. */
-static inline __attribute__((always_inline)) void NAME(turn)(VEC *v) {
-  enum { L = NAME(LANES) };
-  VEC w[L];
-  for (int turn = 1; turn < L; turn *= 2) {
-    for (int i = 0; i < L / 2; i++) {
-      w[2 * i] = ZIP_LOW(v[i], v[i + L / 2]);
-      w[2 * i + 1] = ZIP_HIGH(v[i], v[i + L / 2]);
-    }
-    for (int i = 0; i < L; i++) v[i] = w[i];
-  }
-}
-#endif
-
-/* to[c, r] = from[r, c]. */
-static void NAME(transpose)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, REAL *to,
-                            ptrdiff_t to_stride) {
-  enum { L = NAME(LANES) };
-  ptrdiff_t c = 0;
-#ifdef ZIP_LOW
-  if (columns < L && from_stride == columns && (columns == 2 || columns == 4 || columns == 8)) {
-    for (; rows >= L; rows -= L, from += L * columns, to += L)
-      if (columns == 2)
-        NAME(transpose_few)(2, from, to, to_stride);
-      else if (columns == 4)
-        NAME(transpose_few)(4, from, to, to_stride);
-      else
-        NAME(transpose_few)(8, from, to, to_stride);
-  }
-  for (; c + L <= columns; c += L) {
-    ptrdiff_t r = 0;
-    for (; r + L <= rows; r += L) {
-      VEC v[L];
-      for (int i = 0; i < L; i++) v[i] = LOAD(from + (r + i) * from_stride + c);
-      NAME(turn)(v);
-      for (int i = 0; i < L; i++) STORE(to + (c + i) * to_stride + r, v[i]);
-    }
-    for (; r < rows; r++)
-      for (int i = 0; i < L; i++) to[(c + i) * to_stride + r] = from[r * from_stride + c + i];
-  }
-#endif
-  for (; c < columns; c++)
-    for (ptrdiff_t r = 0; r < rows; r++) to[c * to_stride + r] = from[r * from_stride + c];
-}
-
 static void NAME(finish)(const kernel_spec *k, ptrdiff_t n, REAL row_term, const REAL *column_terms, REAL *row) {
   ptrdiff_t j = 0;
   if (k->kind == KERNEL_RBF) { /* by far the most used: its own loop, free of the switch */
@@ -306,35 +219,5 @@ static void NAME(exponential)(ptrdiff_t n, const REAL *x, REAL *y) {
     memcpy(&v, x + j, bytes);
     v = EXP2(v);
     memcpy(y + j, &v, bytes);
-  }
-}
-
-/* g[j] += sum_i c[i] k[i][j], in the order of i; n is a constant where this is inlined. */
-static inline __attribute__((always_inline)) void NAME(add_rows)(const int n, const REAL *const *k, const double *c,
-                                                                 ptrdiff_t start, ptrdiff_t stop, double *restrict g) {
-  enum { L = VECTOR_BYTES / sizeof(double) };
-  const ptrdiff_t last = start + (stop - start) / L * L;
-  for (ptrdiff_t j = start; j < last; j += L) {
-    vdouble sum = load_d(g + j);
-    for (int i = 0; i < n; i++) sum += c[i] * WIDEN(k[i] + j);
-    store_d(g + j, sum);
-  }
-  for (ptrdiff_t j = last; j < stop; j++)
-    for (int i = 0; i < n; i++) g[j] += c[i] * (double)k[i][j];
-}
-
-/* Sums in double whatever the rows' precision, in the order of the rows. */
-static void NAME(accumulate)(ptrdiff_t n_rows, const int64_t *slots, const double *a, const REAL *rows,
-                             ptrdiff_t stride, ptrdiff_t start, ptrdiff_t stop, double *g) {
-  enum { AT_ONCE = 8 };
-  const REAL *k[AT_ONCE];
-  for (ptrdiff_t r = 0; r < n_rows;) {
-    const int have = n_rows - r < AT_ONCE ? 1 : AT_ONCE;
-    for (int i = 0; i < have; i++) k[i] = rows + slots[r + i] * stride;
-    if (have == AT_ONCE)
-      NAME(add_rows)(AT_ONCE, k, a + r, start, stop, g);
-    else
-      NAME(add_rows)(1, k, a + r, start, stop, g);
-    r += have;
   }
 }

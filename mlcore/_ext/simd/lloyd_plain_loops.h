@@ -1,12 +1,16 @@
-/* A pass of Lloyd's algorithm that compares a sample with every centre, or not at all; once per precision, by loops.c.
+/* A pass of Lloyd's algorithm that compares a sample with every centre, or not at all; once per precision.
 
    Lanes are samples: a panel holds PANEL of them feature by feature, against CENTERS centres at a time; k is padded to
-   whole CENTERS with half norms of infinity. Compared is |c|^2 / 2 - x.c as in k_means_loops.h, with the same roundings.
+   whole CENTERS with half norms of infinity. Compared is |c|^2 / 2 - x.c as in lloyd_loops.h, with the same roundings.
 
    Samples in double precision are screened in single: only those whose two nearest centres are as near as roundings
    could tell are searched again. `gaps` are lower bounds on how much nearer the nearest centre is than any other, as of
    no centre having moved: where centre j has come so far, and another may have, that their sum is passed[j], the gap is
    gaps[i] - passed[j], and above limits[j] - passed[j] the label stays. */
+
+#include "lloyd_pass.h"
+#include "relabel_loops.h"
+#include "transpose_loops.h"
 
 #ifndef CENTERS
 #define CENTERS 4
@@ -317,5 +321,27 @@ static void NAME(lloyd_plain)(const lloyd_pass *whole, ptrdiff_t start, ptrdiff_
 #endif
       NAME(take)(&s, row, count, label, single, sums, counts, tally);
     }
+  }
+}
+
+/* out[i] = |x_i - c|^2 with the centre of its label, in double precision. */
+static void NAME(own_distances)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const REAL *centers, const int32_t *labels,
+                                double *out) {
+  enum { WIDE = VECTOR_BYTES / sizeof(double) };
+  for (ptrdiff_t i = 0; i < n; i++, X += d) {
+    const REAL *c = centers + labels[i] * d;
+    vdouble sum[2] = {{0}};
+    double total = 0;
+    ptrdiff_t f = 0;
+    for (; f + 2 * WIDE <= d; f += 2 * WIDE)
+      for (int b = 0; b < 2; b++) {
+        const vdouble apart = WIDEN(X + f + b * WIDE) - WIDEN(c + f + b * WIDE);
+        sum[b] += apart * apart;
+      }
+    for (; f < d; f++) total += ((double)X[f] - c[f]) * ((double)X[f] - c[f]);
+    sum[0] += sum[1];
+    if (d >= 2 * WIDE)
+      for (int lane = 0; lane < WIDE; lane++) total += sum[0][lane];
+    out[i] = total;
   }
 }

@@ -1,5 +1,4 @@
-/* A dense matrix times a few vectors, in double whatever the matrix's precision; included once per precision by
-   loops.c. A row is read once for all vectors: the matrix, not the arithmetic, is what memory has to bring. */
+/* A dense matrix times a few vectors, in double whatever the matrix's precision; included once per precision. A row is read once for all vectors: the matrix, not the arithmetic, is what memory has to bring. */
 
 #ifndef PRODUCT_ROWS
 #define PRODUCT_LANES ((int)(VECTOR_BYTES / sizeof(double)))

@@ -1,9 +1,11 @@
-/* Sequential minimal optimisation inside a working set; included once per precision by loops.c.
+/* Sequential minimal optimisation inside a working set; included once per precision.
 
    The variables beta minimise 1/2 beta'K beta + q'beta + epsilon |beta|_1 in a box, the sum of each group fixed.
    With gradient G = K beta + q, up[t] - G[t] is the gain of a rise of beta[t] (up[t] = -inf where it cannot rise) and
    low[t] - G[t] that of a fall (low[t] = +inf where it cannot fall); epsilon is in `up` and `low`. A group is optimal
    when its largest gain to rise is no more than its least loss to fall. */
+
+#include "smo.h"
 
 enum { NAME(AHEAD) = 4096 / sizeof(REAL) }; /* prefetch across pages, where the hardware stops */
 

@@ -1,9 +1,10 @@
-/* Borůvka's algorithm on a k-d tree (spanning_tree.pyx), compiled once per target, like loops.c.
+/* Borůvka's algorithm on a k-d tree (spanning_tree.pyx).
 
    The points of a leaf look for other components together: they walk down the tree once, with the box of all that look, and
    only in a leaf is each compared with the box of its points, and with these if it is near enough. */
 #include "spanning_tree.h"
 
+#include "table.h"
 #include "vector.h"
 
 enum { LEAF = TREE_LEAF, LANES = VECTOR_BYTES / 8, VECTORS = LEAF / LANES };
@@ -172,4 +173,4 @@ static ptrdiff_t nearest_others(point_tree *t, ptrdiff_t first) {
   return first;
 }
 
-const spanning_tree_loops TARGET_NAME(spanning_tree_loops) = {nearest_others};
+SIMD_TABLE(spanning_tree, .nearest_others = nearest_others)

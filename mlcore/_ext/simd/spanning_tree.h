@@ -1,4 +1,4 @@
-/* Minimum spanning trees of points of few features (see spanning_tree.pyx); a table for each target, as in table.h. */
+/* Minimum spanning trees of points of few features (see spanning_tree.c). */
 #ifndef MLCORE_SPANNING_TREE_H
 #define MLCORE_SPANNING_TREE_H
 
@@ -25,6 +25,6 @@ typedef struct {
   ptrdiff_t (*nearest_others)(point_tree *t, ptrdiff_t first);
 } spanning_tree_loops;
 
-const spanning_tree_loops *spanning_tree_table(void);
+extern const spanning_tree_loops *spanning_tree_table;
 
 #endif

@@ -1,6 +1,6 @@
-/* Compiled once per target, like loops.c. */
 #include "sparse_products.h"
 
+#include "table.h"
 #include "vector.h"
 
 enum { LANES_F = VECTOR_BYTES / 4, LANES_D = VECTOR_BYTES / 8, MOST = 8 };
@@ -146,8 +146,9 @@ static void means(ptrdiff_t d, ptrdiff_t stride, const double *sums, const doubl
   }
 }
 
-const sparse_products TARGET_NAME(sparse_products) = {{f_int32_products, f_int32_nearest},
-                                                      {f_int64_products, f_int64_nearest},
-                                                      {d_int32_products, d_int32_nearest},
-                                                      {d_int64_products, d_int64_nearest},
-                                                      means};
+SIMD_TABLE(sparse_products,
+           .f_int32 = {.products = f_int32_products, .nearest = f_int32_nearest},
+           .f_int64 = {.products = f_int64_products, .nearest = f_int64_nearest},
+           .d_int32 = {.products = d_int32_products, .nearest = d_int32_nearest},
+           .d_int64 = {.products = d_int64_products, .nearest = d_int64_nearest},
+           .means = means)

@@ -1,4 +1,4 @@
-/* Sparse rows and dense columns side by side: products, the nearest column, means; a table for each target. */
+/* Sparse rows and dense columns side by side: products, the nearest column, means (see sparse_products.c). */
 #ifndef MLCORE_SPARSE_PRODUCTS_H
 #define MLCORE_SPARSE_PRODUCTS_H
 
@@ -28,17 +28,17 @@ typedef struct {
   /* Labels and gaps of the rows first to last, at most SPARSE_BATCH. `unsure` are those that single precision
      cannot tell, left as they were; how many. `scratch` holds `stride` values, rounded up to SPARSE_LINE. */
   int (*nearest)(const sparse_search *s, ptrdiff_t first, ptrdiff_t last, float *scratch, int32_t *unsure);
-} sparse_loops;
+} sparse_row_loops;
 
 /* Of rows of float or double and indices of 32 or 64 bits; means of SPARSE_GROUP columns. */
 typedef struct {
-  sparse_loops f_int32, f_int64, d_int32, d_int64;
+  sparse_row_loops f_int32, f_int64, d_int32, d_int64;
   /* Columns become sums / mass, where there is mass, rounded to single precision if `single`. out, in groups: squared
      norms, squared moves, and products of the sums with the columns before. */
   void (*means)(ptrdiff_t d, ptrdiff_t stride, const double *sums, const double *mass, int single, double *columns,
                 float *singles, double *out);
-} sparse_products;
+} sparse_products_loops;
 
-const sparse_products *sparse_table(void);
+extern const sparse_products_loops *sparse_products_table;
 
 #endif

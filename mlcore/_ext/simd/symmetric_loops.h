@@ -1,6 +1,6 @@
 /* Passes over the lower triangle of a symmetric matrix, each entry read once and used on both sides of the diagonal.
 
-   Included by loops.c once for every type of its entries: ENTRY, which LOAD_ENTRIES and ONE_ENTRY turn into numbers of
+   Included once for every type of its entries: ENTRY, which LOAD_ENTRIES and ONE_ENTRY turn into numbers of
    type SUM, VEC of them at a time. A panel is some rows from the first column to the diagonal. What it gives to its own
    rows goes to `rows`; what it gives, mirrored, to the rows that its columns are, to `columns`. */
 

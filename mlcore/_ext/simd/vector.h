@@ -5,6 +5,8 @@
 #ifndef MLCORE_VECTOR_H
 #define MLCORE_VECTOR_H
 
+#include "panel.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,6 +31,9 @@ typedef int64_t vint64 __attribute__((vector_size(VECTOR_BYTES)));
 typedef float vfloat_any __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef double vdouble_any __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 
+enum { LANES_f = VECTOR_BYTES / sizeof(float), LANES_d = VECTOR_BYTES / sizeof(double) };
+enum { BLOCKS_f = PANEL_BYTES / VECTOR_BYTES, BLOCKS_d = BLOCKS_f }; /* vectors of a feature of a panel */
+
 static inline vfloat load_f(const float *p) { return *(const vfloat_any *)p; }
 static inline vdouble load_d(const double *p) { return *(const vdouble_any *)p; }
 /* As many values as a vector of doubles has lanes, in double precision. */
@@ -37,6 +42,7 @@ static inline vdouble widen_f(const float *p) { return __builtin_convertvector(*
 static inline vdouble widen_d(const double *p) { return load_d(p); }
 static inline void store_f(float *p, vfloat v) { *(vfloat_any *)p = v; }
 static inline void store_d(double *p, vdouble v) { *(vdouble_any *)p = v; }
+static inline void narrow_f(float *p, vdouble v) { *(vfloat_half *)p = __builtin_convertvector(v, vfloat_half); }
 /* Comparison, choice and extremes. GCC makes 3 to 5 instructions of each from plain vector code in C, which doubles the
    time of exp and of the pair search; so on x86 these few are named. max and min return x when x is NaN. */
 #if defined(MLCORE_TARGET_AVX512)

@@ -1,0 +1,21 @@
+/* Binary features as groups of bits (see bits_loops.h). */
+#ifndef MLCORE_BITS_H
+#define MLCORE_BITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BIT_GROUP = 4 }; /* features of a group */
+
+#define BITS_LOOPS(real)                                                                                             \
+  int64_t (*bits)(ptrdiff_t d, const real *x, const uint8_t *usual, real threshold, uint8_t *codes,                  \
+                  int64_t *missing, int *others);
+
+typedef struct {
+  struct { BITS_LOOPS(float) } f;
+  struct { BITS_LOOPS(double) } d;
+} bits_loops;
+
+extern const bits_loops *bits_table;
+
+#endif

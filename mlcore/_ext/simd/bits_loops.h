@@ -1,0 +1,36 @@
+/* Binary features, BIT_GROUP of them one number; included once per precision. */
+
+#include "bits.h"
+
+/* codes[g] = a bit for each value of group g of finite x, or NaN, that is above `threshold` where it is usually not, or
+   the other way round; NaN has none. Returns how many are not 0; counts NaN, and tells of values but 0, 1 and NaN. */
+static int64_t NAME(bits)(ptrdiff_t d, const REAL *x, const uint8_t *usual, REAL threshold, uint8_t *codes, int64_t *missing,
+                          int *others) {
+  enum { PART = 64 / sizeof(REAL), L = NAME(LANES) }; /* features at a time: whole groups, and a line of memory */
+  int64_t count = 0, unknown = 0;
+  unsigned strange = 0;
+  for (ptrdiff_t start = 0; start < d; start += PART) {
+    REAL rest[PART] = {0};
+    const ptrdiff_t n = d - start < PART ? d - start : PART;
+    if (n < PART) memcpy(rest, x + start, (size_t)n * sizeof(REAL));
+    const REAL *from = n < PART ? rest : x + start;
+    unsigned above = 0, known = 0;
+    for (int c = 0; c < PART; c += L) {
+      const VEC v = LOAD(from + c), t = v * v - v;
+      above |= BITS(GREATER(v, (VEC){0} + threshold)) << c;
+      known |= BITS(GREATER(v, (VEC){0} - (REAL)INFINITY)) << c;
+      strange |= BITS(GREATER(t, (VEC){0})) | BITS(GREATER((VEC){0}, t));
+    }
+    known &= (1u << n) - 1;
+    unknown += n - __builtin_popcount(known);
+    for (int b = 0; b < n; b += BIT_GROUP) {
+      const ptrdiff_t g = (start + b) / BIT_GROUP;
+      const unsigned code = ((above >> b) ^ usual[g]) & (known >> b) & ((1u << BIT_GROUP) - 1);
+      codes[g] = (uint8_t)code;
+      count += code != 0;
+    }
+  }
+  *missing = unknown;
+  *others = strange != 0;
+  return count;
+}

@@ -1,0 +1,28 @@
+/* Copies that wait for their turn (see copies_loops.h). */
+#ifndef MLCORE_COPIES_H
+#define MLCORE_COPIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Rows that wait to be copied, a part of a row at a time between other work: memory takes them meanwhile. */
+typedef struct {
+  ptrdiff_t rows, columns, from_stride, stride;
+  ptrdiff_t at; /* values of the next row that are copied already */
+  const void *from;
+  void *out;
+  const int64_t *dest; /* the rows of `out`, or NULL: one after the other */
+} simd_copies;
+
+#define COPIES_LOOPS(real)                                                                                           \
+  /* all that waits; `past` the caches where the target is too large for them */                                     \
+  void (*copy)(simd_copies *waiting, int past);
+
+typedef struct {
+  struct { COPIES_LOOPS(float) } f;
+  struct { COPIES_LOOPS(double) } d;
+} copies_loops;
+
+extern const copies_loops *copies_table;
+
+#endif

@@ -1,0 +1,32 @@
+/* One pass of Lloyd's algorithm, as both its loops take it. */
+#ifndef MLCORE_LLOYD_PASS_H
+#define MLCORE_LLOYD_PASS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One pass of Lloyd's algorithm (k_means.pyx); arrays without a type are of the samples' precision. */
+enum { LLOYD_GROUPS = 64, LLOYD_BATCH = 128, LLOYD_SCRATCH = 128 };
+typedef struct {
+  ptrdiff_t d, stride; /* features; between the rows of `bounds` */
+  int n_groups, first;
+  double slack;
+  const void *X, *norms, *centers, *groups, *half_norms;
+  const void *places;  /* the centre at each place of the groups, integers as wide as the values */
+  const int32_t *home; /* the group of each centre */
+  const double *weights;
+  const float *away, *near, *drift, *apart;
+  int32_t *labels;
+  float *upper, *lower, *bounds;
+  /* For lloyd_plain_loops.h: */
+  ptrdiff_t n, k, width;                       /* samples in X; centres with padding; between rows side by side */
+  double error, farthest;                      /* relative rounding of a squared distance; the largest |c|^2 */
+  double single_error, single_farthest;        /* the same in single precision, measured from `origin` */
+  const float *single_centers, *single_halves; /* NULL: there is no screen */
+  const double *origin;
+  const float *passed, *limits;
+  float *gaps; /* NULL: none are kept */
+  int filtered;
+} lloyd_pass;
+
+#endif

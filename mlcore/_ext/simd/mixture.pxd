@@ -1,0 +1,43 @@
+"""EM over rows as lists of entries."""
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+cdef extern from "simd/mixture.h" nogil:
+    enum:
+        MIX_BATCH
+    ctypedef struct row_share:
+        pass
+    ctypedef struct sparse_rows:
+        Py_ssize_t n_components
+        Py_ssize_t stride
+        Py_ssize_t length
+        const int64_t* indptr
+        const int32_t* columns
+        const double* values
+        const double* weights
+        const double* start
+        const double* table
+        uint64_t* near
+        double* bounds
+        double start_rise
+        const double* rises
+        const double* trials
+        int32_t* alone
+        Py_ssize_t held
+        const double* start_lacks
+        const double* lacks
+    double expect "mixture_table->expect"(const sparse_rows*, Py_ssize_t, Py_ssize_t, double*,
+                                          double*, double*, double*, double*)
+    double responsibilities "mixture_table->responsibilities"(
+        const sparse_rows*, Py_ssize_t, Py_ssize_t, double*, row_share*, double*)
+    void add_rows "mixture_table->add_rows"(const sparse_rows*, Py_ssize_t, Py_ssize_t,
+                                            const double*, const row_share*, Py_ssize_t, Py_ssize_t,
+                                            double*)
+    void fill_rows "mixture_table->fill_rows"(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
+                                              const double*, Py_ssize_t, const double*, int,
+                                              double*, double*)
+    void share_rows "mixture_table->share_rows"(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
+                                                const double*, Py_ssize_t, const double*, double,
+                                                const double*, Py_ssize_t, double*)
+    void advance_rows "mixture_table->advance_rows"(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
+                                                    Py_ssize_t, Py_ssize_t, double, const double*,
+                                                    double*, double*, double*, double*)

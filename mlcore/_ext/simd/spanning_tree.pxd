@@ -1,0 +1,21 @@
+"""Minimum spanning trees of points of few features."""
+from libc.stdint cimport int64_t
+
+cdef extern from "simd/spanning_tree.h" nogil:
+    enum:
+        TREE_LEAF
+        TREE_FEATURES
+    ctypedef struct point_tree:
+        Py_ssize_t leaves
+        Py_ssize_t d
+        const double* panels
+        const double* boxes
+        const int64_t* right
+        const int64_t* node
+        const int64_t* component
+        const int64_t* whole
+        double* bound
+        double* best
+        int64_t* source
+        int64_t* target
+    Py_ssize_t nearest_others "spanning_tree_table->nearest_others"(point_tree*, Py_ssize_t)
