@@ -242,7 +242,7 @@ class BernoulliComponents(BinomialProduct):
 
 
 def _made_constant(X, threshold):
-    """Columns that vary, but not in being above the threshold; their least and largest values."""
+    """Columns that vary but lie on one side of the threshold; their least and largest values."""
     if sp.issparse(X):
         full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
         low, high = (np.where(full, start, 0.0) for start in (np.inf, -np.inf))

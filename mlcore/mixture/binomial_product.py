@@ -20,7 +20,7 @@ _POWERS = 1 << np.arange(_GROUP, dtype=np.uint8)
 _BITS = (np.arange(1 << _GROUP) >> np.arange(_GROUP)[:, None] & 1).astype(np.float64)
 _ROUNDING = 16 * np.finfo(np.float64).eps  # of sums of the same values in two orders
 _LEAST = 2 * np.finfo(np.float64).eps  # that 1 - p may be where it is more than 0
-_FIRST_ROWS = 1024  # that tell what is usual: any answer is right, a good one saves entries
+_FIRST_ROWS = 1024  # that tell the modes: any guess is right, a good one saves entries
 
 
 class BinomialProduct(DiscreteComponents):
@@ -68,12 +68,12 @@ class BinomialProduct(DiscreteComponents):
     def refused(self, row: int, column: int, value: float, most: float) -> ValueError:
         """Return the error that tells of the wrong value at this place of X."""
 
-    def rows(self, X, weight, usual=None):
-        """Return the rows; `usual` (d,) bool are the values that are no entries, if known."""
+    def rows(self, X, weight, modes=None):
+        """Return the rows; `modes` (d,) bool, if known, are the values that need no entry."""
         if sp.issparse(X):
             return self._sparse_rows(X, weight)
         if (self.trials == 1).all():
-            return self._rows_of_bits(X, weight, usual)
+            return self._rows_of_bits(X, weight, modes)
         return self._dense_rows(X, weight)
 
     def _successes(self, X):
@@ -107,17 +107,17 @@ class BinomialProduct(DiscreteComponents):
             entries.n_columns = 2 * d
         return Rows(X, weight, entries, np.zeros(d, bool))
 
-    def _rows_of_bits(self, X, weight, usual):
+    def _rows_of_bits(self, X, weight, modes):
         n, d = X.shape
         threshold = self.threshold
         strict, threshold = threshold is None, 0.5 if threshold is None else threshold
-        if usual is None:
-            usual = (X[:_FIRST_ROWS] > threshold).mean(axis=0) > 0.5
+        if modes is None:
+            modes = (X[:_FIRST_ROWS] > threshold).mean(axis=0) > 0.5
         codes = np.empty((n, -(-d // _GROUP)), np.uint8)
         indptr, missing = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
         wrong, n_threads = np.empty(n, np.uint8), effective_threads(X.size)
         _ext.deviating_bits(
-            X, _bits(usual), threshold, strict, codes, indptr, missing, wrong, n_threads
+            X, _bits(modes), threshold, strict, codes, indptr, missing, wrong, n_threads
         )
         if wrong.any():
             most = self.trials.astype(X.dtype)
@@ -129,7 +129,7 @@ class BinomialProduct(DiscreteComponents):
         _ext.fill_bits(X, codes, missing, indptr, columns, n_threads)
         n_columns = _n_codes(d, _GROUP) + (d if missing.any() else 0)
         entries = Entries(n, n_columns, columns[: indptr[-1]], indptr, None, weight)
-        return Rows(X, weight, entries, usual)
+        return Rows(X, weight, entries, modes)
 
     def _require_right(self, X, most, wrong):
         if wrong.any():
@@ -138,10 +138,10 @@ class BinomialProduct(DiscreteComponents):
             raise self.refused(row, column, X[row, column], most[column])
 
     def fill(self, loop, parameters, rows):
-        """An entry moves a feature, or several, away from `usual`; or takes a missing one out."""
+        """An entry moves a feature, or several, away from the mode; or takes a missing one out."""
         logs, never = possible(parameters.table)
-        usual, other = _by_value(logs, rows)
-        constant, table = self._entries_of(usual, other, rows)
+        mode, other = _by_value(logs, rows)
+        constant, table = self._entries_of(mode, other, rows)
         certain = never.any()
         if certain:
             sure, others = _by_value(never, rows)
@@ -153,15 +153,15 @@ class BinomialProduct(DiscreteComponents):
 
     def possible(self, parameters, rows):
         pairs = (_by_value(values, rows) for values in possible(parameters.table))
-        return tuple(self._entries_of(usual, other, rows) for usual, other in pairs)
+        return tuple(self._entries_of(mode, other, rows) for mode, other in pairs)
 
-    def _entries_of(self, usual, other, rows):
-        """Constants (k,) and table of entries, of what values (d, k) add where they are usual, or
-        else.
+    def _entries_of(self, mode, other, rows):
+        """Constants (k,) and table of entries, from what features add at their mode, (d, k), and
+        at their other value.
         """
-        trials, (d, k) = self.trials, np.shape(other - usual)
-        constant = trials[:, None] * usual * np.ones((d, k))
-        odds = other - usual
+        trials, (d, k) = self.trials, np.shape(other - mode)
+        constant = trials[:, None] * mode * np.ones((d, k))
+        odds = other - mode
         group = 1 if rows.entries.values is not None else _GROUP
         n_codes = _n_codes(d, group)
         table = np.zeros((rows.entries.n_columns, k))
@@ -194,13 +194,13 @@ class BinomialProduct(DiscreteComponents):
         if before is not None:
             never = _by_value(before, rows)[0] == 0
         stayed = _left(most, moved, never)
-        usual, other = stayed, np.where(stayed > 0, moved, most)
-        if not rows.usual.any():
-            counts = np.concatenate([other, usual])
+        mode, other = stayed, np.where(stayed > 0, moved, most)
+        if not rows.modes.any():
+            counts = np.concatenate([other, mode])
         else:
-            flipped = rows.usual[:, None]
+            flipped = rows.modes[:, None]
             counts = np.concatenate(
-                [np.where(flipped, usual, other), np.where(flipped, other, usual)]
+                [np.where(flipped, mode, other), np.where(flipped, other, mode)]
             )
         return Statistics(log_likelihood, mass, counts, most)
 
@@ -236,11 +236,11 @@ class BinomialProduct(DiscreteComponents):
         return self.trials.tobytes()
 
     def later_rows(self, X, parameters, tables):
-        """The usual value of a feature is that of the mixture: tables are the same in all calls."""
-        if "usual" not in tables:
+        """Modes are those of the mixture: tables are the same in all calls."""
+        if "modes" not in tables:
             means = np.ascontiguousarray(parameters.table[: self.n_features].T)
-            tables["usual"] = parameters.weights @ means > 0.5
-        rows = self.rows(X, None, tables["usual"])
+            tables["modes"] = parameters.weights @ means > 0.5
+        rows = self.rows(X, None, tables["modes"])
         return rows, (rows.entries.n_columns, rows.entries.values is None)
 
     def n_parameters(self):
@@ -295,16 +295,16 @@ def _both(means):
 
 
 def _by_value(table, rows):
-    """Halves of a table (2 d, k): of the usual value of each feature, and of the other one."""
+    """Halves of a table (2 d, k): of the mode of each feature, and of its other value."""
     of_one, of_zero = table[: len(table) // 2], table[len(table) // 2 :]
-    if not rows.usual.any():
+    if not rows.modes.any():
         return of_zero, of_one
-    flipped = rows.usual[:, None]
+    flipped = rows.modes[:, None]
     return np.where(flipped, of_one, of_zero), np.where(flipped, of_zero, of_one)
 
 
 def _left(whole, part, none):
-    """whole - part (d, k), which is 0 where it is but rounding and there is `none` for certain.
+    """whole - part (d, k), and 0 where that is rounding and `none` says that it is 0 for certain.
 
     Elsewhere a component has a little of what others have more of, and EM may give it more: it
     keeps the least that can be told from 0.

@@ -362,7 +362,7 @@ class CategoricalComponents(DiscreteComponents):
 
 
 class UnknownCategoryError(ValueError):
-    """A value is none of the categories of its item."""
+    """Raised for a value that is none of the categories of its item."""
 
 
 def _unknown(X, categories):

@@ -1,4 +1,4 @@
-"""Covariances of a Gaussian mixture: the M step, kept positive definite, and their factors.
+"""Covariances of a Gaussian mixture: the M-step, kept positive definite, and their factors.
 
 By default the likelihood is maximised over covariances that are at least a millionth of the data's
 own variances, exactly: so it never decreases. A given number is added, as in scikit-learn.
@@ -17,7 +17,7 @@ _SINGULAR = 1e-13  # a pivot of so small a part of its variance is nothing but r
 
 
 def maximized(
-    kind: str, statistics: Statistics, before: Parameters, origin, spread, reg_covar
+    kind: str, statistics: Statistics, before: Parameters, origin, data_variances, reg_covar
 ) -> tuple[Parameters, np.ndarray]:
     """Return the parameters of greatest likelihood: the M-step.
 
@@ -29,8 +29,7 @@ def maximized(
         Under the parameters `before`, which components without any mass keep.
     before : Parameters
     origin : (n_features,)
-    spread : (n_features,)
-        Variances of the data.
+    data_variances : (n_features,)
     reg_covar : float or None
 
     Returns
@@ -59,23 +58,25 @@ def maximized(
         widths = S
         if kind == "spherical":
             S = S.sum(axis=1) / S.shape[1]
-    covariances, factors = regularised(kind, S, means, spread, reg_covar)
+    covariances, factors = regularised(kind, S, means, data_variances, reg_covar)
     narrow = FLOOR if reg_covar is None else _SINGULAR
     collapsed = np.zeros(len(mass), bool)
-    if kind != "tied" and (varying := spread > 0).any():
-        collapsed = ((widths <= narrow * spread) | ~varying).all(axis=1)
+    if kind != "tied" and (varying := data_variances > 0).any():
+        collapsed = ((widths <= narrow * data_variances) | ~varying).all(axis=1)
     if kind != "tied" and some_empty:
         covariances[empty], factors[empty] = before.covariances[empty], before.factors[empty]
     return Parameters(mass / mass.sum(), means, covariances, factors), collapsed | empty
 
 
-def regularised(kind: str, S, means, spread, reg_covar):
+def regularised(kind: str, S, means, data_variances, reg_covar):
     """Covariances from the second central moments S, and their factors."""
     grain = (_EPS * means) ** 2  # no variance of rounded numbers means anything below
     added = 0.0 if reg_covar is None else reg_covar
-    unit, varying = spread, spread > 0
+    unit, varying = data_variances, data_variances > 0
     if not varying.all():
-        unit = np.where(varying, spread, spread.sum() / max(1, varying.sum()) or 1.0)
+        unit = np.where(
+            varying, data_variances, data_variances.sum() / max(1, varying.sum()) or 1.0
+        )
     relative = FLOOR if reg_covar is None else _EPS**2
     if kind == "diag":
         covariances = np.maximum(S + added, np.maximum(relative * unit, grain))
@@ -168,7 +169,7 @@ def precisions(kind: str, factors):
 
 
 def correlated(kind: str, factors, X, counts):
-    """Give rows of independent unit variances, `counts` by component, these covariances."""
+    """Transform rows of independent unit variances, `counts` by component, to these covariances."""
     stop = 0
     for j, count in enumerate(counts):
         part, stop = slice(stop, stop + count), stop + count
@@ -180,7 +181,7 @@ def correlated(kind: str, factors, X, counts):
 
 
 def n_parameters(kind: str, k: int, d: int) -> int:
-    """Free numbers in the covariances."""
+    """Return the number of free parameters in the covariances."""
     half = d * (d + 1) // 2
     return {"full": k * half, "tied": half, "diag": k * d, "spherical": k}[kind]
 
@@ -195,7 +196,7 @@ def variances(kind: str, covariances, k: int, d: int):
 
 
 def expected(kind: str, parameters: Parameters, origin, added: float) -> Statistics:
-    """The statistics of mass 1 whose M step, which adds `added`, gives the parameters again."""
+    """Return the statistics of mass 1 whose M-step, which adds `added`, gives the parameters."""
     weights, means, sigma, _ = parameters
     k, d = means.shape
     if kind in ("full", "tied"):
@@ -216,7 +217,7 @@ SINGLE, DOUBLE = 1e-5 * 2.0**24, 1e-9 * 2.0**53
 
 
 def lost(statistics: Statistics, parameters: Parameters, kind: str, most: float) -> bool:
-    """Whether moments about the means before are too far from those of `parameters`."""
+    """Return whether moments about the old means have lost digits about those of `parameters`."""
     if kind == "tied":  # its moments are about the origin, and do not move
         return False
     mass, first, wide = statistics.mass, statistics.first, parameters.covariances

@@ -12,9 +12,9 @@ from mlcore.mixture.components import Components
 from mlcore.mixture.em import Run
 from mlcore.mixture.entries import Entries
 from mlcore.mixture.impossible import least_impossible, logarithm
-from mlcore.mixture.sparse_e_step import Loop, shares
+from mlcore.mixture.sparse_e_step import Loop, smoothed_frequencies
 
-_COLLAPSED = 16 * np.finfo(np.float64).eps  # share of all weight that is reported as none
+_COLLAPSED = 16 * np.finfo(np.float64).eps  # part of all weight that is reported as none
 _EMPTY = 2.0**-900  # share that is none: of less, responsibilities are no normal numbers
 _ROWS = 1 << 12  # impossible ones, looked at in one go
 _SAMPLE = 512  # rows that starts are compared on
@@ -25,7 +25,7 @@ _VALUES = 1 << 21  # that rows are compared by, which one of them is to seed
 
 
 class Parameters(NamedTuple):
-    """Of a mixture: the weights of its components, and their probabilities of each column."""
+    """The weights of the components, and their probabilities of each column."""
 
     weights: np.ndarray  # (k,)
     table: np.ndarray  # (n_columns, k)
@@ -47,8 +47,8 @@ class Rows(NamedTuple):
     X: Any
     weight: np.ndarray | None
     entries: Entries
-    usual: np.ndarray | None = None  # value of each column that is no entry
-    patterns: Any = None  # that are the columns of entries, where these are categories
+    modes: np.ndarray | None = None  # value of each feature that needs no entry
+    patterns: Any = None  # `Patterns` of categories, where these are the columns of entries
 
     @property
     def total(self) -> float:
@@ -199,7 +199,7 @@ class DiscreteComponents(Components):
         return np.where(known, statistics.counts / np.where(known, trials, 1.0), otherwise)
 
     def step_together(self, runs, rows, n_steps):
-        """On few rows the components of all runs side by side, since most time goes by calls."""
+        """Take steps of all runs, their components side by side: on few rows calls cost most."""
         if rows.entries.n_rows > _SAMPLE:
             return False
         shape = len(runs), self.n_components
@@ -248,12 +248,17 @@ class DiscreteComponents(Components):
         return total / rows.total
 
     def maximize(self, statistics, parameters):
-        return self.smoothed(statistics, parameters, partial(shares, statistics.counts))
+        return self.smoothed(
+            statistics, parameters, partial(smoothed_frequencies, statistics.counts)
+        )
 
     def smoothed(
-        self, statistics: "Statistics", parameters: Parameters, shares_of: Callable[..., np.ndarray]
+        self,
+        statistics: "Statistics",
+        parameters: Parameters,
+        frequencies: Callable[..., np.ndarray],
     ) -> tuple[Parameters, np.ndarray]:
-        """Return what `maximize` does, by `shares_of`: `shares` of ``statistics.counts``.
+        """Return what `maximize` does, by a function that smooths ``statistics.counts``.
 
         A component without mass keeps its probabilities, and a weight of 0. One of a small mass
         goes on as in exact arithmetic, since it may grow again.
@@ -265,7 +270,7 @@ class DiscreteComponents(Components):
         trials = self.by_column(statistics.trials + alpha * self.n_outcomes)
         # An item may have been missing in all rows of a component, which then keep what they had.
         keep = empty | ~(trials > 0)
-        table = shares_of(alpha, np.where(keep, 0.0, trials), parameters.table)
+        table = frequencies(alpha, np.where(keep, 0.0, trials), parameters.table)
         mean_trials = statistics.trials / np.where(empty, total, statistics.mass)
         return Parameters(weights, table, mean_trials), weights <= _COLLAPSED
 

@@ -29,7 +29,7 @@ class Run:
     """
 
     def __init__(self, parameters: Any, objective: float = -math.inf) -> None:
-        """Begin at parameters, to which an earlier fit came with this objective."""
+        """Begin at parameters; an earlier fit may have reached them with this objective."""
         self.parameters = parameters
         self.trace: list[float] = []
         self.collapsed = np.zeros(0, np.intp)
@@ -65,7 +65,7 @@ class EM:
     tol : float
         A run has converged when its objective moves by less in a step.
     progress : Progress, optional
-        Told of every step.
+        Shows every step.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class EM:
         self._progress = progress or Progress(False, None, "")
 
     def over(self, rows: Any) -> Self:
-        """Return the same loop over other rows, whose steps no progress is told of."""
+        """Return the same loop over other rows, whose steps are not shown as progress."""
         return type(self)(self.components, rows, self.tol)
 
     def advance(self, run: Run, n_steps: int) -> None:

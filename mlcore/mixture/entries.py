@@ -1,7 +1,7 @@
-"""Rows as lists of entries, what all discrete mixtures are fitted to, and their sums under one.
+"""Sparse rows: lists of entries, to which all discrete mixtures are fitted.
 
 A row's log density under a component is a constant plus, for each entry, its value times what the
-component says of its column: what is not there costs nothing. That is -inf where the component
+component says of its column: time is in proportion to the entries. That is -inf where the component
 makes an entry impossible, so entries have no value of 0.
 """
 
@@ -42,7 +42,7 @@ class Entries:
 
     @property
     def may_be_held(self) -> bool:
-        """Whether a row's sums may be added and taken away again: these are exact in integers.
+        """Whether a hard-assigned row may stay in the sums of the next pass, which are integers.
 
         It pays where rows are so long that often one component is all but certain.
         """

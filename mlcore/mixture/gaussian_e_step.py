@@ -17,8 +17,8 @@ from mlcore.threads import effective_threads
 _OPERATIONS = 600_000_000  # of a compiled call: a few tenths of a second on the slowest machine
 _PART_VALUES = 1 << 21  # of the moments of all parts together
 _N_PARTS = 16
-_APART_VALUES = 1 << 20  # of the table of directions from component to component
-_APART_WORK = 1 << 17  # operations, n k d d, below which knowing it costs more than it saves
+_DIRECTION_VALUES = 1 << 20  # of the table of directions from component to component
+_DIRECTION_WORK = 1 << 17  # operations, n k d d, below which knowing it costs more than it saves
 _FAR = 6.0  # deviations from mean to mean: 2^-64 is 9.4 of them from the mean, and rows scatter
 # float32 does while a whitened coordinate is wrong by this many of its roundings at most, and the
 # least eigenvalue of a covariance by the square of the second number: 6e-5 and 2e-4.
@@ -149,16 +149,16 @@ class Rows:
         d = self.X.shape[1]
         return {"full": k * d * d, "tied": k * d + d * d}.get(self._kind, k * d)
 
-    def _apart_pays(self, k, d):
-        """Whether the way from component to component is worth knowing, and holding."""
-        few = k * k * (d + 1) <= _APART_VALUES and 16 * k <= len(self.X)
-        return self._kind == "full" and few and len(self.X) * self._work(k) >= _APART_WORK
+    def _directions_pay(self, k, d):
+        """Whether `_directions` saves more than it costs, in time and memory."""
+        few = k * k * (d + 1) <= _DIRECTION_VALUES and 16 * k <= len(self.X)
+        return self._kind == "full" and few and len(self.X) * self._work(k) >= _DIRECTION_WORK
 
     def _dtype(self, parameters, exact):
         return np.dtype(np.float64 if exact or not self.in_single(parameters) else np.float32)
 
     def in_single(self, parameters: Parameters) -> bool:
-        """Whether float32 does for these rows under these parameters."""
+        """Return whether float32 is exact enough for these rows under these parameters."""
         if self.X.dtype == np.float64 or self._kind == "tied":
             return False
         present = parameters.weights > 0
@@ -174,7 +174,7 @@ class Rows:
         return bool(roundings.max() <= _MOST_ROUNDINGS)
 
     def _layout(self, parameters, dtype):
-        """What the compiled loop takes: constants, means, factors, rotation, apart."""
+        """Arguments of the compiled loop: constants, means, factors, rotation, directions."""
         weights, means, _, factors = parameters
         k, d = len(weights), self.X.shape[1]
         if means.shape != (k, d) or factors.shape != shape(self._kind, k, d):
@@ -188,12 +188,12 @@ class Rows:
         means, rotation = means - origin, np.zeros((1, 1))
         if self._kind == "tied":
             means, rotation, factors = means @ factors, factors, np.ones(len(weights))
-        apart = _apart(means, factors) if self._apart_pays(k, d) else np.empty(0)
-        arrays = (means, factors.ravel(), rotation, apart.ravel())
+        directions = _directions(means, factors) if self._directions_pay(k, d) else np.empty(0)
+        arrays = (means, factors.ravel(), rotation, directions.ravel())
         return constants / math.log(2), *(np.ascontiguousarray(a, dtype) for a in arrays)
 
     def _call(self, piece, layout, centres, moments, dtype, density=None, proba=None):
-        constants, means, factors, rotation, apart = layout
+        constants, means, factors, rotation, directions = layout
         k, d = means.shape
         threads = effective_threads((piece.stop - piece.start) * self._work(k))
         if dtype not in self._scratch:
@@ -214,7 +214,7 @@ class Rows:
             centres,
             self.origin.astype(dtype, copy=False),
             rotation,
-            apart,
+            directions,
             self._labels[piece],
             moments,
             np.empty(0, dtype) if density is None else density,
@@ -233,10 +233,11 @@ class Rows:
         return self._scatter
 
 
-def _apart(means, factors):
-    """At [i, j]: factors[j] times the direction of (means[i] - means[j]) factors[j].
+def _directions(means, factors):
+    """Directions from component to component, by which the loop leaves out those that are far.
 
-    At the end its product with means[j]. Empty where few are far enough apart for it to be of use.
+    At [i, j]: factors[j] times the direction of (means[i] - means[j]) factors[j], and at the end
+    its product with means[j]. Empty where too few components are far from each other.
     """
     way = np.matmul((means[:, None] - means[None]).swapaxes(0, 1), factors)
     length = np.sqrt(np.einsum("jid,jid->ji", way, way))
@@ -250,7 +251,7 @@ def _apart(means, factors):
 
 
 def shape(kind: str, k: int, d: int) -> tuple[int, ...]:
-    """Of covariances, precisions and factors."""
+    """Return the shape of covariances, precisions and factors."""
     return {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[kind]
 
 

@@ -22,7 +22,7 @@ class GaussianMixture(TakesMissing, Mixture):
 
     The sum of the log-densities of all rows never decreases from step to step. Responsibilities
     are kept for a block of rows at a time: a step takes O(n k d²) time (O(n k d) but for full
-    covariances), less where components are apart, and O(n) memory beside the data.
+    covariances), less where components are far from each other, and O(n) memory beside the data.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class GaussianMixture(TakesMissing, Mixture):
         Components that lost all their samples, and have weight 0, or that shrank to single
         points, held up by the limit of `reg_covar`. Where no start is given, such are first
         started anew, from rows that are poorly explained, up to three times: if that leaves fewer
-        of them, the fit and its trace are those of the new climb. A warning names both.
+        of them, the fit and its trace are those of the new EM run. A warning names both.
     total_weight_ : float
         Of the samples seen.
     origin_ : (n_features,) of the type of the data
@@ -193,9 +193,9 @@ class GaussianMixture(TakesMissing, Mixture):
         if factors is None:
             raise start_values.not_positive("covariances", kind)
         origin = weights @ means
-        spread = weights @ (variances(kind, sigma, k, d) + (means - origin) ** 2)
+        total_variances = weights @ (variances(kind, sigma, k, d) + (means - origin) ** 2)
         model = cls(n_components=k, covariance_type=kind)
-        components = model._of_scale(k, kind, DataScale(origin, spread))
+        components = model._of_scale(k, kind, DataScale(origin, total_variances))
         parameters = Parameters(weights, means, sigma, factors)
         model._set_unfitted(means, components, parameters, total_weight=1.0)
         return model

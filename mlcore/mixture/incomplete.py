@@ -32,7 +32,7 @@ class IncompleteRows:
         self.total = float(len(X) if weight is None else weight.sum())
 
     def in_single(self, parameters: Parameters) -> bool:
-        """Whether float32 does: it is not used."""
+        """Return False: sums are in float64."""
         return False
 
     def statistics(self, parameters: Parameters, *, exact: bool = False, centres=None):

@@ -76,7 +76,7 @@ class Inference(Model):
     def icl(self, X: Any, sample_weight: Any = None) -> float:
         """Return the integrated complete likelihood: `bic` plus twice the entropy of the labels.
 
-        It prefers components that are apart (Biernacki, Celeux, Govaert, 2000).
+        It prefers components that overlap little (Biernacki, Celeux, Govaert, 2000).
         """
         proba = self.predict_proba(X).astype(float)
         weight = self._w(X, sample_weight)

@@ -1,4 +1,4 @@
-"""Starts of EM: rows that are far from each other, or clusters of k-means, on a sample of the rows.
+"""Initialization of EM: rows far from each other, or clusters of k-means, on a sample of the rows.
 
 k-means depends on units, and those in which clusters are round are not known beforehand: a second
 run takes them from the clusters of the first, and where the two differ, a third follows. Draws go
@@ -66,12 +66,12 @@ def _location_and_variances_of_known(X, weight):
     return pivot + mean, np.maximum(second / np.where(total > 0, total, 1.0) - mean**2, 0.0)
 
 
-def sampled(X: np.ndarray, weight, n_components: int, spread, rng, origin) -> tuple:
+def sampled(X: np.ndarray, weight, n_components: int, variances, rng, origin) -> tuple:
     """Rows, float64, in an order of their values, and their weights: all, or a draw of many.
 
     NaN is in the place of `origin`, and stays NaN.
     """
-    unit = np.sqrt(np.where(spread > 0, spread, 1.0))
+    unit = np.sqrt(np.where(variances > 0, variances, 1.0))
     direction = np.sqrt(np.arange(2.0, 2.0 + X.shape[1])) % 1 + 0.5  # no two values alike
     key = X @ (direction / unit)
     if np.isnan(key).any():
@@ -109,8 +109,8 @@ def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
 
     Each feature of unit variance; for spherical covariances, one unit for all. Full and tied ones
     may be `rotated` too: uncorrelated, where there are rows enough to know (else all would be
-    equally far from each other). That finds clusters that are narrow side by side, but of many
-    features it makes noise as large as what parts the clusters. Features without variance are
+    equally far from each other). That finds narrow clusters side by side, but with many features
+    it makes noise as large as the distances between clusters. Features without variance are
     left out.
     """
     w = weight / weight.sum()
@@ -148,7 +148,7 @@ def k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) ->
     return labels, seeds
 
 
-def clusterings(X, Z, weight, n_components: int, most: int, spread, rng) -> list:
+def clusterings(X, Z, weight, n_components: int, most: int, variances, rng) -> list:
     """Labels and seeds of up to `most` runs of k-means: on Z, then in units within clusters.
 
     Once a run finds the clusters of the one before, it takes its place and is the last.
@@ -160,26 +160,26 @@ def clusterings(X, Z, weight, n_components: int, most: int, spread, rng) -> list
         found = [*found[: len(found) - same], (labels, X[places])]
         if same or n_components == 1:
             break
-        Z = _within_units(X, weight, labels, spread)
+        Z = _within_units(X, weight, labels, variances)
     return found
 
 
 def _alike(labels, others, weight, n_components: int) -> bool:
-    """Whether two clusterings are the same but for their numbers and a few rows."""
+    """Return whether two clusterings are the same but for their numbering and a few rows."""
     together = np.bincount(labels.astype(np.intp) * n_components + others, weight, n_components**2)
     together = together.reshape(n_components, n_components)
     matched = min(together.max(axis=0).sum(), together.max(axis=1).sum())
     return matched >= _ALIKE * weight.sum()
 
 
-def _within_units(X, weight, labels, spread) -> np.ndarray:
+def _within_units(X, weight, labels, variances) -> np.ndarray:
     """The rows in units of the deviations within clusters, or of all rows where these are tiny."""
     k = int(labels.max()) + 1
     mass = np.maximum(np.bincount(labels, weight, k), np.finfo(np.float64).tiny)
-    varying = spread > 0
+    varying = variances > 0
     means = _sums_by_label(labels, X * weight[:, None], k) / mass[:, None]
     within = weight @ (X - means[labels]) ** 2
-    within = np.maximum(within / weight.sum(), _LEAST_WITHIN * spread)[varying]
+    within = np.maximum(within / weight.sum(), _LEAST_WITHIN * variances)[varying]
     Z = X[:, varying]
     return (Z - weight @ Z / weight.sum()) / np.sqrt(within)
 

@@ -55,7 +55,7 @@ class Mixture(KeepsFirstRows, Inference):
         raise NotImplementedError
 
     def _scaled(self, weight: np.ndarray | None) -> tuple[np.ndarray | None, int]:
-        """Return weights whose products are normal numbers, and the power of two they were over."""
+        """Return weights over a power of two, so that the largest is below 1, and the power."""
         return scaled(weight)
 
     # ---- parameters

@@ -243,7 +243,7 @@ class MultinomialComponents(DiscreteComponents):
         mass, trials, log_likelihood = loop.totals(start, rows.entries.row_totals)
         statistics = Statistics(log_likelihood, mass, None, trials[None])
         objective = self.objective(statistics, rows, parameters)
-        return objective, *self.smoothed(statistics, parameters, loop.shares)
+        return objective, *self.smoothed(statistics, parameters, loop.smoothed_frequencies)
 
     def by_column(self, values):
         return values

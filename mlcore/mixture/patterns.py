@@ -1,4 +1,4 @@
-"""Answers to neighbouring items taken together, so that a row has few entries to look up."""
+"""Patterns: answers to neighbouring items taken together, so that a row has fewer entries."""
 
 from itertools import pairwise
 
@@ -100,7 +100,7 @@ class Patterns:
         return lows, edges, np.concatenate(lookups), unanswered, np.array(self._groups), searched
 
     def table(self, logarithms):
-        """What patterns add to log densities, from what categories add: (n_patterns, k)."""
+        """Return what patterns add to log-densities, (n_patterns, k), from what categories add."""
         table = np.empty((self.n_patterns, logarithms.shape[1]))
         for members, categories, patterns in self._parts():
             if members is None:

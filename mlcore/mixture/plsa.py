@@ -247,7 +247,7 @@ class PLSA(KeepsFirstRows, Transformer, Model):
         """Return exp(-score): the number of equally likely words that would be as surprising."""
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
-    # ---- the seam of mlcore.row_sums
+    # ---- fits by sums over blocks of documents, as mlcore.row_sums says
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the components to start from; random ones follow the words' shares in `X`."""
@@ -309,8 +309,7 @@ class PLSA(KeepsFirstRows, Transformer, Model):
             "n_iter_": self.n_iter_ + 1,
             "total_count_": seen,
         }
-        kept = {name: v for name, v in vars(self).items() if name != "document_components_"}
-        self.__dict__ = kept | changed
+        self._update_state(changed, forget={"document_components_"} & vars(self).keys())
         return self
 
     def _n_out(self):

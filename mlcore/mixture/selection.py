@@ -1,4 +1,4 @@
-"""How many components, and of which shape: mixtures compared by an information criterion."""
+"""Selection of the number of components and their covariance type, by an information criterion."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -55,7 +55,7 @@ def select_mixture(
     covariance_type : str or several, default="full"
         "full", "tied", "diag", "spherical".
     criterion : {"bic", "aic", "icl"}, default="bic"
-        What the best has least of. "icl" asks for components that are apart.
+        What the best has least of. "icl" asks for components that overlap little.
     sample_weight : array-like of shape (n_samples,), optional
         2 is a copy, 0 is absence.
     **options :

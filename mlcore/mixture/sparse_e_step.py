@@ -1,4 +1,4 @@
-"""The E step over rows of entries: sums of responsibilities, in memory that passes share."""
+"""The E-step over sparse rows: sums of responsibilities, in memory that all passes use."""
 
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,12 @@ _ROWS = 1 << 15  # whose responsibilities are held at a time where only labels a
 _PRODUCTS_OF_A_ROW = 32  # that an exponential costs
 _PRODUCTS_OF_A_VALUE = 4  # that a logarithm costs, or a division
 _NORMAL = 1e-300  # what has a rate, its inverse, to full precision
-_SMALL = 2.0**-60  # share of all weight: what rows leave out below 2^-100 counts for no larger one
+_SMALL = 2.0**-60  # part of all weight: below it, what rows leave out (2^-100) would count
 
 
-def shares(counts: np.ndarray, alpha: float, trials: np.ndarray, before: np.ndarray) -> np.ndarray:
+def smoothed_frequencies(
+    counts: np.ndarray, alpha: float, trials: np.ndarray, before: np.ndarray
+) -> np.ndarray:
     """Return min((counts + alpha) / trials, 1), and `before` where `trials` are 0.
 
     `counts` (n_columns, k); `trials` of that shape, or (1, k).
@@ -51,7 +53,7 @@ def row_bytes(k: int) -> int:
 
 
 class Loop:
-    """Passes over the same rows for `k` components, in memory that they share.
+    """Passes over the same rows for `k` components, in the same memory.
 
     `fill` first says what an entry of value 1 adds to the log densities; or it is said by what
     another loop, of as many columns, has `filled`.
@@ -78,10 +80,10 @@ class Loop:
         self._table[:] = 0
         self._rises = np.empty(rows.n_columns)
         self._by_column = None  # sums (chunks, 1 or 2, columns, stride): of each pass, and held
-        self._last_start = self._near = self._bounds = self._alone = self._each = None
+        self._last_start = self._near = self._bounds = self._hard = self._each = None
         self._new = False  # whether the table has been filled since the last sums
         self._held = None  # probabilities whose logarithms the table already holds
-        self._lacks = None, None  # start and table: what rows may lack that components are sure of
+        self._lacks = None, None  # as `require` is told
         self._cleared = False  # whether the sums of a pass are 0
         self._spans = self._scratch = None  # rows of each chunk by call, and what their loops write
         if stride > _VECTOR and not entire:  # else there is nothing to leave out
@@ -113,11 +115,11 @@ class Loop:
 
     @property
     def filled(self) -> tuple:
-        """What `fill` and `require` have made, for loops over other rows, to predict these."""
+        """The tables that `fill` and `require` have made, for loops over other rows."""
         return self._table, self._lacks
 
     def log_densities(self, start: np.ndarray) -> np.ndarray:
-        """Return those of all rows, which are few, and components: (n_rows, k)."""
+        """Return log-densities of all rows, which are few, and components: (n_rows, k)."""
         k, (without, lacks) = self.k, self._lacks
         found = self.rows.matrix @ self._table[:, :k] + start
         if lacks is not None:
@@ -143,7 +145,7 @@ class Loop:
         self, start: np.ndarray, trials: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the responsibilities' sums (k,), those of `trials` (n_rows,) times them, and the
-        log-likelihood; the sums by column wait for `shares`.
+        log-likelihood; the sums by column wait for `smoothed_frequencies`.
 
         Rows leave out responsibilities below 2^-100. Where a component has so little that these
         could count, which is seldom, all is summed once more without leaving out any: by its few
@@ -152,12 +154,12 @@ class Loop:
         if self._by_column is None:
             self._make_sums()
         before = self._last_start, self._new
-        found = self._pass(start, trials, self._near, self._alone)
+        found = self._pass(start, trials, self._near, self._hard)
         small = (found[0] < _SMALL * found[0].sum()) & (start > -np.inf)
-        if not small.any() or (self._near is None and self._alone is None):
+        if not small.any() or (self._near is None and self._hard is None):
             return found
         self._last_start, self._new = before
-        for remembered, nothing in ((self._near, np.iinfo(np.uint64).max), (self._alone, -1)):
+        for remembered, nothing in ((self._near, np.iinfo(np.uint64).max), (self._hard, -1)):
             if remembered is not None:
                 remembered[:] = nothing
         self._by_column.fill(0)
@@ -237,7 +239,8 @@ class Loop:
         (n_columns, stride), n_entries = self._table.shape, len(self.rows.columns)
         kinds = 1
         if self._table.nbytes > _CACHED_BYTES and self.rows.may_be_held and not self.entire:
-            kinds, self._alone = 2, np.full(self.rows.n_rows, -1, np.int32)
+            # The component that each row was assigned to for certain, or -1.
+            kinds, self._hard = 2, np.full(self.rows.n_rows, -1, np.int32)
         room = max(1, _CHUNK_BYTES // (kinds * n_columns * stride * 8))
         chunks = max(1, min(_CHUNKS, n_entries // (_ENTRIES_OF_A_COLUMN * n_columns), room))
         require_memory(
@@ -251,10 +254,12 @@ class Loop:
         self._by_column.fill(0)
         self._spans, self._scratch = self._parts(chunks), self._batch(chunks)
 
-    def shares(self, alpha: float, trials: np.ndarray, before: np.ndarray) -> np.ndarray:
-        """Return `shares` of the sums by column, of which `fill` then has the logarithms."""
+    def smoothed_frequencies(
+        self, alpha: float, trials: np.ndarray, before: np.ndarray
+    ) -> np.ndarray:
+        """Return `smoothed_frequencies` of the sums by column; `fill` then has their logarithms."""
         if not ((trials > _NORMAL) & (trials < 1 / _NORMAL)).all():  # 0, or no rate for it
-            return shares(self._added(), alpha, trials, before)
+            return smoothed_frequencies(self._added(), alpha, trials, before)
         table = scratch_array(self._table.shape, np.float64)
         n_threads = effective_threads(2 * _PRODUCTS_OF_A_VALUE * table.size)
         rates = np.zeros(table.shape[1])

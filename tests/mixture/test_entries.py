@@ -15,7 +15,7 @@ from mlcore.mixture import (
     sparse_e_step,
 )
 from mlcore.mixture.entries import csr_entries, largest_integer
-from mlcore.mixture.sparse_e_step import shares
+from mlcore.mixture.sparse_e_step import smoothed_frequencies
 
 N, D = 60, 90
 N_NEVER = 1 << 40  # entries of a column: there is one chunk
@@ -71,7 +71,7 @@ def test_sums_are_those_of_dense_arithmetic_while_rows_come_and_go(k, kind, n_th
         else:
             found = loop.totals(start, X.sum(axis=1))
             assert_allclose(found[1], trials, rtol=1e-11, atol=FAR * X.sum() * 4)
-            made = loop.shares(0.5, trials[None] + 0.5 * D, p)
+            made = loop.smoothed_frequencies(0.5, trials[None] + 0.5 * D, p)
             assert_allclose(made, (counts + 0.5) / (trials + 0.5 * D), rtol=1e-11)
             assert loop.sum_of_table() == pytest.approx(np.log(made).sum(), rel=1e-12)
             loop.fill(made, logarithms=True)
@@ -79,7 +79,7 @@ def test_sums_are_those_of_dense_arithmetic_while_rows_come_and_go(k, kind, n_th
             assert_allclose(again[-1], dense(X, weights, start, np.log(made))[-1], rtol=1e-11)
         assert_allclose(found[step % 2], mass, rtol=1e-11, atol=FAR * N * 4)
         assert_allclose(found[-1], level, rtol=1e-12)
-    assert (loop._alone is None) == (kind == "fractions")
+    assert (loop._hard is None) == (kind == "fractions")
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -203,15 +203,15 @@ def test_rows_of_one_component_leave_no_residue_when_they_change_it():
 
 
 @pytest.mark.parametrize("trials", [0.0, 1e-310, 1e305])
-def test_shares_of_trials_without_a_rate(trials):
+def test_frequencies_of_trials_without_a_rate(trials):
     X = sp.csr_array(np.ones((4, 5)))
     loop = csr_entries(X, None).loop(2)
     before = np.full((5, 2), 0.2)
     loop.fill(before, logarithms=True)
     counts, *_ = loop.sums(np.log([0.5, 0.5]))
-    expected = shares(counts, 0.0, np.array([[trials, 10.0]]), before)
+    expected = smoothed_frequencies(counts, 0.0, np.array([[trials, 10.0]]), before)
     loop.totals(np.log([0.5, 0.5]), None)
-    assert_array_equal(loop.shares(0.0, np.array([[trials, 10.0]]), before), expected)
+    assert_array_equal(loop.smoothed_frequencies(0.0, np.array([[trials, 10.0]]), before), expected)
     assert np.isfinite(expected).all()
 
 
