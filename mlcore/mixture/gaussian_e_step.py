@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore._ext import gaussian as _ext
+from mlcore._ext import gaussian_e_step as _ext
 from mlcore.checks import require_memory
 from mlcore.mixture.impossible import logarithm
 from mlcore.scratch import scratch_array

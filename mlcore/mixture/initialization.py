@@ -9,7 +9,7 @@ twice instead of weighting it changes a start.
 import numpy as np
 
 from mlcore._ext import k_means_plus_plus as _seeding
-from mlcore._ext.gaussian import ROWS, column_sums, lloyd_pass
+from mlcore._ext.gaussian_e_step import ROWS, column_sums, lloyd_pass
 from mlcore.mixture.gaussian_e_step import Statistics
 from mlcore.threads import effective_threads
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlcore._ext import multinomial as _ext
+from mlcore._ext import sparse_e_step as _ext
 from mlcore.checks import require_memory
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads

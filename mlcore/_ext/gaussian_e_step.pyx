@@ -1,10 +1,10 @@
-"""Hot loop of mlcore.mixture.gaussian: one step of EM on blocks of rows that stay in cache.
+"""Hot loop of mlcore.mixture.gaussian_e_step: one step of EM on blocks of rows that stay in cache.
 
 For each row x: log2 p(x, j) = constants[j] - log2(e)/2 |(x - origin - means[j]) factors[j]|², and
 responsibilities w p(j | x), those under 2^-64 w taken as 0; they are kept for a block only. Moments
 are taken about `centres`. The rows are cut into as many parts as `moments` has rows, each part is
 added to its row, and the caller sums these in order, so that threads never change a bit. At most
-O(n k d²) time, or O(n k d) but for full covariances; much less where components are apart.
+O(n k d²) time, or O(n k d) but for full covariances; less where components are far apart.
 
 Shapes, C order, checked by the caller: X (n, d); weight (n,) or (0,): all 1; constants (k,);
 origin (d,), near the data's mean; means (k, d), from the origin; centres (k, d), with up to FEW
