@@ -51,9 +51,11 @@ static inline void store_half(float *p, vfloat_half v) { *(vfloat_half *)p = v; 
 #define HALF(name, real, place) PRODUCTS(name, real, place, float, vfloat_half, load_half, store_half, LANES_D)
 #define IS_HALF(stride) ((stride) < LANES_F)
 #else
-#define HALF(name, real, place)                                                                                      \
+#define HALF(name, real, place) /* never called: there are no half vectors */                                        \
   static inline void name##_some(int m, ptrdiff_t count, const real *data, const place *indices,                     \
-                                 const float *columns, ptrdiff_t stride, float *out) {}
+                                 const float *columns, ptrdiff_t stride, float *out) {                               \
+    (void)m, (void)count, (void)data, (void)indices, (void)columns, (void)stride, (void)out;                         \
+  }
 #define IS_HALF(stride) 0
 #endif
 

@@ -85,6 +85,7 @@ static inline __attribute__((always_inline)) void WORD(symmetric_panel)(const in
         }
         SUM k = ONE_ENTRY(K[i * stride + i]), other = 0;
         SHARES(mode, k, x[i], x[i], u[i], u[i], rows[i - first], other, *squares)
+        (void)other; /* an entry of the diagonal counts once */
 #undef POSITIVE
       }
     }
@@ -92,6 +93,7 @@ static inline __attribute__((always_inline)) void WORD(symmetric_panel)(const in
 
 static void WORD(symmetric)(int mode, ptrdiff_t first, ptrdiff_t last, const ENTRY *K, ptrdiff_t stride, const SUM *x,
                             const SUM *u, SUM *rows, SUM *columns, SUM *squares) {
+  (void)u; /* for products alone */
   if (mode == SYMMETRIC_PRODUCT)
     WORD(symmetric_panel)(SYMMETRIC_PRODUCT, first, last, K, stride, x, x, rows, columns, squares);
 #ifndef PRODUCTS_ONLY
