@@ -195,7 +195,8 @@ def _diagonal(estimator, X):
     kernel = _kernel(estimator)
     if isinstance(kernel, FunctionKernel):
         return "k(x, x) of a kernel that is a function is not known"
-    if may_be_indefinite(estimator) or (kernel.precomputed and X.shape[0] != X.shape[1]):
+    given = kernel.precomputed and X.shape[0] == X.shape[1]
+    if not (kernel.positive_semidefinite or given):
         return f"{kernel.name!r} is no kernel with a known k(x, x) and a feature space"
     return kernel.diagonal(X)
 

@@ -1,9 +1,7 @@
 """What a solver keeps of its kernel matrix, within the ``cache_size`` of a machine."""
 
-from mlcore.kernels.gram_rows import LINE, GramRows, padded
+from mlcore.kernels.gram_rows import GramRows, padded
 from mlcore.kernels.rows import KernelRows
-
-__all__ = ["LINE", "KernelCache", "padded"]
 
 
 class KernelCache(GramRows):

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from mlcore._ext import pairs as _ext
+from mlcore.kernels.gram_rows import padded
 from mlcore.scratch import scratch_array
 from mlcore.svm.formulations import FINEST
-from mlcore.svm.kernel_cache import KernelCache, padded
+from mlcore.svm.kernel_cache import KernelCache
 from mlcore.svm.multiclass import LabelledSamples, SolvedDuels, duels
 from mlcore.svm.optimality import Optimality, nu_sums
 from mlcore.svm.small_problem import MARKS, SINGLE, STEPS, WHOLE, WIDE

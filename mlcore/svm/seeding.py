@@ -13,9 +13,9 @@ import numpy as np
 from mlcore._ext import gram_rows as _rows
 from mlcore._ext import seeding as _ext
 from mlcore._ext import working_set as _square
+from mlcore.kernels.gram_rows import padded
 from mlcore.scratch import scratch_array
 from mlcore.svm.bias import round_to_bounds
-from mlcore.svm.kernel_cache import padded
 from mlcore.svm.smo import KernelCache, Problem, Solution, resolved
 from mlcore.threads import effective_threads
 

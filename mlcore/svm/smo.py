@@ -20,8 +20,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from mlcore.kernels.gram_rows import LINE
 from mlcore.svm.bias import constraint_multipliers, round_to_bounds
-from mlcore.svm.kernel_cache import LINE, KernelCache
+from mlcore.svm.kernel_cache import KernelCache
 from mlcore.svm.problem import Problem, Solution, start_with_sums
 from mlcore.svm.small_problem import solve_small
 from mlcore.svm.working_set import WorkingSet

@@ -3,8 +3,8 @@
 import numpy as np
 
 from mlcore._ext import working_set as _ext
+from mlcore.kernels.gram_rows import padded
 from mlcore.scratch import scratch_array
-from mlcore.svm.kernel_cache import padded
 from mlcore.threads import effective_threads
 
 _FACE = 4096  # most free variables that a Newton step is tried with: some tenths of a second

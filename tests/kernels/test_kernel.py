@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
+from mlcore.bounds.machine_margins import as_machine, signed_cosines
 from mlcore.cluster import KernelKMeans
 from mlcore.kernels import Kernel, gram_matrix
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
@@ -168,3 +169,26 @@ def test_kernels_that_may_be_indefinite_are_tried():
     X, y = words(30)
     with pytest.warns(UserWarning, match="kernel 'Indefinite' is not positive semi-definite"):
         SVC(kernel=Indefinite()).fit(X, y)
+
+
+class Products(Kernel):
+    """x.y, whose feature space a user does or does not vouch for."""
+
+    def __init__(self, positive_semidefinite):
+        self.positive_semidefinite = positive_semidefinite
+
+    def __call__(self, X, Y):
+        return X @ Y.T
+
+
+def test_margin_bounds_need_a_kernel_that_is_known_to_be_an_inner_product():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    y = (X[:, 0] + 0.3 * rng.normal(size=150) > 0).astype(int)
+
+    def cosines(kernel):
+        model = SVC(kernel=kernel, tol=1e-8).fit(X, y)
+        return signed_cosines(model, as_machine(model, counted=False), X, X, y)
+
+    assert_allclose(cosines(Products(True)), cosines("linear"), atol=1e-6)
+    assert "no kernel with a known k(x, x) and a feature space" in cosines(Products(None))
