@@ -8,6 +8,4 @@
 #include "as_double.h"
 #include "bits_loops.h"
 
-SIMD_TABLE(bits,
-           .f = {.bits = bits_f},
-           .d = {.bits = bits_d})
+SIMD_TABLE(bits, .f = {.bits = bits_f}, .d = {.bits = bits_d})

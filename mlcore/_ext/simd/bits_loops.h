@@ -2,11 +2,13 @@
 
 #include "bits.h"
 
-/* codes[g] = a bit for each value of group g of finite x, or NaN, that is above `threshold` where it is usually not, or
-   the other way round; NaN has none. Returns how many are not 0; counts NaN, and tells of values but 0, 1 and NaN. */
-static int64_t NAME(bits)(ptrdiff_t d, const REAL *x, const uint8_t *usual, REAL threshold, uint8_t *codes, int64_t *missing,
-                          int *others) {
-  enum { PART = 64 / sizeof(REAL), L = NAME(LANES) }; /* features at a time: whole groups, and a line of memory */
+/* codes[g] = a bit for each value of group g of finite x, or NaN, that is above `threshold` where
+   it is usually not, or the other way round; NaN has none. Returns how many are not 0; counts NaN,
+   and tells of values but 0, 1 and NaN. */
+static int64_t NAME(bits)(ptrdiff_t d, const REAL *x, const uint8_t *usual, REAL threshold,
+                          uint8_t *codes, int64_t *missing, int *others) {
+  /* features at a time: whole groups, and a line of memory */
+  enum { PART = 64 / sizeof(REAL), L = NAME(LANES) };
   int64_t count = 0, unknown = 0;
   unsigned strange = 0;
   for (ptrdiff_t start = 0; start < d; start += PART) {

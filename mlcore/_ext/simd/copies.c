@@ -8,6 +8,4 @@
 #include "as_double.h"
 #include "copies_loops.h"
 
-SIMD_TABLE(copies,
-           .f = {.copy = copy_f},
-           .d = {.copy = copy_d})
+SIMD_TABLE(copies, .f = {.copy = copy_f}, .d = {.copy = copy_d})

@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rows that wait to be copied, a part of a row at a time between other work: memory takes them meanwhile. */
+/* Rows that wait to be copied, a part of a row at a time between other work: memory takes them
+   meanwhile. */
 typedef struct {
   ptrdiff_t rows, columns, from_stride, stride;
   ptrdiff_t at; /* values of the next row that are copied already */
@@ -14,9 +15,9 @@ typedef struct {
   const int64_t *dest; /* the rows of `out`, or NULL: one after the other */
 } simd_copies;
 
-#define COPIES_LOOPS(real)                                                                                           \
-  /* all that waits; `past` the caches where the target is too large for them */                                     \
-  void (*copy)(simd_copies *waiting, int past);
+#define COPIES_LOOPS(real)                                                       \
+  /* all that waits; `past` the caches where the target is too large for them */ \
+  void (*copy)(simd_copies * waiting, int past);
 
 typedef struct {
   struct { COPIES_LOOPS(float) } f;

@@ -18,10 +18,8 @@ static inline void NAME(copy_part)(simd_copies *c, ptrdiff_t count, int past) {
   c->at = 0;
   c->rows--;
   c->from = from + c->from_stride;
-  if (c->dest)
-    c->dest++;
-  else
-    c->out = to + c->stride;
+  if (c->dest) c->dest++;
+  else c->out = to + c->stride;
 }
 
 static void NAME(copy)(simd_copies *waiting, int past) {

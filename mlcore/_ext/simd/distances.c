@@ -9,7 +9,6 @@
 #include "distances_loops.h"
 #include "squared_distance_loops.h"
 
-SIMD_TABLE(distances,
-           .f = {.distances = distances_f, .add = add_f, .differences = differences_f},
+SIMD_TABLE(distances, .f = {.distances = distances_f, .add = add_f, .differences = differences_f},
            .d = {.distances = distances_d, .add = add_d, .differences = differences_d},
            .squared_distance = squared_distance_d)

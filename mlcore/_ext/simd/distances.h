@@ -4,19 +4,22 @@
 
 #include <stddef.h>
 
-/* `distances`: in place, from -2 x.y of one x with n of the y to |x - y|, or to its square; -1 where that is less than `near`
-   of |x|^2 + |y|^2, and so has lost digits; returns how many these are.
+/* `distances`: in place, from -2 x.y of one x with n of the y to |x - y|, or to its square; -1
+   where that is less than `near` of |x|^2 + |y|^2, and so has lost digits; returns how many these
+   are.
    `add`: sums over the columns of a tile, by rows `k` values apart, and over its rows, by columns.
-   `differences`: rows first..last, at most 8, of the n x n matrix of |x_i - x_j|, or of its squares, right of the column
-   `first`, added up in double precision; returns the largest. Features of the x_i are rows `stride` values apart, of n
-   values and as many as a vector has.
+   `differences`: rows first..last, at most 8, of the n x n matrix of |x_i - x_j|, or of
+   its squares, right of the column `first`, added up in double precision; returns the largest.
+   Features of the x_i are rows `stride` values apart, of n values and as many as a vector has.
    `squared_distance`: |x - y|^2 of two samples. */
-#define DISTANCES_LOOPS(real)                                                                                        \
-  ptrdiff_t (*distances)(ptrdiff_t n, real x_norm, const real *y_norms, real near, int squared, real *row);          \
-  void (*add)(ptrdiff_t rows, ptrdiff_t columns, const real *tile, ptrdiff_t stride, const double *row_weights,      \
-              const double *column_weights, ptrdiff_t k, double *row_sums, double *column_sums);                     \
-  double (*differences)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t n, ptrdiff_t d, const real *columns,              \
-                        ptrdiff_t stride, int squared, real *out);
+#define DISTANCES_LOOPS(real)                                                                   \
+  ptrdiff_t (*distances)(ptrdiff_t n, real x_norm, const real *y_norms, real near, int squared, \
+                         real *row);                                                            \
+  void (*add)(ptrdiff_t rows, ptrdiff_t columns, const real *tile, ptrdiff_t stride,            \
+              const double *row_weights, const double *column_weights, ptrdiff_t k,             \
+              double *row_sums, double *column_sums);                                           \
+  double (*differences)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t n, ptrdiff_t d,              \
+                        const real *columns, ptrdiff_t stride, int squared, real *out);
 
 typedef struct {
   struct { DISTANCES_LOOPS(float) } f;

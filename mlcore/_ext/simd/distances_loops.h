@@ -4,7 +4,8 @@
 #define LEAST (sizeof(REAL) == 4 ? (REAL)0x1p-80 : (REAL)0x1p-900)
 #endif
 
-static ptrdiff_t NAME(distances)(ptrdiff_t n, REAL x_norm, const REAL *y_norms, REAL near, int squared, REAL *row) {
+static ptrdiff_t NAME(distances)(ptrdiff_t n, REAL x_norm, const REAL *y_norms, REAL near,
+                                 int squared, REAL *row) {
   enum { L = VECTOR_BYTES / sizeof(REAL) };
   const VEC least = (VEC){0} + LEAST, lost = (VEC){0} - 1;
   ptrdiff_t far = 0, j = 0;
@@ -23,11 +24,11 @@ static ptrdiff_t NAME(distances)(ptrdiff_t n, REAL x_norm, const REAL *y_norms, 
   return n - far;
 }
 
-/* `m` rows at a time: their sums stay in registers, those of the columns are read and written once for all. */
-static inline __attribute__((always_inline)) void NAME(add_rows)(const int m, ptrdiff_t columns, const REAL *tile,
-                                                                 ptrdiff_t stride, const double *row_weights,
-                                                                 const double *column_weights, ptrdiff_t k,
-                                                                 double *row_sums, double *column_sums) {
+/* `m` rows at a time: their sums stay in registers, those of the columns are read and written once
+   for all. */
+static inline __attribute__((always_inline)) void NAME(add_rows)(
+    const int m, ptrdiff_t columns, const REAL *tile, ptrdiff_t stride, const double *row_weights,
+    const double *column_weights, ptrdiff_t k, double *row_sums, double *column_sums) {
   enum { L = VECTOR_BYTES / 8, MOST = 4 };
   vdouble sum[MOST];
   double rest[MOST] = {0};
@@ -55,21 +56,22 @@ static inline __attribute__((always_inline)) void NAME(add_rows)(const int m, pt
   }
 }
 
-static void NAME(add)(ptrdiff_t rows, ptrdiff_t columns, const REAL *tile, ptrdiff_t stride, const double *row_weights,
-                      const double *column_weights, ptrdiff_t k, double *row_sums, double *column_sums) {
+static void NAME(add)(ptrdiff_t rows, ptrdiff_t columns, const REAL *tile, ptrdiff_t stride,
+                      const double *row_weights, const double *column_weights, ptrdiff_t k,
+                      double *row_sums, double *column_sums) {
   ptrdiff_t i = 0;
   for (; i + 4 <= rows; i += 4)
-    NAME(add_rows)(4, columns, tile + i * stride, stride, row_weights + i, column_weights, k, row_sums + i * k,
-                   column_sums);
+    NAME(add_rows)(4, columns, tile + i * stride, stride, row_weights + i, column_weights, k,
+                   row_sums + i * k, column_sums);
   for (; i < rows; i++)
-    NAME(add_rows)(1, columns, tile + i * stride, stride, row_weights + i, column_weights, k, row_sums + i * k,
-                   column_sums);
+    NAME(add_rows)(1, columns, tile + i * stride, stride, row_weights + i, column_weights, k,
+                   row_sums + i * k, column_sums);
 }
 
 /* `m` rows at a time share what is read of the others. */
-static inline __attribute__((always_inline)) double NAME(differences_of)(const int m, ptrdiff_t first, ptrdiff_t n,
-                                                                        ptrdiff_t d, const REAL *columns,
-                                                                        ptrdiff_t stride, int squared, REAL *out) {
+static inline __attribute__((always_inline)) double NAME(differences_of)(
+    const int m, ptrdiff_t first, ptrdiff_t n, ptrdiff_t d, const REAL *columns, ptrdiff_t stride,
+    int squared, REAL *out) {
   enum { L = VECTOR_BYTES / 8, MOST = 8 };
   vdouble most = {0};
   double rest = 0;
@@ -102,8 +104,8 @@ static inline __attribute__((always_inline)) double NAME(differences_of)(const i
   return (REAL)(found > rest ? found : rest);
 }
 
-static double NAME(differences)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t n, ptrdiff_t d, const REAL *columns,
-                                ptrdiff_t stride, int squared, REAL *out) {
+static double NAME(differences)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t n, ptrdiff_t d,
+                                const REAL *columns, ptrdiff_t stride, int squared, REAL *out) {
   if (last - first == 8) return NAME(differences_of)(8, first, n, d, columns, stride, squared, out);
   double most = 0;
   for (ptrdiff_t i = first; i < last; i++) {

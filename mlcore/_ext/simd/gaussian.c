@@ -8,6 +8,4 @@
 #include "as_double.h"
 #include "gaussian_loops.h"
 
-SIMD_TABLE(gaussian,
-           .f = {.gaussian = gaussian_f},
-           .d = {.gaussian = gaussian_d})
+SIMD_TABLE(gaussian, .f = {.gaussian = gaussian_f}, .d = {.gaussian = gaussian_d})

@@ -3,25 +3,29 @@
 
 #include "gaussian.h"
 
-enum { NAME(TILE) = VECTOR_BYTES == 64 ? 4 : 2 }; /* strips, vectors of samples, at a time, 4 sums of each */
+/* strips, vectors of samples, at a time, 4 sums of each */
+enum { NAME(TILE) = VECTOR_BYTES == 64 ? 4 : 2 };
 #ifndef DROP
 #define DROP 64
 #define HALF_LOG2_E 0.72134752044448170368
 #define LN_2 0.69314718055994530942
 
-/* Memory that is wanted soon: asked for a little at a time, between other work, it costs no time of its own. */
+/* Memory that is wanted soon: asked for a little at a time, between other work, it costs no time of
+   its own. */
 typedef struct {
   const char *at, *end;
   ptrdiff_t step;
 } gaussian_wanted;
 
 static inline void gaussian_ask(gaussian_wanted *wanted) {
-  const char *stop = wanted->end - wanted->at > wanted->step ? wanted->at + wanted->step : wanted->end;
+  const char *stop =
+      wanted->end - wanted->at > wanted->step ? wanted->at + wanted->step : wanted->end;
   for (; wanted->at < stop; wanted->at += 64) __builtin_prefetch(wanted->at, 0, 2);
 }
 #endif
 
-/* log2 of a density; a distance that overflowed, or became infinity minus infinity on its way, is the largest there is. */
+/* log2 of a density; a distance that overflowed, or became infinity minus infinity on its way, is
+   the largest there is. */
 static inline VEC NAME(log_density)(REAL constant, VEC norm) {
   const REAL largest = sizeof(REAL) == 8 ? (REAL)4e307 : (REAL)8e37;
   return constant - (REAL)HALF_LOG2_E * NAME(min)(norm, (VEC){0} + largest);
@@ -33,13 +37,17 @@ static inline VEC NAME(log2)(VEC x) {
   const int shift = sizeof(REAL) == 8 ? 52 : 23;
   INTVEC n = ((INTVEC)x - root_half) >> shift;
   VEC m = (VEC)((INTVEC)x - (n << shift)), f = (m - 1) / (m + 1), f2 = f * f, q = (VEC){0};
-  for (int t = sizeof(REAL) == 8 ? 10 : 4; t >= 0; t--) q = q * f2 + (REAL)(2.8853900817779268147 / (2 * t + 1));
+  for (int t = sizeof(REAL) == 8 ? 10 : 4; t >= 0; t--)
+    q = q * f2 + (REAL)(2.8853900817779268147 / (2 * t + 1));
   return __builtin_convertvector(n, VEC) + f * q;
 }
 
-/* Columns c0..c0+C of (x - mean) P for V strips, P upper triangular: squares added to `norm`, or stored. */
-static inline __attribute__((always_inline)) void NAME(columns)(int V, int C, ptrdiff_t d, ptrdiff_t c0, const REAL *const *x,
-                                                                 const REAL *mean, const REAL *P, VEC *norm, REAL *z) {
+/* Columns c0..c0+C of (x - mean) P for V strips, P upper triangular: squares added to `norm`, or
+   stored. */
+static inline __attribute__((always_inline)) void NAME(columns)(int V, int C, ptrdiff_t d,
+                                                                ptrdiff_t c0, const REAL *const *x,
+                                                                const REAL *mean, const REAL *P,
+                                                                VEC *norm, REAL *z) {
   VEC sum[4][NAME(TILE)];
   for (int c = 0; c < C; c++)
     for (int v = 0; v < V; v++) sum[c][v] = (VEC){0};
@@ -63,24 +71,24 @@ static inline __attribute__((always_inline)) void NAME(columns)(int V, int C, pt
   }
   for (int c = 0; c < C; c++)
     for (int v = 0; v < V; v++) {
-      if (norm)
-        norm[v] += sum[c][v] * sum[c][v];
-      else
-        STORE(z + (c0 + c) * PANEL + v * NAME(LANES), sum[c][v]);
+      if (norm) norm[v] += sum[c][v] * sum[c][v];
+      else STORE(z + (c0 + c) * PANEL + v * NAME(LANES), sum[c][v]);
     }
 }
 
 /* None of the samples can reach its floor with squares of `norm` and more to come. */
-static inline __attribute__((always_inline)) int NAME(hopeless)(int V, REAL constant, const VEC *norm, const VEC *floor) {
+static inline __attribute__((always_inline)) int NAME(hopeless)(int V, REAL constant,
+                                                                const VEC *norm, const VEC *floor) {
   int possible = 0;
-  for (int v = 0; v < V; v++) possible |= ANY(GREATER(constant - (REAL)HALF_LOG2_E * norm[v], floor[v]));
+  for (int v = 0; v < V; v++)
+    possible |= ANY(GREATER(constant - (REAL)HALF_LOG2_E * norm[v], floor[v]));
   return !possible;
 }
 
 /* 0 when it was given up. */
-static inline __attribute__((always_inline)) int NAME(triangle)(int V, ptrdiff_t d, const REAL *const *x, const REAL *mean,
-                                                                 const REAL *P, VEC *norm, REAL *z, REAL constant,
-                                                                 const VEC *floor, gaussian_wanted *wanted) {
+static inline __attribute__((always_inline)) int NAME(triangle)(
+    int V, ptrdiff_t d, const REAL *const *x, const REAL *mean, const REAL *P, VEC *norm, REAL *z,
+    REAL constant, const VEC *floor, gaussian_wanted *wanted) {
   ptrdiff_t c = 0;
   for (; c + 4 <= d; c += 4) {
     if (norm) gaussian_ask(wanted);
@@ -93,7 +101,8 @@ static inline __attribute__((always_inline)) int NAME(triangle)(int V, ptrdiff_t
   return 1;
 }
 
-static __attribute__((noinline)) void NAME(rotate)(ptrdiff_t d, const REAL *panel, const REAL *P, REAL *z) {
+static __attribute__((noinline)) void NAME(rotate)(ptrdiff_t d, const REAL *panel, const REAL *P,
+                                                   REAL *z) {
   for (int b = 0; b < PANEL; b += NAME(TILE) * NAME(LANES)) {
     const REAL *x[NAME(TILE)];
     for (int v = 0; v < NAME(TILE); v++) x[v] = panel + b + v * NAME(LANES);
@@ -101,42 +110,52 @@ static __attribute__((noinline)) void NAME(rotate)(ptrdiff_t d, const REAL *pane
   }
 }
 
-/* Some panels of samples, ordered by the component that suited them best: strips of LANES samples, numbered through. */
+/* Some panels of samples, ordered by the component that suited them best: strips of LANES samples,
+   numbered through. */
 typedef struct {
   const gaussian_mixture *g;
   ptrdiff_t first, panels;
   const int32_t *labels;
   const REAL *samples;
-  REAL *floor, *out; /* log2 of joint densities below which a component is left out; of each panel, (k, PANEL) */
-  uint64_t *live;    /* the panels in which a component may count */
+  /* log2 of joint densities below which a component is left out; of each panel, (k, PANEL) */
+  REAL *floor, *out;
+  uint64_t *live; /* the panels in which a component may count */
 } NAME(group);
 
-static inline const REAL *NAME(strip)(const NAME(group) *q, ptrdiff_t s) {
+static inline const REAL *NAME(strip)(const NAME(group) * q, ptrdiff_t s) {
   return q->samples + s / NAME(BLOCKS) * q->g->d * PANEL + s % NAME(BLOCKS) * NAME(LANES);
 }
 
-static inline REAL *NAME(value)(const NAME(group) *q, ptrdiff_t j, ptrdiff_t s) {
+static inline REAL *NAME(value)(const NAME(group) * q, ptrdiff_t j, ptrdiff_t s) {
   return q->out + (s / NAME(BLOCKS) * q->g->k + j) * PANEL + s % NAME(BLOCKS) * NAME(LANES);
 }
 
 /* log2 of the joint density for V strips, or upper bounds below their floors. */
-static inline __attribute__((always_inline)) void NAME(full_density)(int V, const NAME(group) *q, ptrdiff_t j,
-                                                                     const int32_t *strips, gaussian_wanted *wanted) {
+static inline __attribute__((always_inline)) void NAME(full_density)(int V, const NAME(group) * q,
+                                                                     ptrdiff_t j,
+                                                                     const int32_t *strips,
+                                                                     gaussian_wanted *wanted) {
   const gaussian_mixture *g = q->g;
   const ptrdiff_t d = g->d;
-  const REAL *mean = (const REAL *)g->means + j * d, *P = (const REAL *)g->factors + j * d * d, *x[NAME(TILE)];
+  const REAL *mean = (const REAL *)g->means + j * d, *P = (const REAL *)g->factors + j * d * d,
+             *x[NAME(TILE)];
   const REAL constant = (REAL)g->constants[j];
   VEC norm[NAME(TILE)] = {{0}}, floor[NAME(TILE)];
-  for (int v = 0; v < V; v++) x[v] = NAME(strip)(q, strips[v]), floor[v] = LOAD(q->floor + strips[v] * NAME(LANES));
+  for (int v = 0; v < V; v++)
+    x[v] = NAME(strip)(q, strips[v]), floor[v] = LOAD(q->floor + strips[v] * NAME(LANES));
   const int possible = NAME(triangle)(V, d, x, mean, P, norm, NULL, constant, floor, wanted);
-  for (int v = 0; v < V; v++) STORE(NAME(value)(q, j, strips[v]), NAME(log_density)(constant, norm[v]));
-  for (int v = 0; possible && v < V; v++) q->live[j] |= (uint64_t)1 << (q->first + strips[v] / NAME(BLOCKS));
+  for (int v = 0; v < V; v++)
+    STORE(NAME(value)(q, j, strips[v]), NAME(log_density)(constant, norm[v]));
+  for (int v = 0; possible && v < V; v++)
+    q->live[j] |= (uint64_t)1 << (q->first + strips[v] / NAME(BLOCKS));
 }
 
-static __attribute__((noinline)) void NAME(full_densities)(const NAME(group) *q, ptrdiff_t j, ptrdiff_t n, const int32_t *strips,
+static __attribute__((noinline)) void NAME(full_densities)(const NAME(group) * q, ptrdiff_t j,
+                                                           ptrdiff_t n, const int32_t *strips,
                                                            gaussian_wanted *wanted) {
   ptrdiff_t t = 0;
-  for (; t + NAME(TILE) <= n; t += NAME(TILE)) NAME(full_density)(NAME(TILE), q, j, strips + t, wanted);
+  for (; t + NAME(TILE) <= n; t += NAME(TILE))
+    NAME(full_density)(NAME(TILE), q, j, strips + t, wanted);
   if (NAME(TILE) == 4 && t + 2 <= n) {
     NAME(full_density)(2, q, j, strips + t, wanted);
     t += 2;
@@ -144,11 +163,14 @@ static __attribute__((noinline)) void NAME(full_densities)(const NAME(group) *q,
   if (t < n) NAME(full_density)(1, q, j, strips + t, wanted);
 }
 
-/* The same for diagonal covariances and a single panel: so little work that its strips are not told apart. */
-static __attribute__((noinline)) void NAME(diagonal_densities)(const NAME(group) *q, ptrdiff_t j, gaussian_wanted *wanted) {
+/* The same for diagonal covariances and a single panel: so little work that its strips are not told
+   apart. */
+static __attribute__((noinline)) void NAME(diagonal_densities)(const NAME(group) * q, ptrdiff_t j,
+                                                               gaussian_wanted *wanted) {
   enum { V = NAME(TILE), PART = 8 };
   const ptrdiff_t d = q->g->d;
-  const REAL *mean = (const REAL *)q->g->means + j * d, *factor = (const REAL *)q->g->factors + j * d;
+  const REAL *mean = (const REAL *)q->g->means + j * d,
+             *factor = (const REAL *)q->g->factors + j * d;
   const REAL constant = (REAL)q->g->constants[j];
   gaussian_ask(wanted);
   for (int b = 0; b < NAME(BLOCKS); b += V) {
@@ -159,27 +181,31 @@ static __attribute__((noinline)) void NAME(diagonal_densities)(const NAME(group)
       const ptrdiff_t stop = start + PART < d ? start + PART : d;
       for (ptrdiff_t f = start; f < stop; f++)
         for (int v = 0; v < V; v++) {
-          const VEC t = (LOAD(q->samples + f * PANEL + (b + v) * NAME(LANES)) - mean[f]) * factor[f];
+          const VEC t =
+              (LOAD(q->samples + f * PANEL + (b + v) * NAME(LANES)) - mean[f]) * factor[f];
           norm[v] += t * t;
         }
       if (NAME(hopeless)(V, constant, norm, floor)) break;
     }
     if (start >= d) q->live[j] |= (uint64_t)1 << q->first;
-    for (int v = 0; v < V; v++) STORE(NAME(value)(q, j, b + v), NAME(log_density)(constant, norm[v]));
+    for (int v = 0; v < V; v++)
+      STORE(NAME(value)(q, j, b + v), NAME(log_density)(constant, norm[v]));
   }
 }
 
-static inline void NAME(evaluate)(const NAME(group) *q, ptrdiff_t j, ptrdiff_t n, const int32_t *strips, gaussian_wanted *wanted) {
-  if (q->g->kind == GAUSSIAN_FULL)
-    NAME(full_densities)(q, j, n, strips, wanted);
-  else if (n > 0)
-    NAME(diagonal_densities)(q, j, wanted);
+static inline void NAME(evaluate)(const NAME(group) * q, ptrdiff_t j, ptrdiff_t n,
+                                  const int32_t *strips, gaussian_wanted *wanted) {
+  if (q->g->kind == GAUSSIAN_FULL) NAME(full_densities)(q, j, n, strips, wanted);
+  else if (n > 0) NAME(diagonal_densities)(q, j, wanted);
 }
 
-/* How far strips first..last are along the way from component i to C others from j, the larger of this and of what is there
-   but for the `fresh` ones. |Pᵀ (x - m)| is at least the part of it along any direction. */
-static inline __attribute__((always_inline)) void NAME(along)(int C, const NAME(group) *q, ptrdiff_t i, ptrdiff_t j,
-                                                              ptrdiff_t first, ptrdiff_t last, ptrdiff_t fresh) {
+/* How far strips first..last are along the way from component i to C others from j, the larger of
+   this and of what is there but for the `fresh` ones. |Pᵀ (x - m)| is at least the part of it along
+   any direction. */
+static inline __attribute__((always_inline)) void NAME(along)(int C, const NAME(group) * q,
+                                                              ptrdiff_t i, ptrdiff_t j,
+                                                              ptrdiff_t first, ptrdiff_t last,
+                                                              ptrdiff_t fresh) {
   enum { V = NAME(TILE) };
   const ptrdiff_t d = q->g->d;
   const REAL *way = (const REAL *)q->g->apart + (i * q->g->k + j) * (d + 1);
@@ -203,15 +229,15 @@ static inline __attribute__((always_inline)) void NAME(along)(int C, const NAME(
   }
 }
 
-static __attribute__((noinline)) void NAME(ways)(const NAME(group) *q, ptrdiff_t i, ptrdiff_t first, ptrdiff_t last,
-                                                 ptrdiff_t fresh) {
+static __attribute__((noinline)) void NAME(ways)(const NAME(group) * q, ptrdiff_t i,
+                                                 ptrdiff_t first, ptrdiff_t last, ptrdiff_t fresh) {
   ptrdiff_t j = 0;
   for (; j + 4 <= q->g->k; j += 4) NAME(along)(4, q, i, j, first, last, fresh);
   for (; j < q->g->k; j++) NAME(along)(1, q, i, j, first, last, fresh);
 }
 
 /* What a group needs of the log2 of its joint densities. */
-static void NAME(densities)(const NAME(group) *q, gaussian_wanted *wanted) {
+static void NAME(densities)(const NAME(group) * q, gaussian_wanted *wanted) {
   const ptrdiff_t n_strips = q->panels * NAME(BLOCKS);
   struct {
     int32_t label, first, last; /* strips with rows of the label */
@@ -228,7 +254,8 @@ static void NAME(densities)(const NAME(group) *q, gaussian_wanted *wanted) {
   }
   runs[n_runs].label = -1;
   const int apart = q->g->apart && 2 * n_runs <= n_strips + 2;
-  for (ptrdiff_t t = 0; q->g->kind == GAUSSIAN_DIAGONAL && t < n_runs; t++) /* all strips go together */
+  /* all strips go together */
+  for (ptrdiff_t t = 0; q->g->kind == GAUSSIAN_DIAGONAL && t < n_runs; t++)
     runs[t].first = 0, runs[t].last = (int32_t)n_strips - 1;
   for (ptrdiff_t t = 0; apart && t < n_runs; t++)
     NAME(ways)(q, runs[t].label, runs[t].first, runs[t].last, t ? runs[t - 1].last + 1 : 0);
@@ -257,16 +284,16 @@ static void NAME(densities)(const NAME(group) *q, gaussian_wanted *wanted) {
         const VEC way = LOAD(value), norm = way * way, floor = LOAD(q->floor + s * NAME(LANES));
         count += !NAME(hopeless)(1, constant, &norm, &floor);
         STORE(value, (VEC){0} - INFINITY);
-      } else
-        count++;
+      } else count++;
     }
     NAME(evaluate)(q, j, count, strips, wanted);
   }
 }
 
 /* C components from j at once, scaled by factors (k,). */
-static inline __attribute__((always_inline)) void NAME(spheres)(int C, const gaussian_mixture *g, ptrdiff_t j,
-                                                                 const REAL *panel, REAL *out) {
+static inline __attribute__((always_inline)) void NAME(spheres)(int C, const gaussian_mixture *g,
+                                                                ptrdiff_t j, const REAL *panel,
+                                                                REAL *out) {
   enum { V = NAME(TILE) };
   const ptrdiff_t d = g->d;
   const REAL *mean = (const REAL *)g->means + j * d, *factor = (const REAL *)g->factors + j;
@@ -290,7 +317,8 @@ static inline __attribute__((always_inline)) void NAME(spheres)(int C, const gau
   }
 }
 
-static __attribute__((noinline)) void NAME(sphere_densities)(const gaussian_mixture *g, const REAL *panel, REAL *out,
+static __attribute__((noinline)) void NAME(sphere_densities)(const gaussian_mixture *g,
+                                                             const REAL *panel, REAL *out,
                                                              gaussian_wanted *wanted) {
   ptrdiff_t j = 0;
   for (; j + 4 <= g->k; j += 4) {
@@ -300,9 +328,12 @@ static __attribute__((noinline)) void NAME(sphere_densities)(const gaussian_mixt
   for (; j < g->k; j++) NAME(spheres)(1, g, j, panel, out + j * PANEL);
 }
 
-/* Full covariances of D features, all in registers: so little work that no strip and no component is left out beforehand. */
-static inline __attribute__((always_inline)) void NAME(few_density)(int D, const gaussian_mixture *g, ptrdiff_t j,
-                                                                     const REAL *panel, REAL *out) {
+/* Full covariances of D features, all in registers: so little work that no strip and no component
+   is left out beforehand. */
+static inline __attribute__((always_inline)) void NAME(few_density)(int D,
+                                                                    const gaussian_mixture *g,
+                                                                    ptrdiff_t j, const REAL *panel,
+                                                                    REAL *out) {
   const REAL *mean = (const REAL *)g->means + j * D, *P = (const REAL *)g->factors + j * D * D;
   const REAL constant = (REAL)g->constants[j];
   for (int b = 0; b < PANEL; b += NAME(LANES)) {
@@ -317,7 +348,8 @@ static inline __attribute__((always_inline)) void NAME(few_density)(int D, const
   }
 }
 
-static __attribute__((noinline)) void NAME(few_densities)(const gaussian_mixture *g, const REAL *panel, REAL *out,
+static __attribute__((noinline)) void NAME(few_densities)(const gaussian_mixture *g,
+                                                          const REAL *panel, REAL *out,
                                                           gaussian_wanted *wanted) {
   for (ptrdiff_t j = 0; j < g->k; j++, out += PANEL) {
     gaussian_ask(wanted);
@@ -328,11 +360,14 @@ static __attribute__((noinline)) void NAME(few_densities)(const gaussian_mixture
   }
 }
 
-/* In place: log2 of the joint densities of a panel -> weighted responsibilities; returns sum_i w_i log2 p(x_i).
-   Components that may count have `bit` set in `live`; it is left to those that do, and others are not written.
-   `density` receives log2 p(x_i), `labels` the likeliest component; `list`: scratch (k,). */
-static __attribute__((noinline)) double NAME(normalise)(ptrdiff_t k, int32_t *list, const REAL *weight, REAL *log_joint,
-                                                        REAL *density, int32_t *labels, uint64_t *live, uint64_t bit) {
+/* In place: log2 of the joint densities of a panel -> weighted responsibilities; returns sum_i w_i
+   log2 p(x_i). Components that may count have `bit` set in `live`; it is left to those that do, and
+   others are not written. `density` receives log2 p(x_i), `labels` the likeliest component; `list`:
+   scratch (k,). */
+static __attribute__((noinline)) double NAME(normalise)(ptrdiff_t k, int32_t *list,
+                                                        const REAL *weight, REAL *log_joint,
+                                                        REAL *density, int32_t *labels,
+                                                        uint64_t *live, uint64_t bit) {
   enum { V = NAME(TILE), L = NAME(LANES) };
   INT likeliest[PANEL] __attribute__((aligned(64)));
   VEC total = (VEC){0};
@@ -345,14 +380,16 @@ static __attribute__((noinline)) double NAME(normalise)(ptrdiff_t k, int32_t *li
     VEC top[V];
     for (int v = 0; v < V; v++) top[v] = LOAD(log_joint + list[0] * PANEL + b + v * L);
     for (ptrdiff_t t = 1; t < count; t++)
-      for (int v = 0; v < V; v++) top[v] = NAME(max)(top[v], LOAD(log_joint + list[t] * PANEL + b + v * L));
+      for (int v = 0; v < V; v++)
+        top[v] = NAME(max)(top[v], LOAD(log_joint + list[t] * PANEL + b + v * L));
     for (int v = 0; v < V; v++) STORE(density + b + v * L, top[v]);
   }
   for (ptrdiff_t t = 0; t < count; t++) {
     const int32_t j = list[t];
     int any = 0;
     for (int b = 0; b < PANEL; b += L)
-      any |= ANY(GREATER(LOAD(log_joint + j * PANEL + b) - LOAD(density + b), (VEC){0} - (REAL)DROP));
+      any |=
+          ANY(GREATER(LOAD(log_joint + j * PANEL + b) - LOAD(density + b), (VEC){0} - (REAL)DROP));
     list[kept] = j;
     kept += any;
     live[j] &= any ? ~(uint64_t)0 : ~bit;
@@ -360,11 +397,13 @@ static __attribute__((noinline)) double NAME(normalise)(ptrdiff_t k, int32_t *li
   for (int b = 0; b < PANEL; b += V * L) {
     VEC top[V], sum[V];
     INTVEC at[V];
-    for (int v = 0; v < V; v++) top[v] = LOAD(density + b + v * L), sum[v] = (VEC){0}, at[v] = (INTVEC){0};
+    for (int v = 0; v < V; v++)
+      top[v] = LOAD(density + b + v * L), sum[v] = (VEC){0}, at[v] = (INTVEC){0};
     for (ptrdiff_t t = kept - 1; t >= 0; t--) { /* downwards: of equals the first is the label */
       REAL *own = log_joint + list[t] * PANEL + b;
       for (int v = 0; v < V; v++) {
-        const VEC x = LOAD(own + v * L) - top[v], e = SELECT(GREATER(x, (VEC){0} - (REAL)DROP), EXP2(x), (VEC){0});
+        const VEC x = LOAD(own + v * L) - top[v],
+                  e = SELECT(GREATER(x, (VEC){0} - (REAL)DROP), EXP2(x), (VEC){0});
         at[v] = CHOOSE(GREATER(x, (VEC){0} - (REAL)1e-30), (INTVEC){0} + (INT)list[t], at[v]);
         sum[v] += e;
         STORE(own + v * L, e);

@@ -1,13 +1,16 @@
-/* Moments of a mixture of Gaussians of few features, from the panels that its densities were taken from, with a vector's lanes
-   over samples as there; included once per precision by gaussian_loops.h.
+/* Moments of a mixture of Gaussians of few features, from the panels that its densities were taken
+   from, with a vector's lanes over samples as there; included once per precision by
+   gaussian_loops.h.
 
-   Lanes over features would be mostly empty, and rows that count would be looked for one by one: the moments of 3 features took
-   10 ns for a pair of row and component on AVX2, and take less than 1 (full covariances, 20 components). Vectors of samples
-   whose responsibilities are all 0 are left out. */
+   Lanes over features would be mostly empty, and rows that count would be looked for one by one:
+   the moments of 3 features took 10 ns for a pair of row and component on AVX2, and take less than
+   1 (full covariances, 20 components). Vectors of samples whose responsibilities are all 0 are left
+   out. */
 
 #include "gaussian.h"
 
-/* The panels of a block, and a component's responsibilities for it: `live` tells in which any is not 0. */
+/* The panels of a block, and a component's responsibilities for it: `live` tells in which any is
+   not 0. */
 typedef struct {
   uint64_t live;
   ptrdiff_t d, stride; /* values from a panel's responsibilities to those of the next */
@@ -20,7 +23,7 @@ static inline double NAME(panel_sum)(VEC x) {
   return sum;
 }
 
-static __attribute__((noinline)) double NAME(panel_mass)(const NAME(panel_part) *q) {
+static __attribute__((noinline)) double NAME(panel_mass)(const NAME(panel_part) * q) {
   VEC sum[4] = {{0}};
   for (uint64_t live = q->live; live; live &= live - 1) {
     const REAL *resp = q->resp + __builtin_ctzll(live) * q->stride;
@@ -30,9 +33,12 @@ static __attribute__((noinline)) double NAME(panel_mass)(const NAME(panel_part) 
   return NAME(panel_sum)((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-/* F features from f: first += sum r (x - centre) and, when `squares`, second += sum r (x - centre)². */
-static inline __attribute__((always_inline)) void NAME(panel_axes)(int F, int squares, const NAME(panel_part) *q, ptrdiff_t f,
-                                                                    double *first, double *second) {
+/* F features from f: first += sum r (x - centre) and, when `squares`, second += sum r (x -
+   centre)². */
+static inline __attribute__((always_inline)) void NAME(panel_axes)(int F, int squares,
+                                                                   const NAME(panel_part) * q,
+                                                                   ptrdiff_t f, double *first,
+                                                                   double *second) {
   const int S = F <= 2 ? 2 : 1; /* sums side by side, against the latency of additions */
   VEC a[2][4] = {{{0}}}, b[2][4] = {{{0}}};
   for (uint64_t live = q->live; live; live &= live - 1) {
@@ -55,10 +61,12 @@ static inline __attribute__((always_inline)) void NAME(panel_axes)(int F, int sq
   }
 }
 
-/* R features from f with each of C from g: second (d, d) += sum r (x - centre)(x - centre)ᵀ. Where f = g the upper half, and
-   first too. */
-static inline __attribute__((always_inline)) void NAME(panel_tile)(int R, int C, int diagonal, const NAME(panel_part) *q,
-                                                                    ptrdiff_t f, ptrdiff_t g, double *first, double *second) {
+/* R features from f with each of C from g: second (d, d) += sum r (x - centre)(x - centre)ᵀ. Where
+   f = g the upper half, and first too. */
+static inline __attribute__((always_inline)) void NAME(panel_tile)(int R, int C, int diagonal,
+                                                                   const NAME(panel_part) * q,
+                                                                   ptrdiff_t f, ptrdiff_t g,
+                                                                   double *first, double *second) {
   const ptrdiff_t d = q->d;
   VEC a[4] = {{0}}, sum[4][4] = {{{0}}};
   for (uint64_t live = q->live; live; live &= live - 1) {
@@ -78,14 +86,18 @@ static inline __attribute__((always_inline)) void NAME(panel_tile)(int R, int C,
   }
   for (int i = 0; i < R; i++) {
     if (diagonal) first[f + i] += NAME(panel_sum)(a[i]);
-    for (int c = diagonal ? i : 0; c < C; c++) second[(f + i) * d + g + c] += NAME(panel_sum)(sum[i][c]);
+    for (int c = diagonal ? i : 0; c < C; c++)
+      second[(f + i) * d + g + c] += NAME(panel_sum)(sum[i][c]);
   }
 }
 
-static __attribute__((noinline)) void NAME(panel_axis_moments)(int squares, const NAME(panel_part) *q, double *first,
-                                                               double *second) {
+static __attribute__((noinline)) void NAME(panel_axis_moments)(int squares,
+                                                               const NAME(panel_part) * q,
+                                                               double *first, double *second) {
   ptrdiff_t f = 0;
-#define AXES(F) squares ? NAME(panel_axes)(F, 1, q, f, first, second) : NAME(panel_axes)(F, 0, q, f, first, second)
+#define AXES(F)                                         \
+  squares ? NAME(panel_axes)(F, 1, q, f, first, second) \
+          : NAME(panel_axes)(F, 0, q, f, first, second)
   for (; f + 4 <= q->d; f += 4) AXES(4);
   if (q->d - f == 3) AXES(3);
   if (q->d - f == 2) AXES(2);
@@ -93,11 +105,12 @@ static __attribute__((noinline)) void NAME(panel_axis_moments)(int squares, cons
 #undef AXES
 }
 
-static __attribute__((noinline)) void NAME(panel_full_moments)(const NAME(panel_part) *q, double *first, double *second) {
+static __attribute__((noinline)) void NAME(panel_full_moments)(const NAME(panel_part) * q,
+                                                               double *first, double *second) {
   const ptrdiff_t d = q->d;
   for (ptrdiff_t g = 0; g < d; g += 4) {
-#define TILES(C)                                                                                                              \
-  for (ptrdiff_t f = 0; f < g; f += 2) NAME(panel_tile)(2, C, 0, q, f, g, first, second);                                     \
+#define TILES(C)                                                                          \
+  for (ptrdiff_t f = 0; f < g; f += 2) NAME(panel_tile)(2, C, 0, q, f, g, first, second); \
   NAME(panel_tile)(C, C, 1, q, g, g, first, second)
     if (d - g >= 4) {
       TILES(4);

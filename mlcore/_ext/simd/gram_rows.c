@@ -8,6 +8,4 @@
 #include "as_double.h"
 #include "gram_rows_loops.h"
 
-SIMD_TABLE(gram_rows,
-           .f = {.accumulate = accumulate_f},
-           .d = {.accumulate = accumulate_d})
+SIMD_TABLE(gram_rows, .f = {.accumulate = accumulate_f}, .d = {.accumulate = accumulate_d})

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GRAM_ROWS_LOOPS(real)                                                                                        \
-  /* g[j] += sum_r a[r] rows[slots[r], j] for j in [start, stop) */                                                  \
-  void (*accumulate)(ptrdiff_t n_rows, const int64_t *slots, const double *a, const real *rows, ptrdiff_t stride,    \
-                     ptrdiff_t start, ptrdiff_t stop, double *g);
+#define GRAM_ROWS_LOOPS(real)                                                                   \
+  /* g[j] += sum_r a[r] rows[slots[r], j] for j in [start, stop) */                             \
+  void (*accumulate)(ptrdiff_t n_rows, const int64_t *slots, const double *a, const real *rows, \
+                     ptrdiff_t stride, ptrdiff_t start, ptrdiff_t stop, double *g);
 
 typedef struct {
   struct { GRAM_ROWS_LOOPS(float) } f;

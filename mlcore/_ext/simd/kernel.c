@@ -8,6 +8,5 @@
 #include "as_double.h"
 #include "kernel_loops.h"
 
-SIMD_TABLE(kernel,
-           .f = {.panel = panel_f, .finish = finish_f, .exponential = exponential_f},
+SIMD_TABLE(kernel, .f = {.panel = panel_f, .finish = finish_f, .exponential = exponential_f},
            .d = {.panel = panel_d, .finish = finish_d, .exponential = exponential_d})

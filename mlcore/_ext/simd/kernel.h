@@ -23,15 +23,16 @@ typedef struct {
   double gamma, coef0;
 } kernel_spec;
 
-#define KERNEL_LOOPS(real)                                                                                           \
-  /* out[dest[r], :lanes] = k(row r, column of the panel), for `n_rows` rows given as lists of non-zeros; in between, \
-     rows of waiting[0] and then waiting[1] are copied */                                                            \
-  void (*panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows, const int64_t *indptr,     \
-                const int32_t *indices, const real *values, const real *row_terms, const real *panel,                \
-                const real *column_terms, int lanes, real *out, ptrdiff_t stride, const int64_t *dest,               \
-                simd_copies *waiting);                                                                               \
-  /* in place: inner products -> kernel values, one row */                                                           \
-  void (*finish)(const kernel_spec *k, ptrdiff_t n, real row_term, const real *column_terms, real *row);             \
+/* `panel`: out[dest[r], :lanes] = k(row r, column of the panel), for `n_rows` rows given as lists
+   of non-zeros; in between, rows of waiting[0] and then waiting[1] are copied.
+   `finish`: in place, inner products -> kernel values, one row. */
+#define KERNEL_LOOPS(real)                                                                     \
+  void (*panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows,      \
+                const int64_t *indptr, const int32_t *indices, const real *values,             \
+                const real *row_terms, const real *panel, const real *column_terms, int lanes, \
+                real *out, ptrdiff_t stride, const int64_t *dest, simd_copies *waiting);       \
+  void (*finish)(const kernel_spec *k, ptrdiff_t n, real row_term, const real *column_terms,   \
+                 real *row);                                                                   \
   void (*exponential)(ptrdiff_t n, const real *x, real *y);
 
 typedef struct {

@@ -1,12 +1,14 @@
 /* Kernel values from packed samples; included once per precision.
 
-   A panel holds PANEL samples, value by value of each feature: panel[f * PANEL + lane]. A row is a list of its
-   non-zeros, so one loop serves sparse rows, dense rows with many zeros, and rows of few features.
+   A panel holds PANEL samples, value by value of each feature: panel[f * PANEL + lane]. A row is a
+   list of its non-zeros, so one loop serves sparse rows, dense rows with many zeros, and rows of
+   few features.
 
-   Few features are taken with their zeros: squares of differences, exact where samples are near. Other
-   distances that are not inner products start from the panel's own sum over all features (column_terms): where the row
-   is zero the term is that of the column alone, so only the row's non-zeros need a visit:
-   |x - y| = |y| + (|x - y| - |y|), and (x - y)^2 / (x + y) = y + ((x - y)^2 / (x + y) - y). */
+   Few features are taken with their zeros: squares of differences, exact where samples are near.
+   Other distances that are not inner products start from the panel's own sum over all features
+   (column_terms): where the row is zero the term is that of the column alone, so only the row's
+   non-zeros need a visit: |x - y| = |y| + (|x - y| - |y|), and
+   (x - y)^2 / (x + y) = y + ((x - y)^2 / (x + y) - y). */
 
 #include "kernel.h"
 #include "copies_loops.h"
@@ -15,17 +17,15 @@
 #define TOGETHER (VECTOR_BYTES == 64 ? 4 : 1) /* rows whose sums fit the registers */
 #endif
 
-/* Inner product (or distance) -> kernel value. Terms: rbf gamma |x|^2, laplacian and chi2 the sums over features; there
-   gamma is in units of ln 2, so that exp becomes 2^. */
+/* Inner product (or distance) -> kernel value. Terms: rbf gamma |x|^2, laplacian and chi2 the sums
+   over features; there gamma is in units of ln 2, so that exp becomes 2^. */
 static inline VEC NAME(transform)(const kernel_spec *k, VEC v, REAL row_term, VEC column_terms) {
   const REAL gamma = (REAL)k->gamma;
   switch (k->kind) {
-  case KERNEL_RBF:
-    return EXP2(NAME(min)((VEC){0}, 2 * gamma * v - (column_terms + row_term)));
+  case KERNEL_RBF: return EXP2(NAME(min)((VEC){0}, 2 * gamma * v - (column_terms + row_term)));
   case KERNEL_RBF_DIFFERENCES:
   case KERNEL_LAPLACIAN:
-  case KERNEL_CHI2:
-    return EXP2(NAME(min)((VEC){0}, -gamma * v));
+  case KERNEL_CHI2: return EXP2(NAME(min)((VEC){0}, -gamma * v));
   case KERNEL_POLYNOMIAL: {
     VEC base = gamma * v + (REAL)k->coef0, power = (VEC){0} + 1;
     for (int degree = k->degree; degree > 0; degree >>= 1) {
@@ -39,34 +39,31 @@ static inline VEC NAME(transform)(const kernel_spec *k, VEC v, REAL row_term, VE
     for (int lane = 0; lane < NAME(LANES); lane++) t[lane] = TANH(t[lane]);
     return t;
   }
-  case KERNEL_COSINE:
-    return NAME(min)((VEC){0} + 1, NAME(max)((VEC){0} - 1, v));
-  default:
-    return v;
+  case KERNEL_COSINE: return NAME(min)((VEC){0} + 1, NAME(max)((VEC){0} - 1, v));
+  default: return v;
   }
 }
 
 static inline VEC NAME(absolute)(VEC v) { return SELECT(GREATER(-v, v), -v, v); }
 
 /* sum += the row's terms at one feature, over the lanes of a panel. */
-static inline __attribute__((always_inline)) void NAME(visit)(int kind, REAL x, const REAL *column, VEC *sum) {
+static inline __attribute__((always_inline)) void NAME(visit)(int kind, REAL x, const REAL *column,
+                                                              VEC *sum) {
   for (int b = 0; b < NAME(BLOCKS); b++) {
     const VEC y = LOAD(column + b * NAME(LANES));
-    if (kind == KERNEL_RBF_DIFFERENCES)
-      sum[b] += (x - y) * (x - y);
-    else if (kind == KERNEL_LAPLACIAN)
-      sum[b] += NAME(absolute)(x - y) - NAME(absolute)(y);
+    if (kind == KERNEL_RBF_DIFFERENCES) sum[b] += (x - y) * (x - y);
+    else if (kind == KERNEL_LAPLACIAN) sum[b] += NAME(absolute)(x - y) - NAME(absolute)(y);
     else if (kind == KERNEL_CHI2) { /* 0 / 0 is 0: a feature that both lack adds nothing */
       const VEC both = x + y, apart = x - y;
       sum[b] += SELECT(GREATER(both, (VEC){0}), apart * apart / both, both) - y;
-    } else
-      sum[b] += x * y;
+    } else sum[b] += x * y;
   }
 }
 
 /* Not inlined: its constants would take the registers of the caller's sums. */
-static __attribute__((noinline)) void NAME(finish_lanes)(const kernel_spec *k, const VEC *sum, REAL row_term,
-                                                         const REAL *column_terms, int lanes, REAL *to) {
+static __attribute__((noinline)) void NAME(finish_lanes)(const kernel_spec *k, const VEC *sum,
+                                                         REAL row_term, const REAL *column_terms,
+                                                         int lanes, REAL *to) {
   REAL whole[PANEL] __attribute__((aligned(64)));
   REAL *block = lanes == PANEL ? to : whole;
   if (k->kind == KERNEL_RBF) {
@@ -76,30 +73,35 @@ static __attribute__((noinline)) void NAME(finish_lanes)(const kernel_spec *k, c
             NAME(transform)(&fixed, sum[b], row_term, LOAD(column_terms + b * NAME(LANES))));
   } else
     for (int b = 0; b < NAME(BLOCKS); b++)
-      STORE(block + b * NAME(LANES), NAME(transform)(k, sum[b], row_term, LOAD(column_terms + b * NAME(LANES))));
+      STORE(block + b * NAME(LANES),
+            NAME(transform)(k, sum[b], row_term, LOAD(column_terms + b * NAME(LANES))));
   if (lanes != PANEL) memcpy(to, whole, lanes * sizeof(REAL));
 }
 
-/* A row of a tile is computed: some of the tile before is written, so that memory is at work meanwhile. */
+/* A row of a tile is computed: some of the tile before is written, so that memory is at work
+   meanwhile. */
 static inline void NAME(copy_between)(simd_copies *waiting) {
   enum { AT_ONCE = 16 * NAME(LANES) };
-  if (waiting && waiting[0].rows > 0)
-    NAME(copy_part)(&waiting[0], AT_ONCE, 1);
-  else if (waiting && waiting[1].rows > 0)
-    NAME(copy_part)(&waiting[1], AT_ONCE, 1);
+  if (waiting && waiting[0].rows > 0) NAME(copy_part)(&waiting[0], AT_ONCE, 1);
+  else if (waiting && waiting[1].rows > 0) NAME(copy_part)(&waiting[1], AT_ONCE, 1);
 }
 
 static inline __attribute__((always_inline)) void NAME(panel_rows)(
-    const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows, const int64_t *indptr,
-    const int32_t *indices, const REAL *values, const REAL *row_terms, const REAL *panel, const REAL *column_terms,
-    int lanes, REAL *out, ptrdiff_t stride, const int64_t *dest, simd_copies *waiting) {
+    const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows,
+    const int64_t *indptr, const int32_t *indices, const REAL *values, const REAL *row_terms,
+    const REAL *panel, const REAL *column_terms, int lanes, REAL *out, ptrdiff_t stride,
+    const int64_t *dest, simd_copies *waiting) {
   VEC origin[NAME(BLOCKS)];
   for (int b = 0; b < NAME(BLOCKS); b++)
-    origin[b] = kind == KERNEL_LAPLACIAN || kind == KERNEL_CHI2 ? LOAD(column_terms + b * NAME(LANES)) : (VEC){0};
+    origin[b] = kind == KERNEL_LAPLACIAN || kind == KERNEL_CHI2
+                    ? LOAD(column_terms + b * NAME(LANES))
+                    : (VEC){0};
   ptrdiff_t r = 0;
   while (r < n_rows) {
     int full = 0;
-    while (full < TOGETHER && r + full < n_rows && indptr[rows[r + full] + 1] - indptr[rows[r + full]] == d) full++;
+    while (full < TOGETHER && r + full < n_rows &&
+           indptr[rows[r + full] + 1] - indptr[rows[r + full]] == d)
+      full++;
     if (full == TOGETHER) { /* rows without zeros share each load of the panel */
       VEC sums[TOGETHER][NAME(BLOCKS)];
       const REAL *x[TOGETHER];
@@ -120,19 +122,21 @@ static inline __attribute__((always_inline)) void NAME(panel_rows)(
       for (int b = 0; b < NAME(BLOCKS); b++) sum[b] = origin[b];
       for (int64_t t = indptr[rows[r]]; t < stop; t++)
         NAME(visit)(kind, values[t], panel + (ptrdiff_t)indices[t] * PANEL, sum);
-      NAME(finish_lanes)(k, sum, row_terms[rows[r]], column_terms, lanes, out + (dest ? dest[r] : r) * stride);
+      NAME(finish_lanes)(k, sum, row_terms[rows[r]], column_terms, lanes,
+                         out + (dest ? dest[r] : r) * stride);
       NAME(copy_between)(waiting);
       r++;
     }
   }
 }
 
-/* The same for many features. A panel is then larger than the first-level cache, so BATCH rows visit FEATURES of its
-   features at a time, their sums waiting in memory. */
+/* The same for many features. A panel is then larger than the first-level cache, so BATCH rows
+   visit FEATURES of its features at a time, their sums waiting in memory. */
 static inline __attribute__((always_inline)) void NAME(panel_batches)(
-    const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows, const int64_t *indptr,
-    const int32_t *indices, const REAL *values, const REAL *row_terms, const REAL *panel, const REAL *column_terms,
-    int lanes, REAL *out, ptrdiff_t stride, const int64_t *dest, simd_copies *waiting) {
+    const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows,
+    const int64_t *indptr, const int32_t *indices, const REAL *values, const REAL *row_terms,
+    const REAL *panel, const REAL *column_terms, int lanes, REAL *out, ptrdiff_t stride,
+    const int64_t *dest, simd_copies *waiting) {
   enum { BATCH = 32, FEATURES = 80 };
   for (ptrdiff_t first = 0; first < n_rows; first += BATCH) {
     const int have = n_rows - first < BATCH ? (int)(n_rows - first) : BATCH;
@@ -141,7 +145,9 @@ static inline __attribute__((always_inline)) void NAME(panel_batches)(
     for (int i = 0; i < have; i++) {
       at[i] = indptr[rows[first + i]];
       for (int b = 0; b < NAME(BLOCKS); b++)
-        sums[i][b] = kind == KERNEL_LAPLACIAN || kind == KERNEL_CHI2 ? LOAD(column_terms + b * NAME(LANES)) : (VEC){0};
+        sums[i][b] = kind == KERNEL_LAPLACIAN || kind == KERNEL_CHI2
+                         ? LOAD(column_terms + b * NAME(LANES))
+                         : (VEC){0};
     }
     for (ptrdiff_t limit = FEATURES; limit < d + FEATURES; limit += FEATURES)
       for (int i = 0; i < have; i++) {
@@ -159,24 +165,26 @@ static inline __attribute__((always_inline)) void NAME(panel_batches)(
       }
     for (int i = 0; i < have; i++) {
       const ptrdiff_t r = first + i;
-      NAME(finish_lanes)(k, sums[i], row_terms[rows[r]], column_terms, lanes, out + (dest ? dest[r] : r) * stride);
+      NAME(finish_lanes)(k, sums[i], row_terms[rows[r]], column_terms, lanes,
+                         out + (dest ? dest[r] : r) * stride);
       NAME(copy_between)(waiting);
     }
   }
 }
 
 static void NAME(panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows,
-                        const int64_t *indptr, const int32_t *indices, const REAL *values, const REAL *row_terms,
-                        const REAL *panel, const REAL *column_terms, int lanes, REAL *out, ptrdiff_t stride,
-                        const int64_t *dest, simd_copies *waiting) {
-#define CASE(kind)                                                                                                   \
-  case kind:                                                                                                         \
-    if (d > 128)                                                                                                     \
-      NAME(panel_batches)(k, kind, d, n_rows, rows, indptr, indices, values, row_terms, panel, column_terms, lanes,  \
-                          out, stride, dest, waiting);                                                               \
-    else                                                                                                             \
-      NAME(panel_rows)(k, kind, d, n_rows, rows, indptr, indices, values, row_terms, panel, column_terms, lanes,     \
-                       out, stride, dest, waiting);                                                                  \
+                        const int64_t *indptr, const int32_t *indices, const REAL *values,
+                        const REAL *row_terms, const REAL *panel, const REAL *column_terms,
+                        int lanes, REAL *out, ptrdiff_t stride, const int64_t *dest,
+                        simd_copies *waiting) {
+#define CASE(kind)                                                                             \
+  case kind:                                                                                   \
+    if (d > 128)                                                                               \
+      NAME(panel_batches)(k, kind, d, n_rows, rows, indptr, indices, values, row_terms, panel, \
+                          column_terms, lanes, out, stride, dest, waiting);                    \
+    else                                                                                       \
+      NAME(panel_rows)(k, kind, d, n_rows, rows, indptr, indices, values, row_terms, panel,    \
+                       column_terms, lanes, out, stride, dest, waiting);                       \
     break
   switch (k->kind) {
     CASE(KERNEL_LINEAR);
@@ -191,15 +199,15 @@ static void NAME(panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, con
 #undef CASE
 }
 
-static void NAME(finish)(const kernel_spec *k, ptrdiff_t n, REAL row_term, const REAL *column_terms, REAL *row) {
+static void NAME(finish)(const kernel_spec *k, ptrdiff_t n, REAL row_term, const REAL *column_terms,
+                         REAL *row) {
   ptrdiff_t j = 0;
   if (k->kind == KERNEL_RBF) { /* by far the most used: its own loop, free of the switch */
     kernel_spec fixed = *k;
     fixed.kind = KERNEL_RBF;
     for (; j + NAME(LANES) <= n; j += NAME(LANES))
       STORE(row + j, NAME(transform)(&fixed, LOAD(row + j), row_term, LOAD(column_terms + j)));
-  } else if (k->kind == KERNEL_LINEAR)
-    return;
+  } else if (k->kind == KERNEL_LINEAR) return;
   for (; j < n; j += NAME(LANES)) {
     const size_t bytes = (size_t)(n - j < NAME(LANES) ? n - j : NAME(LANES)) * sizeof(REAL);
     VEC v = {0}, c = {0};

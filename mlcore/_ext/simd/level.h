@@ -4,8 +4,8 @@
 
 enum { LEVEL_BASELINE, LEVEL_AVX2, LEVEL_AVX512 };
 
-/* The widest that both the processor and the environment variable MLCORE_SIMD (baseline, avx2 or avx512; for tests and
-   comparisons) allow. */
+/* The widest that both the processor and the environment variable MLCORE_SIMD (baseline, avx2 or
+   avx512; for tests and comparisons) allow. */
 int simd_level(void);
 
 #endif

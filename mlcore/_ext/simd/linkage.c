@@ -17,7 +17,8 @@ enum {
 
 /* ---- single linkage from points: Prim's algorithm */
 
-/* Places left whose squared distance from `query`, as the screen shows it, is not above their limit; how many. */
+/* Places left whose squared distance from `query`, as the screen shows it, is not above their
+   limit; how many. */
 static ptrdiff_t within_limits(const span_tree *t, const float *query, int32_t *at) {
   enum { L = LANES_f, PART = BESIDE * L };
   ptrdiff_t count = 0;
@@ -41,7 +42,8 @@ static ptrdiff_t within_limits(const span_tree *t, const float *query, int32_t *
   return count;
 }
 
-/* The place left with the least key. Limits grow with keys: only where they are least are keys compared. */
+/* The place left with the least key. Limits grow with keys: only where they are least are keys
+   compared. */
 static ptrdiff_t nearest_left(const span_tree *t) {
   vfloat low = (vfloat){0} + INFINITY;
   for (ptrdiff_t p = 0; p < t->left; p += LANES_f) low = min_f(low, load_f(t->limit + p));
@@ -95,7 +97,8 @@ static ptrdiff_t grow_tree(span_tree *t, ptrdiff_t steps, int64_t *edges, double
 
 /* ---- clusters of points */
 
-/* The linkage distance of two clusters, from all pairs of their points; the same whichever comes first. */
+/* The linkage distance of two clusters, from all pairs of their points; the same whichever comes
+   first. */
 static double between(const cluster_set *s, ptrdiff_t a, ptrdiff_t b) {
   double total = 0;
   if (a > b) {
@@ -110,12 +113,15 @@ static double between(const cluster_set *s, ptrdiff_t a, ptrdiff_t b) {
       else total = square > total ? square : total;
     }
   if (s->kind == LINKAGE_COMPLETE) return sqrt(total);
-  return total / ((double)(s->start[a + 1] - s->start[a]) * (double)(s->start[b + 1] - s->start[b]));
+  return total /
+         ((double)(s->start[a + 1] - s->start[a]) * (double)(s->start[b + 1] - s->start[b]));
 }
 
 /* delta[lane] = |query - c|^2 of BESIDE vectors of centres side by side. */
-static inline void centre_squares(const cluster_set *s, const double *query, ptrdiff_t first, vdouble *delta) {
-  const double *panel = s->panels + first / PANEL_DOUBLE * PANEL_DOUBLE * s->d + first % PANEL_DOUBLE;
+static inline void centre_squares(const cluster_set *s, const double *query, ptrdiff_t first,
+                                  vdouble *delta) {
+  const double *panel =
+      s->panels + first / PANEL_DOUBLE * PANEL_DOUBLE * s->d + first % PANEL_DOUBLE;
   vdouble sum[BESIDE] = {{0}};
   for (ptrdiff_t f = 0; f < s->d; f++, panel += PANEL_DOUBLE) {
     const vdouble q = (vdouble){0} + query[f];
@@ -127,9 +133,10 @@ static inline void centre_squares(const cluster_set *s, const double *query, ptr
   for (int b = 0; b < BESIDE; b++) delta[b] = sum[b];
 }
 
-/* tile[i, j] = |x_i - y_j|^2 of rows and points in panels, rows of the tile `stride` values apart. */
-static void square_tile(ptrdiff_t d, ptrdiff_t rows, ptrdiff_t n_panels, const double *X, const double *panels,
-                        ptrdiff_t stride, double *tile) {
+/* tile[i, j] = |x_i - y_j|^2 of rows and points in panels, rows of the tile `stride` values
+   apart. */
+static void square_tile(ptrdiff_t d, ptrdiff_t rows, ptrdiff_t n_panels, const double *X,
+                        const double *panels, ptrdiff_t stride, double *tile) {
   const cluster_set s = {.d = d, .panels = panels};
   for (ptrdiff_t first = 0; first < n_panels * PANEL_DOUBLE; first += BESIDE * WIDE)
     for (ptrdiff_t i = 0; i < rows; i++) {
@@ -145,28 +152,35 @@ static inline double reach_of(const cluster_set *s, double upper) {
   return reach * reach * (1 + 1e-12);
 }
 
-/* What is in reach of a query changes as nearer clusters are found: `limit` of Ward's distance, or of the centres'. */
+/* What is in reach of a query changes as nearer clusters are found: `limit` of Ward's distance, or
+   of the centres'. */
 typedef struct {
   ptrdiff_t own, count, nearest;
   double limit;
-  int32_t *found; /* clusters that may be the nearest, and bounds below on their squared distances */
+  /* clusters that may be the nearest, and bounds below on their squared distances */
+  int32_t *found;
   double *squares;
 } cluster_query;
 
-/* The squared distance of centres beyond which no cluster is the nearest whose spread is `spread`. */
+/* The squared distance of centres beyond which no cluster is the nearest whose spread is
+   `spread`. */
 static inline vdouble farthest(const cluster_set *s, const cluster_query *q, vdouble spread) {
   const vdouble limit = (vdouble){0} + q->limit, both = spread + s->spread[q->own];
-  return s->kind == LINKAGE_WARD ? limit * both : s->kind == LINKAGE_COMPLETE ? limit - both : limit;
+  return s->kind == LINKAGE_WARD       ? limit * both
+         : s->kind == LINKAGE_COMPLETE ? limit - both
+                                       : limit;
 }
 
 static void search_panel(const cluster_set *s, ptrdiff_t panel, cluster_query *q) {
   const double spread = s->spread[q->own];
-  for (ptrdiff_t first = panel * PANEL_DOUBLE; first < (panel + 1) * PANEL_DOUBLE; first += BESIDE * WIDE) {
+  for (ptrdiff_t first = panel * PANEL_DOUBLE; first < (panel + 1) * PANEL_DOUBLE;
+       first += BESIDE * WIDE) {
     vdouble delta[BESIDE];
     centre_squares(s, s->centres + q->own * s->d, first, delta);
     for (int b = 0; b < BESIDE; b++) {
       const ptrdiff_t at = first + b * WIDE;
-      unsigned near = ~BITS_D(GREATER_D(delta[b], farthest(s, q, load_d(s->spread + at)))) & DOUBLE_LANES;
+      unsigned near =
+          ~BITS_D(GREATER_D(delta[b], farthest(s, q, load_d(s->spread + at)))) & DOUBLE_LANES;
       for (; near != 0; near &= near - 1) {
         const int lane = __builtin_ctz(near);
         const ptrdiff_t other = at + lane;
@@ -177,8 +191,9 @@ static void search_panel(const cluster_set *s, ptrdiff_t panel, cluster_query *q
           if (square / both < q->limit) q->limit = square / both, q->nearest = other;
           continue;
         }
-        const double upper = s->kind == LINKAGE_AVERAGE ? sqrt(square + both)
-                                                        : sqrt(square) + s->radius[other] + s->radius[q->own];
+        const double upper = s->kind == LINKAGE_AVERAGE
+                                 ? sqrt(square + both)
+                                 : sqrt(square) + s->radius[other] + s->radius[q->own];
         const double reach = reach_of(s, upper);
         q->found[q->count] = (int32_t)other;
         q->squares[q->count++] = s->kind == LINKAGE_AVERAGE ? square : square + both;
@@ -188,12 +203,13 @@ static void search_panel(const cluster_set *s, ptrdiff_t panel, cluster_query *q
   }
 }
 
-/* The nearest clusters to some, and how far they are: Ward's squared; else first by bounds from the centres and from how
-   far the points are spread around them, then from the points. Panels whose ball is out of reach are passed over: behind
-   the panels of s lie those of the balls' centres, behind `radius` the balls' radii, and behind `spread` the spread that
-   reaches farthest, one for each panel. `found` and `squares` are scratch, 3 times as many as panels hold. */
-static void nearest_clusters(const cluster_set *s, ptrdiff_t n_queries, const int64_t *queries, int32_t *found,
-                             double *squares, int64_t *nearest, double *value) {
+/* The nearest clusters to some, and how far they are: Ward's squared; else first by bounds from the
+   centres and from how far the points are spread around them, then from the points. Panels whose
+   ball is out of reach are passed over: behind the panels of s lie those of the balls' centres,
+   behind `radius` the balls' radii, and behind `spread` the spread that reaches farthest, one for
+   each panel. `found` and `squares` are scratch, 3 times as many as panels hold. */
+static void nearest_clusters(const cluster_set *s, ptrdiff_t n_queries, const int64_t *queries,
+                             int32_t *found, double *squares, int64_t *nearest, double *value) {
   const ptrdiff_t panels = (s->n + PANEL_DOUBLE - 1) / PANEL_DOUBLE, size = panels * PANEL_DOUBLE;
   cluster_set balls = *s;
   balls.panels = s->panels + size * s->d;
@@ -213,7 +229,8 @@ static void nearest_clusters(const cluster_set *s, ptrdiff_t n_queries, const in
       }
     }
     for (ptrdiff_t p = 0; p < panels; p++)
-      if (beyond[p] <= 0 && p != home && gap[p] <= farthest(s, &q, (vdouble){0} + s->spread[size + p])[0])
+      if (beyond[p] <= 0 && p != home &&
+          gap[p] <= farthest(s, &q, (vdouble){0} + s->spread[size + p])[0])
         search_panel(s, p, &q);
     value[t] = INFINITY;
     nearest[t] = q.nearest;
@@ -234,9 +251,10 @@ static void nearest_clusters(const cluster_set *s, ptrdiff_t n_queries, const in
   }
 }
 
-/* row[b] = linkage distance of cluster a to cluster b, for b >= a; `sums` is scratch, as many as there are points and a
-   panel. `point_panels` are the points as columns. */
-static void cluster_row(const cluster_set *s, const double *point_panels, ptrdiff_t a, double *sums, double *row) {
+/* row[b] = linkage distance of cluster a to cluster b, for b >= a; `sums` is scratch, as many as
+   there are points and a panel. `point_panels` are the points as columns. */
+static void cluster_row(const cluster_set *s, const double *point_panels, ptrdiff_t a, double *sums,
+                        double *row) {
   const ptrdiff_t first = s->start[a] / (BESIDE * WIDE) * (BESIDE * WIDE), n = s->start[s->n];
   cluster_set points = *s;
   points.panels = point_panels;
@@ -258,17 +276,21 @@ static void cluster_row(const cluster_set *s, const double *point_panels, ptrdif
       if (s->kind == LINKAGE_AVERAGE) total += sums[j];
       else total = sums[j] > total ? sums[j] : total;
     if (s->kind == LINKAGE_COMPLETE) row[c] = sqrt(total);
-    else row[c] = total / ((double)(s->start[a + 1] - s->start[a]) * (double)(s->start[c + 1] - s->start[c]));
+    else
+      row[c] = total /
+               ((double)(s->start[a + 1] - s->start[a]) * (double)(s->start[c + 1] - s->start[c]));
   }
 }
 
 /* ---- clusters of a matrix of distances */
 
 /* The least of row + gone, and the first place where it is. */
-static ptrdiff_t row_nearest(ptrdiff_t stride, const double *row, const double *gone, double *least) {
+static ptrdiff_t row_nearest(ptrdiff_t stride, const double *row, const double *gone,
+                             double *least) {
   vdouble low[2] = {(vdouble){0} + INFINITY, (vdouble){0} + INFINITY};
   for (ptrdiff_t j = 0; j < stride; j += 2 * WIDE)
-    for (int b = 0; b < 2; b++) low[b] = min_d(low[b], load_d(row + j + b * WIDE) + load_d(gone + j + b * WIDE));
+    for (int b = 0; b < 2; b++)
+      low[b] = min_d(low[b], load_d(row + j + b * WIDE) + load_d(gone + j + b * WIDE));
   const double c = *least = lowest_d(min_d(low[0], low[1]));
   for (ptrdiff_t j = 0; j < stride; j += WIDE) {
     const unsigned above = BITS_D(GREATER_D(load_d(row + j) + load_d(gone + j), (vdouble){0} + c));
@@ -277,10 +299,11 @@ static ptrdiff_t row_nearest(ptrdiff_t stride, const double *row, const double *
   return 0;
 }
 
-/* The distance of a cluster of nk samples from two others together, which are x and y from it and `apart` from each other
-   (Lance and Williams). */
-static inline __attribute__((always_inline)) double together(const int kind, double x, double y, double na, double nb,
-                                                             double nk, double apart) {
+/* The distance of a cluster of nk samples from two others together, which are x and y from it and
+   `apart` from each other (Lance and Williams). */
+static inline __attribute__((always_inline)) double together(const int kind, double x, double y,
+                                                             double na, double nb, double nk,
+                                                             double apart) {
   const double n = na + nb;
   double z;
   switch (kind) {
@@ -295,32 +318,36 @@ static inline __attribute__((always_inline)) double together(const int kind, dou
   return z > 0 ? z : 0;
 }
 
-#define FOR_THIS_KIND(kind, loop)                                                                                    \
-  switch (kind) {                                                                                                    \
-  case LINKAGE_SINGLE: loop(LINKAGE_SINGLE) break;                                                                   \
-  case LINKAGE_COMPLETE: loop(LINKAGE_COMPLETE) break;                                                               \
-  case LINKAGE_AVERAGE: loop(LINKAGE_AVERAGE) break;                                                                 \
-  case LINKAGE_WEIGHTED: loop(LINKAGE_WEIGHTED) break;                                                               \
-  case LINKAGE_WARD: loop(LINKAGE_WARD) break;                                                                       \
-  case LINKAGE_CENTROID: loop(LINKAGE_CENTROID) break;                                                               \
-  default: loop(LINKAGE_MEDIAN)                                                                                      \
+#define FOR_THIS_KIND(kind, loop)                      \
+  switch (kind) {                                      \
+  case LINKAGE_SINGLE: loop(LINKAGE_SINGLE) break;     \
+  case LINKAGE_COMPLETE: loop(LINKAGE_COMPLETE) break; \
+  case LINKAGE_AVERAGE: loop(LINKAGE_AVERAGE) break;   \
+  case LINKAGE_WEIGHTED: loop(LINKAGE_WEIGHTED) break; \
+  case LINKAGE_WARD: loop(LINKAGE_WARD) break;         \
+  case LINKAGE_CENTROID: loop(LINKAGE_CENTROID) break; \
+  default: loop(LINKAGE_MEDIAN)                        \
   }
 
 /* out[k] = distance of cluster k from two together, of na and nb samples. */
 static void join_rows(int kind, ptrdiff_t n, const double *x, const double *y, double na, double nb,
                       const double *size, double apart, double *restrict out) {
-#define ROWS(K) for (ptrdiff_t k = 0; k < n; k++) out[k] = together(K, x[k], y[k], na, nb, size[k], apart);
+#define ROWS(K) \
+  for (ptrdiff_t k = 0; k < n; k++) out[k] = together(K, x[k], y[k], na, nb, size[k], apart);
   FOR_THIS_KIND(kind, ROWS)
 #undef ROWS
 }
 
-/* The row of a cluster of nk samples, where pairs from..to become one cluster each: its column is that of their first. */
-static void join_columns(const cluster_matrix *s, ptrdiff_t from, ptrdiff_t to, double nk, double *row) {
+/* The row of a cluster of nk samples, where pairs from..to become one cluster each: its column is
+   that of their first. */
+static void join_columns(const cluster_matrix *s, ptrdiff_t from, ptrdiff_t to, double nk,
+                         double *row) {
   double *restrict x = s->x, *restrict y = s->y;
   const double *na = s->na, *nb = s->nb, *apart = s->apart;
   const int32_t *first = s->first, *second = s->second;
   for (ptrdiff_t c = from; c < to; c++) x[c] = row[first[c]], y[c] = row[second[c]];
-#define COLUMNS(K) for (ptrdiff_t c = from; c < to; c++) x[c] = together(K, x[c], y[c], na[c], nb[c], nk, apart[c]);
+#define COLUMNS(K) \
+  for (ptrdiff_t c = from; c < to; c++) x[c] = together(K, x[c], y[c], na[c], nb[c], nk, apart[c]);
   FOR_THIS_KIND(s->kind, COLUMNS)
 #undef COLUMNS
   for (ptrdiff_t c = from; c < to; c++) row[first[c]] = x[c];
@@ -331,8 +358,9 @@ static void search_row(cluster_matrix *s, ptrdiff_t k) {
   s->stale[k] = 0;
 }
 
-/* Clusters that are each other's nearest are to become the first of the two, if they are many; -1 if some searches are left
-   for the next call. Stale is then what is nearest to one of a pair, or in one. */
+/* Clusters that are each other's nearest are to become the first of the two, if they are many; -1
+   if some searches are left for the next call. Stale is then what is nearest to one of a pair, or
+   in one. */
 static ptrdiff_t begin_round(cluster_matrix *s, int64_t *merged, double *heights, ptrdiff_t *work) {
   ptrdiff_t pairs = 0;
   for (ptrdiff_t k = 0; k < s->m; k++) {
@@ -365,8 +393,8 @@ static ptrdiff_t begin_round(cluster_matrix *s, int64_t *merged, double *heights
   return pairs;
 }
 
-/* Rows after the merges of a round. The earlier of two pairs is joined first in both of their rows, so that these agree to
-   the bit; sizes are those of what is joined already. */
+/* Rows after the merges of a round. The earlier of two pairs is joined first in both of their rows,
+   so that these agree to the bit; sizes are those of what is joined already. */
 static void form_rows(cluster_matrix *s, ptrdiff_t *work) {
   ptrdiff_t c = 0;
   while (c < s->next && s->first[c] < s->at) c++;
@@ -437,8 +465,11 @@ static void merge_two(cluster_matrix *s, ptrdiff_t a, ptrdiff_t b) {
   row[b] = INFINITY;
   for (ptrdiff_t k = 0; k < s->m; k++) s->D[k * s->stride + b] = row[k];
   for (ptrdiff_t k = 0; k < s->m; k++) {
-    if (!(row[k] < s->value[k] || s->nearest[k] == a || s->nearest[k] == b) || s->gone[k] != 0 || k == b) continue;
-    if (row[k] < s->value[k] || (row[k] == s->value[k] && (s->nearest[k] == a || s->nearest[k] == b))) {
+    if (!(row[k] < s->value[k] || s->nearest[k] == a || s->nearest[k] == b) || s->gone[k] != 0 ||
+        k == b)
+      continue;
+    if (row[k] < s->value[k] ||
+        (row[k] == s->value[k] && (s->nearest[k] == a || s->nearest[k] == b))) {
       s->value[k] = row[k];
       s->nearest[k] = (int32_t)b;
       s->stale[k] = 0;
@@ -449,9 +480,9 @@ static void merge_two(cluster_matrix *s, ptrdiff_t a, ptrdiff_t b) {
   search_row(s, b);
 }
 
-/* Merges until one cluster is left or much work is done: the names of the two, and how far apart; how many. All pairs of a
-   round at once where they are many, else the nearest clusters first. `value` is the distance to the nearest cluster, or
-   where stale no more than it. */
+/* Merges until one cluster is left or much work is done: the names of the two, and how far apart;
+   how many. All pairs of a round at once where they are many, else the nearest clusters first.
+   `value` is the distance to the nearest cluster, or where stale no more than it. */
 static ptrdiff_t merge_nearest(cluster_matrix *s, int64_t *merged, double *heights) {
   ptrdiff_t done = 0, work = 0, since = s->left;
   while ((s->left > 1 || s->next > 0) && work <= LINKAGE_WORK) {
@@ -487,5 +518,5 @@ static ptrdiff_t merge_nearest(cluster_matrix *s, int64_t *merged, double *heigh
   return done;
 }
 
-SIMD_TABLE(linkage, .grow_tree = grow_tree, .nearest_clusters = nearest_clusters, .cluster_row = cluster_row,
-           .square_tile = square_tile, .merge_nearest = merge_nearest)
+SIMD_TABLE(linkage, .grow_tree = grow_tree, .nearest_clusters = nearest_clusters,
+           .cluster_row = cluster_row, .square_tile = square_tile, .merge_nearest = merge_nearest)

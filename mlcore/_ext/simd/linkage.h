@@ -5,12 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A minimum spanning tree as it grows: what is not yet in it has places,
-   panels of 64 side by side, in which a screen of `m` coordinates a sample shows distances in single precision. Places
-   have a squared length to the nearest sample in the tree, and a limit on the screen within which there may be a nearer. */
+/* A minimum spanning tree as it grows: what is not yet in it has places, panels of 64 side by side,
+   in which a screen of `m` coordinates a sample shows distances in single precision. Places have a
+   squared length to the nearest sample in the tree, and a limit on the screen within which there
+   may be a nearer. */
 typedef struct {
-  ptrdiff_t left, last, d, m; /* places; the sample that joined last; features; coordinates on the screen */
-  double slack, growth;       /* by how much, and how many times, a length on the screen may be too long */
+  /* places; the sample that joined last; features; coordinates on the screen */
+  ptrdiff_t left, last, d, m;
+  /* by how much, and how many times, a length on the screen may be too long */
+  double slack, growth;
   const double *X;
   float *panels, *query, *limit; /* padded to whole panels; limits there are infinite */
   double *key;
@@ -36,13 +39,15 @@ typedef struct {
   double slack; /* by how much distances of centres may be off */
   const int64_t *start;
   const double *points, *centres, *panels;
-  /* Padded. Ward: 1 / size. Else the mean square of the points' distances from the centre; and the largest distance. */
+  /* Padded. Ward: 1 / size. Else the mean square of the points' distances from the centre; and the
+     largest distance. */
   const double *spread, *radius;
 } cluster_set;
 
-/* Clusters by a symmetric matrix of their distances, infinite on its diagonal; `m` rows, of which `left` are not `gone`
-   (infinity, else 0). Arrays are as long as a row. In a round `next` pairs become one cluster each, `first` and `second` of na
-   and nb samples, that are `apart`; rows before `at` are formed. */
+/* Clusters by a symmetric matrix of their distances, infinite on its diagonal; `m` rows, of which
+   `left` are not `gone` (infinity, else 0). Arrays are as long as a row. In a round `next` pairs
+   become one cluster each, `first` and `second` of na and nb samples, that are `apart`; rows before
+   `at` are formed. */
 typedef struct {
   int kind;
   ptrdiff_t m, stride, left, next, at;
@@ -56,11 +61,12 @@ typedef struct {
 
 typedef struct {
   ptrdiff_t (*grow_tree)(span_tree *t, ptrdiff_t steps, int64_t *edges, double *lengths);
-  void (*nearest_clusters)(const cluster_set *s, ptrdiff_t n_queries, const int64_t *queries, int32_t *found,
-                           double *squares, int64_t *nearest, double *value);
-  void (*cluster_row)(const cluster_set *s, const double *point_panels, ptrdiff_t a, double *sums, double *row);
-  void (*square_tile)(ptrdiff_t d, ptrdiff_t rows, ptrdiff_t n_panels, const double *X, const double *panels,
-                      ptrdiff_t stride, double *tile);
+  void (*nearest_clusters)(const cluster_set *s, ptrdiff_t n_queries, const int64_t *queries,
+                           int32_t *found, double *squares, int64_t *nearest, double *value);
+  void (*cluster_row)(const cluster_set *s, const double *point_panels, ptrdiff_t a, double *sums,
+                      double *row);
+  void (*square_tile)(ptrdiff_t d, ptrdiff_t rows, ptrdiff_t n_panels, const double *X,
+                      const double *panels, ptrdiff_t stride, double *tile);
   ptrdiff_t (*merge_nearest)(cluster_matrix *s, int64_t *merged, double *heights);
 } linkage_loops;
 

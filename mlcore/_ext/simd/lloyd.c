@@ -8,6 +8,4 @@
 #include "as_double.h"
 #include "lloyd_loops.h"
 
-SIMD_TABLE(lloyd,
-           .f = {.lloyd = lloyd_f},
-           .d = {.lloyd = lloyd_d})
+SIMD_TABLE(lloyd, .f = {.lloyd = lloyd_f}, .d = {.lloyd = lloyd_d})

@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include "lloyd_pass.h"
 
-#define LLOYD_LOOPS(real)                                                                                            \
-  /* samples start..stop of a pass; `values` is scratch, LLOYD_BATCH times the places */                             \
-  void (*lloyd)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, real *values, double *sums, double *counts,    \
-                int64_t *changed);
+#define LLOYD_LOOPS(real)                                                                         \
+  /* samples start..stop of a pass; `values` is scratch, LLOYD_BATCH times the places */          \
+  void (*lloyd)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, real *values, double *sums, \
+                double *counts, int64_t *changed);
 
 typedef struct {
   struct { LLOYD_LOOPS(float) } f;

@@ -1,8 +1,10 @@
-/* One pass of Lloyd's algorithm over a chunk of samples; included once per precision. See k_means.pyx.
+/* One pass of Lloyd's algorithm over a chunk of samples; included once per precision. See
+   k_means.pyx.
 
-   A group is GROUP centres side by side, feature by feature: group[f * GROUP + lane], 64 bytes a feature. Lanes are
-   centres; the values of a sample are broadcast, and ROWS samples share each load. Compared is |c|^2 / 2 - x.c, the half
-   squared distance without the sample's own norm; of equal values the lower index wins.
+   A group is GROUP centres side by side, feature by feature: group[f * GROUP + lane], 64 bytes a
+   feature. Lanes are centres; the values of a sample are broadcast, and ROWS samples share each
+   load. Compared is |c|^2 / 2 - x.c, the half squared distance without the sample's own norm; of
+   equal values the lower index wins.
 
    Bounds are floats in both precisions, see relabel_loops.h. */
 
@@ -13,14 +15,16 @@
 #ifndef GROUP_BYTES
 #define GROUP_BYTES 64
 #define ROWS (VECTOR_BYTES == 64 ? 8 : VECTOR_BYTES == 32 ? 4 : 2)
-enum { BLOCK = 1024, BATCH = LLOYD_BATCH, AHEAD = 16 }; /* samples filtered, searched together, fetched early */
+/* samples filtered, searched together, fetched early */
+enum { BLOCK = 1024, BATCH = LLOYD_BATCH, AHEAD = 16 };
 
 typedef float vfloat4 __attribute__((vector_size(16)));
 typedef int32_t vint4 __attribute__((vector_size(16)));
 typedef float vfloat4_any __attribute__((vector_size(16), aligned(4), may_alias));
 
 /* The groups whose lower bound does not exceed u, a bit each; also the least of the bounds. */
-static inline uint64_t groups_within(int n_groups, const float *bound, const float *drift, float u, float *least) {
+static inline uint64_t groups_within(int n_groups, const float *bound, const float *drift, float u,
+                                     float *least) {
   uint64_t within = 0;
   vfloat4 low = (vfloat4){0} + INFINITY;
   for (int g = 0; g < n_groups; g += 4) {
@@ -42,10 +46,9 @@ static inline uint64_t groups_within(int n_groups, const float *bound, const flo
 
 enum { NAME(GROUP) = GROUP_BYTES / sizeof(REAL), NAME(PARTS) = GROUP_BYTES / VECTOR_BYTES };
 
-static inline __attribute__((always_inline)) void NAME(group_rows)(int count, ptrdiff_t d, const int64_t *rows,
-                                                                   const REAL *X, const REAL *group,
-                                                                   const REAL *half_norms, REAL *out, ptrdiff_t stride,
-                                                                   const int32_t *dest) {
+static inline __attribute__((always_inline)) void NAME(group_rows)(
+    int count, ptrdiff_t d, const int64_t *rows, const REAL *X, const REAL *group,
+    const REAL *half_norms, REAL *out, ptrdiff_t stride, const int32_t *dest) {
   VEC sum[ROWS][NAME(PARTS)];
   const REAL *x[ROWS];
   for (int r = 0; r < count; r++) {
@@ -58,16 +61,19 @@ static inline __attribute__((always_inline)) void NAME(group_rows)(int count, pt
       for (int r = 0; r < count; r++) sum[r][p] -= x[r][f] * c;
     }
   for (int r = 0; r < count; r++)
-    for (int p = 0; p < NAME(PARTS); p++) STORE(out + dest[r] * stride + p * NAME(LANES), sum[r][p]);
+    for (int p = 0; p < NAME(PARTS); p++)
+      STORE(out + dest[r] * stride + p * NAME(LANES), sum[r][p]);
 }
 
 /* out[dest[r], :] = |c|^2 / 2 - x.c of sample rows[r] with a group of centres. */
-static void NAME(group_values)(ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows, const REAL *X, const REAL *group,
-                               const REAL *half_norms, REAL *out, ptrdiff_t stride, const int32_t *dest) {
+static void NAME(group_values)(ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows, const REAL *X,
+                               const REAL *group, const REAL *half_norms, REAL *out,
+                               ptrdiff_t stride, const int32_t *dest) {
   ptrdiff_t r = 0;
   for (; r + ROWS <= n_rows; r += ROWS)
     NAME(group_rows)(ROWS, d, rows + r, X, group, half_norms, out, stride, dest + r);
-  for (; r < n_rows; r++) NAME(group_rows)(1, d, rows + r, X, group, half_norms, out, stride, dest + r);
+  for (; r < n_rows; r++)
+    NAME(group_rows)(1, d, rows + r, X, group, half_norms, out, stride, dest + r);
 }
 
 static inline REAL NAME(lowest_of_group)(const REAL *values) {
@@ -91,9 +97,10 @@ static inline int32_t NAME(index_in_group)(const REAL *values, const INT *places
   return (int32_t)index;
 }
 
-/* Of one sample's values with the groups in `asked`: the nearest centre and lowest[g], in the nearest's group the
-   lowest of the others. */
-static inline int32_t NAME(rank)(const lloyd_pass *s, uint64_t asked, const REAL *values, REAL *lowest, REAL *best) {
+/* Of one sample's values with the groups in `asked`: the nearest centre and lowest[g], in the
+   nearest's group the lowest of the others. */
+static inline int32_t NAME(rank)(const lloyd_pass *s, uint64_t asked, const REAL *values,
+                                 REAL *lowest, REAL *best) {
   const INT *places = s->places;
   REAL least = (REAL)INFINITY;
   int32_t label = INT32_MAX;
@@ -109,7 +116,8 @@ static inline int32_t NAME(rank)(const lloyd_pass *s, uint64_t asked, const REAL
   }
   for (; nearest; nearest &= nearest - 1) { /* nearly always one */
     const int g = __builtin_ctzll(nearest);
-    const int32_t at = NAME(index_in_group)(values + g * NAME(GROUP), places + g * NAME(GROUP), least);
+    const int32_t at =
+        NAME(index_in_group)(values + g * NAME(GROUP), places + g * NAME(GROUP), least);
     label = at < label ? at : label;
   }
   const int g = s->home[label];
@@ -119,16 +127,19 @@ static inline int32_t NAME(rank)(const lloyd_pass *s, uint64_t asked, const REAL
     memcpy(&at, places + g * NAME(GROUP) + p * NAME(LANES), sizeof at);
     const VEC v = LOAD(values + g * NAME(GROUP) + p * NAME(LANES));
     const INTVEC same = (INTVEC)(at == (INTVEC){0} + (INT)label);
-    next = NAME(min)(next, (VEC)((same & (INTVEC)((VEC){0} + (REAL)INFINITY)) | (~same & (INTVEC)v)));
+    next =
+        NAME(min)(next, (VEC)((same & (INTVEC)((VEC){0} + (REAL)INFINITY)) | (~same & (INTVEC)v)));
   }
   lowest[g] = NAME(lowest)(next);
   *best = least;
   return label;
 }
 
-/* New bounds of a sample, from its values with the groups in `asked`; sums follow where its label changes. */
-static inline void NAME(settle)(const lloyd_pass *s, int64_t i, uint64_t asked, int32_t label, const REAL *lowest,
-                                REAL best, double *sums, double *counts, int64_t *changed) {
+/* New bounds of a sample, from its values with the groups in `asked`; sums follow where its label
+   changes. */
+static inline void NAME(settle)(const lloyd_pass *s, int64_t i, uint64_t asked, int32_t label,
+                                const REAL *lowest, REAL best, double *sums, double *counts,
+                                int64_t *changed) {
   const REAL norm = ((const REAL *)s->norms)[i], slack = (REAL)s->slack;
   float *bound = s->bounds + i * s->stride, lower = INFINITY;
   if (label != s->labels[i]) NAME(relabel)(s, i, label, sums, counts, changed);
@@ -136,7 +147,8 @@ static inline void NAME(settle)(const lloyd_pass *s, int64_t i, uint64_t asked, 
   s->upper[i] = above(above(sqrtf(squared > 0 ? squared : 0)) - s->away[label]);
   for (; asked; asked &= asked - 1) {
     const int g = __builtin_ctzll(asked);
-    const float squared = (float)(norm + 2 * lowest[g] - slack); /* infinite: no other centre is in the group */
+    /* infinite: no other centre is in the group */
+    const float squared = (float)(norm + 2 * lowest[g] - slack);
     lower = below(sqrtf(squared > 0 ? squared < FARTHEST ? squared : FARTHEST : 0));
     bound[g] = below(lower + s->drift[g]);
   }
@@ -145,8 +157,8 @@ static inline void NAME(settle)(const lloyd_pass *s, int64_t i, uint64_t asked, 
 }
 
 /* Compare a batch with the groups it asks for. */
-static void NAME(search)(const lloyd_pass *s, int count, const int64_t *rows, const uint64_t *asked, REAL *values,
-                         double *sums, double *counts, int64_t *changed) {
+static void NAME(search)(const lloyd_pass *s, int count, const int64_t *rows, const uint64_t *asked,
+                         REAL *values, double *sums, double *counts, int64_t *changed) {
   const ptrdiff_t stride = s->n_groups * NAME(GROUP);
   int64_t part[BATCH]; /* the rows that ask for one group, and their places in the batch */
   int32_t dest[BATCH];
@@ -159,7 +171,8 @@ static void NAME(search)(const lloyd_pass *s, int count, const int64_t *rows, co
       size += asked[r] >> g & 1;
     }
     NAME(group_values)(s->d, size, part, s->X, (const REAL *)s->groups + g * s->d * NAME(GROUP),
-                       (const REAL *)s->half_norms + g * NAME(GROUP), values + g * NAME(GROUP), stride, dest);
+                       (const REAL *)s->half_norms + g * NAME(GROUP), values + g * NAME(GROUP),
+                       stride, dest);
   }
   for (int r = 0; r < count; r++) {
     const int32_t label = NAME(rank)(s, asked[r], values + r * stride, lowest, &best);
@@ -168,7 +181,8 @@ static void NAME(search)(const lloyd_pass *s, int count, const int64_t *rows, co
 }
 
 /* The samples of a block whose lower bound does not exceed their upper bound. */
-static inline int NAME(crossing)(const lloyd_pass *s, ptrdiff_t begin, ptrdiff_t end, int64_t *rows) {
+static inline int NAME(crossing)(const lloyd_pass *s, ptrdiff_t begin, ptrdiff_t end,
+                                 int64_t *rows) {
   const float slack = above((float)s->slack);
   int kept = 0;
   for (ptrdiff_t i = begin; i < end; i++) {
@@ -180,7 +194,8 @@ static inline int NAME(crossing)(const lloyd_pass *s, ptrdiff_t begin, ptrdiff_t
   return kept;
 }
 
-/* Of these rows, those that any group may still claim: first by the upper bound, then by the distance itself. */
+/* Of these rows, those that any group may still claim: first by the upper bound, then by the
+   distance itself. */
 static inline int NAME(by_groups)(const lloyd_pass *s, int count, int64_t *rows) {
   const float slack = above((float)s->slack);
   int kept = 0;
@@ -197,7 +212,8 @@ static inline int NAME(by_groups)(const lloyd_pass *s, int count, int64_t *rows)
   return kept;
 }
 
-static inline int NAME(by_distance)(const lloyd_pass *s, int count, int64_t *rows, uint64_t *asked) {
+static inline int NAME(by_distance)(const lloyd_pass *s, int count, int64_t *rows,
+                                    uint64_t *asked) {
   const REAL *X = s->X, *centers = s->centers;
   const float slack = above((float)s->slack);
   const uint64_t every = ((uint64_t)2 << (s->n_groups - 1)) - 1;
@@ -206,14 +222,14 @@ static inline int NAME(by_distance)(const lloyd_pass *s, int count, int64_t *row
     const int64_t i = rows[t];
     const int32_t j = s->labels[i];
     if (t + AHEAD < count) __builtin_prefetch(X + rows[t + AHEAD] * s->d);
-    const float squared = (float)NAME(squared_distance)(s->d, X + i * s->d, centers + j * s->d) * (1 + 1e-5f);
+    const float squared =
+        (float)NAME(squared_distance)(s->d, X + i * s->d, centers + j * s->d) * (1 + 1e-5f);
     const float u = above(sqrtf(above(squared + slack)));
     float least;
     uint64_t within;
     if (s->n_groups > 1)
       within = groups_within(s->n_groups, s->bounds + i * s->stride, s->drift, u, &least) & every;
-    else
-      within = !(u < below(s->lower[i] - s->near[j]));
+    else within = !(u < below(s->lower[i] - s->near[j]));
     s->upper[i] = above(above(sqrtf(squared)) - s->away[j]);
     rows[kept] = i;
     asked[kept] = within | (uint64_t)1 << s->home[j];
@@ -222,8 +238,8 @@ static inline int NAME(by_distance)(const lloyd_pass *s, int count, int64_t *row
   return kept;
 }
 
-static void NAME(lloyd)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, REAL *values, double *sums,
-                        double *counts, int64_t *changed) {
+static void NAME(lloyd)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, REAL *values,
+                        double *sums, double *counts, int64_t *changed) {
   int64_t rows[BLOCK];
   uint64_t asked[BLOCK];
   const uint64_t every = ((uint64_t)2 << (s->n_groups - 1)) - 1;
@@ -241,6 +257,7 @@ static void NAME(lloyd)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, RE
       kept = NAME(by_distance)(s, kept, rows, asked);
     }
     for (int t = 0; t < kept; t += BATCH)
-      NAME(search)(s, kept - t < BATCH ? kept - t : BATCH, rows + t, asked + t, values, sums, counts, changed);
+      NAME(search)(s, kept - t < BATCH ? kept - t : BATCH, rows + t, asked + t, values, sums,
+                   counts, changed);
   }
 }

@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One pass of Lloyd's algorithm (k_means.pyx); arrays without a type are of the samples' precision. */
+/* One pass of Lloyd's algorithm (k_means.pyx); arrays without a type are of the samples'
+   precision. */
 enum { LLOYD_GROUPS = 64, LLOYD_BATCH = 128, LLOYD_SCRATCH = 128 };
 typedef struct {
   ptrdiff_t d, stride; /* features; between the rows of `bounds` */
@@ -19,9 +20,12 @@ typedef struct {
   int32_t *labels;
   float *upper, *lower, *bounds;
   /* For lloyd_plain_loops.h: */
-  ptrdiff_t n, k, width;                       /* samples in X; centres with padding; between rows side by side */
-  double error, farthest;                      /* relative rounding of a squared distance; the largest |c|^2 */
-  double single_error, single_farthest;        /* the same in single precision, measured from `origin` */
+  /* samples in X; centres with padding; between rows side by side */
+  ptrdiff_t n, k, width;
+  /* relative rounding of a squared distance; the largest |c|^2 */
+  double error, farthest;
+  /* the same in single precision, measured from `origin` */
+  double single_error, single_farthest;
   const float *single_centers, *single_halves; /* NULL: there is no screen */
   const double *origin;
   const float *passed, *limits;

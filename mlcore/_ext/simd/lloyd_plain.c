@@ -9,6 +9,5 @@
 #define SCREENED /* in single precision */
 #include "lloyd_plain_loops.h"
 
-SIMD_TABLE(lloyd_plain,
-           .f = {.lloyd_plain = lloyd_plain_f, .own_distances = own_distances_f},
+SIMD_TABLE(lloyd_plain, .f = {.lloyd_plain = lloyd_plain_f, .own_distances = own_distances_f},
            .d = {.lloyd_plain = lloyd_plain_d, .own_distances = own_distances_d})

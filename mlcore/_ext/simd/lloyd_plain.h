@@ -6,12 +6,12 @@
 #include <stdint.h>
 #include "lloyd_pass.h"
 
-#define LLOYD_PLAIN_LOOPS(real)                                                                                      \
-  /* samples start..stop of a pass; `scratch` is LLOYD_SCRATCH times the width */                                    \
-  void (*lloyd_plain)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, real *scratch, double *sums,             \
-                      double *counts, int64_t *tally, float *longest);                                               \
-  void (*own_distances)(ptrdiff_t d, ptrdiff_t n, const real *X, const real *centers, const int32_t *labels,         \
-                        double *out);
+#define LLOYD_PLAIN_LOOPS(real)                                                            \
+  /* samples start..stop of a pass; `scratch` is LLOYD_SCRATCH times the width */          \
+  void (*lloyd_plain)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, real *scratch, \
+                      double *sums, double *counts, int64_t *tally, float *longest);       \
+  void (*own_distances)(ptrdiff_t d, ptrdiff_t n, const real *X, const real *centers,      \
+                        const int32_t *labels, double *out);
 
 typedef struct {
   struct { LLOYD_PLAIN_LOOPS(float) } f;

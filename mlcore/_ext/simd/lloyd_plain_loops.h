@@ -1,12 +1,15 @@
-/* A pass of Lloyd's algorithm that compares a sample with every centre, or not at all; once per precision.
+/* A pass of Lloyd's algorithm that compares a sample with every centre, or not at all; once per
+   precision.
 
-   Lanes are samples: a panel holds PANEL of them feature by feature, against CENTERS centres at a time; k is padded to
-   whole CENTERS with half norms of infinity. Compared is |c|^2 / 2 - x.c as in lloyd_loops.h, with the same roundings.
+   Lanes are samples: a panel holds PANEL of them feature by feature, against CENTERS centres at a
+   time; k is padded to whole CENTERS with half norms of infinity. Compared is |c|^2 / 2 - x.c as in
+   lloyd_loops.h, with the same roundings.
 
-   Samples in double precision are screened in single: only those whose two nearest centres are as near as roundings
-   could tell are searched again. `gaps` are lower bounds on how much nearer the nearest centre is than any other, as of
-   no centre having moved: where centre j has come so far, and another may have, that their sum is passed[j], the gap is
-   gaps[i] - passed[j], and above limits[j] - passed[j] the label stays. */
+   Samples in double precision are screened in single: only those whose two nearest centres are as
+   near as roundings could tell are searched again. `gaps` are lower bounds on how much nearer the
+   nearest centre is than any other, as of no centre having moved: where centre j has come so far,
+   and another may have, that their sum is passed[j], the gap is gaps[i] - passed[j], and above
+   limits[j] - passed[j] the label stays. */
 
 #include "lloyd_pass.h"
 #include "relabel_loops.h"
@@ -16,8 +19,10 @@
 #define CENTERS 4
 #define ABREAST (VECTOR_BYTES == 64 ? 4 : 2)
 enum { WINDOW = 4096 }; /* samples filtered at once */
-enum { FETCHED = 512 }; /* bytes of a row that are asked for; the processor then sees to the rest of it */
-/* What the next panel reads: places in memory, `step` bytes apart or as `rows` tell, and lines up to `after` each. */
+/* bytes of a row that are asked for; the processor then sees to the rest of it */
+enum { FETCHED = 512 };
+/* What the next panel reads: places in memory, `step` bytes apart or as `rows` tell, and lines up
+   to `after` each. */
 typedef struct {
   const char *from;
   ptrdiff_t step, after;
@@ -27,7 +32,8 @@ typedef struct {
 
 static inline later_rows rows_later(const void *X, ptrdiff_t bytes, const int32_t *rows) {
   later_rows later = {X, bytes, 0, rows, PANEL_FLOAT};
-  if (64 % bytes != 0 || (uintptr_t)X % bytes != 0) later.after = bytes < FETCHED ? bytes - 1 : FETCHED;
+  if (64 % bytes != 0 || (uintptr_t)X % bytes != 0)
+    later.after = bytes < FETCHED ? bytes - 1 : FETCHED;
   if (rows[PANEL_FLOAT - 1] - rows[0] == PANEL_FLOAT - 1) {
     later.from += rows[0] * bytes;
     later.rows = NULL;
@@ -50,7 +56,8 @@ static inline int differing(const int32_t *a, const int32_t *b, int32_t first, i
 #if VECTOR_BYTES == 64
   const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   const __mmask16 m = _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
-  _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, _mm512_set1_epi32(first))));
+  _mm512_storeu_si512(
+      at, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, _mm512_set1_epi32(first))));
   return __builtin_popcount(m);
 #else
   int n = 0;
@@ -63,9 +70,11 @@ static inline int differing(const int32_t *a, const int32_t *b, int32_t first, i
 }
 #endif
 
-/* The label and value of the nearest centre, and the value of the next. Meanwhile `later` is fetched from memory. */
-static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REAL *centers, const REAL *half_norms,
-                          const later_rows *later, int32_t *label, REAL *best, REAL *second) {
+/* The label and value of the nearest centre, and the value of the next. Meanwhile `later` is
+   fetched from memory. */
+static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REAL *centers,
+                          const REAL *half_norms, const later_rows *later, int32_t *label,
+                          REAL *best, REAL *second) {
   const int at_once = (int)((later->count * CENTERS + k - 1) / k);
   int fetched = 0;
   for (int from = 0; from < PANEL; from += ABREAST * NAME(LANES)) {
@@ -76,7 +85,8 @@ static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REA
       at[b] = (INTVEC){0};
     }
     for (ptrdiff_t c = 0; c < k; c += CENTERS) {
-      for (int stop = fetched + at_once; fetched < stop && fetched < later->count; fetched++) fetch(later, fetched);
+      for (int stop = fetched + at_once; fetched < stop && fetched < later->count; fetched++)
+        fetch(later, fetched);
       VEC sum[CENTERS][ABREAST];
       const REAL *center = centers + c * d, *x = panel + from;
       for (int i = 0; i < CENTERS; i++)
@@ -104,15 +114,18 @@ static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REA
   }
 }
 
-/* From the values of the two nearest centres: by how much the nearest is nearer at least, and what roundings may change
-   in a squared distance. `longest` grows to the largest squared norm. */
-static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *best, const REAL *second, double error,
-                      double farthest, REAL *slack, REAL *gap, float *longest) {
-  const VEC relative = (VEC){0} + (REAL)error, constant = (VEC){0} + (REAL)(error * farthest), zero = {0};
+/* From the values of the two nearest centres: by how much the nearest is nearer at least, and what
+   roundings may change in a squared distance. `longest` grows to the largest squared norm. */
+static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *best,
+                      const REAL *second, double error, double farthest, REAL *slack, REAL *gap,
+                      float *longest) {
+  const VEC relative = (VEC){0} + (REAL)error, constant = (VEC){0} + (REAL)(error * farthest),
+            zero = {0};
   VEC high = zero;
   for (int from = 0; from < PANEL; from += NAME(LANES)) {
     VEC norm = {0};
-    for (ptrdiff_t f = 0; f < d; f++) norm += LOAD(panel + f * PANEL + from) * LOAD(panel + f * PANEL + from);
+    for (ptrdiff_t f = 0; f < d; f++)
+      norm += LOAD(panel + f * PANEL + from) * LOAD(panel + f * PANEL + from);
     const VEC rounding = relative * norm + constant;
     /* the extremes are their second argument where it is NaN */
     const VEC u = NAME(max)(norm + 2 * LOAD(best + from) + rounding, zero);
@@ -121,8 +134,7 @@ static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *bes
     const VEC apart = lower - upper - (lower + upper) * (REAL)WIDER;
     STORE(slack + from, rounding);
     STORE(gap + from, SELECT(GREATER(apart, zero), apart, zero));
-    if (from + NAME(LANES) <= count)
-      high = NAME(max)(norm, high);
+    if (from + NAME(LANES) <= count) high = NAME(max)(norm, high);
     else
       for (int lane = 0; lane < count - from; lane++)
         if (norm[lane] > *longest) *longest = (float)norm[lane];
@@ -130,40 +142,44 @@ static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *bes
   if ((float)NAME(highest)(high) > *longest) *longest = (float)NAME(highest)(high);
 }
 
-/* Rows of X beside each other, `width` apart: as they are, or in single precision and from the origin. */
-#define BESIDE(name, type, value)                                                                                    \
-  static inline __attribute__((always_inline)) void NAME(name##_few)(                                                \
-      const int width, const lloyd_pass *s, const int32_t *rows, int count, type *restrict slab) {                   \
-    const double *restrict origin = s->origin;                                                                       \
-    const ptrdiff_t d = s->d;                                                                                        \
-    const int inside = rows[count - 1] * d + width <= s->n * d; /* values of the next row do no harm */               \
-    (void)origin;                                                                                                    \
-    for (int r = 0; r < count - !inside; r++) {                                                                      \
-      const REAL *restrict x = (const REAL *)s->X + rows[r] * d;                                                     \
-      for (int f = 0; f < width; f++) slab[r * width + f] = (type)(value);                                           \
-    }                                                                                                                \
-    if (!inside) {                                                                                                   \
-      const REAL *restrict x = (const REAL *)s->X + rows[count - 1] * d;                                             \
-      for (int f = 0; f < d; f++) slab[(count - 1) * width + f] = (type)(value);                                     \
-    }                                                                                                                \
-  }                                                                                                                  \
-  static void NAME(name)(const lloyd_pass *s, const int32_t *rows, int count, type *restrict slab) {                 \
-    const double *restrict origin = s->origin;                                                                       \
-    (void)origin;                                                                                                    \
-    if (s->width == 1) return NAME(name##_few)(1, s, rows, count, slab);                                             \
-    if (s->width == 2) return NAME(name##_few)(2, s, rows, count, slab);                                             \
-    if (s->width == 4) return NAME(name##_few)(4, s, rows, count, slab);                                             \
-    if (s->width == 8) return NAME(name##_few)(8, s, rows, count, slab);                                             \
-    for (int r = 0; r < count; r++, slab += s->width) {                                                              \
-      const REAL *restrict x = (const REAL *)s->X + rows[r] * s->d;                                                  \
-      for (ptrdiff_t f = 0; f < s->d; f++) slab[f] = (type)(value);                                                  \
-    }                                                                                                                \
+/* Rows of X beside each other, `width` apart: as they are, or in single precision and from the
+   origin. */
+#define BESIDE(name, type, value)                                                                  \
+  static inline __attribute__((always_inline)) void NAME(name##_few)(                              \
+      const int width, const lloyd_pass *s, const int32_t *rows, int count, type *restrict slab) { \
+    const double *restrict origin = s->origin;                                                     \
+    const ptrdiff_t d = s->d;                                                                      \
+    const int inside =                                                                             \
+        rows[count - 1] * d + width <= s->n * d; /* values of the next row do no harm */           \
+    (void)origin;                                                                                  \
+    for (int r = 0; r < count - !inside; r++) {                                                    \
+      const REAL *restrict x = (const REAL *)s->X + rows[r] * d;                                   \
+      for (int f = 0; f < width; f++) slab[r * width + f] = (type)(value);                         \
+    }                                                                                              \
+    if (!inside) {                                                                                 \
+      const REAL *restrict x = (const REAL *)s->X + rows[count - 1] * d;                           \
+      for (int f = 0; f < d; f++) slab[(count - 1) * width + f] = (type)(value);                   \
+    }                                                                                              \
+  }                                                                                                \
+  static void NAME(name)(const lloyd_pass *s, const int32_t *rows, int count,                      \
+                         type *restrict slab) {                                                    \
+    const double *restrict origin = s->origin;                                                     \
+    (void)origin;                                                                                  \
+    if (s->width == 1) return NAME(name##_few)(1, s, rows, count, slab);                           \
+    if (s->width == 2) return NAME(name##_few)(2, s, rows, count, slab);                           \
+    if (s->width == 4) return NAME(name##_few)(4, s, rows, count, slab);                           \
+    if (s->width == 8) return NAME(name##_few)(8, s, rows, count, slab);                           \
+    for (int r = 0; r < count; r++, slab += s->width) {                                            \
+      const REAL *restrict x = (const REAL *)s->X + rows[r] * s->d;                                \
+      for (ptrdiff_t f = 0; f < s->d; f++) slab[f] = (type)(value);                                \
+    }                                                                                              \
   }
 BESIDE(beside, REAL, x[f])
 
 #ifdef ZIP_LOW
 /* panel[f, r] = X[rows[r], f], from a row of a vector's length at least. */
-static void NAME(transpose_rows)(const REAL *X, ptrdiff_t d, const int32_t *rows, int count, REAL *panel) {
+static void NAME(transpose_rows)(const REAL *X, ptrdiff_t d, const int32_t *rows, int count,
+                                 REAL *panel) {
   enum { L = NAME(LANES) };
   for (int r = 0; r < count; r += L)
     for (ptrdiff_t f = 0; f < d; f += L) {
@@ -177,15 +193,14 @@ static void NAME(transpose_rows)(const REAL *X, ptrdiff_t d, const int32_t *rows
 #endif
 
 /* Labels and gaps of up to PANEL rows. */
-static void NAME(compare)(const lloyd_pass *s, const int32_t *rows, int count, REAL *scratch, int32_t *label,
-                          REAL *gap, float *longest) {
+static void NAME(compare)(const lloyd_pass *s, const int32_t *rows, int count, REAL *scratch,
+                          int32_t *label, REAL *gap, float *longest) {
   const ptrdiff_t d = s->d, width = s->width, step = width < 16 ? PANEL : 16;
   REAL *panel = scratch + PANEL * width, best[PANEL], second[PANEL], slack[PANEL];
   if (rows[count - 1] - rows[0] == count - 1 && width == d)
     NAME(transpose)((const REAL *)s->X + rows[0] * d, d, count, d, panel, PANEL);
 #ifdef ZIP_LOW
-  else if (width == d && d >= NAME(LANES))
-    NAME(transpose_rows)(s->X, d, rows, count, panel);
+  else if (width == d && d >= NAME(LANES)) NAME(transpose_rows)(s->X, d, rows, count, panel);
 #endif
   else
     for (int r = 0; r < count; r += step) {
@@ -195,15 +210,17 @@ static void NAME(compare)(const lloyd_pass *s, const int32_t *rows, int count, R
     }
   const later_rows later = rows_later(s->X, d * sizeof(REAL), rows + count);
   NAME(nearest)(d, s->k, panel, s->centers, s->half_norms, &later, label, best, second);
-  if (s->gaps != NULL) NAME(gap)(d, count, panel, best, second, s->error, s->farthest, slack, gap, longest);
+  if (s->gaps != NULL)
+    NAME(gap)(d, count, panel, best, second, s->error, s->farthest, slack, gap, longest);
 }
 
 #ifdef SCREENED
 BESIDE(beside_single, float, x[f] - origin[f])
 
-/* The same for up to PANEL_FLOAT rows, in single precision where it can tell; how many it could not. */
-static int NAME(screen)(const lloyd_pass *s, const int32_t *rows, int count, REAL *scratch, int32_t *label, float *gap,
-                        float *longest) {
+/* The same for up to PANEL_FLOAT rows, in single precision where it can tell; how many it could
+   not. */
+static int NAME(screen)(const lloyd_pass *s, const int32_t *rows, int count, REAL *scratch,
+                        int32_t *label, float *gap, float *longest) {
   const ptrdiff_t d = s->d, width = s->width, step = width < 16 ? PANEL_FLOAT : 16;
   float *slab = (float *)scratch, *panel = slab + PANEL_FLOAT * width;
   float best[PANEL_FLOAT], second[PANEL_FLOAT], slack[PANEL_FLOAT];
@@ -253,7 +270,8 @@ static int NAME(unsettled)(const lloyd_pass *s, int size, int32_t *rows) {
     for (; i + VECTOR_BYTES / 4 <= size; i += VECTOR_BYTES / 4) {
       __builtin_prefetch(s->gaps + i + WINDOW);
       __builtin_prefetch(s->labels + i + WINDOW);
-      kept += compress_rest(load_f(s->gaps + i), look_up_f(s->limits, s->k, s->labels + i), i, rows + kept);
+      kept += compress_rest(load_f(s->gaps + i), look_up_f(s->limits, s->k, s->labels + i), i,
+                            rows + kept);
     }
     for (; i < size; i++) rows[kept++] = i;
   }
@@ -264,8 +282,8 @@ static int NAME(unsettled)(const lloyd_pass *s, int size, int32_t *rows) {
 }
 
 /* New labels and gaps of some rows. */
-static void NAME(take)(const lloyd_pass *s, const int32_t *rows, int count, int32_t *label, const float *gap,
-                       double *sums, double *counts, int64_t *tally) {
+static void NAME(take)(const lloyd_pass *s, const int32_t *rows, int count, int32_t *label,
+                       const float *gap, double *sums, double *counts, int64_t *tally) {
   enum { L = VECTOR_BYTES / 4 };
   const int together = count == PANEL_FLOAT && rows[count - 1] - rows[0] == count - 1;
   int32_t changed[2 * PANEL_FLOAT], old[PANEL_FLOAT];
@@ -275,21 +293,24 @@ static void NAME(take)(const lloyd_pass *s, const int32_t *rows, int count, int3
     for (int r = 0; r < count; r++) old[r] = s->labels[rows[r]];
   for (int r = count; r < PANEL_FLOAT; r++) old[r] = label[r];
   for (int r = 0; r < PANEL_FLOAT; r += L)
-    n_changed += differing(together ? s->labels + rows[r] : old + r, label + r, r, changed + n_changed);
-  for (int c = 0; c < n_changed; c++) NAME(relabel)(s, rows[changed[c]], label[changed[c]], sums, counts, tally);
+    n_changed +=
+        differing(together ? s->labels + rows[r] : old + r, label + r, r, changed + n_changed);
+  for (int c = 0; c < n_changed; c++)
+    NAME(relabel)(s, rows[changed[c]], label[changed[c]], sums, counts, tally);
   if (s->gaps == NULL) return;
   for (int r = count; r < PANEL_FLOAT; r++) label[r] = 0;
-  for (int r = 0; r < PANEL_FLOAT; r += L) store_f(passed + r, look_up_f(s->passed, s->k, label + r));
+  for (int r = 0; r < PANEL_FLOAT; r += L)
+    store_f(passed + r, look_up_f(s->passed, s->k, label + r));
   for (int r = 0; r < count; r++) passed[r] = below(gap[r] + passed[r]);
-  if (together)
-    memcpy(s->gaps + rows[0], passed, sizeof passed);
+  if (together) memcpy(s->gaps + rows[0], passed, sizeof passed);
   else
     for (int r = 0; r < count; r++) s->gaps[rows[r]] = passed[r];
 }
 
 /* tally: labels changed, samples screened, and screened in vain. */
-static void NAME(lloyd_plain)(const lloyd_pass *whole, ptrdiff_t start, ptrdiff_t stop, REAL *scratch, double *sums,
-                              double *counts, int64_t *tally, float *longest) {
+static void NAME(lloyd_plain)(const lloyd_pass *whole, ptrdiff_t start, ptrdiff_t stop,
+                              REAL *scratch, double *sums, double *counts, int64_t *tally,
+                              float *longest) {
   int32_t rows[WINDOW + PANEL_FLOAT], label[PANEL_FLOAT];
   for (ptrdiff_t begin = start; begin < stop; begin += WINDOW) {
     lloyd_pass s = *whole;
@@ -298,7 +319,8 @@ static void NAME(lloyd_plain)(const lloyd_pass *whole, ptrdiff_t start, ptrdiff_
     s.labels += begin;
     if (s.gaps != NULL) s.gaps += begin;
     if (s.weights != NULL) s.weights += begin;
-    const int kept = NAME(unsettled)(&s, stop - begin < WINDOW ? (int)(stop - begin) : WINDOW, rows);
+    const int kept =
+        NAME(unsettled)(&s, stop - begin < WINDOW ? (int)(stop - begin) : WINDOW, rows);
     for (int t = 0, count; t < kept; t += count) {
       const int32_t *row = rows + t;
 #ifdef SCREENED
@@ -325,8 +347,8 @@ static void NAME(lloyd_plain)(const lloyd_pass *whole, ptrdiff_t start, ptrdiff_
 }
 
 /* out[i] = |x_i - c|^2 with the centre of its label, in double precision. */
-static void NAME(own_distances)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const REAL *centers, const int32_t *labels,
-                                double *out) {
+static void NAME(own_distances)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const REAL *centers,
+                                const int32_t *labels, double *out) {
   enum { WIDE = VECTOR_BYTES / sizeof(double) };
   for (ptrdiff_t i = 0; i < n; i++, X += d) {
     const REAL *c = centers + labels[i] * d;

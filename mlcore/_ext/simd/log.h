@@ -4,8 +4,8 @@
 
 #include "vector.h"
 
-/* log x for normal x > 0 = e ln 2 + log m, m in [sqrt 1/2, sqrt 2), log m = 2 artanh((m - 1) / (m + 1)) by its series:
-   the first term left out is below 1e-17. */
+/* log x for normal x > 0 = e ln 2 + log m, m in [sqrt 1/2, sqrt 2), log m = 2 artanh((m - 1) / (m +
+   1)) by its series: the first term left out is below 1e-17. */
 typedef uint64_t vuint64 __attribute__((vector_size(VECTOR_BYTES)));
 static inline vdouble log_d(vdouble x) {
   const uint64_t half_root = 0x3fe6a09e667f3bcdu, bias = (uint64_t)1023 << 52;

@@ -8,6 +8,5 @@
 #include "as_double.h"
 #include "medoids_loops.h"
 
-SIMD_TABLE(medoids,
-           .f = {.medoid_change = medoid_change_f},
+SIMD_TABLE(medoids, .f = {.medoid_change = medoid_change_f},
            .d = {.medoid_change = medoid_change_d})

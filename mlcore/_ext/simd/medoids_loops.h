@@ -1,16 +1,18 @@
-/* What the objective of k-medoids would gain or lose if a sample became a medoid; included once per precision.
+/* What the objective of k-medoids would gain or lose if a sample became a medoid; included once per
+   precision.
 
-   Most samples are farther from a candidate than from two medoids and so take no part: they are told from the others a
-   vector at a time, and only the others, some of a hundred, are looked at one by one. Of few medoids a sample is seldom
-   so far: then all are looked at, a vector at a time and every slot, in a fifth of the time. See k_medoids.pyx. */
+   Most samples are farther from a candidate than from two medoids and so take no part: they are
+   told from the others a vector at a time, and only the others, some of a hundred, are looked at
+   one by one. Of few medoids a sample is seldom so far: then all are looked at, a vector at a time
+   and every slot, in a fifth of the time. See k_medoids.pyx. */
 
 #include "medoids.h"
 
 enum { NAME(MEDOID_CHUNK) = 1024, NAME(FEW_MEDOIDS) = 10 };
 
 /* Samples of a chunk that may take part; how many. */
-static inline int NAME(within_reach)(ptrdiff_t size, const REAL *row, const REAL *limits, int products, REAL half,
-                                     int32_t *at) {
+static inline int NAME(within_reach)(ptrdiff_t size, const REAL *row, const REAL *limits,
+                                     int products, REAL half, int32_t *at) {
   const VEC shift = (VEC){0} + half;
   ptrdiff_t i = 0;
   int kept = 0;
@@ -22,7 +24,8 @@ static inline int NAME(within_reach)(ptrdiff_t size, const REAL *row, const REAL
       kept += !(limits[i] + half > row[i]);
     }
   } else {
-    for (; i + NAME(LANES) <= size; i += NAME(LANES)) kept += REST(LOAD(row + i), LOAD(limits + i), (int32_t)i, at + kept);
+    for (; i + NAME(LANES) <= size; i += NAME(LANES))
+      kept += REST(LOAD(row + i), LOAD(limits + i), (int32_t)i, at + kept);
     for (; i < size; i++) {
       at[kept] = (int32_t)i;
       kept += !(row[i] > limits[i]);
@@ -31,9 +34,11 @@ static inline int NAME(within_reach)(ptrdiff_t size, const REAL *row, const REAL
   return kept;
 }
 
-static inline __attribute__((always_inline)) void NAME(count_in)(const medoid_pass *s, int form, int kept, ptrdiff_t first,
-                                                                 const int32_t *at, const REAL *row, REAL norm,
-                                                                 ptrdiff_t self, double *gain, double *losses) {
+static inline __attribute__((always_inline)) void NAME(count_in)(const medoid_pass *s, int form,
+                                                                 int kept, ptrdiff_t first,
+                                                                 const int32_t *at, const REAL *row,
+                                                                 REAL norm, ptrdiff_t self,
+                                                                 double *gain, double *losses) {
   const REAL *near = s->near, *second = s->second, *norms = s->norms;
   for (int t = 0; t < kept; t++) {
     const ptrdiff_t o = first + at[t];
@@ -56,9 +61,11 @@ static inline __attribute__((always_inline)) void NAME(count_in)(const medoid_pa
   }
 }
 
-/* The same of `size` samples, whole vectors, for up to FEW_MEDOIDS slots; rows hold costs or their roots. */
-static inline __attribute__((always_inline)) void NAME(count_all)(const medoid_pass *s, const int k, ptrdiff_t size,
-                                                                  const REAL *row, double *gain, double *losses) {
+/* The same of `size` samples, whole vectors, for up to FEW_MEDOIDS slots; rows hold costs or their
+   roots. */
+static inline __attribute__((always_inline)) void NAME(count_all)(const medoid_pass *s, const int k,
+                                                                  ptrdiff_t size, const REAL *row,
+                                                                  double *gain, double *losses) {
   enum { WIDE = VECTOR_BYTES / sizeof(double) };
   typedef int32_t labels_of __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
   const REAL *near = s->near, *second = s->second;
@@ -71,14 +78,16 @@ static inline __attribute__((always_inline)) void NAME(count_all)(const medoid_p
     STORE(middle, NAME(min)(NAME(max)(d, a), b));
     for (int part = 0; part < NAME(LANES); part += WIDE) {
       const ptrdiff_t at = i + part;
-      vdouble less = WIDEN(low + part) - WIDEN(near + at), more = WIDEN(middle + part) - WIDEN(second + at);
+      vdouble less = WIDEN(low + part) - WIDEN(near + at),
+              more = WIDEN(middle + part) - WIDEN(second + at);
       if (s->weights != NULL) {
         less *= load_d(s->weights + at);
         more *= load_d(s->weights + at);
       }
       gains += less;
       const vint64 label = __builtin_convertvector(*(const labels_of *)(s->labels + at), vint64);
-      for (int slot = 0; slot < k; slot++) lost[slot] += (vdouble)((vint64)more & (vint64)(label == slot));
+      for (int slot = 0; slot < k; slot++)
+        lost[slot] += (vdouble)((vint64)more & (vint64)(label == slot));
     }
   }
   for (int lane = 0; lane < WIDE; lane++) {
@@ -87,7 +96,8 @@ static inline __attribute__((always_inline)) void NAME(count_all)(const medoid_p
   }
 }
 
-static double NAME(medoid_change)(const medoid_pass *s, const REAL *row, ptrdiff_t self, double *losses, int32_t *slot) {
+static double NAME(medoid_change)(const medoid_pass *s, const REAL *row, ptrdiff_t self,
+                                  double *losses, int32_t *slot) {
   const REAL norm = s->form >= MEDOID_ROOTS ? ((const REAL *)s->norms)[self] : 0;
   const REAL *limits = s->limits;
   double gain[4] = {0, 0, 0, 0};
@@ -114,7 +124,8 @@ static double NAME(medoid_change)(const medoid_pass *s, const REAL *row, ptrdiff
   }
   for (ptrdiff_t first = begun; first < s->n; first += NAME(MEDOID_CHUNK)) {
     const ptrdiff_t size = s->n - first < NAME(MEDOID_CHUNK) ? s->n - first : NAME(MEDOID_CHUNK);
-    const int kept = NAME(within_reach)(size, row + first, limits + first, s->form >= MEDOID_ROOTS, norm / 2, at);
+    const int kept = NAME(within_reach)(size, row + first, limits + first, s->form >= MEDOID_ROOTS,
+                                        norm / 2, at);
     switch (s->form) {
 #define FORM(form) \
   case form: NAME(count_in)(s, form, kept, first, at, row, norm, self, gain, losses); break;
@@ -129,7 +140,8 @@ static double NAME(medoid_change)(const medoid_pass *s, const REAL *row, ptrdiff
   double best = INFINITY;
   *slot = 0;
   for (ptrdiff_t i = 0; i < s->k; i++) {
-    const double *loss = losses + 4 * i, total = s->removal[i] + ((loss[0] + loss[1]) + (loss[2] + loss[3]));
+    const double *loss = losses + 4 * i,
+                 total = s->removal[i] + ((loss[0] + loss[1]) + (loss[2] + loss[3]));
     if (total < best) best = total, *slot = (int32_t)i;
   }
   return best + ((gain[0] + gain[1]) + (gain[2] + gain[3]));

@@ -1,25 +1,34 @@
 /* One pass of EM over sparse rows, in double precision.
 
-   A row's log densities are start + sum_p value_p table[column_p], one value per component and the components side by
-   side in vectors. Rows take no more than a stride of memory; the next ones overlap in the processor's pipeline.
+   A row's log densities are start + sum_p value_p table[column_p], one value per component and the
+   components side by side in vectors. Rows take no more than a stride of memory; the next ones
+   overlap in the processor's pipeline.
 
-   Most rows belong to few components, and lines of components (MIX_LINE side by side) whose responsibilities are below
-   2^-100 are left out: of the sums, which they would change by less than rounding in any component that has not
-   collapsed, and of the next pass where a bound shows that they stay below. Between two passes no log density of a row
-   rises by more than the rise of `start` plus sum value rise[column], one number instead of all components. A row of which
-   only one component is left is summed once, and then not again until this changes.
+   Most rows belong to few components, and lines of components (MIX_LINE side by side) whose
+   responsibilities are below 2^-100 are left out: of the sums, which they would change by less than
+   rounding in any component that has not collapsed, and of the next pass where a bound shows that
+   they stay below. Between two passes no log density of a row rises by more than the rise of
+   `start` plus sum value rise[column], one number instead of all components. A row of which only
+   one component is left is summed once, and then not again until this changes.
 
-   Probabilities may be 0: the table then holds -inf, and so do log densities; entries have no value of 0. What a component
-   is certain of, and a row lacks, is no entry: it is counted, `start_lacks` plus sum value lacks[column], and any of it
-   makes the row impossible. A row that is so under every component is shared equally by all whose weight is not 0. */
+   Probabilities may be 0: the table then holds -inf, and so do log densities; entries have no value
+   of 0. What a component is certain of, and a row lacks, is no entry: it is counted, `start_lacks`
+   plus sum value lacks[column], and any of it makes the row impossible. A row that is so under
+   every component is shared equally by all whose weight is not 0. */
 #include "mixture.h"
 
 #include "log.h"
 #include "table.h"
 #include "vector.h"
 
-enum { MIX_LANES = VECTOR_BYTES / sizeof(double), MIX_STRIP = 4, MIX_LINE = 8, LINE_VECTORS = MIX_LINE / MIX_LANES };
-enum { MIX_AHEAD = 16 }; /* entries whose columns are fetched before their turn: large tables are not in a near cache */
+enum {
+  MIX_LANES = VECTOR_BYTES / sizeof(double),
+  MIX_STRIP = 4,
+  MIX_LINE = 8,
+  LINE_VECTORS = MIX_LINE / MIX_LANES
+};
+/* entries whose columns are fetched before their turn: large tables are not in a near cache */
+enum { MIX_AHEAD = 16 };
 #define MIX_FAR 69.31471805599453 /* 100 ln 2 */
 #define MIX_ALL UINT64_MAX        /* lines that are near; those beyond 64 always count as near */
 #define IS_NEAR(lines, line) ((line) >= 64 || ((lines) >> (line) & 1))
@@ -37,13 +46,12 @@ static inline double total_d(vdouble x) {
 #endif
 }
 
-/* to[...] = from[...] + sum of the row's entries, and *rise += sum value rises[column] unless NULL; two sums a vector,
-   so that additions need not wait for each other. */
-static inline __attribute__((always_inline)) void mixture_gather(const int width, const int valued,
-                                                                 const ptrdiff_t stride, const sparse_rows *s,
-                                                                 ptrdiff_t begin, ptrdiff_t end, const double *from,
-                                                                 const double *table, double *to, const double *rises,
-                                                                 double *rise) {
+/* to[...] = from[...] + sum of the row's entries, and *rise += sum value rises[column] unless NULL;
+   two sums a vector, so that additions need not wait for each other. */
+static inline __attribute__((always_inline)) void mixture_gather(
+    const int width, const int valued, const ptrdiff_t stride, const sparse_rows *s,
+    ptrdiff_t begin, ptrdiff_t end, const double *from, const double *table, double *to,
+    const double *rises, double *rise) {
   const int32_t *columns = s->columns;
   const double *values = s->values;
   vdouble even[MIX_STRIP], odd[MIX_STRIP];
@@ -79,7 +87,8 @@ static inline __attribute__((always_inline)) void mixture_gather(const int width
 
 /* sums[column] += value r for the row's entries. */
 static inline __attribute__((always_inline)) void mixture_scatter(const int width, const int valued,
-                                                                  const ptrdiff_t stride, const sparse_rows *s,
+                                                                  const ptrdiff_t stride,
+                                                                  const sparse_rows *s,
                                                                   ptrdiff_t begin, ptrdiff_t end,
                                                                   const double *r, double *sums) {
   const int32_t *columns = s->columns; /* not read again after every store */
@@ -98,15 +107,16 @@ static inline __attribute__((always_inline)) void mixture_scatter(const int widt
 }
 
 /* `call(width, j)` for strips of all components from j on, or for the lines of `near` alone. */
-#define MIXTURE_STRIPS(call)                                                                                         \
-  for (ptrdiff_t j = 0, left; (left = (stride - j) / MIX_LANES) > 0; j += MIX_STRIP * MIX_LANES) switch (left) {     \
-      case 1: call(1, j); break;                                                                                     \
-      case 2: call(2, j); break;                                                                                     \
-      case 3: call(3, j); break;                                                                                     \
-      default: call(4, j);                                                                                           \
+#define MIXTURE_STRIPS(call)                                                                     \
+  for (ptrdiff_t j = 0, left; (left = (stride - j) / MIX_LANES) > 0; j += MIX_STRIP * MIX_LANES) \
+    switch (left) {                                                                              \
+    case 1: call(1, j); break;                                                                   \
+    case 2: call(2, j); break;                                                                   \
+    case 3: call(3, j); break;                                                                   \
+    default: call(4, j);                                                                         \
     }
-#define MIXTURE_LINES(near, call)                                                                                    \
-  for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++)                                                      \
+#define MIXTURE_LINES(near, call)                            \
+  for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++) \
     if (IS_NEAR(near, line)) call(LINE_VECTORS, line *MIX_LINE);
 
 static inline double highest_of_line(const double *r) {
@@ -116,11 +126,14 @@ static inline double highest_of_line(const double *r) {
 }
 
 /* r[j...] = -inf where the row lacks something that the component is certain of. */
-static inline __attribute__((always_inline)) void mixture_lacks(const int width, const int valued, const ptrdiff_t stride,
-                                                                const sparse_rows *s, ptrdiff_t begin, ptrdiff_t end,
+static inline __attribute__((always_inline)) void mixture_lacks(const int width, const int valued,
+                                                                const ptrdiff_t stride,
+                                                                const sparse_rows *s,
+                                                                ptrdiff_t begin, ptrdiff_t end,
                                                                 ptrdiff_t j, double *r) {
   double lacking[MIX_STRIP * MIX_LANES];
-  mixture_gather(width, valued, stride, s, begin, end, s->start_lacks + j, s->lacks + j, lacking, NULL, NULL);
+  mixture_gather(width, valued, stride, s, begin, end, s->start_lacks + j, s->lacks + j, lacking,
+                 NULL, NULL);
   for (int v = 0; v < width; v++) {
     const vdouble x = load_d(r + j + v * MIX_LANES);
     const mask_d impossible = GREATER_D(load_d(lacking + v * MIX_LANES), (vdouble){0});
@@ -128,14 +141,17 @@ static inline __attribute__((always_inline)) void mixture_lacks(const int width,
   }
 }
 
-/* Log densities r of a row, and which lines of them are filled in: all, or those near in the pass before if the bound
-   on the others allows it. */
-static inline __attribute__((always_inline)) uint64_t mixture_row(const int valued, const ptrdiff_t stride,
+/* Log densities r of a row, and which lines of them are filled in: all, or those near in the pass
+   before if the bound on the others allows it. */
+static inline __attribute__((always_inline)) uint64_t mixture_row(const int valued,
+                                                                  const ptrdiff_t stride,
                                                                   const sparse_rows *s, ptrdiff_t i,
                                                                   double *r) {
   const ptrdiff_t begin = BEGIN(s, i), end = END(s, i);
   const uint64_t before = stride > MIX_LINE && s->near ? s->near[i] : MIX_ALL;
-#define GATHER(w, j) mixture_gather(w, valued, stride, s, begin, end, s->start + (j), s->table + (j), r + (j), NULL, NULL)
+#define GATHER(w, j)                                                                              \
+  mixture_gather(w, valued, stride, s, begin, end, s->start + (j), s->table + (j), r + (j), NULL, \
+                 NULL)
   if (before == MIX_ALL) {
     MIXTURE_STRIPS(GATHER)
 #define LACKS(w, j) mixture_lacks(w, valued, stride, s, begin, end, j, r)
@@ -144,7 +160,8 @@ static inline __attribute__((always_inline)) uint64_t mixture_row(const int valu
   }
   const ptrdiff_t first = __builtin_ctzll(before) * MIX_LINE; /* none of them is empty */
   double bound = s->bounds[i] + s->start_rise, top = -INFINITY;
-  mixture_gather(LINE_VECTORS, valued, stride, s, begin, end, s->start + first, s->table + first, r + first, s->rises, &bound);
+  mixture_gather(LINE_VECTORS, valued, stride, s, begin, end, s->start + first, s->table + first,
+                 r + first, s->rises, &bound);
   const uint64_t others = before & (before - 1);
   MIXTURE_LINES(others, GATHER)
   for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++)
@@ -160,9 +177,10 @@ static inline __attribute__((always_inline)) uint64_t mixture_row(const int valu
   return MIX_ALL;
 }
 
-/* The lines of `filled` that are within MIX_FAR of the row's largest log density, `top`; the bound on the others. */
-static inline uint64_t nearest_lines(const ptrdiff_t stride, const sparse_rows *s, ptrdiff_t i, const double *r,
-                                     uint64_t filled, double *top) {
+/* The lines of `filled` that are within MIX_FAR of the row's largest log density, `top`; the bound
+   on the others. */
+static inline uint64_t nearest_lines(const ptrdiff_t stride, const sparse_rows *s, ptrdiff_t i,
+                                     const double *r, uint64_t filled, double *top) {
   double highest[64], left_out = -INFINITY, most = -INFINITY;
   const ptrdiff_t lines = stride / MIX_LINE, known = lines < 64 ? lines : 64;
   uint64_t near = 0;
@@ -176,11 +194,11 @@ static inline uint64_t nearest_lines(const ptrdiff_t stride, const sparse_rows *
     if (!IS_NEAR(filled, line)) continue;
     if (most - highest[line] > MIX_FAR)
       left_out = highest[line] > left_out ? highest[line] : left_out;
-    else
-      near |= (uint64_t)1 << line;
+    else near |= (uint64_t)1 << line;
   }
   *top = most;
-  if (near == 0) near = filled & -filled; /* the largest is beyond 64 lines, but one below is always near */
+  /* the largest is beyond 64 lines, but one below is always near */
+  if (near == 0) near = filled & -filled;
   if (__builtin_popcountll(near) == known) near = MIX_ALL;
   if (s->near) {
     s->near[i] = near;
@@ -204,31 +222,30 @@ static inline int32_t only_component(const ptrdiff_t stride, uint64_t near, cons
   return only;
 }
 
-/* Whose sums a row is held in, in the pass before and now. It is held from the second time on that the same component has
-   it alone: before, many change. */
+/* Whose sums a row is held in, in the pass before and now. It is held from the second time on that
+   the same component has it alone: before, many change. */
 static inline void hold(const sparse_rows *s, ptrdiff_t i, int32_t only, row_share *share) {
   const int32_t before = s->alone[i], seen = -2 - only; /* seen once */
   if (only != before) s->alone[i] = only < 0 || before >= 0 || before == seen ? only : seen;
   share->was = before, share->is = s->alone[i];
 }
 
-/* The first of entries [begin, end), which are in order of their columns, that is not before `column`. */
-static inline ptrdiff_t first_from(const int32_t *columns, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t column) {
+/* The first of entries [begin, end), which are in order of their columns, that is not before
+   `column`. */
+static inline ptrdiff_t first_from(const int32_t *columns, ptrdiff_t begin, ptrdiff_t end,
+                                   ptrdiff_t column) {
   while (begin < end) {
     const ptrdiff_t middle = begin + (end - begin) / 2;
-    if (columns[middle] < column)
-      begin = middle + 1;
-    else
-      end = middle;
+    if (columns[middle] < column) begin = middle + 1;
+    else end = middle;
   }
   return begin;
 }
 
 /* Adds rows to the sums of columns [left, right), all columns where right is 0. */
-static inline __attribute__((always_inline)) void mixture_add(const int valued, const ptrdiff_t stride,
-                                                              const sparse_rows *s, ptrdiff_t first, ptrdiff_t last,
-                                                              const double *batch, const row_share *shares,
-                                                              ptrdiff_t left, ptrdiff_t right, double *sums) {
+static inline __attribute__((always_inline)) void mixture_add(
+    const int valued, const ptrdiff_t stride, const sparse_rows *s, ptrdiff_t first, ptrdiff_t last,
+    const double *batch, const row_share *shares, ptrdiff_t left, ptrdiff_t right, double *sums) {
   for (ptrdiff_t i = first; i < last; i++) {
     const double *r = batch + (i - first) * stride;
     const row_share share = shares[i - first];
@@ -246,32 +263,30 @@ static inline __attribute__((always_inline)) void mixture_add(const int valued, 
       }
     if (share.is >= 0) continue;
 #define SCATTER(w, j) mixture_scatter(w, valued, stride, s, begin, end, r + (j), sums + (j))
-    if (share.near == MIX_ALL)
-      MIXTURE_STRIPS(SCATTER)
-    else
-      MIXTURE_LINES(share.near, SCATTER)
+    if (share.near == MIX_ALL) MIXTURE_STRIPS(SCATTER)
+    else MIXTURE_LINES(share.near, SCATTER)
   }
 }
 
 /* Rows come in batches, each step done for all of them: what one row waits for, the others fill. */
-static inline __attribute__((always_inline)) double mixture_batch(const int valued, const ptrdiff_t stride,
-                                                                  const sparse_rows *s,
-                                                                  ptrdiff_t first, ptrdiff_t last, double *batch,
-                                                                  row_share *shares, double *totals,
-                                                                  double *log_density, double *out) {
+static inline __attribute__((always_inline)) double mixture_batch(
+    const int valued, const ptrdiff_t stride, const sparse_rows *s, ptrdiff_t first, ptrdiff_t last,
+    double *batch, row_share *shares, double *totals, double *log_density, double *out) {
   const ptrdiff_t k = s->n_components, n = last - first;
   double top[MIX_BATCH], most[MIX_BATCH], total[MIX_BATCH], scale[MIX_BATCH], trials[MIX_BATCH];
   double log_likelihood = 0, product = 1;
   uint64_t near[MIX_BATCH];
   int32_t only[MIX_BATCH];
-  for (ptrdiff_t i = first; i < last; i++) near[i - first] = mixture_row(valued, stride, s, i, batch + (i - first) * stride);
+  for (ptrdiff_t i = first; i < last; i++)
+    near[i - first] = mixture_row(valued, stride, s, i, batch + (i - first) * stride);
   for (ptrdiff_t i = first; i < last; i++) {
     double *r = batch + (i - first) * stride;
     if (totals && s->near) { /* without it nothing is left out */
       near[i - first] = nearest_lines(stride, s, i, r, near[i - first], &top[i - first]);
     } else {
       vdouble highest = load_d(r);
-      for (ptrdiff_t j = MIX_LANES; j < stride; j += MIX_LANES) highest = max_d(highest, load_d(r + j));
+      for (ptrdiff_t j = MIX_LANES; j < stride; j += MIX_LANES)
+        highest = max_d(highest, load_d(r + j));
       top[i - first] = highest_d(highest);
     }
     most[i - first] = top[i - first];
@@ -282,19 +297,21 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
   for (ptrdiff_t i = first; i < last; i++) {
     double *r = batch + (i - first) * stride;
     vdouble sum = {0};
-#define EXPONENTIALS(w, at)                                                                                          \
-  for (ptrdiff_t j = (at); j < (at) + (w) * MIX_LANES; j += MIX_LANES) {                                             \
-    vdouble e = exp2_d((load_d(r + j) - top[i - first]) * 0x1.71547652b82fep0); /* 1 / ln 2 */                       \
-    store_d(r + j, e);                                                                                               \
-    sum += e;                                                                                                        \
+#define EXPONENTIALS(w, at)                                                                    \
+  for (ptrdiff_t j = (at); j < (at) + (w) * MIX_LANES; j += MIX_LANES) {                       \
+    vdouble e = exp2_d((load_d(r + j) - top[i - first]) * 0x1.71547652b82fep0); /* 1 / ln 2 */ \
+    store_d(r + j, e);                                                                         \
+    sum += e;                                                                                  \
   }
     MIXTURE_LINES(near[i - first], EXPONENTIALS)
     total[i - first] = total_d(sum);
-    only[i - first] = s->alone && total[i - first] == 1.0 ? only_component(stride, near[i - first], r) : -1;
+    only[i - first] =
+        s->alone && total[i - first] == 1.0 ? only_component(stride, near[i - first], r) : -1;
   }
   if (s->weights || log_density) {
     for (ptrdiff_t i = 0; i < n; i++) {
-      const double density = most[i] + log(total[i]), weight = s->weights ? s->weights[first + i] : 1.0;
+      const double density = most[i] + log(total[i]),
+                   weight = s->weights ? s->weights[first + i] : 1.0;
       if (log_density) log_density[first + i] = density;
       if (weight > 0) log_likelihood += weight * density;
     }
@@ -330,35 +347,45 @@ static inline __attribute__((always_inline)) double mixture_batch(const int valu
 }
 
 /* `call(valued, stride)` with constants where it pays. */
-#define MIXTURE_KINDS(s, call)                                                                                       \
-  if ((s)->stride == MIX_LINE) {                                                                                     \
-    if ((s)->values) { call(1, MIX_LINE); } else { call(0, MIX_LINE); }                                              \
-  } else {                                                                                                           \
-    if ((s)->values) { call(1, (s)->stride); } else { call(0, (s)->stride); }                                        \
+#define MIXTURE_KINDS(s, call)   \
+  if ((s)->stride == MIX_LINE) { \
+    if ((s)->values) {           \
+      call(1, MIX_LINE);         \
+    } else {                     \
+      call(0, MIX_LINE);         \
+    }                            \
+  } else {                       \
+    if ((s)->values) {           \
+      call(1, (s)->stride);      \
+    } else {                     \
+      call(0, (s)->stride);      \
+    }                            \
   }
 
-static double responsibilities(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, row_share *shares,
-                               double *totals) {
+static double responsibilities(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch,
+                               row_share *shares, double *totals) {
   double sum = 0;
-#define RESPONSIBILITIES(valued, stride) sum += mixture_batch(valued, stride, s, first, last, batch, shares, totals, NULL, NULL)
+#define RESPONSIBILITIES(valued, stride) \
+  sum += mixture_batch(valued, stride, s, first, last, batch, shares, totals, NULL, NULL)
   MIXTURE_KINDS(s, RESPONSIBILITIES)
   return sum;
 }
 
-static void add_rows(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, const double *batch, const row_share *shares,
-                     ptrdiff_t left, ptrdiff_t right, double *sums) {
-#define ADD_ROWS(valued, stride) mixture_add(valued, stride, s, first, last, batch, shares, left, right, sums)
+static void add_rows(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, const double *batch,
+                     const row_share *shares, ptrdiff_t left, ptrdiff_t right, double *sums) {
+#define ADD_ROWS(valued, stride) \
+  mixture_add(valued, stride, s, first, last, batch, shares, left, right, sums)
   MIXTURE_KINDS(s, ADD_ROWS)
 }
 
-static double expect(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, double *sums,
-                     double *totals, double *log_density, double *out) {
+static double expect(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch,
+                     double *sums, double *totals, double *log_density, double *out) {
   double sum = 0;
   row_share shares[MIX_BATCH];
   for (; first < last; first += MIX_BATCH) {
     const ptrdiff_t stop = last - first < MIX_BATCH ? last : first + MIX_BATCH;
-#define EXPECT(valued, stride)                                                                                       \
-  sum += mixture_batch(valued, stride, s, first, stop, batch, shares, totals, log_density, out);                     \
+#define EXPECT(valued, stride)                                                                   \
+  sum += mixture_batch(valued, stride, s, first, stop, batch, shares, totals, log_density, out); \
   if (sums) mixture_add(valued, stride, s, first, stop, batch, shares, 0, 0, sums)
     MIXTURE_KINDS(s, EXPECT)
   }
@@ -369,11 +396,13 @@ static double expect(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, doub
 static inline vdouble some_d(const double *from, const double *end, ptrdiff_t known, double rest) {
   double part[MIX_LANES], lanes[MIX_LANES];
   if (from + MIX_LANES > end) {
-    for (ptrdiff_t lane = 0; lane < MIX_LANES; lane++) part[lane] = lane < known ? from[lane] : rest;
+    for (ptrdiff_t lane = 0; lane < MIX_LANES; lane++)
+      part[lane] = lane < known ? from[lane] : rest;
     return load_d(part);
   }
   for (ptrdiff_t lane = 0; lane < MIX_LANES; lane++) lanes[lane] = lane;
-  return select_d(GREATER_D((vdouble){0} + (double)known, load_d(lanes)), load_d(from), (vdouble){0} + rest);
+  return select_d(GREATER_D((vdouble){0} + (double)known, load_d(lanes)), load_d(from),
+                  (vdouble){0} + rest);
 }
 
 /* log p, and -inf for 0 and for what is too small for a normal number. */
@@ -382,10 +411,11 @@ static inline vdouble log_or_never(vdouble p) {
   return select_d(GREATER_D(least, p), (vdouble){0} - INFINITY, log_d(max_d(least, p)));
 }
 
-/* table[row] = p[row], or log p[row], padded with zeros; rises[row] = the largest rise of the row's values. `p` ends at
-   `end`. */
-static void fill_rows(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *p,
-                      ptrdiff_t p_stride, const double *end, int logarithms, double *table, double *rises) {
+/* table[row] = p[row], or log p[row], padded with zeros; rises[row] = the largest rise of the row's
+   values. `p` ends at `end`. */
+static void fill_rows(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride,
+                      const double *p, ptrdiff_t p_stride, const double *end, int logarithms,
+                      double *table, double *rises) {
   for (ptrdiff_t row = first; row < last; row++) {
     double *to = table + row * stride;
     const double *from = p + row * p_stride;
@@ -397,32 +427,37 @@ static void fill_rows(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t st
                   : known > 0        ? some_d(from + j, end, known, nothing)
                                      : (vdouble){0} + nothing;
       if (logarithms) x = log_or_never(x); /* log 1 = 0 */
-      rise = max_d(x - load_d(to + j), rise); /* in this order: -inf that stays is NaN here, and no rise */
+      /* in this order: -inf that stays is NaN here, and no rise */
+      rise = max_d(x - load_d(to + j), rise);
       store_d(to + j, x);
     }
     rises[row] = highest_d(rise);
   }
 }
 
-/* table[row] = min((counts[row] + alpha) / trials, 1), the same trials for all rows where `trials_stride` is 0; trials
-   and table are padded to `stride`, the trials with ones. `counts` ends at `end`. */
-static void share_rows(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *counts,
-                           ptrdiff_t counts_stride, const double *end, double alpha, const double *trials,
-                           ptrdiff_t trials_stride, double *table) {
+/* table[row] = min((counts[row] + alpha) / trials, 1), the same trials for all rows where
+   `trials_stride` is 0; trials and table are padded to `stride`, the trials with ones. `counts`
+   ends at `end`. */
+static void share_rows(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride,
+                       const double *counts, ptrdiff_t counts_stride, const double *end,
+                       double alpha, const double *trials, ptrdiff_t trials_stride, double *table) {
   for (ptrdiff_t row = first; row < last; row++)
     for (ptrdiff_t j = 0; j < stride; j += MIX_LANES) {
       const double *from = counts + row * counts_stride + j;
-      const vdouble x = k - j >= MIX_LANES ? load_d(from) : k > j ? some_d(from, end, k - j, 0) : (vdouble){0};
+      const vdouble x = k - j >= MIX_LANES ? load_d(from)
+                        : k > j            ? some_d(from, end, k - j, 0)
+                                           : (vdouble){0};
       const vdouble share = (x + alpha) / load_d(trials + row * trials_stride + j);
       store_d(table + row * stride + j, min_d((vdouble){0} + 1.0, share));
     }
 }
 
-/* table[row] = log p[row], p[row] = min((sum + alpha) rates, 1), from the row's sums in all tables, `size`
-   values apart; those of each pass, one in `kinds`, are then 0. All are padded to `stride`. */
-static void advance_rows(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrdiff_t tables, ptrdiff_t kinds,
-                            ptrdiff_t size, double alpha, const double *rates, double *sums, double *p, double *table,
-                            double *rises) {
+/* table[row] = log p[row], p[row] = min((sum + alpha) rates, 1), from the row's sums in all tables,
+   `size` values apart; those of each pass, one in `kinds`, are then 0. All are padded to
+   `stride`. */
+static void advance_rows(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrdiff_t tables,
+                         ptrdiff_t kinds, ptrdiff_t size, double alpha, const double *rates,
+                         double *sums, double *p, double *table, double *rises) {
   for (ptrdiff_t row = first; row < last; row++) {
     vdouble rise = (vdouble){0} - INFINITY;
     for (ptrdiff_t j = 0; j < stride; j += MIX_LANES) {

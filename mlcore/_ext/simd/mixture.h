@@ -7,56 +7,63 @@
 
 enum { MIX_BATCH = 16 };
 
-/* Rows as lists of entries (a column, a value), and the log densities that the components of a mixture give them:
-   start + sum of value * table[column]; `stride` components side by side, those beyond `n_components` at -infinity. */
+/* Rows as lists of entries (a column, a value), and the log densities that the components of a
+   mixture give them: start + sum of value * table[column]; `stride` components side by side, those
+   beyond `n_components` at -infinity. */
 typedef struct {
   ptrdiff_t n_components, stride;
-  ptrdiff_t length;        /* entries of every row, where indptr is NULL */
+  ptrdiff_t length; /* entries of every row, where indptr is NULL */
   const int64_t *indptr;
   const int32_t *columns;
   const double *values;  /* NULL: all are 1 */
   const double *weights; /* of the rows; NULL: all are 1 */
   const double *start, *table;
-  /* What the rows remember of the pass before, or NULL: components near the largest, in lines; a bound on the log densities
-     of the others; and how far values of `start`, and of each row of `table`, have risen since at most. */
+  /* What the rows remember of the pass before, or NULL: components near the largest, in lines; a
+     bound on the log densities of the others; and how far values of `start`, and of each row of
+     `table`, have risen since at most. */
   uint64_t *near;
   double *bounds;
   double start_rise;
   const double *rises;
   const double *trials;
-  /* The component that a row belongs to alone, or -1; sums of such rows are kept `held` values behind the others. Or NULL. */
+  /* The component that a row belongs to alone, or -1; sums of such rows are kept `held` values
+     behind the others. Or NULL. */
   int32_t *alone;
   ptrdiff_t held;
-  /* What components are certain of and rows lack, `start_lacks` plus the entries' values times `lacks`; or NULL: nothing. */
+  /* What components are certain of and rows lack, `start_lacks` plus the entries' values times
+     `lacks`; or NULL: nothing. */
   const double *start_lacks, *lacks;
 } sparse_rows;
 
-/* What becomes of a row's responsibilities: lines of components to be added to the sums; and the component in whose held
-   sums the row was, and is now, or < 0. */
+/* What becomes of a row's responsibilities: lines of components to be added to the sums; and the
+   component in whose held sums the row was, and is now, or < 0. */
 typedef struct {
   uint64_t near;
   int32_t was, is;
 } row_share;
 
 typedef struct {
-  /* Responsibilities r of rows [first, last): totals[0] += r, totals[1] += trials r, sums[column] += value r, unless
-     `sums` is NULL. Returns the log-likelihood. `log_density` and `out` (responsibilities) may be NULL; `batch` is scratch, MIX_BATCH strides. */
-  double (*expect)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, double *sums, double *totals,
-                   double *log_density, double *out);
-  /* The same in two steps: up to MIX_BATCH rows without the sums by column; then the sums of columns [left, right) from
-     any number of rows whose `batch` and `shares` lie side by side. Entries are in order of their columns. */
-  double (*responsibilities)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch, row_share *shares,
-                             double *totals);
-  void (*add_rows)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, const double *batch, const row_share *shares,
-                   ptrdiff_t left, ptrdiff_t right, double *sums);
+  /* Responsibilities r of rows [first, last): totals[0] += r, totals[1] += trials r, sums[column]
+     += value r, unless `sums` is NULL. Returns the log-likelihood. `log_density` and `out`
+     (responsibilities) may be NULL; `batch` is scratch, MIX_BATCH strides. */
+  double (*expect)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch,
+                   double *sums, double *totals, double *log_density, double *out);
+  /* The same in two steps: up to MIX_BATCH rows without the sums by column; then the sums of
+     columns [left, right) from any number of rows whose `batch` and `shares` lie side by side.
+     Entries are in order of their columns. */
+  double (*responsibilities)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch,
+                             row_share *shares, double *totals);
+  void (*add_rows)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, const double *batch,
+                   const row_share *shares, ptrdiff_t left, ptrdiff_t right, double *sums);
   void (*fill_rows)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *p,
-                        ptrdiff_t p_stride, const double *end, int logarithms, double *table, double *rises);
-  void (*share_rows)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *counts,
-                       ptrdiff_t counts_stride, const double *end, double alpha, const double *trials,
-                       ptrdiff_t trials_stride, double *table);
-  void (*advance_rows)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrdiff_t tables, ptrdiff_t kinds,
-                         ptrdiff_t size, double alpha, const double *rates, double *sums, double *p, double *table,
-                          double *rises);
+                    ptrdiff_t p_stride, const double *end, int logarithms, double *table,
+                    double *rises);
+  void (*share_rows)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride,
+                     const double *counts, ptrdiff_t counts_stride, const double *end, double alpha,
+                     const double *trials, ptrdiff_t trials_stride, double *table);
+  void (*advance_rows)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrdiff_t tables,
+                       ptrdiff_t kinds, ptrdiff_t size, double alpha, const double *rates,
+                       double *sums, double *p, double *table, double *rises);
 } mixture_loops;
 
 extern const mixture_loops *mixture_table;

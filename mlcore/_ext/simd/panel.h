@@ -1,5 +1,6 @@
-/* Columns of one panel: samples side by side, feature by feature, so that a vector holds one feature of several
-   samples. 256 bytes a feature: four 64-byte accumulators cover the latency of a fused multiply-add. */
+/* Columns of one panel: samples side by side, feature by feature, so that a vector holds one
+   feature of several samples. 256 bytes a feature: four 64-byte accumulators cover the latency of a
+   fused multiply-add. */
 #ifndef MLCORE_PANEL_H
 #define MLCORE_PANEL_H
 

@@ -8,6 +8,4 @@
 #include "as_double.h"
 #include "plsa_loops.h"
 
-SIMD_TABLE(plsa,
-           .f = {.visit = visit_f},
-           .d = {.visit = visit_d})
+SIMD_TABLE(plsa, .f = {.visit = visit_f}, .d = {.visit = visit_d})

@@ -1,17 +1,19 @@
 /* The E-step of the aspect model on the non-zeros of a count matrix; included once per precision.
 
-   A word's row of u and a document's row of t hold the components side by side, padded with zeros to 64 bytes. The
-   probability of word w in document d is p = u_w . t_d; then with ratio = count / p the sums of the M-step are
-   t_sums_d = sum_w ratio u_w and u_sums_w = sum_d ratio t_d. Entries come in runs of the same word, or of the same document:
-   its row, the run's own, stays in registers, and so does its sum; the other row is a member's of the run. Entries are
-   visited as many at a time, up to ENTRIES, as the first-level cache holds members' rows for. */
+   A word's row of u and a document's row of t hold the components side by side, padded with zeros
+   to 64 bytes. The probability of word w in document d is p = u_w . t_d; then with ratio = count /
+   p the sums of the M-step are t_sums_d = sum_w ratio u_w and u_sums_w = sum_d ratio t_d. Entries
+   come in runs of the same word, or of the same document: its row, the run's own, stays in
+   registers, and so does its sum; the other row is a member's of the run. Entries are visited as
+   many at a time, up to ENTRIES, as the first-level cache holds members' rows for. */
 
 #include "plsa.h"
 #include "log.h"
 
 #ifndef MLCORE_PLSA_LOOPS
 #define MLCORE_PLSA_LOOPS
-enum { ENTRIES = 64, CACHED = 24576, LINE_GROUP = 4 /* lines of a row whose sums fit the registers */ };
+/* LINE_GROUP: lines of a row whose sums fit the registers. */
+enum { ENTRIES = 64, CACHED = 24576, LINE_GROUP = 4 };
 #endif
 
 enum {
@@ -35,9 +37,13 @@ static inline __attribute__((always_inline)) VEC NAME(sums_of_lanes)(VEC *x) {
 #endif
 }
 
-/* p[i] (+)= own[runs[i]] . members[rows[i]] over `lines` lines, for n entries, a multiple of LANES. */
-static inline __attribute__((always_inline)) void NAME(dots)(int lines, int n, const ptrdiff_t *runs, const ptrdiff_t *rows,
-                                                             const REAL *own, const REAL *members, int add, REAL *p) {
+/* p[i] (+)= own[runs[i]] . members[rows[i]] over `lines` lines, for n entries, a multiple of
+   LANES. */
+static inline __attribute__((always_inline)) void NAME(dots)(int lines, int n,
+                                                             const ptrdiff_t *runs,
+                                                             const ptrdiff_t *rows, const REAL *own,
+                                                             const REAL *members, int add,
+                                                             REAL *p) {
   const int vectors = lines * NAME(VECTORS);
   for (int i = 0; i < n; i += NAME(LANES)) {
     VEC sums[NAME(LANES)], sum;
@@ -45,7 +51,8 @@ static inline __attribute__((always_inline)) void NAME(dots)(int lines, int n, c
       for (int lane = 0; lane < NAME(LANES); lane++) {
         const REAL *member = members + rows[i + lane], *run = own + runs[i + lane];
         VEC x = LOAD(member) * LOAD(run);
-        for (int b = 1; b < vectors; b++) x += LOAD(member + b * NAME(LANES)) * LOAD(run + b * NAME(LANES));
+        for (int b = 1; b < vectors; b++)
+          x += LOAD(member + b * NAME(LANES)) * LOAD(run + b * NAME(LANES));
         sums[lane] = x;
       }
       sum = NAME(sums_of_lanes)(sums);
@@ -54,10 +61,11 @@ static inline __attribute__((always_inline)) void NAME(dots)(int lines, int n, c
   }
 }
 
-/* own_sums[runs[i]] += ratio[i] members[rows[i]] and, where they are wanted, sums[rows[i]] += ratio[i] own[runs[i]]. */
-static inline __attribute__((always_inline)) void NAME(spread)(int lines, int n, const ptrdiff_t *runs, const ptrdiff_t *rows,
-                                                               const REAL *ratio, const REAL *own, const REAL *members,
-                                                               double *own_sums, double *sums) {
+/* own_sums[runs[i]] += ratio[i] members[rows[i]] and, where they are wanted, sums[rows[i]] +=
+   ratio[i] own[runs[i]]. */
+static inline __attribute__((always_inline)) void NAME(spread)(
+    int lines, int n, const ptrdiff_t *runs, const ptrdiff_t *rows, const REAL *ratio,
+    const REAL *own, const REAL *members, double *own_sums, double *sums) {
   enum { WIDE = LINE_GROUP * 64 / sizeof(REAL) / NAME(DOUBLES) };
   const int vectors = lines * NAME(VECTORS), wide = lines * NAME(LINE) / NAME(DOUBLES);
   for (int i = 0; i < n;) {
@@ -72,33 +80,53 @@ static inline __attribute__((always_inline)) void NAME(spread)(int lines, int n,
       if (sums != NULL) {
         double *to = sums + rows[i];
         for (int b = 0; b < wide; b++)
-          store_d(to + b * NAME(DOUBLES), load_d(to + b * NAME(DOUBLES)) + (double)ratio[i] * run[b]);
+          store_d(to + b * NAME(DOUBLES),
+                  load_d(to + b * NAME(DOUBLES)) + (double)ratio[i] * run[b]);
       }
     } while (++i < n && runs[i] == at);
     REAL lanes[LINE_GROUP * 64 / sizeof(REAL)];
     for (int b = 0; b < vectors; b++) STORE(lanes + b * NAME(LANES), sum[b]);
     double *to = own_sums + at;
     for (int b = 0; b < wide; b++)
-      store_d(to + b * NAME(DOUBLES), load_d(to + b * NAME(DOUBLES)) + WIDEN(lanes + b * NAME(DOUBLES)));
+      store_d(to + b * NAME(DOUBLES),
+              load_d(to + b * NAME(DOUBLES)) + WIDEN(lanes + b * NAME(DOUBLES)));
   }
 }
 
-#define LINES(call)                                                                                                  \
-  for (ptrdiff_t at = 0, left = s->stride / NAME(LINE); left > 0; left -= LINE_GROUP, at += LINE_GROUP * NAME(LINE)) \
-    switch (left) {                                                                                                  \
-    case 1: { enum { lines = 1 }; call; break; }                                                                     \
-    case 2: { enum { lines = 2 }; call; break; }                                                                     \
-    case 3: { enum { lines = 3 }; call; break; }                                                                     \
-    default: { enum { lines = LINE_GROUP }; call; }                                                                  \
+#define LINES(call)                                               \
+  for (ptrdiff_t at = 0, left = s->stride / NAME(LINE); left > 0; \
+       left -= LINE_GROUP, at += LINE_GROUP * NAME(LINE))         \
+    switch (left) {                                               \
+    case 1: {                                                     \
+      enum { lines = 1 };                                         \
+      call;                                                       \
+      break;                                                      \
+    }                                                             \
+    case 2: {                                                     \
+      enum { lines = 2 };                                         \
+      call;                                                       \
+      break;                                                      \
+    }                                                             \
+    case 3: {                                                     \
+      enum { lines = 3 };                                         \
+      call;                                                       \
+      break;                                                      \
+    }                                                             \
+    default: {                                                    \
+      enum { lines = LINE_GROUP };                                \
+      call;                                                       \
+    }                                                             \
     }
 
-/* The sums over entries first ... last - 1; returns sum count log p, -inf where p is 0 and the count is not. Any other p
-   below 2^LEAST_EXPONENT counts as that in the logarithm; and neither gives a ratio. */
+/* The sums over entries first ... last - 1; returns sum count log p, -inf where p is 0 and the
+   count is not. Any other p below 2^LEAST_EXPONENT counts as that in the logarithm; and neither
+   gives a ratio. */
 static double NAME(visit)(const plsa_entries *s, ptrdiff_t first, ptrdiff_t last) {
   const REAL *own = s->own, *members = s->members;
   const VEC least = (VEC){0} + (REAL)ldexp(1.0, NAME(LEAST_EXPONENT));
   const vdouble lowest = (vdouble){0} + ldexp(1.0, NAME(LEAST_EXPONENT));
-  const ptrdiff_t cached = CACHED / (s->stride * (ptrdiff_t)(sizeof(REAL) + sizeof(double))) / 16 * 16;
+  const ptrdiff_t cached =
+      CACHED / (s->stride * (ptrdiff_t)(sizeof(REAL) + sizeof(double))) / 16 * 16;
   const int batch = cached > ENTRIES ? ENTRIES : cached < 16 ? 16 : (int)cached;
   vdouble total = {0};
   for (ptrdiff_t begin = first; begin < last; begin += batch) {
@@ -119,7 +147,8 @@ static double NAME(visit)(const plsa_entries *s, ptrdiff_t first, ptrdiff_t last
       const VEC x = LOAD(p + i), safe = NAME(max)(least, x);
       for (int half = 0; half < NAME(LANES); half += NAME(DOUBLES)) {
         const vdouble q = WIDEN(p + i + half), count = WIDEN(counts + i + half);
-        const vdouble never = select_d(GREATER_D(count, (vdouble){0}), (vdouble){0} - INFINITY, (vdouble){0});
+        const vdouble never =
+            select_d(GREATER_D(count, (vdouble){0}), (vdouble){0} - INFINITY, (vdouble){0});
         total += select_d(GREATER_D(q, (vdouble){0}), count * log_d(max_d(lowest, q)), never);
       }
       STORE(ratio + i, SELECT(GREATER(least, x), (VEC){0}, LOAD(counts + i) / safe));

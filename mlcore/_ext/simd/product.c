@@ -8,6 +8,4 @@
 #include "as_double.h"
 #include "product_loops.h"
 
-SIMD_TABLE(product,
-           .f = {.product = product_f},
-           .d = {.product = product_d})
+SIMD_TABLE(product, .f = {.product = product_f}, .d = {.product = product_d})

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-#define PRODUCT_LOOPS(real)                                                                                          \
-  void (*product)(ptrdiff_t n_rows, ptrdiff_t n, const real *K, ptrdiff_t stride, const double *V, ptrdiff_t width,  \
-                  double *out);
+#define PRODUCT_LOOPS(real)                                                                        \
+  void (*product)(ptrdiff_t n_rows, ptrdiff_t n, const real *K, ptrdiff_t stride, const double *V, \
+                  ptrdiff_t width, double *out);
 
 typedef struct {
   struct { PRODUCT_LOOPS(float) } f;

@@ -1,14 +1,18 @@
-/* A dense matrix times a few vectors, in double whatever the matrix's precision; included once per precision. A row is read once for all vectors: the matrix, not the arithmetic, is what memory has to bring. */
+/* A dense matrix times a few vectors, in double whatever the matrix's precision; included once per
+   precision. A row is read once for all vectors: the matrix, not the arithmetic, is what memory has
+   to bring. */
 
 #ifndef PRODUCT_ROWS
 #define PRODUCT_LANES ((int)(VECTOR_BYTES / sizeof(double)))
-#define PRODUCT_ROWS (VECTOR_BYTES == 64 ? 8 : 4) /* times 2 vectors: as many accumulators as registers allow */
-enum { PRODUCT_PART = 256 };                      /* columns whose values stay in the first cache */
+/* times 2 vectors: as many accumulators as registers allow */
+#define PRODUCT_ROWS (VECTOR_BYTES == 64 ? 8 : 4)
+enum { PRODUCT_PART = 256 }; /* columns whose values stay in the first cache */
 
 /* out[r, :] += sum_j k[r][j] V[j, :] for the columns of `vectors` vectors. */
 static inline __attribute__((always_inline)) void product_part(int vectors, int have, ptrdiff_t m,
-                                                               const double *const *k, const double *V,
-                                                               ptrdiff_t width, double *out) {
+                                                               const double *const *k,
+                                                               const double *V, ptrdiff_t width,
+                                                               double *out) {
   vdouble sum[8][2];
   for (int r = 0; r < PRODUCT_ROWS; r++)
     for (int c = 0; c < vectors; c++)
@@ -27,8 +31,8 @@ static inline __attribute__((always_inline)) void product_part(int vectors, int 
 #endif
 
 /* out (n_rows, width) = K (n_rows, n) V (n, width); the width is a multiple of 8. */
-static void NAME(product)(ptrdiff_t n_rows, ptrdiff_t n, const REAL *K, ptrdiff_t stride, const double *V,
-                          ptrdiff_t width, double *out) {
+static void NAME(product)(ptrdiff_t n_rows, ptrdiff_t n, const REAL *K, ptrdiff_t stride,
+                          const double *V, ptrdiff_t width, double *out) {
   double wide[8][PRODUCT_PART];
   const double *k[8];
   memset(out, 0, (size_t)(n_rows * width) * sizeof(double));

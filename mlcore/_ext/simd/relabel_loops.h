@@ -1,4 +1,5 @@
-/* Samples that change their labels, in Lloyd's algorithm, and bounds on distances; included once per precision.
+/* Samples that change their labels, in Lloyd's algorithm, and bounds on distances; included once
+   per precision.
 
    Bounds are floats in both precisions. Whatever rounding they meet is less than WIDER of them. */
 
@@ -36,8 +37,8 @@ static inline void NAME(add_sample)(ptrdiff_t d, double w, const REAL *x, double
 }
 
 /* The sample leaves its label's sums, where these are asked for, and enters those of the next. */
-static inline void NAME(relabel)(const lloyd_pass *s, int64_t i, int32_t label, double *sums, double *counts,
-                                 int64_t *changed) {
+static inline void NAME(relabel)(const lloyd_pass *s, int64_t i, int32_t label, double *sums,
+                                 double *counts, int64_t *changed) {
   const int32_t old = s->labels[i];
   s->labels[i] = label;
   ++*changed;

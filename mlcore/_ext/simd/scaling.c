@@ -8,6 +8,5 @@
 #include "as_double.h"
 #include "scaling_loops.h"
 
-SIMD_TABLE(scaling,
-           .f = {.mirrored = mirrored_f, .shorten = shorten_f, .rescale = rescale_f},
+SIMD_TABLE(scaling, .f = {.mirrored = mirrored_f, .shorten = shorten_f, .rescale = rescale_f},
            .d = {.mirrored = mirrored_d, .shorten = shorten_d, .rescale = rescale_d})

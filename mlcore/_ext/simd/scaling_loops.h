@@ -1,10 +1,11 @@
-/* Tiles of a symmetric matrix: is it symmetric, what are its sums, and what becomes of it. Once per precision. */
+/* Tiles of a symmetric matrix: is it symmetric, what are its sums, and what becomes of it. Once per
+   precision. */
 
-/* The first `n` columns of `few` rows: their sums, whether all are the same as in `turned`, and the least. */
-static inline __attribute__((always_inline)) int NAME(mirrored_rows)(const int few, ptrdiff_t n, const REAL *K,
-                                                                     ptrdiff_t stride, const REAL *turned,
-                                                                     ptrdiff_t turned_stride, double *rows,
-                                                                     double *columns, double *low) {
+/* The first `n` columns of `few` rows: their sums, whether all are the same as in `turned`, and the
+   least. */
+static inline __attribute__((always_inline)) int NAME(mirrored_rows)(
+    const int few, ptrdiff_t n, const REAL *K, ptrdiff_t stride, const REAL *turned,
+    ptrdiff_t turned_stride, double *rows, double *columns, double *low) {
   enum { L = VECTOR_BYTES / sizeof(double), MOST = 4 };
   vdouble least = {0}, sums[MOST] = {{0}};
   vint64 differ = {0};
@@ -13,7 +14,8 @@ static inline __attribute__((always_inline)) int NAME(mirrored_rows)(const int f
   for (; j + L <= n; j += L) {
     vdouble column = load_d(columns + j);
     for (int i = 0; i < few; i++) {
-      const vdouble a = NAME(widen)(K + i * stride + j), b = NAME(widen)(turned + i * turned_stride + j);
+      const vdouble a = NAME(widen)(K + i * stride + j),
+                    b = NAME(widen)(turned + i * turned_stride + j);
       differ |= (vint64)a ^ (vint64)b;
       least = min_d(a, least);
       sums[i] += a;
@@ -40,24 +42,25 @@ static inline __attribute__((always_inline)) int NAME(mirrored_rows)(const int f
   return same;
 }
 
-/* Adds up rows and columns of a tile, finds its least entry, and compares entries with their mirrored ones, in `turned`:
-   extremes[0] is raised to the most by which |a - b| passes `close` max(|a|, |b|), infinite if one is no finite number.
-   Where the tile is on the diagonal, the first `diagonal` columns of row 0 count (none below 0), and one more of each
-   row after. Few matrices are not symmetric to the last bit, so this is looked at first. */
-static void NAME(mirrored)(ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t diagonal, const REAL *K, ptrdiff_t stride,
-                           const REAL *turned, ptrdiff_t turned_stride, double close, double *rows, double *columns,
-                           double *extremes) {
+/* Adds up rows and columns of a tile, finds its least entry, and compares entries with their
+   mirrored ones, in `turned`: extremes[0] is raised to the most by which |a - b| passes `close`
+   max(|a|, |b|), infinite if one is no finite number. Where the tile is on the diagonal, the first
+   `diagonal` columns of row 0 count (none below 0), and one more of each row after. Few matrices
+   are not symmetric to the last bit, so this is looked at first. */
+static void NAME(mirrored)(ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t diagonal, const REAL *K,
+                           ptrdiff_t stride, const REAL *turned, ptrdiff_t turned_stride,
+                           double close, double *rows, double *columns, double *extremes) {
   double far = extremes[0], low = extremes[1];
   int same = 1;
   ptrdiff_t r = 0;
   for (; diagonal >= n_columns && r + 4 <= n_rows; r += 4)
-    same &= NAME(mirrored_rows)(4, n_columns, K + r * stride, stride, turned + r * turned_stride, turned_stride, rows + r,
-                                columns, &low);
+    same &= NAME(mirrored_rows)(4, n_columns, K + r * stride, stride, turned + r * turned_stride,
+                                turned_stride, rows + r, columns, &low);
   for (; r < n_rows; r++) {
     const ptrdiff_t n = diagonal + r < n_columns ? diagonal + r : n_columns;
     if (n < 0) continue;
-    same &= NAME(mirrored_rows)(1, n, K + r * stride, stride, turned + r * turned_stride, turned_stride, rows + r,
-                                columns, &low);
+    same &= NAME(mirrored_rows)(1, n, K + r * stride, stride, turned + r * turned_stride,
+                                turned_stride, rows + r, columns, &low);
     if (n == n_columns) continue;
     if (K[r * stride + n] < low) low = K[r * stride + n]; /* on the diagonal */
     rows[r] += K[r * stride + n];
@@ -72,10 +75,10 @@ static void NAME(mirrored)(ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t diag
   extremes[1] = low;
 }
 
-/* out = x_i K x_j in 16 bits: as single precision is, without the sign and the last 15. Entries of 1e-19 or less, which no
-   sum of 1 notices, are 0. */
-static void NAME(shorten)(ptrdiff_t first, ptrdiff_t last, const REAL *K, ptrdiff_t stride, const double *x,
-                          uint16_t *out) {
+/* out = x_i K x_j in 16 bits: as single precision is, without the sign and the last 15. Entries of
+   1e-19 or less, which no sum of 1 notices, are 0. */
+static void NAME(shorten)(ptrdiff_t first, ptrdiff_t last, const REAL *K, ptrdiff_t stride,
+                          const double *x, uint16_t *out) {
   for (ptrdiff_t i = first; i < last; i++) {
     const REAL *from = K + i * stride;
     uint16_t *to = out + i * stride;
@@ -91,8 +94,9 @@ static void NAME(shorten)(ptrdiff_t first, ptrdiff_t last, const REAL *K, ptrdif
 }
 
 /* out = x_i K x_j, or with `shift` max(0, K + x_i + x_j). */
-static void NAME(rescale)(int shift, ptrdiff_t n_rows, ptrdiff_t n_columns, const REAL *K, ptrdiff_t stride,
-                          const double *x_rows, const double *x, REAL *out, ptrdiff_t out_stride) {
+static void NAME(rescale)(int shift, ptrdiff_t n_rows, ptrdiff_t n_columns, const REAL *K,
+                          ptrdiff_t stride, const double *x_rows, const double *x, REAL *out,
+                          ptrdiff_t out_stride) {
   for (ptrdiff_t r = 0; r < n_rows; r++, K += stride, out += out_stride) {
     const double xi = x_rows[r];
     if (shift)

@@ -8,6 +8,4 @@
 #include "as_double.h"
 #include "seed_loops.h"
 
-SIMD_TABLE(seed,
-           .f = {.seed = seed_f},
-           .d = {.seed = seed_d})
+SIMD_TABLE(seed, .f = {.seed = seed_f}, .d = {.seed = seed_d})

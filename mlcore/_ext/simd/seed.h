@@ -4,9 +4,10 @@
 
 #include <stddef.h>
 
-#define SEED_LOOPS(real)                                                                                             \
-  void (*seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const real *X, const real *candidates,              \
-               const double *weights, real *nearest, real *panel, double *potentials);
+#define SEED_LOOPS(real)                                                                  \
+  void (*seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const real *X,           \
+               const real *candidates, const double *weights, real *nearest, real *panel, \
+               double *potentials);
 
 typedef struct {
   struct { SEED_LOOPS(float) } f;

@@ -2,10 +2,12 @@
 
 #include "transpose_loops.h"
 
-/* What candidates for one more seed would leave: potentials[t] += sum of w min(nearest, |x - candidate t|^2); or, for
-   one candidate that is taken (potentials NULL), nearest itself. Lanes are samples; `panel` is scratch, PANEL d. */
-static void NAME(seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const REAL *X, const REAL *candidates,
-                       const double *weights, REAL *nearest, REAL *panel, double *potentials) {
+/* What candidates for one more seed would leave: potentials[t] += sum of w min(nearest, |x -
+   candidate t|^2); or, for one candidate that is taken (potentials NULL), nearest itself. Lanes are
+   samples; `panel` is scratch, PANEL d. */
+static void NAME(seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const REAL *X,
+                       const REAL *candidates, const double *weights, REAL *nearest, REAL *panel,
+                       double *potentials) {
   for (ptrdiff_t i = 0; i < n; i += PANEL) {
     const int rows = n - i < PANEL ? (int)(n - i) : PANEL;
     NAME(transpose)(X + i * d, d, rows, d, panel, PANEL);
@@ -25,10 +27,8 @@ static void NAME(seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const R
       double part[4] = {0};
       for (int r = 0; r < rows; r++) {
         const REAL left = squared[r] < nearest[i + r] ? squared[r] : nearest[i + r];
-        if (potentials == NULL)
-          nearest[i + r] = left;
-        else
-          part[r & 3] += weights != NULL ? weights[i + r] * left : left;
+        if (potentials == NULL) nearest[i + r] = left;
+        else part[r & 3] += weights != NULL ? weights[i + r] * left : left;
       }
       if (potentials != NULL) potentials[t] += (part[0] + part[1]) + (part[2] + part[3]);
     }

@@ -8,6 +8,4 @@
 #include "as_double.h"
 #include "smo_loops.h"
 
-SIMD_TABLE(smo,
-           .f = {.smo = smo_f},
-           .d = {.smo = smo_d})
+SIMD_TABLE(smo, .f = {.smo = smo_f}, .d = {.smo = smo_d})

@@ -20,8 +20,7 @@ typedef struct {
   double epsilon, violation;
 } smo_working_set;
 
-#define SMO_LOOPS(real)                                                                                              \
-  int64_t (*smo)(smo_working_set *s, double tol, int64_t max_steps);
+#define SMO_LOOPS(real) int64_t (*smo)(smo_working_set * s, double tol, int64_t max_steps);
 
 typedef struct {
   struct { SMO_LOOPS(float) } f;

@@ -1,9 +1,10 @@
 /* Sequential minimal optimisation inside a working set; included once per precision.
 
-   The variables beta minimise 1/2 beta'K beta + q'beta + epsilon |beta|_1 in a box, the sum of each group fixed.
-   With gradient G = K beta + q, up[t] - G[t] is the gain of a rise of beta[t] (up[t] = -inf where it cannot rise) and
-   low[t] - G[t] that of a fall (low[t] = +inf where it cannot fall); epsilon is in `up` and `low`. A group is optimal
-   when its largest gain to rise is no more than its least loss to fall. */
+   The variables beta minimise 1/2 beta'K beta + q'beta + epsilon |beta|_1 in a box, the sum of each
+   group fixed. With gradient G = K beta + q, up[t] - G[t] is the gain of a rise of beta[t] (up[t] =
+   -inf where it cannot rise) and low[t] - G[t] that of a fall (low[t] = +inf where it cannot fall);
+   epsilon is in `up` and `low`. A group is optimal when its largest gain to rise is no more than
+   its least loss to fall. */
 
 #include "smo.h"
 
@@ -12,7 +13,8 @@ enum { NAME(AHEAD) = 4096 / sizeof(REAL) }; /* prefetch across pages, where the 
 /* After beta[t] changed: where can it go now? At beta = 0 the term epsilon |beta| has a kink. */
 static inline void NAME(refresh)(smo_working_set *s, int64_t t) {
   const double b = s->beta[t];
-  ((REAL *)s->up)[t] = b < s->upper[t] ? (REAL)(b >= 0 ? -s->epsilon : s->epsilon) : -(REAL)INFINITY;
+  ((REAL *)s->up)[t] =
+      b < s->upper[t] ? (REAL)(b >= 0 ? -s->epsilon : s->epsilon) : -(REAL)INFINITY;
   ((REAL *)s->low)[t] = b > s->lower[t] ? (REAL)(b > 0 ? -s->epsilon : s->epsilon) : (REAL)INFINITY;
 }
 
@@ -27,14 +29,15 @@ typedef struct {
 } NAME(extremes);
 
 /* G += ci ki + cj kj over [start, stop), and the extremes of the result, in one pass. */
-static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int64_t stop, REAL ci, const REAL *ki,
-                                          REAL cj, const REAL *kj) {
+static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int64_t stop, REAL ci,
+                                          const REAL *ki, REAL cj, const REAL *kj) {
   REAL *restrict G = s->G;
   const REAL *restrict up = s->up, *restrict low = s->low;
   NAME(extremes) e = {-(REAL)INFINITY, (REAL)INFINITY, start};
   const int64_t first = whole(start, NAME(LANES)) < stop ? whole(start, NAME(LANES)) : stop;
   const int64_t last = first + (stop - first) / NAME(LANES) * NAME(LANES);
-  for (int64_t t = start; t < stop; t = t + 1 == first ? last : t + 1) { /* the ends that fill no vector */
+  /* the ends that fill no vector */
+  for (int64_t t = start; t < stop; t = t + 1 == first ? last : t + 1) {
     if (t == first) t = last;
     if (t == stop) break;
     G[t] += ci * ki[t] + cj * kj[t];
@@ -50,17 +53,17 @@ static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int
   for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(first + lane);
   for (int64_t t = first; t < last;) {
     const int both = t + 2 * NAME(LANES) <= last;
-#define HALF(h)                                                                                                    \
-  {                                                                                                                \
-    __builtin_prefetch(kj + t + NAME(AHEAD));                                                                      \
-    const VEC g = LOAD(G + t) + ci * LOAD(ki + t) + cj * LOAD(kj + t);                                             \
-    STORE(G + t, g);                                                                                               \
-    const VEC rise = LOAD(up + t) - g, fall = LOAD(low + t) - g;                                                   \
-    const MASK better = GREATER(rise, best[h]);                                                                    \
-    best[h] = SELECT(better, rise, best[h]);                                                                       \
-    at[h] = CHOOSE(better, here, at[h]);                                                                           \
-    least[h] = NAME(min)(fall, least[h]);                                                                          \
-    here += NAME(LANES), t += NAME(LANES);                                                                         \
+#define HALF(h)                                                        \
+  {                                                                    \
+    __builtin_prefetch(kj + t + NAME(AHEAD));                          \
+    const VEC g = LOAD(G + t) + ci * LOAD(ki + t) + cj * LOAD(kj + t); \
+    STORE(G + t, g);                                                   \
+    const VEC rise = LOAD(up + t) - g, fall = LOAD(low + t) - g;       \
+    const MASK better = GREATER(rise, best[h]);                        \
+    best[h] = SELECT(better, rise, best[h]);                           \
+    at[h] = CHOOSE(better, here, at[h]);                               \
+    least[h] = NAME(min)(fall, least[h]);                              \
+    here += NAME(LANES), t += NAME(LANES);                             \
   }
     HALF(0)
     if (both) HALF(1)
@@ -80,10 +83,11 @@ typedef struct {
   REAL top, bottom;
 } NAME(choice);
 
-/* The partner of i in [start, stop) that promises the largest decrease, (gain - loss)^2 / (Kii + Kjj - 2 Kij), if it is
-   better than `best` (Fan, Chen and Lin, JMLR 6, 2005). Fractions are compared by cross-multiplication: no division. */
-static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start, int64_t stop, REAL gain, REAL Kii,
-                                         const REAL *ki, NAME(choice) best) {
+/* The partner of i in [start, stop) that promises the largest decrease, (gain - loss)^2 / (Kii +
+   Kjj - 2 Kij), if it is better than `best` (Fan, Chen and Lin, JMLR 6, 2005). Fractions are
+   compared by cross-multiplication: no division. */
+static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start, int64_t stop,
+                                         REAL gain, REAL Kii, const REAL *ki, NAME(choice) best) {
   const REAL *restrict G = s->G, *restrict low = s->low, *restrict diagonal = s->diagonal;
   const REAL least_curvature = (REAL)1e-12;
   const int64_t first = whole(start, NAME(LANES)) < stop ? whole(start, NAME(LANES)) : stop;
@@ -105,17 +109,18 @@ static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start
   for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(first + lane);
   for (int64_t t = first; t < last;) {
     const int both = t + 2 * NAME(LANES) <= last;
-#define HALF(h)                                                                                                    \
-  {                                                                                                                \
-    __builtin_prefetch(ki + t + NAME(AHEAD));                                                                      \
-    const VEC apart = NAME(max)((VEC){0}, gain + (LOAD(G + t) - LOAD(low + t)));                                   \
-    const VEC curvature = NAME(max)((VEC){0} + least_curvature, (Kii + LOAD(diagonal + t)) - 2 * LOAD(ki + t));    \
-    const VEC square = apart * apart;                                                                              \
-    const MASK better = GREATER(square * bottom[h], top[h] * curvature);                                        \
-    top[h] = SELECT(better, square, top[h]);                                                                       \
-    bottom[h] = SELECT(better, curvature, bottom[h]);                                                              \
-    at[h] = CHOOSE(better, here, at[h]);                                                                           \
-    here += NAME(LANES), t += NAME(LANES);                                                                         \
+#define HALF(h)                                                                               \
+  {                                                                                           \
+    __builtin_prefetch(ki + t + NAME(AHEAD));                                                 \
+    const VEC apart = NAME(max)((VEC){0}, gain + (LOAD(G + t) - LOAD(low + t)));              \
+    const VEC curvature =                                                                     \
+        NAME(max)((VEC){0} + least_curvature, (Kii + LOAD(diagonal + t)) - 2 * LOAD(ki + t)); \
+    const VEC square = apart * apart;                                                         \
+    const MASK better = GREATER(square * bottom[h], top[h] * curvature);                      \
+    top[h] = SELECT(better, square, top[h]);                                                  \
+    bottom[h] = SELECT(better, curvature, bottom[h]);                                         \
+    at[h] = CHOOSE(better, here, at[h]);                                                      \
+    here += NAME(LANES), t += NAME(LANES);                                                    \
   }
     HALF(0)
     if (both) HALF(1)
@@ -125,7 +130,8 @@ static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start
   at[0] = CHOOSE(better, at[1], at[0]);
   const VEC ratio = SELECT(better, top[1], top[0]) / SELECT(better, bottom[1], bottom[0]);
   const REAL most = NAME(highest)(ratio);
-  if (most > 0 && most * best.bottom > best.top) best.j = NAME(where)(ratio, most, at[0]), best.top = most, best.bottom = 1;
+  if (most > 0 && most * best.bottom > best.top)
+    best.j = NAME(where)(ratio, most, at[0]), best.top = most, best.bottom = 1;
   return best;
 }
 
@@ -145,7 +151,8 @@ static int64_t NAME(smo)(smo_working_set *s, double tol, int64_t max_steps) {
       if (e.best > f->best) f->best = e.best, f->at = e.at;
       if (e.least < f->least) f->least = e.least;
     }
-    const int group = (double)found[1].best - found[1].least > (double)found[0].best - found[0].least;
+    const int group =
+        (double)found[1].best - found[1].least > (double)found[0].best - found[0].least;
     const NAME(extremes) worst = found[group];
     const double violation = (double)worst.best - (double)worst.least;
     s->violation = violation;
@@ -162,7 +169,9 @@ static int64_t NAME(smo)(smo_working_set *s, double tol, int64_t max_steps) {
     kj = K + j * s->stride;
     double curvature = (double)diagonal[i] + (double)diagonal[j] - 2.0 * (double)ki[j];
     if (!(curvature > 1e-12)) curvature = 1e-12;
-    double step = ((double)((REAL *)s->up)[i] - (double)G[i] - ((double)((REAL *)s->low)[j] - (double)G[j])) / curvature;
+    double step =
+        ((double)((REAL *)s->up)[i] - (double)G[i] - ((double)((REAL *)s->low)[j] - (double)G[j])) /
+        curvature;
     /* To the first wall: a bound, or the kink at zero. Landing there is exact. */
     const double bi = s->beta[i], bj = s->beta[j];
     const double wall_i = s->epsilon > 0 && bi < 0 ? 0.0 : s->upper[i];
@@ -181,7 +190,8 @@ static int64_t NAME(smo)(smo_working_set *s, double tol, int64_t max_steps) {
       new_i = bi + step;
       new_j = bj - step;
     }
-    if (new_i == bi && new_j == bj) return steps; /* the step is below rounding: no more to gain here */
+    /* the step is below rounding: no more to gain here */
+    if (new_i == bi && new_j == bj) return steps;
     ci = (REAL)(new_i - bi);
     cj = (REAL)(new_j - bj);
     s->beta[i] = new_i;

@@ -1,7 +1,8 @@
 /* Borůvka's algorithm on a k-d tree (spanning_tree.pyx).
 
-   The points of a leaf look for other components together: they walk down the tree once, with the box of all that look, and
-   only in a leaf is each compared with the box of its points, and with these if it is near enough. */
+   The points of a leaf look for other components together: they walk down the tree once, with the
+   box of all that look, and only in a leaf is each compared with the box of its points, and with
+   these if it is near enough. */
 #include "spanning_tree.h"
 
 #include "table.h"
@@ -14,14 +15,16 @@ typedef int64_t vint64_any __attribute__((vector_size(VECTOR_BYTES), aligned(8),
 /* The points of one leaf, of which some may have the shortest edge of their component. */
 typedef struct {
   ptrdiff_t leaf;
-  int64_t own;                   /* component of all, or -1 */
-  double reach[LEAF];            /* squared distance within which a point must be; -1 for one that need not look */
+  int64_t own; /* component of all, or -1 */
+  /* squared distance within which a point must be; -1 for one that need not look */
+  double reach[LEAF];
   double farthest;               /* of these */
   double box[2 * TREE_FEATURES]; /* of the points that look */
 } leaf_query;
 
 /* Shortest edges so far of the components of LANES points of the leaf. */
-static inline __attribute__((always_inline)) vdouble best_of(const point_tree *t, const leaf_query *q, int b) {
+static inline __attribute__((always_inline)) vdouble best_of(const point_tree *t,
+                                                             const leaf_query *q, int b) {
   if (q->own >= 0) return (vdouble){0} + t->best[q->own];
   const int64_t *component = t->component + q->leaf * LEAF + b * LANES;
   vdouble best;
@@ -34,7 +37,8 @@ static void update_reach(const point_tree *t, leaf_query *q) {
   vdouble farthest = none;
   for (int b = 0; b < VECTORS; b++) {
     const vdouble best = best_of(t, q, b);
-    const vdouble reach = select_d(GREATER_D(best, load_d(t->bound + q->leaf * LEAF + b * LANES)), best, none);
+    const vdouble reach =
+        select_d(GREATER_D(best, load_d(t->bound + q->leaf * LEAF + b * LANES)), best, none);
     store_d(q->reach + b * LANES, reach);
     farthest = max_d(farthest, reach);
   }
@@ -66,7 +70,8 @@ static void end_query(const point_tree *t, const leaf_query *q) {
 }
 
 /* Squared distance of two boxes, each its d least coordinates and then its d largest. */
-static inline __attribute__((always_inline)) double box_square(ptrdiff_t d, const double *a, const double *b) {
+static inline __attribute__((always_inline)) double box_square(ptrdiff_t d, const double *a,
+                                                               const double *b) {
   double sum = 0;
   for (ptrdiff_t f = 0; f < d; f++) {
     const double under = a[f] - b[d + f], over = b[f] - a[d + f];
@@ -78,7 +83,8 @@ static inline __attribute__((always_inline)) double box_square(ptrdiff_t d, cons
 }
 
 /* Points of the query that are nearer to the box than their reach; a bit each. */
-static inline __attribute__((always_inline)) unsigned near_box(const point_tree *t, ptrdiff_t d, const leaf_query *q,
+static inline __attribute__((always_inline)) unsigned near_box(const point_tree *t, ptrdiff_t d,
+                                                               const leaf_query *q,
                                                                const double *box) {
   const double *panel = t->panels + q->leaf * LEAF * d;
   vdouble sum[VECTORS] = {{0}};
@@ -94,9 +100,11 @@ static inline __attribute__((always_inline)) unsigned near_box(const point_tree 
   return near;
 }
 
-/* Compare `points` of the query with those of a leaf, which is of one component or of several, -1; how many. */
-static inline __attribute__((always_inline)) ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d, leaf_query *q,
-                                                                  ptrdiff_t leaf, int64_t whole, unsigned points) {
+/* Compare `points` of the query with those of a leaf, which is of one component or of several, -1;
+   how many. */
+static inline __attribute__((always_inline)) ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d,
+                                                                  leaf_query *q, ptrdiff_t leaf,
+                                                                  int64_t whole, unsigned points) {
   const double *from = t->panels + q->leaf * LEAF * d, *to = t->panels + leaf * LEAF * d;
   const int64_t *component = t->component + q->leaf * LEAF, *others = t->component + leaf * LEAF;
   ptrdiff_t visits = 0;
@@ -134,7 +142,8 @@ static inline __attribute__((always_inline)) ptrdiff_t visit_leaf(point_tree *t,
   return visits;
 }
 
-static inline __attribute__((always_inline)) ptrdiff_t query_leaf(point_tree *t, ptrdiff_t d, ptrdiff_t leaf) {
+static inline __attribute__((always_inline)) ptrdiff_t query_leaf(point_tree *t, ptrdiff_t d,
+                                                                  ptrdiff_t leaf) {
   leaf_query q;
   if (!begin_query(t, leaf, &q)) return 1;
   const int64_t home = t->node[leaf], own = q.own;
@@ -147,7 +156,8 @@ static inline __attribute__((always_inline)) ptrdiff_t query_leaf(point_tree *t,
     if (square[top] >= q.farthest || (own >= 0 && t->whole[v] == own)) continue;
     work++;
     if (right < 0) {
-      work += visit_leaf(t, d, &q, -1 - right, t->whole[v], near_box(t, d, &q, t->boxes + 2 * d * v));
+      work +=
+          visit_leaf(t, d, &q, -1 - right, t->whole[v], near_box(t, d, &q, t->boxes + 2 * d * v));
       continue;
     }
     const double to_left = box_square(d, q.box, t->boxes + 2 * d * left);
@@ -161,7 +171,8 @@ static inline __attribute__((always_inline)) ptrdiff_t query_leaf(point_tree *t,
   return work;
 }
 
-/* Shortest edges that leave the components, from the leaves first, first + 1, ... until much work is done; where it ended. */
+/* Shortest edges that leave the components, from the leaves first, first + 1, ... until much work
+   is done; where it ended. */
 static ptrdiff_t nearest_others(point_tree *t, ptrdiff_t first) {
   for (ptrdiff_t work = 0; first < t->leaves && work < 1 << 20; first++) switch (t->d) {
     case 2: work += query_leaf(t, 2, first); break;

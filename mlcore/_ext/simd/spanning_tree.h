@@ -7,23 +7,25 @@
 
 enum { TREE_LEAF = 32, TREE_FEATURES = 10 }; /* points of a leaf; the most features */
 
-/* A k-d tree of points in its order, one panel to a leaf, padded with infinity. Nodes are in preorder: the left child is
-   the next; a box is its d least coordinates and its d largest. Components have numbers 0, 1, ... */
+/* A k-d tree of points in its order, one panel to a leaf, padded with infinity. Nodes are in
+   preorder: the left child is the next; a box is its d least coordinates and its d largest.
+   Components have numbers 0, 1, ... */
 typedef struct {
   ptrdiff_t leaves, d;
   const double *panels, *boxes;
   const int64_t *right;             /* child of a node; of a leaf, its number, from -1 down */
   const int64_t *node;              /* of a leaf */
   const int64_t *component, *whole; /* of a point; of all points of a node, or -1 */
-  double *bound;                    /* squared distance of a point within which there is no other component */
-  double *best;                     /* squared length of the shortest edge so far that leaves a component */
-  int64_t *source, *target;         /* its ends, the first of them in the component */
+  /* squared distance of a point within which there is no other component */
+  double *bound;
+  /* squared length of the shortest edge so far that leaves a component */
+  double *best;
+  int64_t *source, *target; /* its ends, the first of them in the component */
 } point_tree;
 
-/* Shortest edges that leave the components, from the leaves first, first + 1, ... until much work is done; where it ended. */
-typedef struct {
-  ptrdiff_t (*nearest_others)(point_tree *t, ptrdiff_t first);
-} spanning_tree_loops;
+/* Shortest edges that leave the components, from the leaves first, first + 1, ... until much work
+   is done; where it ended. */
+typedef struct { ptrdiff_t (*nearest_others)(point_tree *t, ptrdiff_t first); } spanning_tree_loops;
 
 extern const spanning_tree_loops *spanning_tree_table;
 

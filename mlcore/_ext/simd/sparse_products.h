@@ -1,4 +1,5 @@
-/* Sparse rows and dense columns side by side: products, the nearest column, means (see sparse_products.c). */
+/* Sparse rows and dense columns side by side: products, the nearest column, means (see
+   sparse_products.c). */
 #ifndef MLCORE_SPARSE_PRODUCTS_H
 #define MLCORE_SPARSE_PRODUCTS_H
 
@@ -12,10 +13,13 @@ enum { SPARSE_GROUP = 8, SPARSE_LINE = 16, SPARSE_BATCH = 64 };
 typedef struct {
   const int64_t *indptr;
   const void *indices, *data;
-  const float *columns, *halves; /* half the squared norms; infinite from the last centre to a multiple of SPARSE_LINE */
+  /* half the squared norms; infinite from the last centre to a multiple of SPARSE_LINE */
+  const float *columns, *halves;
   ptrdiff_t stride;
-  double longest, slack;         /* the largest norm of a centre; more than roundings change in a squared distance */
-  const double *norms, *passed;  /* squared, of the rows; of each label, as in sparse_partition.pyx */
+  /* the largest norm of a centre; more than roundings change in a squared distance */
+  double longest, slack;
+  /* squared, of the rows; of each label, as in sparse_partition.pyx */
+  const double *norms, *passed;
   int filtered;
   int32_t *labels;
   double *gaps; /* NULL where none are kept */
@@ -23,20 +27,22 @@ typedef struct {
 
 typedef struct {
   /* out[j] = sum over t < count of data[t] columns[indices[t] * stride + j], for j < stride */
-  void (*products)(ptrdiff_t count, const void *data, const void *indices, const double *columns, ptrdiff_t stride,
-                   double *out);
-  /* Labels and gaps of the rows first to last, at most SPARSE_BATCH. `unsure` are those that single precision
-     cannot tell, left as they were; how many. `scratch` holds `stride` values, rounded up to SPARSE_LINE. */
-  int (*nearest)(const sparse_search *s, ptrdiff_t first, ptrdiff_t last, float *scratch, int32_t *unsure);
+  void (*products)(ptrdiff_t count, const void *data, const void *indices, const double *columns,
+                   ptrdiff_t stride, double *out);
+  /* Labels and gaps of the rows first to last, at most SPARSE_BATCH. `unsure` are those that single
+     precision cannot tell, left as they were; how many. `scratch` holds `stride` values, rounded up
+     to SPARSE_LINE. */
+  int (*nearest)(const sparse_search *s, ptrdiff_t first, ptrdiff_t last, float *scratch,
+                 int32_t *unsure);
 } sparse_row_loops;
 
 /* Of rows of float or double and indices of 32 or 64 bits; means of SPARSE_GROUP columns. */
 typedef struct {
   sparse_row_loops f_int32, f_int64, d_int32, d_int64;
-  /* Columns become sums / mass, where there is mass, rounded to single precision if `single`. out, in groups: squared
-     norms, squared moves, and products of the sums with the columns before. */
-  void (*means)(ptrdiff_t d, ptrdiff_t stride, const double *sums, const double *mass, int single, double *columns,
-                float *singles, double *out);
+  /* Columns become sums / mass, where there is mass, rounded to single precision if `single`. out,
+     in groups: squared norms, squared moves, and products of the sums with the columns before. */
+  void (*means)(ptrdiff_t d, ptrdiff_t stride, const double *sums, const double *mass, int single,
+                double *columns, float *singles, double *out);
 } sparse_products_loops;
 
 extern const sparse_products_loops *sparse_products_table;

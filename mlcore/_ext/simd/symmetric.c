@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-static inline vdouble positive_d(vdouble t, vdouble v) { return select_d(GREATER_D(t, (vdouble){0}), v, (vdouble){0}); }
+static inline vdouble positive_d(vdouble t, vdouble v) {
+  return select_d(GREATER_D(t, (vdouble){0}), v, (vdouble){0});
+}
 typedef uint16_t vuint16_half __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2), may_alias));
 typedef uint32_t vuint32 __attribute__((vector_size(VECTOR_BYTES)));
 static inline vfloat lengthen(const uint16_t *p) {
@@ -52,4 +54,5 @@ static inline float lengthen_one(uint16_t k) {
 #define VECTOR_POSITIVE(t, v) (v)
 #include "symmetric_loops.h"
 
-SIMD_TABLE(symmetric, .f = {.symmetric = symmetric_f}, .d = {.symmetric = symmetric_d}, .symmetric_short = symmetric_short)
+SIMD_TABLE(symmetric, .f = {.symmetric = symmetric_f}, .d = {.symmetric = symmetric_d},
+           .symmetric_short = symmetric_short)

@@ -5,21 +5,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a pass over a symmetric matrix sums up, T_ij = K_ij + u_i + u_j: K_ij x_j; the positive T_ij,
-   and their squares; x_j where T_ij is positive. */
+/* What a pass over a symmetric matrix sums up, T_ij = K_ij + u_i + u_j: K_ij x_j; the positive
+   T_ij, and their squares; x_j where T_ij is positive. */
 enum { SYMMETRIC_PRODUCT, SYMMETRIC_POSITIVE, SYMMETRIC_ACTIVE };
 
-#define SYMMETRIC_LOOPS(real)                                                                                        \
-  /* what rows first..last of the lower triangle give to themselves and, mirrored, to the rows 0..last */            \
-  void (*symmetric)(int mode, ptrdiff_t first, ptrdiff_t last, const real *K, ptrdiff_t stride, const double *x,     \
-                    const double *u, double *rows, double *columns, double *squares);
+/* What rows first..last of the lower triangle give to themselves and, mirrored, to the rows
+   0..last. */
+#define SYMMETRIC_LOOPS(real)                                                                   \
+  void (*symmetric)(int mode, ptrdiff_t first, ptrdiff_t last, const real *K, ptrdiff_t stride, \
+                    const double *x, const double *u, double *rows, double *columns,            \
+                    double *squares);
 
 typedef struct {
   struct { SYMMETRIC_LOOPS(float) } f;
   struct { SYMMETRIC_LOOPS(double) } d;
   /* the product, of a matrix that was shortened (see scaling.h) */
-  void (*symmetric_short)(int mode, ptrdiff_t first, ptrdiff_t last, const uint16_t *K, ptrdiff_t stride,
-                          const float *x, const float *u, float *rows, float *columns, float *squares);
+  void (*symmetric_short)(int mode, ptrdiff_t first, ptrdiff_t last, const uint16_t *K,
+                          ptrdiff_t stride, const float *x, const float *u, float *rows,
+                          float *columns, float *squares);
 } symmetric_loops;
 
 extern const symmetric_loops *symmetric_table;

@@ -8,6 +8,4 @@
 #include "as_double.h"
 #include "transpose_loops.h"
 
-SIMD_TABLE(transpose,
-           .f = {.transpose = transpose_f},
-           .d = {.transpose = transpose_d})
+SIMD_TABLE(transpose, .f = {.transpose = transpose_f}, .d = {.transpose = transpose_d})

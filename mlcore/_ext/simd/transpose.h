@@ -4,10 +4,10 @@
 
 #include <stddef.h>
 
-#define TRANSPOSE_LOOPS(real)                                                                                        \
-  /* to[c, r] = from[r, c] */                                                                                        \
-  void (*transpose)(const real *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, real *to,            \
-                    ptrdiff_t to_stride);
+#define TRANSPOSE_LOOPS(real)                                                                   \
+  /* to[c, r] = from[r, c] */                                                                   \
+  void (*transpose)(const real *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, \
+                    real *to, ptrdiff_t to_stride);
 
 typedef struct {
   struct { TRANSPOSE_LOOPS(float) } f;

@@ -1,8 +1,10 @@
 /* Transposes by interleaving vectors; included once per precision. */
 
 #ifdef ZIP_LOW
-/* to[c, r] = from[r, c] of LANES rows in one piece, n a power of two below LANES: the interleaving as for a square. */
-static inline __attribute__((always_inline)) void NAME(transpose_few)(const int n, const REAL *from, REAL *to,
+/* to[c, r] = from[r, c] of LANES rows in one piece, n a power of two below LANES: the interleaving
+   as for a square. */
+static inline __attribute__((always_inline)) void NAME(transpose_few)(const int n, const REAL *from,
+                                                                      REAL *to,
                                                                       ptrdiff_t to_stride) {
   VEC v[NAME(LANES)], w[NAME(LANES)];
   for (int i = 0; i < n; i++) v[i] = LOAD(from + i * NAME(LANES));
@@ -31,19 +33,16 @@ static inline __attribute__((always_inline)) void NAME(turn)(VEC *v) {
 #endif
 
 /* to[c, r] = from[r, c]. */
-static void NAME(transpose)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t rows, ptrdiff_t columns, REAL *to,
-                            ptrdiff_t to_stride) {
+static void NAME(transpose)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t rows,
+                            ptrdiff_t columns, REAL *to, ptrdiff_t to_stride) {
   enum { L = NAME(LANES) };
   ptrdiff_t c = 0;
 #ifdef ZIP_LOW
   if (columns < L && from_stride == columns && (columns == 2 || columns == 4 || columns == 8)) {
     for (; rows >= L; rows -= L, from += L * columns, to += L)
-      if (columns == 2)
-        NAME(transpose_few)(2, from, to, to_stride);
-      else if (columns == 4)
-        NAME(transpose_few)(4, from, to, to_stride);
-      else
-        NAME(transpose_few)(8, from, to, to_stride);
+      if (columns == 2) NAME(transpose_few)(2, from, to, to_stride);
+      else if (columns == 4) NAME(transpose_few)(4, from, to, to_stride);
+      else NAME(transpose_few)(8, from, to, to_stride);
   }
   for (; c + L <= columns; c += L) {
     ptrdiff_t r = 0;

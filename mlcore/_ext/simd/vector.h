@@ -1,7 +1,8 @@
 /* Vectors of the width this file is compiled for, and 2^x on them.
 
-   The same source is compiled once per target (meson.build): the 16-byte baseline, 32 bytes for AVX2 and
-   64 bytes for AVX-512. GCC and Clang turn the vector types into the target's registers. */
+   The same source is compiled once per target (meson.build): the 16-byte baseline, 32 bytes for
+   AVX2 and 64 bytes for AVX-512. GCC and Clang turn the vector types into the target's
+   registers. */
 #ifndef MLCORE_VECTOR_H
 #define MLCORE_VECTOR_H
 
@@ -32,19 +33,25 @@ typedef float vfloat_any __attribute__((vector_size(VECTOR_BYTES), aligned(4), m
 typedef double vdouble_any __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 
 enum { LANES_f = VECTOR_BYTES / sizeof(float), LANES_d = VECTOR_BYTES / sizeof(double) };
-enum { BLOCKS_f = PANEL_BYTES / VECTOR_BYTES, BLOCKS_d = BLOCKS_f }; /* vectors of a feature of a panel */
+/* vectors of a feature of a panel */
+enum { BLOCKS_f = PANEL_BYTES / VECTOR_BYTES, BLOCKS_d = BLOCKS_f };
 
 static inline vfloat load_f(const float *p) { return *(const vfloat_any *)p; }
 static inline vdouble load_d(const double *p) { return *(const vdouble_any *)p; }
 /* As many values as a vector of doubles has lanes, in double precision. */
 typedef float vfloat_half __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_alias));
-static inline vdouble widen_f(const float *p) { return __builtin_convertvector(*(const vfloat_half *)p, vdouble); }
+static inline vdouble widen_f(const float *p) {
+  return __builtin_convertvector(*(const vfloat_half *)p, vdouble);
+}
 static inline vdouble widen_d(const double *p) { return load_d(p); }
 static inline void store_f(float *p, vfloat v) { *(vfloat_any *)p = v; }
 static inline void store_d(double *p, vdouble v) { *(vdouble_any *)p = v; }
-static inline void narrow_f(float *p, vdouble v) { *(vfloat_half *)p = __builtin_convertvector(v, vfloat_half); }
-/* Comparison, choice and extremes. GCC makes 3 to 5 instructions of each from plain vector code in C, which doubles the
-   time of exp and of the pair search; so on x86 these few are named. max and min return x when x is NaN. */
+static inline void narrow_f(float *p, vdouble v) {
+  *(vfloat_half *)p = __builtin_convertvector(v, vfloat_half);
+}
+/* Comparison, choice and extremes. GCC makes 3 to 5 instructions of each from plain vector code in
+   C, which doubles the time of exp and of the pair search; so on x86 these few are named. max and
+   min return x when x is NaN. */
 #if defined(MLCORE_TARGET_AVX512)
 #include <immintrin.h>
 typedef __mmask16 mask_f;
@@ -55,8 +62,12 @@ typedef __mmask8 mask_d;
 #define ANY_D(m) ((m) != 0)
 #define BITS_F(m) ((unsigned)(m))
 #define BITS_D(m) ((unsigned)(m))
-static inline vfloat select_f(mask_f m, vfloat yes, vfloat no) { return _mm512_mask_blend_ps(m, no, yes); }
-static inline vdouble select_d(mask_d m, vdouble yes, vdouble no) { return _mm512_mask_blend_pd(m, no, yes); }
+static inline vfloat select_f(mask_f m, vfloat yes, vfloat no) {
+  return _mm512_mask_blend_ps(m, no, yes);
+}
+static inline vdouble select_d(mask_d m, vdouble yes, vdouble no) {
+  return _mm512_mask_blend_pd(m, no, yes);
+}
 static inline vint32 choose_f(mask_f m, vint32 yes, vint32 no) {
   return (vint32)_mm512_mask_blend_epi32(m, (__m512i)no, (__m512i)yes);
 }
@@ -73,12 +84,15 @@ static inline double highest_d(vdouble x) { return _mm512_reduce_max_pd(x); }
 static inline double lowest_d(vdouble x) { return _mm512_reduce_min_pd(x); }
 /* The least index among the lanes where x is c; one such lane there must be. */
 static inline int64_t where_f(vfloat x, float c, vint32 at) {
-  return _mm512_mask_reduce_min_epi32(_mm512_cmp_ps_mask(x, (vfloat){0} + c, _CMP_EQ_OQ), (__m512i)at);
+  return _mm512_mask_reduce_min_epi32(_mm512_cmp_ps_mask(x, (vfloat){0} + c, _CMP_EQ_OQ),
+                                      (__m512i)at);
 }
 static inline int64_t where_d(vdouble x, double c, vint64 at) {
-  return _mm512_mask_reduce_min_epi64(_mm512_cmp_pd_mask(x, (vdouble){0} + c, _CMP_EQ_OQ), (__m512i)at);
+  return _mm512_mask_reduce_min_epi64(_mm512_cmp_pd_mask(x, (vdouble){0} + c, _CMP_EQ_OQ),
+                                      (__m512i)at);
 }
-/* Lanes above 0, one after the other, and what is at their places; how many. A whole vector of each is written. */
+/* Lanes above 0, one after the other, and what is at their places; how many. A whole vector of each
+   is written. */
 static inline int compress_f(vfloat x, const int32_t *places, int32_t *at, float *to) {
   const __mmask16 m = GREATER_F(x, (vfloat){0});
   store_f(to, _mm512_maskz_compress_ps(m, x));
@@ -88,7 +102,8 @@ static inline int compress_f(vfloat x, const int32_t *places, int32_t *at, float
 static inline int compress_d(vdouble x, const int32_t *places, int32_t *at, double *to) {
   const __mmask8 m = GREATER_D(x, (vdouble){0});
   store_d(to, _mm512_maskz_compress_pd(m, x));
-  _mm256_storeu_si256((__m256i *)at, _mm256_maskz_compress_epi32(m, _mm256_loadu_si256((const __m256i *)places)));
+  _mm256_storeu_si256((__m256i *)at,
+                      _mm256_maskz_compress_epi32(m, _mm256_loadu_si256((const __m256i *)places)));
   return __builtin_popcount(m);
 }
 /* table[index[lane]]; the table is of `size` values and in memory of 32 at least. */
@@ -101,13 +116,15 @@ static inline vfloat look_up_f(const float *table, ptrdiff_t size, const int32_t
 static inline int compress_rest(vfloat x, vfloat c, int32_t first, int32_t *at) {
   const __mmask16 m = _mm512_cmp_ps_mask(x, c, _CMP_NGT_UQ);
   const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, _mm512_set1_epi32(first))));
+  _mm512_storeu_si512(
+      at, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, _mm512_set1_epi32(first))));
   return __builtin_popcount(m);
 }
 static inline int compress_rest_d(vdouble x, vdouble c, int32_t first, int32_t *at) {
   const __mmask8 m = _mm512_cmp_pd_mask(x, c, _CMP_NGT_UQ);
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  _mm256_storeu_si256((__m256i *)at, _mm256_maskz_compress_epi32(m, _mm256_add_epi32(lane, _mm256_set1_epi32(first))));
+  _mm256_storeu_si256((__m256i *)at, _mm256_maskz_compress_epi32(
+                                         m, _mm256_add_epi32(lane, _mm256_set1_epi32(first))));
   return __builtin_popcount(m);
 }
 static inline vfloat sqrt_f(vfloat x) { return _mm512_sqrt_ps(x); }
@@ -121,26 +138,30 @@ typedef vint64 mask_d;
 #define GREATER_D(a, b) ((vint64)((a) > (b)))
 static inline vint32 choose_f(mask_f m, vint32 yes, vint32 no) { return (m & yes) | (~m & no); }
 static inline vint64 choose_d(mask_d m, vint64 yes, vint64 no) { return (m & yes) | (~m & no); }
-static inline vfloat select_f(mask_f m, vfloat yes, vfloat no) { return (vfloat)choose_f(m, (vint32)yes, (vint32)no); }
+static inline vfloat select_f(mask_f m, vfloat yes, vfloat no) {
+  return (vfloat)choose_f(m, (vint32)yes, (vint32)no);
+}
 static inline vdouble select_d(mask_d m, vdouble yes, vdouble no) {
   return (vdouble)choose_d(m, (vint64)yes, (vint64)no);
 }
-#define REDUCTIONS(suffix, real, vec, ivec)                                                                         \
-  static inline real highest_##suffix(vec x) {                                                                       \
-    real r = x[0];                                                                                                   \
-    for (size_t lane = 1; lane < VECTOR_BYTES / sizeof(real); lane++) r = x[lane] > r ? x[lane] : r;                 \
-    return r;                                                                                                        \
-  }                                                                                                                  \
-  static inline real lowest_##suffix(vec x) {                                                                        \
-    real r = x[0];                                                                                                   \
-    for (size_t lane = 1; lane < VECTOR_BYTES / sizeof(real); lane++) r = x[lane] < r ? x[lane] : r;                 \
-    return r;                                                                                                        \
-  }                                                                                                                  \
-  static inline int64_t where_##suffix(vec x, real c, ivec at) {                                                     \
-    int64_t r = INT64_MAX;                                                                                           \
-    for (size_t lane = 0; lane < VECTOR_BYTES / sizeof(real); lane++)                                                \
-      if (x[lane] == c && at[lane] < r) r = at[lane];                                                                \
-    return r;                                                                                                        \
+#define REDUCTIONS(suffix, real, vec, ivec)                           \
+  static inline real highest_##suffix(vec x) {                        \
+    real r = x[0];                                                    \
+    for (size_t lane = 1; lane < VECTOR_BYTES / sizeof(real); lane++) \
+      r = x[lane] > r ? x[lane] : r;                                  \
+    return r;                                                         \
+  }                                                                   \
+  static inline real lowest_##suffix(vec x) {                         \
+    real r = x[0];                                                    \
+    for (size_t lane = 1; lane < VECTOR_BYTES / sizeof(real); lane++) \
+      r = x[lane] < r ? x[lane] : r;                                  \
+    return r;                                                         \
+  }                                                                   \
+  static inline int64_t where_##suffix(vec x, real c, ivec at) {      \
+    int64_t r = INT64_MAX;                                            \
+    for (size_t lane = 0; lane < VECTOR_BYTES / sizeof(real); lane++) \
+      if (x[lane] == c && at[lane] < r) r = at[lane];                 \
+    return r;                                                         \
   }
 REDUCTIONS(f, float, vfloat, vint32)
 REDUCTIONS(d, double, vdouble, vint64)
@@ -188,24 +209,29 @@ static inline vfloat max_f(vfloat c, vfloat x) { return select_f((vint32)(x < c)
 static inline vfloat min_f(vfloat c, vfloat x) { return select_f((vint32)(x > c), c, x); }
 static inline vdouble max_d(vdouble c, vdouble x) { return select_d((vint64)(x < c), c, x); }
 static inline vdouble min_d(vdouble c, vdouble x) { return select_d((vint64)(x > c), c, x); }
-static inline vfloat sqrt_f(vfloat x) { return (vfloat){sqrtf(x[0]), sqrtf(x[1]), sqrtf(x[2]), sqrtf(x[3])}; }
+static inline vfloat sqrt_f(vfloat x) {
+  return (vfloat){sqrtf(x[0]), sqrtf(x[1]), sqrtf(x[2]), sqrtf(x[3])};
+}
 static inline vdouble sqrt_d(vdouble x) { return (vdouble){sqrt(x[0]), sqrt(x[1])}; }
 #endif
 /* y 2^n, n whole: in two factors, so that a result below the normal range is rounded once. */
 static inline vfloat ldexp_f(vfloat y, vfloat n) {
   vfloat n1 = min_f((vfloat){0} + 100.0f, max_f((vfloat){0} - 100.0f, n));
-  vint32 two_n1 = (vint32)(n1 + (0x1.8p23f + 127.0f)) << 23, two_n2 = (vint32)((n - n1) + (0x1.8p23f + 127.0f)) << 23;
+  vint32 two_n1 = (vint32)(n1 + (0x1.8p23f + 127.0f)) << 23,
+         two_n2 = (vint32)((n - n1) + (0x1.8p23f + 127.0f)) << 23;
   return (y * (vfloat)two_n1) * (vfloat)two_n2;
 }
 static inline vdouble ldexp_d(vdouble y, vdouble n) {
   vdouble n1 = min_d((vdouble){0} + 1000.0, max_d((vdouble){0} - 1000.0, n));
-  vint64 two_n1 = (vint64)(n1 + (0x1.8p52 + 1023.0)) << 52, two_n2 = (vint64)((n - n1) + (0x1.8p52 + 1023.0)) << 52;
+  vint64 two_n1 = (vint64)(n1 + (0x1.8p52 + 1023.0)) << 52,
+         two_n2 = (vint64)((n - n1) + (0x1.8p52 + 1023.0)) << 52;
   return (y * (vdouble)two_n1) * (vdouble)two_n2;
 }
 #endif
 
-/* 2^x for x <= 0 = 2^n (1 + r q(r)), n = round(x), |r| <= 1/2, q by Chebyshev interpolation; within 1.2 ulp, NaN stays
-   NaN. exp takes it with x in units of ln 2: then the reduction is exact and half as long. */
+/* 2^x for x <= 0 = 2^n (1 + r q(r)), n = round(x), |r| <= 1/2, q by Chebyshev interpolation; within
+   1.2 ulp, NaN stays NaN. exp takes it with x in units of ln 2: then the reduction is exact and
+   half as long. */
 static inline vdouble exp2_d(vdouble x) {
   const double magic = 0x1.8p52;
   x = max_d((vdouble){0} - 1080.0, x);
@@ -237,7 +263,8 @@ static inline vfloat exp2_f(vfloat x) {
   return ldexp_f(1.0f + r * q, n);
 }
 
-/* A store past the caches, to an aligned address: what is written once, in bulk, need not be read first. */
+/* A store past the caches, to an aligned address: what is written once, in bulk, need not be read
+   first. */
 #if defined(MLCORE_TARGET_AVX512)
 #define STREAM_F(p, v) _mm512_stream_ps(p, v)
 #define STREAM_D(p, v) _mm512_stream_pd(p, v)
@@ -256,8 +283,9 @@ static inline vfloat exp2_f(vfloat x) {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #if VECTOR_BYTES == 64
-#define ZIP_LOW_F(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define ZIP_HIGH_F(a, b)                                                                                           \
+#define ZIP_LOW_F(a, b) \
+  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ZIP_HIGH_F(a, b) \
   __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define ZIP_LOW_D(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define ZIP_HIGH_D(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
