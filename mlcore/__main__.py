@@ -232,7 +232,7 @@ def mixtures(digits: Digits) -> Iterator[str]:
 def certificates(digits: Digits) -> Iterator[str]:
     """certify: what may be promised of a machine, with 95% confidence"""
     from mlcore.bounds import certify
-    from mlcore.bounds.report import rounded
+    from mlcore.bounds.certificates.report import rounded
     from mlcore.svm import SVC
 
     machine = SVC(C=10).fit(digits.X, digits.y)

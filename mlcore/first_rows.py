@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_weights
-from mlcore.checks.columns import check_column_names, column_names
+from mlcore.checks.feature_names import check_column_names, column_names
 from mlcore.model import Model
 
 _ENOUGH = 100  # rows for each component or cluster

@@ -15,7 +15,7 @@ import numpy as np
 
 import mlcore
 from mlcore.checks import as_samples
-from mlcore.checks.columns import check_column_names, column_names
+from mlcore.checks.feature_names import check_column_names, column_names
 from mlcore.exceptions import (
     ConvergenceWarning,
     DataConversionWarning,

@@ -106,7 +106,7 @@ LAYERS = (
 )
 LAYER = {part: number for number, row in enumerate(LAYERS) for part in row}
 # The one module of the bounds that may ask a fitted model for what it shows.
-EXCEPTIONS = {"mlcore.bounds.certify": {"cluster", "mixture", "svm"}}
+EXCEPTIONS = {"mlcore.bounds.certificates.certify": {"cluster", "mixture", "svm"}}
 CYTHON_IMPORT = re.compile(r"^ *(?:from +([\w.]+) +)?c?import +(.+)", re.MULTILINE)
 
 
@@ -226,7 +226,7 @@ PARTS |= {"__init__.py": "", "model.py": "", "svm/smo.py": "", "mixture/em.py": 
         ("bounds/vc.py", "def f():\n    import mlcore.mixture.em", "mixture.em"),
         ("bounds/vc.py", "from mlcore import cluster", "cluster"),
         ("bounds/vc.py", "import mlcore\nkind = mlcore.online.Halving", "online"),
-        ("bounds/certify.py", "from mlcore.online import Halving", "online"),
+        ("bounds/certificates/certify.py", "from mlcore.online import Halving", "online"),
         ("checks/samples.py", "from mlcore.model import Model", "model"),
         ("checks/samples.py", "from ..threads import pieces", "threads"),
         ("threads.py", "from mlcore import checks", "checks"),
@@ -247,7 +247,7 @@ def test_an_import_upwards_is_found(name, text, target, tmp_path):
     ("name", "text"),
     [
         ("_ext/gram.pyx", "from mlcore._ext.simd cimport table\nimport numpy"),
-        ("bounds/certify.py", "def f():\n    from mlcore.svm import SVC"),
+        ("bounds/certificates/certify.py", "def f():\n    from mlcore.svm import SVC"),
         ("online/halving.py", "from mlcore.bounds import vc\nfrom mlcore.model import Model"),
         ("cluster/spectral.py", "from mlcore.cluster.k_means import KMeans\nimport mlcore.eigen"),
         ("model.py", "import mlcore\nversion = mlcore.__version__"),

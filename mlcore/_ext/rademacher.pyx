@@ -1,4 +1,4 @@
-"""Hot loop of mlcore.bounds.rademacher: the suprema of a finite class at all sign vectors."""
+"""Hot loop of rademacher: suprema of a finite class at all sign vectors."""
 from libc.stdint cimport int64_t
 
 

@@ -1,7 +1,16 @@
 """Bounds of learning theory as numbers: each a theorem with its assumptions, rounded to be safe."""
 
-from mlcore.bounds.bernoulli_kl import kl_bernoulli, kl_inverse_lower, kl_inverse_upper, phi
-from mlcore.bounds.bernstein import (
+from mlcore.bounds.certificates.certificate import Bound, Certificate
+from mlcore.bounds.certificates.certify import certify
+from mlcore.bounds.certificates.class_rates import ClassRates
+from mlcore.bounds.certificates.comparison import Comparison, compare_classifiers
+from mlcore.bounds.concentration.bernoulli_kl import (
+    kl_bernoulli,
+    kl_inverse_lower,
+    kl_inverse_upper,
+    phi,
+)
+from mlcore.bounds.concentration.bernstein import (
     bennett_delta,
     bernstein_delta,
     bernstein_epsilon,
@@ -10,14 +19,8 @@ from mlcore.bounds.bernstein import (
     chernoff_deviation,
     empirical_bernstein_epsilon,
 )
-from mlcore.bounds.binomial_tail import binomial_tail, log_binomial_tail
-from mlcore.bounds.certificate import Bound, Certificate
-from mlcore.bounds.certify import certify
-from mlcore.bounds.class_rates import ClassRates
-from mlcore.bounds.class_sizes import log_class_size
-from mlcore.bounds.comparison import Comparison, compare_classifiers
-from mlcore.bounds.compression import sample_compression_bound
-from mlcore.bounds.concentration import (
+from mlcore.bounds.concentration.binomial_tail import binomial_tail, log_binomial_tail
+from mlcore.bounds.concentration.concentration import (
     dkw_epsilon,
     hoeffding_delta,
     hoeffding_epsilon,
@@ -25,46 +28,25 @@ from mlcore.bounds.concentration import (
     mcdiarmid_epsilon,
     union_bound,
 )
-from mlcore.bounds.divergences import categorical_kl, gaussian_kl
-from mlcore.bounds.explicit_class import dual_vc_dimension, vc_dimension
-from mlcore.bounds.finite_class import (
-    conjunction_sample_size,
-    finite_class_delta,
-    finite_class_epsilon,
-    finite_class_sample_size,
-    occam_bound,
-    rectangle_sample_size,
-)
-from mlcore.bounds.growth import log_sauer_bound, sauer_bound
-from mlcore.bounds.held_out import (
-    bernoulli_confidence_sequence,
-    binomial_tail_inversion,
-    binomial_tail_inversion_lower,
-    clopper_pearson,
-    hoeffding_bentkus_bound,
-    test_set_sample_size,
-)
-from mlcore.bounds.leave_one_out import (
+from mlcore.bounds.concentration.divergences import categorical_kl, gaussian_kl
+from mlcore.bounds.concept_tables.growth_function import dichotomies, growth_function, shatters
+from mlcore.bounds.concept_tables.littlestone import littlestone_dimension, worst_case_mistakes
+from mlcore.bounds.concept_tables.teaching import teaching_dimension
+from mlcore.bounds.concept_tables.vc_dimension import dual_vc_dimension, vc_dimension
+from mlcore.bounds.data_dependent.compression import sample_compression_bound
+from mlcore.bounds.data_dependent.leave_one_out import (
     jaakkola_haussler_loo_bound,
     radius_margin_loo_bound,
     support_vector_loo_bound,
 )
-from mlcore.bounds.margin import (
+from mlcore.bounds.data_dependent.margin import (
     boosting_margin_bound,
     fat_shattering_margin_bound,
     margin_vc_dimension,
     pac_bayes_margin_bound,
     rademacher_margin_bound,
 )
-from mlcore.bounds.mistake_bounds import (
-    halving_mistake_bound,
-    perceptron_mistake_bound,
-    weighted_majority_mistake_bound,
-    winnow_mistake_bound,
-)
-from mlcore.bounds.mistake_games import littlestone_dimension, worst_case_mistakes
-from mlcore.bounds.online_to_batch import online_to_batch_bound, online_to_batch_expected
-from mlcore.bounds.pac_bayes import (
+from mlcore.bounds.data_dependent.pac_bayes import (
     maurer_xi,
     pac_bayes_catoni_bound,
     pac_bayes_kl_bound,
@@ -72,8 +54,7 @@ from mlcore.bounds.pac_bayes import (
     pac_bayes_mcallester_bound,
     pac_bayes_quadratic_bound,
 )
-from mlcore.bounds.paired import error_difference_interval, mcnemar_test
-from mlcore.bounds.rademacher import (
+from mlcore.bounds.data_dependent.rademacher import (
     empirical_rademacher,
     kernel_rademacher_bound,
     linear_l1_rademacher_bound,
@@ -81,18 +62,45 @@ from mlcore.bounds.rademacher import (
     rademacher_error_bound,
     stability_bound,
 )
-from mlcore.bounds.regret import (
+from mlcore.bounds.finite_class.class_sizes import log_class_size
+from mlcore.bounds.finite_class.finite_class import (
+    conjunction_sample_size,
+    finite_class_delta,
+    finite_class_epsilon,
+    finite_class_sample_size,
+    occam_bound,
+    rectangle_sample_size,
+)
+from mlcore.bounds.held_out.held_out import (
+    bernoulli_confidence_sequence,
+    binomial_tail_inversion,
+    binomial_tail_inversion_lower,
+    clopper_pearson,
+    hoeffding_bentkus_bound,
+    test_set_sample_size,
+)
+from mlcore.bounds.held_out.paired import error_difference_interval, mcnemar_test
+from mlcore.bounds.online_learning.mistake_bounds import (
+    halving_mistake_bound,
+    perceptron_mistake_bound,
+    weighted_majority_mistake_bound,
+    winnow_mistake_bound,
+)
+from mlcore.bounds.online_learning.online_to_batch import (
+    online_to_batch_bound,
+    online_to_batch_expected,
+)
+from mlcore.bounds.online_learning.regret import (
     doubling_trick_regret,
     hedge_regret_bound,
     littlestone_regret_bound,
     ogd_regret_bound,
     projected_ogd_regret_bound,
 )
-from mlcore.bounds.table_growth import dichotomies, growth_function, shatters
-from mlcore.bounds.teaching import teaching_dimension
-from mlcore.bounds.vc import vc_deviation, vc_error_bound
-from mlcore.bounds.vc_catalogue import known_vc_dimension, vc_dimension_upper_bound
-from mlcore.bounds.vc_sample_sizes import (
+from mlcore.bounds.vc.sauer import log_sauer_bound, sauer_bound
+from mlcore.bounds.vc.vc import vc_deviation, vc_error_bound
+from mlcore.bounds.vc.vc_catalogue import known_vc_dimension, vc_dimension_upper_bound
+from mlcore.bounds.vc.vc_sample_sizes import (
     double_sampling_delta,
     vc_sample_size,
     vc_sample_size_lower,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlcore.bounds.arguments import as_count
-from mlcore.bounds.concept_table import as_table, distinct_concepts
+from mlcore.bounds.concept_tables.concept_table import as_table, distinct_concepts
 from mlcore.online.learner import OnlineLearner
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mlcore.bounds.concept_table import as_integers
-from mlcore.bounds.mistake_games import LittlestoneTree
+from mlcore.bounds.concept_tables.concept_table import as_integers
+from mlcore.bounds.concept_tables.littlestone import LittlestoneTree
 from mlcore.kept import kept
 from mlcore.online.halving import Halving
 

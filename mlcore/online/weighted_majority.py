@@ -3,7 +3,7 @@
 import numpy as np
 
 from mlcore.bounds.arguments import as_count, as_real
-from mlcore.bounds.concept_table import as_table
+from mlcore.bounds.concept_tables.concept_table import as_table
 from mlcore.online.learner import OnlineLearner
 
 

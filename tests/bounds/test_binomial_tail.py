@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from mlcore.bounds import binomial_tail, log_binomial_tail
-from mlcore.bounds.binomial_tail import log_choose, log_factorial_excess
+from mlcore.bounds.concentration.binomial_tail import log_choose, log_factorial_excess
 
 LOG_RATE = st.floats(-40, -1e-3).map(lambda e: 10.0**e)
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from mlcore import bounds
+from mlcore.bounds.directed_rounding import ceiling, exact, expm1, log, log1p, up, working_digits
 from mlcore.bounds.intervals import Interval, Undecided
-from mlcore.bounds.rounding import ceiling, exact, expm1, log, log1p, up, working_digits
 
 POSITIVE = st.floats(1e-9, 1e9)
 OPERATIONS = {

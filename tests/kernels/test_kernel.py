@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from mlcore.bounds.machine_margins import as_machine, signed_cosines
+from mlcore.bounds.certificates.classifier_margins import as_machine, signed_cosines
 from mlcore.cluster import KernelKMeans
 from mlcore.kernels import Kernel, gram_matrix
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM

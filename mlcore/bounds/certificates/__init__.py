@@ -1,0 +1,1 @@
+"""Bounds for a given classifier, collected in a report."""

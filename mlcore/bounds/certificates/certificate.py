@@ -1,0 +1,238 @@
+"""What `certify` returns: bounds with their assumptions, and the report that is made of them."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from mlcore.bounds.arguments import as_rate, as_real, refuse
+from mlcore.bounds.certificates.class_rates import ClassRates
+from mlcore.bounds.certificates.report import as_html, as_text, in_words
+from mlcore.bounds.held_out.held_out import test_set_sample_size
+
+BINOMIAL = "binomial test-set bound"
+_NEARBY = 500  # counts of errors among which a smaller sample may hide, up to a billion examples
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One bound on the true error, with all that it rests on.
+
+    Parameters
+    ----------
+    name : str
+        Such as "binomial test-set bound".
+    value : float
+        The bound; also ``float(bound)``.
+    delta : float or None
+        Probability of failure that this bound was charged; None where there is no guarantee.
+    kind : {"upper", "lower", "expected", "heuristic"}
+        The last two are no guarantees.
+    sample : {"test", "validation", "train", "stream"}
+        What the numbers were counted on.
+    inputs : mapping
+        The numbers that entered, such as ``{"k": 30, "m": 1000}``.
+    assumptions : tuple of str
+        Sentences.
+    reference : str
+        Author, work, year.
+
+    Examples
+    --------
+    >>> from mlcore.bounds import Bound
+    >>> bound = Bound("by hand", 0.04, 0.05, "upper", "test", {"m": 1000}, ("A coin.",), "")
+    >>> float(bound), bound.vacuous, bound.trivial
+    (0.04, False, False)
+    """
+
+    name: str
+    value: float
+    delta: float | None
+    kind: str
+    sample: str
+    inputs: Mapping[str, Any] = field(hash=False)
+    assumptions: tuple[str, ...]
+    reference: str
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether it says nothing: an error is never below 0 or above 1, a loss in its range."""
+        low, high = self.inputs.get("loss_range", (0.0, 1.0))
+        return self.value <= low if self.kind == "lower" else self.value >= high
+
+    @property
+    def trivial(self) -> bool:
+        """Whether it is an upper bound on an error rate that is no better than a coin's."""
+        return self.kind != "lower" and "loss_range" not in self.inputs and self.value >= 0.5
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What may be promised of a classifier; made by `certify`, and printed as a report.
+
+    Parameters
+    ----------
+    estimator : str
+        The name of its class.
+    role : {"test", "validation", "train"}
+        What the examples had been used for.
+    delta : float
+        Probability that a statement of the certificate fails.
+    n_candidates : int
+        Among which the classifier was chosen; each was charged its part of `delta`.
+    simultaneous : bool
+        Whether all upper bounds hold together, and so their smallest, at confidence 1 - delta.
+    inputs : mapping
+        The counts: "k" errors on "m" examples, or the "mean_loss", its "loss_range" and "m".
+    bounds : tuple of Bound
+        Upper bounds, smallest first.
+    interval : tuple of two Bound, or None
+        Lower and upper bound that hold together at 1 - delta, from fresh examples.
+    heuristics : tuple of Bound
+        Quantities that guarantee nothing.
+    left_out : tuple of str
+        Why other bounds are absent.
+    target : float or None
+        The error that the report plans for.
+    classes : tuple of ClassRates
+        Recall, error and precision of each class, from fresh examples. All of them hold together
+        at 1 - delta, in place of `bounds`.
+    unsure : str or None
+        What is not known of the examples; the report begins with it.
+
+    Examples
+    --------
+    >>> from mlcore.bounds import certify
+    >>> from mlcore.datasets import load_digits
+    >>> from mlcore.svm import SVC
+    >>> X, y = load_digits()
+    >>> machine = SVC(C=10).fit(X[:900], y[:900])
+    >>> certificate = certify(machine, X[900:], y[900:])
+    >>> certificate.best.name, certificate.best.delta
+    ('binomial test-set bound', 0.05)
+    >>> certificate.lower.value < certificate.best.value < 0.05
+    True
+    """
+
+    estimator: str
+    role: str
+    delta: float
+    n_candidates: int
+    simultaneous: bool
+    inputs: Mapping[str, Any] = field(hash=False)
+    bounds: tuple[Bound, ...]
+    interval: tuple[Bound, Bound] | None
+    heuristics: tuple[Bound, ...]
+    left_out: tuple[str, ...]
+    target: float | None = None
+    classes: tuple[ClassRates, ...] = ()
+    unsure: str | None = None
+
+    @property
+    def best(self) -> Bound:
+        """The smallest upper bound."""
+        return self.bounds[0]
+
+    @property
+    def lower(self) -> Bound | None:
+        """The lower end of `interval`; None without fresh examples."""
+        return None if self.interval is None else self.interval[0]
+
+    def required(self, target: float, *, error_rate: float | None = None) -> float:
+        """Count the fresh examples after which the binomial bound is at most `target`.
+
+        Parameters
+        ----------
+        target : float in (0, 1)
+        error_rate : float in [0, 1], optional
+            The share of errors on them, rounded up to whole errors; by default the observed one.
+
+        Returns
+        -------
+        m : int
+            The least number (above a billion, one that is near it); infinite if `target` is not
+            above the error rate.
+
+        Raises
+        ------
+        ValueError
+            For arguments out of range, and if losses were certified, not errors.
+        """
+        target = as_real(target, "target", above=0, below=1)
+        if "k" not in self.inputs:
+            refuse("target", target, "None where a loss is certified: it counts errors")
+        if error_rate is None:
+            rate = Fraction(self.inputs["k"], self.inputs["m"])
+        else:
+            rate = Fraction(as_rate(error_rate, "error_rate"))
+        if Fraction(target) <= rate:
+            return math.inf
+        fresh = [bound for bound in self.bounds if bound.name == BINOMIAL]
+        return _least_sample(target, fresh[0].delta if fresh else self.delta, rate)
+
+    def summary(self) -> str:
+        """Return the certificate in a sentence or two.
+
+        Returns
+        -------
+        text : str
+        """
+        return in_words(self)
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain dicts, lists, numbers and strings, as JSON takes them.
+
+        Returns
+        -------
+        plain : dict
+        """
+        return _plain(asdict(self))
+
+
+def _least_sample(target, delta, rate):
+    """The least m at which ceil(rate m) errors leave the binomial bound at or below target.
+
+    With at most k errors that is M(k) = test_set_sample_size(target, delta, errors=k), so it is
+    M(k) for the first k with M(k) rate <= k. M(k) / k falls, but for the rounding of M.
+    """
+
+    def size(k):
+        return test_set_sample_size(target, delta, errors=k)
+
+    if rate == 0:
+        return size(0)
+    low, high = 0, 1
+    while size(high) * rate > high:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if size(middle) * rate > middle:
+            low = middle
+        else:
+            high = middle
+    lowest = max(0, low - _NEARBY)
+    while low > lowest and (size(low) - 1) * rate <= low:
+        if size(low) * rate <= low:
+            high = low
+        low -= 1
+    return size(high)
+
+
+def _plain(value):
+    if isinstance(value, ClassRates):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(entry) for entry in value]
+    return value

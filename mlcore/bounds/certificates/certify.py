@@ -1,0 +1,344 @@
+"""What may be promised of a classifier: the bounds that apply to it, each paid for."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mlcore.bounds.arguments import as_choice, as_count, as_delta, as_flag, as_real, refuse
+from mlcore.bounds.calculator import warn_of_confidence
+from mlcore.bounds.certificates.certificate import BINOMIAL, Bound, Certificate
+from mlcore.bounds.certificates.class_rates import rates_of_classes
+from mlcore.bounds.certificates.classifier_margins import as_machine
+from mlcore.bounds.certificates.classifiers import as_classifier, as_table, labels_of, searched
+from mlcore.bounds.certificates.freshness import unsure_of
+from mlcore.bounds.certificates.training_bounds import Training, families, heuristics
+from mlcore.bounds.concentration.bernoulli_kl import kl_inverse_upper
+from mlcore.bounds.concentration.bernstein import empirical_bernstein_epsilon
+from mlcore.bounds.concentration.concentration import hoeffding_epsilon
+from mlcore.bounds.held_out.held_out import (
+    binomial_tail_inversion,
+    clopper_pearson,
+    hoeffding_bentkus_bound,
+)
+
+_FRESH = {
+    "test": "The examples took no part in fitting or choosing the classifier.",
+    "validation": "The examples chose one of n_candidates classifiers, all fitted without them.",
+}
+_CHERNOFF = "Chernoff, 1952; Hoeffding, 1963, Theorem 1."
+_PEARSON = "Clopper, Pearson, 1934; Langford, 2005, Theorem 3.3."
+_BATES = "Bates, Angelopoulos, Lei, Malik, Jordan, 2021; Bentkus, 2004."
+
+
+def certify(
+    estimator: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    delta: float = 0.05,
+    role: str = "test",
+    n_candidates: int | None = None,
+    X_train: Any = None,
+    y_train: Any = None,
+    vc_dimension: int | None = None,
+    n_hypotheses: int | None = None,
+    target: float | None = None,
+    simultaneous: bool = True,
+    loss: Callable[[Any, Any], Any] | None = None,
+    loss_range: tuple[float, float] | None = None,
+) -> Certificate:
+    r"""Bound the true error of a classifier by every theorem that applies to it.
+
+    ``certify(classifier, X, y)``, or ``certify(predictions, y=y)``. Of fresh examples the binomial
+    bound is exact, and shown beside Chernoff's and Hoeffding's, which are never smaller; recall,
+    error and precision of every class come with it. Of training examples: sample compression
+    (support vector machines of two classes), the PAC-Bayes and Rademacher margin bounds (linear and
+    kernel machines of two classes, whose intercept is the weight of a constant feature), VC bounds
+    (half-spaces of n features have dimension n + 1), and the union bound over a finite class.
+
+    Choosing the smallest of several bounds after the fact costs confidence. So each of the F
+    families of bounds, of which none is always smaller than another, is charged
+    :math:`\delta / F`, and all lines hold together, hence also the smallest. Which families there
+    are depends on the kind of classifier and on the arguments, not on the examples: what fails on
+    these is left out, and has been paid for.
+
+    All is for independent draws from one distribution: time series, groups of related examples and
+    sample weights are outside. Cross-validation has no general bound at :math:`1 - \delta`.
+
+    Parameters
+    ----------
+    estimator : object with `predict`, function, or array of predictions
+        A fitted classifier of any library, a function of X that returns labels, or what was
+        predicted. Clusterings, mixtures, outlier detectors and transformers are none.
+    X, y : array-like
+        The examples, and what should be said of them; predictions need no X.
+    delta : float in (0, 1), default=0.05
+        Probability that a statement of the certificate fails.
+    role : {"test", "validation", "train"}, default="test"
+        What `X` and `y` have been used for: for nothing; to choose among `n_candidates`; to fit.
+    n_candidates : int, optional
+        Number of classifiers among which this one was chosen, not with role "test": each is charged
+        ``delta / n_candidates``. It must be all that were ever compared. By default those of the
+        searches that are found in the classifier (`mlcore.svm.SVCCV`, scikit-learn's), else 1.
+    X_train, y_train : array-like, optional
+        Training examples, from which the other bounds are computed as well. `X_train` alone is only
+        compared with `X`. Without it, training examples that the model keeps (support vectors,
+        neighbours) are looked for in X, also inside pipelines, searches and ensembles; where there
+        are none, the report begins with a warning.
+    vc_dimension : int, optional
+        Of the class, of two labels, that the classifier was chosen from; fixed before the data.
+    n_hypotheses : int, optional
+        Size of that class, if it is finite.
+    target : float in (0, 1), optional
+        An error to plan for: the report says how many fresh examples it takes.
+    simultaneous : bool, default=True
+        False charges `delta` to every family; the smallest line is then no statement at 1 - delta,
+        and the report says so.
+    loss : callable, optional
+        ``loss(y, prediction)``, a loss of each example, in place of counting errors; then the
+        bounds are Hoeffding and Bentkus's and the empirical Bernstein bound. For fresh examples.
+    loss_range : (float, float), default=(0, 1)
+        All that a loss can be; with `loss` only.
+
+    Returns
+    -------
+    certificate : Certificate
+        Its text is a report.
+
+    Raises
+    ------
+    ValueError
+        For arguments out of range; for what is no classifier; for test or validation examples that
+        are training examples; if no bound applies.
+
+    Examples
+    --------
+    >>> from mlcore.bounds import certify
+    >>> class Always:
+    ...     def predict(self, X):
+    ...         return [1] * len(X)
+    >>> certificate = certify(Always(), [[0.0]] * 1000, [0] * 30 + [1] * 970)
+    >>> for bound in certificate.bounds:
+    ...     print(f"{bound.value:.5f} {bound.name}")
+    0.04047 binomial test-set bound
+    0.04512 Chernoff's kl bound
+    0.06870 Hoeffding's bound
+    >>> certificate.required(0.04)
+    1098
+    """
+    delta, role = as_delta(delta), as_choice(role, "role", ("test", "validation", "train"))
+    if n_candidates is not None:
+        n_candidates = as_count(n_candidates, "n_candidates", at_least=1)
+    if role == "test" and n_candidates not in (None, 1):
+        refuse("n_candidates", n_candidates, '1 for role="test": a set that chose is "validation"')
+    if vc_dimension is not None:
+        vc_dimension = as_count(vc_dimension, "vc_dimension", at_least=1)
+    if n_hypotheses is not None:
+        n_hypotheses = as_count(n_hypotheses, "n_hypotheses", at_least=1)
+    if target is not None:
+        target = as_real(target, "target", above=0, below=1)
+    simultaneous = as_flag(simultaneous, "simultaneous")
+    loss_range = _loss_range(loss, loss_range, role, target)
+    classifier = as_classifier(estimator, "estimator", scored=loss is not None)
+    model, n_searched = searched(classifier.model)
+    counted = n_candidates is None or n_candidates >= n_searched
+    if n_candidates is None:
+        n_candidates = 1 if role == "test" else n_searched
+
+    y, predicted = labels_of(classifier, X, y, scored=loss is not None)
+    unsure = None if role == "train" else unsure_of(classifier, X, X_train, role)
+    data = _training(
+        classifier, model, X, y, predicted, role, X_train, y_train, counted and role == "train"
+    )
+    if data is not None:
+        data = data._replace(vc_dimension=vc_dimension, n_hypotheses=n_hypotheses)
+    left_out = _unused(data, vc_dimension, n_hypotheses)
+    chosen = {} if data is None else families(data)
+    own = 0 if role == "train" else 1 if loss is None else 2
+    n_families = own + len(chosen)
+    if n_families == 0:
+        refuse(
+            "estimator",
+            estimator,
+            "one that training examples bound: a support vector or linear classifier of two "
+            "classes, not behind steps that were fitted as well, or of a class of given "
+            "vc_dimension or n_hypotheses",
+        )
+    budget = _share(delta, n_candidates)
+    share = _share(budget, n_families) if simultaneous else budget
+
+    bounds, interval, classes = [], None, ()
+    if role == "train":
+        inputs = data.counts
+    elif loss is None:
+        inputs = {"k": int((predicted != y).sum()), "m": len(y)}
+        classes = rates_of_classes(y, predicted, budget)
+        bounds, interval = _of_errors(inputs, role, share, budget)
+    else:
+        losses = _losses(loss, y, predicted, loss_range)
+        inputs = {"mean_loss": math.fsum(losses) / len(y), "m": len(y), "loss_range": loss_range}
+        bounds, interval = _of_losses(losses, inputs, role, share, budget)
+    for name, family in chosen.items():
+        found = family(data, share)
+        if isinstance(found, str):
+            left_out.append(f"{name}: {found}.")
+        else:
+            bounds.append(found)
+    if not bounds:
+        refuse("estimator", estimator, "one with a bound: " + " ".join(left_out))
+    warn_of_confidence(delta)
+    return Certificate(
+        estimator=classifier.name,
+        role=role,
+        delta=delta,
+        n_candidates=n_candidates,
+        simultaneous=simultaneous or n_families == 1,
+        inputs=inputs,
+        bounds=tuple(sorted(bounds, key=float)),
+        interval=interval,
+        heuristics=() if data is None else tuple(heuristics(data)),
+        left_out=tuple(left_out),
+        target=target,
+        classes=classes,
+        unsure=unsure,
+    )
+
+
+def _of_errors(inputs, role, delta, budget):
+    """The exact bound, two that are never smaller, and both ends at once."""
+    k, m = inputs["k"], inputs["m"]
+    rate = math.nextafter(k / m, 1) if k else 0.0
+    nats = math.nextafter(-math.log(delta) / m, math.inf)
+    hoeffding = math.nextafter(rate + hoeffding_epsilon(m, delta, two_sided=False), math.inf)
+
+    def bound(name, value, delta, reference, kind="upper", note=()):
+        return Bound(name, value, delta, kind, role, inputs, (_FRESH[role], *note), reference)
+
+    compared = ("For comparison: never below the binomial bound.",)
+    bounds = [
+        bound(BINOMIAL, binomial_tail_inversion(k, m, delta), delta, _PEARSON),
+        bound("Chernoff's kl bound", kl_inverse_upper(rate, nats), delta, _CHERNOFF, note=compared),
+        bound("Hoeffding's bound", min(1.0, hoeffding), delta, "Hoeffding, 1963.", note=compared),
+    ]
+    lower, upper = clopper_pearson(k, m, budget)
+    half = budget / 2
+    return bounds, (
+        bound("binomial lower bound", lower, half, _PEARSON, "lower"),
+        bound(BINOMIAL, upper, half, _PEARSON),
+    )
+
+
+def _of_losses(losses, inputs, role, delta, budget):
+    """Two bounds on the expected loss, of which either may be smaller, and both ends at once."""
+    m, (low, high) = len(losses), inputs["loss_range"]
+    mean, length = inputs["mean_loss"], high - low
+    share = min(1.0, max(0.0, (mean - low) / length))
+    rest = min(1.0, max(0.0, (high - mean) / length))
+
+    def bound(name, value, delta, reference, kind="upper", note=()):
+        return Bound(name, value, delta, kind, role, inputs, (_FRESH[role], *note), reference)
+
+    def upper(delta):
+        value = low + length * hoeffding_bentkus_bound(share, m, delta)
+        value = value if (low, length) == (0, 1) else math.nextafter(value, math.inf)
+        return bound("Hoeffding-Bentkus bound", min(high, value), delta, _BATES, note=known)
+
+    known = (f"No loss is outside [{low:g}, {high:g}].",)
+    bounds = [upper(delta)]
+    if m >= 2:
+        variance = float(np.var(losses, ddof=1))
+        value = mean + empirical_bernstein_epsilon(m, delta, variance, value_range=length)
+        bounds.append(
+            bound(
+                "empirical Bernstein bound",
+                min(high, math.nextafter(value, math.inf)),
+                delta,
+                "Maurer, Pontil, 2009, Theorem 4.",
+                note=known,
+            )
+        )
+    half = budget / 2
+    value = math.nextafter(high - length * hoeffding_bentkus_bound(rest, m, half), -math.inf)
+    lower = bound("Hoeffding-Bentkus bound", max(low, value), half, _BATES, "lower", known)
+    return bounds, (lower, upper(half))
+
+
+def _loss_range(loss, loss_range, role, target):
+    if loss is None:
+        if loss_range is not None:
+            refuse("loss_range", loss_range, "None without a loss")
+        return None
+    if not callable(loss):
+        refuse("loss", loss, "a function of y and the predictions")
+    if role == "train":
+        refuse("loss", loss, 'None for role="train": bounds for losses are for fresh examples')
+    if target is not None:
+        refuse("target", target, "None with a loss: it counts errors")
+    if loss_range is None:
+        return 0.0, 1.0
+    allowed = "two finite numbers, the first below the second"
+    if not isinstance(loss_range, (tuple, list)) or len(loss_range) != 2:
+        refuse("loss_range", loss_range, allowed)
+    low, high = (as_real(end, "loss_range") for end in loss_range)
+    if not low < high or math.isinf(high - low):
+        refuse("loss_range", loss_range, allowed)
+    return low, high
+
+
+def _losses(loss, y, predicted, loss_range):
+    losses = np.asarray(loss(y, predicted))
+    low, high = loss_range
+    if losses.shape != y.shape or losses.dtype.kind not in "biuf":
+        refuse("loss", loss, f"a function that returns {len(y)} numbers")
+    losses = losses.astype(np.float64)
+    outside = ~((losses >= low) & (losses <= high))
+    if outside.any():
+        value = float(losses[outside][0])
+        refuse("loss", value, f"in [{low:g}, {high:g}] for every example; loss_range says it is")
+    return losses
+
+
+def _training(classifier, model, X, y, predicted, role, X_train, y_train, counted):
+    """The training examples, if there are any."""
+    if role == "train":
+        for name, value in (("X_train", X_train), ("y_train", y_train)):
+            if value is not None:
+                refuse(name, value, 'None for role="train": X and y are the training examples')
+        X_train, y_train = X, y
+    elif y_train is None:
+        return None
+    else:
+        if X_train is None:
+            refuse("y_train", y_train, "None without X_train")
+        if classifier.predict is None:
+            refuse("y_train", y_train, 'None for predictions: give those of training examples as '
+                   'the first argument, with role="train"')  # fmt: skip
+        y, predicted = labels_of(classifier, X_train, y_train, suffix="_train")
+    classes = getattr(model, "classes_", None)
+    n_classes = len(np.unique(np.concatenate([y, predicted])) if classes is None else classes)
+    table = None if X_train is None else as_table(X_train)
+    readable = table is not None and n_classes == 2 and table.ndim == 2
+    machine = as_machine(model, counted) if readable else None
+    return Training(model, X_train, table, np.asarray(y), predicted != y, machine, None, None)
+
+
+def _unused(data, vc_dimension, n_hypotheses):
+    if data is not None:
+        return []
+    given = {"vc_dimension": vc_dimension, "n_hypotheses": n_hypotheses}
+    return [
+        f"{name} is for bounds from training examples: give X_train and y_train."
+        for name, value in given.items()
+        if value is not None
+    ]
+
+
+def _share(delta, parts):
+    """The largest float of which so many are no more than delta."""
+    share = float(Fraction(delta) / parts)
+    if Fraction(share) * parts > Fraction(delta):
+        share = math.nextafter(share, 0)
+    return share if share > 0 else refuse("delta", delta, f"large enough for {parts} parts")

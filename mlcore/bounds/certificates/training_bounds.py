@@ -1,0 +1,263 @@
+"""Bounds from the training examples: each family where its assumptions can be seen to hold."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mlcore.bounds.certificates.certificate import Bound
+from mlcore.bounds.certificates.classifier_margins import (
+    Machine,
+    description_bits,
+    fitted_to,
+    has_free_vector,
+    is_expansion,
+    may_be_indefinite,
+    signed_cosines,
+)
+from mlcore.bounds.data_dependent.compression import sample_compression_bound
+from mlcore.bounds.data_dependent.leave_one_out import support_vector_loo_bound
+from mlcore.bounds.data_dependent.margin import pac_bayes_margin_bound, rademacher_margin_bound
+from mlcore.bounds.finite_class.finite_class import occam_bound
+from mlcore.bounds.vc.vc import vc_error_bound
+
+_LANGFORD = "Langford, Tutorial on practical prediction theory for classification, 2005."
+_MOHRI = "Mohri, Rostamizadeh, Talwalkar, Foundations of Machine Learning, 2nd ed., 2018"
+_ANY_WEIGHTS = (
+    "Features and kernel, positive semidefinite, were fixed before the data, or are among the "
+    "candidates; the weights may depend on the data in any way."
+)
+_WIDTH = "But the kernel's width came from the data: its 64 bits are paid for."
+
+
+class Training(NamedTuple):
+    """Training examples, and which of them the classifier gets wrong."""
+
+    estimator: Any
+    given: Any  # X as the caller has it
+    X: Any  # as an array or sparse
+    y: np.ndarray
+    wrong: np.ndarray
+    machine: Machine | None
+    vc_dimension: int | None
+    n_hypotheses: int | None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {"k": int(self.wrong.sum()), "m": len(self.wrong)}
+
+
+def families(data: Training) -> dict[str, Callable[[Training, float], Bound | str]]:
+    """Return those that the kind of classifier admits, by name; what the labels are is not asked.
+
+    Each returns its bound at a delta, or the reason why it has none. The number of families must
+    not depend on the sample, since it divides delta.
+    """
+    found = {}
+    if data.machine is not None and data.machine.expansion:
+        found["sample compression bound"] = _compression
+    if data.machine is not None:
+        found["PAC-Bayes margin bound"] = _pac_bayes
+        found["Rademacher margin bound"] = _rademacher
+    if data.vc_dimension is not None or (data.machine is not None and data.machine.linear):
+        found["relative VC bound"] = _relative
+        found["double-sampling VC bound"] = _double_sampling
+    if data.n_hypotheses is not None:
+        found["finite-class bound"] = _finite_class
+    return found
+
+
+def heuristics(data: Training) -> list[Bound]:
+    """Return what the training examples suggest and do not guarantee."""
+    counts = data.counts
+    found = [
+        Bound(
+            "training error",
+            counts["k"] / counts["m"],
+            None,
+            "heuristic",
+            "train",
+            counts,
+            ("The classifier was chosen to make this small.",),
+            "",
+        )
+    ]
+    if is_expansion(data.estimator) and fitted_to(data.estimator, data.X):
+        n_sv = len(data.estimator.support_)
+        found.append(
+            Bound(
+                "share of support vectors",
+                support_vector_loo_bound(n_sv, counts["m"]),
+                None,
+                "expected",
+                "train",
+                {"n_sv": n_sv, "m": counts["m"]},
+                ("At least the leave-one-out error, which is right in expectation only.",),
+                "Vapnik, Statistical Learning Theory, 1998.",
+            )
+        )
+    return found
+
+
+def _compression(data, delta):
+    estimator = data.estimator
+    if not fitted_to(estimator, data.X):
+        return "the examples are not those that it was fitted to"
+    if getattr(estimator, "fit_status_", 0) != 0:
+        return "the solver stopped before it converged"
+    bits = description_bits(estimator, data.machine.counted)
+    if bits is None:
+        return "the support vectors and the parameters do not determine the machine"
+    if may_be_indefinite(estimator):
+        return "its kernel need not be positive semidefinite, nor its solution the only one"
+    if not has_free_vector(estimator):
+        return "no multiplier is below its bound, so that all examples had a part in the intercept"
+    rest = np.ones(len(data.wrong), dtype=bool)
+    rest[np.asarray(estimator.support_)] = False
+    k, errors = len(estimator.support_), int(data.wrong[rest].sum())
+    told = math.nextafter(bits * math.log(2), math.inf)
+    assumptions = [
+        "Fitted without sample weights; trained on its support vectors alone the machine is the "
+        "same, which is so for the exact solution, and is assumed within the solver's tolerance.",
+        "Kernel, positive semidefinite, and cost were fixed before the data, or are among the "
+        "candidates.",
+    ]
+    if bits:
+        assumptions.append(f"Of these, what came from the data is told in {bits} bits, paid for.")
+    return Bound(
+        "sample compression bound",
+        sample_compression_bound(k, len(rest), delta, errors=errors, log_messages=told),
+        delta,
+        "upper",
+        "train",
+        {"m": len(rest), "n_sv": k, "errors_on_the_rest": errors, "bits": bits},
+        tuple(assumptions),
+        f"Floyd, Warmuth, 1995; {_LANGFORD}",
+    )
+
+
+def _margins(data, delta):
+    """Signed cosines and the delta left of it, or the reason why there are none."""
+    cosines = signed_cosines(data.estimator, data.machine, data.given, data.X, data.y)
+    if isinstance(cosines, str):
+        return cosines, delta
+    left = delta * 2.0**-data.machine.gamma_bits
+    return (cosines, left) if left > 0 else ("delta is too small to be divided", delta)
+
+
+def _about_margins(data):
+    sentences = [
+        "The classifier is the sign of <w, phi(x)> + b, b being the weight of a constant feature.",
+        _ANY_WEIGHTS,
+    ]
+    return [*sentences, _WIDTH] if data.machine.gamma_bits else sentences
+
+
+def _pac_bayes(data, delta):
+    cosines, left = _margins(data, delta)
+    if isinstance(cosines, str):
+        return cosines
+    return Bound(
+        "PAC-Bayes margin bound",
+        pac_bayes_margin_bound(cosines, left),
+        delta,
+        "upper",
+        "train",
+        {"m": len(cosines), "mean_cosine": float(cosines.mean())},
+        (*_about_margins(data), "Twice the error of a machine drawn from the posterior."),
+        f"Langford, Shawe-Taylor, PAC-Bayes and margins, 2002; {_LANGFORD}",
+    )
+
+
+def _rademacher(data, delta):
+    cosines, left = _margins(data, delta)
+    if isinstance(cosines, str):
+        return cosines
+    rho = _best_rho(cosines, left)
+    margin_error = float(np.count_nonzero(cosines <= rho)) / len(cosines)
+    fixed = {"radius": 1.0, "rho_max": 1.0}
+    return Bound(
+        "Rademacher margin bound",
+        rademacher_margin_bound(margin_error, len(cosines), left, rho=rho, uniform=True, **fixed),
+        delta,
+        "upper",
+        "train",
+        {"m": len(cosines), "rho": rho, "margin_error": margin_error},
+        (
+            *_about_margins(data),
+            "Points are scaled to length 1, which no prediction depends on; the bound holds for "
+            "every margin rho in (0, 1] at once.",
+        ),
+        f"{_MOHRI}, Theorem 5.9.",
+    )
+
+
+def _best_rho(cosines, delta):
+    """The margin of the least bound: just below one of the cosines, or 1."""
+    m = len(cosines)
+    positive = np.unique(cosines[cosines > 0])
+    rho = np.append(np.nextafter(positive, 0), 1.0)
+    rho = rho[rho > 0]
+    error = np.searchsorted(np.sort(cosines), rho, side="right") / m
+    value = error + 4 / (rho * math.sqrt(m)) + np.sqrt(np.log(np.log2(2 / rho)) / m)
+    return float(rho[np.argmin(value)])
+
+
+def _dimension(data):
+    if data.vc_dimension is not None:
+        return data.vc_dimension, (
+            f"The class has VC dimension at most {data.vc_dimension}, as stated by the caller, and "
+            "was fixed before the data."
+        )
+    return int(data.X.shape[1]) + 1, (
+        "Half-spaces with an intercept, of features fixed before the data: the VC dimension is one "
+        "more than there are features."
+    )
+
+
+def _relative(data, delta):
+    d, assumption = _dimension(data)
+    counts = data.counts
+    return Bound(
+        "relative VC bound",
+        vc_error_bound(counts["k"], counts["m"], d, delta),
+        delta,
+        "upper",
+        "train",
+        {**counts, "d": d},
+        (assumption,),
+        "Vapnik, Statistical Learning Theory, 1998, (4.41); Anthony, Shawe-Taylor, 1993.",
+    )
+
+
+def _double_sampling(data, delta):
+    d, assumption = _dimension(data)
+    counts = data.counts
+    if counts["k"] > 0:
+        return f"it is for no training errors, and there are {counts['k']}; its delta is spent"
+    return Bound(
+        "double-sampling VC bound",
+        vc_error_bound(0, counts["m"], d, delta, method="double_sampling"),
+        delta,
+        "upper",
+        "train",
+        {**counts, "d": d},
+        (assumption, "There is no training error."),
+        "Blumer, Ehrenfeucht, Haussler, Warmuth, 1989.",
+    )
+
+
+def _finite_class(data, delta):
+    counts, n = data.counts, data.n_hypotheses
+    log_prior = -math.nextafter(math.log(n), math.inf) if n > 1 else 0.0
+    return Bound(
+        "finite-class bound",
+        occam_bound(counts["k"], counts["m"], delta, log_prior=log_prior),
+        delta,
+        "upper",
+        "train",
+        {**counts, "n_hypotheses": n},
+        (f"One of {n} classifiers that were fixed before the data, as stated by the caller.",),
+        f"Binomial test-set bound at delta over their number; {_LANGFORD}",
+    )

@@ -1,0 +1,1 @@
+"""Bounds that the training data sharpen: margins, PAC-Bayes, Rademacher, compression."""

@@ -1,0 +1,99 @@
+"""The bound for classifiers that can be rebuilt from a few of their training examples."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcore.bounds.arguments import as_choice, as_count, as_delta, as_real, refuse
+from mlcore.bounds.calculator import calculator
+from mlcore.bounds.concentration.binomial_tail import log_choose
+from mlcore.bounds.directed_rounding import exact, log, up, working_digits
+from mlcore.bounds.held_out.held_out import binomial_tail_inversion
+
+_ERROR = 1e-14  # relative, of the logarithm of a binomial coefficient; the bound is above it
+
+
+@calculator("k", "m", "delta", "errors", "log_messages")
+def sample_compression_bound(
+    k: Any,
+    m: Any,
+    delta: Any,
+    *,
+    errors: Any = 0,
+    log_messages: Any = 0.0,
+    method: str = "binomial",
+) -> Any:
+    r"""Bound the error of a classifier that k of its m training examples determine.
+
+    A fixed rule rebuilds the classifier from k of the examples and, if need be, one of
+    :math:`e^{\text{log_messages}}` messages; it makes `errors` mistakes on the other m - k, which
+    are then as good as fresh. With probability at least :math:`1 - \delta` over i.i.d. examples,
+    its error is at most the binomial test-set bound on m - k examples at
+
+    .. math:: \frac{\delta}{m \binom m k e^{\text{log_messages}}},
+
+    by a union bound over the m sizes k = 0...m - 1, the subsets and the messages. Without errors
+    this is at most the closed form
+    :math:`(\ln \binom m k + \ln (m / \delta) + \text{log_messages}) / (m - k)`.
+
+    For a support vector machine k is the number of all its support vectors, bounded ones included,
+    and there are no errors: trained on these alone it is the same machine, and on every other point
+    y f(x) is at least 1. The solver's answer must then depend on the solution only: w is unique,
+    and a fixed rule must choose among equal intercepts. For a condensed nearest-neighbour rule k is
+    the number of prototypes.
+
+    Parameters
+    ----------
+    k, m : int or array
+        0 <= k <= m.
+    delta : float in (0, 1), or array
+    errors : int or array, default=0
+        At most m - k.
+    log_messages : float or array, default=0.0
+        The natural logarithm of the number of messages; at least 0.
+    method : {"binomial", "closed"}, default="binomial"
+        "closed" is for no errors only.
+
+    Returns
+    -------
+    bound : float or ndarray in [0, 1]
+        1 for k = m.
+        An array where an argument is one; arrays broadcast.
+
+    Raises
+    ------
+    ValueError
+        For arguments out of range, and for errors with the closed form.
+
+    References
+    ----------
+    N. Littlestone, M. K. Warmuth, *Relating data compression and learnability*, 1986. S. Floyd,
+    M. K. Warmuth, *Sample compression, learnability, and the Vapnik-Chervonenkis dimension*,
+    Machine Learning 21, 1995. J. Langford, *Tutorial on practical prediction theory for
+    classification*, JMLR 6, 2005.
+
+    Examples
+    --------
+    >>> from mlcore.bounds import sample_compression_bound
+    >>> round(sample_compression_bound(10, 1000, 0.05), 6)
+    0.062442
+    >>> round(sample_compression_bound(10, 1000, 0.05, errors=3), 6)
+    0.073098
+    """
+    m = as_count(m, "m", at_least=1)
+    k = as_count(k, "k", at_most=m)
+    delta = as_delta(delta)
+    errors = as_count(errors, "errors", at_most=m - k)
+    log_messages = as_real(log_messages, "log_messages", at_least=0)
+    method = as_choice(method, "method", ("binomial", "closed"))
+    if method == "closed" and errors > 0:
+        refuse("errors", errors, 'zero with method="closed"')
+    if k == m:
+        return 1.0
+    subsets = 0.0 if k == 0 else float(log_choose(np.float64(m), np.float64(k))) * (1 + _ERROR)
+    with working_digits():
+        cost = exact(subsets) + log(m) - log(delta) + exact(log_messages)
+        if method == "closed":
+            return min(1.0, up(cost / (m - k)))
+        cost = up(cost)
+    return binomial_tail_inversion(errors, m - k, None, log_delta=-cost)

@@ -1,0 +1,1 @@
+"""Error rates, and their differences, from examples that were kept out of training."""

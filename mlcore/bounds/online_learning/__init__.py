@@ -1,0 +1,1 @@
+"""Online learners: mistake bounds, regret, and what both say of fresh examples."""

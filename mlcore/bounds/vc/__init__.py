@@ -1,0 +1,1 @@
+"""Classes of finite VC dimension: growth, uniform bounds, sample sizes, known dimensions."""
