@@ -1,6 +1,7 @@
 """Hot loops of mlcore.cluster.linkage.spanning_tree.
 
-Borůvka's algorithm on a k-d tree, for few features.
+Borůvka's algorithm on a k-d tree, for few features; Prim's (`grow_tree`) for more, in O(n² m) time
+for a screen of m coordinates in single precision, and d for the pairs that it lets through.
 
 The tree halves the points across the widest side of their box, again and again, until there is one
 panel of points in each leaf; all leaves but the last are full. Nodes are in preorder, root 0. In
@@ -8,11 +9,13 @@ each round every component takes the shortest edge that leaves it (simd/spanning
 How far a point looked without finding another component is a bound that later rounds begin with.
 """
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from mlcore._ext.simd.spanning_tree cimport TREE_FEATURES, point_tree
+from mlcore._ext.simd.panel cimport PANEL_DOUBLE, PANEL_FLOAT
+from mlcore._ext.simd.spanning_tree cimport TREE_FEATURES, point_tree, span_tree
 from mlcore._ext.simd.spanning_tree cimport TREE_LEAF as LEAF
+from mlcore._ext.simd.spanning_tree cimport grow_tree as grow_tree_of_points
 from mlcore._ext.simd.spanning_tree cimport nearest_others as nearest_others_of_leaves
 from mlcore._ext.union_find cimport root_of
 
@@ -21,6 +24,7 @@ cdef enum:
 
 LEAF_POINTS = LEAF
 MOST_FEATURES = TREE_FEATURES
+PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
 
 
 def build(const double[:, ::1] columns, Py_ssize_t v, int64_t[:, ::1] orders, int64_t[::1] spare,
@@ -147,3 +151,18 @@ def join(const double[::1] best, const int64_t[::1] source, const int64_t[::1] t
         for i in range(component.shape[0]):
             component[i] = number[component[i]]
     return done
+
+
+def grow_tree(const double[:, ::1] X, float[:, :, ::1] panels, float[::1] query,
+              float[::1] limit, double[::1] key, int64_t[::1] nearest, int64_t[::1] name,
+              int32_t[::1] found, int64_t[::1] state, double slack, double growth,
+              int64_t[:, ::1] edges, double[::1] lengths):
+    """Add an edge to the tree for each row of `edges`; `state` is (places left, last to join)."""
+    cdef span_tree t
+    t.left, t.last, t.d, t.m = state[0], state[1], X.shape[1], panels.shape[1]
+    t.slack, t.growth, t.X = slack, growth, &X[0, 0]
+    t.panels, t.query, t.limit = &panels[0, 0, 0], &query[0], &limit[0]
+    t.key, t.nearest, t.name, t.found = &key[0], &nearest[0], &name[0], &found[0]
+    with nogil:
+        grow_tree_of_points(&t, edges.shape[0], &edges[0, 0], &lengths[0])
+    state[0], state[1] = t.left, t.last

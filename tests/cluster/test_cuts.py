@@ -22,7 +22,7 @@ from mlcore.cluster import (
     normalized_cut_value,
     ratio_cut_value,
 )
-from mlcore.cluster.cuts import edges, preflow, stoer_wagner
+from mlcore.cluster.cuts import edge_sums, max_flow, stoer_wagner
 
 VALUES = cut_value, ratio_cut_value, normalized_cut_value, normalized_association
 EPS = np.finfo(float).eps
@@ -342,8 +342,8 @@ def test_short_calls_and_small_tiles_change_nothing(monkeypatch):
         return values, [(cut.value, cut.bound, cut.labels.tolist()) for cut in cuts]
 
     expected = everything()
-    monkeypatch.setattr(edges, "_TILE", 16)
-    for module in (edges, stoer_wagner, preflow):
+    monkeypatch.setattr(edge_sums, "_TILE", 16)
+    for module in (edge_sums, stoer_wagner, max_flow):
         monkeypatch.setattr(module, "_CALL", 100)
     assert everything() == expected
 

@@ -5,22 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A minimum spanning tree as it grows: what is not yet in it has places, panels of 64 side by side,
-   in which a screen of `m` coordinates a sample shows distances in single precision. Places have a
-   squared length to the nearest sample in the tree, and a limit on the screen within which there
-   may be a nearer. */
-typedef struct {
-  /* places; the sample that joined last; features; coordinates on the screen */
-  ptrdiff_t left, last, d, m;
-  /* by how much, and how many times, a length on the screen may be too long */
-  double slack, growth;
-  const double *X;
-  float *panels, *query, *limit; /* padded to whole panels; limits there are infinite */
-  double *key;
-  int64_t *nearest, *name; /* the sample in the tree; the sample at the place */
-  int32_t *found;
-} span_tree;
-
 enum {
   LINKAGE_SINGLE,
   LINKAGE_COMPLETE,
@@ -60,7 +44,6 @@ typedef struct {
 } cluster_matrix;
 
 typedef struct {
-  ptrdiff_t (*grow_tree)(span_tree *t, ptrdiff_t steps, int64_t *edges, double *lengths);
   void (*nearest_clusters)(const cluster_set *s, ptrdiff_t n_queries, const int64_t *queries,
                            int32_t *found, double *squares, int64_t *nearest, double *value);
   void (*cluster_row)(const cluster_set *s, const double *point_panels, ptrdiff_t a, double *sums,

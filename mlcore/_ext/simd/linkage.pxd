@@ -11,21 +11,6 @@ cdef extern from "simd/linkage.h" nogil:
         LINKAGE_CENTROID
         LINKAGE_MEDIAN
         LINKAGE_QUERIES
-    ctypedef struct span_tree:
-        Py_ssize_t left
-        Py_ssize_t last
-        Py_ssize_t d
-        Py_ssize_t m
-        double slack
-        double growth
-        const double* X
-        float* panels
-        float* query
-        float* limit
-        double* key
-        int64_t* nearest
-        int64_t* name
-        int32_t* found
     ctypedef struct cluster_set:
         int kind
         Py_ssize_t n
@@ -60,7 +45,6 @@ cdef extern from "simd/linkage.h" nogil:
         double* both
         double* x
         double* y
-    Py_ssize_t grow_tree "linkage_table->grow_tree"(span_tree*, Py_ssize_t, int64_t*, double*)
     void nearest_clusters "linkage_table->nearest_clusters"(
         const cluster_set*, Py_ssize_t, const int64_t*, int32_t*, double*, int64_t*, double*)
     void cluster_row "linkage_table->cluster_row"(const cluster_set*, const double*, Py_ssize_t,

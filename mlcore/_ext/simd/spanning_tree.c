@@ -6,9 +6,17 @@
 #include "spanning_tree.h"
 
 #include "table.h"
-#include "vector.h"
 
-enum { LEAF = TREE_LEAF, LANES = VECTOR_BYTES / 8, VECTORS = LEAF / LANES };
+#include "as_double.h"
+#include "squared_distance_loops.h"
+
+enum {
+  LEAF = TREE_LEAF,
+  LANES = LANES_d,
+  VECTORS = LEAF / LANES,
+  BESIDE = 4,
+  FLOAT_LANES = (1 << (LANES_f - 1)) * 2 - 1 /* a bit each */
+};
 
 typedef int64_t vint64_any __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 
@@ -184,4 +192,84 @@ static ptrdiff_t nearest_others(point_tree *t, ptrdiff_t first) {
   return first;
 }
 
-SIMD_TABLE(spanning_tree, .nearest_others = nearest_others)
+/* ---- Prim's algorithm, for more features */
+
+/* Places left whose squared distance from `query`, as the screen shows it, is not above their
+   limit; how many. */
+static ptrdiff_t within_limits(const span_tree *t, const float *query, int32_t *at) {
+  enum { L = LANES_f, PART = BESIDE * L };
+  ptrdiff_t count = 0;
+  for (ptrdiff_t first = 0; first < t->left; first += PART) {
+    const float *panel = t->panels + first / PANEL_FLOAT * PANEL_FLOAT * t->m + first % PANEL_FLOAT;
+    vfloat sum[BESIDE] = {{0}};
+    for (ptrdiff_t f = 0; f < t->m; f++) {
+      const vfloat q = (vfloat){0} + query[f];
+      for (int b = 0; b < BESIDE; b++) {
+        const vfloat apart = load_f(panel + f * PANEL_FLOAT + b * L) - q;
+        sum[b] += apart * apart;
+      }
+    }
+    for (int b = 0; b < BESIDE; b++) {
+      const vfloat limit = load_f(t->limit + first + b * L);
+      if (BITS_F(GREATER_F(sum[b], limit)) != FLOAT_LANES)
+        count += compress_rest(sum[b], limit, (int32_t)(first + b * L), at + count);
+    }
+  }
+  while (count > 0 && at[count - 1] >= t->left) count--;
+  return count;
+}
+
+/* The place left with the least key. Limits grow with keys: only where they are least are keys
+   compared. */
+static ptrdiff_t nearest_left(const span_tree *t) {
+  vfloat low = (vfloat){0} + INFINITY;
+  for (ptrdiff_t p = 0; p < t->left; p += LANES_f) low = min_f(low, load_f(t->limit + p));
+  const float least = lowest_f(low);
+  ptrdiff_t best = -1;
+  for (ptrdiff_t p = 0; p < t->left; p += LANES_f) {
+    unsigned here = ~BITS_F(GREATER_F(load_f(t->limit + p), (vfloat){0} + least)) & FLOAT_LANES;
+    for (; here != 0; here &= here - 1) {
+      const ptrdiff_t place = p + __builtin_ctz(here);
+      if (place < t->left && (best < 0 || t->key[place] < t->key[best])) best = place;
+    }
+  }
+  return best;
+}
+
+/* Up to `steps` more edges: the two samples of each, and its squared length. */
+static ptrdiff_t grow_tree(span_tree *t, ptrdiff_t steps, int64_t *edges, double *lengths) {
+  const ptrdiff_t d = t->d, m = t->m;
+  ptrdiff_t done = 0;
+  for (; done < steps && t->left > 0; done++) {
+    const double *x = t->X + t->last * d;
+    const ptrdiff_t count = within_limits(t, t->query, t->found);
+    for (ptrdiff_t c = 0; c < count; c++) {
+      const int32_t p = t->found[c];
+      const double square = squared_distance_d(d, x, t->X + t->name[p] * d);
+      if (square < t->key[p]) {
+        const double reach = sqrt(square) + t->slack;
+        t->key[p] = square;
+        t->nearest[p] = t->last;
+        t->limit[p] = (float)(reach * reach * t->growth);
+      }
+    }
+    const ptrdiff_t p = nearest_left(t), end = --t->left;
+    float *to = t->panels + p / PANEL_FLOAT * PANEL_FLOAT * m + p % PANEL_FLOAT;
+    const float *from = t->panels + end / PANEL_FLOAT * PANEL_FLOAT * m + end % PANEL_FLOAT;
+    edges[2 * done] = t->nearest[p];
+    edges[2 * done + 1] = t->last = t->name[p];
+    lengths[done] = t->key[p];
+    for (ptrdiff_t f = 0; f < m; f++) {
+      t->query[f] = to[f * PANEL_FLOAT];
+      to[f * PANEL_FLOAT] = from[f * PANEL_FLOAT];
+    }
+    t->key[p] = t->key[end];
+    t->limit[p] = t->limit[end];
+    t->nearest[p] = t->nearest[end];
+    t->name[p] = t->name[end];
+    t->limit[end] = INFINITY;
+  }
+  return done;
+}
+
+SIMD_TABLE(spanning_tree, .nearest_others = nearest_others, .grow_tree = grow_tree)

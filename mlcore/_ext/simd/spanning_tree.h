@@ -23,9 +23,28 @@ typedef struct {
   int64_t *source, *target; /* its ends, the first of them in the component */
 } point_tree;
 
+/* A minimum spanning tree as it grows: what is not yet in it has places, panels of 64 side by side,
+   in which a screen of `m` coordinates a sample shows distances in single precision. Places have a
+   squared length to the nearest sample in the tree, and a limit on the screen within which there
+   may be a nearer. */
+typedef struct {
+  /* places; the sample that joined last; features; coordinates on the screen */
+  ptrdiff_t left, last, d, m;
+  /* by how much, and how many times, a length on the screen may be too long */
+  double slack, growth;
+  const double *X;
+  float *panels, *query, *limit; /* padded to whole panels; limits there are infinite */
+  double *key;
+  int64_t *nearest, *name; /* the sample in the tree; the sample at the place */
+  int32_t *found;
+} span_tree;
+
 /* Shortest edges that leave the components, from the leaves first, first + 1, ... until much work
    is done; where it ended. */
-typedef struct { ptrdiff_t (*nearest_others)(point_tree *t, ptrdiff_t first); } spanning_tree_loops;
+typedef struct {
+  ptrdiff_t (*nearest_others)(point_tree *t, ptrdiff_t first);
+  ptrdiff_t (*grow_tree)(span_tree *t, ptrdiff_t steps, int64_t *edges, double *lengths);
+} spanning_tree_loops;
 
 extern const spanning_tree_loops *spanning_tree_table;
 

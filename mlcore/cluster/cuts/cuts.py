@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_integer, as_labels, as_weights
-from mlcore.cluster.cuts.edges import EdgeSums, as_graph, edge_sums, loopless
-from mlcore.cluster.cuts.preflow import separate
-from mlcore.cluster.cuts.stoer_wagner import lightest_cut
+from mlcore.cluster.cuts.edge_sums import EdgeSums, as_graph, edge_sums, without_diagonal
+from mlcore.cluster.cuts.max_flow import minimum_st_cut
+from mlcore.cluster.cuts.stoer_wagner import global_min_cut
 
 
 class MinCut(NamedTuple):
@@ -95,7 +95,7 @@ def min_cut(K: Any, source: int | None = None, sink: int | None = None) -> MinCu
     K = as_graph(K, "min_cut", min_samples=2)
     n = K.shape[0]
     if source is None and sink is None:
-        bound, inside = lightest_cut(loopless(K))
+        bound, inside = global_min_cut(without_diagonal(K))
         labels = (inside != inside[0]).astype(np.int32)
     else:
         if source is None or sink is None:
@@ -108,7 +108,7 @@ def min_cut(K: Any, source: int | None = None, sink: int | None = None) -> MinCu
         sink = as_integer(sink, "sink", owner="min_cut", at_least=0, at_most=n - 1)
         if source == sink:
             raise ValueError(f"min_cut: source and sink are both {source}, but must differ.")
-        bound, labels = separate(loopless(K), source, sink)
+        bound, labels = minimum_st_cut(without_diagonal(K), source, sink)
     sums = edge_sums(K, labels, np.ones(n))
     return MinCut(float(sums.across.sum() / 2), labels, bound)
 

@@ -14,7 +14,7 @@ from mlcore._ext import stoer_wagner as _ext
 _CALL = 2**28  # edges seen in one compiled call: some tenths of a second, then Ctrl-C
 
 
-def lightest_cut(W) -> tuple[float, np.ndarray]:
+def global_min_cut(W) -> tuple[float, np.ndarray]:
     """Return the value of a lightest cut, and whether each vertex is on the one side of it.
 
     Parameters

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import doubly_stochastic as _ext
+from mlcore._ext import symmetric_matrix as _ext
 from mlcore.checks import as_samples, require_memory
 from mlcore.checks.arrays import require_finite
 from mlcore.scratch import scratch_array

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from mlcore._ext import linkage as _ext
+from mlcore._ext import lance_williams as _ext
 from mlcore.checks import require_memory
 from mlcore.cluster.linkage.spanning_tree import as_panels
 from mlcore.scratch import scratch_array

@@ -7,7 +7,7 @@ Ward), any two clusters that are each other's nearest may be merged in any order
 import numpy as np
 from scipy.spatial import cKDTree
 
-from mlcore._ext import linkage as _ext
+from mlcore._ext import reciprocal_neighbors as _ext
 from mlcore.cluster.linkage.lance_williams import fill_euclidean
 from mlcore.cluster.linkage.spanning_tree import as_panels
 from mlcore.threads import effective_threads

@@ -3,13 +3,12 @@
 import numpy as np
 from scipy.linalg import eigh, qr
 
-from mlcore._ext import linkage as _ext
-from mlcore._ext import spanning_tree as _boxes
+from mlcore._ext import spanning_tree as _ext
 from mlcore.scratch import scratch_array
 from mlcore.sorting import stable_order
 from mlcore.threads import single_threaded_blas
 
-_FEW = _boxes.MOST_FEATURES  # up to which boxes of points pass over more than they cost
+_FEW = _ext.MOST_FEATURES  # up to which boxes of points pass over more than they cost
 _SAMPLES = 25, 2.5  # from which on they do, without features, and times as many with each
 _CALL = 2**28  # coordinates compared in one compiled call: some hundredths of a second
 _MANY = 64  # features: of more, a screen shows the leading directions only
@@ -67,7 +66,7 @@ def spanning_tree(X, report):
 
 def _by_boxes(X, report):
     n, d = X.shape
-    leaf = _boxes.LEAF_POINTS
+    leaf = _ext.LEAF_POINTS
     leaves = -(-n // leaf)
     nodes = 2 * leaves - 1
     columns, orders = np.ascontiguousarray(X.T), scratch_array((d, n), np.int64)
@@ -79,7 +78,7 @@ def _by_boxes(X, report):
     source, target, parent, number = scratch_array((4, n), np.int64)
     span[0] = 0, leaves
     while done < nodes:
-        done = _boxes.build(
+        done = _ext.build(
             columns, done, orders, source, side, span, right, node, boxes, panels
         )  # fmt: skip
     order = orders[0]
@@ -92,13 +91,13 @@ def _by_boxes(X, report):
     edges, lengths, done = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1), 0
     while done < n - 1:
         best = best[: n - done]
-        _boxes.begin_round(component, right, whole, best)
+        _ext.begin_round(component, right, whole, best)
         at = 0
         while at < leaves:
-            at = _boxes.nearest_others(
+            at = _ext.nearest_others(
                 panels, boxes, right, node, component, whole, bound, best, source, target, at
             )
-        new = _boxes.join(
+        new = _ext.join(
             best, source, target, order, parent, number, component, edges[done:], lengths[done:]
         )
         np.sqrt(lengths[done : done + new], out=lengths[done : done + new])

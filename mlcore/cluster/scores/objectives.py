@@ -13,7 +13,7 @@ from mlcore.cluster.cuts.cuts import (
     normalized_cut_value,
     ratio_cut_value,
 )
-from mlcore.cluster.cuts.edges import as_graph, edge_sums
+from mlcore.cluster.cuts.edge_sums import as_graph, edge_sums
 from mlcore.cluster.scores.distance_sums import by_cluster, check_distances, distance_sums
 
 _CUTS = {

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import edges as _ext
+from mlcore._ext import edge_sums as _ext
 from mlcore.checks import as_samples, require_memory
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.threads import effective_threads
@@ -62,7 +62,7 @@ def edge_sums(K, codes, weights) -> EdgeSums:
     )
 
 
-def loopless(K) -> np.ndarray | sp.csr_array:
+def without_diagonal(K) -> np.ndarray | sp.csr_array:
     """Return a copy in float64 without the diagonal, exactly symmetric."""
     n = K.shape[0]
     if sp.issparse(K):

@@ -1,4 +1,4 @@
-"""Hot loop of mlcore.cluster.cuts.preflow: a maximum preflow (Goldberg and Tarjan, J. ACM 1988).
+"""Hot loop of mlcore.cluster.cuts.max_flow: a maximum preflow (Goldberg and Tarjan, J. ACM 1988).
 
 First in, first out, with gaps, and with exact distances to the sink now and then. The capacities
 are real numbers: a push empties either the vertex or the edge, exactly, so rounding does not touch

@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.cluster.cuts.edges: sums of edges inside and across clusters.
+"""Hot loops of mlcore.cluster.cuts.edge_sums: sums of edges inside and across clusters.
 
 Arrays are in C order and of the right shapes; each sum has one writer and one order.
 """

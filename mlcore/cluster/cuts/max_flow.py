@@ -3,12 +3,12 @@
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import preflow as _ext
+from mlcore._ext import max_flow as _ext
 
 _CALL = 2**27  # edges seen in one compiled call: some tenths of a second, then Ctrl-C
 
 
-def separate(W, source: int, sink: int) -> tuple[float, np.ndarray]:
+def minimum_st_cut(W, source: int, sink: int) -> tuple[float, np.ndarray]:
     """Return the value of a maximum flow, and the sides of a minimum cut.
 
     Parameters
