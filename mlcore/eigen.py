@@ -9,9 +9,8 @@ from scipy import sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg
 
 from mlcore._ext import eigen as _ext
-from mlcore.threads import effective_threads, single_threaded_blas
+from mlcore.threads import effective_threads, pieces, single_threaded_blas
 
-_LONGEST_CALL = 2**28  # multiplications: less than a tenth of a second, then Ctrl-C
 _WIDTH = 8  # vectors of a block come in multiples of so many
 _DENSE = 400  # rows up to which LAPACK's whole decomposition is quicker
 _ORTHOGONAL = 1e-14  # cosines that are but rounding
@@ -81,9 +80,7 @@ def times(K, V: np.ndarray) -> np.ndarray:
     V = np.ascontiguousarray(np.pad(V, ((0, 0), (0, padded - k))) if padded > k else V)
     out = np.empty((n, padded))
     work = V.shape[0] * padded
-    step = max(1, _LONGEST_CALL // work)
-    for first in range(0, n, step):
-        last = min(n, first + step)
+    for first, last in pieces(n, 2 * work):
         _ext.product(K, V, out, first, last, effective_threads((last - first) * work))
     return out[:, :k] if padded > k else out
 

@@ -1,8 +1,9 @@
-"""Threads: how many a loop may use, and BLAS held to one beneath them."""
+"""Threads of compiled loops, the length of one call between two looks at Ctrl-C, and BLAS."""
 
 import math
 import os
 import threading
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import cache
 
@@ -10,6 +11,7 @@ from threadpoolctl import ThreadpoolController
 
 from mlcore._ext import threads as _ext
 
+OPERATIONS_PER_CALL = 600_000_000  # at most some tenths of a second on one thread
 _WORTH = 1_000_000  # operations: some tenths of a millisecond
 _forked = False
 _lock, _users, _limits = threading.Lock(), 0, []
@@ -32,6 +34,32 @@ def effective_threads(work: float = math.inf) -> int:
     n_threads : int, at least 1
     """
     return 1 if _forked or work < _WORTH else max(1, _ext.max_threads())
+
+
+def items_per_call(work: float) -> int:
+    """Return how many items one compiled call takes, so that Python soon looks for Ctrl-C again.
+
+    Parameters
+    ----------
+    work : float
+        Elementary operations of an item: a multiply-add in a vector is one, a step that waits for
+        memory, a division or a logarithm about ten.
+
+    Returns
+    -------
+    n_items : int, at least 1
+    """
+    return int(max(1, OPERATIONS_PER_CALL // max(work, 1)))
+
+
+def pieces(n: int, work: float) -> Iterator[tuple[int, int]]:
+    """Yield the first item and the one past the last of each compiled call over n items.
+
+    `work` as in `items_per_call`.
+    """
+    step = items_per_call(work)
+    for first in range(0, n, step):
+        yield first, min(n, first + step)
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from mlcore.threads import effective_threads, single_threaded_blas
+from mlcore.threads import effective_threads, items_per_call, pieces, single_threaded_blas
 
 LOADS_OPENMP = """
 import mlcore._ext.threads
@@ -85,6 +85,21 @@ def test_limits_of_another_thread_do_not_matter_here():
     thread.start()
     thread.join()
     assert seen == [before + 2] and effective_threads() == before
+
+
+# ---- pieces
+
+
+@pytest.mark.parametrize("work", [0, 0.5, 3, 7, 999, 1001, 10**9, 1e300])
+@pytest.mark.parametrize("n", [0, 1, 7, 1000, 1001])
+def test_pieces_cover_all_items_once_and_are_no_longer_than_a_call(n, work, monkeypatch):
+    monkeypatch.setattr("mlcore.threads.OPERATIONS_PER_CALL", 1000)
+    found = list(pieces(n, work))
+    assert [i for first, last in found for i in range(first, last)] == list(range(n))
+    for first, last in found:
+        assert last - first == 1 or (last - first) * work <= 1000
+        assert last == n or (last - first + 1) * max(work, 1) > 1000
+        assert last - first <= items_per_call(work)
 
 
 # ---- after a fork

@@ -11,9 +11,9 @@ from mlcore._ext import plsa as _ext
 from mlcore.checks import require_memory
 from mlcore.checks.arrays import real_array
 from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads
+from mlcore.threads import effective_threads, items_per_call
 
-_OPERATIONS = 100_000_000  # multiply-adds of one compiled call: some hundredths of a second
+_OPERATIONS_OF_A_VALUE = 6  # for a count and a component
 _BLOCK_BYTES = 393_216  # of documents' tables and sums: a second-level cache holds them
 _BLOCKS = 16  # at least in one compiled call, for the threads
 _LEAST_BLOCK = 65_536  # non-zeros of a block, where there are few blocks
@@ -74,7 +74,8 @@ class AspectTables:
         self._alpha = _pseudo_counts(alpha, power)
         self._word_alpha = _pseudo_counts(self._alpha, weight_power)
         self.unit = power + weight_power
-        self._threads = effective_threads(6.0 * len(self._words) * stride)
+        self._work = _OPERATIONS_OF_A_VALUE * stride  # for a count
+        self._threads = effective_threads(self._work * len(self._words))
         self.totals = np.empty(n)
         _ext.row_sums(self._rows, self._counts, self.totals, self._threads)
         self.mass = float((self.weights * self.totals).sum())
@@ -97,7 +98,7 @@ class AspectTables:
         )
         size = n * stride * (dtype.itemsize + 8) / _BLOCK_BYTES
         few = min(_BLOCKS / 4, nnz / _LEAST_BLOCK)
-        blocks = min(n, math.ceil(max(size, nnz * stride * _BLOCKS / _OPERATIONS, few)))
+        blocks = min(n, math.ceil(max(size, nnz * _BLOCKS / items_per_call(self._work), few)))
         # Blocks are equal in documents and non-zeros together, so that none is large in either.
         cost = self._rows / max(nnz, 1) + np.arange(n + 1) / n
         inner = np.searchsorted(cost, 2 * np.arange(1, blocks) / blocks)
@@ -118,7 +119,7 @@ class AspectTables:
             self._rows, self._words, self._counts, self.weights, self._blocks, groups,
             *self._ordered, self._tiles, np.empty((threads, v), dtype=np.int64), threads,
         )  # fmt: skip
-        calls = math.ceil(nnz * stride / _OPERATIONS)  # none where there are no counts
+        calls = math.ceil(nnz / items_per_call(self._work))  # none where there are no counts
         self._calls = [blocks * call // max(calls, 1) for call in range(calls + 1)]
         return int(np.diff(self._blocks).max())
 
@@ -175,10 +176,9 @@ class AspectTables:
     def fold_in(self, tol, max_iter):
         """Iterate the mixtures alone, each until none of its values moves by more than `tol`."""
         n, change = len(self.totals), np.full(len(self.totals), np.inf)
-        work = self._rows * (self._u.shape[1] * _STEPS)
-        first = 0
+        first, at_once = 0, items_per_call(self._work * _STEPS)
         while first < n:
-            last = int(np.searchsorted(work, work[first] + _OPERATIONS, side="right")) - 1
+            last = int(np.searchsorted(self._rows, self._rows[first] + at_once, side="right")) - 1
             last = min(n, max(first + 1, last))
             for step in range(0, max_iter, _STEPS):
                 _ext.fold_in(

@@ -12,9 +12,8 @@ from mlcore._ext import gaussian_e_step as _ext
 from mlcore.checks import require_memory
 from mlcore.mixture.impossible import logarithm
 from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads
+from mlcore.threads import effective_threads, items_per_call
 
-_OPERATIONS = 600_000_000  # of a compiled call: a few tenths of a second on the slowest machine
 _PART_VALUES = 1 << 21  # of the moments of all parts together
 _N_PARTS = 16
 _DIRECTION_VALUES = 1 << 20  # of the table of directions from component to component
@@ -139,7 +138,7 @@ class Rows:
         return density, self._labels.astype(np.intp), proba
 
     def _pieces(self, k):
-        n, step = len(self.X), max(64, _OPERATIONS // self._work(k))
+        n, step = len(self.X), max(64, items_per_call(self._work(k)))
         if step >= _ext.ROWS:
             step = step // _ext.ROWS * _ext.ROWS
         return [slice(lo, min(n, lo + step)) for lo in range(0, n, step)]

@@ -7,7 +7,7 @@ import numpy as np
 from mlcore._ext import sparse_e_step as _ext
 from mlcore.checks import require_memory
 from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads
+from mlcore.threads import effective_threads, items_per_call
 
 if TYPE_CHECKING:
     from mlcore.mixture.entries import Entries
@@ -18,8 +18,8 @@ _BATCHES = 16  # of rows, for each thread, between two turns of threads
 _ENTRIES_OF_A_COLUMN = 64  # in each chunk, or adding up its sums costs as much as making them
 _CACHED_BYTES = 1 << 20  # of sums that a second-level cache holds: adding to them costs little
 _CHUNK_BYTES = 1 << 26  # of the sums of all chunks
-_CALL = 50_000_000  # products of one compiled call, some tenths of a second: then Ctrl-C is heard
 _ROWS = 1 << 15  # whose responsibilities are held at a time where only labels are asked for
+_OPERATIONS_OF_A_PRODUCT = 12  # of a gathered row, about
 _PRODUCTS_OF_A_ROW = 32  # that an exponential costs
 _PRODUCTS_OF_A_VALUE = 4  # that a logarithm costs, or a division
 _NORMAL = 1e-300  # what has a rate, its inverse, to full precision
@@ -306,7 +306,7 @@ class Loop:
     def _parts(self, chunks):
         """The spans of the chunks, cut into a part for each call, (n_parts, chunks, 2)."""
         edges = self.rows.n_rows * np.arange(chunks + 1) // chunks
-        n_parts = max(1, int(self.work // _CALL))
+        n_parts = max(1, int(self.work // items_per_call(_OPERATIONS_OF_A_PRODUCT)))
         cuts = edges[:-1] + np.diff(edges) * np.arange(n_parts + 1)[:, None] // n_parts
         return np.stack([cuts[:-1], cuts[1:]], axis=2)
 

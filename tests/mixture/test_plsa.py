@@ -84,13 +84,13 @@ def test_steps_are_those_of_the_dense_em(n, v, k, alpha):
 
 
 @pytest.mark.parametrize("longest", [1, 30])
-@pytest.mark.parametrize(("block_bytes", "operations"), [(1, 10**8), (5000, 10**8), (5000, 10**4)])
+@pytest.mark.parametrize(("block_bytes", "operations"), [(1, 10**9), (5000, 10**9), (5000, 60_000)])
 def test_blocks_of_documents_and_groups_of_words_are_visited_once(
     block_bytes, operations, longest, monkeypatch
 ):
     """Documents one by one and some by some, in one call and in many; some blocks stay empty."""
     monkeypatch.setattr(aspect_tables, "_BLOCK_BYTES", block_bytes)
-    monkeypatch.setattr(aspect_tables, "_OPERATIONS", operations)
+    monkeypatch.setattr("mlcore.threads.OPERATIONS_PER_CALL", operations)
     rng = np.random.default_rng(0)
     G = rng.poisson(0.3, (150, 70)) + (np.arange(70) == 7)
     G[[3, 149]] += longest * rng.poisson(1.0, (2, 70))

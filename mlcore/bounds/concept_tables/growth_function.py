@@ -18,9 +18,12 @@ from mlcore.bounds.concept_tables.concept_table import (
     search_arrays,
     separating_columns,
 )
-from mlcore.bounds.concept_tables.vc_dimension import NO_LIMIT, largest_shattered_set
-
-_CALL_WORDS = 50_000_000  # of rows read in one compiled call: a fifth of a second, then Ctrl-C
+from mlcore.bounds.concept_tables.vc_dimension import (
+    NO_LIMIT,
+    OPERATIONS_OF_A_WORD,
+    largest_shattered_set,
+)
+from mlcore.threads import items_per_call
 
 
 def dichotomies(H: Any, subset: Any) -> np.ndarray:
@@ -149,8 +152,8 @@ def growth_function(H: Any, m: Any, *, max_sets: int | None = 3_000_000) -> Any:
     best, done = min(2**dimension, limit), False
     while not done:
         best, done = _ext.search_patterns(
-            rows, spans, candidates, cells, gains, place, m, best, limit, _CALL_WORDS,
-            NO_LIMIT if max_sets is None else max_sets,
+            rows, spans, candidates, cells, gains, place, m, best, limit,
+            items_per_call(OPERATIONS_OF_A_WORD), NO_LIMIT if max_sets is None else max_sets,
         )  # fmt: skip
         refuse_sets(place[2], max_sets, table)
     return best

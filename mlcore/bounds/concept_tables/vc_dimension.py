@@ -18,9 +18,10 @@ from mlcore.bounds.concept_tables.concept_table import (
     search_arrays,
     separating_columns,
 )
+from mlcore.threads import items_per_call
 
-_CALL_WORDS = 50_000_000  # of rows read in one compiled call: a fifth of a second, then Ctrl-C
 NO_LIMIT = 2**62  # sets of columns
+OPERATIONS_OF_A_WORD = 12  # of a row, which is read and counted for each column
 _RUNNING, _FOUND = 0, 1
 
 
@@ -139,8 +140,8 @@ def largest_shattered_set(
         status = _RUNNING
         while status == _RUNNING:
             status = _ext.search_shattered(
-                rows, spans, candidates, chosen, among_last, place, len(best) + 1, _CALL_WORDS,
-                NO_LIMIT if max_sets is None else max_sets,
+                rows, spans, candidates, chosen, among_last, place, len(best) + 1,
+                items_per_call(OPERATIONS_OF_A_WORD), NO_LIMIT if max_sets is None else max_sets,
             )  # fmt: skip
             refuse_sets(place[1], max_sets, table)
         if status == _FOUND:

@@ -18,10 +18,11 @@ from mlcore.bounds.arguments import (
 from mlcore.bounds.calculator import calculator
 from mlcore.bounds.directed_rounding import at_most_one, exact, log, up, working_digits
 from mlcore.checks import as_random_state, as_samples
+from mlcore.threads import items_per_call
 
 _EXACT_POINTS = 24  # 2^24 sign vectors are the most that are gone through
 _DRAWS = 10_000
-_CALL_TERMS = 100_000_000  # numbers added in one compiled call: a tenth of a second, then Ctrl-C
+_OPERATIONS_OF_A_VALUE = 6  # of a vector, at each sign vector: added, and compared twice
 _RESTART = 4096  # sign vectors after which sums begin anew, so that no rounding builds up
 
 
@@ -322,7 +323,7 @@ def empirical_rademacher(
         return _over_all_signs(np.ascontiguousarray(rows.T))
     n_draws = _DRAWS if n_draws is None else as_count(n_draws, "n_draws", at_least=1)
     rng = as_random_state(random_state, owner="empirical_rademacher")
-    at_once = max(1, _CALL_TERMS // rows.size)
+    at_once = items_per_call(_OPERATIONS_OF_A_VALUE * rows.size)
     sums = [
         (_signs(rng, min(at_once, n_draws - done), m) @ rows.T).max(axis=1).sum()
         for done in range(0, n_draws, at_once)
@@ -336,7 +337,7 @@ def empirical_rademacher(
 def _over_all_signs(columns):
     m, n = columns.shape
     half = 2 ** (m - 1)
-    at_once = min(_RESTART, max(1, _CALL_TERMS // n))
+    at_once = min(_RESTART, items_per_call(_OPERATIONS_OF_A_VALUE * n))
     sums = np.empty(n)
     ranges = [
         _ext.sum_of_ranges(columns, sums, first, min(first + at_once, half))
