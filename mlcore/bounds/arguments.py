@@ -1,66 +1,43 @@
-"""The door of the bounds: arguments inside the domain of a theorem, or a ValueError.
+"""Validation for the bounds: arguments inside the domain of a theorem, or a ValueError.
 
 Every error names the argument, the value found and the range allowed. Counts are Python integers of
 any size; bool is no number here, and 10.0 is the integer 10.
 """
 
-import math
+import functools
 import numbers
-from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from mlcore.bounds.intervals import Interval
+from mlcore.checks import parameters
+from mlcore.checks.parameters import refuse, within
+
+as_choice = functools.partial(parameters.as_choice, wrong_type=ValueError)
+as_bool = functools.partial(parameters.as_bool, wrong_type=ValueError)
 
 
 def as_count(value: Any, name: str, *, at_least: int = 0, at_most: int | None = None) -> Any:
     """Return an integer inside the range, of any size; an interval of integers as it is."""
     if isinstance(value, Interval):
         return value.inside(at_least=at_least, at_most=at_most, whole=True)
-    allowed = f"an integer {_range(at_least=at_least, at_most=at_most)}"
-    number = _plain(value)
-    if not isinstance(number, numbers.Integral):
-        whole = isinstance(number, numbers.Real) and math.isfinite(number) and number % 1 == 0
-        if not whole:
-            refuse(name, value, allowed)
-    count = int(number)
-    if count < at_least or (at_most is not None and count > at_most):
-        refuse(name, value, allowed)
-    return count
+    return parameters.as_integer(
+        value,
+        name,
+        at_least=at_least,
+        at_most=at_most,
+        whole_floats=True,
+        any_size=True,
+        wrong_type=ValueError,
+    )
 
 
-def as_real(
-    value: Any,
-    name: str,
-    *,
-    above: float | None = None,
-    at_least: float | None = None,
-    below: float | None = None,
-    at_most: float | None = None,
-    allow_inf: bool = False,
-) -> Any:
+def as_real(value: Any, name: str, *, allow_inf: bool = False, **limits: Any) -> Any:
     """Return a float inside the range, infinity only where it is allowed; an interval as it is."""
     if isinstance(value, Interval):
-        return value.inside(above=above, at_least=at_least, below=below, at_most=at_most)
-    kind = "a number" if allow_inf else "a finite number"
-    allowed = f"{kind} {_range(above, at_least, below, at_most)}".strip()
-    number = _plain(value)
-    if not isinstance(number, numbers.Real):
-        refuse(name, value, allowed)
-    try:
-        real = float(number)
-    except OverflowError:
-        refuse(name, value, allowed)
-    inside = (
-        real == real
-        and (allow_inf or abs(real) != math.inf)
-        and (above is None or real > above)
-        and (at_least is None or real >= at_least)
-        and (below is None or real < below)
-        and (at_most is None or real <= at_most)
-    )
-    return real if inside else refuse(name, value, allowed)
+        return value.inside(**limits)
+    return parameters.as_real(value, name, allow_inf=allow_inf, wrong_type=ValueError, **limits)
 
 
 def as_delta(value: Any, name: str = "delta") -> float:
@@ -78,21 +55,6 @@ def as_positive(value: Any, name: str) -> float:
     return as_real(value, name, above=0)
 
 
-def as_choice(value: Any, name: str, choices: Iterable[str]) -> str:
-    """Return one of `choices`, all of which the error lists."""
-    choices = tuple(choices)
-    if not isinstance(value, str) or value not in choices:
-        refuse(name, value, "one of " + ", ".join(map(repr, choices)))
-    return str(value)
-
-
-def as_flag(value: Any, name: str) -> bool:
-    """Return a bool; 0 and 1 are none."""
-    if not isinstance(value, (bool, np.bool_)):
-        refuse(name, value, "True or False")
-    return bool(value)
-
-
 def as_counts(
     value: Any, name: str, *, at_least: int = 0, at_most: np.ndarray | None = None
 ) -> np.ndarray:
@@ -100,7 +62,7 @@ def as_counts(
     if is_single(value):
         array = np.asarray(as_float(as_count(value, name, at_least=at_least), name))
     else:
-        allowed = f"integers {_range(at_least=at_least)}"
+        allowed = within("integers", at_least=at_least)
         array = _real_array(value, name, allowed)
         bad = ~np.isfinite(array) | (array < at_least)
         bad |= np.mod(array, 1, where=~bad, out=np.zeros_like(array)) != 0
@@ -110,7 +72,7 @@ def as_counts(
         if above.any():
             place = np.argmax(above)
             found, top = (np.broadcast_to(a, above.shape).flat[place] for a in (array, at_most))
-            refuse(name, int(found), f"an integer {_range(at_least=at_least, at_most=int(top))}")
+            refuse(name, int(found), within("an integer", at_least=at_least, at_most=int(top)))
     return array
 
 
@@ -129,7 +91,7 @@ def as_reals(
     if is_single(value):
         return np.asarray(as_real(value, name, **limits, allow_inf=allow_inf))
     kind = "numbers" if allow_inf else "finite numbers"
-    allowed = f"{kind} {_range(above, at_least, below, at_most)}".strip()
+    allowed = within(kind, above, at_least, below, at_most)
     array = _real_array(value, name, allowed)
     bad = np.isnan(array) if allow_inf else ~np.isfinite(array)
     if above is not None:
@@ -172,30 +134,14 @@ def as_plain(array: np.ndarray) -> Any:
     return float(array) if np.ndim(array) == 0 else array
 
 
-def refuse(name: str, value: Any, allowed: str) -> NoReturn:
-    """Raise the ValueError that names the argument, its value and what is allowed."""
-    try:
-        shown = repr(value)
-    except ValueError:  # an integer of more digits than Python prints
-        shown = "an integer of thousands of digits"
-    if len(shown) > 60:
-        shown = shown[:57] + "..."
-    raise ValueError(f"{name}={shown} must be {allowed}.")
-
-
-def _plain(value):
-    """The value itself, or None if it is a bool, which Python counts among the numbers."""
-    return None if isinstance(value, (bool, np.bool_)) else value
-
-
 def _real_array(value, name, allowed):
     try:
         array = np.asarray(value)
     except ValueError:  # ragged
         refuse(name, value, allowed)
     if array.dtype.kind == "O" and array.size:
-        plain = [_plain(v) for v in array.ravel().tolist()]
-        if not all(isinstance(v, numbers.Real) for v in plain):
+        entries = array.ravel().tolist()
+        if not all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in entries):
             refuse(name, value, allowed)
     elif array.dtype.kind not in "iuf":
         refuse(name, value, allowed)
@@ -210,8 +156,3 @@ def _refuse_first(bad, value, name, allowed):
         place = np.unravel_index(np.argmax(bad), bad.shape)
         where = f"[{', '.join(map(str, map(int, place)))}]" if place else ""
         refuse(name + where, np.asarray(value, dtype=object)[place], allowed)
-
-
-def _range(above=None, at_least=None, below=None, at_most=None):
-    signs = ((">", above), (">=", at_least), ("<", below), ("<=", at_most))
-    return " and ".join(f"{sign} {limit}" for sign, limit in signs if limit is not None)

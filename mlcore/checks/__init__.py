@@ -22,6 +22,7 @@ from mlcore.checks.targets import (
     as_targets,
     as_weights,
     label_type,
+    scaled_weights,
 )
 
 __all__ = [
@@ -42,4 +43,5 @@ __all__ = [
     "label_type",
     "require_memory",
     "require_random_state",
+    "scaled_weights",
 ]

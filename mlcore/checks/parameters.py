@@ -1,11 +1,13 @@
 """Checks of hyper-parameters: each returns the value in the type its user computes with.
 
-Every error names the parameter, what was found and what is allowed.
+Every error names the parameter, what was found and what is allowed. A value of a wrong type is a
+TypeError, or the `wrong_type` that is asked for.
 """
 
+import math
 import numbers
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -28,6 +30,7 @@ def as_real(
     below: float | None = None,
     at_most: float | None = None,
     allow_inf: bool = False,
+    wrong_type: type[Exception] = TypeError,
 ) -> float:
     """Return `value` as a float inside the given range.
 
@@ -38,25 +41,25 @@ def as_real(
     ValueError
         If it is NaN, out of range, or infinite without `allow_inf`.
     """
-    bounds = above, at_least, below, at_most
-    # What is common comes first, as abstract types take a while to be asked.
+    limits = above, at_least, below, at_most
+    kind = "a number" if allow_inf else "a finite number"
+    # Common types come first: an abstract type takes long to answer.
     if not isinstance(value, (float, int, numbers.Real)) or isinstance(value, (bool, np.bool_)):
-        raise TypeError(_sentence(owner, name, value, _real_range(*bounds, allow_inf)))
+        _refuse(wrong_type, owner, name, value, within(kind, *limits))
     try:
         number = float(value)
     except OverflowError:
-        allowed = _real_range(*bounds, allow_inf)
-        raise ValueError(_sentence(owner, name, value, allowed, "is too large")) from None
+        _refuse(ValueError, owner, name, value, within(kind, *limits), "is too large")
     inside = (
         number == number
-        and (allow_inf or abs(number) != float("inf"))
+        and (allow_inf or abs(number) != math.inf)
         and (above is None or number > above)
         and (at_least is None or number >= at_least)
         and (below is None or number < below)
         and (at_most is None or number <= at_most)
     )
     if not inside:
-        raise ValueError(_sentence(owner, name, value, _real_range(*bounds, allow_inf)))
+        _refuse(ValueError, owner, name, value, within(kind, *limits))
     return number
 
 
@@ -67,28 +70,48 @@ def as_integer(
     owner: str = "",
     at_least: int | None = None,
     at_most: int | None = None,
+    whole_floats: bool = False,
+    any_size: bool = False,
+    wrong_type: type[Exception] = TypeError,
 ) -> int:
-    """Return `value` as an int inside the given range, never above 2**63 - 1.
+    """Return `value` as an int inside the given range.
+
+    Parameters
+    ----------
+    whole_floats : bool
+        Take 3.0 for 3.
+    any_size : bool
+        Take integers above 2**63 - 1.
 
     Raises
     ------
     TypeError
-        If `value` is not an integer; bool and floats such as 3.0 count as none.
+        If `value` is not an integer; bool counts as none.
     ValueError
         If it is out of range.
     """
-    if not isinstance(value, (int, numbers.Integral)) or isinstance(value, (bool, np.bool_)):
-        raise TypeError(_sentence(owner, name, value, _integer_range(at_least, at_most)))
+    allowed = ("an integer", None, at_least, None, at_most)
+    if isinstance(value, (bool, np.bool_)) or not (
+        isinstance(value, (int, numbers.Integral))
+        or (whole_floats and isinstance(value, numbers.Real) and _is_whole(value))
+    ):
+        _refuse(wrong_type, owner, name, value, within(*allowed))
     number = int(value)
-    if abs(number) > _LARGEST_INTEGER:
-        allowed = f"{_integer_range(at_least, at_most)}, below 2**63"
-        raise ValueError(_sentence(owner, name, value, allowed, "is too large"))
+    if not any_size and abs(number) > _LARGEST_INTEGER:
+        _refuse(ValueError, owner, name, value, f"{within(*allowed)}, below 2**63", "is too large")
     if (at_least is not None and number < at_least) or (at_most is not None and number > at_most):
-        raise ValueError(_sentence(owner, name, value, _integer_range(at_least, at_most)))
+        _refuse(ValueError, owner, name, value, within(*allowed))
     return number
 
 
-def as_choice(value: Any, name: str, choices: Iterable[Any], *, owner: str = "") -> Any:
+def as_choice(
+    value: Any,
+    name: str,
+    choices: Iterable[Any],
+    *,
+    owner: str = "",
+    wrong_type: type[Exception] = TypeError,
+) -> Any:
     """Return `value` if it is one of `choices`, which the error lists.
 
     Choices are strings, numbers or None, but no bools.
@@ -107,14 +130,16 @@ def as_choice(value: Any, name: str, choices: Iterable[Any], *, owner: str = "")
             return choice
     allowed = "one of " + ", ".join(map(repr, choices))
     if any(isinstance(value, type(choice)) for choice in choices):
-        raise ValueError(_sentence(owner, name, value, allowed, found=""))
-    raise TypeError(_sentence(owner, name, value, allowed))
+        _refuse(ValueError, owner, name, value, allowed)
+    _refuse(wrong_type, owner, name, value, allowed)
 
 
-def as_bool(value: Any, name: str, *, owner: str = "") -> bool:
-    """Return `value` as a bool; only bool and numpy.bool_ are taken, else TypeError."""
+def as_bool(
+    value: Any, name: str, *, owner: str = "", wrong_type: type[Exception] = TypeError
+) -> bool:
+    """Return `value` as a bool; only bool and numpy.bool_ are taken."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(_sentence(owner, name, value, "True or False"))
+        _refuse(wrong_type, owner, name, value, "True or False")
     return bool(value)
 
 
@@ -148,37 +173,50 @@ def require_random_state(seed: Any, name: str = "random_state", *, owner: str = 
         return
     allowed = "None, an integer >= 0, a numpy.random.Generator or RandomState"
     if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, numbers.Integral):
-        raise TypeError(_sentence(owner, name, seed, allowed))
+        _refuse(TypeError, owner, name, seed, allowed)
     if seed < 0:
-        raise ValueError(_sentence(owner, name, seed, allowed))
+        _refuse(ValueError, owner, name, seed, allowed)
 
 
-def _integer_range(at_least, at_most):
-    bounds = [f">= {at_least}" if at_least is not None else None]
-    bounds += [f"<= {at_most}" if at_most is not None else None]
-    return " ".join(["an integer", " and ".join(b for b in bounds if b)]).strip()
+def within(
+    kind: str,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+) -> str:
+    """Return a kind of number and its limits in words: "an integer >= 1 and <= 9"."""
+    limits = ((">", above), (">=", at_least), ("<", below), ("<=", at_most))
+    words = (
+        f"{sign} {limit if isinstance(limit, int) else f'{limit:.15g}'}"
+        for sign, limit in limits
+        if limit is not None
+    )
+    return f"{kind} {' and '.join(words)}".strip()
 
 
-def _real_range(above, at_least, below, at_most, allow_inf):
-    bounds = [
-        f"{sign} {bound:g}"
-        for sign, bound in ((">", above), (">=", at_least), ("<", below), ("<=", at_most))
-        if bound is not None
-    ]
-    kind = "a number" if allow_inf else "a finite number"
-    return " ".join([kind, " and ".join(bounds)]).strip()
+def refuse(name: str, value: Any, allowed: str) -> NoReturn:
+    """Raise the ValueError that names an argument, its value and what is allowed."""
+    _refuse(ValueError, "", name, value, allowed)
 
 
-def _sentence(owner, name, value, allowed, found=None):
+def _refuse(error, owner, name, value, allowed, found=""):
+    """Raise `error`; a TypeError names the type of what is no number."""
     try:
         shown = repr(value)
-    except Exception:  # a value that cannot even be printed is still named by its type
+    except ValueError:
+        shown = "an integer of thousands of digits"  # more than Python prints
+    except Exception:
         shown = "?"
     if len(shown) > 60:
         shown = shown[:57] + "..."
-    if found is None:
+    if error is TypeError and not (
+        isinstance(value, numbers.Number) and not isinstance(value, complex)
+    ):
         found = f"is of type {type(value).__name__}"
-        if isinstance(value, numbers.Number) and not isinstance(value, complex):
-            found = ""
     prefix = f"{owner}: " if owner else ""
-    return f"{prefix}{name}={shown} {found and found + ', but '}must be {allowed}."
+    raise error(f"{prefix}{name}={shown} {found and found + ', but '}must be {allowed}.") from None
+
+
+def _is_whole(value):
+    return abs(value) != math.inf and value % 1 == 0

@@ -161,6 +161,19 @@ def as_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     return weights
 
 
+def scaled_weights(weights: Any, *, plain: int = 99) -> tuple[Any, int]:
+    """Return non-negative `weights` divided by 2**power, with the largest in [1/2, 1), and power.
+
+    They come back as they are, with power 0, if power is from -plain to plain; so does None.
+    """
+    if weights is None:
+        return None, 0
+    power = int(np.frexp(weights.max(initial=0))[1])
+    if abs(power) <= plain:
+        return weights, 0
+    return np.ldexp(weights, -power), power
+
+
 def as_class_weights(
     class_weight: Any, classes: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray
 ) -> np.ndarray:

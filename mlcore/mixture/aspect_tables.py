@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore._ext import plsa as _ext
-from mlcore.checks import require_memory
+from mlcore.checks import require_memory, scaled_weights
 from mlcore.checks.arrays import real_array
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, items_per_call
@@ -69,8 +69,9 @@ class AspectTables:
         require_tables(n, v, stride, dtype)
         self._rows = X.indptr.astype(np.int64, copy=False)
         self._words = X.indices.astype(np.int32, copy=False)
-        self._counts, power = _scaled(X.data)
-        self.weights, weight_power = (np.ones(n), 0) if weights is None else _scaled(weights, 1)
+        self._counts, power = scaled_weights(np.ascontiguousarray(X.data), plain=_SAFE)
+        weights = np.ones(n) if weights is None else np.ascontiguousarray(weights)
+        self.weights, weight_power = scaled_weights(weights, plain=1)
         self._alpha = _pseudo_counts(alpha, power)
         self._word_alpha = _pseudo_counts(self._alpha, weight_power)
         self.unit = power + weight_power
@@ -271,14 +272,6 @@ def distributions(values, name, shape):
             f"{sums.min():g} to {sums.max():g}, but must hold probabilities >= 0, rows of sum 1."
         )
     return values / sums
-
-
-def _scaled(values, safe=_SAFE):
-    """`values` times the power of two that brings the largest near 1, and that power."""
-    power = int(np.frexp(values.max(initial=0))[1])
-    if abs(power) <= safe and values.flags.c_contiguous:
-        return values, 0
-    return np.ldexp(values, -power), power
 
 
 def _pseudo_counts(alpha, power):

@@ -13,12 +13,12 @@ from mlcore.checks import (
     as_real,
     as_weights,
     require_random_state,
+    scaled_weights,
 )
 from mlcore.first_rows import KeepsFirstRows
 from mlcore.mixture.components import Components
 from mlcore.mixture.em import EM, RECENT, Run
 from mlcore.mixture.inference import Inference
-from mlcore.mixture.start_values import scaled
 from mlcore.model import warn
 from mlcore.progress import Progress
 from mlcore.row_sums import merged
@@ -56,7 +56,7 @@ class Mixture(KeepsFirstRows, Inference):
 
     def _scaled(self, weight: np.ndarray | None) -> tuple[np.ndarray | None, int]:
         """Return weights over a power of two, so that the largest is below 1, and the power."""
-        return scaled(weight)
+        return scaled_weights(weight, plain=0)
 
     # ---- parameters
 
@@ -239,7 +239,7 @@ class Mixture(KeepsFirstRows, Inference):
         """
         self._check_fitted()
         X, weight = self._checked(X, sample_weight, reset=False)
-        weight, scale = scaled(weight)
+        weight, scale = scaled_weights(weight, plain=0)
         with single_threaded_blas():
             components = self._fitted_components()
             found = components.statistics(components.rows(X, weight), components.parameters(self))

@@ -82,11 +82,3 @@ def not_positive(name: str, kind: str, owner: str = "") -> ValueError:
 
 def _term(name, kind):
     return f"{kind} {name.removesuffix('_init').removesuffix('s')}"
-
-
-def scaled(weight: np.ndarray | None) -> tuple[np.ndarray | None, int]:
-    """Sample weights over a power of two, so that the largest is below 1, and the power."""
-    if weight is None:
-        return None, 0
-    scale = int(np.frexp(weight.max())[1])
-    return np.ldexp(weight, -scale), scale

@@ -12,7 +12,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from sklearn.utils.class_weight import compute_class_weight
 
-from mlcore.checks import as_class_weights, as_labels, as_targets, as_weights
+from mlcore.checks import (
+    as_class_weights,
+    as_labels,
+    as_targets,
+    as_weights,
+    scaled_weights,
+)
 from mlcore.exceptions import DataConversionWarning
 
 
@@ -187,3 +193,18 @@ def test_class_weights_of_a_dict():
 def test_class_weights_refused(class_weight, error, message):
     with pytest.raises(error, match=message):
         as_class_weights(class_weight, np.array(["a", "b"]), np.array([0, 1]), np.ones(2))
+
+
+@pytest.mark.parametrize("peak", [1e-300, 2.0**-99, 0.7, 2.0**98, 2.0**99, 1e300])
+def test_extreme_weights_are_scaled_by_a_power_of_two(peak):
+    weights = peak * np.array([0.25, 0.0, 1.0])
+    scaled, power = scaled_weights(weights)
+    assert_array_equal(np.ldexp(scaled, power), weights)
+    assert (scaled is weights) == (power == 0) == (2.0**-100 <= peak < 2.0**99)
+    largest = scaled_weights(weights, plain=0)[0].max()
+    assert 0.5 <= largest < 1
+
+
+def test_no_weights_stay_none():
+    assert scaled_weights(None) == (None, 0)
+    assert scaled_weights(np.empty(0))[1] == 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.bounds.arguments import as_choice, as_count, as_delta, as_flag, as_real, refuse
+from mlcore.bounds.arguments import as_bool, as_choice, as_count, as_delta, as_real, refuse
 from mlcore.bounds.calculator import warn_of_confidence
 from mlcore.bounds.certificates.certificate import BINOMIAL, Bound, Certificate
 from mlcore.bounds.certificates.class_rates import rates_of_classes
@@ -140,7 +140,7 @@ def certify(
         n_hypotheses = as_count(n_hypotheses, "n_hypotheses", at_least=1)
     if target is not None:
         target = as_real(target, "target", above=0, below=1)
-    simultaneous = as_flag(simultaneous, "simultaneous")
+    simultaneous = as_bool(simultaneous, "simultaneous")
     loss_range = _loss_range(loss, loss_range, role, target)
     classifier = as_classifier(estimator, "estimator", scored=loss is not None)
     model, n_searched = searched(classifier.model)

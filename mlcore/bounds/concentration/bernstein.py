@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 from mlcore.bounds.arguments import (
+    as_bool,
     as_choice,
     as_count,
     as_delta,
-    as_flag,
     as_positive,
     as_real,
 )
@@ -164,7 +164,7 @@ def bernstein_epsilon(
     """
     m, delta = as_count(m, "m", at_least=1), as_delta(delta)
     variance, b = _variance(variance), as_positive(b, "b")
-    sides = 2 if as_flag(two_sided, "two_sided") else 1
+    sides = 2 if as_bool(two_sided, "two_sided") else 1
     with working_digits():
         total = log(sides) - log(delta)
         a = exact(b) * total / (3 * m)

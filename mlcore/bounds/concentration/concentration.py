@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 from mlcore.bounds.arguments import (
+    as_bool,
     as_count,
     as_delta,
-    as_flag,
     as_positive,
     as_reals,
     is_single,
@@ -68,7 +68,7 @@ def hoeffding_epsilon(m: Any, delta: Any, *, value_range: Any = 1.0, two_sided: 
     >>> round(hoeffding_epsilon(1000, 0.05), 12)
     0.042946940835
     """
-    sides = 2 if as_flag(two_sided, "two_sided") else 1
+    sides = 2 if as_bool(two_sided, "two_sided") else 1
     m, delta = as_count(m, "m", at_least=1), as_delta(delta)
     with working_digits():
         return up(((log(sides) - log(delta)) * _mean_square(value_range, m) / (2 * m)).sqrt())
@@ -109,7 +109,7 @@ def hoeffding_delta(epsilon: Any, m: Any, *, value_range: Any = 1.0, two_sided: 
     0.013475894
     """
     epsilon, m = as_positive(epsilon, "epsilon"), as_count(m, "m", at_least=1)
-    sides = 2 if as_flag(two_sided, "two_sided") else 1
+    sides = 2 if as_bool(two_sided, "two_sided") else 1
     with working_digits():
         exponent = 2 * m * exact(epsilon) ** 2 / _mean_square(value_range, m)
         return at_most_one(up(sides * (-exponent).exp()))
@@ -152,7 +152,7 @@ def hoeffding_sample_size(
     """
     epsilon, delta = as_positive(epsilon, "epsilon"), as_delta(delta)
     length = as_positive(value_range, "value_range")
-    sides = 2 if as_flag(two_sided, "two_sided") else 1
+    sides = 2 if as_bool(two_sided, "two_sided") else 1
     with working_digits():
         rate = (exact(length) / exact(epsilon)) ** 2
         return at_least_one(ceiling(rate * (log(sides) - log(delta)) / 2))

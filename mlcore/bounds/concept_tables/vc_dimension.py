@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcore._ext import vc_dimension as _ext
-from mlcore.bounds.arguments import as_flag
+from mlcore.bounds.arguments import as_bool
 from mlcore.bounds.concept_tables.concept_table import (
     as_bitsets,
     as_table,
@@ -72,7 +72,7 @@ def vc_dimension(H: Any, *, return_set: bool = False, max_size: int | None = Non
     >>> vc_dimension(intervals, return_set=True)
     (2, (1, 3))
     """
-    with_set = as_flag(return_set, "return_set")
+    with_set = as_bool(return_set, "return_set")
     table = distinct_concepts(as_table(H), max_size)
     columns = largest_shattered_set(table)
     return (len(columns), columns) if with_set else len(columns)

@@ -9,9 +9,9 @@ from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
 from mlcore.bounds.arguments import (
+    as_bool,
     as_count,
     as_delta,
-    as_flag,
     as_positive,
     as_rate,
     as_real,
@@ -149,7 +149,7 @@ def rademacher_margin_bound(
     """
     error, m = as_rate(margin_error, "margin_error"), as_count(m, "m", at_least=1)
     delta, rho = as_delta(delta), as_positive(rho, "rho")
-    norm, uniform = as_positive(w_norm, "w_norm"), as_flag(uniform, "uniform")
+    norm, uniform = as_positive(w_norm, "w_norm"), as_bool(uniform, "uniform")
     if radius is not None or trace is None:
         radius = as_positive(radius, "radius")
     if uniform != (rho_max is not None):
@@ -229,7 +229,7 @@ def pac_bayes_margin_bound(margins: Any, delta: Any, *, mu: Any = None, gibbs: b
     if margins.ndim != 1 or margins.size == 0:
         refuse("margins", margins.tolist(), "a list of at least one number")
     m, delta = len(margins), as_delta(delta)
-    factor = 1 if as_flag(gibbs, "gibbs") else 2
+    factor = 1 if as_bool(gibbs, "gibbs") else 2
     with working_digits():
         fixed = up((log(4 * m) / 2 - log(delta)) / m)
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from mlcore._ext import rademacher as _ext
 from mlcore.bounds.arguments import (
+    as_bool,
     as_count,
     as_delta,
-    as_flag,
     as_positive,
     as_rate,
     as_real,
@@ -206,7 +206,7 @@ def rademacher_error_bound(
     """
     risk, rademacher = as_rate(risk, "risk"), as_real(rademacher, "rademacher", at_least=0)
     m, delta = as_count(m, "m", at_least=1), as_delta(delta)
-    empirical = as_flag(empirical, "empirical")
+    empirical = as_bool(empirical, "empirical")
     with working_digits():
         if empirical:
             deviation = 3 * ((log(2) - log(delta)) / (2 * exact(m))).sqrt()

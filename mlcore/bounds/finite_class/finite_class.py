@@ -11,10 +11,10 @@ import math
 from typing import Any
 
 from mlcore.bounds.arguments import (
+    as_bool,
     as_choice,
     as_count,
     as_delta,
-    as_flag,
     as_positive,
     as_real,
     refuse,
@@ -91,7 +91,7 @@ def finite_class_sample_size(
     >>> finite_class_sample_size(None, 0.1, 0.05, log_n=1e6)
     10000030
     """
-    setting, tight = as_choice(setting, "setting", _SETTINGS), as_flag(tight, "tight")
+    setting, tight = as_choice(setting, "setting", _SETTINGS), as_bool(tight, "tight")
     epsilon, delta = _deviation(epsilon, setting), as_delta(delta)
     with working_digits():
         total = _log_events(n_hypotheses, log_n, setting, tight) - log(delta)
@@ -144,7 +144,7 @@ def finite_class_epsilon(
     >>> round(finite_class_epsilon(1000, 500, 0.05, setting="agnostic"), 12)
     0.205879913863
     """
-    setting, tight = as_choice(setting, "setting", _SETTINGS), as_flag(tight, "tight")
+    setting, tight = as_choice(setting, "setting", _SETTINGS), as_bool(tight, "tight")
     m, delta = as_count(m, "m", at_least=1), as_delta(delta)
     with working_digits():
         rate = (_log_events(n_hypotheses, log_n, setting, tight) - log(delta)) / m
@@ -198,7 +198,7 @@ def finite_class_delta(
     >>> round(finite_class_delta(1000, 0.1, 100), 9)
     0.04539993
     """
-    setting, tight = as_choice(setting, "setting", _SETTINGS), as_flag(tight, "tight")
+    setting, tight = as_choice(setting, "setting", _SETTINGS), as_bool(tight, "tight")
     epsilon, m = _deviation(epsilon, setting), as_count(m, "m", at_least=1)
     with working_digits():
         total = _log_events(n_hypotheses, log_n, setting, tight)
@@ -280,7 +280,7 @@ def rectangle_sample_size(epsilon: Any, delta: Any, *, dim: Any = 2, tight: bool
     """
     epsilon = as_real(epsilon, "epsilon", above=0, below=1)
     delta, dim = as_delta(delta), as_count(dim, "dim", at_least=1)
-    tight = as_flag(tight, "tight")
+    tight = as_bool(tight, "tight")
     with working_digits():
         strip = exact(epsilon) / (2 * dim)
         rate = -log1p(-strip) if tight else strip

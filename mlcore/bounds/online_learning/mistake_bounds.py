@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mlcore.bounds.arguments import as_count, as_flag, as_positive, as_real, refuse
+from mlcore.bounds.arguments import as_bool, as_count, as_positive, as_real, refuse
 from mlcore.bounds.calculator import calculator
 from mlcore.bounds.directed_rounding import exact, log, log1p, up, working_digits
 
@@ -92,7 +92,7 @@ def weighted_majority_mistake_bound(
     n_experts = as_count(n_experts, "n_experts", at_least=1)
     best_mistakes = as_count(best_mistakes, "best_mistakes", at_least=0)
     beta = as_real(beta, "beta", above=0, below=1)
-    drawn = as_flag(randomized, "randomized")
+    drawn = as_bool(randomized, "randomized")
     with working_digits():
         loss = 1 - exact(beta) if drawn else -log1p((exact(beta) - 1) / 2)
         return up((log(n_experts) - best_mistakes * log(beta)) / loss)
@@ -157,7 +157,7 @@ def perceptron_mistake_bound(
     if (margin is None) == (w_norm is None):
         refuse("w_norm", w_norm, "given if margin is not, and only then")
     given = as_positive(w_norm, "w_norm") if margin is None else as_positive(margin, "margin")
-    tight = as_flag(tight, "tight")
+    tight = as_bool(tight, "tight")
     with working_digits():
         loss = exact(loss)
         a = exact(radius) * exact(given) if margin is None else exact(radius) / exact(given)

@@ -7,7 +7,15 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.spatial.distance import cdist
 
-from mlcore.checks import as_choice, as_integer, as_random_state, as_real, as_samples, as_weights
+from mlcore.checks import (
+    as_choice,
+    as_integer,
+    as_random_state,
+    as_real,
+    as_samples,
+    as_weights,
+    scaled_weights,
+)
 from mlcore.checks.memory import require_memory
 from mlcore.cluster.k_means.frame import Frame, choose_frame, shared_frame
 from mlcore.cluster.k_means.k_means_plus_plus import RowSampler, k_means_plus_plus, random_rows
@@ -86,10 +94,7 @@ class CenterModel(Transformer, Clusterer, Model):
                 f"n_samples={n_present} (of positive weight) should be >= "
                 f"n_clusters={self.n_clusters}."
             )
-        power = int(np.frexp(weights.max())[1]) if len(weights) else 0
-        if abs(power) < 100:
-            return weights, 0
-        return np.ldexp(weights, -power), power
+        return scaled_weights(weights)
 
     def _n_starts(self, several):
         given = not isinstance(self.init, str) and not callable(self.init)

@@ -7,7 +7,14 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.checks import as_choice, as_integer, as_random_state, as_real, as_weights
+from mlcore.checks import (
+    as_choice,
+    as_integer,
+    as_random_state,
+    as_real,
+    as_weights,
+    scaled_weights,
+)
 from mlcore.checks.arrays import real_array
 from mlcore.checks.memory import require_memory
 from mlcore.cluster.kernel_k_means.kernel_partition import (
@@ -303,10 +310,7 @@ class KernelKMeans(Clusterer, KernelModel):
                 f"n_samples={n_present} (of positive weight) should be >= "
                 f"n_clusters={self.n_clusters}."
             )
-        power = int(np.frexp(weights.max())[1])
-        if abs(power) < 100:
-            return weights, 0
-        return np.ldexp(weights, -power), power
+        return scaled_weights(weights)
 
     # ---- the work
 
