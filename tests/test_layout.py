@@ -94,9 +94,9 @@ def test_modules_are_short():
 
 # From the bottom up: a part of mlcore imports itself and parts of lower rows, no other of its row.
 LAYERS = (
-    ("_ext", "exceptions", "kept", "peer_parameters"),
+    ("_ext", "exceptions", "model_cache", "peer_parameters"),
     ("checks", "scratch", "threads"),
-    ("mixins", "progress", "sorting"),
+    ("mixins", "progress", "radix_sort"),
     ("model",),
     ("eigen", "first_rows", "persistence", "row_sums"),
     ("datasets", "kernels"),

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mlcore.kept import kept
 from mlcore.kernels.kernel import Kernel
+from mlcore.model_cache import cached
 from mlcore.threads import single_threaded_blas
 
 _VALUES = 1_000_000  # kernel values, or features, of a block of rows: some megabytes
@@ -52,7 +52,7 @@ class Expansion:
 
 def kept_expansion(model: Any, V: Any, kernel: Kernel) -> Expansion:
     """Return the `Expansion` of a fitted model's vectors, `kept` from its first call on."""
-    return kept(model, (V,), kernel, lambda: Expansion(V, kernel))
+    return cached(model, (V,), kernel, lambda: Expansion(V, kernel))
 
 
 def row_blocks(X: Any, width: int) -> Iterator[slice]:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks import as_random_state, as_real
-from mlcore.kept import kept
 from mlcore.mixture import start_values
 from mlcore.mixture.mixture import Mixture
+from mlcore.model_cache import cached
 
 
 class DiscreteMixture(Mixture):
@@ -71,7 +71,7 @@ class DiscreteMixture(Mixture):
 
     def _parameters_and_tables(self, components):
         arrays, settings = components.arrays(self), components.settings
-        return kept(self, arrays, settings, lambda: (components.parameters(self), {}))
+        return cached(self, arrays, settings, lambda: (components.parameters(self), {}))
 
     def _drawn_components(self, n_samples):
         """Generator, and components of rows to sample, in order."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from mlcore.bounds.concept_tables.concept_table import as_integers
 from mlcore.bounds.concept_tables.littlestone import LittlestoneTree
-from mlcore.kept import kept
+from mlcore.model_cache import cached
 from mlcore.online.halving import Halving
 
 
@@ -58,7 +58,7 @@ class StandardOptimalAlgorithm(Halving):
 
     def _label(self, state, x):
         concepts = state["concepts_"]
-        columns, tree = kept(self, (concepts,), None, lambda: _dimensions(concepts))
+        columns, tree = cached(self, (concepts,), None, lambda: _dimensions(concepts))
         (space,) = as_integers(state["possible_"][:, None])
         ones = space & columns[x]
         return int(tree.dimension(ones) >= tree.dimension(space ^ ones))

@@ -20,7 +20,7 @@ from mlcore.cluster.linkage.reciprocal_neighbors import PointClusters
 from mlcore.cluster.linkage.spanning_tree import spanning_tree
 from mlcore.model import Clusterer, Model
 from mlcore.progress import Progress
-from mlcore.sorting import stable_order
+from mlcore.radix_sort import stable_order
 
 _LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 _METRICS = (

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.linalg import eigh, qr
 
 from mlcore._ext import spanning_tree as _ext
+from mlcore.radix_sort import stable_order
 from mlcore.scratch import scratch_array
-from mlcore.sorting import stable_order
 from mlcore.threads import single_threaded_blas
 
 _FEW = _ext.MOST_FEATURES  # up to which boxes of points pass over more than they cost

@@ -1,4 +1,4 @@
-"""Order of real numbers by their bits, from the last byte to the first: as long for any values."""
+"""Hot loop of mlcore.radix_sort: bytes of the numbers, from the last to the first."""
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -8,7 +8,7 @@ cdef enum:
 
 
 def stable_order(const double[::1] values, uint64_t[:, :, ::1] pairs, int64_t[::1] order):
-    """Fill `order` with the places of the values from least to largest, equal ones as they come.
+    """Fill `order` (n,) with the indices that sort `values` (n,), equal values in their order.
 
     `pairs` (2, n, 2) is scratch. No value is NaN.
     """

@@ -9,7 +9,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from mlcore.kept import kept
 from mlcore.mixture import (
     BernoulliMixture,
     BinomialMixture,
@@ -19,6 +18,7 @@ from mlcore.mixture import (
 from mlcore.mixture.binomial_product import BinomialProduct
 from mlcore.mixture.categorical import CategoricalComponents
 from mlcore.mixture.multinomial import MultinomialComponents
+from mlcore.model_cache import cached
 
 
 class Anything:
@@ -27,27 +27,27 @@ class Anything:
 
 def test_the_same_arrays_and_settings_share_what_is_made():
     model, X = Anything(), np.arange(3.0)
-    first = kept(model, (X,), "a", list)
-    assert kept(model, (X,), "a", list) is first
-    assert kept(model, (X,), "b", list) is not first
-    assert kept(Anything(), (X,), "b", list) is not first
-    again = kept(model, (X,), "a", list)
+    first = cached(model, (X,), "a", list)
+    assert cached(model, (X,), "a", list) is first
+    assert cached(model, (X,), "b", list) is not first
+    assert cached(Anything(), (X,), "b", list) is not first
+    again = cached(model, (X,), "a", list)
     assert again is not first  # only the last is kept
-    assert kept(model, (X.copy(),), "a", list) is not again
-    assert kept(model, (X, X), "a", list) is not again
+    assert cached(model, (X.copy(),), "a", list) is not again
+    assert cached(model, (X, X), "a", list) is not again
 
 
 @pytest.mark.parametrize("make", [np.array, sparse.csr_array])
 def test_arrays_that_something_was_made_of_cannot_be_changed(make):
     X = make(np.eye(2))
-    kept(Anything(), (X,), None, list)
+    cached(Anything(), (X,), None, list)
     with pytest.raises(ValueError, match="read-only"):
         (X.data if sparse.issparse(X) else X)[0] = 7
 
 
 def test_it_lives_as_long_as_the_model():
     model, made = Anything(), Anything()
-    kept(model, (), None, lambda: made)
+    cached(model, (), None, lambda: made)
     made = weakref.ref(made)
     gc.collect()
     assert made() is not None

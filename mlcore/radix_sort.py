@@ -1,20 +1,20 @@
-"""Order of real numbers, in time that does not depend on their values."""
+"""Radix sort of real numbers, in time that does not depend on their values."""
 
 import numpy as np
 
-from mlcore._ext import sorting as _ext
+from mlcore._ext import radix_sort as _ext
 from mlcore.scratch import scratch_array
 
 
 def stable_order(values: np.ndarray) -> np.ndarray:
-    """Return the places of `values` from least to largest, equal ones as they come.
+    """Return the indices that sort `values`, equal values in their order, in O(n) time.
 
-    By their bytes, with each of which one pass over the values deals.
+    One pass over the values for each of their eight bytes.
 
     Parameters
     ----------
     values : (n,) float64 array
-        None is NaN.
+        Without NaN.
 
     Returns
     -------
