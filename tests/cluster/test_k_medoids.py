@@ -16,12 +16,12 @@ from mlcore._ext import dissimilarities as _ext
 from mlcore.cluster import KMedoids
 from mlcore.cluster.k_means.k_means_plus_plus import RowSampler
 from mlcore.cluster.k_medoids import dissimilarities
-from mlcore.cluster.k_medoids.dissimilarities import METRICS, Dissimilarity, OnDemand, extremes
+from mlcore.cluster.k_medoids.dissimilarities import Dissimilarity, OnDemand, extremes
 from mlcore.cluster.k_medoids.fasterpam import Assignment, plus_plus, swap_medoids
+from mlcore.cluster.metrics import ALIASES, NAMED
 from mlcore.exceptions import ConvergenceWarning
 
 ROUNDING = 1e-10  # relative, of sums of some hundred distances in double precision
-NAMED = sorted(set(METRICS) - {"precomputed"})
 
 
 def blobs(n, d, seed=0, dtype=np.float64):
@@ -201,7 +201,7 @@ def test_build_is_greedy():
     assert_allclose(model.objective_trace_[0], start, rtol=ROUNDING)
 
 
-@pytest.mark.parametrize("metric", NAMED)
+@pytest.mark.parametrize("metric", [*NAMED, *ALIASES])
 def test_metrics_are_scipys(metric):
     X = np.abs(blobs(60, 5))
     if metric in ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule"):

@@ -11,10 +11,11 @@ from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
 from mlcore.cluster import silhouette_samples, silhouette_score
+from mlcore.cluster.metrics import PLAIN
 from mlcore.cluster.scores import distance_sums
 
 ALIASES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
-METRICS = [metric for metric in distance_sums.METRICS if metric != "precomputed"]
+METRICS = [*PLAIN, *ALIASES]
 EPS = np.finfo(float).eps
 
 
@@ -201,14 +202,18 @@ GOOD = np.arange(8.0).reshape(4, 2)
         ({"X": [[np.nan, 1.0]] * 4}, ValueError, "NaN"),
         ({"X": np.arange(4.0)}, ValueError, "Reshape your data"),
         ({"X": GOOD * 1e160}, ValueError, "too large"),
-        ({"metric": "euclid"}, ValueError, "metric='euclid'.*one of 'euclidean'"),
+        ({"metric": "euclid"}, ValueError, "metric='euclid'.*one of 'precomputed', 'euclidean'"),
         ({"metric": 2}, TypeError, "metric=2"),
         ({"metric": "precomputed"}, ValueError, r"shape \(4, 2\).*square"),
         ({"X": -np.eye(4), "metric": "precomputed"}, ValueError, "Negative values"),
         ({"X": np.eye(4), "metric": "precomputed"}, ValueError, r"X\[0, 0\] is 1"),
-        ({"X": GOOD * [[0], [1], [1], [1]], "metric": "cosine"}, ValueError, "metric 'cosine'"),
-        ({"metric": lambda x, y: -1.0}, ValueError, "metric '<lambda>' returned -1.0"),
-        ({"metric": lambda x, y: np.nan}, ValueError, "metric '<lambda>' returned nan"),
+        (
+            {"X": GOOD * [[0], [1], [1], [1]], "metric": "cosine"},
+            ValueError,
+            "metric=cosine gave nan",
+        ),
+        ({"metric": lambda x, y: -1.0}, ValueError, "metric=<lambda> gave -1"),
+        ({"metric": lambda x, y: np.nan}, ValueError, "metric=<lambda> gave nan"),
     ],
 )
 def test_bad_input_is_refused(arguments, error, message):

@@ -7,25 +7,18 @@ that tell Euclidean distances, some rows at a time.
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from mlcore._ext import dissimilarities as _ext
 from mlcore._ext import k_means as _centers
-from mlcore.checks import as_choice, require_memory
+from mlcore.checks import require_memory
 from mlcore.cluster.k_means.frame import choose_frame, shared_frame
+from mlcore.cluster.metrics import as_metric, distances, learned_scale
 from mlcore.kernels.packed import Packed
 from mlcore.kernels.vector_kernels import Linear
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
-_ALIASES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
 _EUCLIDEAN = "euclidean", "sqeuclidean"
-_OTHERS = (
-    "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice", "hamming",
-    "jaccard", "jensenshannon", "mahalanobis", "minkowski", "rogerstanimoto", "russellrao",
-    "seuclidean", "sokalsneath", "yule",
-)  # fmt: skip
-METRICS = ("precomputed", *_EUCLIDEAN, *_OTHERS, *_ALIASES)
 _FORMS = {  # of the values in a row, by the power of the Euclidean distance that is wanted
     1: "roots", 2: "products", 4: "fourths",
 }  # fmt: skip
@@ -150,22 +143,19 @@ class Dissimilarity:
     """
 
     def __init__(self, metric, power, owner):
-        if not callable(metric):
-            metric = as_choice(metric, "metric", METRICS, owner=owner)
-            metric = _ALIASES.get(metric, metric)
-        self.metric, self.power, self.owner = metric, power, owner
+        self.metric, self.power, self.owner = as_metric(metric, owner), power, owner
         self.unit = 0  # costs of `rows` are those of the data times 2^-unit
         self.fitted = {}  # what the metric learns from the samples of the fit
 
     @property
     def precomputed(self):
         """Whether samples are given as a matrix of distances."""
-        return isinstance(self.metric, str) and self.metric == "precomputed"
+        return self.metric == "precomputed"
 
     @property
     def euclidean(self):
         """Whether inner products tell the distances."""
-        return isinstance(self.metric, str) and self.metric in _EUCLIDEAN
+        return self.metric in _EUCLIDEAN
 
     def rows(self, X, weights):
         """Return `Stored` or `OnDemand` rows for samples X, or for the distances X."""
@@ -208,10 +198,13 @@ class Dissimilarity:
             instead="pass fewer rows, or use metric='euclidean', which needs no matrix",
         )  # fmt: skip
         D = scratch_array((n, n), X.dtype)
-        self._learn_scale(X)
+        scale = learned_scale(X, self.metric)
+        self.fitted = {} if scale is None else {"scale_": scale}
         largest = 0.0
         for start in range(0, n, step := max(1, min(_BLOCK // n, 2**22 // (n * X.shape[1]) + 1))):
-            D[start : start + step] = block = self._named(X[start : start + step], X)
+            D[start : start + step] = block = distances(
+                X[start : start + step], X, self.metric, scale, self.owner
+            )
             largest = max(largest, float(block.max()))
         return Stored(
             D, "values" if self.power == 1 else "squares", np.empty(0, dtype=X.dtype),
@@ -225,15 +218,6 @@ class Dissimilarity:
         largest = _ext.distances(columns, self.metric == "sqeuclidean", D)
         form = "values" if self.power == 1 else "squares"
         return Stored(D, form, np.empty(0, dtype=Z.dtype), largest**self.power)
-
-    def _learn_scale(self, X):
-        """What the metric measures in: nothing for most."""
-        wide = X.astype(np.float64, copy=False)
-        if self.metric == "seuclidean":
-            variance = wide.var(axis=0, ddof=min(1, len(X) - 1))
-            self.fitted = {"scale_": np.where(variance > 0, variance, 1.0)}
-        elif self.metric == "mahalanobis":
-            self.fitted = {"scale_": np.linalg.pinv(np.atleast_2d(np.cov(wide.T)))}
 
     def require_not_negative(self, D, least=None):
         """Refuse negative distances."""
@@ -256,7 +240,6 @@ class Dissimilarity:
         if self.euclidean:
             frame = shared_frame(X, centers, None)
             placed = np.ascontiguousarray(frame.place(centers))
-        self.fitted = {name: fitted[name] for name in ("scale_",) if name in fitted}
         step = max(1, min(_BLOCK // k, 2**26 // work))
         for start in range(0, n, step):
             rows = slice(start, min(n, start + step))
@@ -268,27 +251,8 @@ class Dissimilarity:
                 power = frame.power if roots else 2 * frame.power
                 yield rows, np.ldexp(np.sqrt(squares) if roots else squares, power)
             else:
-                yield rows, self._named(X[rows], centers)
-
-    def _named(self, A, B):
-        """Distances between the rows of A and B by SciPy's metrics or the user's."""
-        name = {"seuclidean": "V", "mahalanobis": "VI"}.get(self.metric)
-        scale = {name: self.fitted["scale_"]} if name else {}
-        with np.errstate(all="ignore"):
-            block = cdist(A, B, self.metric, **scale)
-        name = getattr(self.metric, "__name__", None) or repr(self.metric)
-        if not np.isfinite(block).all():
-            row, column = np.argwhere(~np.isfinite(block))[0]
-            raise ValueError(
-                f"{self.owner}: metric={name} gave {block[row, column]} for two samples, "
-                "but distances must be finite: rescale the data, or choose another metric."
-            )
-        if callable(self.metric) and block.min(initial=0.0) < 0:
-            raise ValueError(
-                f"{self.owner}: metric={name} gave {block.min():g}, "
-                "but distances must be zero or positive."
-            )
-        return np.maximum(block, 0)
+                scale = fitted.get("scale_")
+                yield rows, distances(X[rows], centers, self.metric, scale, self.owner)
 
 
 def _squares(X, centers):

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from mlcore._ext import connectivity as _ext
 from mlcore.checks import as_samples
-from mlcore.cluster.linkage.lance_williams import metric_parameters, require_distances
+from mlcore.cluster.metrics import as_distances, cdist_arguments, distances, learned_scale
 from mlcore.exceptions import warn
 
 LINKAGES = ("single", "complete", "average", "ward")
@@ -74,11 +74,10 @@ def _nearest(X, rows, columns, metric, owner):
     step = max(1, _BLOCK // len(columns))
     for start in range(0, len(rows), step):
         here = rows[start : start + step]
-        if isinstance(metric, str) and metric == "precomputed":
+        if metric == "precomputed":
             block = X[np.ix_(here, columns)]
         else:
-            block = cdist(X[here], X[columns], metric, **metric_parameters(X, metric))
-            require_distances(block, metric, owner)
+            block = distances(X[here], X[columns], metric, learned_scale(X, metric), owner)
         at = int(block.argmin())
         if pair is None or block.flat[at] < best:
             best, pair = block.flat[at], (here[at // len(columns)], columns[at % len(columns)])
@@ -88,24 +87,23 @@ def _nearest(X, rows, columns, metric, owner):
 def lengths_of(edges, X, metric, owner: str) -> np.ndarray:
     """Return the distance of the samples of each edge, float64."""
     lengths = np.empty(len(edges))
-    if isinstance(metric, str) and metric == "precomputed":
+    if metric == "precomputed":
         lengths[:] = X[edges[:, 0], edges[:, 1]] / 2.0 + X[edges[:, 1], edges[:, 0]] / 2.0
         return lengths
-    if isinstance(metric, str) and metric == "euclidean":
+    if metric == "euclidean":
         step = max(1, _BLOCK // X.shape[1])
         for start in range(0, len(edges), step):
             some = edges[start : start + step]
             difference = X[some[:, 0]] - X[some[:, 1]]
             lengths[start : start + step] = np.einsum("ij,ij->i", difference, difference)
         return np.sqrt(lengths)
-    more = metric_parameters(X, metric)
+    arguments = cdist_arguments(metric, learned_scale(X, metric))
     order = np.argsort(edges[:, 0], kind="stable")
     ends = np.r_[0, np.cumsum(np.bincount(edges[:, 0], minlength=len(X)))]
     for i in np.flatnonzero(np.diff(ends)):
         some = order[ends[i] : ends[i + 1]]
-        lengths[some] = cdist(X[[i]], X[edges[some, 1]], metric, **more)[0]
-    require_distances(lengths, metric, owner)
-    return lengths
+        lengths[some] = cdist(X[[i]], X[edges[some, 1]], metric, **arguments)[0]
+    return as_distances(lengths, metric, owner)
 
 
 def merge_along(X, edges, linkage: str, metric, owner: str, report) -> tuple:

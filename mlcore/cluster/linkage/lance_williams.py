@@ -1,11 +1,11 @@
 """Merges of clusters by a matrix of their distances."""
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from mlcore._ext import lance_williams as _ext
 from mlcore.checks import require_memory
 from mlcore.cluster.linkage.spanning_tree import as_panels
+from mlcore.cluster.metrics import distances, learned_scale
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, single_threaded_blas
 
@@ -48,16 +48,14 @@ def fill_euclidean(X, D, squared=False):
 
 
 def fill_metric(X, D, metric, owner):
-    """D[i, j] = what SciPy's metric of that name, or the user's function, says."""
+    """D[i, j] = the distance of samples i and j, by a metric of SciPy's or a function."""
     n, d = X.shape
     wide = X.astype(np.float64, copy=False)
-    more = metric_parameters(wide, metric)
+    scale = learned_scale(wide, metric)
     step = max(1, 2**24 // (n * d))
     for start in range(0, n, step):
         rows = slice(start, min(n, start + step))
-        with np.errstate(all="ignore"):
-            block = cdist(wide[rows], wide[start:], metric, **more)
-        require_distances(block, metric, owner)
+        block = distances(wide[rows], wide[start:], metric, scale, owner)
         D[rows, start:n] = block
         D[start:n, rows] = block.T
 
@@ -78,24 +76,6 @@ def diameter(X):
                 best = squares.flat[at]
                 pair = start + at // squares.shape[1], start + at % squares.shape[1]
     return float(np.linalg.norm(X[pair[0]] - X[pair[1]]))
-
-
-def metric_parameters(X, metric):
-    """Return what SciPy's metric of that name takes from all samples."""
-    if metric == "seuclidean":
-        return {"V": np.maximum(X.var(axis=0, ddof=1), np.finfo(float).tiny)}
-    if metric == "mahalanobis":
-        return {"VI": np.linalg.pinv(np.atleast_2d(np.cov(X.T))).T}
-    return {}
-
-
-def require_distances(values, metric, owner):
-    """Refuse values of a metric that are no distances."""
-    if not np.isfinite(values).all() or values.min() < 0:
-        raise ValueError(
-            f"{owner}: metric={metric!r} gives a distance that is NaN, infinite or negative on "
-            "these samples; all must be finite and at least 0."
-        )
 
 
 def merge_matrix(D, method, size, name, report):

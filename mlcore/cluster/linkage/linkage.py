@@ -18,17 +18,12 @@ from mlcore.cluster.linkage.lance_williams import (
 )
 from mlcore.cluster.linkage.reciprocal_neighbors import PointClusters
 from mlcore.cluster.linkage.spanning_tree import spanning_tree
+from mlcore.cluster.metrics import as_metric
 from mlcore.model import Clusterer, Model
 from mlcore.progress import Progress
 from mlcore.radix_sort import stable_order
 
 _LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
-_METRICS = (
-    "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice",
-    "euclidean", "hamming", "jaccard", "jensenshannon", "mahalanobis", "minkowski", "precomputed",
-    "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "sqeuclidean", "yule",
-)  # fmt: skip
-_ALIASES = {"l1": "cityblock", "manhattan": "cityblock", "l2": "euclidean"}
 _WHOLE = 5792  # samples of which all distances are formed at once, 256 MB
 _FEWEST, _MOST = 2048, 8192  # clusters whose distances are formed when there are more samples
 _LAST = 512  # clusters of which a matrix is quicker than their points
@@ -243,10 +238,8 @@ class AgglomerativeClustering(Clusterer, Model):
     def _check_parameters(self):
         owner = type(self).__name__
         as_choice(self.linkage, "linkage", _LINKAGES, owner=owner)
-        if not callable(self.metric):
-            as_choice(self.metric, "metric", (*_METRICS, *_ALIASES), owner=owner)
         as_bool(self.compute_distances, "compute_distances", owner=owner)
-        metric = None if callable(self.metric) else self._metric
+        metric = as_metric(self.metric, owner)
         if self.linkage in SQUARED and metric not in ("euclidean", "precomputed"):
             raise ValueError(
                 f"{owner}: metric={self.metric!r} does not go with linkage={self.linkage!r}, which "
@@ -284,7 +277,7 @@ class AgglomerativeClustering(Clusterer, Model):
 
     @property
     def _metric(self):
-        return self.metric if callable(self.metric) else _ALIASES.get(self.metric, self.metric)
+        return as_metric(self.metric, type(self).__name__)
 
     def _merges(self, X, edges, report):
         """The linkage matrix, and the largest distance of two samples where it is asked for."""
@@ -294,7 +287,7 @@ class AgglomerativeClustering(Clusterer, Model):
         power, largest = 0, None
         scaled = self.scaled_distance_threshold is not None
         metric, owner = self._metric, type(self).__name__
-        if isinstance(metric, str) and metric == "euclidean":
+        if metric == "euclidean":
             # A power of two: no digit changes, and squares neither overflow nor vanish.
             power = int(np.frexp(max(X.max(), -X.min()))[1])
             X = np.ldexp(X.astype(np.float64, copy=False), -power)

@@ -4,36 +4,22 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from mlcore._ext import distance_sums as _ext
-from mlcore.checks import as_choice, as_samples
+from mlcore.checks import as_samples
+from mlcore.cluster.metrics import PLAIN, as_metric, distances
 from mlcore.threads import effective_threads, single_threaded_blas
 
 _CALL = 2**30  # multiplications in one compiled call: some tenths of a second, then Ctrl-C
 _BLOCK = 2**22  # distances or sums held at a time
 _IN_CACHE = 2**16  # values
 _SUMS = 2**24  # sums that are held to form each distance once, which halves the time
-METRICS = (
-    "euclidean",
-    "sqeuclidean",
-    "cityblock",
-    "chebyshev",
-    "cosine",
-    "correlation",
-    "canberra",
-    "braycurtis",
-    "hamming",
-    "l1",
-    "l2",
-    "manhattan",
-    "precomputed",
-)
-_ALIASES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
 
 
-def check_distances(X: Any, metric: str | Callable, owner: str) -> np.ndarray:
-    """Return samples, or a matrix of distances where `metric` is "precomputed", checked.
+def check_distances(
+    X: Any, metric: str | Callable, owner: str
+) -> tuple[np.ndarray, str | Callable]:
+    """Return checked samples, or distances where `metric` is "precomputed", and the metric.
 
     Raises
     ------
@@ -41,10 +27,9 @@ def check_distances(X: Any, metric: str | Callable, owner: str) -> np.ndarray:
         As for samples; for an unknown metric; for distances that are not square, negative, or not
         0 from a sample to itself.
     """
-    if not callable(metric):
-        as_choice(metric, "metric", METRICS, owner=owner)
+    metric = as_metric(metric, owner, PLAIN)
     X = as_samples(X, owner=owner)
-    if not callable(metric) and metric == "precomputed":
+    if metric == "precomputed":
         if X.shape[0] != X.shape[1]:
             raise ValueError(f"X has shape {X.shape}, but distances make a square matrix.")
         if X.min() < 0:
@@ -57,7 +42,7 @@ def check_distances(X: Any, metric: str | Callable, owner: str) -> np.ndarray:
             raise ValueError(
                 f"X[{i}, {i}] is {X[i, i]:g}, but the distance of a sample from itself must be 0."
             )
-    return X
+    return X, metric
 
 
 def distance_sums(
@@ -68,7 +53,8 @@ def distance_sums(
     Parameters
     ----------
     X : ndarray (n, d), or distances (n, n) with metric "precomputed"
-    metric : a name of `METRICS`, or a callable ``metric(x, y) -> float``
+    metric : str or callable
+        As `check_distances` returns it.
     order : int64 array (m,)
         The samples that take part, group by group.
     starts : int64 array (k + 1,)
@@ -87,14 +73,11 @@ def distance_sums(
     sums : float64 array (len(places), k)
     """
     weights = np.ones(len(order)) if weights is None else weights
-    if isinstance(metric, str):
-        metric = _ALIASES.get(metric, metric)
-    named = metric if isinstance(metric, str) else ""
-    if named == "euclidean" or (named == "sqeuclidean" and not squared):
-        squared = squared or named == "sqeuclidean"
+    if metric == "euclidean" or (metric == "sqeuclidean" and not squared):
+        squared = squared or metric == "sqeuclidean"
         yield from _euclidean_sums(X, order, starts, weights, squared, single)
         return
-    precomputed = named == "precomputed"
+    precomputed = metric == "precomputed"
     members = order if precomputed else X[order]
     step = max(1, _BLOCK // len(order))
     for start in range(0, len(order), step):
@@ -102,7 +85,7 @@ def distance_sums(
         if precomputed:
             block = X[np.ix_(members[places], members)].astype(np.float64, copy=False)
         else:
-            block = _distances(members[places], members, metric)
+            block = distances(members[places], members, metric)
         with np.errstate(over="ignore"):
             block = (block * block if squared else block) * weights
             yield places, np.add.reduceat(block, starts[:-1], axis=1)
@@ -188,21 +171,6 @@ def _scale(X, power):
     """Multiply by a power of 2, in two steps that are in range."""
     X *= 2.0 ** (power // 2)
     X *= 2.0 ** (power - power // 2)
-
-
-def _distances(A, B, metric):
-    name = metric if isinstance(metric, str) else getattr(metric, "__name__", repr(metric))
-    with np.errstate(all="ignore"):
-        block = cdist(A, B, metric)
-    if isinstance(metric, str):
-        block[block < 0] = 0  # 1 minus a cosine, rounded
-    if not np.isfinite(block).all() or block.min() < 0:
-        i, j = np.argwhere(~(np.isfinite(block) & (block >= 0)))[0]
-        raise ValueError(
-            f"metric {name!r} returned {block[i, j]} for two samples, but distances must be finite "
-            "and at least 0."
-        )
-    return block
 
 
 def by_cluster(codes) -> tuple[np.ndarray, np.ndarray]:

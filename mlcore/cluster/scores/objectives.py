@@ -213,7 +213,7 @@ def _around_means(X, codes, weights):
 
 
 def _of_distances(X, labels, sample_weight, objective, metric):
-    X = check_distances(X, metric, _OWNER)
+    X, metric = check_distances(X, metric, _OWNER)
     _, codes = as_labels(labels, len(X), owner=_OWNER, name="labels")
     weights = as_weights(sample_weight, len(X))
     order, starts = by_cluster(codes)

@@ -57,7 +57,7 @@ def silhouette_samples(X: Any, labels: Any, *, metric: str | Callable = "euclide
     >>> silhouette_samples([[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1]).round(3)
     array([0.778, 0.714, 0.714, 0.778])
     """
-    X = check_distances(X, metric, "silhouette_samples")
+    X, metric = check_distances(X, metric, "silhouette_samples")
     n = len(X)
     _, codes = as_labels(labels, n, owner="silhouette_samples", min_classes=2, name="labels")
     order, starts = by_cluster(codes)
