@@ -236,7 +236,7 @@ def test_thresholds_and_distances():
             ValueError,
             "scaled_distance_threshold with connectivity needs metric",
         ),
-        ({"metric": lambda x, y: -1.0, "linkage": "average"}, ValueError, "NaN, infinite or neg"),
+        ({"metric": lambda x, y: -1.0, "linkage": "average"}, ValueError, "gave -1.0 for two"),
     ],
 )
 def test_what_does_not_go_together_is_refused(params, error, message):
