@@ -1,4 +1,4 @@
-"""Loop of mlcore.svm.bias: the multiplier of one equality constraint, see bias.pxd."""
+"""Loop of mlcore.svm.smo.bias: the multiplier of one equality constraint, see bias.pxd."""
 from libc.stdint cimport int8_t
 
 

@@ -1,4 +1,4 @@
-"""Loops of mlcore.svm.link: the link of greatest penalised likelihood, by Newton's method; its use.
+"""Loops of mlcore.svm.probability.link: its link, fitted by Newton's method and applied.
 
 The logit of a value x is c[0] + sum_k c[k] r_k(x): r_k is the part of the way from knot 1 to x that
 lies in piece k. The slopes c[1:] are at least `least`; those held there by the gradient are left

@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.svm.multiclass: one-vs-one decision values from sums by class, and votes.
+"""Hot loops of mlcore.svm.multiclass.multiclass: pairwise decision values, and votes.
 
 Pairs (i, j) of k classes, i < j, are in the order (0, 1), (0, 2), ..., (1, 2), ...
 """

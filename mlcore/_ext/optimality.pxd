@@ -1,4 +1,4 @@
-"""What certifies multipliers, in one pass over the variables: see mlcore.svm.optimality.
+"""What certifies multipliers, in one pass over the variables: see mlcore.svm.smo.optimality.
 
 Inline, for other modules. Sums are of blocks: their rounding hardly grows with the variables.
 """

@@ -1,4 +1,4 @@
-"""Loops of mlcore.svm.optimality, see optimality.pxd."""
+"""Loops of mlcore.svm.smo.optimality, see optimality.pxd."""
 from libc.stdint cimport int8_t
 
 

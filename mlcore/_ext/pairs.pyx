@@ -1,4 +1,4 @@
-"""Hot loop of mlcore.svm.pairs: the problems of many pairs of small classes, and their optimality.
+"""Hot loop of mlcore.svm.multiclass.pairs: many pairwise problems of small classes.
 
 Each problem has a square of K of its own, small enough for the nearest caches, and so have those
 of its folds, which begin at the solution on all samples of the pair.
@@ -152,7 +152,7 @@ cdef void settle_margin(small_problem* p, const floating* square, double excess,
 
 cdef void to_scale_of(const small_problem* p, const double* trained, Py_ssize_t m,
                       double* shift, double* scale) noexcept nogil:
-    """As `mlcore.svm.link.on_scale_of`: a value f of the problem goes to shift + scale f."""
+    """Coefficients of `on_scale_of` of mlcore.svm.probability.link: f goes to shift + scale f."""
     cdef double total = 0, weight, f
     cdef double mean[2]
     cdef double square[2]

@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.svm.probability: hashes of rows, pairs coupled and held to `predict`.
+"""Hot loops of mlcore.svm.probability.probability: hashes of rows, coupling of pairs.
 
 Pairs (i, j) of k classes, i < j, are in the order (0, 1), (0, 2), ..., (1, 2), ...
 """

@@ -1,4 +1,4 @@
-"""Hot loop of mlcore.svm.small_problem: one dual problem, from its start to its solution.
+"""Hot loop of mlcore.svm.smo.small_problem: one dual problem, from its start to its solution.
 
 All variables are in one working set, with a square of K that is small enough for the nearest
 caches, or is K itself. Between two descents the product with K is brought up to date in double
@@ -136,7 +136,7 @@ cdef void begin_at(small_problem* p, const floating* square, const double* value
 
 cdef void start_with_sums(small_problem* p, const floating* square,
                           const double* total) noexcept nogil:
-    """Begin as `mlcore.svm.problem.start_with_sums` does, with the density of some variables."""
+    """Start as `start_with_sums` of mlcore.svm.smo does, the density being of some variables."""
     cdef ranked* order = <ranked*> p.wide
     cdef double left[2]
     cdef bint plain = True
@@ -283,7 +283,7 @@ cdef int64_t take_over(small_problem* p, const floating* square,
 
 
 cdef void round_to_bounds(small_problem* p) noexcept nogil:
-    """As `mlcore.svm.bias.round_to_bounds`, for the result; the product stays as it is."""
+    """As `mlcore.svm.smo.bias.round_to_bounds`, for the result; the product stays as it is."""
     cdef double rounding = 0
     cdef Py_ssize_t t
     for t in range(p.size):

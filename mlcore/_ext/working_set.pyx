@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.svm.working_set: squares of K, and the small problem of a working set.
+"""Hot loops of mlcore.svm.smo.working_set: squares of K, and the small problem of a working set.
 
 The problem is solved by pair steps, and by Newton steps (face.pxd) where those crawl.
 """

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcore._ext import gram_rows as _ext
 from mlcore.checks import require_memory
-from mlcore.kernels.rows import KernelRows
+from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
@@ -18,6 +18,14 @@ _CALL = 2e8  # values of one compiled call: a tenth of a second, then Ctrl-C
 def padded(count: int) -> int:
     """Return the next multiple of `LINE`."""
     return -(-count // LINE) * LINE
+
+
+def add_rows(
+    slots: np.ndarray, weights: np.ndarray, rows: np.ndarray, out: np.ndarray, first: int, last: int
+) -> None:
+    """out[first:last] += sum_r weights[r] rows[slots[r], first:last], float64."""
+    threads = effective_threads(len(slots) * (last - first))
+    _ext.accumulate(slots, weights, rows, out, first, last, threads)
 
 
 class GramRows:
@@ -151,8 +159,7 @@ class GramRows:
                 slots = np.arange(len(samples[part]))
                 self.kernel.fill(samples[part], self.rows, slots)
             for first, last in spans:
-                threads = effective_threads(len(slots) * (last - first))
-                _ext.accumulate(slots, weights[part], self.rows, out, first, last, threads)
+                add_rows(slots, weights[part], self.rows, out, first, last)
 
     def pieces(self, wanted: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield all of the `wanted` rows (repeats allowed) as (array, part, slots).

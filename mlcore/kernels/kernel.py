@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.checks import as_objects, require_memory
-from mlcore.kernels.rows import CalledRows, KernelRows, MatrixRows
+from mlcore.kernels.kernel_rows import CalledRows, KernelRows, MatrixRows
 
 
 class Kernel:

@@ -1,14 +1,14 @@
 """Samples laid out so that kernel values between them come block by block, in cache.
 
-The one place that knows the layouts of `mlcore._ext.gram`: panels, products and inverted lists.
+The one place that knows the layouts of `mlcore._ext.packed`: panels, products and inverted lists.
 """
 
 import numpy as np
 from scipy import sparse
 
-from mlcore._ext import gram as _gram
 from mlcore._ext import packed as _ext
 from mlcore.checks.sparse import dense_if_full
+from mlcore.kernels.sample_lists import SampleLists, row_sums, shifted_lists
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, single_threaded_blas
 
@@ -66,16 +66,9 @@ class Packed:
                 X = X.toarray()
             self._dense = np.ascontiguousarray(X, dtype=self.dtype)
         elif sparse.issparse(X):
-            self._sparse = X
-            # The loops take the address of the first, which there must be.
-            indices, values = (X.indices, X.data) if X.nnz else (np.zeros(1), np.zeros(1))
-            self._lists = (
-                X.indptr.astype(np.int64),
-                indices.astype(np.int32, copy=False),
-                values.astype(self.dtype, copy=False),
-            )
+            self._sparse, self._lists = X, SampleLists.of(X, self.dtype, zeros=False)
         else:
-            self._lists = _lists(X, self.dtype, zeros=self.layout == "differences")
+            self._lists = SampleLists.of(X, self.dtype, zeros=self.layout == "differences")
             if self.layout == "inverted":
                 indptr, indices, values = self._lists
                 self._sparse = sparse.csr_array(
@@ -91,14 +84,11 @@ class Packed:
             return False
         absolute = kernel.row_term == "absolute"
         unit = kernel.gamma * _LOG2_E if kernel.row_term == "squares" else float(absolute)
-        self.terms, self.diagonal = np.empty(self.n, self.dtype), np.ones(self.n)
-        self._lists = (
-            np.empty(self.n + 1, np.int64),
-            np.empty(X.size + 1, np.int32),
-            np.empty(X.size + 1, self.dtype),
-        )
-        zeros = self.layout == "differences"
-        _ext.shifted_lists(X, self.shift, zeros, unit, absolute, *self._lists, self.terms)
+        self.diagonal = np.ones(self.n)
+        self._lists, self.terms = shifted_lists(
+            X, self.shift, self.dtype, zeros=self.layout == "differences", unit=unit,
+            absolute=absolute,
+        )  # fmt: skip
         return True
 
     @property
@@ -139,12 +129,12 @@ class Packed:
             B = self._dense if everything else self._samples(chosen)
             return B, self.terms[chosen], len(chosen)
         if self.layout in ("panels", "differences"):
-            width = _gram.PANEL_WIDTH[self.dtype.itemsize]
+            width = _ext.PANEL_WIDTH[self.dtype.itemsize]
             count = -(-len(chosen) // width)
             panels = scratch_array((count, self.d, width), self.dtype)
             terms = scratch_array((count * width,), self.dtype)
             terms[: len(chosen)], terms[len(chosen) :] = self.terms[chosen], 0
-            _gram.pack_panels(*self._lists, chosen, panels, effective_threads(panels.size))
+            _ext.pack_panels(*self._lists, chosen, panels, effective_threads(panels.size))
             return panels, terms, len(chosen)
         by_feature = (self._sparse if everything else self._sparse[chosen]).tocsc()
         lists = (by_feature.indptr, by_feature.indices, by_feature.data.astype(self.dtype))
@@ -158,7 +148,7 @@ class Packed:
         # The loops compute powers of 2 where the kernel has those of e.
         kernel = self.kernel
         gamma = kernel.gamma * _LOG2_E if kernel.exponential else kernel.gamma
-        code = _gram.RBF_DIFFERENCES if self.layout == "differences" else kernel.code
+        code = _ext.RBF_DIFFERENCES if self.layout == "differences" else _ext.KINDS[kernel.name]
         return code, gamma, kernel.coef0, kernel.degree
 
     @property
@@ -166,7 +156,7 @@ class Packed:
         """Products that one kernel value costs."""
         if self.layout == "products":
             return float(self.d)
-        return float(self._lists[0][-1]) / max(1, self.n)
+        return float(self._lists.indptr[-1]) / max(1, self.n)
 
     def _step(self, n_columns, rows):
         """Rows of one compiled call."""
@@ -191,17 +181,17 @@ class Packed:
             now, to = rows[start : start + step], dest[start : start + step]
             if self.layout == "products":
                 with single_threaded_blas():
-                    _gram.product_block(
+                    _ext.product_block(
                         *self._spec(), self._samples(now), self.terms[now], columns[0], columns[1],
                         out, to, False, scratch, 0, -(-len(now) // _TILE_ROWS), threads,
                     )  # fmt: skip
             elif self.layout in ("panels", "differences"):
-                _gram.panel_block(
+                _ext.panel_block(
                     *self._spec(), now, *self._lists, self.terms, columns[0], columns[1], m,
                     out, to, scratch, threads,
                 )  # fmt: skip
             else:
-                _gram.inverted_block(
+                _ext.inverted_block(
                     *self._spec(), now, *self._lists, self.terms, *columns[0], columns[1],
                     out, to, m, threads,
                 )  # fmt: skip
@@ -213,7 +203,7 @@ class Packed:
                 part = slice(start, start + 256)
                 w += weights[part] @ self._dense[rows[part]].astype(np.float64, copy=False)
         else:
-            _ext.combine(*self._lists, rows, weights, w)
+            self._lists.combine(rows, weights, w)
 
     def project(self, w, out):
         """out[i] = x_i.w in float64."""
@@ -223,7 +213,7 @@ class Packed:
                     part = slice(start, start + 256)
                     out[part] = self._dense[part].astype(np.float64, copy=False) @ w
         else:
-            _ext.project(*self._lists, w, out, effective_threads(self._lists[0][-1]))
+            self._lists.project(w, out)
 
     def symmetric(self, out, chosen=None):
         """out[:m, :m] = K between the m chosen samples (all by default), half of it computed.
@@ -247,7 +237,7 @@ class Packed:
             A, terms, _ = self.columns(None if everything else chosen)
             with single_threaded_blas():
                 for first in range(0, tiles, step):
-                    _gram.product_block(
+                    _ext.product_block(
                         *self._spec(), A, terms, A, terms, out, order, True, scratch, first,
                         min(tiles, first + step), threads,
                     )  # fmt: skip
@@ -259,7 +249,7 @@ class Packed:
             bands = -(-m // side)
             step = max(1, self._step(m, m) // side)
             for first in range(0, bands, step):
-                _gram.panel_symmetric(
+                _ext.panel_symmetric(
                     *self._spec(), chosen, *self._lists, self.terms, panels, terms, out, scratch,
                     first, min(bands, first + step), threads,
                 )  # fmt: skip
@@ -330,33 +320,3 @@ def _times(X, factors):
 def _with_data(X, data):
     """CSR of the same pattern, its indices still in order, as the lists of non-zeros need them."""
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
-
-
-def row_sums(X: np.ndarray | sparse.csr_array, of: str) -> np.ndarray:
-    """Return sums over the features of "squares" or "absolute" values, float64 (n,)."""
-    if sparse.issparse(X):
-        values = X.data.astype(np.float64)
-        values = np.abs(values) if of == "absolute" else values * values
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        return np.bincount(rows, weights=values, minlength=X.shape[0])
-    if of == "squares":
-        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    return np.abs(X).sum(axis=1, dtype=np.float64)
-
-
-def _lists(X, dtype, zeros):
-    """(indptr, indices, values) of the non-zeros, with one slot of slack; `zeros` keeps these."""
-    X, threads = np.ascontiguousarray(X), effective_threads(X.size)
-    n, d = X.shape
-    indptr = np.arange(n + 1, dtype=np.int64) * d
-    if not zeros:
-        _ext.count_nonzeros(X, indptr, threads)
-        np.cumsum(indptr, out=indptr)
-    if indptr[-1] == n * d > 0:
-        indices = np.empty((n, d), dtype=np.int32)
-        indices[:] = np.arange(d)
-        return indptr, indices.ravel(), X.astype(dtype, copy=False).ravel()
-    indices = np.zeros(indptr[-1] + 1, dtype=np.int32)
-    values = np.zeros(indptr[-1] + 1, dtype=dtype)
-    _ext.fill_lists(X, indptr, indices, values, threads)
-    return indptr, indices, values

@@ -1,4 +1,4 @@
-"""Kernels of rows of numbers, computed by the loops of `mlcore._ext.gram`.
+"""Kernels of rows of numbers, computed by the loops of `mlcore._ext.packed`.
 
 To add one: its class here, with what the layouts of `mlcore.kernels.packed` ask of it, and how the
 loops finish its values (`value` and `term` in mlcore/_ext/simd/kernel_loops.h).
@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from mlcore._ext.gram import KINDS
 from mlcore.kernels.kernel import Kernel
-from mlcore.kernels.packed import Packed, row_sums
-from mlcore.kernels.rows import KernelRows, PackedRows
+from mlcore.kernels.kernel_rows import KernelRows, PackedRows
+from mlcore.kernels.packed import Packed
+from mlcore.kernels.sample_lists import row_sums
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,6 @@ class VectorKernel(Kernel):
     gamma_power: ClassVar[float | None] = None  # X times gamma ** gamma_power stands for gamma
     overflows: ClassVar[bool] = False  # values may be out of range: `require_range` says so
     unit_norm: ClassVar[bool] = False  # of the samples' directions only
-
-    @property
-    def code(self) -> int:
-        """The number by which the loops know it."""
-        return KINDS[self.name]
 
     def with_gamma(self, gamma: float) -> Self:
         return replace(self, gamma=gamma)

@@ -15,11 +15,10 @@ from mlcore.checks import (
 from mlcore.kernels.expansion import row_blocks, weighted
 from mlcore.model import Classifier
 from mlcore.progress import Progress
-from mlcore.svm.bias import round_to_bounds
-from mlcore.svm.binary_problems import binary_problems, sample_decisions, solved_duels
 from mlcore.svm.machine import KernelMachine, Settings, kept_samples, product
 from mlcore.svm.margins import WithMargins
-from mlcore.svm.multiclass import (
+from mlcore.svm.multiclass.binary_problems import binary_problems, sample_decisions, solved_duels
+from mlcore.svm.multiclass.multiclass import (
     Duel,
     LabelledSamples,
     SolvedDuels,
@@ -31,11 +30,12 @@ from mlcore.svm.multiclass import (
     scales_in_layout,
     winners,
 )
-from mlcore.svm.optimality import Optimality, measure, merged_optimality, optimality_attributes
-from mlcore.svm.pairs import are_small, solve_pairs
-from mlcore.svm.probability import calibrated, calibrated_pairs, held_out_folds
-from mlcore.svm.problem import is_plain
-from mlcore.svm.smo import KernelCache, Problem, Solution
+from mlcore.svm.multiclass.pairs import are_small, solve_pairs
+from mlcore.svm.probability.probability import calibrated, calibrated_pairs, held_out_folds
+from mlcore.svm.smo.bias import round_to_bounds
+from mlcore.svm.smo.optimality import Optimality, measure, merged_optimality, optimality_attributes
+from mlcore.svm.smo.problem import is_plain
+from mlcore.svm.smo.smo import KernelCache, Problem, Solution
 
 
 class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):

@@ -1,7 +1,7 @@
 """The primal problems of support vector machines, their duals, and the way between the two.
 
-The duals are over signed multipliers b of the training samples (`mlcore.svm.problem.Problem`). With
-the multipliers lambda of their equalities a solution is the function
+The duals are over signed multipliers b of the training samples (`mlcore.svm.smo.problem.Problem`).
+With the multipliers lambda of their equalities a solution is the function
 
     f(x) = s (sum_i b_i k(x_i, x) - mean of lambda).
 """
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from mlcore.exceptions import warn
-from mlcore.svm.multiclass import Duel, LabelledSamples, one_vs_rest
-from mlcore.svm.optimality import largest_nu, multiplier_values, nu_scale, nu_sums
-from mlcore.svm.problem import Problem, Solution
+from mlcore.svm.multiclass.multiclass import Duel, LabelledSamples, one_vs_rest
+from mlcore.svm.smo.optimality import largest_nu, multiplier_values, nu_scale, nu_sums
+from mlcore.svm.smo.problem import Problem, Solution
 
 FINEST = 1e-3  # how far below `tol` a narrow margin takes the solver of a machine with nu
 _NO_MARGIN = 1e-13  # times the largest gradient, as in pairs.pyx

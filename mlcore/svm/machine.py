@@ -16,10 +16,10 @@ from mlcore.kernels.kernel_model import KernelModel
 from mlcore.kernels.resolve import resolve_gamma
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
-from mlcore.svm.bias import round_to_bounds
 from mlcore.svm.formulations import Formulation
-from mlcore.svm.optimality import Optimality, measure, norm, optimality_attributes
-from mlcore.svm.smo import KernelCache, Problem, Solution, refined, solve_many
+from mlcore.svm.smo.bias import round_to_bounds
+from mlcore.svm.smo.optimality import Optimality, measure, norm, optimality_attributes
+from mlcore.svm.smo.smo import KernelCache, Problem, Solution, refined, solve_many
 from mlcore.threads import single_threaded_blas
 
 FEW = 256  # samples whose problem is solved to rounding error: it costs a few milliseconds

@@ -9,7 +9,7 @@ from mlcore.checks import as_real
 from mlcore.model import OutlierDetector
 from mlcore.svm.formulations import OneClass
 from mlcore.svm.machine import SingleProblemMachine
-from mlcore.svm.optimality import Optimality
+from mlcore.svm.smo.optimality import Optimality
 
 _BORDER = 1e-10
 

@@ -8,7 +8,7 @@ import numpy as np
 from mlcore.checks import as_real
 from mlcore.svm import formulations
 from mlcore.svm.classifier import SupportVectorClassifier
-from mlcore.svm.probability import WithProbabilities
+from mlcore.svm.probability.probability import WithProbabilities
 
 
 class SVC(WithProbabilities, SupportVectorClassifier):

@@ -9,7 +9,7 @@ from mlcore.checks import as_real
 from mlcore.model import Regressor
 from mlcore.svm import formulations
 from mlcore.svm.machine import SingleProblemMachine
-from mlcore.svm.optimality import Optimality
+from mlcore.svm.smo.optimality import Optimality
 
 
 class SupportVectorRegressor(Regressor):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mlcore._ext.gram import exponential
+from mlcore._ext.packed import exponential
 
 DTYPES = [np.float32, np.float64]
 ULPS = 1.2  # what the loop promises; 2 would do for the kernels

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mlcore.kernels import gram_matrix
 from mlcore.kernels.gram_rows import LINE, GramRows, padded
 from mlcore.kernels.resolve import as_kernel
-from mlcore.svm.kernel_cache import KernelCache
+from mlcore.svm.smo.kernel_cache import KernelCache
 
 
 def samples(n, d=5, seed=0):

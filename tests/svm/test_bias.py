@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
-from mlcore.svm.bias import constraint_multipliers, round_to_bounds
-from mlcore.svm.optimality import measure
-from mlcore.svm.smo import Problem
+from mlcore.svm.smo.bias import constraint_multipliers, round_to_bounds
+from mlcore.svm.smo.optimality import measure
+from mlcore.svm.smo.smo import Problem
 
 INF = np.inf
 

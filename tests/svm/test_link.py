@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from mlcore.svm.link import Link, apply_link, fit_link, on_scale_of
+from mlcore.svm.probability.link import Link, apply_link, fit_link, on_scale_of
 
 
 def ramps(f, knots):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
-from mlcore.svm.multiclass import confidences, duels, from_layout, pair_decisions, votes
+from mlcore.svm.multiclass.multiclass import confidences, duels, from_layout, pair_decisions, votes
 
 
 def machine(n_classes, seed, n_rows=5):

@@ -7,7 +7,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from mlcore.kernels import gram_matrix
-from mlcore.svm import SVC, NuSVC, classifier, pairs
+from mlcore.svm import SVC, NuSVC, classifier
+from mlcore.svm.multiclass import pairs
 
 EXACT = ["dual_coef_", "intercept_", "link_offsets_", "link_slopes_", "coef_", "margin_"]
 EXACT += ["dual_objective_", "primal_objective_", "rho_"]

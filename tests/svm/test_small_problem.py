@@ -8,10 +8,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.kernels.resolve import as_kernel
-from mlcore.svm import SVR, NuSVC, NuSVR, OneClassSVM, classifier, small_problem, smo
-from mlcore.svm.kernel_cache import KernelCache
-from mlcore.svm.problem import Problem, start_with_sums
-from mlcore.svm.small_problem import solve_small
+from mlcore.svm import SVR, NuSVC, NuSVR, OneClassSVM, classifier
+from mlcore.svm.smo import small_problem, smo
+from mlcore.svm.smo.kernel_cache import KernelCache
+from mlcore.svm.smo.problem import Problem, start_with_sums
+from mlcore.svm.smo.small_problem import solve_small
 
 MACHINES = {
     "svr": (SVR(C=3.0), SVR(C=0.5, epsilon=0.0)),

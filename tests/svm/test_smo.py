@@ -14,12 +14,12 @@ from scipy import sparse
 from sklearn import svm as peer
 from threadpoolctl import threadpool_limits
 
+from mlcore.kernels.kernel_rows import PackedRows
 from mlcore.kernels.resolve import as_kernel
-from mlcore.kernels.rows import PackedRows
-from mlcore.svm import smo
-from mlcore.svm.small_problem import solve_small
-from mlcore.svm.smo import KernelCache, Problem, solve, solve_many
-from mlcore.svm.working_set import WorkingSet
+from mlcore.svm.smo import smo
+from mlcore.svm.smo.small_problem import solve_small
+from mlcore.svm.smo.smo import KernelCache, Problem, solve, solve_many
+from mlcore.svm.smo.working_set import WorkingSet
 
 KINDS = ["svc", "svr", "one class", "nu svc", "nu svr", "weights", "points", "repeated", "started"]
 EPS = float(np.finfo(np.float64).eps)

@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 
 from mlcore.exceptions import ConvergenceWarning
 from mlcore.svm import SVC, SVCCV
-from mlcore.svm.folds import feasible_start, stratified_folds
+from mlcore.svm.cross_validation.folds import feasible_start, stratified_folds
 
 CS, GAMMAS = [0.1, 1.0, 10.0], [0.05, 0.5, 5.0]
 

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore._ext.working_set import nearest_with_sum
 from mlcore.kernels.resolve import as_kernel
-from mlcore.svm.kernel_cache import KernelCache
-from mlcore.svm.smo import offers
-from mlcore.svm.working_set import WorkingSet
+from mlcore.svm.smo.kernel_cache import KernelCache
+from mlcore.svm.smo.smo import offers
+from mlcore.svm.smo.working_set import WorkingSet
 
 NO_ONE = np.zeros(0, dtype=np.intp)
 

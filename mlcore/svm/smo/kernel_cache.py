@@ -1,7 +1,7 @@
 """What a solver keeps of its kernel matrix, within the ``cache_size`` of a machine."""
 
 from mlcore.kernels.gram_rows import GramRows, padded
-from mlcore.kernels.rows import KernelRows
+from mlcore.kernels.kernel_rows import KernelRows
 
 
 class KernelCache(GramRows):

@@ -21,11 +21,11 @@ from dataclasses import replace
 import numpy as np
 
 from mlcore.kernels.gram_rows import LINE
-from mlcore.svm.bias import constraint_multipliers, round_to_bounds
-from mlcore.svm.kernel_cache import KernelCache
-from mlcore.svm.problem import Problem, Solution, start_with_sums
-from mlcore.svm.small_problem import solve_small
-from mlcore.svm.working_set import WorkingSet
+from mlcore.svm.smo.bias import constraint_multipliers, round_to_bounds
+from mlcore.svm.smo.kernel_cache import KernelCache
+from mlcore.svm.smo.problem import Problem, Solution, start_with_sums
+from mlcore.svm.smo.small_problem import solve_small
+from mlcore.svm.smo.working_set import WorkingSet
 from mlcore.threads import single_threaded_blas
 
 __all__ = ["Problem", "KernelCache", "Solution", "refined", "solve", "solve_many"]

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from mlcore.svm.formulations import Formulation
-from mlcore.svm.multiclass import Duel, LabelledSamples, SolvedDuels, to_layout
-from mlcore.svm.optimality import measure, merged_optimality, norm
-from mlcore.svm.problem import Problem, Solution
+from mlcore.svm.multiclass.multiclass import Duel, LabelledSamples, SolvedDuels, to_layout
+from mlcore.svm.smo.optimality import measure, merged_optimality, norm
+from mlcore.svm.smo.problem import Problem, Solution
 
 _UNOPPOSED = 1e100  # decision value where a fold leaves a binary problem only one class
 

@@ -8,10 +8,10 @@ from mlcore._ext import pairs as _ext
 from mlcore.kernels.gram_rows import padded
 from mlcore.scratch import scratch_array
 from mlcore.svm.formulations import FINEST
-from mlcore.svm.kernel_cache import KernelCache
-from mlcore.svm.multiclass import LabelledSamples, SolvedDuels, duels
-from mlcore.svm.optimality import Optimality, nu_sums
-from mlcore.svm.small_problem import MARKS, SINGLE, STEPS, WHOLE, WIDE
+from mlcore.svm.multiclass.multiclass import LabelledSamples, SolvedDuels, duels
+from mlcore.svm.smo.kernel_cache import KernelCache
+from mlcore.svm.smo.optimality import Optimality, nu_sums
+from mlcore.svm.smo.small_problem import MARKS, SINGLE, STEPS, WHOLE, WIDE
 from mlcore.threads import effective_threads, single_threaded_blas
 
 MOST = 640  # samples of a pair: more are for the solver of single problems

@@ -10,13 +10,12 @@ import math
 
 import numpy as np
 
-from mlcore._ext import gram_rows as _rows
-from mlcore._ext import seeding as _ext
-from mlcore._ext import working_set as _square
-from mlcore.kernels.gram_rows import padded
+from mlcore._ext import alpha_seeding as _ext
+from mlcore.kernels.gram_rows import add_rows, padded
 from mlcore.scratch import scratch_array
-from mlcore.svm.bias import round_to_bounds
-from mlcore.svm.smo import KernelCache, Problem, Solution, resolved
+from mlcore.svm.smo.bias import round_to_bounds
+from mlcore.svm.smo.smo import KernelCache, Problem, Solution, resolved
+from mlcore.svm.smo.working_set import principal_submatrix
 from mlcore.threads import effective_threads
 
 _CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-C
@@ -69,11 +68,9 @@ class SeededDuel:
         self.index = None
         diagonal = store.kernel.diagonal
         if len(taking) < len(signs):
-            self.index, m = taking, len(taking)
+            self.index = taking
             signs, unit_boxes, diagonal = signs[taking], unit_boxes[:, taking], diagonal[taking]
-            K = np.zeros((m, padded(m)), dtype=K.dtype)
-            threads = effective_threads(m * m)
-            _square.gather(store.rows, taking, taking, K, np.arange(m), np.arange(m), threads)
+            K = principal_submatrix(K, taking)
         self.K, self.diagonal = K, diagonal.astype(K.dtype)
         self.signs, self._unit_boxes = signs, np.ascontiguousarray(unit_boxes)
         self._everything = store.rows
@@ -96,9 +93,8 @@ class SeededDuel:
     def start(self, beta: np.ndarray) -> None:
         """Begin with multipliers of all samples that another width of the kernel has led to."""
         moved = np.flatnonzero(beta)
-        threads = effective_threads(len(moved) * len(beta))
         self.beta[0] = beta
-        _rows.accumulate(moved, beta[moved], self.K, self.product[0], 0, len(beta), threads)
+        add_rows(moved, beta[moved], self.K, self.product[0], 0, len(beta))
 
     def prepare(self, C: float) -> None:
         """Solve the problem on all samples for this C, no less than those before."""

@@ -8,14 +8,14 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_choice, as_class_weights, as_real
-from mlcore.svm.binary_problems import binary_problems, held_out_decisions
 from mlcore.svm.classifier import SupportVectorClassifier
-from mlcore.svm.folds import Fold, feasible_start, folds_of
+from mlcore.svm.cross_validation.alpha_seeding import SeededDuel, best_multiple, spans_of
+from mlcore.svm.cross_validation.folds import Fold, feasible_start, folds_of
 from mlcore.svm.formulations import CSVC
 from mlcore.svm.machine import FEW, Settings
-from mlcore.svm.multiclass import Duel, LabelledSamples, duels, winners
-from mlcore.svm.seeding import SeededDuel, best_multiple, spans_of
-from mlcore.svm.smo import Problem, Solution
+from mlcore.svm.multiclass.binary_problems import binary_problems, held_out_decisions
+from mlcore.svm.multiclass.multiclass import Duel, LabelledSamples, duels, winners
+from mlcore.svm.smo.smo import Problem, Solution
 from mlcore.threads import single_threaded_blas
 
 

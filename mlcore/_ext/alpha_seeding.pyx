@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.svm.seeding: the problems of a duel on all samples and on those of each fold.
+"""Hot loops of mlcore.svm.cross_validation.alpha_seeding: a binary problem and those of its folds.
 
 Row 0 of `beta`, `product` = beta K and `box` belongs to the problem on all m samples, every other
 row to a fold, where held-out samples have a box of 0; 0 <= sign beta <= box, and beta sums to 0.

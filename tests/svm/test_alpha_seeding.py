@@ -7,9 +7,10 @@ from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from mlcore.kernels.resolve import as_kernel
-from mlcore.svm import SVC, SVCCV, seeding
-from mlcore.svm.seeding import SeededDuel, best_multiple, spans_of
-from mlcore.svm.smo import KernelCache, solve
+from mlcore.svm import SVC, SVCCV
+from mlcore.svm.cross_validation import alpha_seeding
+from mlcore.svm.cross_validation.alpha_seeding import SeededDuel, best_multiple, spans_of
+from mlcore.svm.smo.smo import KernelCache, solve
 
 CS, GAMMAS = [10.0, 0.1, 1.0], [0.05, 0.5, 5.0]
 EXACT = dict(tol=1e-7)  # the tables are equal, not only up to samples near the boundary
@@ -61,7 +62,7 @@ def test_kernels_without_a_width(kernel):
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_problems_that_pair_steps_do_not_settle_go_to_the_solver_of_one(classes, monkeypatch):
-    monkeypatch.setattr(seeding, "_STEPS", 0)
+    monkeypatch.setattr(alpha_seeding, "_STEPS", 0)
     X, y = overlapping(classes=classes)
     assert_same_search(X, y)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcore.checks import as_integer
 from mlcore.exceptions import warn
-from mlcore.svm.multiclass import LabelledSamples
+from mlcore.svm.multiclass.multiclass import LabelledSamples
 
 
 class Fold(NamedTuple):

@@ -84,7 +84,7 @@ class Solution:
         The largest KKT violation.
     multipliers : list of (low, high, value)
         For each group, the interval that the KKT conditions leave for the constraint's multiplier
-        and the value taken (mlcore.svm.bias).
+        and the value taken (mlcore.svm.smo.bias).
     n_iter : int
         Pair steps and Newton steps.
     converged, diverged : bool

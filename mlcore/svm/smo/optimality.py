@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore._ext import optimality as _ext
-from mlcore.svm.problem import Problem, Solution, is_plain
+from mlcore.svm.smo.problem import Problem, Solution, is_plain
 
 _WITHIN = 1 - 1e-9  # a multiplier stays free on either side, which fixes rho and the bias
 

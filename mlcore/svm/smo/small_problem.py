@@ -7,9 +7,9 @@ import numpy as np
 from mlcore._ext import small_problem as _ext
 from mlcore.kernels.gram_rows import padded
 from mlcore.scratch import scratch_array
-from mlcore.svm.bias import constraint_multipliers
-from mlcore.svm.kernel_cache import KernelCache
-from mlcore.svm.problem import Problem, Solution
+from mlcore.svm.smo.bias import constraint_multipliers
+from mlcore.svm.smo.kernel_cache import KernelCache
+from mlcore.svm.smo.problem import Problem, Solution
 
 MOST = 1024  # variables: more are for the solver that works in rounds
 STEPS = 50  # for each variable: what needs more is left to that solver too

@@ -1,0 +1,1 @@
+"""The choice of C and gamma by cross-validation."""

@@ -1,0 +1,1 @@
+"""The dual problem, its solvers, and proof of optimality."""
