@@ -3,7 +3,12 @@
 from mlcore.bounds.certificates.certificate import Bound, Certificate
 from mlcore.bounds.certificates.certify import certify
 from mlcore.bounds.certificates.class_rates import ClassRates
-from mlcore.bounds.certificates.comparison import Comparison, compare_classifiers
+from mlcore.bounds.certificates.comparison import (
+    Comparison,
+    compare_classifiers,
+    error_difference_interval,
+    mcnemar_test,
+)
 from mlcore.bounds.concentration.bernoulli_kl import (
     kl_bernoulli,
     kl_inverse_lower,
@@ -71,7 +76,7 @@ from mlcore.bounds.finite_class.finite_class import (
     occam_bound,
     rectangle_sample_size,
 )
-from mlcore.bounds.held_out.held_out import (
+from mlcore.bounds.held_out import (
     bernoulli_confidence_sequence,
     binomial_tail_inversion,
     binomial_tail_inversion_lower,
@@ -79,7 +84,6 @@ from mlcore.bounds.held_out.held_out import (
     hoeffding_bentkus_bound,
     test_set_sample_size,
 )
-from mlcore.bounds.held_out.paired import error_difference_interval, mcnemar_test
 from mlcore.bounds.online_learning.mistake_bounds import (
     halving_mistake_bound,
     perceptron_mistake_bound,

@@ -29,7 +29,7 @@ from mlcore.bounds import (
     sample_compression_bound,
     vc_error_bound,
 )
-from mlcore.kernels import gram_matrix
+from mlcore.kernels import Kernel, gram_matrix
 from mlcore.svm import SVC, SVCCV, NuSVC
 
 
@@ -123,6 +123,30 @@ def test_margins_of_the_augmented_machine_against_dense_matrices(kernel, dtype):
     assert margin.value == rademacher_margin_bound(
         margin.inputs["margin_error"], 80, 0.05, radius=1.0, rho=rho, rho_max=1.0, uniform=True
     )
+
+
+class CountedProducts(Kernel):
+    """x.y, with the number of values computed."""
+
+    positive_semidefinite = True
+    n_values = 0
+
+    def __call__(self, X, Y):
+        self.n_values += len(X) * len(Y)
+        return X @ Y.T
+
+
+def test_training_examples_pass_the_kernel_twice():
+    X, y = two_classes(200, noise=1.0)
+    kernel = CountedProducts()
+    machine = SVC(kernel=kernel).fit(X, y)
+    kernel.n_values = 0
+    kernel.diagonal(X)
+    diagonal, kernel.n_values = kernel.n_values, 0
+    bounds = named(certify(machine, X, y, role="train"))
+    assert {"PAC-Bayes margin bound", "Rademacher margin bound"} <= set(bounds)
+    # The labels, and the decision function.
+    assert kernel.n_values == 2 * len(X) * len(machine.support_) + diagonal
 
 
 @pytest.mark.parametrize("make", [LogisticRegression, LinearSVC, lambda: LibsvmSVC(kernel="rbf")])

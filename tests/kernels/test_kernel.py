@@ -10,7 +10,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from mlcore.bounds.certificates.classifier_margins import as_machine, signed_cosines
+from mlcore.bounds.certificates.classifier_margins import as_machine
+from mlcore.bounds.certificates.training_bounds import Training
 from mlcore.cluster import KernelKMeans
 from mlcore.kernels import Kernel, gram_matrix
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
@@ -188,7 +189,8 @@ def test_margin_bounds_need_a_kernel_that_is_known_to_be_an_inner_product():
 
     def cosines(kernel):
         model = SVC(kernel=kernel, tol=1e-8).fit(X, y)
-        return signed_cosines(model, as_machine(model, counted=False), X, X, y)
+        machine = as_machine(model, counted=False)
+        return Training(model, X, X, y, model.predict(X), machine).cosines
 
     assert_allclose(cosines(Products(True)), cosines("linear"), atol=1e-6)
     assert "no kernel with a known k(x, x) and a feature space" in cosines(Products(None))

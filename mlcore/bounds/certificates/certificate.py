@@ -9,7 +9,7 @@ from typing import Any
 from mlcore.bounds.arguments import as_rate, as_real, refuse
 from mlcore.bounds.certificates.class_rates import ClassRates
 from mlcore.bounds.certificates.report import as_html, as_text, in_words
-from mlcore.bounds.held_out.held_out import test_set_sample_size
+from mlcore.bounds.held_out import test_set_sample_size
 
 BINOMIAL = "binomial test-set bound"
 _NEARBY = 500  # counts of errors among which a smaller sample may hide, up to a billion examples

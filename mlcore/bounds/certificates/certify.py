@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +19,7 @@ from mlcore.bounds.certificates.training_bounds import Training, families, heuri
 from mlcore.bounds.concentration.bernoulli_kl import kl_inverse_upper
 from mlcore.bounds.concentration.bernstein import empirical_bernstein_epsilon
 from mlcore.bounds.concentration.concentration import hoeffding_epsilon
-from mlcore.bounds.held_out.held_out import (
+from mlcore.bounds.held_out import (
     binomial_tail_inversion,
     clopper_pearson,
     hoeffding_bentkus_bound,
@@ -154,7 +155,7 @@ def certify(
         classifier, model, X, y, predicted, role, X_train, y_train, counted and role == "train"
     )
     if data is not None:
-        data = data._replace(vc_dimension=vc_dimension, n_hypotheses=n_hypotheses)
+        data = replace(data, vc_dimension=vc_dimension, n_hypotheses=n_hypotheses)
     left_out = _unused(data, vc_dimension, n_hypotheses)
     chosen = {} if data is None else families(data)
     own = 0 if role == "train" else 1 if loss is None else 2
@@ -322,7 +323,7 @@ def _training(classifier, model, X, y, predicted, role, X_train, y_train, counte
     table = None if X_train is None else as_table(X_train)
     readable = table is not None and n_classes == 2 and table.ndim == 2
     machine = as_machine(model, counted) if readable else None
-    return Training(model, X_train, table, np.asarray(y), predicted != y, machine, None, None)
+    return Training(model, X_train, table, np.asarray(y), predicted, machine)
 
 
 def _unused(data, vc_dimension, n_hypotheses):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.bounds.held_out.held_out import binomial_tail_inversion_lower
+from mlcore.bounds.held_out import binomial_tail_inversion_lower
 
 
 class ClassRates(NamedTuple):

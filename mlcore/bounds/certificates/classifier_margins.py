@@ -97,21 +97,26 @@ def may_be_indefinite(estimator: Any) -> bool:
 
 
 def signed_cosines(
-    estimator: Any, machine: Machine, given: Any, X: Any, y: np.ndarray
+    estimator: Any,
+    machine: Machine,
+    X: Any,
+    y: np.ndarray,
+    values: np.ndarray,
+    predicted: np.ndarray,
+    fitted: bool,
 ) -> np.ndarray | str:
     """Return y_i <w, z_i> / (|w| |z_i|), or the reason why they are not known.
 
     z = (phi(x), 1) and w = (w, b): the intercept is the weight of a constant feature. Rounding
-    makes them smaller, never larger. X is the array of what was given.
+    makes them smaller, never larger. `values` and `predicted` are the decision function and labels
+    of X, an array or sparse; `fitted` is what `fitted_to` says of X.
     """
-    values = np.asarray(estimator.decision_function(given))
     if values.shape != y.shape:
         return "its decision function has no single value for each example"
     eps = np.finfo(np.float64 if values.dtype.kind != "f" else values.dtype).eps
     values = values.astype(np.float64)
     classes = np.asarray(estimator.classes_)
     decided = values != 0
-    predicted = np.asarray(estimator.predict(given))
     if len(classes) != 2 or (predicted != classes[(values > 0).astype(int)])[decided].any():
         return "it does not predict by the sign of its decision function"
     intercept = float(np.ravel(getattr(estimator, "intercept_", 0.0))[0])
@@ -126,7 +131,7 @@ def signed_cosines(
         squares = _diagonal(estimator, X)
         if isinstance(squares, str):
             return squares
-        norm = _squared_norm(estimator, X, values, intercept, eps)
+        norm = _squared_norm(estimator, values, intercept, eps, fitted)
         if norm is None:
             return "its support vectors are not among the examples given"
     whole = np.sqrt(max(norm, 0.0) + intercept**2)
@@ -201,9 +206,9 @@ def _diagonal(estimator, X):
     return kernel.diagonal(X)
 
 
-def _squared_norm(estimator, X, values, intercept, eps):
+def _squared_norm(estimator, values, intercept, eps, fitted):
     """|w|² = sum_i beta_i <w, phi(v_i)> and its rounding, without a matrix of kernel values."""
-    if fitted_to(estimator, X):
+    if fitted:
         at_vectors = values[np.asarray(estimator.support_)]
     elif _kernel(estimator).precomputed:
         return None

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -31,21 +33,39 @@ _ANY_WEIGHTS = (
 _WIDTH = "But the kernel's width came from the data: its 64 bits are paid for."
 
 
-class Training(NamedTuple):
-    """Training examples, and which of them the classifier gets wrong."""
+@dataclass(frozen=True)
+class Training:
+    """Training examples, and what the classifier says of them, each computed once."""
 
     estimator: Any
     given: Any  # X as the caller has it
     X: Any  # as an array or sparse
     y: np.ndarray
-    wrong: np.ndarray
+    predicted: np.ndarray
     machine: Machine | None
-    vc_dimension: int | None
-    n_hypotheses: int | None
+    vc_dimension: int | None = None
+    n_hypotheses: int | None = None
+
+    @cached_property
+    def wrong(self) -> np.ndarray:
+        return self.predicted != self.y
 
     @property
     def counts(self) -> dict[str, int]:
         return {"k": int(self.wrong.sum()), "m": len(self.wrong)}
+
+    @cached_property
+    def fitted(self) -> bool:
+        """Whether the support vectors are among the examples, where the fit found them."""
+        return is_expansion(self.estimator) and fitted_to(self.estimator, self.X)
+
+    @cached_property
+    def cosines(self) -> np.ndarray | str:
+        """Signed cosines, or the reason why they are not known."""
+        values = np.asarray(self.estimator.decision_function(self.given))
+        return signed_cosines(
+            self.estimator, self.machine, self.X, self.y, values, self.predicted, self.fitted
+        )
 
 
 def families(data: Training) -> dict[str, Callable[[Training, float], Bound | str]]:
@@ -83,7 +103,7 @@ def heuristics(data: Training) -> list[Bound]:
             "",
         )
     ]
-    if is_expansion(data.estimator) and fitted_to(data.estimator, data.X):
+    if data.fitted:
         n_sv = len(data.estimator.support_)
         found.append(
             Bound(
@@ -102,7 +122,7 @@ def heuristics(data: Training) -> list[Bound]:
 
 def _compression(data, delta):
     estimator = data.estimator
-    if not fitted_to(estimator, data.X):
+    if not data.fitted:
         return "the examples are not those that it was fitted to"
     if getattr(estimator, "fit_status_", 0) != 0:
         return "the solver stopped before it converged"
@@ -139,11 +159,10 @@ def _compression(data, delta):
 
 def _margins(data, delta):
     """Signed cosines and the delta left of it, or the reason why there are none."""
-    cosines = signed_cosines(data.estimator, data.machine, data.given, data.X, data.y)
-    if isinstance(cosines, str):
-        return cosines, delta
     left = delta * 2.0**-data.machine.gamma_bits
-    return (cosines, left) if left > 0 else ("delta is too small to be divided", delta)
+    if isinstance(data.cosines, str) or left > 0:
+        return data.cosines, left
+    return "delta is too small to be divided", left
 
 
 def _about_margins(data):

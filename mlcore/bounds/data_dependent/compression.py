@@ -8,7 +8,7 @@ from mlcore.bounds.arguments import as_choice, as_count, as_delta, as_real, refu
 from mlcore.bounds.calculator import calculator
 from mlcore.bounds.concentration.binomial_tail import log_choose
 from mlcore.bounds.directed_rounding import exact, log, up, working_digits
-from mlcore.bounds.held_out.held_out import binomial_tail_inversion
+from mlcore.bounds.held_out import binomial_tail_inversion
 
 _ERROR = 1e-14  # relative, of the logarithm of a binomial coefficient; the bound is above it
 

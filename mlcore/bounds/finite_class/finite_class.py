@@ -31,7 +31,7 @@ from mlcore.bounds.directed_rounding import (
     up,
     working_digits,
 )
-from mlcore.bounds.held_out.held_out import binomial_tail_inversion
+from mlcore.bounds.held_out import binomial_tail_inversion
 
 _SETTINGS = ("realizable", "uniform", "agnostic")
 

@@ -1,1 +1,0 @@
-"""Error rates, and their differences, from examples that were kept out of training."""
