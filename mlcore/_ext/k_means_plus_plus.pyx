@@ -5,15 +5,16 @@ from the seeds so far, or what they cost. Of `n_trials` rows the one is kept tha
 sum (Arthur and Vassilvitskii, SODA 2007). Arrays are in C order and of the right shapes.
 """
 from cython cimport floating
+from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from mlcore._ext.draws cimport accumulate, place
-from mlcore._ext.simd.panel cimport PANEL_DOUBLE
-from mlcore._ext.simd.seed cimport seed
+from mlcore._ext.simd.panel cimport PANEL_DOUBLE, PANEL_FLOAT
+from mlcore._ext.simd.seed cimport seed as compare_rows
 
-PANEL = PANEL_DOUBLE
+PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
 
 cdef enum:
     MOST_TRIALS = 64  # 2 + log(k) of no k is more
@@ -96,8 +97,29 @@ def medoids(const floating[:, ::1] costs, bint squared, const double[::1] weight
     return c
 
 
+def lower(const floating[:, ::1] X, const floating[:, ::1] candidates, const double[::1] weights,
+          floating[::1] nearest, double[:, ::1] potentials, floating[:, ::1] scratch, bint take,
+          int n_threads):
+    """potentials[chunk, t] += sum of w min(nearest, |x - candidate t|²).
+
+    `take` is for one candidate: nearest becomes that minimum instead. `scratch` is (n_threads,
+    features times PANEL_WIDTH).
+    """
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], n_chunks = potentials.shape[0], chunk
+    cdef Py_ssize_t step = (n + n_chunks - 1) // n_chunks, start, rows
+    cdef bint weighted = weights.shape[0] > 0
+    for chunk in prange(n_chunks, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        start = min(n, chunk * step)
+        rows = min(n, start + step) - start
+        if rows <= 0:
+            continue
+        compare_rows(d, rows, candidates.shape[0], &X[start, 0], &candidates[0, 0],
+                     &weights[start] if weighted else NULL, &nearest[start],
+                     &scratch[threadid(), 0], NULL if take else &potentials[chunk, 0])
+
+
 cdef void compare(const floating[:, ::1] X, const floating[:, ::1] points, Py_ssize_t count,
                   const double* weights, floating[::1] nearest, floating[:, ::1] scratch,
                   double* potentials) noexcept nogil:
-    seed(X.shape[1], X.shape[0], count, &X[0, 0], &points[0, 0], weights, &nearest[0], &scratch[0,
-         0], potentials)
+    compare_rows(X.shape[1], X.shape[0], count, &X[0, 0], &points[0, 0], weights, &nearest[0],
+                 &scratch[0, 0], potentials)

@@ -260,7 +260,7 @@ def far_rows(Z: np.ndarray, weight: np.ndarray, k: int, rng) -> np.ndarray:
     trials = 2 + int(np.log(k))
     order, seeds = np.arange(n, dtype=np.int32), np.empty(k, np.int64)
     nearest, sums, points = np.empty(n), np.empty(n), np.empty((trials, d))
-    panel = np.empty((1, d * _seeding.PANEL))
+    panel = np.empty((1, d * _seeding.PANEL_WIDTH[8]))
     step = max(1, _VALUES // (n * (d + 1) * trials))
     for begin in range(0, k, step):
         end = min(k, begin + step)

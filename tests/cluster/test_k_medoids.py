@@ -17,7 +17,7 @@ from mlcore.cluster import KMedoids
 from mlcore.cluster.k_means.k_means_plus_plus import RowSampler
 from mlcore.cluster.k_medoids import dissimilarities
 from mlcore.cluster.k_medoids.dissimilarities import Dissimilarity, OnDemand, extremes
-from mlcore.cluster.k_medoids.fasterpam import Assignment, plus_plus, swap_medoids
+from mlcore.cluster.k_medoids.fasterpam import NearestMedoids, plus_plus, swap_medoids
 from mlcore.cluster.metrics import ALIASES, NAMED
 from mlcore.exceptions import ConvergenceWarning
 
@@ -109,7 +109,7 @@ def test_swaps_lower_what_others_would_change_by_no_more_than_they_say(seed):
     D += D.T
     weights = rng.integers(1, 4, n).astype(float)
     rows = Dissimilarity("precomputed", 1, "test").rows(D, weights)
-    state = Assignment(rows, weights, rng.choice(n, k, replace=False))
+    state = NearestMedoids(rows, weights, rng.choice(n, k, replace=False))
     before = changes(D, state.medoids, weights)
     for slot, sample in zip(rng.integers(0, k, 30), rng.integers(0, n, 30), strict=True):
         if sample not in state.medoids and state.swap(slot, sample):
@@ -136,7 +136,7 @@ def test_swaps_in_one_call_are_those_made_one_by_one(k, power, dtype, seed):
         rows = Dissimilarity("precomputed", power, "test").rows(D, weights)
         assert rows.few
         rows.few = few
-        state, steps = Assignment(rows, weights, start), []
+        state, steps = NearestMedoids(rows, weights, start), []
         found.append(
             swap_medoids(
                 rows, state, order, tol=0.0, max_iter=9, report=lambda *a, s=steps: s.append(a)

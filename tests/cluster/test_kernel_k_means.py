@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
 from mlcore.cluster import KernelKMeans, KMeans
-from mlcore.cluster.kernel_k_means.kernel_partition import KernelPartition
+from mlcore.cluster.kernel_k_means.kernel_assignment import KernelAssignment
 from mlcore.exceptions import ConvergenceWarning
 from mlcore.kernels import gram_matrix
 from mlcore.kernels.gram_rows import GramRows
@@ -247,12 +247,12 @@ def test_sums_stay_exact_however_samples_move(dtype, scale):
     weights = np.ones(n)
     weights[:2] = scale
     kernel = as_kernel("rbf", gamma=0.3).rows(X, double=dtype == np.float64)
-    partition = KernelPartition(GramRows.within(kernel, 100), weights, k)
+    assignment = KernelAssignment(GramRows.within(kernel, 100), weights, k)
     labels = rng.integers(0, k, n).astype(np.int32)
     for _ in range(60):
         labels = labels.copy()
         labels[rng.integers(0, n, rng.integers(1, 9))] = rng.integers(0, k)
-        means = partition.move(labels)
+        means = assignment.move(labels)
         for j in np.flatnonzero(np.bincount(labels, minlength=k)):
             own = labels == j
             w = weights[own] / weights[own].sum()

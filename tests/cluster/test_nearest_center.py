@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.cluster.k_means import nearest_center
-from mlcore.cluster.k_means.frame import choose_frame
+from mlcore.cluster.k_means.assignment import Assignment, nearest_labels
 from mlcore.cluster.k_means.nearest_center import PlainSearch
-from mlcore.cluster.k_means.partition import Partition, nearest_labels
+from mlcore.cluster.k_means.origin_and_unit import choose_units
 
 SHAPES = [
     (1, 1, 1),
@@ -52,37 +52,37 @@ def excess(X, centers, labels):
 
 
 def passes(X, centers, steps, seed=0):
-    """Yield the centres and the partition, after each of some passes; the centres come to rest."""
+    """Yield the centres and the assignment, after each of some passes; the centres come to rest."""
     rng = np.random.default_rng(seed)
-    frame, _ = choose_frame(X, np.empty(0))
-    partition = Partition(X, np.empty(0), frame, len(centers), steps)
+    units, _ = choose_units(X, np.empty(0))
+    assignment = Assignment(X, np.empty(0), units, len(centers), steps)
     spread = X.astype(np.float64).std()
-    centers = frame.place(centers).astype(np.float64)
+    centers = units.place(centers).astype(np.float64)
     for step in range(steps):
-        changed_before = partition.labels.copy()
+        changed_before = assignment.labels.copy()
         rounded = np.ascontiguousarray(centers.astype(X.dtype))
-        n_changed = partition.assign(rounded)
-        assert n_changed == (partition.labels != changed_before).sum()
-        yield frame, rounded, partition
+        n_changed = assignment.assign(rounded)
+        assert n_changed == (assignment.labels != changed_before).sum()
+        yield units, rounded, assignment
         drift = rng.normal(size=centers.shape) * (rng.random((len(centers), 1)) < 0.5)
-        centers = centers + drift * np.ldexp(spread, -frame.power) * 0.3 * 0.4**step
+        centers = centers + drift * np.ldexp(spread, -units.power) * 0.3 * 0.4**step
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("n", "d", "k"), SHAPES)
 def test_every_pass_gives_the_labels_of_a_full_search(n, d, k, dtype):
     X, centers = samples(n, d, k, dtype)
-    for frame, now, partition in passes(X, centers, 8):
-        assert_array_equal(partition.labels, nearest_labels(X, frame, now))
-        placed = frame.place(X)
+    for units, now, assignment in passes(X, centers, 8):
+        assert_array_equal(assignment.labels, nearest_labels(X, units, now))
+        placed = units.place(X)
         # |c|²/2 - x.c is formed of d + 1 products and sums.
         reach = np.square(placed, dtype=np.float64).sum(axis=1).max() + np.square(now).sum(1).max()
         eps = 4 * (d + 4) * np.finfo(dtype).eps * reach
-        assert excess(placed, now, partition.labels) <= eps
-        sums, counts = partition.totals()
-        assert_array_equal(counts, np.bincount(partition.labels, minlength=k))
+        assert excess(placed, now, assignment.labels) <= eps
+        sums, counts = assignment.totals()
+        assert_array_equal(counts, np.bincount(assignment.labels, minlength=k))
         expected = np.zeros((k, d))
-        np.add.at(expected, partition.labels, placed)
+        np.add.at(expected, assignment.labels, placed)
         np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-12 * n * np.sqrt(reach))
 
 
@@ -102,9 +102,9 @@ def test_single_precision_decides_nothing_that_double_would_not(
 
     plain_move = PlainSearch.move
     monkeypatch.setattr(PlainSearch, "move", unscreened)
-    for labels, (frame, now, partition) in zip(screened, passes(X, centers, 6), strict=True):
-        assert_array_equal(labels, partition.labels)
-        assert_array_equal(labels, nearest_labels(X, frame, now))
+    for labels, (units, now, assignment) in zip(screened, passes(X, centers, 6), strict=True):
+        assert_array_equal(labels, assignment.labels)
+        assert_array_equal(labels, nearest_labels(X, units, now))
 
 
 @given(st.integers(0, 2**32), st.integers(1, 9), st.integers(1, 20))
@@ -114,18 +114,18 @@ def test_equal_values_go_to_the_lower_index(seed, d, k):
     X = rng.integers(-3, 4, size=(200, d)).astype(np.float64)
     centers = rng.integers(-3, 4, size=(k, d)).astype(np.float64)
     expected = np.square(X[:, None] - centers).sum(axis=2).argmin(axis=1)
-    frame, _ = choose_frame(X, np.empty(0), origin=np.zeros(d))
+    units, _ = choose_units(X, np.empty(0), origin=np.zeros(d))
     for dtype in (np.float32, np.float64):
-        found = nearest_labels(X.astype(dtype), frame, centers.astype(dtype))
+        found = nearest_labels(X.astype(dtype), units, centers.astype(dtype))
         assert_array_equal(found, expected)
 
 
 def test_samples_beyond_single_precision_are_searched_in_double():
     X = np.array([[1.0, 2], [3, 4], [1e100, 0], [-1e200, 1], [1e-200, 0]])
     centers = np.array([[1.0, 1], [4, 4], [-3, 0], [0, 0]])
-    frame, _ = choose_frame(X[:2], np.empty(0))
+    units, _ = choose_units(X[:2], np.empty(0))
     expected = (0.5 * np.square(centers).sum(axis=1) - X @ centers.T).argmin(axis=1)
-    assert_array_equal(nearest_labels(X, frame, centers), expected)
+    assert_array_equal(nearest_labels(X, units, centers), expected)
 
 
 def test_data_that_single_precision_cannot_tell_apart_are_no_longer_screened():
@@ -133,13 +133,13 @@ def test_data_that_single_precision_cannot_tell_apart_are_no_longer_screened():
     X = rng.normal(size=(2000, 2)) * 1e-9
     X[:2] = [[1, 1], [-1, -1]]  # so that the others are near together
     centers = np.ascontiguousarray(X[:12])
-    frame, _ = choose_frame(X, np.empty(0))
-    partition = Partition(X, np.empty(0), frame, 12, 10)
+    units, _ = choose_units(X, np.empty(0))
+    assignment = Assignment(X, np.empty(0), units, 12, 10)
     for _ in range(3):
-        partition.assign(centers)
-    assert not partition._search._screened
-    assert excess(X, centers, partition.labels) <= 100 * np.finfo(float).eps
-    assert_array_equal(partition.labels, nearest_labels(X, frame, centers))
+        assignment.assign(centers)
+    assert not assignment._search._screened
+    assert excess(X, centers, assignment.labels) <= 100 * np.finfo(float).eps
+    assert_array_equal(assignment.labels, nearest_labels(X, units, centers))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -152,9 +152,9 @@ def test_frames_and_moments_of_few_samples_are_those_of_many(n, scale, shift, we
     rng = np.random.default_rng(n)
     X = (scale * (rng.normal(size=(n, 3)) + shift)).astype(dtype)
     weights = rng.integers(1, 4, n).astype(np.float64) if weighted else np.empty(0)
-    few, moments = choose_frame(X, weights)
+    few, moments = choose_units(X, weights)
     times = -(-(2**13) // X.size) + 1
-    many, expected = choose_frame(np.repeat(X, times, axis=0), np.repeat(weights, times))
+    many, expected = choose_units(np.repeat(X, times, axis=0), np.repeat(weights, times))
     assert (few.origin is None) == (many.origin is None) and few.power == many.power
     rtol = 1e-9 if few.origin is None else 1e-3  # measured from another sample of the rows
     assert moments.weight == pytest.approx(expected.weight / times)
@@ -171,8 +171,8 @@ def test_moments_of_the_samples(n, d, dtype, weighted):
     rng = np.random.default_rng([n, d])
     X = (3 + rng.normal(size=(n, d))).astype(dtype)
     weights = rng.random(n) if weighted else np.empty(0)
-    frame, found = choose_frame(X, weights)
-    w, wide = weights if weighted else np.ones(n), frame.place(X).astype(np.float64)
+    units, found = choose_units(X, weights)
+    w, wide = weights if weighted else np.ones(n), units.place(X).astype(np.float64)
     mean = [math.fsum(w * column) / math.fsum(w) for column in wide.T]
     squares = math.fsum((w[:, None] * wide**2).ravel())
     spread = math.fsum((w[:, None] * (wide - mean) ** 2).ravel())

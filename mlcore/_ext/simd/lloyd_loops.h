@@ -1,5 +1,5 @@
 /* One pass of Lloyd's algorithm over a chunk of samples; included once per precision. See
-   k_means.pyx.
+   nearest_center.pyx.
 
    A group is GROUP centres side by side, feature by feature: group[f * GROUP + lane], 64 bytes a
    feature. Lanes are centres; the values of a sample are broadcast, and ROWS samples share each

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One pass of Lloyd's algorithm (k_means.pyx); arrays without a type are of the samples'
+/* One pass of Lloyd's algorithm (nearest_center.pyx); arrays without a type are of the samples'
    precision. */
 enum { LLOYD_GROUPS = 64, LLOYD_BATCH = 128, LLOYD_SCRATCH = 128 };
 typedef struct {

@@ -4,7 +4,7 @@
    Most samples are farther from a candidate than from two medoids and so take no part: they are
    told from the others a vector at a time, and only the others, some of a hundred, are looked at
    one by one. Of few medoids a sample is seldom so far: then all are looked at, a vector at a time
-   and every slot, in a fifth of the time. See k_medoids.pyx. */
+   and every slot, in a fifth of the time. See fasterpam.pyx. */
 
 #include "medoids.h"
 

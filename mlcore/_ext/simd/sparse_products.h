@@ -18,7 +18,7 @@ typedef struct {
   ptrdiff_t stride;
   /* the largest norm of a centre; more than roundings change in a squared distance */
   double longest, slack;
-  /* squared, of the rows; of each label, as in sparse_partition.pyx */
+  /* squared, of the rows; of each label, as in sparse_assignment.pyx */
   const double *norms, *passed;
   int filtered;
   int32_t *labels;

@@ -17,10 +17,10 @@ from mlcore.checks import (
     scaled_weights,
 )
 from mlcore.checks.memory import require_memory
-from mlcore.cluster.k_means.frame import Frame, choose_frame, shared_frame
+from mlcore.cluster.k_means.assignment import assignment_of, nearest_labels
 from mlcore.cluster.k_means.k_means_plus_plus import RowSampler, k_means_plus_plus, random_rows
 from mlcore.cluster.k_means.lloyd import objective
-from mlcore.cluster.k_means.partition import nearest_labels, partition_of
+from mlcore.cluster.k_means.origin_and_unit import Units, choose_units, shared_units
 from mlcore.model import Clusterer, Model, Transformer, warn
 from mlcore.row_sums import merged
 
@@ -143,25 +143,25 @@ class CentroidModel(CenterModel):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the index of the nearest centre for each row of `X`, int32."""
-        X, frame, centers = self._asked(X)
-        return nearest_labels(X, frame, centers)
+        X, units, centers = self._asked(X)
+        return nearest_labels(X, units, centers)
 
     def transform(self, X: Any) -> Any:
         """Return the distances of each row of `X` from the centres, (n_samples, n_clusters)."""
         original = X
-        X, frame, centers = self._asked(X)
+        X, units, centers = self._asked(X)
         n, k = X.shape[0], len(centers)
         require_memory(n, k, X.dtype.itemsize, what="the distances", instead="pass fewer rows")
         out = np.empty((n, k), dtype=X.dtype)
         wide = centers.astype(np.float64)
         norms = np.square(wide).sum(axis=1)
-        for rows, block in frame.blocks(X, k * (2**10 + 2 * X.shape[1])):
+        for rows, block in units.blocks(X, k * (2**10 + 2 * X.shape[1])):
             if sp.issparse(block):
                 own = np.asarray(block.multiply(block).sum(axis=1)).reshape(-1, 1)
                 distances = np.sqrt(np.maximum(0, own + norms - 2 * (block @ wide.T)))
             else:
                 distances = cdist(block, wide)
-            out[rows] = np.ldexp(distances, frame.power)
+            out[rows] = np.ldexp(distances, units.power)
         return self._wrap(out, original)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -176,22 +176,22 @@ class CentroidModel(CenterModel):
         rng = self._rng()
         checked = self._check_X(X, reset=True)
         weights, _ = self._weights(sample_weight, checked.shape[0])
-        frame, _ = choose_frame(checked, weights)
-        centers = next(self._starts(checked, weights, frame, 1, rng))
-        self._set_fitted(X, **self._placed(centers, frame, checked), **self._begun(len(centers)))
+        units, _ = choose_units(checked, weights)
+        centers = next(self._starts(checked, weights, units, 1, rng))
+        self._set_fitted(X, **self._placed(centers, units, checked), **self._begun(len(centers)))
         return self
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Statistics:
         """Return the sums of the rows of `X` by their nearest centres; `y` is ignored."""
-        X, frame, centers = self._asked(X)
+        X, units, centers = self._asked(X)
         weights = np.empty(0) if sample_weight is None else as_weights(sample_weight, X.shape[0])
-        partition = partition_of(X, weights, frame, len(centers), 1)
-        partition.assign(centers)
-        sums, counts = partition.totals()
+        assignment = assignment_of(X, weights, units, len(centers), 1)
+        assignment.assign(centers)
+        sums, counts = assignment.totals()
         return Statistics(
-            np.ldexp(sums, frame.power),
+            np.ldexp(sums, units.power),
             counts,
-            self._in_range(float(frame.back(objective(partition, centers)))),
+            self._in_range(float(units.back(objective(assignment, centers)))),
         )
 
     def merge(self, a: Statistics, b: Statistics) -> Statistics:
@@ -201,15 +201,15 @@ class CentroidModel(CenterModel):
     # ---- for subclasses
 
     def _asked(self, X):
-        """Samples of a later call, their frame, and the centres in it."""
+        """Samples of a later call, their units, and the centres in it."""
         X = self._check_X(X, reset=False, like=getattr(self, "offsets_", None))
         origin = self.origin_ if self.origin_.any() and not sp.issparse(X) else None
         offsets = self.offsets_ if origin is not None else self.cluster_centers_
-        frame = shared_frame(X, offsets, origin)
-        return X, frame, np.ldexp(offsets, -frame.power)
+        units = shared_units(X, offsets, origin)
+        return X, units, np.ldexp(offsets, -units.power)
 
-    def _starts(self, X, weights, frame, n_starts, rng):
-        """Yield centres to start from, in the frame."""
+    def _starts(self, X, weights, units, n_starts, rng):
+        """Yield centres to start from, in the units."""
         drawn = isinstance(self.init, str)
         sampler = RowSampler(X, weights) if drawn else None
         for _ in range(n_starts):
@@ -223,32 +223,32 @@ class CentroidModel(CenterModel):
                 if self.init == "random":
                     rows = random_rows(sampler, self.n_clusters, X.shape[0], rng)
                 else:
-                    rows = k_means_plus_plus(X, weights, frame, self.n_clusters, rng, sampler)
+                    rows = k_means_plus_plus(X, weights, units, self.n_clusters, rng, sampler)
                 centers = X[rows]
                 centers = centers.toarray() if sp.issparse(centers) else centers
-            centers = frame.place(centers)
+            centers = units.place(centers)
             yield np.ascontiguousarray(centers, dtype=X.dtype)
 
     @staticmethod
-    def _placed(centers, frame, X):
-        """The attributes that say where the centres are, from what they are in the frame."""
-        offsets = np.ldexp(centers, frame.power)
-        if frame.origin is None:
+    def _placed(centers, units, X):
+        """The attributes that say where the centres are, from what they are in the units."""
+        offsets = np.ldexp(centers, units.power)
+        if units.origin is None:
             return {
                 "cluster_centers_": offsets,
                 "offsets_": offsets,
                 "origin_": np.zeros(X.shape[1], dtype=X.dtype),
             }
         return {
-            "cluster_centers_": (offsets + frame.origin.astype(np.float64)).astype(X.dtype),
+            "cluster_centers_": (offsets + units.origin.astype(np.float64)).astype(X.dtype),
             "offsets_": offsets,
-            "origin_": frame.origin,
+            "origin_": units.origin,
         }
 
     def _move(self, offsets, **attributes):
         """Replace the centres and these attributes; labels no longer hold."""
-        frame = Frame(self.origin_ if self.origin_.any() else None)
-        moved = self._placed(offsets, frame, self.cluster_centers_) | attributes
+        units = Units(self.origin_ if self.origin_.any() else None)
+        moved = self._placed(offsets, units, self.cluster_centers_) | attributes
         # One assignment: a signal finds the old state or the new one, never a mixture.
         self.__dict__ = {k: v for k, v in vars(self).items() if k != "labels_"} | moved
         return self

@@ -5,10 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
-from mlcore.cluster.k_means.frame import choose_frame
 from mlcore.cluster.k_means.lloyd import lloyd
-from mlcore.cluster.k_means.partition import partition_of
+from mlcore.cluster.k_means.origin_and_unit import choose_units
 from mlcore.progress import Progress
 
 
@@ -140,27 +140,27 @@ class KMeans(CentroidModel):
         with Progress(self.verbose, self.callback, owner) as progress:
             checked = self._check_X(X, reset=True)
             weights, weight_power = self._weights(sample_weight, checked.shape[0])
-            frame, moments = choose_frame(checked, weights)
+            units, moments = choose_units(checked, weights)
 
             def objective(value):
-                return np.ldexp(frame.back(value), weight_power)
+                return np.ldexp(units.back(value), weight_power)
 
             def report(step, value, change):
                 if progress.active:
-                    progress.step(step, float(objective(value)), float(frame.back(change)))
+                    progress.step(step, float(objective(value)), float(units.back(change)))
 
             best = None
-            for centers in self._starts(checked, weights, frame, self._n_starts(10), rng):
-                partition = partition_of(checked, weights, frame, len(centers), self.max_iter)
+            for centers in self._starts(checked, weights, units, self._n_starts(10), rng):
+                assignment = assignment_of(checked, weights, units, len(centers), self.max_iter)
                 found = lloyd(
-                    partition,
+                    assignment,
                     centers,
                     self.max_iter,
                     self.tol * moments.variance,
                     moments.squares,
                     report,
                 )
-                del partition
+                del assignment
                 if best is None or found.inertia < best.inertia:
                     best = found
             with np.errstate(over="ignore"):
@@ -169,7 +169,7 @@ class KMeans(CentroidModel):
         self._warn_of_fewer(len(best.centers))
         self._set_fitted(
             X,
-            **self._placed(best.centers, frame, checked),
+            **self._placed(best.centers, units, checked),
             labels_=best.labels,
             inertia_=inertia,
             objective_trace_=trace,

@@ -7,10 +7,8 @@ weights or copies repeat them makes a difference.
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import k_means as _ext
-from mlcore._ext import k_means_plus_plus as _small
-from mlcore.cluster.k_means.partition import panels
-from mlcore.cluster.k_means.sparse_partition import SparseRows, seed_columns
+from mlcore._ext import k_means_plus_plus as _ext
+from mlcore.cluster.k_means.sparse_assignment import SparseRows, seed_columns
 from mlcore.threads import effective_threads
 
 _BLOCK = 2**14  # rows summed at a time
@@ -84,7 +82,7 @@ class RowSampler:
         return mass if factor is None else mass * factor[rows]
 
 
-def k_means_plus_plus(X, weights, frame, n_clusters, rng, sampler) -> np.ndarray:
+def k_means_plus_plus(X, weights, units, n_clusters, rng, sampler) -> np.ndarray:
     """Return up to `n_clusters` rows: each in proportion to its squared distance from the others.
 
     Of ``2 + log k`` rows drawn so, the one is kept that leaves the least objective. There are fewer
@@ -97,24 +95,24 @@ def k_means_plus_plus(X, weights, frame, n_clusters, rng, sampler) -> np.ndarray
     n_trials = 2 + int(np.log(n_clusters))
     few = X.shape[0] <= _BLOCK and X.shape[0] * X.shape[1] * n_trials * n_clusters <= _FEW
     if sp.issparse(X):
-        return _of_sparse(X, weights, frame, n_clusters, n_trials, rng, sampler)
+        return _of_sparse(X, weights, units, n_clusters, n_trials, rng, sampler)
     if few:
-        return _in_one_call(frame.place(X), weights, n_clusters, n_trials, rng, sampler)
+        return _in_one_call(units.place(X), weights, n_clusters, n_trials, rng, sampler)
     nearest = np.full(X.shape[0], np.inf, dtype=X.dtype)
     rows = [int(sampler.draw([rng.random()])[0])]
-    _compare(X, weights, frame, rows, nearest, take=True)
+    _compare(X, weights, units, rows, nearest, take=True)
     for _ in range(n_clusters - 1):
         trials = sampler.draw(rng.random(n_trials), nearest)
         if not len(trials):
             break
-        potentials = _compare(X, weights, frame, trials, nearest, take=False)
+        potentials = _compare(X, weights, units, trials, nearest, take=False)
         rows.append(int(trials[np.argmin(potentials)]))
-        _compare(X, weights, frame, rows[-1:], nearest, take=True)
+        _compare(X, weights, units, rows[-1:], nearest, take=True)
     return np.array(rows)
 
 
-def _of_sparse(X, weights, frame, n_clusters, n_trials, rng, sampler):
-    rows, samples = np.empty(n_clusters, dtype=np.int64), SparseRows(X, frame)
+def _of_sparse(X, weights, units, n_clusters, n_trials, rng, sampler):
+    rows, samples = np.empty(n_clusters, dtype=np.int64), SparseRows(X, units)
     left = np.empty((1 + n_trials, samples.n))  # squared distances from seeds, and with a trial
     left[0] = np.inf
     columns = seed_columns(samples.d, n_trials)
@@ -133,10 +131,10 @@ def _of_sparse(X, weights, frame, n_clusters, n_trials, rng, sampler):
 
 def _in_one_call(X, weights, n_clusters, n_trials, rng, sampler):
     (n, d), rows = X.shape, np.empty(n_clusters, dtype=np.int64)
-    count = _small.seeds(
+    count = _ext.seeds(
         X, weights, sampler.order, rng.random(1 + (n_clusters - 1) * n_trials), n_trials,
         np.empty(n, dtype=X.dtype), np.empty(n), np.empty((n_trials, d), dtype=X.dtype),
-        panels(1, d, X.dtype), 0, rows,
+        _panels(1, d, X.dtype), 0, rows,
     )  # fmt: skip
     return rows[:count]
 
@@ -153,13 +151,18 @@ def random_rows(sampler, n_clusters, n_samples, rng) -> np.ndarray:
     return np.array(rows)
 
 
-def _compare(X, weights, frame, candidates, nearest, *, take):
+def _compare(X, weights, units, candidates, nearest, *, take):
     d, n_candidates = X.shape[1], len(candidates)
-    points = np.ascontiguousarray(frame.place(X[candidates]))
+    points = np.ascontiguousarray(units.place(X[candidates]))
     threads = effective_threads(X.size * n_candidates)
     potentials = np.zeros((_POTENTIALS, n_candidates))
-    scratch = panels(threads, d, X.dtype)
-    for rows, block in frame.blocks(X, d * n_candidates + 64):
+    scratch = _panels(threads, d, X.dtype)
+    for rows, block in units.blocks(X, d * n_candidates + 64):
         some = weights[rows] if len(weights) else weights
-        _ext.seed(block, points, some, nearest[rows], potentials, scratch, take, threads)
+        _ext.lower(block, points, some, nearest[rows], potentials, scratch, take, threads)
     return potentials.sum(axis=0)
+
+
+def _panels(n_threads, n_features, dtype):
+    """Return scratch of the compiled loops: a panel of samples for each thread."""
+    return np.empty((n_threads, n_features * _ext.PANEL_WIDTH[dtype.itemsize]), dtype=dtype)

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore.cluster.k_means.small_partition import SmallPartition
-from mlcore.cluster.k_means.sparse_partition import SparsePartition
+from mlcore.cluster.k_means.small_assignment import SmallAssignment
+from mlcore.cluster.k_means.sparse_assignment import SparseAssignment
 
 # Samples nearer than this, relative to their norm, are one point: the mean of equal samples is
 # theirs up to the rounding of a sum.
@@ -15,7 +15,7 @@ _STEPS = 64  # of few samples in a call: less than a tenth of a second
 
 
 class Clustering(NamedTuple):
-    """What Lloyd's algorithm found, in the frame of its samples."""
+    """What Lloyd's algorithm found, in the units of its samples."""
 
     centers: np.ndarray
     labels: np.ndarray
@@ -25,12 +25,12 @@ class Clustering(NamedTuple):
     converged: bool
 
 
-def lloyd(partition, centers, max_iter, tol, squares, report) -> Clustering:
+def lloyd(assignment, centers, max_iter, tol, squares, report) -> Clustering:
     """Repeat the two steps until no label changes, the centres move by `tol` or less, or the end.
 
     Parameters
     ----------
-    partition : Partition, SmallPartition or SparsePartition
+    assignment : Assignment, SmallAssignment or SparseAssignment
     centers : (k, d) array
     max_iter : int
     tol : float
@@ -40,35 +40,35 @@ def lloyd(partition, centers, max_iter, tol, squares, report) -> Clustering:
     report : callable
         Called with step, objective and change.
     """
-    steps = _STEPS_OF.get(type(partition), _steps)
-    centers, trace, changed, converged = steps(partition, centers, max_iter, tol, squares, report)
+    steps = _STEPS_OF.get(type(assignment), _steps)
+    centers, trace, changed, converged = steps(assignment, centers, max_iter, tol, squares, report)
     n_iter = len(trace)
     if changed:
-        partition.assign(centers)
+        assignment.assign(centers)
         trace.append(np.inf)
-    inertia, farthest = _inertia(partition, centers)
+    inertia, farthest = _inertia(assignment, centers)
     trace[-1] = inertia
-    labels, mass = partition.labels, partition.totals()[1]
+    labels, mass = assignment.labels, assignment.totals()[1]
     if (mass <= 0).any() and farthest <= _rounding(centers):
         kept = mass > 0
-        centers, labels = centers[kept], _renumbered(labels, kept, partition, centers)
+        centers, labels = centers[kept], _renumbered(labels, kept, assignment, centers)
     # Rounding aside, no step raises the objective.
     trace = np.minimum.accumulate(trace)
     return Clustering(centers, labels, inertia, trace, n_iter, converged)
 
 
-def _steps(partition, centers, max_iter, tol, squares, report):
+def _steps(assignment, centers, max_iter, tol, squares, report):
     trace, converged = [], False
     for step in range(1, max_iter + 1):
-        changed = partition.assign(centers)
-        sums, mass = partition.totals()
+        changed = assignment.assign(centers)
+        sums, mass = assignment.totals()
         trace.append(_by_sums(squares, sums, mass, centers))
         if changed == 0:
             report(step, trace[-1], 0.0)
             converged = True
             break
         if (mass <= 0).any():
-            sums, mass = _reseed(partition, centers, sums, mass)
+            sums, mass = _reseed(assignment, centers, sums, mass)
         moved = means(sums, mass, centers)
         shift = float(squared_moves(centers, moved).sum())
         centers = moved
@@ -79,12 +79,12 @@ def _steps(partition, centers, max_iter, tol, squares, report):
     return centers, trace, changed, converged
 
 
-def _several_steps(partition, centers, max_iter, tol, squares, report):
+def _several_steps(assignment, centers, max_iter, tol, squares, report):
     """The same, some steps in one call."""
     trace, moved, changed = [], True, 1
     while len(trace) < max_iter and changed and moved:
         n_steps = min(_STEPS, max_iter - len(trace))
-        centers, values, shifts, changed, moved = partition.steps(
+        centers, values, shifts, changed, moved = assignment.steps(
             centers, n_steps, tol, squares, _SAME**2
         )
         for value, shift in zip(values, shifts, strict=True):
@@ -93,31 +93,31 @@ def _several_steps(partition, centers, max_iter, tol, squares, report):
     return centers, trace, changed, not (changed and moved)
 
 
-def _sparse_steps(partition, centers, max_iter, tol, squares, report):
-    """The same, with centres that stay where the partition keeps them."""
+def _sparse_steps(assignment, centers, max_iter, tol, squares, report):
+    """The same, with centres that stay where the assignment keeps them."""
     trace, converged = [], False
-    partition.place(centers)
+    assignment.place(centers)
     for step in range(1, max_iter + 1):
-        changed = partition.search()
-        sums, mass = partition.totals()
+        changed = assignment.search()
+        sums, mass = assignment.totals()
         if changed and (mass <= 0).any():
-            centers = partition.centers()
+            centers = assignment.centers()
             value = _by_sums(squares, sums, mass, centers)
-            moved = means(*_reseed(partition, centers, sums, mass), centers)
+            moved = means(*_reseed(assignment, centers, sums, mass), centers)
             shift = float(squared_moves(centers, moved).sum())
-            partition.place(moved)
+            assignment.place(moved)
         else:
-            shift, value = partition.move()
+            shift, value = assignment.move()
             value = max(0.0, squares + value)
         trace.append(value)
         report(step, value, shift)
         if changed == 0 or shift <= tol:
             converged = True
             break
-    return partition.centers(), trace, changed, converged
+    return assignment.centers(), trace, changed, converged
 
 
-_STEPS_OF = {SmallPartition: _several_steps, SparsePartition: _sparse_steps}
+_STEPS_OF = {SmallAssignment: _several_steps, SparseAssignment: _sparse_steps}
 
 
 def means(sums, mass, centers):
@@ -147,19 +147,19 @@ def _by_sums(squares, sums, mass, centers):
     return max(0.0, squares + float(inner[mass > 0].sum()))
 
 
-def objective(partition, centers) -> float:
+def objective(assignment, centers) -> float:
     """Return the weighted sum of the squared distances of samples from their centres."""
-    return _inertia(partition, centers)[0]
+    return _inertia(assignment, centers)[0]
 
 
-def _inertia(partition, centers):
+def _inertia(assignment, centers):
     """Return the exact objective, and the largest squared distance of a sample with weight."""
-    if isinstance(partition, SmallPartition):
-        return partition.objective(centers)
+    if isinstance(assignment, SmallAssignment):
+        return assignment.objective(centers)
     inertia, farthest = 0.0, 0.0
-    for rows, squared in partition.distances(centers):
-        if len(partition.weights):
-            weights = partition.weights[rows]
+    for rows, squared in assignment.distances(centers):
+        if len(assignment.weights):
+            weights = assignment.weights[rows]
             inertia += float(weights @ squared)
             squared = squared[weights > 0]
         else:
@@ -168,25 +168,25 @@ def _inertia(partition, centers):
     return inertia, farthest
 
 
-def _reseed(partition, centers, sums, mass):
+def _reseed(assignment, centers, sums, mass):
     """Move the centres without samples to the samples farthest from theirs."""
     empty = np.flatnonzero(mass <= 0)
     sums, mass = sums.copy(), mass.copy()
     kept = np.empty(0), np.empty(0, dtype=np.int64)
-    for rows, squared in partition.distances(centers):
-        if len(partition.weights):
-            squared = np.where(partition.weights[rows] > 0, squared, 0)
+    for rows, squared in assignment.distances(centers):
+        if len(assignment.weights):
+            squared = np.where(assignment.weights[rows] > 0, squared, 0)
         some = np.argsort(-squared, kind="stable")[: len(empty)]
         both = np.r_[kept[0], squared[some]], np.r_[kept[1], rows.start + some]
         best = np.argsort(-both[0], kind="stable")[: len(empty)]
         kept = both[0][best], both[1][best]
     rounding = _rounding(centers)
     for j, i in zip(empty, kept[1][kept[0] > rounding], strict=False):
-        weight = partition.weights[i] if len(partition.weights) else 1.0
-        old = partition.labels[i]
+        weight = assignment.weights[i] if len(assignment.weights) else 1.0
+        old = assignment.labels[i]
         if mass[old] <= weight:
             continue
-        x = partition.row(i)
+        x = assignment.row(i)
         sums[old] -= weight * x
         mass[old] -= weight
         sums[j], mass[j] = weight * x, weight
@@ -197,10 +197,10 @@ def _rounding(centers):
     return _SAME**2 * float(np.square(centers, dtype=np.float64).sum(axis=1).max())
 
 
-def _renumbered(labels, kept, partition, centers):
+def _renumbered(labels, kept, assignment, centers):
     """Labels among the centres that are kept; samples without weight may have had another."""
     number = (np.cumsum(kept) - 1).astype(np.int32)
     if not kept[labels].all():
-        partition.assign(np.where(kept[:, None], centers, centers[kept][0]))
-        labels = partition.labels
+        assignment.assign(np.where(kept[:, None], centers, centers[kept][0]))
+        labels = assignment.labels
     return number[labels]

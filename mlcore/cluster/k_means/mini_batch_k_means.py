@@ -7,11 +7,11 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_integer
+from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
-from mlcore.cluster.k_means.frame import choose_frame
 from mlcore.cluster.k_means.k_means_plus_plus import RowSampler
 from mlcore.cluster.k_means.lloyd import objective
-from mlcore.cluster.k_means.partition import partition_of
+from mlcore.cluster.k_means.origin_and_unit import choose_units
 from mlcore.first_rows import KeepsFirstRows
 from mlcore.progress import Progress
 
@@ -137,17 +137,17 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         with Progress(self.verbose, self.callback, type(self).__name__) as progress:
             checked = self._check_X(X, reset=True)
             weights, weight_power = self._weights(sample_weight, checked.shape[0])
-            frame, moments = choose_frame(checked, weights)
+            units, moments = choose_units(checked, weights)
             sampler = RowSampler(checked, weights)
             n, size = checked.shape[0], int(self.batch_size)
 
             def batch(centers):
                 rows = sampler.draw_many(rng.random(size))
-                part = partition_of(checked[rows], np.empty(0), frame, len(centers), 1)
+                part = assignment_of(checked[rows], np.empty(0), units, len(centers), 1)
                 part.assign(centers)
                 return *part.totals(), objective(part, centers) / size
 
-            centers = self._best_start(checked, weights, frame, rng, batch)
+            centers = self._best_start(checked, weights, units, rng, batch)
             wide, counts = centers.astype(np.float64), np.zeros(len(centers))
             smoothed, share = None, min(1.0, 2 * size / (n + 1))
             least, n_worse, converged = np.inf, 0, False
@@ -161,11 +161,11 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
                 idle = np.flatnonzero(counts == 0)
                 if len(idle) and step % per_pass == 0:
                     drawn = checked[sampler.draw_many(rng.random(len(idle)))]
-                    wide[idle] = frame.place(drawn.toarray() if sp.issparse(drawn) else drawn)
+                    wide[idle] = units.place(drawn.toarray() if sp.issparse(drawn) else drawn)
                 centers = wide.astype(centers.dtype)
                 shift = float(np.square(wide - before).sum())
                 if progress.active:
-                    progress.step(step, float(frame.back(value)), float(frame.back(shift)))
+                    progress.step(step, float(units.back(value)), float(units.back(shift)))
                 smoothed = value if smoothed is None else smoothed + share * (value - smoothed)
                 n_worse = 0 if smoothed < least else n_worse + 1
                 least = min(least, smoothed)
@@ -176,15 +176,15 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
                     progress.note(f"Converged ({why}) at step {step}")
                     converged = True
                     break
-            partition = partition_of(checked, weights, frame, len(centers), 1)
-            partition.assign(centers)
-            inertia = np.ldexp(frame.back(objective(partition, centers)), weight_power)
+            assignment = assignment_of(checked, weights, units, len(centers), 1)
+            assignment.assign(centers)
+            inertia = np.ldexp(units.back(objective(assignment, centers)), weight_power)
             inertia = self._in_range(float(inertia))
         self._warn_of_fewer(len(centers))
         self._set_fitted(
             X,
-            **self._placed(centers, frame, checked),
-            labels_=partition.labels,
+            **self._placed(centers, units, checked),
+            labels_=assignment.labels,
             inertia_=inertia,
             counts_=counts,
             n_steps_=step,
@@ -252,10 +252,10 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         if self.max_no_improvement is not None:
             as_integer(self.max_no_improvement, "max_no_improvement", owner=owner, at_least=1)
 
-    def _best_start(self, X, weights, frame, rng, batch):
+    def _best_start(self, X, weights, units, rng, batch):
         best, least = None, np.inf
         n_starts = self._n_starts(3)
-        for centers in self._starts(X, weights, frame, n_starts, rng):
+        for centers in self._starts(X, weights, units, n_starts, rng):
             value = batch(centers)[2] if n_starts > 1 else 0.0
             if best is None or value < least:
                 best, least = centers, value

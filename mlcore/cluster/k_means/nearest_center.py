@@ -5,8 +5,8 @@
 
 import numpy as np
 
-from mlcore._ext import k_means as _ext
-from mlcore.cluster.k_means.small_partition import half_norms
+from mlcore._ext import nearest_center as _ext
+from mlcore.cluster.k_means.small_assignment import half_norms
 from mlcore.threads import single_threaded_blas
 
 _BOUNDS_BYTES = 2**27  # of the bounds, or a quarter of the data where that is more
@@ -120,13 +120,13 @@ class PlainSearch:
 
 
 class Bounds:
-    """Bounds on the distances of samples, as the centres move; see `_ext.k_means`."""
+    """Bounds on the distances of samples, as the centres move; see `_ext.nearest_center`."""
 
-    def __init__(self, X, frame, n_clusters, n_chunks):
+    def __init__(self, X, units, n_clusters, n_chunks):
         n, d = X.shape
         self.tally = np.zeros((n_chunks, 3), dtype=np.int64)
         self._norms = np.empty(n, dtype=X.dtype)
-        for rows, block in frame.blocks(X, 2**14 + d):
+        for rows, block in units.blocks(X, 2**14 + d):
             np.einsum("id,id->i", block, block, out=self._norms[rows])
         self._reach = float(np.sqrt(self._norms.max()))
         n_groups = _n_groups(n_clusters, X.dtype)
@@ -198,6 +198,13 @@ class Bounds:
             self._places[g, : len(members)] = members
             self._fill[g, : len(members)] = True
             self._home[members] = g
+
+
+def own_distances(X, centers, labels, n_threads) -> np.ndarray:
+    """Return squared distances from the centres of the labels, float64, from differences."""
+    out = np.empty(len(X))
+    _ext.own_distances(X, centers, labels, out, n_threads)
+    return out
 
 
 def share_to_begin_bounds(X, n_clusters):

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from mlcore._ext import dissimilarities as _ext
-from mlcore._ext import k_means as _centers
 from mlcore.checks import require_memory
-from mlcore.cluster.k_means.frame import choose_frame, shared_frame
+from mlcore.cluster.k_means.nearest_center import own_distances
+from mlcore.cluster.k_means.origin_and_unit import choose_units, shared_units
 from mlcore.cluster.metrics import as_metric, distances, learned_scale
 from mlcore.kernels.packed import Packed
 from mlcore.kernels.vector_kernels import Linear
@@ -37,7 +37,7 @@ class Stored:
     ----------
     values : (n, n) array
     form : str
-        What a value is; see `_ext.k_medoids`.
+        What a value is; see `_ext.fasterpam`.
     norms : (n,) array
         Squared, for inner products; else empty.
     far : float
@@ -163,10 +163,10 @@ class Dissimilarity:
             return self._given(X)
         if not self.euclidean:
             return self._stored(X)
-        frame, _ = choose_frame(X, weights)
-        Z = np.ascontiguousarray(frame.place(X))
+        units, _ = choose_units(X, weights)
+        Z = np.ascontiguousarray(units.place(X))
         exponent = self.power * (2 if self.metric == "sqeuclidean" else 1)
-        self.unit = frame.power * exponent
+        self.unit = units.power * exponent
         if len(Z) * Z.size <= _EXACT:
             return self._from_differences(Z)
         norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
@@ -238,17 +238,17 @@ class Dissimilarity:
         work = k * (1 if self.precomputed else X.shape[1])
         centers = None if self.precomputed else fitted["cluster_centers_"]
         if self.euclidean:
-            frame = shared_frame(X, centers, None)
-            placed = np.ascontiguousarray(frame.place(centers))
+            units = shared_units(X, centers, None)
+            placed = np.ascontiguousarray(units.place(centers))
         step = max(1, min(_BLOCK // k, 2**26 // work))
         for start in range(0, n, step):
             rows = slice(start, min(n, start + step))
             if self.precomputed:
                 yield rows, X[rows][:, medoids].astype(np.float64)
             elif self.euclidean:
-                squares = _squares(np.ascontiguousarray(frame.place(X[rows])), placed)
+                squares = _squares(np.ascontiguousarray(units.place(X[rows])), placed)
                 roots = self.metric == "euclidean"
-                power = frame.power if roots else 2 * frame.power
+                power = units.power if roots else 2 * units.power
                 yield rows, np.ldexp(np.sqrt(squares) if roots else squares, power)
             else:
                 scale = fitted.get("scale_")
@@ -257,12 +257,11 @@ class Dissimilarity:
 
 def _squares(X, centers):
     """Squared distances in double precision, from differences."""
-    out, column = np.empty((len(X), len(centers))), np.empty(len(X))
+    out = np.empty((len(X), len(centers)))
     threads = effective_threads(X.size * len(centers))
     for j in range(len(centers)):
         labels = np.full(len(X), j, dtype=np.int32)
-        _centers.own_distances(X, centers, labels, column, threads)
-        out[:, j] = column
+        out[:, j] = own_distances(X, centers, labels, threads)
     return out
 
 

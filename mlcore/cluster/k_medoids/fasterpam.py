@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mlcore._ext import fasterpam as _ext
 from mlcore._ext import k_means_plus_plus as _seeding
-from mlcore._ext import k_medoids as _ext
 from mlcore.threads import effective_threads
 
 _ROUNDING = 1e-13  # of the objective: what a sum in double precision may miss
@@ -24,7 +24,7 @@ class Found(NamedTuple):
     converged: bool
 
 
-class Assignment:
+class NearestMedoids:
     """Samples with their nearest and their next medoid.
 
     Parameters
@@ -136,7 +136,7 @@ def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Found:
     Parameters
     ----------
     rows : Stored or OnDemand
-    state : Assignment
+    state : NearestMedoids
         Of the samples of `rows` to the medoids to start from.
     order : int64 array
         Candidates.
@@ -218,7 +218,7 @@ def prepared(rows, medoids, order, draw) -> np.ndarray:
         start = np.searchsorted(chosen, medoids)
         weights = counts.astype(np.float64)
         part = rows.part(chosen)
-        state = Assignment(part, weights, start)
+        state = NearestMedoids(part, weights, start)
         found = swap_medoids(part, state, along, tol=0.0, max_iter=_ROUNDS)
         medoids = chosen[found.medoids]
     return medoids

@@ -17,7 +17,13 @@ from mlcore.checks import (
 from mlcore.checks.arrays import real_array
 from mlcore.cluster.k_means.k_means_plus_plus import RowSampler, random_rows
 from mlcore.cluster.k_medoids.dissimilarities import Dissimilarity
-from mlcore.cluster.k_medoids.fasterpam import Assignment, build, plus_plus, prepared, swap_medoids
+from mlcore.cluster.k_medoids.fasterpam import (
+    NearestMedoids,
+    build,
+    plus_plus,
+    prepared,
+    swap_medoids,
+)
 from mlcore.model import Clusterer, Model, Transformer, warn
 from mlcore.progress import Progress
 
@@ -185,7 +191,7 @@ class KMedoids(Transformer, Clusterer, Model):
             if len(weights):
                 order = order[weights[order] > 0]
             start = self._start(given, rows, weights, order, sampler, rng)
-            state = Assignment(rows, weights, start)
+            state = NearestMedoids(rows, weights, start)
             trace = [state.objective]
             report(0, trace[0], 0.0)
 
@@ -193,7 +199,7 @@ class KMedoids(Transformer, Clusterer, Model):
                 return sampler.draw_many((np.arange(m) + 0.5) / m)
 
             better = prepared(rows, start, order, draw)
-            other = state if better is start else Assignment(rows, weights, better)
+            other = state if better is start else NearestMedoids(rows, weights, better)
             if other.objective < trace[0]:
                 state = other
             else:

@@ -17,13 +17,13 @@ from mlcore.checks import (
 )
 from mlcore.checks.arrays import real_array
 from mlcore.checks.memory import require_memory
-from mlcore.cluster.kernel_k_means.kernel_partition import (
+from mlcore.cluster.kernel_k_means.initial_labels import KernelStarts
+from mlcore.cluster.kernel_k_means.kernel_assignment import (
     Descent,
-    KernelPartition,
+    KernelAssignment,
     descend,
     without_empty,
 )
-from mlcore.cluster.kernel_k_means.seeding import KernelStarts
 from mlcore.kernels.expansion import Expansion, kept_expansion
 from mlcore.kernels.gram_rows import GramRows
 from mlcore.kernels.kernel import of_numbers, precision
@@ -210,19 +210,19 @@ class KernelKMeans(Clusterer, KernelModel):
                 self.n_clusters, gram.n, 8, what="the sums by cluster",
                 instead="lower n_clusters, or fit some of the rows and predict the others",
             )  # fmt: skip
-            partition = KernelPartition(gram, weights, self.n_clusters)
+            assignment = KernelAssignment(gram, weights, self.n_clusters)
 
             def report(step, value, change):
                 progress.step(step, float(np.ldexp(value, power)), change)
 
             best = None
             for labels in self._starts(samples, kernel, gram, weights, rng):
-                found = descend(partition, labels, self.max_iter, self.tol, report)
+                found = descend(assignment, labels, self.max_iter, self.tol, report)
                 # The first of those that are equal but for rounding, whose clusters may be too.
-                if best is None or found.means.objective < best.means.objective - partition.slack:
+                if best is None or found.means.objective < best.means.objective - assignment.slack:
                     best = found
-            labels, kept = without_empty(partition, best.means)
-        kernel = gram = partition = None  # their memory serves the copy of the samples
+            labels, kept = without_empty(assignment, best.means)
+        kernel = gram = assignment = None  # their memory serves the copy of the samples
         self._warn_of(best, int(kept.sum()))
         trace = np.ldexp(best.trace, power)
         mass = best.means.mass[kept]

@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 
-from mlcore.cluster.k_means.frame import choose_frame
+from mlcore.cluster.k_means.assignment import Assignment
 from mlcore.cluster.k_means.k_means_plus_plus import RowSampler, k_means_plus_plus
 from mlcore.cluster.k_means.lloyd import lloyd
-from mlcore.cluster.k_means.partition import Partition
-from mlcore.cluster.k_means.small_partition import SmallPartition
+from mlcore.cluster.k_means.origin_and_unit import choose_units
+from mlcore.cluster.k_means.small_assignment import SmallAssignment
 
 SHAPES = [(1, 1, 1), (7, 1, 7), (60, 3, 4), (150, 4, 3), (65, 17, 30), (500, 2, 9)]
 
@@ -28,16 +28,16 @@ def samples(n, d, weighted, dtype, seed):
 @pytest.mark.parametrize(("n", "d", "k"), SHAPES)
 def test_steps_in_one_call_are_those_made_one_by_one(n, d, k, dtype, weighted, max_iter, seed):
     X, weights = samples(n, d, weighted, dtype, seed)
-    frame, moments = choose_frame(X, weights)
+    units, moments = choose_units(X, weights)
     # Equal centres, of which some have no samples.
-    centers = frame.place(X[np.random.default_rng(seed).integers(0, n, size=k)])
+    centers = units.place(X[np.random.default_rng(seed).integers(0, n, size=k)])
     told = [], []
     one, other = (
         lloyd(kind, centers, max_iter, 0.0, moments.squares, lambda *step, to=to: to.append(step))
         for kind, to in zip(
             (
-                SmallPartition(X, weights, frame, k),
-                Partition(X, weights, frame, k, max_iter),
+                SmallAssignment(X, weights, units, k),
+                Assignment(X, weights, units, k, max_iter),
             ),
             told,
             strict=True,
@@ -59,10 +59,10 @@ def test_steps_in_one_call_are_those_made_one_by_one(n, d, k, dtype, weighted, m
 @pytest.mark.parametrize(("n", "d", "k"), SHAPES)
 def test_seeds_in_one_call_are_those_drawn_one_by_one(n, d, k, weighted, seed):
     X, weights = samples(n, d, weighted, np.float64, seed)
-    frame, _ = choose_frame(X, weights)
+    units, _ = choose_units(X, weights)
     sampler = RowSampler(X, weights)
     drawn = (
-        k_means_plus_plus(data, weights, frame, k, np.random.default_rng(seed), sampler)
+        k_means_plus_plus(data, weights, units, k, np.random.default_rng(seed), sampler)
         for data in (X, sp.csr_array(X))
     )
     one, other = (X[rows] for rows in drawn)

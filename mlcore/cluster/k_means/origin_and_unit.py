@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import frame as _ext
+from mlcore._ext import origin_and_unit as _ext
 from mlcore.threads import effective_threads, single_threaded_blas
 
 _LONGEST_CALL = 2**30  # multiplications: some tenths of a second, within which Ctrl-C is heard
@@ -21,14 +21,14 @@ _FAR = {4: 2.0**6, 8: 2.0**20}
 _SQUARES = 2.0**-40, 2.0**80  # within which neither they nor bounds in single precision lose digits
 
 
-class Frame(NamedTuple):
+class Units(NamedTuple):
     """A sample x stands for ``(x - origin) 2^-power``; blocks of rows are formed on use."""
 
     origin: np.ndarray | None = None
     power: int = 0
 
     def place(self, X):
-        """Return rows in this frame: `X` itself where that is the same."""
+        """Return rows in this units: `X` itself where that is the same."""
         if sp.issparse(X):
             X = X.astype(np.float64, copy=False)
             if self.power:
@@ -55,7 +55,7 @@ class Frame(NamedTuple):
         return max(1, min(n, int(size)))
 
     def blocks(self, X, work: float) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield rows of `X` in this frame; `work` is what a row costs, in multiplications."""
+        """Yield rows of `X` in this units; `work` is what a row costs, in multiplications."""
         n, size = X.shape[0], self.block_size(X, work)
         if size == n:
             yield slice(0, n), self.place(X)
@@ -66,33 +66,33 @@ class Frame(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Sums over the rows in a frame: of the weights, of the squares, and the mean variance."""
+    """Sums over the rows in a units: of the weights, of the squares, and the mean variance."""
 
     weight: float
     squares: float
     variance: float
 
 
-def choose_frame(X, weights, origin=None) -> tuple[Frame, Moments]:
-    """Return a frame for `X`, and its moments there; `weights` are empty for ones."""
+def choose_units(X, weights, origin=None) -> tuple[Units, Moments]:
+    """Return a units for `X`, and its moments there; `weights` are empty for ones."""
     if origin is None and not sp.issparse(X) and X.size <= _FEW:
         moments = _near_and_plain(X, weights)
         if moments is not None:
-            return Frame(), moments
-    frame = Frame(far_origin(X) if origin is None else origin)
-    moments = _moments(X, weights, frame)
+            return Units(), moments
+    units = Units(far_origin(X) if origin is None else origin)
+    moments = _moments(X, weights, units)
     low, high = _SQUARES
     squares = moments.squares / moments.weight
     if not low * X.shape[1] <= squares <= high / X.shape[0]:
-        power = _power(_largest(X, frame))
+        power = _power(_largest(X, units))
         if power:
-            frame = frame._replace(power=power)
-            moments = _moments(X, weights, frame)
-    return frame, moments
+            units = units._replace(power=power)
+            moments = _moments(X, weights, units)
+    return units, moments
 
 
 def _near_and_plain(X, weights):
-    """The moments of few samples whose frame is the data's own; None for others."""
+    """The moments of few samples whose units is the data's own; None for others."""
     n, d = X.shape
     step = max(1, n // _PILOT)
     rows = min(_PILOT, -(-n // step))
@@ -104,12 +104,12 @@ def _near_and_plain(X, weights):
     return None
 
 
-def shared_frame(X, offsets, origin) -> Frame:
-    """Return the frame for distances from rows of `X` to ``origin + offsets``."""
-    frame = Frame(origin)
-    largest = max(_largest(X, frame), float(np.abs(offsets).max()))
+def shared_units(X, offsets, origin) -> Units:
+    """Return the units for distances from rows of `X` to ``origin + offsets``."""
+    units = Units(origin)
+    largest = max(_largest(X, units), float(np.abs(offsets).max()))
     low, high = _SQUARES
-    return frame if low <= largest**2 <= high else frame._replace(power=_power(largest))
+    return units if low <= largest**2 <= high else units._replace(power=_power(largest))
 
 
 def far_origin(X) -> np.ndarray | None:
@@ -134,21 +134,21 @@ def _power(largest):
     return int(np.frexp(largest)[1])
 
 
-def _largest(X, frame):
+def _largest(X, units):
     return max(
         float(np.abs(block.data if sp.issparse(block) else block).max(initial=0))
-        for _, block in frame.blocks(X, _in_cache(X))
+        for _, block in units.blocks(X, _in_cache(X))
     )
 
 
-def _moments(X, weights, frame):
+def _moments(X, weights, units):
     if sp.issparse(X):
-        return _sparse_moments(X, weights, frame)
+        return _sparse_moments(X, weights, units)
     n, d = X.shape
     beside = 1 if len(weights) else max(1, _BESIDE // d)
     sums = np.zeros((_CHUNKS, 2, beside * d))
     threads = effective_threads(4 * X.size)
-    for rows, block in frame.blocks(X, d):
+    for rows, block in units.blocks(X, d):
         w = weights[rows] if len(weights) else weights
         _ext.add_powers(block, w, sums, threads)
     weight = float(weights.sum()) if len(weights) else float(n)
@@ -157,10 +157,10 @@ def _moments(X, weights, frame):
         return _of_sums(weight, first, float(second.sum()))
 
 
-def _sparse_moments(X, weights, frame):
+def _sparse_moments(X, weights, units):
     sums, squares = np.zeros(X.shape[1]), 0.0
     with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
-        for rows, block in frame.blocks(X, X.shape[1]):
+        for rows, block in units.blocks(X, X.shape[1]):
             w = weights[rows] if len(weights) else np.ones(block.shape[0])
             sums += block.T @ w
             of_entries = np.repeat(w, np.diff(block.indptr)) if len(weights) else 1.0

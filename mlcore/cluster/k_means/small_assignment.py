@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mlcore._ext import small_partition as _ext
-from mlcore.cluster.k_means.frame import Frame
+from mlcore._ext import small_assignment as _ext
+from mlcore.cluster.k_means.origin_and_unit import Units
 
 
 def half_norms(centers) -> np.ndarray:
@@ -13,7 +13,7 @@ def half_norms(centers) -> np.ndarray:
     return halves
 
 
-class SmallPartition:
+class SmallAssignment:
     """Few dense samples: every centre is searched, and several steps of Lloyd's are one call.
 
     Parameters
@@ -21,16 +21,16 @@ class SmallPartition:
     X : (n, d) array
     weights : (n,) float64
         Empty for ones.
-    frame : Frame
+    units : Units
     n_clusters : int
     summed : bool
         Whether there are sums beside the labels.
     """
 
-    def __init__(self, X, weights, frame: Frame, n_clusters: int, summed: bool = True):
+    def __init__(self, X, weights, units: Units, n_clusters: int, summed: bool = True):
         n, d = X.shape
         self.weights, self.labels = weights, np.full(n, -1, dtype=np.int32)
-        self._X = frame.place(X)
+        self._X = units.place(X)
         rows = n_clusters if summed else 0
         self._sums, self._counts = np.zeros((rows, d)), np.zeros(rows)
         width = 1 << (d - 1).bit_length() if d < 16 else d

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore._ext import kernel_k_means as _ext
+from mlcore._ext import kernel_assignment as _ext
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
@@ -31,7 +31,7 @@ class Means(NamedTuple):
     objective: float
 
 
-class KernelPartition:
+class KernelAssignment:
     """Sums over clusters of kernel values, kept up to date as samples move.
 
     A cluster costs a row of K for each sample that came or went, or for each that it has, where
@@ -152,12 +152,12 @@ class Descent(NamedTuple):
     rose: bool  # the next step would have raised the objective, and not by rounding
 
 
-def descend(partition, labels, max_iter, tol, report) -> Descent:
+def descend(assignment, labels, max_iter, tol, report) -> Descent:
     """Assign samples to the nearest means until no label changes, or nothing is won.
 
     Parameters
     ----------
-    partition : KernelPartition
+    assignment : KernelAssignment
     labels : (n,) int32
     max_iter : int
     tol : float
@@ -165,17 +165,17 @@ def descend(partition, labels, max_iter, tol, report) -> Descent:
     report : callable
         Called with step, objective and relative decrease.
     """
-    means = partition.move(labels)
+    means = assignment.move(labels)
     trace, converged, rose = [], False, False
     for step in range(1, max_iter + 1):
-        labels = partition.nearest(means)
-        partition.fill_empty(labels)
-        if not partition.differs(labels):
+        labels = assignment.nearest(means)
+        assignment.fill_empty(labels)
+        if not assignment.differs(labels):
             means, decrease = means._replace(labels=labels), 0.0
         else:
-            moved = partition.move(labels)
+            moved = assignment.move(labels)
             decrease = means.objective - moved.objective
-            rose = decrease < -partition.slack
+            rose = decrease < -assignment.slack
             if decrease >= 0:
                 means = moved
         trace.append(means.objective)
@@ -187,10 +187,10 @@ def descend(partition, labels, max_iter, tol, report) -> Descent:
     return Descent(means, np.array(trace), converged, rose)
 
 
-def without_empty(partition, means) -> tuple[np.ndarray, np.ndarray]:
+def without_empty(assignment, means) -> tuple[np.ndarray, np.ndarray]:
     """Return labels among the clusters that have samples of positive weight, and which have."""
     kept = means.mass > 0
     labels = means.labels
     if not kept[labels].all():  # of samples without weight
-        labels = np.where(kept[labels], labels, partition.nearest(partition.move(labels)))
+        labels = np.where(kept[labels], labels, assignment.nearest(assignment.move(labels)))
     return (np.cumsum(kept) - 1).astype(np.int32)[labels], kept

@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.cluster.k_means.frame.
+"""Hot loops of mlcore.cluster.k_means.origin_and_unit.
 
 The moments of samples, of few with all else in one pass.
 """

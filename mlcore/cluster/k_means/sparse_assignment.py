@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mlcore._ext import sparse_partition as _ext
-from mlcore.cluster.k_means.frame import Frame
+from mlcore._ext import sparse_assignment as _ext
+from mlcore.cluster.k_means.origin_and_unit import Units
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
@@ -15,7 +15,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class SparseRows:
-    """CSR samples in a frame, for the compiled loops.
+    """CSR samples in a units, for the compiled loops.
 
     Attributes
     ----------
@@ -23,8 +23,8 @@ class SparseRows:
         Squared.
     """
 
-    def __init__(self, X, frame: Frame):
-        self.X = frame.place(X) if frame.power else X
+    def __init__(self, X, units: Units):
+        self.X = units.place(X) if units.power else X
         self.n, self.d = X.shape
         self.entries = self.X.indptr.astype(np.int64, copy=False), self.X.indices, self.X.data
         self.norms = np.empty(self.n)
@@ -54,8 +54,8 @@ class SparseRows:
         _ext.spread(*self.entries, rows, False, columns)
 
 
-class SparsePartition:
-    """As `Partition`, of CSR samples: all centres are searched, or none where a bound tells.
+class SparseAssignment:
+    """As `Assignment`, of CSR samples: all centres are searched, or none where a bound tells.
 
     A bound on how much nearer the own centre is than any other is kept of each sample; it gives
     way as centres move (Hamerly, SDM 2010). Centres and sums are kept as columns, which a step of
@@ -66,7 +66,7 @@ class SparsePartition:
     X : (n, d) CSR array
     weights : (n,) float64
         Empty for ones.
-    frame : Frame
+    units : Units
     n_clusters : int
     max_iter : int
         The passes to expect at most: for one, no bounds are kept.
@@ -75,10 +75,10 @@ class SparsePartition:
     """
 
     def __init__(
-        self, X, weights, frame: Frame, n_clusters: int, max_iter: int, summed: bool = True
+        self, X, weights, units: Units, n_clusters: int, max_iter: int, summed: bool = True
     ):
-        self._rows = SparseRows(X, frame)
-        self.weights, self.frame = weights, frame
+        self._rows = SparseRows(X, units)
+        self.weights, self.units = weights, units
         self.labels = np.full(self._rows.n, -1, dtype=np.int32)
         self._k, self._dtype = n_clusters, X.dtype
         self._gaps = np.empty(self._rows.n if max_iter > 1 else 0)
@@ -171,7 +171,7 @@ class SparsePartition:
             yield slice(first, last), out
 
     def row(self, i):
-        """Return sample `i` in the frame, as float64."""
+        """Return sample `i` in the units, as float64."""
         return self._rows.X[[i]].toarray()[0].astype(np.float64)
 
 

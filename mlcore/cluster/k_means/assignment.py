@@ -1,17 +1,21 @@
 """Samples and the centres nearest to them: the passes of Lloyd's algorithm, dense and sparse.
 
-Both kinds take rows in a frame and centres there, and keep `labels`. `assign` searches; `totals`
+Both kinds take rows in a units and centres there, and keep `labels`. `assign` searches; `totals`
 gives the sums of the samples and of their weights by label.
 """
 
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import k_means as _ext
-from mlcore.cluster.k_means.frame import Frame
-from mlcore.cluster.k_means.nearest_center import Bounds, PlainSearch, share_to_begin_bounds
-from mlcore.cluster.k_means.small_partition import SmallPartition
-from mlcore.cluster.k_means.sparse_partition import SparsePartition
+from mlcore.cluster.k_means.nearest_center import (
+    Bounds,
+    PlainSearch,
+    own_distances,
+    share_to_begin_bounds,
+)
+from mlcore.cluster.k_means.origin_and_unit import Units
+from mlcore.cluster.k_means.small_assignment import SmallAssignment
+from mlcore.cluster.k_means.sparse_assignment import SparseAssignment
 from mlcore.threads import effective_threads
 
 _CHUNKS = 32  # sums that threads fill side by side
@@ -20,7 +24,7 @@ _SUMS = 2**22  # values of all of them
 _FEW = 2**20  # multiplications of a pass: one thread, whose steps are a single call
 
 
-class Partition:
+class Assignment:
     """Dense samples: every centre is searched at first, then what bounds do not rule out.
 
     Parameters
@@ -28,17 +32,17 @@ class Partition:
     X : (n, d) array
     weights : (n,) float64
         Empty for ones.
-    frame : Frame
+    units : Units
     n_clusters : int
     max_iter : int
         The passes to expect at most: for one, nothing is kept for the next.
     """
 
-    def __init__(self, X, weights, frame: Frame, n_clusters: int, max_iter: int):
+    def __init__(self, X, weights, units: Units, n_clusters: int, max_iter: int):
         n, d = X.shape
-        self.X, self.weights, self.frame = X, weights, frame
+        self.X, self.weights, self.units = X, weights, units
         self.labels = np.full(n, -1, dtype=np.int32)
-        rows = frame.block_size(X, n_clusters * d)
+        rows = units.block_size(X, n_clusters * d)
         n_chunks = max(1, min(_CHUNKS, _SUMS // (n_clusters * d), rows // _CHUNK_ROWS))
         self._sums = np.zeros((n_chunks, n_clusters, d))
         self._counts = np.zeros((n_chunks, n_clusters))
@@ -51,10 +55,10 @@ class Partition:
         k, d = centers.shape
         if self._share <= self._bounds_below:
             self._search, self._bounds_below = None, -1  # one after the other in memory
-            self._search = Bounds(self.X, self.frame, k, len(self._counts))
+            self._search = Bounds(self.X, self.units, k, len(self._counts))
         threads = effective_threads(len(self.X) * k * d)
         self._search.move(centers, threads)
-        for rows, block in self.frame.blocks(self.X, k * d):
+        for rows, block in self.units.blocks(self.X, k * d):
             weights = self.weights[rows] if len(self.weights) else self.weights
             self._search.search(
                 rows, block, weights, self.labels[rows], self._sums, self._counts, threads
@@ -74,7 +78,7 @@ class Partition:
     def _recount(self):
         k = self._counts.shape[1]
         self._sums[...], self._counts[...] = 0, 0
-        for rows, block in self.frame.blocks(self.X, 2**13 + 64 * self.X.shape[1]):
+        for rows, block in self.units.blocks(self.X, 2**13 + 64 * self.X.shape[1]):
             members = _membership(self.labels[rows], self.weights[rows], k)
             self._sums[0] += members @ block
             self._counts[0] += members.sum(axis=1)
@@ -82,34 +86,32 @@ class Partition:
     def distances(self, centers):
         """Yield rows, and the squares of their distances from the centres of their labels."""
         threads = effective_threads(self.X.size)
-        for rows, block in self.frame.blocks(self.X, 2**14 + self.X.shape[1]):
-            out = np.empty(len(block))
-            _ext.own_distances(block, centers, self.labels[rows], out, threads)
-            yield rows, out
+        for rows, block in self.units.blocks(self.X, 2**14 + self.X.shape[1]):
+            yield rows, own_distances(block, centers, self.labels[rows], threads)
 
     def row(self, i):
-        """Return sample `i` in the frame, as float64."""
-        return self.frame.place(self.X[i : i + 1])[0].astype(np.float64)
+        """Return sample `i` in the units, as float64."""
+        return self.units.place(self.X[i : i + 1])[0].astype(np.float64)
 
 
-def partition_of(X, weights, frame, n_clusters, max_iter):
-    """Return the partition for `X`: sparse, of few samples, or for `max_iter` passes."""
+def assignment_of(X, weights, units, n_clusters, max_iter):
+    """Return the assignment for `X`: sparse, of few samples, or for `max_iter` passes."""
     if sp.issparse(X):
-        return SparsePartition(X, weights, frame, n_clusters, max_iter)
+        return SparseAssignment(X, weights, units, n_clusters, max_iter)
     if X.size * n_clusters <= _FEW:
-        return SmallPartition(X, weights, frame, n_clusters)
-    return Partition(X, weights, frame, n_clusters, max_iter)
+        return SmallAssignment(X, weights, units, n_clusters)
+    return Assignment(X, weights, units, n_clusters, max_iter)
 
 
-def nearest_labels(X, frame: Frame, centers) -> np.ndarray:
+def nearest_labels(X, units: Units, centers) -> np.ndarray:
     """Return the label of the nearest centre for each row of `X`, without any sums."""
     if sp.issparse(X):
-        partition = SparsePartition(X, np.empty(0), frame, len(centers), 1, summed=False)
-        partition.assign(centers)
-        return partition.labels
+        assignment = SparseAssignment(X, np.empty(0), units, len(centers), 1, summed=False)
+        assignment.assign(centers)
+        return assignment.labels
     k, d = centers.shape
     if X.size * k <= _FEW:
-        small = SmallPartition(X, np.empty(0), frame, k, summed=False)
+        small = SmallAssignment(X, np.empty(0), units, k, summed=False)
         small.assign(centers)
         return small.labels
     threads = effective_threads(X.size * k)
@@ -117,14 +119,9 @@ def nearest_labels(X, frame: Frame, centers) -> np.ndarray:
     search = PlainSearch(X, k, _CHUNKS, lasting=False)
     search.move(centers, threads)
     no_sums = np.empty((_CHUNKS, 0, d)), np.empty((_CHUNKS, 0))
-    for rows, block in frame.blocks(X, k * d):
+    for rows, block in units.blocks(X, k * d):
         search.search(rows, block, np.empty(0), labels[rows], *no_sums, threads)
     return labels
-
-
-def panels(n_threads, n_features, dtype):
-    """Return scratch of the compiled loops: a panel of samples for each thread."""
-    return np.empty((n_threads, n_features * _ext.PANEL_WIDTH[dtype.itemsize]), dtype=dtype)
 
 
 def _membership(labels, weights, n_clusters):

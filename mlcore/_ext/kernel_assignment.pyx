@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.cluster.kernel_k_means.kernel_k_means.
+"""Hot loops of mlcore.cluster.kernel_k_means.kernel_assignment.
 
 Sums of rows of K by cluster, and the nearest means.
 

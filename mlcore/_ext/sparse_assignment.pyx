@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.cluster.k_means.sparse_partition: rows in CSR format and centres near them.
+"""Hot loops of mlcore.cluster.k_means.sparse_assignment: rows in CSR format and centres near them.
 
 Centres are the columns of a dense matrix whose rows, padded with zeros to `padded(k)`, are one
 feature each: an entry x of a row adds x times such a row to the products with all centres, which
