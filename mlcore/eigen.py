@@ -1,7 +1,7 @@
 """The leading eigenvectors of a large symmetric matrix, in few passes over it."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy import linalg
@@ -17,6 +17,35 @@ _ORTHOGONAL = 1e-14  # cosines that are but rounding
 _BLOCKS = 10  # of the basis: more make a step dear, fewer make steps many
 
 
+class Operator(Protocol):
+    """A symmetric matrix as `leading_eigenpairs` sees it.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    sparse : bool
+        Whether it takes far less memory than n² values; else the basis of the search is held to a
+        sixteenth of these.
+    size : float
+        At least the largest eigenvalue by modulus.
+    """
+
+    n: int
+    sparse: bool
+
+    @property
+    def size(self) -> float: ...
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """Return the product with V (n, m), float64."""
+        ...
+
+    def dense(self) -> np.ndarray:
+        """Return a copy of the matrix, float64, which the caller may overwrite."""
+        ...
+
+
 class Scaled:
     """The symmetric matrix ``diag(scale) K diag(scale) + diag(shift)``, which is never formed.
 
@@ -29,7 +58,7 @@ class Scaled:
 
     def __init__(self, K, scale: np.ndarray | None = None, shift: np.ndarray | None = None):
         self.K, self.scale, self.shift = K, scale, shift
-        self.n = K.shape[0]
+        self.n, self.sparse = K.shape[0], sp.issparse(K)
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         """Return the product with V (n, m), float64; the same bytes for any number of threads."""
@@ -50,7 +79,7 @@ class Scaled:
 
     def dense(self) -> np.ndarray:
         """The matrix itself, float64: for a small one."""
-        S = self.K.toarray() if sp.issparse(self.K) else self.K
+        S = self.K.toarray() if self.sparse else self.K
         S = S.astype(np.float64)
         if self.scale is not None:
             S *= self.scale[:, None]
@@ -111,7 +140,7 @@ class Eigenpairs(NamedTuple):
 
 
 def leading_eigenpairs(
-    S: Scaled,
+    S: Operator,
     k: int,
     rng: np.random.Generator,
     *,
@@ -130,7 +159,7 @@ def leading_eigenpairs(
 
     Parameters
     ----------
-    S : Scaled
+    S : Operator
     k : int
     rng : Generator
         Draws the block to start from.
@@ -251,9 +280,7 @@ class _Search:
     def by_lanczos(self, X, rng, max_iter):
         S, known, n = self.S, self.known, self.S.n
         fixed, block = known.shape[1], X.shape[1]
-        room = (
-            _BLOCKS * block if sp.issparse(S.K) else min(_BLOCKS * block, max(6 * block, n // 16))
-        )
+        room = _BLOCKS * block if S.sparse else min(_BLOCKS * block, max(6 * block, n // 16))
         V = np.empty((fixed + room, n))  # a row is a vector of the basis
         V[:fixed] = known.T
         H = np.zeros((room, room))  # the matrix in that basis, but for what is known

@@ -90,6 +90,35 @@ def test_against_lapack(case, k):
         assert found.next_value == -np.inf
 
 
+class CentredProducts:
+    """Inner products of rows around their mean, which are not formed."""
+
+    sparse = True
+
+    def __init__(self, X):
+        self.X, self.n = X - X.mean(axis=0), len(X)
+
+    @property
+    def size(self):
+        return float(np.square(self.X).sum())  # the trace
+
+    def __matmul__(self, V):
+        return self.X @ (self.X.T @ V)
+
+    def dense(self):
+        return self.X @ self.X.T
+
+
+@pytest.mark.parametrize("solver", [None, "arpack"])
+@pytest.mark.parametrize("n", [60, 700])
+def test_any_operator_is_searched(n, solver):
+    X = rng().normal(size=(n, 12)) * np.arange(1, 13)
+    found = leading_eigenpairs(CentredProducts(X), 4, rng(), tol=1e-10, solver=solver)
+    left, singular, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    assert_allclose(found.values, singular[:4] ** 2, rtol=1e-9)
+    assert_allclose(np.abs(np.sum(found.vectors * left[:, :4], axis=0)), 1, rtol=1e-9)
+
+
 def test_crowded_eigenvalues_of_a_sparse_matrix_have_their_closed_form():
     n, k = 600, 4
     assert not by_lapack(n, k)

@@ -13,6 +13,7 @@ from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
 from mlcore.cluster import doubly_stochastic
+from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.exceptions import ConvergenceWarning
 
 ROUNDING = 1e-13  # of sums of some hundred values about 1 / n
@@ -90,6 +91,14 @@ def test_the_fixed_point_comes_to_the_same(kind):
     fast = doubly_stochastic(K)
     assert fast.n_iter < slow.n_iter
     assert_allclose(fast.matrix, slow.matrix, rtol=0, atol=1e-11)
+
+
+def test_a_matrix_that_was_checked_is_not_checked_again():
+    for kind in (np.array, sp.csr_array):
+        matrix = as_symmetric(kind([[1.0, 0.5], [0.5, 1.0]]), "first")
+        assert as_symmetric(matrix, "second") is matrix
+    with pytest.raises(TypeError, match="sparse"):
+        as_symmetric(matrix, "second", sparse=False)
 
 
 def test_two_samples_in_closed_form():

@@ -336,7 +336,7 @@ def test_the_graph_of_neighbours_is_scikit_learns(n_neighbors):
     X, _ = blobs(150, d=3)
     peer = ScikitLearns(3, affinity="nearest_neighbors", n_neighbors=n_neighbors).fit(X)
     model = SpectralClustering(3, affinity="nearest_neighbors", n_neighbors=n_neighbors)
-    assert_array_equal(model._affinity(X)[0].toarray(), peer.affinity_matrix_.toarray())
+    assert_array_equal(model._affinity(X).toarray(), peer.affinity_matrix_.toarray())
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -350,7 +350,7 @@ def test_the_graph_of_given_distances_is_scikit_learns(dense, more):
     peer = ScikitLearns(3, **kind).fit(D)
     model = fitted(D, 3, **kind)
     assert_array_equal(
-        model._affinity(sp.csr_array(D) if not dense else D)[0].toarray(),
+        model._affinity(sp.csr_array(D) if not dense else D).toarray(),
         peer.affinity_matrix_.toarray(),
     )
     by_points = fitted(X, 3, affinity="nearest_neighbors", n_neighbors=8)

@@ -34,7 +34,8 @@ def as_symmetric(
 
     Parameters
     ----------
-    K : array-like or sparse (n, n)
+    K : array-like or sparse (n, n), DenseSymmetric or SparseSymmetric
+        The last two have been checked before and are returned as they are.
     owner : str
         The function that errors name.
     negative : bool
@@ -52,6 +53,9 @@ def as_symmetric(
     TypeError, ValueError
         For anything else; the message names an entry at fault.
     """
+    if isinstance(K, DenseSymmetric) or (sparse and isinstance(K, SparseSymmetric)):
+        return K
+    K = K.K if isinstance(K, SparseSymmetric) else K
     checked = as_samples(K, owner=owner, name="K", accept_sparse=sparse, check_finite=False)
     if checked.shape[0] != checked.shape[1]:
         raise ValueError(f"K has shape {checked.shape}; {owner} needs a square matrix.")

@@ -111,31 +111,46 @@ class AffinityClusterer(Clusterer, Model):
             raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
 
     def _affinity(self, X):
-        """The affinity matrix, and whether it is the model's to change."""
+        """Return the affinities: a matrix of the model's own, or one checked by `as_symmetric`."""
         if self._precomputed:
-            return as_symmetric(X, type(self).__name__).K, False
+            return as_symmetric(X, type(self).__name__)
         if self.affinity == "nearest_neighbors":
-            return shared_neighbors(X, self.n_neighbors), True
-        return gram_matrix(X, kernel="rbf", gamma=resolve_gamma(self.gamma, X)), True
+            return shared_neighbors(X, self.n_neighbors)
+        return gram_matrix(X, kernel="rbf", gamma=resolve_gamma(self.gamma, X))
 
-    def _graph(self, K, owned, degrees=None, formed=False):
-        """Normalise the affinities of these row sums; `formed` as a matrix of its own."""
-        if degrees is None:
-            degrees = times(K, np.ones((K.shape[0], 1)))[:, 0]
-        self._refuse_isolated(degrees)
-        mass, scale, shift = np.ones(len(degrees)), None, None
-        if self.normalization == "normalized_cut":
-            mass = degrees
+    def _graph(self, affinity, drawn=None, formed=False):
+        """Return the normalised graph, and vectors from which to search for its eigenvectors.
+
+        Parameters
+        ----------
+        affinity : as `_affinity` returns it
+        drawn : float64 (n, m), optional
+            Random vectors. The pass over the matrix that gives the degrees of a normalized cut
+            multiplies these, too: the first step of the search.
+        formed : bool
+            Whether the normalised matrix is to have its own entries, rather than factors.
+        """
+        cut = self.normalization == "normalized_cut"
+        scale = shift = None
         if formed or self.normalization in ("doubly_stochastic", "frobenius"):
-            K = normalize_affinity(K, self.normalization, overwrite=owned)
-        elif self.normalization == "normalized_cut":
-            scale = 1.0 / np.sqrt(degrees)
+            matrix = as_symmetric(affinity, type(self).__name__, overwrite=True)
+            degrees = matrix.sums
+            self._refuse_isolated(degrees)
+            K = normalize_affinity(matrix, self.normalization)
         else:
-            shift = 1.0 - degrees
+            K = getattr(affinity, "K", affinity)
+            ones = np.ones((K.shape[0], 1))
+            products = times(K, np.hstack([ones, drawn]) if cut and drawn is not None else ones)
+            degrees = products[:, 0]
+            self._refuse_isolated(degrees)
+            scale, shift = (1.0 / np.sqrt(degrees), None) if cut else (None, 1.0 - degrees)
+            if products.shape[1] > 1:
+                drawn = products[:, 1:] * scale[:, None]
+        mass = degrees if cut else np.ones(len(degrees))
         graph = Graph(Scaled(K, scale, shift), mass, components(K))
         if graph.n_components > 1:
             self._warn_of_components(graph.n_components)
-        return graph
+        return graph, drawn
 
     def _refuse_isolated(self, degrees):
         isolated = np.flatnonzero(~(degrees > 0))

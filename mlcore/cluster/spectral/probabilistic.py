@@ -161,7 +161,7 @@ class ProbabilisticClustering(AffinityClusterer):
         with Progress(self.verbose, self.callback, owner) as progress:
             checked = self._check_X(X, reset=True)
             self._check_n_clusters(checked.shape[0])
-            graph = self._graph(*self._affinity(checked), formed=True)
+            graph, _ = self._graph(self._affinity(checked), formed=True)
             F, k, best = graph.matrix.K, self.n_clusters, None
             for start in range(self.n_init):
                 G = _random(F, k, rng) if start else _spectral(graph, k, rng)

@@ -10,7 +10,7 @@ from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.cluster.spectral.affinity import of_pairs, shared_nearest
 from mlcore.cluster.spectral.affinity_graph import AFFINITIES, AffinityClusterer
 from mlcore.cluster.spectral.assign_labels import ASSIGNMENTS, SQUARE, assigned, embedded
-from mlcore.eigen import Eigenpairs, block_size, by_lapack, leading_eigenpairs, times
+from mlcore.eigen import Eigenpairs, block_size, by_lapack, leading_eigenpairs
 from mlcore.kernels.gram import gram_matrix
 from mlcore.kernels.resolve import KERNELS, resolve_gamma
 from mlcore.model import warn
@@ -231,19 +231,12 @@ class SpectralClustering(AffinityClusterer):
             self._check_n_clusters(n)
             if n < m:
                 raise ValueError(f"n_samples={n} should be >= n_components={m}.")
-            K, owned = self._affinity(checked)
-            # One pass gives the degrees and, of drawn vectors, a first step of the search.
             drawn = None
             if self.eigen_solver is None and not by_lapack(n, m):
                 drawn = rng.standard_normal((n, block_size(m) - 1))
-            ones = np.ones((n, 1))
-            sums = times(K, ones if drawn is None else np.hstack([ones, drawn]))
-            graph = self._graph(K, owned, sums[:, 0])
-            if drawn is not None and self.normalization == "normalized_cut":
-                drawn = sums[:, 1:] * graph.matrix.scale[:, None]
-            del K, sums
+            graph, start = self._graph(self._affinity(checked), drawn)
             found = relaxed(
-                graph, m, rng, drawn, self.tol, self.max_iter,
+                graph, m, rng, start, self.tol, self.max_iter,
                 lambda step, total, residual: progress.step(step, total, residual),
                 self.eigen_solver,
             )  # fmt: skip
@@ -301,15 +294,15 @@ class SpectralClustering(AffinityClusterer):
     def _affinity(self, X):
         kind, owner = self.affinity, type(self).__name__
         if callable(kind):
-            return of_pairs(X, kind, self.kernel_params or {}, owner), True
+            return of_pairs(X, kind, self.kernel_params or {}, owner)
         if kind == "precomputed_nearest_neighbors":
-            return shared_nearest(X, self.n_neighbors, owner), True
+            return shared_nearest(X, self.n_neighbors, owner)
         if kind in AFFINITIES:
             return super()._affinity(X)
         K = gram_matrix(
             X, kernel=kind, gamma=resolve_gamma(self.gamma, X), degree=self.degree, coef0=self.coef0
         )
-        return as_symmetric(K, owner, overwrite=True).K, True
+        return as_symmetric(K, owner, overwrite=True)
 
 
 def relaxed(
