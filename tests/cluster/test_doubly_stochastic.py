@@ -97,7 +97,7 @@ def test_a_matrix_that_was_checked_is_not_checked_again():
     for kind in (np.array, sp.csr_array):
         matrix = as_symmetric(kind([[1.0, 0.5], [0.5, 1.0]]), "first")
         assert as_symmetric(matrix, "second") is matrix
-    with pytest.raises(TypeError, match="sparse"):
+    with pytest.raises(TypeError, match="Sparse data was passed as K to second"):
         as_symmetric(matrix, "second", sparse=False)
 
 
