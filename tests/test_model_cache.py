@@ -15,9 +15,9 @@ from mlcore.mixture import (
     CategoricalMixture,
     MultinomialMixture,
 )
-from mlcore.mixture.binomial_product import BinomialProduct
-from mlcore.mixture.categorical import CategoricalComponents
-from mlcore.mixture.multinomial import MultinomialComponents
+from mlcore.mixture.discrete.binomial_product import BinomialProduct
+from mlcore.mixture.discrete.categorical import CategoricalComponents
+from mlcore.mixture.discrete.multinomial import MultinomialComponents
 from mlcore.model_cache import cached
 
 

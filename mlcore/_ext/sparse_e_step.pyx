@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.mixture.sparse_e_step: EM over sparse rows.
+"""Hot loops of mlcore.mixture.discrete.sparse_e_step: EM over sparse rows.
 
 A row is a list of entries, column and value. Given `start` (stride,) and `table` (columns, stride),
 both of components side by side, its log densities are start + sum of value table[column], and -inf

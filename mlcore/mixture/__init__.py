@@ -1,13 +1,13 @@
 """Mixtures of distributions, fitted by EM."""
 
-from mlcore.mixture.bernoulli import BernoulliMixture
-from mlcore.mixture.binomial import BinomialMixture
-from mlcore.mixture.categorical import CategoricalMixture
-from mlcore.mixture.gaussian_e_step import Statistics
-from mlcore.mixture.gaussian_mixture import GaussianMixture
-from mlcore.mixture.multinomial import MultinomialMixture
-from mlcore.mixture.plsa import PLSA
-from mlcore.mixture.selection import MixtureSelection, select_mixture
+from mlcore.mixture.discrete.bernoulli import BernoulliMixture
+from mlcore.mixture.discrete.binomial import BinomialMixture
+from mlcore.mixture.discrete.categorical import CategoricalMixture
+from mlcore.mixture.discrete.multinomial import MultinomialMixture
+from mlcore.mixture.gaussian.e_step import Statistics
+from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
+from mlcore.mixture.gaussian.selection import MixtureSelection, select_mixture
+from mlcore.mixture.plsa.plsa import PLSA
 
 __all__ = [
     "BernoulliMixture",

@@ -18,7 +18,7 @@ from mlcore.checks import (
 from mlcore.first_rows import KeepsFirstRows
 from mlcore.mixture.components import Components
 from mlcore.mixture.em import EM, RECENT, Run
-from mlcore.mixture.inference import Inference
+from mlcore.mixture.prediction import Prediction
 from mlcore.model import warn
 from mlcore.progress import Progress
 from mlcore.row_sums import merged
@@ -28,7 +28,7 @@ _SHORT_RUN = 10  # steps of each of several starts before one of them goes on
 STARTS = ("k-means++", "kmeans", "random", "random_from_data")  # values of init_params
 
 
-class Mixture(KeepsFirstRows, Inference):
+class Mixture(KeepsFirstRows, Prediction):
     """Estimators of mixtures: EM, by rows in memory or by sums over blocks of rows.
 
     A subclass makes the components, and says what users may give of their parameters.

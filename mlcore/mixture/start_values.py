@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks.arrays import real_array
-from mlcore.mixture.gaussian_e_step import shape
 
-_TOLERANCE = 1e-6  # of sums of weights, and of symmetry
+TOLERANCE = 1e-6  # of sums of weights, and of symmetry
 
 
-def _array(
+def finite_array(
     value: Any, name: str, shape: tuple | None, owner: str, term: str | None = None
 ) -> np.ndarray:
+    """Return float64 values in C order; errors call their shape that of `term`."""
     array = real_array(value, name).astype(np.float64)
     if shape is not None and array.shape != shape:
         term = term or name.removesuffix("_init")
@@ -28,8 +28,8 @@ def _array(
 def weights(value: Any, name: str, k: int, owner: str = "") -> np.ndarray:
     """Probabilities of shape (k,)."""
     owner = owner and f"{owner}: "
-    found = _array(value, name, (k,), owner)
-    if (found < 0).any() or abs(found.sum() - 1) > _TOLERANCE:
+    found = finite_array(value, name, (k,), owner)
+    if (found < 0).any() or abs(found.sum() - 1) > TOLERANCE:
         raise ValueError(
             f"{owner}{name} must be numbers >= 0 with sum 1; the least is {found.min():g}, "
             f"the sum {found.sum():g}."
@@ -39,7 +39,7 @@ def weights(value: Any, name: str, k: int, owner: str = "") -> np.ndarray:
 
 def means(value: Any, name: str, shape: tuple | None = None, owner: str = "") -> np.ndarray:
     """Means of shape (k, d)."""
-    found = _array(value, name, shape, owner and f"{owner}: ")
+    found = finite_array(value, name, shape, owner and f"{owner}: ")
     if found.ndim != 2 or not found.size:
         raise ValueError(f"{name} has shape {found.shape}, but must be 2-D and not empty.")
     return found
@@ -49,36 +49,10 @@ def distributions(value: Any, name: str, shape: tuple | None = None, owner: str 
     """Probabilities of shape (k, d), whose rows sum to 1."""
     found = means(value, name, shape, owner)
     sums = found.sum(axis=1)
-    if (found < 0).any() or (np.abs(sums - 1) > _TOLERANCE).any():
+    if (found < 0).any() or (np.abs(sums - 1) > TOLERANCE).any():
         worst = int(np.argmax(np.abs(sums - 1)))
         raise ValueError(
             f"{owner and f'{owner}: '}{name} must be numbers >= 0 with rows of sum 1; the least is "
             f"{found.min():g}, the sum of row {worst} {sums[worst]:g}."
         )
     return found
-
-
-def matrices(value: Any, name: str, kind: str, k: int, d: int, owner: str = "") -> np.ndarray:
-    """Covariances or precisions: symmetric where they are matrices, else positive."""
-    prefix = owner and f"{owner}: "
-    found = _array(value, name, shape(kind, k, d), prefix, _term(name, kind))
-    if kind in ("diag", "spherical"):
-        if not (found > 0).all():
-            raise not_positive(name, kind, owner)
-        return found
-    turned = np.swapaxes(found, -1, -2)
-    if (
-        np.abs(found - turned) > _TOLERANCE * np.abs(found).max(axis=(-1, -2), keepdims=True)
-    ).any():
-        raise not_positive(name, kind, owner)
-    return (found + turned) / 2
-
-
-def not_positive(name: str, kind: str, owner: str = "") -> ValueError:
-    """The error about what is not symmetric or not positive definite."""
-    how = "positive" if kind in ("diag", "spherical") else "symmetric, positive-definite"
-    return ValueError(f"{owner and f'{owner}: '}{name}: '{_term(name, kind)}' should be {how}.")
-
-
-def _term(name, kind):
-    return f"{kind} {name.removesuffix('_init').removesuffix('s')}"

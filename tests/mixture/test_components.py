@@ -18,9 +18,9 @@ from mlcore.mixture import (
 )
 from mlcore.mixture.components import Components
 from mlcore.mixture.em import EM, Run
-from mlcore.mixture.gaussian import GaussianComponents
-from mlcore.mixture.inference import Inference
+from mlcore.mixture.gaussian.components import GaussianComponents
 from mlcore.mixture.mixture import Mixture
+from mlcore.mixture.prediction import Prediction
 from mlcore.model import ConvergenceWarning, Model
 
 MIXTURES = [
@@ -189,7 +189,7 @@ def test_an_objective_of_minus_infinity_is_no_convergence():
 
 @pytest.mark.parametrize("kind", MIXTURES)
 def test_estimators_are_at_most_three_classes_above_the_model(kind):
-    mixins = {Model, Inference, KeepsFirstRows}
+    mixins = {Model, Prediction, KeepsFirstRows}
     tower = [c for c in kind.__mro__ if issubclass(c, Model) and c not in mixins]
     assert len(tower) <= 3, tower
 

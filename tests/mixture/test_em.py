@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.mixture import GaussianMixture, em
-from mlcore.mixture.gaussian import GaussianComponents
-from mlcore.mixture.gaussian_e_step import Parameters
+from mlcore.mixture.gaussian.components import GaussianComponents
+from mlcore.mixture.gaussian.e_step import Parameters
 from mlcore.model import ConvergenceWarning
 
 KINDS = ("full", "tied", "diag", "spherical")

@@ -239,7 +239,7 @@ def test_labels_come_block_by_block(monkeypatch):
     X, topics, _ = counts(n=100)
     model = MultinomialMixture.from_parameters(np.full(3, 1 / 3), topics)
     labels, density = model.predict(X), model.score_samples(X)
-    monkeypatch.setattr("mlcore.mixture.sparse_e_step._ROWS", 7)
+    monkeypatch.setattr("mlcore.mixture.discrete.sparse_e_step._ROWS", 7)
     assert_array_equal(model.predict(X), labels)
     assert_array_equal(model.score_samples(X), density)
     assert_array_equal(model.predict_proba(X).argmax(axis=1), labels)

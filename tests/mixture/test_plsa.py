@@ -14,7 +14,8 @@ from scipy import sparse as sp
 from scipy.optimize import linear_sum_assignment
 from sklearn.decomposition import NMF
 
-from mlcore.mixture import PLSA, aspect_tables
+from mlcore.mixture import PLSA
+from mlcore.mixture.plsa import aspect_tables
 from mlcore.row_sums import RowSums
 
 EPS = np.finfo(float).eps

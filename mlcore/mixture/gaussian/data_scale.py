@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore.mixture.initialization import location_and_variances
+from mlcore.mixture.gaussian.initialization import location_and_variances
 
 _SMALLEST, _LARGEST = 1e-280, 1e280  # variances whose products with counts are still normal numbers
 

@@ -11,16 +11,17 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import entries as _rows
-from mlcore.mixture.sparse_e_step import Loop
+from mlcore._ext import sparse_rows as _ext
+from mlcore.mixture.discrete.sparse_e_step import Loop
 from mlcore.threads import effective_threads
 
+BIT_GROUP = _ext.GROUP  # binary features in an entry: tables of 2^BIT_GROUP rows fit the cache
 _ENTRIES_OF_A_LONG_ROW = 32
 _BLOCK = 1 << 14  # values looked at in one go
 
 
 @dataclass
-class Entries:
+class SparseRows:
     """Sparse rows in the form that the compiled loop reads."""
 
     n_rows: int
@@ -81,16 +82,16 @@ class Entries:
             self._loop = Loop(self, k, entire)
         return self._loop
 
-    def part(self, first: int, stop: int) -> "Entries":
+    def part(self, first: int, stop: int) -> "SparseRows":
         """Return rows first to stop, without their weights."""
         indptr, begin, end = None, first * self.length, stop * self.length
         if self.indptr is not None:
             begin, end = self.indptr[first], self.indptr[stop]
             indptr = self.indptr[first : stop + 1] - begin
         values = None if self.values is None else self.values[begin:end]
-        return Entries(stop - first, self.n_columns, self.columns[begin:end], indptr, values)
+        return SparseRows(stop - first, self.n_columns, self.columns[begin:end], indptr, values)
 
-    def taken(self, rows: np.ndarray, weights: np.ndarray | None = None) -> "Entries":
+    def taken(self, rows: np.ndarray, weights: np.ndarray | None = None) -> "SparseRows":
         """Return some rows, with other weights."""
         lengths = np.full(len(rows), self.length)
         begins = rows * self.length
@@ -101,7 +102,7 @@ class Entries:
         places = np.repeat(begins - indptr[:-1], lengths) + np.arange(indptr[-1])
         values = None if self.values is None else self.values[places]
         kept = None if self.indptr is None else indptr
-        return Entries(len(rows), self.n_columns, self.columns[places], kept, values, weights)
+        return SparseRows(len(rows), self.n_columns, self.columns[places], kept, values, weights)
 
     @cached_property
     def matrix(self) -> sp.csr_array:
@@ -114,9 +115,9 @@ class Entries:
         return sp.csr_array((values, self.columns, indptr), shape=(self.n_rows, self.n_columns))
 
 
-def dense_entries(
+def rows_of_array(
     X: np.ndarray, most: np.ndarray, weights: np.ndarray | None
-) -> tuple[Entries, np.ndarray]:
+) -> tuple[SparseRows, np.ndarray]:
     """Return the entries of an array that are not 0, and which rows have one outside [0, `most`].
 
     NaN are behind a row's others, of value 1, in columns of their own, d further.
@@ -124,22 +125,55 @@ def dense_entries(
     n, d = X.shape
     indptr, wrong = np.zeros(n + 1, np.int64), np.empty(n, np.uint8)
     n_threads = effective_threads(X.size)
-    _rows.count_entries(X, indptr, n_threads)
+    _ext.count_entries(X, indptr, n_threads)
     np.cumsum(indptr, out=indptr)
     columns, values = np.empty(max(1, indptr[-1]), np.int32), np.empty(max(1, indptr[-1]))
-    _rows.fill_entries(X, most, indptr, columns, values, wrong, n_threads)
+    _ext.fill_entries(X, most, indptr, columns, values, wrong, n_threads)
     columns, values = columns[: indptr[-1]], values[: indptr[-1]]
-    return Entries(n, d, columns, indptr, values, weights), wrong
+    return SparseRows(n, d, columns, indptr, values, weights), wrong
 
 
-def csr_entries(X: sp.csr_array, weights: np.ndarray | None) -> Entries:
+def rows_of_bits(
+    X: np.ndarray, modes: np.ndarray, threshold: float, strict: bool, weights: np.ndarray | None
+) -> tuple[SparseRows, np.ndarray]:
+    """Return binary features as sparse rows, and which rows have a value but 0, 1 and NaN.
+
+    An entry is a group of `BIT_GROUP` features of which some differ from their modes; its column
+    is the number of the group times 2^BIT_GROUP plus a bit for each feature that differs. Behind
+    these there is a column for each feature, of rows that lack it.
+
+    Parameters
+    ----------
+    X : (n, d)
+    modes : (d,) bool
+    threshold : float
+        Values above are 1, others 0.
+    strict : bool
+        Whether to look for other values.
+    """
+    n, d = X.shape
+    groups = np.zeros((-(-d // BIT_GROUP), BIT_GROUP), np.uint8)
+    groups.reshape(-1)[:d] = modes
+    groups = groups @ (1 << np.arange(BIT_GROUP, dtype=np.uint8))
+    codes = np.empty((n, len(groups)), np.uint8)
+    indptr, missing, wrong = np.zeros(n + 1, np.int64), np.empty(n, np.int64), np.empty(n, np.uint8)
+    n_threads = effective_threads(X.size)
+    _ext.deviating_bits(X, groups, threshold, strict, codes, indptr, missing, wrong, n_threads)
+    np.cumsum(indptr, out=indptr)
+    columns = np.empty(max(1, indptr[-1]), np.int32)
+    _ext.fill_bits(X, codes, missing, indptr, columns, n_threads)
+    n_columns = (len(groups) << BIT_GROUP) + (d if missing.any() else 0)
+    return SparseRows(n, n_columns, columns[: indptr[-1]], indptr, None, weights), wrong
+
+
+def rows_of_csr(X: sp.csr_array, weights: np.ndarray | None) -> SparseRows:
     """Return the entries of a canonical CSR array; explicit zeros are none."""
     if X.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"X has {X.shape[1]} features, but at most 2**31 - 1 are supported.")
     if not X.data.all():
         X = X.copy()
         X.eliminate_zeros()
-    return Entries(
+    return SparseRows(
         *X.shape,
         X.indices.astype(np.int32, copy=False),
         X.indptr.astype(np.int64, copy=False),

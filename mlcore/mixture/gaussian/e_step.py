@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore._ext import gaussian_e_step as _ext
+from mlcore._ext import gaussian as _ext
 from mlcore.checks import require_memory
-from mlcore.mixture.impossible import logarithm
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, items_per_call
 
@@ -182,7 +181,8 @@ class Rows:
                 f"are no {self._kind} mixture of {k} components and {d} features."
             )
         origin = self.origin.astype(np.float64)
-        constants = logarithm(weights) - 0.5 * d * _LOG_2_PI
+        with np.errstate(divide="ignore"):
+            constants = np.log(weights) - 0.5 * d * _LOG_2_PI
         constants += log_determinants(self._kind, factors, d)
         means, rotation = means - origin, np.zeros((1, 1))
         if self._kind == "tied":

@@ -7,8 +7,8 @@ import numpy as np
 
 from mlcore.checks import as_integer
 from mlcore.checks.arrays import real_array
-from mlcore.mixture.binomial_product import BinomialProduct, OfSuccesses
-from mlcore.mixture.discrete_mixture import DiscreteMixture
+from mlcore.mixture.discrete.binomial_product import BinomialProduct, OfSuccesses
+from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
 
 
 class BinomialMixture(OfSuccesses, DiscreteMixture):

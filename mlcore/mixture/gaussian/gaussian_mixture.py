@@ -7,10 +7,17 @@ import numpy as np
 
 from mlcore.checks import as_choice, as_random_state, as_real
 from mlcore.mixture import start_values
-from mlcore.mixture.covariances import correlated, from_covariances, from_precisions, variances
-from mlcore.mixture.data_scale import DataScale, data_scale
-from mlcore.mixture.gaussian import KINDS, GaussianComponents
-from mlcore.mixture.gaussian_e_step import Parameters
+from mlcore.mixture.gaussian.components import KINDS, GaussianComponents
+from mlcore.mixture.gaussian.covariances import (
+    correlated,
+    from_covariances,
+    from_precisions,
+    matrices,
+    not_positive,
+    variances,
+)
+from mlcore.mixture.gaussian.data_scale import DataScale, data_scale
+from mlcore.mixture.gaussian.e_step import Parameters
 from mlcore.mixture.missing import TakesMissing
 from mlcore.mixture.mixture import Mixture
 
@@ -188,10 +195,10 @@ class GaussianMixture(TakesMissing, Mixture):
         means = start_values.means(means, "means")
         k, d = means.shape
         weights = start_values.weights(weights, "weights", k)
-        sigma = start_values.matrices(covariances, "covariances", kind, k, d)
+        sigma = matrices(covariances, "covariances", kind, k, d)
         factors = from_covariances(kind, sigma)
         if factors is None:
-            raise start_values.not_positive("covariances", kind)
+            raise not_positive("covariances", kind)
         origin = weights @ means
         total_variances = weights @ (variances(kind, sigma, k, d) + (means - origin) ** 2)
         model = cls(n_components=k, covariance_type=kind)
@@ -273,12 +280,10 @@ class GaussianMixture(TakesMissing, Mixture):
         if self.means_init is not None:
             means = start_values.means(self.means_init, "means_init", (k, n_features), owner)
         if self.precisions_init is not None:
-            values = start_values.matrices(
-                self.precisions_init, "precisions_init", kind, k, n_features, owner
-            )
+            values = matrices(self.precisions_init, "precisions_init", kind, k, n_features, owner)
             shapes = from_precisions(kind, values)
             if shapes is None:
-                raise start_values.not_positive("precisions_init", kind, owner)
+                raise not_positive("precisions_init", kind, owner)
         return weights, means, shapes
 
     def _may_continue(self, components):

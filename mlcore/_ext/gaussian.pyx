@@ -1,4 +1,4 @@
-"""Hot loop of mlcore.mixture.gaussian_e_step: one step of EM on blocks of rows that stay in cache.
+"""Hot loop of mlcore.mixture.gaussian.e_step: one step of EM on blocks of rows that stay in cache.
 
 For each row x: log2 p(x, j) = constants[j] - log2(e)/2 |(x - origin - means[j]) factors[j]|², and
 responsibilities w p(j | x), those under 2^-64 w taken as 0; they are kept for a block only. Moments

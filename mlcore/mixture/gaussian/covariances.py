@@ -5,11 +5,13 @@ own variances, exactly: so it never decreases. A given number is added, as in sc
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
-from mlcore.mixture.gaussian_e_step import Parameters, Statistics
+from mlcore.mixture.gaussian.e_step import Parameters, Statistics, shape
+from mlcore.mixture.start_values import TOLERANCE, finite_array
 
 FLOOR = 1e-6  # of the variances of the data
 _EPS = np.finfo(np.float64).eps
@@ -132,6 +134,30 @@ def _raised(C, scale, floor):
     values = np.maximum(values, max(floor, 8 * len(C) * _EPS * values[-1]))
     R = (vectors * values) @ vectors.T
     return (R + R.T) / 2 * root[:, None] * root
+
+
+def matrices(value: Any, name: str, kind: str, k: int, d: int, owner: str = "") -> np.ndarray:
+    """Covariances or precisions: symmetric where they are matrices, else positive."""
+    prefix = owner and f"{owner}: "
+    found = finite_array(value, name, shape(kind, k, d), prefix, _term(name, kind))
+    if kind in ("diag", "spherical"):
+        if not (found > 0).all():
+            raise not_positive(name, kind, owner)
+        return found
+    turned = np.swapaxes(found, -1, -2)
+    if (np.abs(found - turned) > TOLERANCE * np.abs(found).max(axis=(-1, -2), keepdims=True)).any():
+        raise not_positive(name, kind, owner)
+    return (found + turned) / 2
+
+
+def not_positive(name: str, kind: str, owner: str = "") -> ValueError:
+    """The error about what is not symmetric or not positive definite."""
+    how = "positive" if kind in ("diag", "spherical") else "symmetric, positive-definite"
+    return ValueError(f"{owner and f'{owner}: '}{name}: '{_term(name, kind)}' should be {how}.")
+
+
+def _term(name, kind):
+    return f"{kind} {name.removesuffix('_init').removesuffix('s')}"
 
 
 def from_precisions(kind: str, precisions):

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from mlcore.mixture import initialization
 from mlcore.mixture.components import Components
-from mlcore.mixture.covariances import (
+from mlcore.mixture.em import Run
+from mlcore.mixture.gaussian import initialization
+from mlcore.mixture.gaussian.covariances import (
     DOUBLE,
     SINGLE,
     expected,
@@ -13,10 +14,10 @@ from mlcore.mixture.covariances import (
     n_parameters,
     precisions,
 )
-from mlcore.mixture.data_scale import DataScale
-from mlcore.mixture.em import Run
-from mlcore.mixture.gaussian_e_step import Parameters, Rows
-from mlcore.mixture.incomplete import IncompleteRows
+from mlcore.mixture.gaussian.data_scale import DataScale
+from mlcore.mixture.gaussian.e_step import Parameters, Rows
+from mlcore.mixture.gaussian.incomplete_rows import IncompleteRows
+from mlcore.mixture.k_means_plus_plus import drawn
 
 KINDS = ("full", "tied", "diag", "spherical")
 _CLUSTERINGS, _START_STEPS = 3, 2  # of some rows; steps of EM from each, to tell the best
@@ -95,7 +96,7 @@ class GaussianComponents(Components):
             Z = initialization.whitened(np.vstack([X, means]), weight_of_all, kind)
             found = [(initialization.nearest_labels(Z[:-k], Z[-k:]), means)]
         elif self._init_params in ("random", "random_from_data"):
-            found = [(None, X[initialization.drawn(weight, rng.random(k))])]
+            found = [(None, X[drawn(weight, rng.random(k))])]
         else:
             most = 1 if self._init_params == "kmeans" else _CLUSTERINGS
             Z = initialization.whitened(X, weight, kind, rotated=rotated)

@@ -6,18 +6,14 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import entries as _ext
 from mlcore.mixture import start_values
-from mlcore.mixture.discrete import DiscreteComponents, Parameters, Rows, Statistics
-from mlcore.mixture.entries import Entries, csr_entries, dense_entries
-from mlcore.mixture.impossible import logarithm, possible
+from mlcore.mixture.discrete.components import DiscreteComponents, Parameters, Rows, Statistics
+from mlcore.mixture.discrete.sparse_rows import BIT_GROUP, rows_of_array, rows_of_bits, rows_of_csr
+from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
 from mlcore.mixture.missing import TakesMissing
-from mlcore.threads import effective_threads
 
-# Binary features that are one entry: a table of their 16 outcomes fits into the cache.
-_GROUP = _ext.GROUP
-_POWERS = 1 << np.arange(_GROUP, dtype=np.uint8)
-_BITS = (np.arange(1 << _GROUP) >> np.arange(_GROUP)[:, None] & 1).astype(np.float64)
+# Whether a feature of a group differs from its mode, by the group's code.
+_BITS = (np.arange(1 << BIT_GROUP) >> np.arange(BIT_GROUP)[:, None] & 1).astype(np.float64)
 _ROUNDING = 16 * np.finfo(np.float64).eps  # of sums of the same values in two orders
 _LEAST = 2 * np.finfo(np.float64).eps  # that 1 - p may be where it is more than 0
 _FIRST_ROWS = 1024  # that tell the modes: any guess is right, a good one saves entries
@@ -86,50 +82,39 @@ class BinomialProduct(DiscreteComponents):
 
     def _sparse_rows(self, X, weight):
         n, d = X.shape
-        entries = csr_entries(self._successes(X), weight)
-        values, columns = entries.values, entries.columns
+        sparse = rows_of_csr(self._successes(X), weight)
+        values, columns = sparse.values, sparse.columns
         missing, most = np.isnan(values), self.trials[columns]
         wrong = self.wrong(values, most)
         if wrong.any():
             place = int(np.argmax(wrong))
-            row = int(np.searchsorted(entries.indptr, place, side="right")) - 1
+            row = int(np.searchsorted(sparse.indptr, place, side="right")) - 1
             raise self.refused(row, int(columns[place]), values[place], most[place])
         columns = np.where(missing, columns + d, columns).astype(np.int32)
-        entries.columns, entries.values = columns, np.where(missing, 1.0, values)
-        entries.n_columns = 2 * d if missing.any() else d
-        return Rows(X, weight, entries, np.zeros(d, bool))
+        sparse.columns, sparse.values = columns, np.where(missing, 1.0, values)
+        sparse.n_columns = 2 * d if missing.any() else d
+        return Rows(X, weight, sparse, np.zeros(d, bool))
 
     def _dense_rows(self, X, weight):
         d, most = X.shape[1], self.trials.astype(X.dtype)
-        entries, wrong = dense_entries(X, most, weight)
+        sparse, wrong = rows_of_array(X, most, weight)
         self._require_right(X, most, wrong)
         if self._missing and np.isnan(X).any():
-            entries.n_columns = 2 * d
-        return Rows(X, weight, entries, np.zeros(d, bool))
+            sparse.n_columns = 2 * d
+        return Rows(X, weight, sparse, np.zeros(d, bool))
 
     def _rows_of_bits(self, X, weight, modes):
-        n, d = X.shape
-        threshold = self.threshold
-        strict, threshold = threshold is None, 0.5 if threshold is None else threshold
+        threshold, strict = self.threshold, self.threshold is None
+        threshold = 0.5 if strict else threshold
         if modes is None:
             modes = (X[:_FIRST_ROWS] > threshold).mean(axis=0) > 0.5
-        codes = np.empty((n, -(-d // _GROUP)), np.uint8)
-        indptr, missing = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
-        wrong, n_threads = np.empty(n, np.uint8), effective_threads(X.size)
-        _ext.deviating_bits(
-            X, _bits(modes), threshold, strict, codes, indptr, missing, wrong, n_threads
-        )
-        if wrong.any():
-            most = self.trials.astype(X.dtype)
-            if self.wrong(X[int(np.argmax(wrong))], most).any():
-                self._require_right(X, most, wrong)
-            return self._dense_rows(X, weight)  # fractions are no bits
-        np.cumsum(indptr, out=indptr)
-        columns = np.empty(max(1, indptr[-1]), np.int32)
-        _ext.fill_bits(X, codes, missing, indptr, columns, n_threads)
-        n_columns = _n_codes(d, _GROUP) + (d if missing.any() else 0)
-        entries = Entries(n, n_columns, columns[: indptr[-1]], indptr, None, weight)
-        return Rows(X, weight, entries, modes)
+        sparse, wrong = rows_of_bits(X, modes, threshold, strict, weight)
+        if not wrong.any():
+            return Rows(X, weight, sparse, modes)
+        most = self.trials.astype(X.dtype)
+        if self.wrong(X[int(np.argmax(wrong))], most).any():
+            self._require_right(X, most, wrong)
+        return self._dense_rows(X, weight)  # fractions are no bits
 
     def _require_right(self, X, most, wrong):
         if wrong.any():
@@ -162,9 +147,9 @@ class BinomialProduct(DiscreteComponents):
         trials, (d, k) = self.trials, np.shape(other - mode)
         constant = trials[:, None] * mode * np.ones((d, k))
         odds = other - mode
-        group = 1 if rows.entries.values is not None else _GROUP
+        group = 1 if rows.sparse.values is not None else BIT_GROUP
         n_codes = _n_codes(d, group)
-        table = np.zeros((rows.entries.n_columns, k))
+        table = np.zeros((rows.sparse.n_columns, k))
         if group == 1:
             table[:d] = odds
         else:
@@ -173,17 +158,17 @@ class BinomialProduct(DiscreteComponents):
                 part = odds[bit::group]
                 where = codes[: len(part)]
                 where[:, 1 << bit : 2 << bit] = where[:, : 1 << bit] + part[:, None]
-        if rows.entries.n_columns > n_codes:
+        if rows.sparse.n_columns > n_codes:
             table[n_codes:] = -constant
         return constant.sum(axis=0), table
 
     def gathered(self, rows, sums, mass, log_likelihood, before):
         d, k = rows.X.shape[1], len(mass)
         trials = self.trials[:, None]
-        group = 1 if rows.entries.values is not None else _GROUP
+        group = 1 if rows.sparse.values is not None else BIT_GROUP
         n_codes = _n_codes(d, group)
         known = np.broadcast_to(mass, (d, k))
-        if rows.entries.n_columns > n_codes:
+        if rows.sparse.n_columns > n_codes:
             known = _left(known, sums[n_codes:], True)
         most = trials * known
         if group == 1:
@@ -241,7 +226,7 @@ class BinomialProduct(DiscreteComponents):
             means = np.ascontiguousarray(parameters.table[: self.n_features].T)
             tables["modes"] = parameters.weights @ means > 0.5
         rows = self.rows(X, None, tables["modes"])
-        return rows, (rows.entries.n_columns, rows.entries.values is None)
+        return rows, (rows.sparse.n_columns, rows.sparse.values is None)
 
     def n_parameters(self):
         k, d = self.n_components, self.n_features
@@ -313,13 +298,6 @@ def _left(whole, part, none):
     somewhere = left.sum(axis=1, keepdims=True) > hidden.sum(axis=1, keepdims=True)
     least = np.where(somewhere & ~np.asarray(none), _LEAST * whole, 0.0)
     return np.where(left > hidden, left, least)
-
-
-def _bits(values):
-    """Groups of booleans as numbers, the first of a group the lowest bit."""
-    whole = np.zeros((-(-len(values) // _GROUP), _GROUP), np.uint8)
-    whole.reshape(-1)[: len(values)] = values
-    return whole @ _POWERS
 
 
 def _n_codes(d, group):

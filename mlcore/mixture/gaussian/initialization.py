@@ -1,17 +1,15 @@
-"""Initialization of EM: rows far from each other, or clusters of k-means, on a sample of the rows.
+"""Initialization of Gaussian mixtures: clusters of k-means on a sample of the rows.
 
 k-means depends on units, and those in which clusters are round are not known beforehand: a second
-run takes them from the clusters of the first, and where the two differ, a third follows. Draws go
-by the rows' values and weights, not by their places: neither the order of rows nor writing a row
-twice instead of weighting it changes a start.
+run takes them from the clusters of the first, and where the two differ, a third follows.
 """
 
 import numpy as np
 
-from mlcore._ext import k_means_plus_plus as _seeding
-from mlcore._ext.gaussian_e_step import ROWS, column_sums, lloyd_pass
-from mlcore.mixture.gaussian_e_step import Statistics
-from mlcore.threads import effective_threads
+from mlcore._ext.gaussian import ROWS, column_sums, lloyd_pass
+from mlcore.mixture.gaussian.e_step import Statistics
+from mlcore.mixture.k_means_plus_plus import distinct, drawn, far_rows
+from mlcore.threads import effective_threads, items_per_call, pieces
 
 _ROWS_PER_COMPONENT = 100
 _LEAST_ROWS = 2048
@@ -21,8 +19,7 @@ _SETTLED = 0.01  # share of the weight whose labels may still change when k-mean
 _ALIKE = 0.98  # share of the weight on which two clusterings that are one agree
 _LEAST_WITHIN = 1e-4  # of the variance of all rows
 _PIECE = 4096
-_ROUNDING = 1e-14  # of squared distances, in the largest of squared norms
-_VALUES = 1 << 27  # of a compiled call: some tenths of a second
+_OPERATIONS_OF_A_VALUE = 4  # of the rows, or of their distances from centres
 
 
 def location_and_variances(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
@@ -37,7 +34,7 @@ def location_and_variances(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarra
     given = np.empty(0) if weight is None else weight
     total = float(n) if weight is None else weight.sum()
     sums = np.zeros((2, d))
-    step = max(1, _VALUES // (d * ROWS)) * ROWS
+    step = items_per_call(_OPERATIONS_OF_A_VALUE * d * ROWS) * ROWS
     for lo in range(0, n, step):
         rows = X[lo : lo + step]
         parts = np.zeros((-(-len(rows) // ROWS), 2, d))
@@ -80,30 +77,6 @@ def sampled(X: np.ndarray, weight, n_components: int, variances, rng, origin) ->
     return X[places].astype(np.float64), w
 
 
-def distinct(key: np.ndarray, weight, most: int, rng) -> tuple[np.ndarray, np.ndarray]:
-    """Places of rows in the order of their keys, and their weights: all, or a draw of many.
-
-    Rows of the same key are one, of their weight together.
-    """
-    order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    w = np.diff(np.append(first, len(key))).astype(np.float64)
-    if weight is not None:
-        w = np.add.reduceat(weight[order], first)
-    if len(first) <= most:
-        return order[first], w
-    places, times = np.unique(drawn(w, np.sort(rng.random(most))), return_counts=True)
-    return order[first[places]], times * (w.sum() / most)
-
-
-def drawn(weight: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-    """Places drawn with chances in proportion to `weight`, by numbers uniform in [0, 1)."""
-    cumulative = np.cumsum(weight)
-    places = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
-    return np.minimum(places, np.searchsorted(cumulative, cumulative[-1]))  # later ones weigh 0
-
-
 def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
     """The rows in units that covariances of the type `kind` do not see.
 
@@ -135,11 +108,10 @@ def k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) ->
     seeds = far_rows(np.ascontiguousarray(Z), weight, n_components, rng)
     centres = Z[seeds]
     labels, most = np.full(len(Z), -1, np.int32), _SETTLED * weight.sum()
-    step = max(1, _VALUES // (n_components * Z.shape[1] + 1))
+    work = _OPERATIONS_OF_A_VALUE * (n_components * Z.shape[1] + 1)
     for _ in range(_LLOYD_STEPS):
         sums, mass, changed = np.zeros_like(centres), np.zeros(n_components), 0.0
-        for lo in range(0, len(Z), step):
-            hi = min(len(Z), lo + step)
+        for lo, hi in pieces(len(Z), work):
             changed += lloyd_pass(columns, weight, centres, lo, hi, labels, sums, mass)
         if changed <= most:
             break
@@ -250,46 +222,3 @@ def with_room(weights: np.ndarray, places) -> np.ndarray:
 def nearest_labels(Z: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """The nearest centre of each row."""
     return np.argmin((centres**2).sum(axis=1) - 2 * (Z @ centres.T), axis=1)
-
-
-def far_rows(Z: np.ndarray, weight: np.ndarray, k: int, rng) -> np.ndarray:
-    """Places (k,) of rows Z (n, d) that are far from each other, by greedy k-means++: of a few
-    candidates, drawn by their distance, the best.
-    """
-    n, d = Z.shape
-    trials = 2 + int(np.log(k))
-    order, seeds = np.arange(n, dtype=np.int32), np.empty(k, np.int64)
-    nearest, sums, points = np.empty(n), np.empty(n), np.empty((trials, d))
-    panel = np.empty((1, d * _seeding.PANEL_WIDTH[8]))
-    step = max(1, _VALUES // (n * (d + 1) * trials))
-    for begin in range(0, k, step):
-        end = min(k, begin + step)
-        uniform = rng.random((end - begin) * trials - (trials - 1 if begin == 0 else 0))
-        count = _seeding.seeds(
-            Z, weight, order, uniform, trials, nearest, sums, points, panel, begin, seeds[:end]
-        )
-        if count < end:  # all rows equal seeds
-            seeds[count:] = drawn(weight, rng.random(k - count))
-            break
-    return seeds
-
-
-def far_rows_again(Z: np.ndarray, weight: np.ndarray, k: int, times: int, rng) -> np.ndarray:
-    """Places (times, k), each row of them as `far_rows` draws them, of few rows Z: from the
-    distances of all pairs, which one product gives.
-    """
-    n, trials = len(Z), 2 + int(np.log(k))
-    squares = Z @ Z.T
-    norms = np.diagonal(squares).copy()
-    squares *= -2
-    squares += norms
-    squares += norms[:, None]
-    squares[squares <= _ROUNDING * norms.max()] = 0
-    order, seeds = np.arange(n, dtype=np.int32), np.empty((times, k), np.int64)
-    left, sums = np.empty((1 + trials, n)), np.empty(n)
-    for row in seeds:
-        uniform = rng.random(k * trials - (trials - 1))
-        count = _seeding.medoids(squares, False, weight, order, uniform, trials, left, sums, row)
-        if count < k:  # all rows equal seeds
-            row[count:] = drawn(weight, rng.random(k - count))
-    return seeds

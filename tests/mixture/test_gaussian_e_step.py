@@ -11,8 +11,8 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from mlcore.mixture import GaussianMixture
-from mlcore.mixture.gaussian_e_step import Rows
-from mlcore.mixture.initialization import location_and_variances
+from mlcore.mixture.gaussian.e_step import Rows
+from mlcore.mixture.gaussian.initialization import location_and_variances
 
 
 def mixture(n, d, k, kind):

@@ -10,7 +10,7 @@ from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, items_per_call
 
 if TYPE_CHECKING:
-    from mlcore.mixture.entries import Entries
+    from mlcore.mixture.discrete.sparse_rows import SparseRows
 
 _VECTOR = 8  # components are padded to whole vectors of float64
 _CHUNKS = 64  # most: they, not the threads, set the order of additions
@@ -60,7 +60,7 @@ class Loop:
     """
 
     def __init__(
-        self, rows: "Entries", k: int, entire: bool = False, filled: tuple | None = None
+        self, rows: "SparseRows", k: int, entire: bool = False, filled: tuple | None = None
     ) -> None:
         stride = -(-k // _VECTOR) * _VECTOR
         shape = rows.n_columns, stride

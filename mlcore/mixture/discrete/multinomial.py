@@ -8,10 +8,10 @@ from scipy import sparse as sp
 
 from mlcore.checks import as_integer
 from mlcore.mixture import start_values
-from mlcore.mixture.discrete import DiscreteComponents, Parameters, Rows, Statistics
-from mlcore.mixture.discrete_mixture import DiscreteMixture
-from mlcore.mixture.entries import csr_entries, dense_entries
-from mlcore.mixture.impossible import logarithm, possible
+from mlcore.mixture.discrete.components import DiscreteComponents, Parameters, Rows, Statistics
+from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
+from mlcore.mixture.discrete.sparse_rows import rows_of_array, rows_of_csr
+from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
 
 
 class MultinomialMixture(DiscreteMixture):
@@ -220,9 +220,9 @@ class MultinomialComponents(DiscreteComponents):
 
     def rows(self, X, weight):
         if sp.issparse(X):
-            return Rows(X, weight, csr_entries(X, weight))
+            return Rows(X, weight, rows_of_csr(X, weight))
         any_count = np.full(X.shape[1], np.inf, X.dtype)
-        return Rows(X, weight, dense_entries(X, any_count, weight)[0])
+        return Rows(X, weight, rows_of_array(X, any_count, weight)[0])
 
     def fill(self, loop, parameters, rows):
         loop.fill(parameters.table, logarithms=True)
@@ -238,9 +238,9 @@ class MultinomialComponents(DiscreteComponents):
 
     def step(self, rows, parameters):
         """Sums by column, probabilities and their logarithms pass through memory once."""
-        loop = rows.entries.loop(len(parameters.weights))
+        loop = rows.sparse.loop(len(parameters.weights))
         start = self.fill(loop, parameters, rows)
-        mass, trials, log_likelihood = loop.totals(start, rows.entries.row_totals)
+        mass, trials, log_likelihood = loop.totals(start, rows.sparse.row_totals)
         statistics = Statistics(log_likelihood, mass, None, trials[None])
         objective = self.objective(statistics, rows, parameters)
         return objective, *self.smoothed(statistics, parameters, loop.smoothed_frequencies)
@@ -249,7 +249,7 @@ class MultinomialComponents(DiscreteComponents):
         return values
 
     def log_prior(self, parameters, rows):
-        return rows.entries.loop(len(parameters.weights)).sum_of_table()
+        return rows.sparse.loop(len(parameters.weights)).sum_of_table()
 
     def parameters(self, mixture):
         return Parameters(mixture.weights_, mixture.means_.T, mixture.mean_trials_)

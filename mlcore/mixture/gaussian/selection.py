@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_choice
-from mlcore.mixture.gaussian import KINDS
-from mlcore.mixture.gaussian_mixture import GaussianMixture
+from mlcore.mixture.gaussian.components import KINDS
+from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
 
 _CRITERIA = ("aic", "bic", "icl")
 

@@ -10,7 +10,7 @@ feature that no row of a component has keeps its mean and variance there.
 import numpy as np
 
 from mlcore.checks import require_memory
-from mlcore.mixture.gaussian_e_step import Parameters, Statistics
+from mlcore.mixture.gaussian.e_step import Parameters, Statistics
 
 _BLOCK_VALUES = 1 << 17
 _LOG_2_PI = np.log(2 * np.pi)

@@ -8,14 +8,14 @@ from scipy import sparse as sp
 
 from mlcore.checks import as_bool, as_integer, as_random_state, as_real, as_weights
 from mlcore.first_rows import KeepsFirstRows
-from mlcore.mixture.aspect_tables import (
+from mlcore.mixture.em import RECENT
+from mlcore.mixture.plsa.aspect_tables import (
     AspectTables,
     PLSAStatistics,
     distributions,
     random_components,
     require_tables,
 )
-from mlcore.mixture.em import RECENT
 from mlcore.model import Model, Transformer, warn
 from mlcore.progress import Progress
 from mlcore.row_sums import merged

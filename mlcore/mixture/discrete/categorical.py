@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.mixture import start_values
-from mlcore.mixture.discrete import DiscreteComponents, Parameters, Rows, Statistics
-from mlcore.mixture.discrete_mixture import DiscreteMixture
-from mlcore.mixture.entries import Entries
-from mlcore.mixture.impossible import logarithm, possible
+from mlcore.mixture.discrete.components import DiscreteComponents, Parameters, Rows, Statistics
+from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
+from mlcore.mixture.discrete.patterns import Patterns, found_categories
+from mlcore.mixture.discrete.sparse_e_step import row_bytes
+from mlcore.mixture.discrete.sparse_rows import SparseRows
+from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
 from mlcore.mixture.missing import TakesMissing
-from mlcore.mixture.patterns import Patterns, found_categories
-from mlcore.mixture.sparse_e_step import row_bytes
 from mlcore.model import warn
 
 _FEW_ROWS = 128  # to predict: of so few, taking answers together would not pay
@@ -292,8 +292,8 @@ class CategoricalComponents(DiscreteComponents):
                 f"{self.owner}: column {column} of X holds {X[row, column]:g}, which is "
                 f"none of its categories, {values[:10].tolist()}{more}."
             )
-        entries = Entries(len(X), patterns.n_patterns, columns, None, None, weight)
-        return Rows(X, weight, entries, patterns=patterns)
+        sparse = SparseRows(len(X), patterns.n_patterns, columns, None, None, weight)
+        return Rows(X, weight, sparse, patterns=patterns)
 
     def posterior(self, X, parameters, tables, with_proba):
         try:

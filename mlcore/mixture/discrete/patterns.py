@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from mlcore._ext import entries as _ext
+from mlcore._ext import patterns as _ext
 from mlcore.threads import effective_threads
 
 _PATTERNS = 256  # of one group, at most

@@ -1,4 +1,4 @@
-"""Discrete components: products of multinomial distributions, whose rows are sparse entries."""
+"""Discrete components: products of multinomial distributions, fitted to sparse rows."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.mixture import initialization
 from mlcore.mixture.components import Components
+from mlcore.mixture.discrete.sparse_e_step import Loop, smoothed_frequencies
+from mlcore.mixture.discrete.sparse_rows import SparseRows
+from mlcore.mixture.discrete.zero_probabilities import least_impossible, logarithm
 from mlcore.mixture.em import Run
-from mlcore.mixture.entries import Entries
-from mlcore.mixture.impossible import least_impossible, logarithm
-from mlcore.mixture.sparse_e_step import Loop, smoothed_frequencies
+from mlcore.mixture.k_means_plus_plus import distinct, drawn, far_rows_again
 
 _COLLAPSED = 16 * np.finfo(np.float64).eps  # part of all weight that is reported as none
 _EMPTY = 2.0**-900  # share that is none: of less, responsibilities are no normal numbers
@@ -42,24 +42,24 @@ class Statistics(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows as they were given, and as entries."""
+    """Rows as they were given, and as sparse rows."""
 
     X: Any
     weight: np.ndarray | None
-    entries: Entries
+    sparse: SparseRows
     modes: np.ndarray | None = None  # value of each feature that needs no entry
     patterns: Any = None  # `Patterns` of categories, where these are the columns of entries
 
     @property
     def total(self) -> float:
-        return self.entries.total_weight
+        return self.sparse.total_weight
 
 
 class DiscreteComponents(Components):
     """Products of multinomial distributions, one for each item: a feature, or a group of columns.
 
-    The log-density of a row is a constant plus a sum over its entries (`Entries`). Tables hold the
-    probabilities of columns, (n_columns, k): of words, of the categories of all items one after
+    The log-density of a row is a constant plus a sum over its entries (`SparseRows`). Tables hold
+    the probabilities of columns, (n_columns, k): of words, of the categories of all items one after
     another, or of success in each feature and then of failure in each.
 
     Parameters
@@ -115,7 +115,7 @@ class DiscreteComponents(Components):
         ----------
         rows : Rows
         sums : (n_entry_columns, k)
-            Of the responsibilities times the values of the entries of each of ``rows.entries``'
+            Of the responsibilities times the values of the entries of each of ``rows.sparse``'
             columns.
         mass : (k,)
         log_likelihood : float
@@ -147,7 +147,7 @@ class DiscreteComponents(Components):
         log-densities; None: these are not kept.
         """
         rows = self.rows(X, None)
-        return rows, (rows.entries.n_columns, rows.entries.values is None)
+        return rows, (rows.sparse.n_columns, rows.sparse.values is None)
 
     # ---- EM
 
@@ -158,8 +158,8 @@ class DiscreteComponents(Components):
         trials = np.ones((np.size(self.n_outcomes), k))
         if table is not None:
             return Parameters(weights, table, trials)
-        places, weight = initialization.distinct(self._keys(rows), rows.weight, _SAMPLE, rng)
-        some = rows._replace(weight=weight, entries=rows.entries.taken(places, weight))
+        places, weight = distinct(self._keys(rows), rows.weight, _SAMPLE, rng)
+        some = rows._replace(weight=weight, sparse=rows.sparse.taken(places, weight))
         tables = self._drawn_tables(some, rng)
         runs = [Run(Parameters(weights, table, trials)) for table in tables]
         return em.over(some).best(runs, _START_STEPS).parameters
@@ -167,13 +167,13 @@ class DiscreteComponents(Components):
     def _keys(self, rows):
         """A number for each row: the same for equal rows, hardly ever for others."""
         table = np.exp(np.sin(np.arange(1.0, np.sum(self.n_outcomes) + 1)))[:, None]
-        loop = rows.entries.loop(1)
+        loop = rows.sparse.loop(1)
         start = self.fill(loop, Parameters(np.ones(1), table, None), rows)
         return loop.log_densities(start)[:, 0]
 
     def _drawn_tables(self, rows, rng):
         """Tables of which each component is half the mean, and half a row far from the others'."""
-        k, weight, matrix = self.n_components, rows.weight, rows.entries.matrix
+        k, weight, matrix = self.n_components, rows.weight, rows.sparse.matrix
         sums = (matrix.T @ weight)[:, None]
         whole = self.gathered(rows, sums, weight.sum(keepdims=True), 0.0, None)
         equal = 1 / self.by_column(np.atleast_2d(self.n_outcomes))
@@ -182,14 +182,14 @@ class DiscreteComponents(Components):
         if k == 1:
             return [mean]
         some = np.arange(len(weight))
-        most = min(_CANDIDATES, max(2 * k, _VALUES // rows.entries.n_columns))
+        most = min(_CANDIDATES, max(2 * k, _VALUES // rows.sparse.n_columns))
         if len(some) > most:
-            some = np.unique(initialization.drawn(weight, rng.random(most)))
+            some = np.unique(drawn(weight, rng.random(most)))
         single = matrix[some].toarray().T
         single = self.gathered(rows, single, np.ones(len(some)), 0.0, None)
         single = self._proportions(single, whole)
         frequencies = np.ascontiguousarray(single.T)
-        seeds = initialization.far_rows_again(frequencies, weight[some], k, _STARTS, rng)
+        seeds = far_rows_again(frequencies, weight[some], k, _STARTS, rng)
         return [(mean + single[:, places]) / 2 for places in seeds]
 
     def _proportions(self, statistics, otherwise):
@@ -200,12 +200,12 @@ class DiscreteComponents(Components):
 
     def step_together(self, runs, rows, n_steps):
         """Take steps of all runs, their components side by side: on few rows calls cost most."""
-        if rows.entries.n_rows > _SAMPLE:
+        if rows.sparse.n_rows > _SAMPLE:
             return False
         shape = len(runs), self.n_components
         many = Parameters(*map(np.hstack, zip(*(run.parameters for run in runs), strict=True)))
         many = many._replace(weights=many.weights / len(runs))
-        loop = rows.entries.loop(shape[0] * shape[1])
+        loop = rows.sparse.loop(shape[0] * shape[1])
         collapsed = np.zeros(shape[0] * shape[1], bool)
         for _ in range(n_steps):
             start = self.fill(loop, many, rows)
@@ -231,7 +231,7 @@ class DiscreteComponents(Components):
 
     def _sums(self, rows, parameters):
         """Statistics, whose counts the next call may change."""
-        loop = rows.entries.loop(len(parameters.weights), entire=self.entire)
+        loop = rows.sparse.loop(len(parameters.weights), entire=self.entire)
         start = self.fill(loop, parameters, rows)
         return self.gathered(rows, *loop.sums(start), parameters.table)
 
@@ -290,9 +290,9 @@ class DiscreteComponents(Components):
         rows, key = self.later_rows(X, parameters, tables)
         if key in tables:
             start, filled = tables[key]
-            loop = Loop(rows.entries, self.n_components, filled=filled)
+            loop = Loop(rows.sparse, self.n_components, filled=filled)
         else:
-            loop = rows.entries.loop(self.n_components)
+            loop = rows.sparse.loop(self.n_components)
             start = self.fill(loop, parameters, rows)
             if key is not None:
                 tables[key] = start, loop.filled
@@ -308,7 +308,7 @@ class DiscreteComponents(Components):
             lacking = np.where(parameters.weights > 0, lacking, np.inf)
             for i in range(0, len(lost), _ROWS):
                 part = lost[i : i + _ROWS]
-                values = rows.entries.taken(part).matrix
+                values = rows.sparse.taken(part).matrix
                 found = least_impossible(values, (logs, table), (lacking, never))
                 labels[part] = found.argmax(axis=1)
                 if proba is not None:

@@ -6,16 +6,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.special import logsumexp
 
-from mlcore._ext import entries as bits
+from mlcore._ext import sparse_rows as bits
 from mlcore.mixture import (
     BernoulliMixture,
     BinomialMixture,
     CategoricalMixture,
     MultinomialMixture,
-    sparse_e_step,
 )
-from mlcore.mixture.entries import csr_entries, largest_integer
-from mlcore.mixture.sparse_e_step import smoothed_frequencies
+from mlcore.mixture.discrete import sparse_e_step
+from mlcore.mixture.discrete.sparse_e_step import smoothed_frequencies
+from mlcore.mixture.discrete.sparse_rows import largest_integer, rows_of_csr
 
 N, D = 60, 90
 N_NEVER = 1 << 40  # entries of a column: there is one chunk
@@ -58,7 +58,7 @@ def test_sums_are_those_of_dense_arithmetic_while_rows_come_and_go(k, kind, n_th
     monkeypatch.setattr(sparse_e_step, "effective_threads", lambda work: n_threads)
     rng = np.random.default_rng(k)
     X, weights = rows(rng, kind)
-    loop = csr_entries(sp.csr_array(X), weights).loop(k)
+    loop = rows_of_csr(sp.csr_array(X), weights).loop(k)
     for step in range(12):
         p = probabilities(rng, k)
         start = np.log(rng.dirichlet(np.ones(k)))
@@ -89,7 +89,7 @@ def test_sums_under_several_mixtures_are_those_under_each(k, kind, n_threads, mo
     monkeypatch.setattr(sparse_e_step, "effective_threads", lambda work: n_threads)
     rng, times = np.random.default_rng(k), 4
     X, weights = rows(rng, kind)
-    loop = csr_entries(sp.csr_array(X), weights).loop(times * k)
+    loop = rows_of_csr(sp.csr_array(X), weights).loop(times * k)
     for _ in range(2):  # nothing is left of the pass before
         p, shares_of = probabilities(rng, times * k), rng.dirichlet(np.ones(times * k))
         loop.fill(p, logarithms=True)
@@ -107,7 +107,7 @@ def test_rows_that_lack_what_a_mixture_is_sure_of_are_impossible_under_that_one(
     X = np.array([[1.0, 0], [0, 2], [3, 1], [0, 0]])
     p = np.array([[0.2, 0.5, 0.3, 0.6], [0.8, 0.5, 0.7, 0.4]])
     sure, start = np.array([0.0, 0, 1, 0]), np.log([0.4, 0.6, 0.5, 0.5])
-    loop = csr_entries(sp.csr_array(X), None).loop(4)
+    loop = rows_of_csr(sp.csr_array(X), None).loop(4)
     loop.fill(p, logarithms=True)
     loop.require(sure, np.array([[0.0, 0, -1, 0], [0, 0, 0, 0]]))  # component 2 needs column 0
     counts, mass, _ = loop.sums_each(start, 2)
@@ -130,7 +130,7 @@ def test_sums_are_the_same_bytes_for_any_number_of_threads(n, valued, monkeypatc
     found = []
     for n_threads in (1, 2, 3, 7):
         monkeypatch.setattr(sparse_e_step, "effective_threads", lambda work, n=n_threads: n)
-        rows = csr_entries(X, None)
+        rows = rows_of_csr(X, None)
         rows.values = rows.values if valued else None
         loop = rows.loop(20)
         for power in (0.3, 1, 9):
@@ -145,7 +145,7 @@ def test_sums_are_the_same_bytes_for_any_number_of_threads(n, valued, monkeypatc
 
 def test_edges_of_columns_share_out_the_entries():
     X = sp.csr_array(np.repeat([[1.0, 0, 1], [1, 1, 1], [0, 0, 1]], 4, axis=1))
-    rows = csr_entries(X, None)
+    rows = rows_of_csr(X, None)
     assert_array_equal(rows.column_edges(1), [0, 0])
     for n_parts in (2, 3, 30):
         edges = rows.column_edges(n_parts)
@@ -189,7 +189,7 @@ def test_rows_of_one_component_leave_no_residue_when_they_change_it():
     # Integers are added and taken away exactly: what a component has lost is 0, not 1e-16.
     rng = np.random.default_rng(0)
     X, _ = rows(rng, "plain")
-    loop = csr_entries(sp.csr_array(X), None).loop(2)
+    loop = rows_of_csr(sp.csr_array(X), None).loop(2)
     table = np.full((D, 2), 1 / D)
     table[:, 1] *= np.exp(-3)  # X rows have some 130 words: nothing is left of the second
     first, last = [0.0, -500.0], [-2000.0, 0.0]
@@ -205,7 +205,7 @@ def test_rows_of_one_component_leave_no_residue_when_they_change_it():
 @pytest.mark.parametrize("trials", [0.0, 1e-310, 1e305])
 def test_frequencies_of_trials_without_a_rate(trials):
     X = sp.csr_array(np.ones((4, 5)))
-    loop = csr_entries(X, None).loop(2)
+    loop = rows_of_csr(X, None).loop(2)
     before = np.full((5, 2), 0.2)
     loop.fill(before, logarithms=True)
     counts, *_ = loop.sums(np.log([0.5, 0.5]))

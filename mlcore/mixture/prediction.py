@@ -1,4 +1,4 @@
-"""Inference by a fitted mixture: densities, most probable components, information criteria."""
+"""Prediction by a fitted mixture: densities, most probable components, information criteria."""
 
 import math
 from typing import Any
@@ -10,7 +10,7 @@ from mlcore.model import Model
 from mlcore.threads import single_threaded_blas
 
 
-class Inference(Model):
+class Prediction(Model):
     """Predictions and criteria of a mixture whose `_fitted_components` are known."""
 
     weights_: np.ndarray

@@ -1,0 +1,1 @@
+"""Mixtures of discrete distributions, fitted to sparse rows."""
