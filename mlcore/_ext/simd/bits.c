@@ -2,10 +2,7 @@
 
 #include "table.h"
 
-#include "as_float.h"
-#include "bits_loops.h"
-
-#include "as_double.h"
-#include "bits_loops.h"
+#define LOOPS "bits_loops.h"
+#include "both_precisions.h"
 
 SIMD_TABLE(bits, .f = {.bits = bits_f}, .d = {.bits = bits_d})

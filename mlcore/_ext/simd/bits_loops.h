@@ -1,6 +1,7 @@
 /* Binary features, BIT_GROUP of them one number; included once per precision. */
 
 #include "bits.h"
+#include "precision.h"
 
 /* codes[g] = a bit for each value of group g of finite x, or NaN, that is above `threshold` where
    it is usually not, or the other way round; NaN has none. Returns how many are not 0; counts NaN,
@@ -8,7 +9,7 @@
 static int64_t NAME(bits)(ptrdiff_t d, const REAL *x, const uint8_t *usual, REAL threshold,
                           uint8_t *codes, int64_t *missing, int *others) {
   /* features at a time: whole groups, and a line of memory */
-  enum { PART = 64 / sizeof(REAL), L = NAME(LANES) };
+  enum { PART = 64 / sizeof(REAL), L = LANES };
   int64_t count = 0, unknown = 0;
   unsigned strange = 0;
   for (ptrdiff_t start = 0; start < d; start += PART) {

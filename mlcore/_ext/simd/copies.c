@@ -2,10 +2,7 @@
 
 #include "table.h"
 
-#include "as_float.h"
-#include "copies_loops.h"
-
-#include "as_double.h"
-#include "copies_loops.h"
+#define LOOPS "copies_loops.h"
+#include "both_precisions.h"
 
 SIMD_TABLE(copies, .f = {.copy = copy_f}, .d = {.copy = copy_d})

@@ -1,6 +1,7 @@
 /* Copies a part of a row at a time; included once per precision. */
 
 #include "copies.h"
+#include "precision.h"
 
 /* Copy the next values of what waits, up to `count` and no farther than the end of their row. */
 static inline void NAME(copy_part)(simd_copies *c, ptrdiff_t count, int past) {
@@ -9,7 +10,7 @@ static inline void NAME(copy_part)(simd_copies *c, ptrdiff_t count, int past) {
   ptrdiff_t at = c->at, last = c->columns - at < count ? c->columns : at + count;
   if (past) {
     while (at < last && (uintptr_t)(to + at) % VECTOR_BYTES) to[at] = from[at], at++;
-    for (; at + NAME(LANES) <= last; at += NAME(LANES)) STREAM(to + at, LOAD(from + at));
+    for (; at + LANES <= last; at += LANES) NAME(stream)(to + at, LOAD(from + at));
     if (last < c->columns) last = at; /* what fills no vector goes with the next */
   }
   memcpy(to + at, from + at, (size_t)(last - at) * sizeof(REAL));
@@ -22,7 +23,7 @@ static inline void NAME(copy_part)(simd_copies *c, ptrdiff_t count, int past) {
   else c->out = to + c->stride;
 }
 
-static void NAME(copy)(simd_copies *waiting, int past) {
+static inline void NAME(copy)(simd_copies *waiting, int past) {
   while (waiting->rows > 0) NAME(copy_part)(waiting, waiting->columns, past);
-  if (past) STREAM_FENCE();
+  if (past) stream_fence();
 }

@@ -2,11 +2,10 @@
 
 #include "table.h"
 
-#include "as_float.h"
-#include "distances_loops.h"
+#define LOOPS "distances_loops.h"
+#include "both_precisions.h"
 
-#include "as_double.h"
-#include "distances_loops.h"
+#define PRECISION d
 #include "squared_distance_loops.h"
 
 SIMD_TABLE(distances, .f = {.distances = distances_f, .add = add_f, .differences = differences_f},

@@ -1,5 +1,7 @@
 /* Distances from products and from differences, and their sums; included once per precision. */
 
+#include "precision.h"
+
 #ifndef LEAST /* squares of much smaller values have lost digits too */
 #define LEAST (sizeof(REAL) == 4 ? (REAL)0x1p-80 : (REAL)0x1p-900)
 #endif
@@ -18,7 +20,7 @@ static ptrdiff_t NAME(distances)(ptrdiff_t n, REAL x_norm, const REAL *y_norms, 
   for (; j < n; j++) {
     const REAL norms = y_norms[j] + x_norm, value = row[j] + norms;
     const int kept = value > norms * near + LEAST;
-    row[j] = !kept ? -1 : squared ? value : SQRT(value);
+    row[j] = !kept ? -1 : squared ? value : NAME(root)(value);
     far += kept;
   }
   return n - far;
@@ -26,9 +28,9 @@ static ptrdiff_t NAME(distances)(ptrdiff_t n, REAL x_norm, const REAL *y_norms, 
 
 /* `m` rows at a time: their sums stay in registers, those of the columns are read and written once
    for all. */
-static inline __attribute__((always_inline)) void NAME(add_rows)(
-    const int m, ptrdiff_t columns, const REAL *tile, ptrdiff_t stride, const double *row_weights,
-    const double *column_weights, ptrdiff_t k, double *row_sums, double *column_sums) {
+INLINE void NAME(add_rows)(const int m, ptrdiff_t columns, const REAL *tile, ptrdiff_t stride,
+                           const double *row_weights, const double *column_weights, ptrdiff_t k,
+                           double *row_sums, double *column_sums) {
   enum { L = VECTOR_BYTES / 8, MOST = 4 };
   vdouble sum[MOST];
   double rest[MOST] = {0};
@@ -51,8 +53,7 @@ static inline __attribute__((always_inline)) void NAME(add_rows)(
       column_sums[j] += row_weights[r] * value;
     }
   for (int r = 0; r < m; r++) {
-    for (int lane = 0; lane < L; lane++) rest[r] += sum[r][lane];
-    row_sums[r * k] += rest[r];
+    row_sums[r * k] += add_lanes_d(rest[r], sum[r]);
   }
 }
 
@@ -69,9 +70,8 @@ static void NAME(add)(ptrdiff_t rows, ptrdiff_t columns, const REAL *tile, ptrdi
 }
 
 /* `m` rows at a time share what is read of the others. */
-static inline __attribute__((always_inline)) double NAME(differences_of)(
-    const int m, ptrdiff_t first, ptrdiff_t n, ptrdiff_t d, const REAL *columns, ptrdiff_t stride,
-    int squared, REAL *out) {
+INLINE double NAME(differences_of)(const int m, ptrdiff_t first, ptrdiff_t n, ptrdiff_t d,
+                                   const REAL *columns, ptrdiff_t stride, int squared, REAL *out) {
   enum { L = VECTOR_BYTES / 8, MOST = 8 };
   vdouble most = {0};
   double rest = 0;
@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) double NAME(differences_of)(
       REAL *row = out + (first + r) * n + j;
       if (j + L <= n) {
         most = max_d(most, value);
-        NARROW(row, value);
+        NAME(narrow)(row, value);
         continue;
       }
       for (ptrdiff_t lane = 0; j + lane < n; lane++) {

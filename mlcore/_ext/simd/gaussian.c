@@ -2,10 +2,7 @@
 
 #include "table.h"
 
-#include "as_float.h"
-#include "gaussian_loops.h"
-
-#include "as_double.h"
-#include "gaussian_loops.h"
+#define LOOPS "gaussian_loops.h"
+#include "both_precisions.h"
 
 SIMD_TABLE(gaussian, .f = {.gaussian = gaussian_f}, .d = {.gaussian = gaussian_d})

@@ -2,7 +2,7 @@
 
    Densities are taken with a vector's lanes over samples, from a copy of the block in panels (a
    feature of PANEL samples, then the next feature); moments with lanes over features, from the
-   rows, or, of few features, from these panels, see gaussian_panel_moments.h. A mean or centre is
+   rows, or, of few features, from these panels, see gaussian_panel_moments_loops.h. A mean or centre is
    subtracted from the sample first of all, so nothing cancels but what the mean itself moves in one
    step.
 
@@ -14,8 +14,9 @@
    the rows that count, one by one. All this leaves out only what is 0 in the result. */
 
 #include "gaussian.h"
-#include "gaussian_density.h"
-#include "gaussian_panel_moments.h"
+#include "gaussian_density_loops.h"
+#include "gaussian_panel_moments_loops.h"
+#include "precision.h"
 #include "transpose_loops.h"
 
 #ifndef ROUND
@@ -33,23 +34,22 @@ enum { NAME(SIDE) = VECTOR_BYTES == 64 ? 8 : 4 };
 
 /* Rows whose responsibility for a component is not 0, at their places `from`, and these; their sum
    is added to `mass`. `live`: the panels that have such rows. */
-static __attribute__((noinline)) ptrdiff_t NAME(collect)(uint64_t live, ptrdiff_t stride,
-                                                         const REAL *resp, const int32_t *from,
-                                                         int32_t *rows, REAL *r, double *mass) {
+NOINLINE ptrdiff_t NAME(collect)(uint64_t live, ptrdiff_t stride, const REAL *resp,
+                                 const int32_t *from, int32_t *rows, REAL *r, double *mass) {
   ptrdiff_t count = 0;
   VEC sum[NAME(BLOCKS)] = {{0}};
   for (; live; live &= live - 1) {
     const ptrdiff_t p = __builtin_ctzll(live);
     for (int b = 0; b < NAME(BLOCKS); b++) {
-      const REAL *own = resp + p * stride + b * NAME(LANES);
-      const int32_t *places = from + p * PANEL + b * NAME(LANES);
+      const REAL *own = resp + p * stride + b * LANES;
+      const int32_t *places = from + p * PANEL + b * LANES;
       const VEC x = LOAD(own);
       sum[b] += x;
 #ifdef MLCORE_TARGET_AVX512
       count += NAME(compress)(x, places, rows + count, r + count);
 #else
       if (!ANY(GREATER(x, (VEC){0}))) continue;
-      for (int lane = 0; lane < NAME(LANES); lane++) {
+      for (int lane = 0; lane < LANES; lane++) {
         rows[count] = places[lane];
         r[count] = own[lane];
         count += own[lane] > 0;
@@ -58,25 +58,23 @@ static __attribute__((noinline)) ptrdiff_t NAME(collect)(uint64_t live, ptrdiff_
     }
   }
   for (int b = 1; b < NAME(BLOCKS); b++) sum[0] += sum[b];
-  double s = 0;
-  for (int lane = 0; lane < NAME(LANES); lane++) s += sum[0][lane];
-  *mass += s;
+  *mass += NAME(add_lanes)(0, sum[0]);
   return count;
 }
 
 /* V vectors of features: first += sum r (x - centre) and, when `squares`, second += sum r (x -
    centre)². */
-static inline __attribute__((always_inline)) void NAME(axis_sums)(
-    int V, int squares, ptrdiff_t d, ptrdiff_t count, const int32_t *rows, const REAL *r,
-    const REAL *X, const REAL *centre, double *first, double *second) {
+INLINE void NAME(axis_sums)(int V, int squares, ptrdiff_t d, ptrdiff_t count, const int32_t *rows,
+                            const REAL *r, const REAL *X, const REAL *centre, double *first,
+                            double *second) {
   const int S = V <= 2 ? 2 : 1; /* sums side by side, against the latency of additions */
   VEC c[4], a[2][4] = {{{0}}}, b[2][4] = {{{0}}};
-  for (int v = 0; v < V; v++) c[v] = LOAD(centre + v * NAME(LANES));
+  for (int v = 0; v < V; v++) c[v] = LOAD(centre + v * LANES);
   ptrdiff_t i = 0;
   for (; i + S <= count; i += S)
     for (int s = 0; s < S; s++)
       for (int v = 0; v < V; v++) {
-        const VEC t = LOAD(X + rows[i + s] * d + v * NAME(LANES)) - c[v];
+        const VEC t = LOAD(X + rows[i + s] * d + v * LANES) - c[v];
         VEC w = t * r[i + s];
         if (squares) {
           ROUND(w);
@@ -86,34 +84,34 @@ static inline __attribute__((always_inline)) void NAME(axis_sums)(
       }
   if (i < count)
     for (int v = 0; v < V; v++) {
-      const VEC t = LOAD(X + rows[i] * d + v * NAME(LANES)) - c[v], w = t * r[i];
+      const VEC t = LOAD(X + rows[i] * d + v * LANES) - c[v], w = t * r[i];
       a[0][v] += w;
       if (squares) b[0][v] += w * t;
     }
   for (int v = 0; v < V; v++) {
     a[0][v] += a[1][v];
     b[0][v] += b[1][v];
-    for (int lane = 0; lane < NAME(LANES); lane++) {
-      first[v * NAME(LANES) + lane] += a[0][v][lane];
-      if (squares) second[v * NAME(LANES) + lane] += b[0][v][lane];
+    for (int lane = 0; lane < LANES; lane++) {
+      first[v * LANES + lane] += a[0][v][lane];
+      if (squares) second[v * LANES + lane] += b[0][v][lane];
     }
   }
 }
 
-static inline __attribute__((always_inline)) void NAME(axis_moments_if)(
-    int squares, ptrdiff_t d, ptrdiff_t count, const int32_t *rows, const REAL *r, const REAL *X,
-    const REAL *centre, double *first, double *second) {
+INLINE void NAME(axis_moments_if)(int squares, ptrdiff_t d, ptrdiff_t count, const int32_t *rows,
+                                  const REAL *r, const REAL *X, const REAL *centre, double *first,
+                                  double *second) {
   ptrdiff_t f = 0;
 #define SUMS(V) \
   NAME(axis_sums)(V, squares, d, count, rows, r, X + f, centre + f, first + f, second + f)
-  for (; f + 4 * NAME(LANES) <= d; f += 4 * NAME(LANES)) SUMS(4);
-  if (f + 2 * NAME(LANES) <= d) {
+  for (; f + 4 * LANES <= d; f += 4 * LANES) SUMS(4);
+  if (f + 2 * LANES <= d) {
     SUMS(2);
-    f += 2 * NAME(LANES);
+    f += 2 * LANES;
   }
-  if (f + NAME(LANES) <= d) {
+  if (f + LANES <= d) {
     SUMS(1);
-    f += NAME(LANES);
+    f += LANES;
   }
 #undef SUMS
   for (; f < d; f++) {
@@ -128,58 +126,53 @@ static inline __attribute__((always_inline)) void NAME(axis_moments_if)(
   }
 }
 
-static __attribute__((noinline)) void NAME(axis_moments)(int squares, ptrdiff_t d, ptrdiff_t count,
-                                                         const int32_t *rows, const REAL *r,
-                                                         const REAL *X, const REAL *centre,
-                                                         double *first, double *second) {
+NOINLINE void NAME(axis_moments)(int squares, ptrdiff_t d, ptrdiff_t count, const int32_t *rows,
+                                 const REAL *r, const REAL *X, const REAL *centre, double *first,
+                                 double *second) {
   if (squares) NAME(axis_moments_if)(1, d, count, rows, r, X, centre, first, second);
   else NAME(axis_moments_if)(0, d, count, rows, r, X, centre, first, second);
 }
 
 /* Rows a..a+SIDE and W vectors from column b of H += tᵀ t, over `count` rows of t, from column a on
    in `ta`. */
-static inline __attribute__((always_inline)) void NAME(moment_tile)(int W, ptrdiff_t side,
-                                                                    ptrdiff_t count, const REAL *ta,
-                                                                    const REAL *t, REAL *H) {
+INLINE void NAME(moment_tile)(int W, ptrdiff_t side, ptrdiff_t count, const REAL *ta, const REAL *t,
+                              REAL *H) {
   enum { A = NAME(SIDE) };
   VEC sum[A][3];
   for (int a = 0; a < A; a++)
-    for (int v = 0; v < W; v++) sum[a][v] = LOAD(H + a * side + v * NAME(LANES));
+    for (int v = 0; v < W; v++) sum[a][v] = LOAD(H + a * side + v * LANES);
   for (ptrdiff_t i = 0; i < count; i++) {
     VEC x[3];
-    for (int v = 0; v < W; v++) x[v] = LOAD(t + i * side + v * NAME(LANES));
+    for (int v = 0; v < W; v++) x[v] = LOAD(t + i * side + v * LANES);
     for (int a = 0; a < A; a++)
       for (int v = 0; v < W; v++) sum[a][v] += x[v] * ta[i * side + a];
   }
   for (int a = 0; a < A; a++)
-    for (int v = 0; v < W; v++) STORE(H + a * side + v * NAME(LANES), sum[a][v]);
+    for (int v = 0; v < W; v++) STORE(H + a * side + v * LANES, sum[a][v]);
 }
 
 /* V vectors of features: t = sqrt(r) (x - centre), side by side, and first += sum r (x -
    centre). */
-static inline __attribute__((always_inline)) void NAME(weighted)(
-    int V, ptrdiff_t d, ptrdiff_t count, const int32_t *rows, const REAL *root, const REAL *X,
-    const REAL *centre, ptrdiff_t side, REAL *t, REAL *first) {
+INLINE void NAME(weighted)(int V, ptrdiff_t d, ptrdiff_t count, const int32_t *rows,
+                           const REAL *root, const REAL *X, const REAL *centre, ptrdiff_t side,
+                           REAL *t, REAL *first) {
   VEC c[4], sum[4];
-  for (int v = 0; v < V; v++)
-    c[v] = LOAD(centre + v * NAME(LANES)), sum[v] = LOAD(first + v * NAME(LANES));
+  for (int v = 0; v < V; v++) c[v] = LOAD(centre + v * LANES), sum[v] = LOAD(first + v * LANES);
   for (ptrdiff_t i = 0; i < count; i++)
     for (int v = 0; v < V; v++) {
-      const VEC x = (LOAD(X + rows[i] * d + v * NAME(LANES)) - c[v]) * root[i];
-      STORE(t + i * side + v * NAME(LANES), x);
+      const VEC x = (LOAD(X + rows[i] * d + v * LANES) - c[v]) * root[i];
+      STORE(t + i * side + v * LANES, x);
       sum[v] += x * root[i];
     }
-  for (int v = 0; v < V; v++) STORE(first + v * NAME(LANES), sum[v]);
+  for (int v = 0; v < V; v++) STORE(first + v * LANES, sum[v]);
 }
 
 /* first += sum r t, second (d, d), upper half, += sum r t tᵀ, t = x - centre. Scratch: PIECE + d +
    1 rows of PAD(d). */
-static __attribute__((noinline)) void NAME(full_moments)(ptrdiff_t d, ptrdiff_t count,
-                                                         const int32_t *rows, const REAL *r,
-                                                         const REAL *X, const REAL *centre,
-                                                         REAL *scratch, double *first,
-                                                         double *second) {
-  enum { L = NAME(LANES) };
+NOINLINE void NAME(full_moments)(ptrdiff_t d, ptrdiff_t count, const int32_t *rows, const REAL *r,
+                                 const REAL *X, const REAL *centre, REAL *scratch, double *first,
+                                 double *second) {
+  enum { L = LANES };
   const ptrdiff_t side = PAD(d);
   /* rows that stay in the first cache */
   ptrdiff_t most = GAUSSIAN_PIECE_BYTES / (side * (ptrdiff_t)sizeof(REAL));
@@ -189,7 +182,7 @@ static __attribute__((noinline)) void NAME(full_moments)(ptrdiff_t d, ptrdiff_t 
   for (ptrdiff_t start = 0; start < count; start += most) {
     const ptrdiff_t piece = count - start < most ? count - start : most;
     ptrdiff_t f = 0;
-    for (ptrdiff_t i = 0; i < piece; i++) root[i] = SQRT(r[start + i]);
+    for (ptrdiff_t i = 0; i < piece; i++) root[i] = NAME(root)(r[start + i]);
 #define WEIGHTED(V) \
   NAME(weighted)(V, d, piece, rows + start, root, X + f, centre + f, side, t + f, h1 + f)
     for (; f + 4 * L <= d; f += 4 * L) WEIGHTED(4);
@@ -238,14 +231,13 @@ static void NAME(sort_rows)(ptrdiff_t k, ptrdiff_t n, const REAL *weight, const 
 }
 
 /* A panel of the rows at `from`, less `origin`. */
-static __attribute__((noinline)) void NAME(gather)(ptrdiff_t d, ptrdiff_t n, const REAL *X,
-                                                   const int32_t *from, const REAL *origin,
-                                                   REAL *panel) {
-  enum { L = NAME(LANES) };
+NOINLINE void NAME(gather)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const int32_t *from,
+                           const REAL *origin, REAL *panel) {
+  enum { L = LANES };
   if (n < PANEL) memset(panel, 0, (size_t)(d * PANEL) * sizeof(REAL));
   for (ptrdiff_t r = 0; r < n; r += L) {
     ptrdiff_t f = 0;
-#ifdef ZIP_LOW
+#ifdef HAS_ZIP
     for (; r + L <= n && f + L <= d; f += L) {
       VEC v[L];
       for (int i = 0; i < L; i++) v[i] = LOAD(X + from[r + i] * d + f) - LOAD(origin + f);

@@ -2,10 +2,7 @@
 
 #include "table.h"
 
-#include "as_float.h"
-#include "gram_rows_loops.h"
-
-#include "as_double.h"
-#include "gram_rows_loops.h"
+#define LOOPS "gram_rows_loops.h"
+#include "both_precisions.h"
 
 SIMD_TABLE(gram_rows, .f = {.accumulate = accumulate_f}, .d = {.accumulate = accumulate_d})

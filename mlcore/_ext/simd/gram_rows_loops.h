@@ -1,10 +1,10 @@
 /* Sums of rows with weights; included once per precision. */
 
+#include "precision.h"
+
 /* g[j] += sum_i c[i] k[i][j], in the order of i; n is a constant where this is inlined. */
-static inline __attribute__((always_inline)) void NAME(add_rows)(const int n, const REAL *const *k,
-                                                                 const double *c, ptrdiff_t start,
-                                                                 ptrdiff_t stop,
-                                                                 double *restrict g) {
+INLINE void NAME(add_rows)(const int n, const REAL *const *k, const double *c, ptrdiff_t start,
+                           ptrdiff_t stop, double *restrict g) {
   enum { L = VECTOR_BYTES / sizeof(double) };
   const ptrdiff_t last = start + (stop - start) / L * L;
   for (ptrdiff_t j = start; j < last; j += L) {

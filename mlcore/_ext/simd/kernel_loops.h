@@ -12,6 +12,7 @@
 
 #include "kernel.h"
 #include "copies_loops.h"
+#include "precision.h"
 
 #ifndef TOGETHER
 #define TOGETHER (VECTOR_BYTES == 64 ? 4 : 1) /* rows whose sums fit the registers */
@@ -22,10 +23,11 @@
 static inline VEC NAME(transform)(const kernel_spec *k, VEC v, REAL row_term, VEC column_terms) {
   const REAL gamma = (REAL)k->gamma;
   switch (k->kind) {
-  case KERNEL_RBF: return EXP2(NAME(min)((VEC){0}, 2 * gamma * v - (column_terms + row_term)));
+  case KERNEL_RBF:
+    return NAME(exp2)(NAME(min)((VEC){0}, 2 * gamma * v - (column_terms + row_term)));
   case KERNEL_RBF_DIFFERENCES:
   case KERNEL_LAPLACIAN:
-  case KERNEL_CHI2: return EXP2(NAME(min)((VEC){0}, -gamma * v));
+  case KERNEL_CHI2: return NAME(exp2)(NAME(min)((VEC){0}, -gamma * v));
   case KERNEL_POLYNOMIAL: {
     VEC base = gamma * v + (REAL)k->coef0, power = (VEC){0} + 1;
     for (int degree = k->degree; degree > 0; degree >>= 1) {
@@ -36,7 +38,7 @@ static inline VEC NAME(transform)(const kernel_spec *k, VEC v, REAL row_term, VE
   }
   case KERNEL_SIGMOID: {
     VEC t = gamma * v + (REAL)k->coef0;
-    for (int lane = 0; lane < NAME(LANES); lane++) t[lane] = TANH(t[lane]);
+    for (int lane = 0; lane < LANES; lane++) t[lane] = NAME(tanh)(t[lane]);
     return t;
   }
   case KERNEL_COSINE: return NAME(min)((VEC){0} + 1, NAME(max)((VEC){0} - 1, v));
@@ -47,10 +49,9 @@ static inline VEC NAME(transform)(const kernel_spec *k, VEC v, REAL row_term, VE
 static inline VEC NAME(absolute)(VEC v) { return SELECT(GREATER(-v, v), -v, v); }
 
 /* sum += the row's terms at one feature, over the lanes of a panel. */
-static inline __attribute__((always_inline)) void NAME(visit)(int kind, REAL x, const REAL *column,
-                                                              VEC *sum) {
+INLINE void NAME(visit)(int kind, REAL x, const REAL *column, VEC *sum) {
   for (int b = 0; b < NAME(BLOCKS); b++) {
-    const VEC y = LOAD(column + b * NAME(LANES));
+    const VEC y = LOAD(column + b * LANES);
     if (kind == KERNEL_RBF_DIFFERENCES) sum[b] += (x - y) * (x - y);
     else if (kind == KERNEL_LAPLACIAN) sum[b] += NAME(absolute)(x - y) - NAME(absolute)(y);
     else if (kind == KERNEL_CHI2) { /* 0 / 0 is 0: a feature that both lack adds nothing */
@@ -61,41 +62,39 @@ static inline __attribute__((always_inline)) void NAME(visit)(int kind, REAL x, 
 }
 
 /* Not inlined: its constants would take the registers of the caller's sums. */
-static __attribute__((noinline)) void NAME(finish_lanes)(const kernel_spec *k, const VEC *sum,
-                                                         REAL row_term, const REAL *column_terms,
-                                                         int lanes, REAL *to) {
+NOINLINE void NAME(finish_lanes)(const kernel_spec *k, const VEC *sum, REAL row_term,
+                                 const REAL *column_terms, int lanes, REAL *to) {
   REAL whole[PANEL] __attribute__((aligned(64)));
   REAL *block = lanes == PANEL ? to : whole;
   if (k->kind == KERNEL_RBF) {
     const kernel_spec fixed = {KERNEL_RBF, 0, k->gamma, 0};
     for (int b = 0; b < NAME(BLOCKS); b++)
-      STORE(block + b * NAME(LANES),
-            NAME(transform)(&fixed, sum[b], row_term, LOAD(column_terms + b * NAME(LANES))));
+      STORE(block + b * LANES,
+            NAME(transform)(&fixed, sum[b], row_term, LOAD(column_terms + b * LANES)));
   } else
     for (int b = 0; b < NAME(BLOCKS); b++)
-      STORE(block + b * NAME(LANES),
-            NAME(transform)(k, sum[b], row_term, LOAD(column_terms + b * NAME(LANES))));
+      STORE(block + b * LANES,
+            NAME(transform)(k, sum[b], row_term, LOAD(column_terms + b * LANES)));
   if (lanes != PANEL) memcpy(to, whole, lanes * sizeof(REAL));
 }
 
 /* A row of a tile is computed: some of the tile before is written, so that memory is at work
    meanwhile. */
 static inline void NAME(copy_between)(simd_copies *waiting) {
-  enum { AT_ONCE = 16 * NAME(LANES) };
+  enum { AT_ONCE = 16 * LANES };
   if (waiting && waiting[0].rows > 0) NAME(copy_part)(&waiting[0], AT_ONCE, 1);
   else if (waiting && waiting[1].rows > 0) NAME(copy_part)(&waiting[1], AT_ONCE, 1);
 }
 
-static inline __attribute__((always_inline)) void NAME(panel_rows)(
-    const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows,
-    const int64_t *indptr, const int32_t *indices, const REAL *values, const REAL *row_terms,
-    const REAL *panel, const REAL *column_terms, int lanes, REAL *out, ptrdiff_t stride,
-    const int64_t *dest, simd_copies *waiting) {
+INLINE void NAME(panel_rows)(const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows,
+                             const int64_t *rows, const int64_t *indptr, const int32_t *indices,
+                             const REAL *values, const REAL *row_terms, const REAL *panel,
+                             const REAL *column_terms, int lanes, REAL *out, ptrdiff_t stride,
+                             const int64_t *dest, simd_copies *waiting) {
   VEC origin[NAME(BLOCKS)];
   for (int b = 0; b < NAME(BLOCKS); b++)
-    origin[b] = kind == KERNEL_LAPLACIAN || kind == KERNEL_CHI2
-                    ? LOAD(column_terms + b * NAME(LANES))
-                    : (VEC){0};
+    origin[b] =
+        kind == KERNEL_LAPLACIAN || kind == KERNEL_CHI2 ? LOAD(column_terms + b * LANES) : (VEC){0};
   ptrdiff_t r = 0;
   while (r < n_rows) {
     int full = 0;
@@ -132,11 +131,11 @@ static inline __attribute__((always_inline)) void NAME(panel_rows)(
 
 /* The same for many features. A panel is then larger than the first-level cache, so BATCH rows
    visit FEATURES of its features at a time, their sums waiting in memory. */
-static inline __attribute__((always_inline)) void NAME(panel_batches)(
-    const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows,
-    const int64_t *indptr, const int32_t *indices, const REAL *values, const REAL *row_terms,
-    const REAL *panel, const REAL *column_terms, int lanes, REAL *out, ptrdiff_t stride,
-    const int64_t *dest, simd_copies *waiting) {
+INLINE void NAME(panel_batches)(const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows,
+                                const int64_t *rows, const int64_t *indptr, const int32_t *indices,
+                                const REAL *values, const REAL *row_terms, const REAL *panel,
+                                const REAL *column_terms, int lanes, REAL *out, ptrdiff_t stride,
+                                const int64_t *dest, simd_copies *waiting) {
   enum { BATCH = 32, FEATURES = 80 };
   for (ptrdiff_t first = 0; first < n_rows; first += BATCH) {
     const int have = n_rows - first < BATCH ? (int)(n_rows - first) : BATCH;
@@ -146,7 +145,7 @@ static inline __attribute__((always_inline)) void NAME(panel_batches)(
       at[i] = indptr[rows[first + i]];
       for (int b = 0; b < NAME(BLOCKS); b++)
         sums[i][b] = kind == KERNEL_LAPLACIAN || kind == KERNEL_CHI2
-                         ? LOAD(column_terms + b * NAME(LANES))
+                         ? LOAD(column_terms + b * LANES)
                          : (VEC){0};
     }
     for (ptrdiff_t limit = FEATURES; limit < d + FEATURES; limit += FEATURES)
@@ -205,11 +204,11 @@ static void NAME(finish)(const kernel_spec *k, ptrdiff_t n, REAL row_term, const
   if (k->kind == KERNEL_RBF) { /* by far the most used: its own loop, free of the switch */
     kernel_spec fixed = *k;
     fixed.kind = KERNEL_RBF;
-    for (; j + NAME(LANES) <= n; j += NAME(LANES))
+    for (; j + LANES <= n; j += LANES)
       STORE(row + j, NAME(transform)(&fixed, LOAD(row + j), row_term, LOAD(column_terms + j)));
   } else if (k->kind == KERNEL_LINEAR) return;
-  for (; j < n; j += NAME(LANES)) {
-    const size_t bytes = (size_t)(n - j < NAME(LANES) ? n - j : NAME(LANES)) * sizeof(REAL);
+  for (; j < n; j += LANES) {
+    const size_t bytes = (size_t)(n - j < LANES ? n - j : LANES) * sizeof(REAL);
     VEC v = {0}, c = {0};
     memcpy(&v, row + j, bytes);
     memcpy(&c, column_terms + j, bytes);
@@ -220,12 +219,12 @@ static void NAME(finish)(const kernel_spec *k, ptrdiff_t n, REAL row_term, const
 
 static void NAME(exponential)(ptrdiff_t n, const REAL *x, REAL *y) {
   ptrdiff_t j = 0;
-  for (; j + NAME(LANES) <= n; j += NAME(LANES)) STORE(y + j, EXP2(LOAD(x + j)));
+  for (; j + LANES <= n; j += LANES) STORE(y + j, NAME(exp2)(LOAD(x + j)));
   if (j < n) {
     const size_t bytes = (size_t)(n - j) * sizeof(REAL);
     VEC v = {0};
     memcpy(&v, x + j, bytes);
-    v = EXP2(v);
+    v = NAME(exp2)(v);
     memcpy(y + j, &v, bytes);
   }
 }

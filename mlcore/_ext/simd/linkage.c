@@ -3,7 +3,7 @@
 
 #include "table.h"
 
-#include "as_double.h"
+#define PRECISION d
 #include "squared_distance_loops.h"
 
 enum {
@@ -99,7 +99,7 @@ static void search_panel(const cluster_set *s, ptrdiff_t panel, cluster_query *q
     for (int b = 0; b < BESIDE; b++) {
       const ptrdiff_t at = first + b * WIDE;
       unsigned near =
-          ~BITS_D(GREATER_D(delta[b], farthest(s, q, load_d(s->spread + at)))) & DOUBLE_LANES;
+          ~lane_bits_d(greater_d(delta[b], farthest(s, q, load_d(s->spread + at)))) & DOUBLE_LANES;
       for (; near != 0; near &= near - 1) {
         const int lane = __builtin_ctz(near);
         const ptrdiff_t other = at + lane;
@@ -212,7 +212,8 @@ static ptrdiff_t row_nearest(ptrdiff_t stride, const double *row, const double *
       low[b] = min_d(low[b], load_d(row + j + b * WIDE) + load_d(gone + j + b * WIDE));
   const double c = *least = lowest_d(min_d(low[0], low[1]));
   for (ptrdiff_t j = 0; j < stride; j += WIDE) {
-    const unsigned above = BITS_D(GREATER_D(load_d(row + j) + load_d(gone + j), (vdouble){0} + c));
+    const unsigned above =
+        lane_bits_d(greater_d(load_d(row + j) + load_d(gone + j), (vdouble){0} + c));
     if (above != DOUBLE_LANES) return j + __builtin_ctz(~above);
   }
   return 0;
@@ -220,9 +221,8 @@ static ptrdiff_t row_nearest(ptrdiff_t stride, const double *row, const double *
 
 /* The distance of a cluster of nk samples from two others together, which are x and y from it and
    `apart` from each other (Lance and Williams). */
-static inline __attribute__((always_inline)) double together(const int kind, double x, double y,
-                                                             double na, double nb, double nk,
-                                                             double apart) {
+INLINE double together(const int kind, double x, double y, double na, double nb, double nk,
+                       double apart) {
   const double n = na + nb;
   double z;
   switch (kind) {

@@ -2,10 +2,7 @@
 
 #include "table.h"
 
-#include "as_float.h"
-#include "lloyd_loops.h"
-
-#include "as_double.h"
-#include "lloyd_loops.h"
+#define LOOPS "lloyd_loops.h"
+#include "both_precisions.h"
 
 SIMD_TABLE(lloyd, .f = {.lloyd = lloyd_f}, .d = {.lloyd = lloyd_d})

@@ -9,6 +9,7 @@
    Bounds are floats in both precisions, see relabel_loops.h. */
 
 #include "lloyd.h"
+#include "precision.h"
 #include "relabel_loops.h"
 #include "squared_distance_loops.h"
 
@@ -46,23 +47,22 @@ static inline uint64_t groups_within(int n_groups, const float *bound, const flo
 
 enum { NAME(GROUP) = GROUP_BYTES / sizeof(REAL), NAME(PARTS) = GROUP_BYTES / VECTOR_BYTES };
 
-static inline __attribute__((always_inline)) void NAME(group_rows)(
-    int count, ptrdiff_t d, const int64_t *rows, const REAL *X, const REAL *group,
-    const REAL *half_norms, REAL *out, ptrdiff_t stride, const int32_t *dest) {
+INLINE void NAME(group_rows)(int count, ptrdiff_t d, const int64_t *rows, const REAL *X,
+                             const REAL *group, const REAL *half_norms, REAL *out, ptrdiff_t stride,
+                             const int32_t *dest) {
   VEC sum[ROWS][NAME(PARTS)];
   const REAL *x[ROWS];
   for (int r = 0; r < count; r++) {
     x[r] = X + rows[r] * d;
-    for (int p = 0; p < NAME(PARTS); p++) sum[r][p] = LOAD(half_norms + p * NAME(LANES));
+    for (int p = 0; p < NAME(PARTS); p++) sum[r][p] = LOAD(half_norms + p * LANES);
   }
   for (ptrdiff_t f = 0; f < d; f++, group += NAME(GROUP))
     for (int p = 0; p < NAME(PARTS); p++) {
-      const VEC c = LOAD(group + p * NAME(LANES));
+      const VEC c = LOAD(group + p * LANES);
       for (int r = 0; r < count; r++) sum[r][p] -= x[r][f] * c;
     }
   for (int r = 0; r < count; r++)
-    for (int p = 0; p < NAME(PARTS); p++)
-      STORE(out + dest[r] * stride + p * NAME(LANES), sum[r][p]);
+    for (int p = 0; p < NAME(PARTS); p++) STORE(out + dest[r] * stride + p * LANES, sum[r][p]);
 }
 
 /* out[dest[r], :] = |c|^2 / 2 - x.c of sample rows[r] with a group of centres. */
@@ -78,7 +78,7 @@ static void NAME(group_values)(ptrdiff_t d, ptrdiff_t n_rows, const int64_t *row
 
 static inline REAL NAME(lowest_of_group)(const REAL *values) {
   VEC low = LOAD(values);
-  for (int p = 1; p < NAME(PARTS); p++) low = NAME(min)(low, LOAD(values + p * NAME(LANES)));
+  for (int p = 1; p < NAME(PARTS); p++) low = NAME(min)(low, LOAD(values + p * LANES));
   return NAME(lowest)(low);
 }
 
@@ -87,8 +87,8 @@ static inline int32_t NAME(index_in_group)(const REAL *values, const INT *places
   int64_t index = INT64_MAX;
   for (int p = 0; p < NAME(PARTS); p++) {
     INTVEC at;
-    memcpy(&at, places + p * NAME(LANES), sizeof at);
-    const VEC v = LOAD(values + p * NAME(LANES));
+    memcpy(&at, places + p * LANES, sizeof at);
+    const VEC v = LOAD(values + p * LANES);
     if (NAME(PARTS) == 1 || NAME(lowest)(v) == value) {
       const int64_t i = NAME(where)(v, value, at);
       index = i < index ? i : index;
@@ -124,8 +124,8 @@ static inline int32_t NAME(rank)(const lloyd_pass *s, uint64_t asked, const REAL
   VEC next = (VEC){0} + (REAL)INFINITY;
   for (int p = 0; p < NAME(PARTS); p++) {
     INTVEC at;
-    memcpy(&at, places + g * NAME(GROUP) + p * NAME(LANES), sizeof at);
-    const VEC v = LOAD(values + g * NAME(GROUP) + p * NAME(LANES));
+    memcpy(&at, places + g * NAME(GROUP) + p * LANES, sizeof at);
+    const VEC v = LOAD(values + g * NAME(GROUP) + p * LANES);
     const INTVEC same = (INTVEC)(at == (INTVEC){0} + (INT)label);
     next =
         NAME(min)(next, (VEC)((same & (INTVEC)((VEC){0} + (REAL)INFINITY)) | (~same & (INTVEC)v)));

@@ -12,6 +12,7 @@
    limits[j] - passed[j] the label stays. */
 
 #include "lloyd_pass.h"
+#include "precision.h"
 #include "relabel_loops.h"
 #include "transpose_loops.h"
 
@@ -77,7 +78,7 @@ static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REA
                           REAL *best, REAL *second) {
   const int at_once = (int)((later->count * CENTERS + k - 1) / k);
   int fetched = 0;
-  for (int from = 0; from < PANEL; from += ABREAST * NAME(LANES)) {
+  for (int from = 0; from < PANEL; from += ABREAST * LANES) {
     VEC low[ABREAST], next[ABREAST];
     INTVEC at[ABREAST];
     for (int b = 0; b < ABREAST; b++) {
@@ -94,22 +95,22 @@ static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REA
       for (ptrdiff_t f = 0; f < d; f++, x += PANEL)
         for (int i = 0; i < CENTERS; i++) {
           const REAL value = center[i * d + f];
-          for (int b = 0; b < ABREAST; b++) sum[i][b] -= value * LOAD(x + b * NAME(LANES));
+          for (int b = 0; b < ABREAST; b++) sum[i][b] -= value * LOAD(x + b * LANES);
         }
       for (int i = 0; i < CENTERS; i++)
         for (int b = 0; b < ABREAST; b++) {
           const VEC value = sum[i][b];
-          at[b] = NAME(choose)(GREATER(low[b], value), (INTVEC){0} + (INT)(c + i), at[b]);
+          at[b] = CHOOSE(GREATER(low[b], value), (INTVEC){0} + (INT)(c + i), at[b]);
           next[b] = NAME(min)(NAME(max)(low[b], value), next[b]);
           low[b] = NAME(min)(low[b], value);
         }
     }
     for (int b = 0; b < ABREAST; b++) {
-      INT lane[NAME(LANES)];
+      INT lane[LANES];
       memcpy(lane, at + b, sizeof lane);
-      for (int i = 0; i < NAME(LANES); i++) label[from + b * NAME(LANES) + i] = (int32_t)lane[i];
-      STORE(best + from + b * NAME(LANES), low[b]);
-      STORE(second + from + b * NAME(LANES), next[b]);
+      for (int i = 0; i < LANES; i++) label[from + b * LANES + i] = (int32_t)lane[i];
+      STORE(best + from + b * LANES, low[b]);
+      STORE(second + from + b * LANES, next[b]);
     }
   }
 }
@@ -122,7 +123,7 @@ static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *bes
   const VEC relative = (VEC){0} + (REAL)error, constant = (VEC){0} + (REAL)(error * farthest),
             zero = {0};
   VEC high = zero;
-  for (int from = 0; from < PANEL; from += NAME(LANES)) {
+  for (int from = 0; from < PANEL; from += LANES) {
     VEC norm = {0};
     for (ptrdiff_t f = 0; f < d; f++)
       norm += LOAD(panel + f * PANEL + from) * LOAD(panel + f * PANEL + from);
@@ -134,7 +135,7 @@ static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *bes
     const VEC apart = lower - upper - (lower + upper) * (REAL)WIDER;
     STORE(slack + from, rounding);
     STORE(gap + from, SELECT(GREATER(apart, zero), apart, zero));
-    if (from + NAME(LANES) <= count) high = NAME(max)(norm, high);
+    if (from + LANES <= count) high = NAME(max)(norm, high);
     else
       for (int lane = 0; lane < count - from; lane++)
         if (norm[lane] > *longest) *longest = (float)norm[lane];
@@ -144,43 +145,43 @@ static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *bes
 
 /* Rows of X beside each other, `width` apart: as they are, or in single precision and from the
    origin. */
-#define BESIDE(name, type, value)                                                                  \
-  static inline __attribute__((always_inline)) void NAME(name##_few)(                              \
-      const int width, const lloyd_pass *s, const int32_t *rows, int count, type *restrict slab) { \
-    const double *restrict origin = s->origin;                                                     \
-    const ptrdiff_t d = s->d;                                                                      \
-    const int inside =                                                                             \
-        rows[count - 1] * d + width <= s->n * d; /* values of the next row do no harm */           \
-    (void)origin;                                                                                  \
-    for (int r = 0; r < count - !inside; r++) {                                                    \
-      const REAL *restrict x = (const REAL *)s->X + rows[r] * d;                                   \
-      for (int f = 0; f < width; f++) slab[r * width + f] = (type)(value);                         \
-    }                                                                                              \
-    if (!inside) {                                                                                 \
-      const REAL *restrict x = (const REAL *)s->X + rows[count - 1] * d;                           \
-      for (int f = 0; f < d; f++) slab[(count - 1) * width + f] = (type)(value);                   \
-    }                                                                                              \
-  }                                                                                                \
-  static void NAME(name)(const lloyd_pass *s, const int32_t *rows, int count,                      \
-                         type *restrict slab) {                                                    \
-    const double *restrict origin = s->origin;                                                     \
-    (void)origin;                                                                                  \
-    if (s->width == 1) return NAME(name##_few)(1, s, rows, count, slab);                           \
-    if (s->width == 2) return NAME(name##_few)(2, s, rows, count, slab);                           \
-    if (s->width == 4) return NAME(name##_few)(4, s, rows, count, slab);                           \
-    if (s->width == 8) return NAME(name##_few)(8, s, rows, count, slab);                           \
-    for (int r = 0; r < count; r++, slab += s->width) {                                            \
-      const REAL *restrict x = (const REAL *)s->X + rows[r] * s->d;                                \
-      for (ptrdiff_t f = 0; f < s->d; f++) slab[f] = (type)(value);                                \
-    }                                                                                              \
+#define BESIDE(name, type, value)                                                         \
+  INLINE void NAME(name##_few)(const int width, const lloyd_pass *s, const int32_t *rows, \
+                               int count, type *restrict slab) {                          \
+    const double *restrict origin = s->origin;                                            \
+    const ptrdiff_t d = s->d;                                                             \
+    const int inside =                                                                    \
+        rows[count - 1] * d + width <= s->n * d; /* values of the next row do no harm */  \
+    (void)origin;                                                                         \
+    for (int r = 0; r < count - !inside; r++) {                                           \
+      const REAL *restrict x = (const REAL *)s->X + rows[r] * d;                          \
+      for (int f = 0; f < width; f++) slab[r * width + f] = (type)(value);                \
+    }                                                                                     \
+    if (!inside) {                                                                        \
+      const REAL *restrict x = (const REAL *)s->X + rows[count - 1] * d;                  \
+      for (int f = 0; f < d; f++) slab[(count - 1) * width + f] = (type)(value);          \
+    }                                                                                     \
+  }                                                                                       \
+  static void NAME(name)(const lloyd_pass *s, const int32_t *rows, int count,             \
+                         type *restrict slab) {                                           \
+    const double *restrict origin = s->origin;                                            \
+    (void)origin;                                                                         \
+    if (s->width == 1) return NAME(name##_few)(1, s, rows, count, slab);                  \
+    if (s->width == 2) return NAME(name##_few)(2, s, rows, count, slab);                  \
+    if (s->width == 4) return NAME(name##_few)(4, s, rows, count, slab);                  \
+    if (s->width == 8) return NAME(name##_few)(8, s, rows, count, slab);                  \
+    for (int r = 0; r < count; r++, slab += s->width) {                                   \
+      const REAL *restrict x = (const REAL *)s->X + rows[r] * s->d;                       \
+      for (ptrdiff_t f = 0; f < s->d; f++) slab[f] = (type)(value);                       \
+    }                                                                                     \
   }
 BESIDE(beside, REAL, x[f])
 
-#ifdef ZIP_LOW
+#ifdef HAS_ZIP
 /* panel[f, r] = X[rows[r], f], from a row of a vector's length at least. */
 static void NAME(transpose_rows)(const REAL *X, ptrdiff_t d, const int32_t *rows, int count,
                                  REAL *panel) {
-  enum { L = NAME(LANES) };
+  enum { L = LANES };
   for (int r = 0; r < count; r += L)
     for (ptrdiff_t f = 0; f < d; f += L) {
       const ptrdiff_t from = f + L <= d ? f : d - L;
@@ -199,8 +200,8 @@ static void NAME(compare)(const lloyd_pass *s, const int32_t *rows, int count, R
   REAL *panel = scratch + PANEL * width, best[PANEL], second[PANEL], slack[PANEL];
   if (rows[count - 1] - rows[0] == count - 1 && width == d)
     NAME(transpose)((const REAL *)s->X + rows[0] * d, d, count, d, panel, PANEL);
-#ifdef ZIP_LOW
-  else if (width == d && d >= NAME(LANES)) NAME(transpose_rows)(s->X, d, rows, count, panel);
+#ifdef HAS_ZIP
+  else if (width == d && d >= LANES) NAME(transpose_rows)(s->X, d, rows, count, panel);
 #endif
   else
     for (int r = 0; r < count; r += step) {
@@ -214,7 +215,7 @@ static void NAME(compare)(const lloyd_pass *s, const int32_t *rows, int count, R
     NAME(gap)(d, count, panel, best, second, s->error, s->farthest, slack, gap, longest);
 }
 
-#ifdef SCREENED
+#if IS_DOUBLE
 BESIDE(beside_single, float, x[f] - origin[f])
 
 /* The same for up to PANEL_FLOAT rows, in single precision where it can tell; how many it could
@@ -270,8 +271,8 @@ static int NAME(unsettled)(const lloyd_pass *s, int size, int32_t *rows) {
     for (; i + VECTOR_BYTES / 4 <= size; i += VECTOR_BYTES / 4) {
       __builtin_prefetch(s->gaps + i + WINDOW);
       __builtin_prefetch(s->labels + i + WINDOW);
-      kept += compress_rest(load_f(s->gaps + i), look_up_f(s->limits, s->k, s->labels + i), i,
-                            rows + kept);
+      kept += compress_rest_f(load_f(s->gaps + i), look_up_f(s->limits, s->k, s->labels + i), i,
+                              rows + kept);
     }
     for (; i < size; i++) rows[kept++] = i;
   }
@@ -323,7 +324,7 @@ static void NAME(lloyd_plain)(const lloyd_pass *whole, ptrdiff_t start, ptrdiff_
         NAME(unsettled)(&s, stop - begin < WINDOW ? (int)(stop - begin) : WINDOW, rows);
     for (int t = 0, count; t < kept; t += count) {
       const int32_t *row = rows + t;
-#ifdef SCREENED
+#if IS_DOUBLE
       float single[PANEL_FLOAT];
       REAL gap[PANEL];
       if (s.single_centers != NULL) {
@@ -362,8 +363,6 @@ static void NAME(own_distances)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const R
       }
     for (; f < d; f++) total += ((double)X[f] - c[f]) * ((double)X[f] - c[f]);
     sum[0] += sum[1];
-    if (d >= 2 * WIDE)
-      for (int lane = 0; lane < WIDE; lane++) total += sum[0][lane];
-    out[i] = total;
+    out[i] = add_lanes_d(total, sum[0]);
   }
 }

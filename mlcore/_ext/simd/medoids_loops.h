@@ -7,6 +7,7 @@
    and every slot, in a fifth of the time. See fasterpam.pyx. */
 
 #include "medoids.h"
+#include "precision.h"
 
 enum { NAME(MEDOID_CHUNK) = 1024, NAME(FEW_MEDOIDS) = 10 };
 
@@ -17,15 +18,15 @@ static inline int NAME(within_reach)(ptrdiff_t size, const REAL *row, const REAL
   ptrdiff_t i = 0;
   int kept = 0;
   if (products) {
-    for (; i + NAME(LANES) <= size; i += NAME(LANES))
-      kept += REST(LOAD(limits + i) + shift, LOAD(row + i), (int32_t)i, at + kept);
+    for (; i + LANES <= size; i += LANES)
+      kept += NAME(compress_rest)(LOAD(limits + i) + shift, LOAD(row + i), (int32_t)i, at + kept);
     for (; i < size; i++) {
       at[kept] = (int32_t)i;
       kept += !(limits[i] + half > row[i]);
     }
   } else {
-    for (; i + NAME(LANES) <= size; i += NAME(LANES))
-      kept += REST(LOAD(row + i), LOAD(limits + i), (int32_t)i, at + kept);
+    for (; i + LANES <= size; i += LANES)
+      kept += NAME(compress_rest)(LOAD(row + i), LOAD(limits + i), (int32_t)i, at + kept);
     for (; i < size; i++) {
       at[kept] = (int32_t)i;
       kept += !(row[i] > limits[i]);
@@ -34,11 +35,9 @@ static inline int NAME(within_reach)(ptrdiff_t size, const REAL *row, const REAL
   return kept;
 }
 
-static inline __attribute__((always_inline)) void NAME(count_in)(const medoid_pass *s, int form,
-                                                                 int kept, ptrdiff_t first,
-                                                                 const int32_t *at, const REAL *row,
-                                                                 REAL norm, ptrdiff_t self,
-                                                                 double *gain, double *losses) {
+INLINE void NAME(count_in)(const medoid_pass *s, int form, int kept, ptrdiff_t first,
+                           const int32_t *at, const REAL *row, REAL norm, ptrdiff_t self,
+                           double *gain, double *losses) {
   const REAL *near = s->near, *second = s->second, *norms = s->norms;
   for (int t = 0; t < kept; t++) {
     const ptrdiff_t o = first + at[t];
@@ -46,7 +45,7 @@ static inline __attribute__((always_inline)) void NAME(count_in)(const medoid_pa
     if (form >= MEDOID_ROOTS) {
       d = norm + norms[o] - 2 * d;
       d = d > 0 && o != self ? d : 0;
-      if (form == MEDOID_ROOTS) d = SQRT(d);
+      if (form == MEDOID_ROOTS) d = NAME(root)(d);
     }
     if (form == MEDOID_SQUARES || form == MEDOID_FOURTHS) d = d * d;
     const REAL a = near[o], b = second[o];
@@ -63,20 +62,19 @@ static inline __attribute__((always_inline)) void NAME(count_in)(const medoid_pa
 
 /* The same of `size` samples, whole vectors, for up to FEW_MEDOIDS slots; rows hold costs or their
    roots. */
-static inline __attribute__((always_inline)) void NAME(count_all)(const medoid_pass *s, const int k,
-                                                                  ptrdiff_t size, const REAL *row,
-                                                                  double *gain, double *losses) {
+INLINE void NAME(count_all)(const medoid_pass *s, const int k, ptrdiff_t size, const REAL *row,
+                            double *gain, double *losses) {
   enum { WIDE = VECTOR_BYTES / sizeof(double) };
   typedef int32_t labels_of __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
   const REAL *near = s->near, *second = s->second;
   vdouble gains = {0}, lost[NAME(FEW_MEDOIDS)] = {{0}};
-  for (ptrdiff_t i = 0; i < size; i += NAME(LANES)) {
+  for (ptrdiff_t i = 0; i < size; i += LANES) {
     const VEC value = LOAD(row + i), d = s->form == MEDOID_SQUARES ? value * value : value;
     const VEC a = LOAD(near + i), b = LOAD(second + i);
-    REAL low[NAME(LANES)], middle[NAME(LANES)];
+    REAL low[LANES], middle[LANES];
     STORE(low, NAME(min)(d, a));
     STORE(middle, NAME(min)(NAME(max)(d, a), b));
-    for (int part = 0; part < NAME(LANES); part += WIDE) {
+    for (int part = 0; part < LANES; part += WIDE) {
       const ptrdiff_t at = i + part;
       vdouble less = WIDEN(low + part) - WIDEN(near + at),
               more = WIDEN(middle + part) - WIDEN(second + at);
@@ -105,7 +103,7 @@ static double NAME(medoid_change)(const medoid_pass *s, const REAL *row, ptrdiff
   memset(losses, 0, 4 * s->k * sizeof *losses);
   ptrdiff_t begun = 0;
   if (s->k <= NAME(FEW_MEDOIDS) && s->form < MEDOID_ROOTS) {
-    begun = s->n - s->n % NAME(LANES);
+    begun = s->n - s->n % LANES;
     switch (s->k) {
 #define SLOTS(k) \
   case k: NAME(count_all)(s, k, begun, row, gain, losses); break;

@@ -36,22 +36,11 @@ enum { MIX_AHEAD = 16 };
 #define BEGIN(s, i) ((s)->indptr ? (s)->indptr[i] : (i) * (s)->length)
 #define END(s, i) ((s)->indptr ? (s)->indptr[(i) + 1] : ((i) + 1) * (s)->length)
 
-static inline double total_d(vdouble x) {
-#if defined(MLCORE_TARGET_AVX512)
-  return _mm512_reduce_add_pd(x);
-#else
-  double sum = x[0];
-  for (int lane = 1; lane < MIX_LANES; lane++) sum += x[lane];
-  return sum;
-#endif
-}
-
 /* to[...] = from[...] + sum of the row's entries, and *rise += sum value rises[column] unless NULL;
    two sums a vector, so that additions need not wait for each other. */
-static inline __attribute__((always_inline)) void mixture_gather(
-    const int width, const int valued, const ptrdiff_t stride, const sparse_rows *s,
-    ptrdiff_t begin, ptrdiff_t end, const double *from, const double *table, double *to,
-    const double *rises, double *rise) {
+INLINE void mixture_gather(const int width, const int valued, const ptrdiff_t stride,
+                           const sparse_rows *s, ptrdiff_t begin, ptrdiff_t end, const double *from,
+                           const double *table, double *to, const double *rises, double *rise) {
   const int32_t *columns = s->columns;
   const double *values = s->values;
   vdouble even[MIX_STRIP], odd[MIX_STRIP];
@@ -86,11 +75,9 @@ static inline __attribute__((always_inline)) void mixture_gather(
 }
 
 /* sums[column] += value r for the row's entries. */
-static inline __attribute__((always_inline)) void mixture_scatter(const int width, const int valued,
-                                                                  const ptrdiff_t stride,
-                                                                  const sparse_rows *s,
-                                                                  ptrdiff_t begin, ptrdiff_t end,
-                                                                  const double *r, double *sums) {
+INLINE void mixture_scatter(const int width, const int valued, const ptrdiff_t stride,
+                            const sparse_rows *s, ptrdiff_t begin, ptrdiff_t end, const double *r,
+                            double *sums) {
   const int32_t *columns = s->columns; /* not read again after every store */
   const double *values = s->values;
   vdouble held[MIX_STRIP];
@@ -126,27 +113,23 @@ static inline double highest_of_line(const double *r) {
 }
 
 /* r[j...] = -inf where the row lacks something that the component is certain of. */
-static inline __attribute__((always_inline)) void mixture_lacks(const int width, const int valued,
-                                                                const ptrdiff_t stride,
-                                                                const sparse_rows *s,
-                                                                ptrdiff_t begin, ptrdiff_t end,
-                                                                ptrdiff_t j, double *r) {
+INLINE void mixture_lacks(const int width, const int valued, const ptrdiff_t stride,
+                          const sparse_rows *s, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t j,
+                          double *r) {
   double lacking[MIX_STRIP * MIX_LANES];
   mixture_gather(width, valued, stride, s, begin, end, s->start_lacks + j, s->lacks + j, lacking,
                  NULL, NULL);
   for (int v = 0; v < width; v++) {
     const vdouble x = load_d(r + j + v * MIX_LANES);
-    const mask_d impossible = GREATER_D(load_d(lacking + v * MIX_LANES), (vdouble){0});
+    const mask_d impossible = greater_d(load_d(lacking + v * MIX_LANES), (vdouble){0});
     store_d(r + j + v * MIX_LANES, select_d(impossible, (vdouble){0} - INFINITY, x));
   }
 }
 
 /* Log densities r of a row, and which lines of them are filled in: all, or those near in the pass
    before if the bound on the others allows it. */
-static inline __attribute__((always_inline)) uint64_t mixture_row(const int valued,
-                                                                  const ptrdiff_t stride,
-                                                                  const sparse_rows *s, ptrdiff_t i,
-                                                                  double *r) {
+INLINE uint64_t mixture_row(const int valued, const ptrdiff_t stride, const sparse_rows *s,
+                            ptrdiff_t i, double *r) {
   const ptrdiff_t begin = BEGIN(s, i), end = END(s, i);
   const uint64_t before = stride > MIX_LINE && s->near ? s->near[i] : MIX_ALL;
 #define GATHER(w, j)                                                                              \
@@ -213,7 +196,7 @@ static inline int32_t only_component(const ptrdiff_t stride, uint64_t near, cons
   for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++) {
     if (!IS_NEAR(near, line)) continue;
     for (ptrdiff_t j = line * MIX_LINE; j < (line + 1) * MIX_LINE; j += MIX_LANES) {
-      const unsigned some = BITS_D(GREATER_D(load_d(r + j), (vdouble){0} + 0x1p-100));
+      const unsigned some = lane_bits_d(greater_d(load_d(r + j), (vdouble){0} + 0x1p-100));
       if (some == 0) continue;
       if (only >= 0 || (some & (some - 1))) return -1;
       only = (int32_t)(j + __builtin_ctz(some));
@@ -243,9 +226,9 @@ static inline ptrdiff_t first_from(const int32_t *columns, ptrdiff_t begin, ptrd
 }
 
 /* Adds rows to the sums of columns [left, right), all columns where right is 0. */
-static inline __attribute__((always_inline)) void mixture_add(
-    const int valued, const ptrdiff_t stride, const sparse_rows *s, ptrdiff_t first, ptrdiff_t last,
-    const double *batch, const row_share *shares, ptrdiff_t left, ptrdiff_t right, double *sums) {
+INLINE void mixture_add(const int valued, const ptrdiff_t stride, const sparse_rows *s,
+                        ptrdiff_t first, ptrdiff_t last, const double *batch,
+                        const row_share *shares, ptrdiff_t left, ptrdiff_t right, double *sums) {
   for (ptrdiff_t i = first; i < last; i++) {
     const double *r = batch + (i - first) * stride;
     const row_share share = shares[i - first];
@@ -269,9 +252,9 @@ static inline __attribute__((always_inline)) void mixture_add(
 }
 
 /* Rows come in batches, each step done for all of them: what one row waits for, the others fill. */
-static inline __attribute__((always_inline)) double mixture_batch(
-    const int valued, const ptrdiff_t stride, const sparse_rows *s, ptrdiff_t first, ptrdiff_t last,
-    double *batch, row_share *shares, double *totals, double *log_density, double *out) {
+INLINE double mixture_batch(const int valued, const ptrdiff_t stride, const sparse_rows *s,
+                            ptrdiff_t first, ptrdiff_t last, double *batch, row_share *shares,
+                            double *totals, double *log_density, double *out) {
   const ptrdiff_t k = s->n_components, n = last - first;
   double top[MIX_BATCH], most[MIX_BATCH], total[MIX_BATCH], scale[MIX_BATCH], trials[MIX_BATCH];
   double log_likelihood = 0, product = 1;
@@ -304,7 +287,7 @@ static inline __attribute__((always_inline)) double mixture_batch(
     sum += e;                                                                                  \
   }
     MIXTURE_LINES(near[i - first], EXPONENTIALS)
-    total[i - first] = total_d(sum);
+    total[i - first] = lane_sum_d(sum);
     only[i - first] =
         s->alone && total[i - first] == 1.0 ? only_component(stride, near[i - first], r) : -1;
   }
@@ -401,14 +384,14 @@ static inline vdouble some_d(const double *from, const double *end, ptrdiff_t kn
     return load_d(part);
   }
   for (ptrdiff_t lane = 0; lane < MIX_LANES; lane++) lanes[lane] = lane;
-  return select_d(GREATER_D((vdouble){0} + (double)known, load_d(lanes)), load_d(from),
+  return select_d(greater_d((vdouble){0} + (double)known, load_d(lanes)), load_d(from),
                   (vdouble){0} + rest);
 }
 
 /* log p, and -inf for 0 and for what is too small for a normal number. */
 static inline vdouble log_or_never(vdouble p) {
   const vdouble least = (vdouble){0} + 0x1p-1022;
-  return select_d(GREATER_D(least, p), (vdouble){0} - INFINITY, log_d(max_d(least, p)));
+  return select_d(greater_d(least, p), (vdouble){0} - INFINITY, log_d(max_d(least, p)));
 }
 
 /* table[row] = p[row], or log p[row], padded with zeros; rises[row] = the largest rise of the row's

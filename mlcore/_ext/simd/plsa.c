@@ -2,10 +2,7 @@
 
 #include "table.h"
 
-#include "as_float.h"
-#include "plsa_loops.h"
-
-#include "as_double.h"
-#include "plsa_loops.h"
+#define LOOPS "plsa_loops.h"
+#include "both_precisions.h"
 
 SIMD_TABLE(plsa, .f = {.visit = visit_f}, .d = {.visit = visit_d})

@@ -9,6 +9,7 @@
 
 #include "plsa.h"
 #include "log.h"
+#include "precision.h"
 
 #ifndef MLCORE_PLSA_LOOPS
 #define MLCORE_PLSA_LOOPS
@@ -24,35 +25,32 @@ enum {
 };
 
 /* x[0] ... x[LANES - 1] -> the sums of their lanes, each in its own lane. */
-static inline __attribute__((always_inline)) VEC NAME(sums_of_lanes)(VEC *x) {
-#ifdef ZIP_LOW
-  for (int half = NAME(LANES) / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; i++) x[i] = ZIP_LOW(x[i], x[i + half]) + ZIP_HIGH(x[i], x[i + half]);
+INLINE VEC NAME(sums_of_lanes)(VEC *x) {
+#ifdef HAS_ZIP
+  for (int half = LANES / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; i++)
+      x[i] = NAME(zip_low)(x[i], x[i + half]) + NAME(zip_high)(x[i], x[i + half]);
   return x[0];
 #else
   VEC sums = {0};
-  for (int i = 0; i < NAME(LANES); i++)
-    for (int lane = 0; lane < NAME(LANES); lane++) sums[i] += x[i][lane];
+  for (int i = 0; i < LANES; i++)
+    for (int lane = 0; lane < LANES; lane++) sums[i] += x[i][lane];
   return sums;
 #endif
 }
 
 /* p[i] (+)= own[runs[i]] . members[rows[i]] over `lines` lines, for n entries, a multiple of
    LANES. */
-static inline __attribute__((always_inline)) void NAME(dots)(int lines, int n,
-                                                             const ptrdiff_t *runs,
-                                                             const ptrdiff_t *rows, const REAL *own,
-                                                             const REAL *members, int add,
-                                                             REAL *p) {
+INLINE void NAME(dots)(int lines, int n, const ptrdiff_t *runs, const ptrdiff_t *rows,
+                       const REAL *own, const REAL *members, int add, REAL *p) {
   const int vectors = lines * NAME(VECTORS);
-  for (int i = 0; i < n; i += NAME(LANES)) {
-    VEC sums[NAME(LANES)], sum;
+  for (int i = 0; i < n; i += LANES) {
+    VEC sums[LANES], sum;
     {
-      for (int lane = 0; lane < NAME(LANES); lane++) {
+      for (int lane = 0; lane < LANES; lane++) {
         const REAL *member = members + rows[i + lane], *run = own + runs[i + lane];
         VEC x = LOAD(member) * LOAD(run);
-        for (int b = 1; b < vectors; b++)
-          x += LOAD(member + b * NAME(LANES)) * LOAD(run + b * NAME(LANES));
+        for (int b = 1; b < vectors; b++) x += LOAD(member + b * LANES) * LOAD(run + b * LANES);
         sums[lane] = x;
       }
       sum = NAME(sums_of_lanes)(sums);
@@ -63,9 +61,9 @@ static inline __attribute__((always_inline)) void NAME(dots)(int lines, int n,
 
 /* own_sums[runs[i]] += ratio[i] members[rows[i]] and, where they are wanted, sums[rows[i]] +=
    ratio[i] own[runs[i]]. */
-static inline __attribute__((always_inline)) void NAME(spread)(
-    int lines, int n, const ptrdiff_t *runs, const ptrdiff_t *rows, const REAL *ratio,
-    const REAL *own, const REAL *members, double *own_sums, double *sums) {
+INLINE void NAME(spread)(int lines, int n, const ptrdiff_t *runs, const ptrdiff_t *rows,
+                         const REAL *ratio, const REAL *own, const REAL *members, double *own_sums,
+                         double *sums) {
   enum { WIDE = LINE_GROUP * 64 / sizeof(REAL) / NAME(DOUBLES) };
   const int vectors = lines * NAME(VECTORS), wide = lines * NAME(LINE) / NAME(DOUBLES);
   for (int i = 0; i < n;) {
@@ -76,7 +74,7 @@ static inline __attribute__((always_inline)) void NAME(spread)(
     for (int b = 0; b < wide; b++) run[b] = WIDEN(own + at + b * NAME(DOUBLES));
     do {
       const REAL *member = members + rows[i];
-      for (int b = 0; b < vectors; b++) sum[b] += ratio[i] * LOAD(member + b * NAME(LANES));
+      for (int b = 0; b < vectors; b++) sum[b] += ratio[i] * LOAD(member + b * LANES);
       if (sums != NULL) {
         double *to = sums + rows[i];
         for (int b = 0; b < wide; b++)
@@ -85,7 +83,7 @@ static inline __attribute__((always_inline)) void NAME(spread)(
       }
     } while (++i < n && runs[i] == at);
     REAL lanes[LINE_GROUP * 64 / sizeof(REAL)];
-    for (int b = 0; b < vectors; b++) STORE(lanes + b * NAME(LANES), sum[b]);
+    for (int b = 0; b < vectors; b++) STORE(lanes + b * LANES, sum[b]);
     double *to = own_sums + at;
     for (int b = 0; b < wide; b++)
       store_d(to + b * NAME(DOUBLES),
@@ -131,7 +129,7 @@ static double NAME(visit)(const plsa_entries *s, ptrdiff_t first, ptrdiff_t last
   vdouble total = {0};
   for (ptrdiff_t begin = first; begin < last; begin += batch) {
     const int n = last - begin < batch ? (int)(last - begin) : batch;
-    const int whole_n = (n + NAME(LANES) - 1) / NAME(LANES) * NAME(LANES);
+    const int whole_n = (n + LANES - 1) / LANES * LANES;
     const REAL *counts = (const REAL *)s->counts + begin;
     ptrdiff_t runs[ENTRIES], rows[ENTRIES];
     REAL p[ENTRIES], ratio[ENTRIES], rest[ENTRIES];
@@ -143,21 +141,19 @@ static double NAME(visit)(const plsa_entries *s, ptrdiff_t first, ptrdiff_t last
       counts = rest;
     }
     LINES(NAME(dots)(lines, whole_n, runs, rows, own + at, members + at, at > 0, p))
-    for (int i = 0; i < whole_n; i += NAME(LANES)) {
+    for (int i = 0; i < whole_n; i += LANES) {
       const VEC x = LOAD(p + i), safe = NAME(max)(least, x);
-      for (int half = 0; half < NAME(LANES); half += NAME(DOUBLES)) {
+      for (int half = 0; half < LANES; half += NAME(DOUBLES)) {
         const vdouble q = WIDEN(p + i + half), count = WIDEN(counts + i + half);
         const vdouble never =
-            select_d(GREATER_D(count, (vdouble){0}), (vdouble){0} - INFINITY, (vdouble){0});
-        total += select_d(GREATER_D(q, (vdouble){0}), count * log_d(max_d(lowest, q)), never);
+            select_d(greater_d(count, (vdouble){0}), (vdouble){0} - INFINITY, (vdouble){0});
+        total += select_d(greater_d(q, (vdouble){0}), count * log_d(max_d(lowest, q)), never);
       }
       STORE(ratio + i, SELECT(GREATER(least, x), (VEC){0}, LOAD(counts + i) / safe));
     }
     LINES(NAME(spread)(lines, n, runs, rows, ratio, own + at, members + at, s->own_sums + at,
                        s->sums == NULL ? NULL : s->sums + at))
   }
-  double sum = 0;
-  for (int lane = 0; lane < NAME(DOUBLES); lane++) sum += total[lane];
-  return sum;
+  return add_lanes_d(0, total);
 }
 #undef LINES

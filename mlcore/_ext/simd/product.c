@@ -2,10 +2,7 @@
 
 #include "table.h"
 
-#include "as_float.h"
-#include "product_loops.h"
-
-#include "as_double.h"
-#include "product_loops.h"
+#define LOOPS "product_loops.h"
+#include "both_precisions.h"
 
 SIMD_TABLE(product, .f = {.product = product_f}, .d = {.product = product_d})

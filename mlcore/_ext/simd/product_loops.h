@@ -2,6 +2,8 @@
    precision. A row is read once for all vectors: the matrix, not the arithmetic, is what memory has
    to bring. */
 
+#include "precision.h"
+
 #ifndef PRODUCT_ROWS
 #define PRODUCT_LANES ((int)(VECTOR_BYTES / sizeof(double)))
 /* times 2 vectors: as many accumulators as registers allow */
@@ -9,10 +11,8 @@
 enum { PRODUCT_PART = 256 }; /* columns whose values stay in the first cache */
 
 /* out[r, :] += sum_j k[r][j] V[j, :] for the columns of `vectors` vectors. */
-static inline __attribute__((always_inline)) void product_part(int vectors, int have, ptrdiff_t m,
-                                                               const double *const *k,
-                                                               const double *V, ptrdiff_t width,
-                                                               double *out) {
+INLINE void product_part(int vectors, int have, ptrdiff_t m, const double *const *k,
+                         const double *V, ptrdiff_t width, double *out) {
   vdouble sum[8][2];
   for (int r = 0; r < PRODUCT_ROWS; r++)
     for (int c = 0; c < vectors; c++)

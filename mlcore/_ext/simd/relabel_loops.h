@@ -4,6 +4,7 @@
    Bounds are floats in both precisions. Whatever rounding they meet is less than WIDER of them. */
 
 #include "lloyd_pass.h"
+#include "precision.h"
 
 #ifndef WIDER
 #define WIDER 4e-7f

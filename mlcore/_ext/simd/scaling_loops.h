@@ -1,11 +1,13 @@
 /* Tiles of a symmetric matrix: is it symmetric, what are its sums, and what becomes of it. Once per
    precision. */
 
+#include "precision.h"
+
 /* The first `n` columns of `few` rows: their sums, whether all are the same as in `turned`, and the
    least. */
-static inline __attribute__((always_inline)) int NAME(mirrored_rows)(
-    const int few, ptrdiff_t n, const REAL *K, ptrdiff_t stride, const REAL *turned,
-    ptrdiff_t turned_stride, double *rows, double *columns, double *low) {
+INLINE int NAME(mirrored_rows)(const int few, ptrdiff_t n, const REAL *K, ptrdiff_t stride,
+                               const REAL *turned, ptrdiff_t turned_stride, double *rows,
+                               double *columns, double *low) {
   enum { L = VECTOR_BYTES / sizeof(double), MOST = 4 };
   vdouble least = {0}, sums[MOST] = {{0}};
   vint64 differ = {0};
@@ -14,8 +16,7 @@ static inline __attribute__((always_inline)) int NAME(mirrored_rows)(
   for (; j + L <= n; j += L) {
     vdouble column = load_d(columns + j);
     for (int i = 0; i < few; i++) {
-      const vdouble a = NAME(widen)(K + i * stride + j),
-                    b = NAME(widen)(turned + i * turned_stride + j);
+      const vdouble a = WIDEN(K + i * stride + j), b = WIDEN(turned + i * turned_stride + j);
       differ |= (vint64)a ^ (vint64)b;
       least = min_d(a, least);
       sums[i] += a;
@@ -24,8 +25,7 @@ static inline __attribute__((always_inline)) int NAME(mirrored_rows)(
     store_d(columns + j, column);
   }
   for (int i = 0; i < few; i++) {
-    double sum = 0;
-    for (int lane = 0; lane < L; lane++) sum += sums[i][lane];
+    double sum = add_lanes_d(0, sums[i]);
     for (ptrdiff_t c = j; c < n; c++) {
       const REAL a = K[i * stride + c];
       same &= a == turned[i * turned_stride + c];

@@ -2,10 +2,7 @@
 
 #include "table.h"
 
-#include "as_float.h"
-#include "seed_loops.h"
-
-#include "as_double.h"
-#include "seed_loops.h"
+#define LOOPS "seed_loops.h"
+#include "both_precisions.h"
 
 SIMD_TABLE(seed, .f = {.seed = seed_f}, .d = {.seed = seed_d})

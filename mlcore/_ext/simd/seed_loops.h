@@ -1,5 +1,6 @@
 /* Candidates for one more centre, as k-means++ compares them; included once per precision. */
 
+#include "precision.h"
 #include "transpose_loops.h"
 
 /* What candidates for one more seed would leave: potentials[t] += sum of w min(nearest, |x -
@@ -14,15 +15,15 @@ static void NAME(seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const R
     for (ptrdiff_t t = 0; t < n_candidates; t++) {
       const REAL *c = candidates + t * d;
       REAL squared[PANEL];
-      for (int from = 0; from < PANEL; from += 2 * NAME(LANES)) {
+      for (int from = 0; from < PANEL; from += 2 * LANES) {
         const REAL *x = panel + from;
         VEC sum[2] = {{0}};
         for (ptrdiff_t f = 0; f < d; f++, x += PANEL)
           for (int b = 0; b < 2; b++) {
-            const VEC apart = LOAD(x + b * NAME(LANES)) - c[f];
+            const VEC apart = LOAD(x + b * LANES) - c[f];
             sum[b] += apart * apart;
           }
-        for (int b = 0; b < 2; b++) STORE(squared + from + b * NAME(LANES), sum[b]);
+        for (int b = 0; b < 2; b++) STORE(squared + from + b * LANES, sum[b]);
       }
       double part[4] = {0};
       for (int r = 0; r < rows; r++) {

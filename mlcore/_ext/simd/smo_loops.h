@@ -7,6 +7,7 @@
    its least loss to fall. */
 
 #include "smo.h"
+#include "precision.h"
 
 enum { NAME(AHEAD) = 4096 / sizeof(REAL) }; /* prefetch across pages, where the hardware stops */
 
@@ -34,8 +35,8 @@ static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int
   REAL *restrict G = s->G;
   const REAL *restrict up = s->up, *restrict low = s->low;
   NAME(extremes) e = {-(REAL)INFINITY, (REAL)INFINITY, start};
-  const int64_t first = whole(start, NAME(LANES)) < stop ? whole(start, NAME(LANES)) : stop;
-  const int64_t last = first + (stop - first) / NAME(LANES) * NAME(LANES);
+  const int64_t first = whole(start, LANES) < stop ? whole(start, LANES) : stop;
+  const int64_t last = first + (stop - first) / LANES * LANES;
   /* the ends that fill no vector */
   for (int64_t t = start; t < stop; t = t + 1 == first ? last : t + 1) {
     if (t == first) t = last;
@@ -47,12 +48,12 @@ static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int
   }
   /* Two independent halves: one comparison need not wait for the one before. */
   VEC best[2], least[2];
-  INTVEC at[2] = {{0}, {0}}, here;
+  INTVEC at[2] = {{0}, {0}}, here = {0};
   best[0] = best[1] = (VEC){0} - (REAL)INFINITY;
   least[0] = least[1] = (VEC){0} + (REAL)INFINITY;
-  for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(first + lane);
+  for (int lane = 0; lane < LANES; lane++) here[lane] = (INT)(first + lane);
   for (int64_t t = first; t < last;) {
-    const int both = t + 2 * NAME(LANES) <= last;
+    const int both = t + 2 * LANES <= last;
 #define HALF(h)                                                        \
   {                                                                    \
     __builtin_prefetch(kj + t + NAME(AHEAD));                          \
@@ -63,7 +64,7 @@ static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int
     best[h] = SELECT(better, rise, best[h]);                           \
     at[h] = CHOOSE(better, here, at[h]);                               \
     least[h] = NAME(min)(fall, least[h]);                              \
-    here += NAME(LANES), t += NAME(LANES);                             \
+    here += LANES, t += LANES;                                         \
   }
     HALF(0)
     if (both) HALF(1)
@@ -90,8 +91,8 @@ static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start
                                          REAL gain, REAL Kii, const REAL *ki, NAME(choice) best) {
   const REAL *restrict G = s->G, *restrict low = s->low, *restrict diagonal = s->diagonal;
   const REAL least_curvature = (REAL)1e-12;
-  const int64_t first = whole(start, NAME(LANES)) < stop ? whole(start, NAME(LANES)) : stop;
-  const int64_t last = first + (stop - first) / NAME(LANES) * NAME(LANES);
+  const int64_t first = whole(start, LANES) < stop ? whole(start, LANES) : stop;
+  const int64_t last = first + (stop - first) / LANES * LANES;
   for (int64_t t = start; t < stop; t = t + 1 == first ? last : t + 1) {
     if (t == first) t = last;
     if (t == stop) break;
@@ -102,13 +103,13 @@ static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start
       best.j = t, best.top = apart * apart, best.bottom = curvature;
   }
   VEC top[2], bottom[2];
-  INTVEC at[2], here;
+  INTVEC at[2], here = {0};
   top[0] = top[1] = (VEC){0};
   bottom[0] = bottom[1] = (VEC){0} + 1;
   at[0] = at[1] = (INTVEC){0} - 1;
-  for (int lane = 0; lane < NAME(LANES); lane++) here[lane] = (INT)(first + lane);
+  for (int lane = 0; lane < LANES; lane++) here[lane] = (INT)(first + lane);
   for (int64_t t = first; t < last;) {
-    const int both = t + 2 * NAME(LANES) <= last;
+    const int both = t + 2 * LANES <= last;
 #define HALF(h)                                                                               \
   {                                                                                           \
     __builtin_prefetch(ki + t + NAME(AHEAD));                                                 \
@@ -120,7 +121,7 @@ static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start
     top[h] = SELECT(better, square, top[h]);                                                  \
     bottom[h] = SELECT(better, curvature, bottom[h]);                                         \
     at[h] = CHOOSE(better, here, at[h]);                                                      \
-    here += NAME(LANES), t += NAME(LANES);                                                    \
+    here += LANES, t += LANES;                                                                \
   }
     HALF(0)
     if (both) HALF(1)

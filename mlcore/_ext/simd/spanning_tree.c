@@ -7,12 +7,11 @@
 
 #include "table.h"
 
-#include "as_double.h"
+#define PRECISION d
 #include "squared_distance_loops.h"
 
 enum {
   LEAF = TREE_LEAF,
-  LANES = LANES_d,
   VECTORS = LEAF / LANES,
   BESIDE = 4,
   FLOAT_LANES = (1 << (LANES_f - 1)) * 2 - 1 /* a bit each */
@@ -31,8 +30,7 @@ typedef struct {
 } leaf_query;
 
 /* Shortest edges so far of the components of LANES points of the leaf. */
-static inline __attribute__((always_inline)) vdouble best_of(const point_tree *t,
-                                                             const leaf_query *q, int b) {
+INLINE vdouble best_of(const point_tree *t, const leaf_query *q, int b) {
   if (q->own >= 0) return (vdouble){0} + t->best[q->own];
   const int64_t *component = t->component + q->leaf * LEAF + b * LANES;
   vdouble best;
@@ -46,7 +44,7 @@ static void update_reach(const point_tree *t, leaf_query *q) {
   for (int b = 0; b < VECTORS; b++) {
     const vdouble best = best_of(t, q, b);
     const vdouble reach =
-        select_d(GREATER_D(best, load_d(t->bound + q->leaf * LEAF + b * LANES)), best, none);
+        select_d(greater_d(best, load_d(t->bound + q->leaf * LEAF + b * LANES)), best, none);
     store_d(q->reach + b * LANES, reach);
     farthest = max_d(farthest, reach);
   }
@@ -62,7 +60,7 @@ static int begin_query(const point_tree *t, ptrdiff_t leaf, leaf_query *q) {
     vdouble least = far, most = -far;
     for (int b = 0; b < VECTORS; b++) {
       const vdouble x = load_d(t->panels + (leaf * t->d + f) * LEAF + b * LANES);
-      const mask_d looks = GREATER_D(load_d(q->reach + b * LANES), (vdouble){0});
+      const mask_d looks = greater_d(load_d(q->reach + b * LANES), (vdouble){0});
       least = min_d(least, select_d(looks, x, far));
       most = max_d(most, select_d(looks, x, -far));
     }
@@ -78,8 +76,7 @@ static void end_query(const point_tree *t, const leaf_query *q) {
 }
 
 /* Squared distance of two boxes, each its d least coordinates and then its d largest. */
-static inline __attribute__((always_inline)) double box_square(ptrdiff_t d, const double *a,
-                                                               const double *b) {
+INLINE double box_square(ptrdiff_t d, const double *a, const double *b) {
   double sum = 0;
   for (ptrdiff_t f = 0; f < d; f++) {
     const double under = a[f] - b[d + f], over = b[f] - a[d + f];
@@ -91,9 +88,7 @@ static inline __attribute__((always_inline)) double box_square(ptrdiff_t d, cons
 }
 
 /* Points of the query that are nearer to the box than their reach; a bit each. */
-static inline __attribute__((always_inline)) unsigned near_box(const point_tree *t, ptrdiff_t d,
-                                                               const leaf_query *q,
-                                                               const double *box) {
+INLINE unsigned near_box(const point_tree *t, ptrdiff_t d, const leaf_query *q, const double *box) {
   const double *panel = t->panels + q->leaf * LEAF * d;
   vdouble sum[VECTORS] = {{0}};
   unsigned near = 0;
@@ -104,15 +99,14 @@ static inline __attribute__((always_inline)) unsigned near_box(const point_tree 
       sum[b] += gap * gap;
     }
   for (int b = 0; b < VECTORS; b++)
-    near |= BITS_D(GREATER_D(load_d(q->reach + b * LANES), sum[b])) << (b * LANES);
+    near |= lane_bits_d(greater_d(load_d(q->reach + b * LANES), sum[b])) << (b * LANES);
   return near;
 }
 
 /* Compare `points` of the query with those of a leaf, which is of one component or of several, -1;
    how many. */
-static inline __attribute__((always_inline)) ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d,
-                                                                  leaf_query *q, ptrdiff_t leaf,
-                                                                  int64_t whole, unsigned points) {
+INLINE ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d, leaf_query *q, ptrdiff_t leaf,
+                            int64_t whole, unsigned points) {
   const double *from = t->panels + q->leaf * LEAF * d, *to = t->panels + leaf * LEAF * d;
   const int64_t *component = t->component + q->leaf * LEAF, *others = t->component + leaf * LEAF;
   ptrdiff_t visits = 0;
@@ -136,11 +130,12 @@ static inline __attribute__((always_inline)) ptrdiff_t visit_leaf(point_tree *t,
       }
     for (int b = 0; b < VECTORS; b++) low = min_d(square[b], low);
     visits++;
-    if (!ANY_D(GREATER_D((vdouble){0} + t->best[own], low))) continue;
+    if (!any_d(greater_d((vdouble){0} + t->best[own], low))) continue;
     const double least = lowest_d(low);
     const vdouble above = (vdouble)((vint64)((vdouble){0} + least) + 1); /* the next number */
     unsigned here = 0;
-    for (int b = 0; b < VECTORS; b++) here |= BITS_D(GREATER_D(above, square[b])) << (b * LANES);
+    for (int b = 0; b < VECTORS; b++)
+      here |= lane_bits_d(greater_d(above, square[b])) << (b * LANES);
     t->best[own] = least;
     t->source[own] = q->leaf * LEAF + i;
     t->target[own] = leaf * LEAF + __builtin_ctz(here);
@@ -150,8 +145,7 @@ static inline __attribute__((always_inline)) ptrdiff_t visit_leaf(point_tree *t,
   return visits;
 }
 
-static inline __attribute__((always_inline)) ptrdiff_t query_leaf(point_tree *t, ptrdiff_t d,
-                                                                  ptrdiff_t leaf) {
+INLINE ptrdiff_t query_leaf(point_tree *t, ptrdiff_t d, ptrdiff_t leaf) {
   leaf_query q;
   if (!begin_query(t, leaf, &q)) return 1;
   const int64_t home = t->node[leaf], own = q.own;
@@ -211,8 +205,8 @@ static ptrdiff_t within_limits(const span_tree *t, const float *query, int32_t *
     }
     for (int b = 0; b < BESIDE; b++) {
       const vfloat limit = load_f(t->limit + first + b * L);
-      if (BITS_F(GREATER_F(sum[b], limit)) != FLOAT_LANES)
-        count += compress_rest(sum[b], limit, (int32_t)(first + b * L), at + count);
+      if (lane_bits_f(greater_f(sum[b], limit)) != FLOAT_LANES)
+        count += compress_rest_f(sum[b], limit, (int32_t)(first + b * L), at + count);
     }
   }
   while (count > 0 && at[count - 1] >= t->left) count--;
@@ -227,7 +221,8 @@ static ptrdiff_t nearest_left(const span_tree *t) {
   const float least = lowest_f(low);
   ptrdiff_t best = -1;
   for (ptrdiff_t p = 0; p < t->left; p += LANES_f) {
-    unsigned here = ~BITS_F(GREATER_F(load_f(t->limit + p), (vfloat){0} + least)) & FLOAT_LANES;
+    unsigned here =
+        ~lane_bits_f(greater_f(load_f(t->limit + p), (vfloat){0} + least)) & FLOAT_LANES;
     for (; here != 0; here &= here - 1) {
       const ptrdiff_t place = p + __builtin_ctz(here);
       if (place < t->left && (best < 0 || t->key[place] < t->key[best])) best = place;

@@ -7,30 +7,29 @@ enum { LANES_F = VECTOR_BYTES / 4, LANES_D = VECTOR_BYTES / 8, MOST = 8 };
 
 /* `m` vectors of sums stay in registers while the row passes by; few of them are two sets, so that
    an addition need not wait for the one before. */
-#define PRODUCTS(name, real, place, to, vec, load, store, lanes)                               \
-  static inline __attribute__((always_inline)) void name##_some(                               \
-      const int m, ptrdiff_t count, const real *data, const place *indices, const to *columns, \
-      ptrdiff_t stride, to *out) {                                                             \
-    vec sum[MOST], other[MOST / 2];                                                            \
-    for (int v = 0; v < m; v++) sum[v] = (vec){0};                                             \
-    for (int v = 0; v < m && m <= MOST / 2; v++) other[v] = (vec){0};                          \
-    ptrdiff_t t = 0;                                                                           \
-    for (; m <= MOST / 2 && t + 1 < count; t += 2) {                                           \
-      const to *column = columns + (ptrdiff_t)indices[t] * stride,                             \
-               *next = columns + (ptrdiff_t)indices[t + 1] * stride;                           \
-      const vec x = (vec){0} + (to)data[t], y = (vec){0} + (to)data[t + 1];                    \
-      for (int v = 0; v < m; v++) {                                                            \
-        sum[v] += x * load(column + v * lanes);                                                \
-        other[v] += y * load(next + v * lanes);                                                \
-      }                                                                                        \
-    }                                                                                          \
-    for (; t < count; t++) {                                                                   \
-      const to *column = columns + (ptrdiff_t)indices[t] * stride;                             \
-      const vec x = (vec){0} + (to)data[t];                                                    \
-      for (int v = 0; v < m; v++) sum[v] += x * load(column + v * lanes);                      \
-    }                                                                                          \
-    for (int v = 0; v < m && m <= MOST / 2; v++) sum[v] += other[v];                           \
-    for (int v = 0; v < m; v++) store(out + v * lanes, sum[v]);                                \
+#define PRODUCTS(name, real, place, to, vec, load, store, lanes)                                \
+  INLINE void name##_some(const int m, ptrdiff_t count, const real *data, const place *indices, \
+                          const to *columns, ptrdiff_t stride, to *out) {                       \
+    vec sum[MOST], other[MOST / 2];                                                             \
+    for (int v = 0; v < m; v++) sum[v] = (vec){0};                                              \
+    for (int v = 0; v < m && m <= MOST / 2; v++) other[v] = (vec){0};                           \
+    ptrdiff_t t = 0;                                                                            \
+    for (; m <= MOST / 2 && t + 1 < count; t += 2) {                                            \
+      const to *column = columns + (ptrdiff_t)indices[t] * stride,                              \
+               *next = columns + (ptrdiff_t)indices[t + 1] * stride;                            \
+      const vec x = (vec){0} + (to)data[t], y = (vec){0} + (to)data[t + 1];                     \
+      for (int v = 0; v < m; v++) {                                                             \
+        sum[v] += x * load(column + v * lanes);                                                 \
+        other[v] += y * load(next + v * lanes);                                                 \
+      }                                                                                         \
+    }                                                                                           \
+    for (; t < count; t++) {                                                                    \
+      const to *column = columns + (ptrdiff_t)indices[t] * stride;                              \
+      const vec x = (vec){0} + (to)data[t];                                                     \
+      for (int v = 0; v < m; v++) sum[v] += x * load(column + v * lanes);                       \
+    }                                                                                           \
+    for (int v = 0; v < m && m <= MOST / 2; v++) sum[v] += other[v];                            \
+    for (int v = 0; v < m; v++) store(out + v * lanes, sum[v]);                                 \
   }
 #define ALL_PRODUCTS(name, real, place, to, lanes)                                         \
   static inline void name(ptrdiff_t count, const real *data, const place *indices,         \
@@ -89,7 +88,7 @@ static inline void store_half(float *p, vfloat_half v) { *(vfloat_half *)p = v; 
       vint32 at = lane;                                                                            \
       for (ptrdiff_t j = LANES_F; j < whole; j += LANES_F) {                                       \
         const vfloat value = load_f(s->halves + j) - load_f(scratch + j);                          \
-        const mask_f nearer = GREATER_F(best, value);                                              \
+        const mask_f nearer = greater_f(best, value);                                              \
         second = min_f(second, max_f(value, best));                                                \
         at = choose_f(nearer, lane + (int32_t)j, at);                                              \
         best = select_f(nearer, value, best);                                                      \
@@ -135,7 +134,7 @@ static void means(ptrdiff_t d, ptrdiff_t stride, const double *sums, const doubl
                   double *columns, float *singles, double *out) {
   for (int j = 0; j < SPARSE_GROUP; j += LANES_D) {
     const vdouble m = load_d(mass + j);
-    const mask_d present = GREATER_D(m, (vdouble){0});
+    const mask_d present = greater_d(m, (vdouble){0});
     vdouble norm = {0}, moved = {0}, inner = {0};
     for (ptrdiff_t f = 0; f < d; f++) {
       const vdouble sum = load_d(sums + f * stride + j), before = load_d(columns + f * stride + j);

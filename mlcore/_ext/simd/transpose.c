@@ -2,10 +2,7 @@
 
 #include "table.h"
 
-#include "as_float.h"
-#include "transpose_loops.h"
-
-#include "as_double.h"
-#include "transpose_loops.h"
+#define LOOPS "transpose_loops.h"
+#include "both_precisions.h"
 
 SIMD_TABLE(transpose, .f = {.transpose = transpose_f}, .d = {.transpose = transpose_d})

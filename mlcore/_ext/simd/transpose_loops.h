@@ -1,17 +1,17 @@
 /* Transposes by interleaving vectors; included once per precision. */
 
-#ifdef ZIP_LOW
+#include "precision.h"
+
+#ifdef HAS_ZIP
 /* to[c, r] = from[r, c] of LANES rows in one piece, n a power of two below LANES: the interleaving
    as for a square. */
-static inline __attribute__((always_inline)) void NAME(transpose_few)(const int n, const REAL *from,
-                                                                      REAL *to,
-                                                                      ptrdiff_t to_stride) {
-  VEC v[NAME(LANES)], w[NAME(LANES)];
-  for (int i = 0; i < n; i++) v[i] = LOAD(from + i * NAME(LANES));
-  for (int turn = 1; turn < NAME(LANES); turn *= 2) {
+INLINE void NAME(transpose_few)(const int n, const REAL *from, REAL *to, ptrdiff_t to_stride) {
+  VEC v[LANES], w[LANES];
+  for (int i = 0; i < n; i++) v[i] = LOAD(from + i * LANES);
+  for (int turn = 1; turn < LANES; turn *= 2) {
     for (int i = 0; i < n / 2; i++) {
-      w[2 * i] = ZIP_LOW(v[i], v[i + n / 2]);
-      w[2 * i + 1] = ZIP_HIGH(v[i], v[i + n / 2]);
+      w[2 * i] = NAME(zip_low)(v[i], v[i + n / 2]);
+      w[2 * i + 1] = NAME(zip_high)(v[i], v[i + n / 2]);
     }
     for (int i = 0; i < n; i++) v[i] = w[i];
   }
@@ -19,13 +19,13 @@ static inline __attribute__((always_inline)) void NAME(transpose_few)(const int 
 }
 
 /* Interleaving vector i with vector i + LANES / 2, log2(LANES) times, transposes a square. */
-static inline __attribute__((always_inline)) void NAME(turn)(VEC *v) {
-  enum { L = NAME(LANES) };
+INLINE void NAME(turn)(VEC *v) {
+  enum { L = LANES };
   VEC w[L];
   for (int turn = 1; turn < L; turn *= 2) {
     for (int i = 0; i < L / 2; i++) {
-      w[2 * i] = ZIP_LOW(v[i], v[i + L / 2]);
-      w[2 * i + 1] = ZIP_HIGH(v[i], v[i + L / 2]);
+      w[2 * i] = NAME(zip_low)(v[i], v[i + L / 2]);
+      w[2 * i + 1] = NAME(zip_high)(v[i], v[i + L / 2]);
     }
     for (int i = 0; i < L; i++) v[i] = w[i];
   }
@@ -33,11 +33,11 @@ static inline __attribute__((always_inline)) void NAME(turn)(VEC *v) {
 #endif
 
 /* to[c, r] = from[r, c]. */
-static void NAME(transpose)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t rows,
-                            ptrdiff_t columns, REAL *to, ptrdiff_t to_stride) {
-  enum { L = NAME(LANES) };
+static inline void NAME(transpose)(const REAL *from, ptrdiff_t from_stride, ptrdiff_t rows,
+                                   ptrdiff_t columns, REAL *to, ptrdiff_t to_stride) {
+  enum { L = LANES };
   ptrdiff_t c = 0;
-#ifdef ZIP_LOW
+#ifdef HAS_ZIP
   if (columns < L && from_stride == columns && (columns == 2 || columns == 4 || columns == 8)) {
     for (; rows >= L; rows -= L, from += L * columns, to += L)
       if (columns == 2) NAME(transpose_few)(2, from, to, to_stride);

@@ -24,6 +24,11 @@
 #define TARGET_NAME(name) name##_baseline
 #endif
 
+/* A function whose arguments are constants where it is inlined; one whose constants would take the
+   registers of its caller's sums. */
+#define INLINE static inline __attribute__((always_inline))
+#define NOINLINE static __attribute__((noinline))
+
 typedef float vfloat __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t vint32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef double vdouble __attribute__((vector_size(VECTOR_BYTES)));
@@ -49,6 +54,18 @@ static inline void store_d(double *p, vdouble v) { *(vdouble_any *)p = v; }
 static inline void narrow_f(float *p, vdouble v) {
   *(vfloat_half *)p = __builtin_convertvector(v, vfloat_half);
 }
+static inline void narrow_d(double *p, vdouble v) { store_d(p, v); }
+
+/* sum and the lanes of v, from the first to the last, in double precision. */
+static inline double add_lanes_f(double sum, vfloat v) {
+  for (int lane = 0; lane < LANES_f; lane++) sum += v[lane];
+  return sum;
+}
+static inline double add_lanes_d(double sum, vdouble v) {
+  for (int lane = 0; lane < LANES_d; lane++) sum += v[lane];
+  return sum;
+}
+
 /* Comparison, choice and extremes. GCC makes 3 to 5 instructions of each from plain vector code in
    C, which doubles the time of exp and of the pair search; so on x86 these few are named. max and
    min return x when x is NaN. */
@@ -56,12 +73,14 @@ static inline void narrow_f(float *p, vdouble v) {
 #include <immintrin.h>
 typedef __mmask16 mask_f;
 typedef __mmask8 mask_d;
-#define GREATER_F(a, b) _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ)
-#define GREATER_D(a, b) _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ)
-#define ANY_F(m) ((m) != 0)
-#define ANY_D(m) ((m) != 0)
-#define BITS_F(m) ((unsigned)(m))
-#define BITS_D(m) ((unsigned)(m))
+static inline mask_f greater_f(vfloat a, vfloat b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+static inline mask_d greater_d(vdouble a, vdouble b) {
+  return _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ);
+}
+static inline int any_f(mask_f m) { return m != 0; }
+static inline int any_d(mask_d m) { return m != 0; }
+static inline unsigned lane_bits_f(mask_f m) { return m; }
+static inline unsigned lane_bits_d(mask_d m) { return m; }
 static inline vfloat select_f(mask_f m, vfloat yes, vfloat no) {
   return _mm512_mask_blend_ps(m, no, yes);
 }
@@ -82,6 +101,8 @@ static inline float highest_f(vfloat x) { return _mm512_reduce_max_ps(x); }
 static inline float lowest_f(vfloat x) { return _mm512_reduce_min_ps(x); }
 static inline double highest_d(vdouble x) { return _mm512_reduce_max_pd(x); }
 static inline double lowest_d(vdouble x) { return _mm512_reduce_min_pd(x); }
+static inline float lane_sum_f(vfloat x) { return _mm512_reduce_add_ps(x); }
+static inline double lane_sum_d(vdouble x) { return _mm512_reduce_add_pd(x); }
 /* The least index among the lanes where x is c; one such lane there must be. */
 static inline int64_t where_f(vfloat x, float c, vint32 at) {
   return _mm512_mask_reduce_min_epi32(_mm512_cmp_ps_mask(x, (vfloat){0} + c, _CMP_EQ_OQ),
@@ -94,13 +115,13 @@ static inline int64_t where_d(vdouble x, double c, vint64 at) {
 /* Lanes above 0, one after the other, and what is at their places; how many. A whole vector of each
    is written. */
 static inline int compress_f(vfloat x, const int32_t *places, int32_t *at, float *to) {
-  const __mmask16 m = GREATER_F(x, (vfloat){0});
+  const __mmask16 m = greater_f(x, (vfloat){0});
   store_f(to, _mm512_maskz_compress_ps(m, x));
   _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(m, _mm512_loadu_si512(places)));
   return __builtin_popcount(m);
 }
 static inline int compress_d(vdouble x, const int32_t *places, int32_t *at, double *to) {
-  const __mmask8 m = GREATER_D(x, (vdouble){0});
+  const __mmask8 m = greater_d(x, (vdouble){0});
   store_d(to, _mm512_maskz_compress_pd(m, x));
   _mm256_storeu_si256((__m256i *)at,
                       _mm256_maskz_compress_epi32(m, _mm256_loadu_si256((const __m256i *)places)));
@@ -113,7 +134,7 @@ static inline vfloat look_up_f(const float *table, ptrdiff_t size, const int32_t
   return _mm512_i32gather_ps(at, table, 4);
 }
 /* Lanes of x not above c, as `first` + their number; how many. A whole vector is written. */
-static inline int compress_rest(vfloat x, vfloat c, int32_t first, int32_t *at) {
+static inline int compress_rest_f(vfloat x, vfloat c, int32_t first, int32_t *at) {
   const __mmask16 m = _mm512_cmp_ps_mask(x, c, _CMP_NGT_UQ);
   const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   _mm512_storeu_si512(
@@ -134,8 +155,8 @@ static inline vdouble ldexp_d(vdouble y, vdouble n) { return _mm512_scalef_pd(y,
 #else
 typedef vint32 mask_f;
 typedef vint64 mask_d;
-#define GREATER_F(a, b) ((vint32)((a) > (b)))
-#define GREATER_D(a, b) ((vint64)((a) > (b)))
+static inline mask_f greater_f(vfloat a, vfloat b) { return a > b; }
+static inline mask_d greater_d(vdouble a, vdouble b) { return a > b; }
 static inline vint32 choose_f(mask_f m, vint32 yes, vint32 no) { return (m & yes) | (~m & no); }
 static inline vint64 choose_d(mask_d m, vint64 yes, vint64 no) { return (m & yes) | (~m & no); }
 static inline vfloat select_f(mask_f m, vfloat yes, vfloat no) {
@@ -144,24 +165,30 @@ static inline vfloat select_f(mask_f m, vfloat yes, vfloat no) {
 static inline vdouble select_d(mask_d m, vdouble yes, vdouble no) {
   return (vdouble)choose_d(m, (vint64)yes, (vint64)no);
 }
-#define REDUCTIONS(suffix, real, vec, ivec)                           \
-  static inline real highest_##suffix(vec x) {                        \
-    real r = x[0];                                                    \
-    for (size_t lane = 1; lane < VECTOR_BYTES / sizeof(real); lane++) \
-      r = x[lane] > r ? x[lane] : r;                                  \
-    return r;                                                         \
-  }                                                                   \
-  static inline real lowest_##suffix(vec x) {                         \
-    real r = x[0];                                                    \
-    for (size_t lane = 1; lane < VECTOR_BYTES / sizeof(real); lane++) \
-      r = x[lane] < r ? x[lane] : r;                                  \
-    return r;                                                         \
-  }                                                                   \
-  static inline int64_t where_##suffix(vec x, real c, ivec at) {      \
-    int64_t r = INT64_MAX;                                            \
-    for (size_t lane = 0; lane < VECTOR_BYTES / sizeof(real); lane++) \
-      if (x[lane] == c && at[lane] < r) r = at[lane];                 \
-    return r;                                                         \
+/* The sum adds halves to halves, as the instructions of AVX-512 do. */
+#define REDUCTIONS(suffix, real, vec, ivec)                                          \
+  static inline real highest_##suffix(vec x) {                                       \
+    real r = x[0];                                                                   \
+    for (int lane = 1; lane < LANES_##suffix; lane++) r = x[lane] > r ? x[lane] : r; \
+    return r;                                                                        \
+  }                                                                                  \
+  static inline real lowest_##suffix(vec x) {                                        \
+    real r = x[0];                                                                   \
+    for (int lane = 1; lane < LANES_##suffix; lane++) r = x[lane] < r ? x[lane] : r; \
+    return r;                                                                        \
+  }                                                                                  \
+  static inline real lane_sum_##suffix(vec x) {                                      \
+    real lane[LANES_##suffix];                                                       \
+    memcpy(lane, &x, sizeof x);                                                      \
+    for (int half = LANES_##suffix / 2; half > 0; half /= 2)                         \
+      for (int i = 0; i < half; i++) lane[i] += lane[i + half];                      \
+    return lane[0];                                                                  \
+  }                                                                                  \
+  static inline int64_t where_##suffix(vec x, real c, ivec at) {                     \
+    int64_t r = INT64_MAX;                                                           \
+    for (int lane = 0; lane < LANES_##suffix; lane++)                                \
+      if (x[lane] == c && at[lane] < r) r = at[lane];                                \
+    return r;                                                                        \
   }
 REDUCTIONS(f, float, vfloat, vint32)
 REDUCTIONS(d, double, vdouble, vint64)
@@ -171,7 +198,7 @@ static inline vfloat look_up_f(const float *table, ptrdiff_t size, const int32_t
   for (int lane = 0; lane < VECTOR_BYTES / 4; lane++) found[lane] = table[index[lane]];
   return found;
 }
-static inline int compress_rest(vfloat x, vfloat c, int32_t first, int32_t *at) {
+static inline int compress_rest_f(vfloat x, vfloat c, int32_t first, int32_t *at) {
   int kept = 0;
   for (int lane = 0; lane < VECTOR_BYTES / 4; lane++) {
     at[kept] = first + lane;
@@ -189,10 +216,10 @@ static inline int compress_rest_d(vdouble x, vdouble c, int32_t first, int32_t *
 }
 #if defined(MLCORE_TARGET_AVX2)
 #include <immintrin.h>
-#define ANY_F(m) (_mm256_movemask_ps((__m256)(m)) != 0)
-#define ANY_D(m) (_mm256_movemask_pd((__m256d)(m)) != 0)
-#define BITS_F(m) ((unsigned)_mm256_movemask_ps((__m256)(m)))
-#define BITS_D(m) ((unsigned)_mm256_movemask_pd((__m256d)(m)))
+static inline unsigned lane_bits_f(mask_f m) { return (unsigned)_mm256_movemask_ps((__m256)m); }
+static inline unsigned lane_bits_d(mask_d m) { return (unsigned)_mm256_movemask_pd((__m256d)m); }
+static inline int any_f(mask_f m) { return lane_bits_f(m) != 0; }
+static inline int any_d(mask_d m) { return lane_bits_d(m) != 0; }
 static inline vfloat max_f(vfloat c, vfloat x) { return _mm256_max_ps(c, x); }
 static inline vfloat min_f(vfloat c, vfloat x) { return _mm256_min_ps(c, x); }
 static inline vdouble max_d(vdouble c, vdouble x) { return _mm256_max_pd(c, x); }
@@ -200,11 +227,12 @@ static inline vdouble min_d(vdouble c, vdouble x) { return _mm256_min_pd(c, x); 
 static inline vfloat sqrt_f(vfloat x) { return _mm256_sqrt_ps(x); }
 static inline vdouble sqrt_d(vdouble x) { return _mm256_sqrt_pd(x); }
 #else
-static inline int any_lane(vint64 m) { return (m[0] | m[1]) != 0; }
-#define ANY_F(m) any_lane((vint64)(m))
-#define ANY_D(m) any_lane(m)
-#define BITS_F(m) ((unsigned)(-(m)[0] | -(m)[1] << 1 | -(m)[2] << 2 | -(m)[3] << 3))
-#define BITS_D(m) ((unsigned)(-(m)[0] | -(m)[1] << 1))
+static inline int any_d(mask_d m) { return (m[0] | m[1]) != 0; }
+static inline int any_f(mask_f m) { return any_d((vint64)m); }
+static inline unsigned lane_bits_f(mask_f m) {
+  return (unsigned)(-m[0] | -m[1] << 1 | -m[2] << 2 | -m[3] << 3);
+}
+static inline unsigned lane_bits_d(mask_d m) { return (unsigned)(-m[0] | -m[1] << 1); }
 static inline vfloat max_f(vfloat c, vfloat x) { return select_f((vint32)(x < c), c, x); }
 static inline vfloat min_f(vfloat c, vfloat x) { return select_f((vint32)(x > c), c, x); }
 static inline vdouble max_d(vdouble c, vdouble x) { return select_d((vint64)(x < c), c, x); }
@@ -266,40 +294,53 @@ static inline vfloat exp2_f(vfloat x) {
 /* A store past the caches, to an aligned address: what is written once, in bulk, need not be read
    first. */
 #if defined(MLCORE_TARGET_AVX512)
-#define STREAM_F(p, v) _mm512_stream_ps(p, v)
-#define STREAM_D(p, v) _mm512_stream_pd(p, v)
-#define STREAM_FENCE() _mm_sfence()
+static inline void stream_f(float *p, vfloat v) { _mm512_stream_ps(p, v); }
+static inline void stream_d(double *p, vdouble v) { _mm512_stream_pd(p, v); }
+static inline void stream_fence(void) { _mm_sfence(); }
 #elif defined(MLCORE_TARGET_AVX2)
-#define STREAM_F(p, v) _mm256_stream_ps(p, v)
-#define STREAM_D(p, v) _mm256_stream_pd(p, v)
-#define STREAM_FENCE() _mm_sfence()
+static inline void stream_f(float *p, vfloat v) { _mm256_stream_ps(p, v); }
+static inline void stream_d(double *p, vdouble v) { _mm256_stream_pd(p, v); }
+static inline void stream_fence(void) { _mm_sfence(); }
 #else
-#define STREAM_F(p, v) store_f(p, v)
-#define STREAM_D(p, v) store_d(p, v)
-#define STREAM_FENCE() ((void)0)
+static inline void stream_f(float *p, vfloat v) { store_f(p, v); }
+static inline void stream_d(double *p, vdouble v) { store_d(p, v); }
+static inline void stream_fence(void) {}
 #endif
 
-/* a0 b0 a1 b1 ... of the lower and of the upper half of two vectors. */
+/* zip_low: a0 b0 a1 b1 ... of the lower halves of two vectors; zip_high: of the upper. */
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
+#define HAS_ZIP
 #if VECTOR_BYTES == 64
-#define ZIP_LOW_F(a, b) \
-  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define ZIP_HIGH_F(a, b) \
-  __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#define ZIP_LOW_D(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define ZIP_HIGH_D(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define LOW_f 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH_f 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define LOW_d 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH_d 4, 12, 5, 13, 6, 14, 7, 15
 #elif VECTOR_BYTES == 32
-#define ZIP_LOW_F(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define ZIP_HIGH_F(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#define ZIP_LOW_D(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define ZIP_HIGH_D(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define LOW_f 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH_f 4, 12, 5, 13, 6, 14, 7, 15
+#define LOW_d 0, 4, 1, 5
+#define HIGH_d 2, 6, 3, 7
 #else
-#define ZIP_LOW_F(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define ZIP_HIGH_F(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
-#define ZIP_LOW_D(a, b) __builtin_shufflevector(a, b, 0, 2)
-#define ZIP_HIGH_D(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define LOW_f 0, 4, 1, 5
+#define HIGH_f 2, 6, 3, 7
+#define LOW_d 0, 2
+#define HIGH_d 1, 3
 #endif
+static inline vfloat zip_low_f(vfloat a, vfloat b) { return __builtin_shufflevector(a, b, LOW_f); }
+static inline vfloat zip_high_f(vfloat a, vfloat b) {
+  return __builtin_shufflevector(a, b, HIGH_f);
+}
+static inline vdouble zip_low_d(vdouble a, vdouble b) {
+  return __builtin_shufflevector(a, b, LOW_d);
+}
+static inline vdouble zip_high_d(vdouble a, vdouble b) {
+  return __builtin_shufflevector(a, b, HIGH_d);
+}
+#undef LOW_f
+#undef HIGH_f
+#undef LOW_d
+#undef HIGH_d
 #endif
 #endif
 

@@ -2,6 +2,7 @@
    gaussian_loops.h, which tells the whole. */
 
 #include "gaussian.h"
+#include "precision.h"
 
 /* strips, vectors of samples, at a time, 4 sums of each */
 enum { NAME(TILE) = VECTOR_BYTES == 64 ? 4 : 2 };
@@ -44,10 +45,8 @@ static inline VEC NAME(log2)(VEC x) {
 
 /* Columns c0..c0+C of (x - mean) P for V strips, P upper triangular: squares added to `norm`, or
    stored. */
-static inline __attribute__((always_inline)) void NAME(columns)(int V, int C, ptrdiff_t d,
-                                                                ptrdiff_t c0, const REAL *const *x,
-                                                                const REAL *mean, const REAL *P,
-                                                                VEC *norm, REAL *z) {
+INLINE void NAME(columns)(int V, int C, ptrdiff_t d, ptrdiff_t c0, const REAL *const *x,
+                          const REAL *mean, const REAL *P, VEC *norm, REAL *z) {
   VEC sum[4][NAME(TILE)];
   for (int c = 0; c < C; c++)
     for (int v = 0; v < V; v++) sum[c][v] = (VEC){0};
@@ -72,13 +71,12 @@ static inline __attribute__((always_inline)) void NAME(columns)(int V, int C, pt
   for (int c = 0; c < C; c++)
     for (int v = 0; v < V; v++) {
       if (norm) norm[v] += sum[c][v] * sum[c][v];
-      else STORE(z + (c0 + c) * PANEL + v * NAME(LANES), sum[c][v]);
+      else STORE(z + (c0 + c) * PANEL + v * LANES, sum[c][v]);
     }
 }
 
 /* None of the samples can reach its floor with squares of `norm` and more to come. */
-static inline __attribute__((always_inline)) int NAME(hopeless)(int V, REAL constant,
-                                                                const VEC *norm, const VEC *floor) {
+INLINE int NAME(hopeless)(int V, REAL constant, const VEC *norm, const VEC *floor) {
   int possible = 0;
   for (int v = 0; v < V; v++)
     possible |= ANY(GREATER(constant - (REAL)HALF_LOG2_E * norm[v], floor[v]));
@@ -86,9 +84,9 @@ static inline __attribute__((always_inline)) int NAME(hopeless)(int V, REAL cons
 }
 
 /* 0 when it was given up. */
-static inline __attribute__((always_inline)) int NAME(triangle)(
-    int V, ptrdiff_t d, const REAL *const *x, const REAL *mean, const REAL *P, VEC *norm, REAL *z,
-    REAL constant, const VEC *floor, gaussian_wanted *wanted) {
+INLINE int NAME(triangle)(int V, ptrdiff_t d, const REAL *const *x, const REAL *mean, const REAL *P,
+                          VEC *norm, REAL *z, REAL constant, const VEC *floor,
+                          gaussian_wanted *wanted) {
   ptrdiff_t c = 0;
   for (; c + 4 <= d; c += 4) {
     if (norm) gaussian_ask(wanted);
@@ -101,11 +99,10 @@ static inline __attribute__((always_inline)) int NAME(triangle)(
   return 1;
 }
 
-static __attribute__((noinline)) void NAME(rotate)(ptrdiff_t d, const REAL *panel, const REAL *P,
-                                                   REAL *z) {
-  for (int b = 0; b < PANEL; b += NAME(TILE) * NAME(LANES)) {
+NOINLINE void NAME(rotate)(ptrdiff_t d, const REAL *panel, const REAL *P, REAL *z) {
+  for (int b = 0; b < PANEL; b += NAME(TILE) * LANES) {
     const REAL *x[NAME(TILE)];
-    for (int v = 0; v < NAME(TILE); v++) x[v] = panel + b + v * NAME(LANES);
+    for (int v = 0; v < NAME(TILE); v++) x[v] = panel + b + v * LANES;
     NAME(triangle)(NAME(TILE), d, x, NULL, P, NULL, z + b, 0, NULL, NULL);
   }
 }
@@ -123,18 +120,16 @@ typedef struct {
 } NAME(group);
 
 static inline const REAL *NAME(strip)(const NAME(group) * q, ptrdiff_t s) {
-  return q->samples + s / NAME(BLOCKS) * q->g->d * PANEL + s % NAME(BLOCKS) * NAME(LANES);
+  return q->samples + s / NAME(BLOCKS) * q->g->d * PANEL + s % NAME(BLOCKS) * LANES;
 }
 
 static inline REAL *NAME(value)(const NAME(group) * q, ptrdiff_t j, ptrdiff_t s) {
-  return q->out + (s / NAME(BLOCKS) * q->g->k + j) * PANEL + s % NAME(BLOCKS) * NAME(LANES);
+  return q->out + (s / NAME(BLOCKS) * q->g->k + j) * PANEL + s % NAME(BLOCKS) * LANES;
 }
 
 /* log2 of the joint density for V strips, or upper bounds below their floors. */
-static inline __attribute__((always_inline)) void NAME(full_density)(int V, const NAME(group) * q,
-                                                                     ptrdiff_t j,
-                                                                     const int32_t *strips,
-                                                                     gaussian_wanted *wanted) {
+INLINE void NAME(full_density)(int V, const NAME(group) * q, ptrdiff_t j, const int32_t *strips,
+                               gaussian_wanted *wanted) {
   const gaussian_mixture *g = q->g;
   const ptrdiff_t d = g->d;
   const REAL *mean = (const REAL *)g->means + j * d, *P = (const REAL *)g->factors + j * d * d,
@@ -142,7 +137,7 @@ static inline __attribute__((always_inline)) void NAME(full_density)(int V, cons
   const REAL constant = (REAL)g->constants[j];
   VEC norm[NAME(TILE)] = {{0}}, floor[NAME(TILE)];
   for (int v = 0; v < V; v++)
-    x[v] = NAME(strip)(q, strips[v]), floor[v] = LOAD(q->floor + strips[v] * NAME(LANES));
+    x[v] = NAME(strip)(q, strips[v]), floor[v] = LOAD(q->floor + strips[v] * LANES);
   const int possible = NAME(triangle)(V, d, x, mean, P, norm, NULL, constant, floor, wanted);
   for (int v = 0; v < V; v++)
     STORE(NAME(value)(q, j, strips[v]), NAME(log_density)(constant, norm[v]));
@@ -150,9 +145,8 @@ static inline __attribute__((always_inline)) void NAME(full_density)(int V, cons
     q->live[j] |= (uint64_t)1 << (q->first + strips[v] / NAME(BLOCKS));
 }
 
-static __attribute__((noinline)) void NAME(full_densities)(const NAME(group) * q, ptrdiff_t j,
-                                                           ptrdiff_t n, const int32_t *strips,
-                                                           gaussian_wanted *wanted) {
+NOINLINE void NAME(full_densities)(const NAME(group) * q, ptrdiff_t j, ptrdiff_t n,
+                                   const int32_t *strips, gaussian_wanted *wanted) {
   ptrdiff_t t = 0;
   for (; t + NAME(TILE) <= n; t += NAME(TILE))
     NAME(full_density)(NAME(TILE), q, j, strips + t, wanted);
@@ -165,8 +159,8 @@ static __attribute__((noinline)) void NAME(full_densities)(const NAME(group) * q
 
 /* The same for diagonal covariances and a single panel: so little work that its strips are not told
    apart. */
-static __attribute__((noinline)) void NAME(diagonal_densities)(const NAME(group) * q, ptrdiff_t j,
-                                                               gaussian_wanted *wanted) {
+NOINLINE void NAME(diagonal_densities)(const NAME(group) * q, ptrdiff_t j,
+                                       gaussian_wanted *wanted) {
   enum { V = NAME(TILE), PART = 8 };
   const ptrdiff_t d = q->g->d;
   const REAL *mean = (const REAL *)q->g->means + j * d,
@@ -176,13 +170,12 @@ static __attribute__((noinline)) void NAME(diagonal_densities)(const NAME(group)
   for (int b = 0; b < NAME(BLOCKS); b += V) {
     VEC norm[V] = {{0}}, floor[V];
     ptrdiff_t start = 0;
-    for (int v = 0; v < V; v++) floor[v] = LOAD(q->floor + (b + v) * NAME(LANES));
+    for (int v = 0; v < V; v++) floor[v] = LOAD(q->floor + (b + v) * LANES);
     for (; start < d; start += PART) {
       const ptrdiff_t stop = start + PART < d ? start + PART : d;
       for (ptrdiff_t f = start; f < stop; f++)
         for (int v = 0; v < V; v++) {
-          const VEC t =
-              (LOAD(q->samples + f * PANEL + (b + v) * NAME(LANES)) - mean[f]) * factor[f];
+          const VEC t = (LOAD(q->samples + f * PANEL + (b + v) * LANES) - mean[f]) * factor[f];
           norm[v] += t * t;
         }
       if (NAME(hopeless)(V, constant, norm, floor)) break;
@@ -202,10 +195,8 @@ static inline void NAME(evaluate)(const NAME(group) * q, ptrdiff_t j, ptrdiff_t 
 /* How far strips first..last are along the way from component i to C others from j, the larger of
    this and of what is there but for the `fresh` ones. |Pᵀ (x - m)| is at least the part of it along
    any direction. */
-static inline __attribute__((always_inline)) void NAME(along)(int C, const NAME(group) * q,
-                                                              ptrdiff_t i, ptrdiff_t j,
-                                                              ptrdiff_t first, ptrdiff_t last,
-                                                              ptrdiff_t fresh) {
+INLINE void NAME(along)(int C, const NAME(group) * q, ptrdiff_t i, ptrdiff_t j, ptrdiff_t first,
+                        ptrdiff_t last, ptrdiff_t fresh) {
   enum { V = NAME(TILE) };
   const ptrdiff_t d = q->g->d;
   const REAL *way = (const REAL *)q->g->apart + (i * q->g->k + j) * (d + 1);
@@ -229,8 +220,8 @@ static inline __attribute__((always_inline)) void NAME(along)(int C, const NAME(
   }
 }
 
-static __attribute__((noinline)) void NAME(ways)(const NAME(group) * q, ptrdiff_t i,
-                                                 ptrdiff_t first, ptrdiff_t last, ptrdiff_t fresh) {
+NOINLINE void NAME(ways)(const NAME(group) * q, ptrdiff_t i, ptrdiff_t first, ptrdiff_t last,
+                         ptrdiff_t fresh) {
   ptrdiff_t j = 0;
   for (; j + 4 <= q->g->k; j += 4) NAME(along)(4, q, i, j, first, last, fresh);
   for (; j < q->g->k; j++) NAME(along)(1, q, i, j, first, last, fresh);
@@ -242,14 +233,14 @@ static void NAME(densities)(const NAME(group) * q, gaussian_wanted *wanted) {
   struct {
     int32_t label, first, last; /* strips with rows of the label */
   } runs[GAUSSIAN_ROWS + 1];
-  int32_t strips[GAUSSIAN_ROWS / NAME(LANES)];
+  int32_t strips[GAUSSIAN_ROWS / LANES];
   ptrdiff_t n_runs = 0;
   for (ptrdiff_t i = 0; i < q->panels * PANEL; i++) {
     if (i == 0 || q->labels[i] != q->labels[i - 1]) {
       runs[n_runs].label = q->labels[i];
-      runs[n_runs++].first = (int32_t)(i / NAME(LANES));
+      runs[n_runs++].first = (int32_t)(i / LANES);
     }
-    runs[n_runs - 1].last = (int32_t)(i / NAME(LANES));
+    runs[n_runs - 1].last = (int32_t)(i / LANES);
     q->floor[i] = -INFINITY;
   }
   runs[n_runs].label = -1;
@@ -266,7 +257,7 @@ static void NAME(densities)(const NAME(group) * q, gaussian_wanted *wanted) {
   }
   for (ptrdiff_t t = 0; t < n_runs; t++)
     for (ptrdiff_t s = runs[t].first; s <= runs[t].last; s++) {
-      REAL *floor = q->floor + s * NAME(LANES);
+      REAL *floor = q->floor + s * LANES;
       STORE(floor, NAME(max)(LOAD(floor), LOAD(NAME(value)(q, runs[t].label, s)) - (REAL)DROP));
     }
   for (ptrdiff_t j = 0, t = 0; j < q->g->k; j++) {
@@ -281,7 +272,7 @@ static void NAME(densities)(const NAME(group) * q, gaussian_wanted *wanted) {
       REAL *value = NAME(value)(q, j, s);
       strips[count] = (int32_t)s;
       if (apart) {
-        const VEC way = LOAD(value), norm = way * way, floor = LOAD(q->floor + s * NAME(LANES));
+        const VEC way = LOAD(value), norm = way * way, floor = LOAD(q->floor + s * LANES);
         count += !NAME(hopeless)(1, constant, &norm, &floor);
         STORE(value, (VEC){0} - INFINITY);
       } else count++;
@@ -291,9 +282,8 @@ static void NAME(densities)(const NAME(group) * q, gaussian_wanted *wanted) {
 }
 
 /* C components from j at once, scaled by factors (k,). */
-static inline __attribute__((always_inline)) void NAME(spheres)(int C, const gaussian_mixture *g,
-                                                                ptrdiff_t j, const REAL *panel,
-                                                                REAL *out) {
+INLINE void NAME(spheres)(int C, const gaussian_mixture *g, ptrdiff_t j, const REAL *panel,
+                          REAL *out) {
   enum { V = NAME(TILE) };
   const ptrdiff_t d = g->d;
   const REAL *mean = (const REAL *)g->means + j * d, *factor = (const REAL *)g->factors + j;
@@ -303,7 +293,7 @@ static inline __attribute__((always_inline)) void NAME(spheres)(int C, const gau
       for (int v = 0; v < V; v++) sum[c][v] = (VEC){0};
     for (ptrdiff_t f = 0; f < d; f++) {
       VEC x[V];
-      for (int v = 0; v < V; v++) x[v] = LOAD(panel + f * PANEL + (b + v) * NAME(LANES));
+      for (int v = 0; v < V; v++) x[v] = LOAD(panel + f * PANEL + (b + v) * LANES);
       for (int c = 0; c < C; c++)
         for (int v = 0; v < V; v++) {
           const VEC t = x[v] - mean[c * d + f];
@@ -312,14 +302,13 @@ static inline __attribute__((always_inline)) void NAME(spheres)(int C, const gau
     }
     for (int c = 0; c < C; c++)
       for (int v = 0; v < V; v++)
-        STORE(out + c * PANEL + (b + v) * NAME(LANES),
+        STORE(out + c * PANEL + (b + v) * LANES,
               NAME(log_density)((REAL)g->constants[j + c], factor[c] * factor[c] * sum[c][v]));
   }
 }
 
-static __attribute__((noinline)) void NAME(sphere_densities)(const gaussian_mixture *g,
-                                                             const REAL *panel, REAL *out,
-                                                             gaussian_wanted *wanted) {
+NOINLINE void NAME(sphere_densities)(const gaussian_mixture *g, const REAL *panel, REAL *out,
+                                     gaussian_wanted *wanted) {
   ptrdiff_t j = 0;
   for (; j + 4 <= g->k; j += 4) {
     for (int t = 0; t < 4; t++) gaussian_ask(wanted);
@@ -330,13 +319,11 @@ static __attribute__((noinline)) void NAME(sphere_densities)(const gaussian_mixt
 
 /* Full covariances of D features, all in registers: so little work that no strip and no component
    is left out beforehand. */
-static inline __attribute__((always_inline)) void NAME(few_density)(int D,
-                                                                    const gaussian_mixture *g,
-                                                                    ptrdiff_t j, const REAL *panel,
-                                                                    REAL *out) {
+INLINE void NAME(few_density)(int D, const gaussian_mixture *g, ptrdiff_t j, const REAL *panel,
+                              REAL *out) {
   const REAL *mean = (const REAL *)g->means + j * D, *P = (const REAL *)g->factors + j * D * D;
   const REAL constant = (REAL)g->constants[j];
-  for (int b = 0; b < PANEL; b += NAME(LANES)) {
+  for (int b = 0; b < PANEL; b += LANES) {
     VEC t[4], norm = {0};
     for (int r = 0; r < D; r++) t[r] = LOAD(panel + r * PANEL + b) - mean[r];
     for (int c = 0; c < D; c++) {
@@ -348,9 +335,8 @@ static inline __attribute__((always_inline)) void NAME(few_density)(int D,
   }
 }
 
-static __attribute__((noinline)) void NAME(few_densities)(const gaussian_mixture *g,
-                                                          const REAL *panel, REAL *out,
-                                                          gaussian_wanted *wanted) {
+NOINLINE void NAME(few_densities)(const gaussian_mixture *g, const REAL *panel, REAL *out,
+                                  gaussian_wanted *wanted) {
   for (ptrdiff_t j = 0; j < g->k; j++, out += PANEL) {
     gaussian_ask(wanted);
     if (g->d == 1) NAME(few_density)(1, g, j, panel, out);
@@ -364,11 +350,9 @@ static __attribute__((noinline)) void NAME(few_densities)(const gaussian_mixture
    log2 p(x_i). Components that may count have `bit` set in `live`; it is left to those that do, and
    others are not written. `density` receives log2 p(x_i), `labels` the likeliest component; `list`:
    scratch (k,). */
-static __attribute__((noinline)) double NAME(normalise)(ptrdiff_t k, int32_t *list,
-                                                        const REAL *weight, REAL *log_joint,
-                                                        REAL *density, int32_t *labels,
-                                                        uint64_t *live, uint64_t bit) {
-  enum { V = NAME(TILE), L = NAME(LANES) };
+NOINLINE double NAME(normalise)(ptrdiff_t k, int32_t *list, const REAL *weight, REAL *log_joint,
+                                REAL *density, int32_t *labels, uint64_t *live, uint64_t bit) {
+  enum { V = NAME(TILE), L = LANES };
   INT likeliest[PANEL] __attribute__((aligned(64)));
   VEC total = (VEC){0};
   ptrdiff_t count = 0, kept = 0;
@@ -403,7 +387,7 @@ static __attribute__((noinline)) double NAME(normalise)(ptrdiff_t k, int32_t *li
       REAL *own = log_joint + list[t] * PANEL + b;
       for (int v = 0; v < V; v++) {
         const VEC x = LOAD(own + v * L) - top[v],
-                  e = SELECT(GREATER(x, (VEC){0} - (REAL)DROP), EXP2(x), (VEC){0});
+                  e = SELECT(GREATER(x, (VEC){0} - (REAL)DROP), NAME(exp2)(x), (VEC){0});
         at[v] = CHOOSE(GREATER(x, (VEC){0} - (REAL)1e-30), (INTVEC){0} + (INT)list[t], at[v]);
         sum[v] += e;
         STORE(own + v * L, e);
@@ -422,7 +406,5 @@ static __attribute__((noinline)) double NAME(normalise)(ptrdiff_t k, int32_t *li
     }
   }
   for (int i = 0; i < PANEL; i++) labels[i] = (int32_t)likeliest[i];
-  double sum = 0;
-  for (int lane = 0; lane < L; lane++) sum += total[lane];
-  return sum;
+  return NAME(add_lanes)(0, total);
 }

@@ -8,6 +8,7 @@
    out. */
 
 #include "gaussian.h"
+#include "precision.h"
 
 /* The panels of a block, and a component's responsibilities for it: `live` tells in which any is
    not 0. */
@@ -17,62 +18,52 @@ typedef struct {
   const REAL *samples, *resp, *centre; /* from the origin */
 } NAME(panel_part);
 
-static inline double NAME(panel_sum)(VEC x) {
-  double sum = 0;
-  for (int lane = 0; lane < NAME(LANES); lane++) sum += x[lane];
-  return sum;
-}
-
-static __attribute__((noinline)) double NAME(panel_mass)(const NAME(panel_part) * q) {
+NOINLINE double NAME(panel_mass)(const NAME(panel_part) * q) {
   VEC sum[4] = {{0}};
   for (uint64_t live = q->live; live; live &= live - 1) {
     const REAL *resp = q->resp + __builtin_ctzll(live) * q->stride;
     for (int b = 0; b < NAME(BLOCKS); b += 4)
-      for (int v = 0; v < 4; v++) sum[v] += LOAD(resp + (b + v) * NAME(LANES));
+      for (int v = 0; v < 4; v++) sum[v] += LOAD(resp + (b + v) * LANES);
   }
-  return NAME(panel_sum)((sum[0] + sum[1]) + (sum[2] + sum[3]));
+  return NAME(add_lanes)(0, (sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
 /* F features from f: first += sum r (x - centre) and, when `squares`, second += sum r (x -
    centre)². */
-static inline __attribute__((always_inline)) void NAME(panel_axes)(int F, int squares,
-                                                                   const NAME(panel_part) * q,
-                                                                   ptrdiff_t f, double *first,
-                                                                   double *second) {
+INLINE void NAME(panel_axes)(int F, int squares, const NAME(panel_part) * q, ptrdiff_t f,
+                             double *first, double *second) {
   const int S = F <= 2 ? 2 : 1; /* sums side by side, against the latency of additions */
   VEC a[2][4] = {{{0}}}, b[2][4] = {{{0}}};
   for (uint64_t live = q->live; live; live &= live - 1) {
     const ptrdiff_t p = __builtin_ctzll(live);
     const REAL *resp = q->resp + p * q->stride, *x = q->samples + (p * q->d + f) * PANEL;
-    for (int at = 0; at < PANEL; at += S * NAME(LANES))
+    for (int at = 0; at < PANEL; at += S * LANES)
       for (int s = 0; s < S; s++) {
-        const VEC r = LOAD(resp + at + s * NAME(LANES));
+        const VEC r = LOAD(resp + at + s * LANES);
         if (!ANY(GREATER(r, (VEC){0}))) continue;
         for (int c = 0; c < F; c++) {
-          const VEC t = LOAD(x + c * PANEL + at + s * NAME(LANES)) - q->centre[f + c], w = t * r;
+          const VEC t = LOAD(x + c * PANEL + at + s * LANES) - q->centre[f + c], w = t * r;
           a[s][c] += w;
           if (squares) b[s][c] += w * t;
         }
       }
   }
   for (int c = 0; c < F; c++) {
-    first[f + c] += NAME(panel_sum)(a[0][c] + a[1][c]);
-    if (squares) second[f + c] += NAME(panel_sum)(b[0][c] + b[1][c]);
+    first[f + c] += NAME(add_lanes)(0, a[0][c] + a[1][c]);
+    if (squares) second[f + c] += NAME(add_lanes)(0, b[0][c] + b[1][c]);
   }
 }
 
 /* R features from f with each of C from g: second (d, d) += sum r (x - centre)(x - centre)ᵀ. Where
    f = g the upper half, and first too. */
-static inline __attribute__((always_inline)) void NAME(panel_tile)(int R, int C, int diagonal,
-                                                                   const NAME(panel_part) * q,
-                                                                   ptrdiff_t f, ptrdiff_t g,
-                                                                   double *first, double *second) {
+INLINE void NAME(panel_tile)(int R, int C, int diagonal, const NAME(panel_part) * q, ptrdiff_t f,
+                             ptrdiff_t g, double *first, double *second) {
   const ptrdiff_t d = q->d;
   VEC a[4] = {{0}}, sum[4][4] = {{{0}}};
   for (uint64_t live = q->live; live; live &= live - 1) {
     const ptrdiff_t p = __builtin_ctzll(live);
     const REAL *resp = q->resp + p * q->stride, *x = q->samples + p * d * PANEL;
-    for (int at = 0; at < PANEL; at += NAME(LANES)) {
+    for (int at = 0; at < PANEL; at += LANES) {
       const VEC r = LOAD(resp + at);
       if (!ANY(GREATER(r, (VEC){0}))) continue;
       VEC t[4];
@@ -85,15 +76,14 @@ static inline __attribute__((always_inline)) void NAME(panel_tile)(int R, int C,
     }
   }
   for (int i = 0; i < R; i++) {
-    if (diagonal) first[f + i] += NAME(panel_sum)(a[i]);
+    if (diagonal) first[f + i] += NAME(add_lanes)(0, a[i]);
     for (int c = diagonal ? i : 0; c < C; c++)
-      second[(f + i) * d + g + c] += NAME(panel_sum)(sum[i][c]);
+      second[(f + i) * d + g + c] += NAME(add_lanes)(0, sum[i][c]);
   }
 }
 
-static __attribute__((noinline)) void NAME(panel_axis_moments)(int squares,
-                                                               const NAME(panel_part) * q,
-                                                               double *first, double *second) {
+NOINLINE void NAME(panel_axis_moments)(int squares, const NAME(panel_part) * q, double *first,
+                                       double *second) {
   ptrdiff_t f = 0;
 #define AXES(F)                                         \
   squares ? NAME(panel_axes)(F, 1, q, f, first, second) \
@@ -105,8 +95,7 @@ static __attribute__((noinline)) void NAME(panel_axis_moments)(int squares,
 #undef AXES
 }
 
-static __attribute__((noinline)) void NAME(panel_full_moments)(const NAME(panel_part) * q,
-                                                               double *first, double *second) {
+NOINLINE void NAME(panel_full_moments)(const NAME(panel_part) * q, double *first, double *second) {
   const ptrdiff_t d = q->d;
   for (ptrdiff_t g = 0; g < d; g += 4) {
 #define TILES(C)                                                                          \
