@@ -184,12 +184,11 @@ def test_equal_samples_and_a_star():
 
 
 def test_many_calls_are_one(monkeypatch):
-    from mlcore.cluster.linkage import connectivity
 
     X, graph = samples(200), grid_to_graph(10, 20)
     seen = []
     expected = [merged(X, graph, linkage=linkage).linkage_matrix_ for linkage in LINKAGES]
-    monkeypatch.setattr(connectivity, "_CALL", 500)
+    monkeypatch.setattr("mlcore.threads.OPERATIONS_PER_CALL", 2000)
     for linkage, Z in zip(LINKAGES, expected, strict=True):
         model = merged(X, graph, linkage=linkage, callback=lambda **step: seen.append(step))
         assert_array_equal(model.linkage_matrix_, Z)

@@ -22,7 +22,7 @@ from mlcore.cluster import (
     normalized_cut_value,
     ratio_cut_value,
 )
-from mlcore.cluster.cuts import edge_sums, max_flow, stoer_wagner
+from mlcore.cluster.cuts import edge_sums
 
 VALUES = cut_value, ratio_cut_value, normalized_cut_value, normalized_association
 EPS = np.finfo(float).eps
@@ -343,8 +343,7 @@ def test_short_calls_and_small_tiles_change_nothing(monkeypatch):
 
     expected = everything()
     monkeypatch.setattr(edge_sums, "_TILE", 16)
-    for module in (edge_sums, stoer_wagner, max_flow):
-        monkeypatch.setattr(module, "_CALL", 100)
+    monkeypatch.setattr("mlcore.threads.OPERATIONS_PER_CALL", 200)
     assert everything() == expected
 
 

@@ -8,9 +8,8 @@ from scipy import sparse as sp
 from mlcore._ext import edge_sums as _ext
 from mlcore.checks import as_samples, require_memory
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
-from mlcore.threads import effective_threads
+from mlcore.threads import effective_threads, pieces
 
-_CALL = 2**28  # edges seen in one compiled call: some tenths of a second, then Ctrl-C
 _TILE = 128  # its mirror image is read across the rows
 
 
@@ -44,10 +43,8 @@ def edge_sums(K, codes, weights) -> EdgeSums:
     inside, across = np.empty(n), np.empty(n)
     sparse = sp.issparse(K)
     per_row = K.nnz / n if sparse else n
-    step = max(1, int(_CALL / max(per_row, 1)))
     threads = effective_threads(n * per_row)
-    for first in range(0, n, step):
-        last = min(n, first + step)
+    for first, last in pieces(n, 2 * per_row):
         if sparse:
             pointers = K.indptr.astype(np.int64, copy=False)
             rows = pointers, K.indices, K.data, codes, weights, inside, across, first, last

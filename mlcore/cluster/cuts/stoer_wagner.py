@@ -10,8 +10,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore._ext import stoer_wagner as _ext
-
-_CALL = 2**28  # edges seen in one compiled call: some tenths of a second, then Ctrl-C
+from mlcore.threads import pieces
 
 
 def global_min_cut(W) -> tuple[float, np.ndarray]:
@@ -54,9 +53,8 @@ class _DenseGraph:
         n = self.n
         reach, order, reached = np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n)
         reach[0] = -np.inf
-        step = max(1, _CALL // n)
-        for done in range(1, n, step):
-            _ext.dense_order(self._W, n, reach, order, reached, done, min(n, done + step))
+        for first, last in pieces(n - 1, 2 * n):
+            _ext.dense_order(self._W, n, reach, order, reached, first + 1, last + 1)
         return order, reached
 
     def merge(self, order, joined):
@@ -100,11 +98,9 @@ class _SparseGraph:
         reach, order, reached = np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n)
         heap, place = np.arange(1, n + 1), np.arange(-1, n - 1)  # all but vertex 0
         pointers = W.indptr.astype(np.int64, copy=False)
-        step = max(1, int(_CALL / (8 * (1 + W.nnz / n))))  # a few cache misses an edge
-        for done in range(1, n, step):
-            until = min(n, done + step)
-            graph = pointers, W.indices, W.data
-            _ext.sparse_order(*graph, reach, heap, place, order, reached, done, until)
+        graph = pointers, W.indices, W.data
+        for first, last in pieces(n - 1, 16 * (1 + W.nnz / n)):  # a few cache misses an edge
+            _ext.sparse_order(*graph, reach, heap, place, order, reached, first + 1, last + 1)
         return order, reached
 
     def merge(self, order, joined):

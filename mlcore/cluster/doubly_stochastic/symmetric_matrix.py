@@ -10,9 +10,8 @@ from mlcore._ext import symmetric_matrix as _ext
 from mlcore.checks import as_samples, require_memory
 from mlcore.checks.arrays import require_finite
 from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads
+from mlcore.threads import effective_threads, pieces
 
-_IN_ONE_CALL = 2**30  # values of a matrix: some tenths of a second
 _SHORTENED = 256  # rows; for fewer, time goes elsewhere
 _PAD = 16  # values between rows of a tile: powers of two share few places in a cache
 _ROUNDING = 256  # units: sums of some thousands of terms, which may cancel
@@ -155,11 +154,8 @@ class DenseSymmetric:
                 _refuse(self._owner, start + i, j, ours[i, j], theirs[i, j], self._negative)
 
     def _spans(self, side: int) -> Iterator[tuple[int, int]]:
-        """Panels or bands of `side` rows, as many at once as take some tenths of a second."""
-        count = -(-self.n // side)
-        step = max(1, _IN_ONE_CALL // (self.n * side))
-        for first in range(0, count, step):
-            yield first, min(first + step, count)
+        """Panels or bands of `side` rows, as many as one compiled call takes."""
+        return pieces(-(-self.n // side), self.n * side / 2)
 
     def _threads(self):
         return effective_threads(self.n * self.n)

@@ -11,10 +11,11 @@ from mlcore._ext import connectivity as _ext
 from mlcore.checks import as_samples
 from mlcore.cluster.metrics import as_distances, cdist_arguments, distances, learned_scale
 from mlcore.exceptions import warn
+from mlcore.threads import items_per_call
 
 LINKAGES = ("single", "complete", "average", "ward")
-_CALL = 2**27  # numbers read in one compiled call: some tenths of a second, then Ctrl-C
 _BLOCK = 2**20  # values worked on together
+_OPERATIONS_OF_A_NUMBER = 4  # read from memory, about
 
 
 def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, int]:
@@ -151,7 +152,7 @@ def merge_along(X, edges, linkage: str, metric, owner: str, report) -> tuple:
     while done < n - 1:
         new = _ext.merge_edges(
             kind, state, size, means, slot, head, halves, value, heap, met, merged[done:],
-            heights[done:], _CALL,
+            heights[done:], items_per_call(_OPERATIONS_OF_A_NUMBER),
         )  # fmt: skip
         if ward:
             heights[done : done + new] = np.sqrt(2 * heights[done : done + new])

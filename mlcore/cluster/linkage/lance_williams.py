@@ -7,11 +7,10 @@ from mlcore.checks import require_memory
 from mlcore.cluster.linkage.spanning_tree import as_panels
 from mlcore.cluster.metrics import distances, learned_scale
 from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, single_threaded_blas
+from mlcore.threads import effective_threads, pieces, single_threaded_blas
 
 SQUARED = ("ward", "centroid", "median")  # methods whose recurrence holds for squared distances
 _PAD = 16  # values: rows begin on cache lines, and vectors need no rest
-_CALL = 2**28  # coordinates compared in one compiled call, and thread
 _MANY = 64  # features: of more, products are quicker than differences
 
 
@@ -38,10 +37,8 @@ def fill_euclidean(X, D, squared=False):
         norms = np.einsum("ij,ij->i", centred, centred)
     tile = _ext.TILE_ROWS
     scratch = np.empty((threads, tile * tile))
-    step = max(1, threads * _CALL // (n * d * tile))
     with single_threaded_blas():
-        for first in range(0, -(-n // tile), step):
-            last = min(-(-n // tile), first + step)
+        for first, last in pieces(-(-n // tile), n * d * tile):
             _ext.distance_tiles(
                 X, panels, centred, norms, squared, D, scratch, first, last, threads
             )  # fmt: skip

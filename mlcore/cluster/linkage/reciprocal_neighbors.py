@@ -10,9 +10,8 @@ from scipy.spatial import cKDTree
 from mlcore._ext import reciprocal_neighbors as _ext
 from mlcore.cluster.linkage.lance_williams import fill_euclidean
 from mlcore.cluster.linkage.spanning_tree import as_panels
-from mlcore.threads import effective_threads
+from mlcore.threads import effective_threads, items_per_call, pieces
 
-_CALL = 2**28  # coordinates compared in one compiled call, and thread
 _ROUNDS = 32  # times more work than elsewhere is worth a thread: rounds are many, and short
 _SEEN = 512  # centres that a search compares, about, where most panels are passed over
 _ROUNDING = 1e-14  # of the distance of two centres, in units of the largest norm
@@ -83,11 +82,9 @@ class PointClusters:
         n, d = points.shape
         threads = effective_threads(n * n * d / 2)
         sums = np.empty((threads, panels.shape[0] * panels.shape[2]))
-        step = max(1, threads * _CALL // (n * d) * len(self) // n)
-        for first in range(0, len(self), step):
+        for first, last in pieces(len(self), n * n * d / len(self)):
             _ext.cluster_rows(
-                self.kind, start, points, panels, sums, D, first, min(len(self), first + step),
-                threads,
+                self.kind, start, points, panels, sums, D, first, last, threads
             )  # fmt: skip
 
     def _begin(self, rows):
@@ -129,7 +126,7 @@ class PointClusters:
         work = len(queries) * d * (_SEEN + m / panels.shape[2])
         threads = effective_threads(work / _ROUNDS)
         found, squares = np.empty((threads, room), dtype=np.int32), np.empty((threads, room))
-        part = np.cumsum(cost) // (threads * _CALL)
+        part = np.cumsum(cost) // (threads * items_per_call(1))
         bounds = [0, *(np.flatnonzero(np.diff(part)) + 1), len(queries)]
         nearest, value = np.empty(len(queries), dtype=np.int64), np.empty(len(queries))
         for a, b in zip(bounds, bounds[1:], strict=False):

@@ -6,11 +6,10 @@ from scipy.linalg import eigh, qr
 from mlcore._ext import spanning_tree as _ext
 from mlcore.radix_sort import stable_order
 from mlcore.scratch import scratch_array
-from mlcore.threads import single_threaded_blas
+from mlcore.threads import pieces, single_threaded_blas
 
 _FEW = _ext.MOST_FEATURES  # up to which boxes of points pass over more than they cost
 _SAMPLES = 25, 2.5  # from which on they do, without features, and times as many with each
-_CALL = 2**28  # coordinates compared in one compiled call: some hundredths of a second
 _MANY = 64  # features: of more, a screen shows the leading directions only
 _DIRECTIONS = 127  # or a quarter of the features, and how far points are from their space
 _PILOT = 256  # rows that the directions are taken from
@@ -52,9 +51,8 @@ def spanning_tree(X, report):
     query = screen[0].astype(np.float32)
     state = np.array([n - 1, 0])
     slack, growth = _ROUNDING * largest, 1 + (m + 8) * 2.0**-23
-    step = max(1, _CALL // (n * (m + d)))
-    for start in range(0, n - 1, step):
-        part = slice(start, start + step)
+    for first, last in pieces(n - 1, n * (m + d)):
+        part = slice(first, last)
         _ext.grow_tree(
             X, panels, query, limit, key, nearest, name, found, state, slack, growth,
             edges[part], lengths[part],

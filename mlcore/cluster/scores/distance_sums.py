@@ -8,9 +8,8 @@ import numpy as np
 from mlcore._ext import distance_sums as _ext
 from mlcore.checks import as_samples
 from mlcore.cluster.metrics import PLAIN, as_metric, distances
-from mlcore.threads import effective_threads, single_threaded_blas
+from mlcore.threads import effective_threads, items_per_call, pieces, single_threaded_blas
 
-_CALL = 2**30  # multiplications in one compiled call: some tenths of a second, then Ctrl-C
 _BLOCK = 2**22  # distances or sums held at a time
 _IN_CACHE = 2**16  # values
 _SUMS = 2**24  # sums that are held to form each distance once, which halves the time
@@ -103,7 +102,7 @@ def _euclidean_sums(X, order, starts, weights, squared, single):
             yield slice(0, n), np.ldexp(sums, (1 + squared) * power, out=sums)
         return
     scratch = np.empty((threads, _ext.SCRATCH))
-    step = max(1, min(_CALL // (n * d), _BLOCK // k))
+    step = max(1, min(items_per_call(n * d), _BLOCK // k))
     for start in range(0, n, step):
         places = slice(start, min(n, start + step))
         sums = np.empty((places.stop - start, k))
@@ -123,25 +122,12 @@ def _symmetric_sums(X, norms, starts, weights, squared, single, threads):
     band = _ext.BAND_ROWS
     groups = np.searchsorted(starts, np.arange(0, n, band), side="right") - 1
     scratch = np.empty((threads, band * band + band))
-    step = max(1, _CALL // (n * band * d))
     with single_threaded_blas():
-        for first in range(0, len(groups), step):
-            last = min(len(groups), first + step)
+        for first, last in pieces(len(groups), n * band * d / 2):
             _ext.symmetric_sums(
-                X,
-                norms,
-                shortened,
-                short_norms,
-                weights,
-                starts,
-                groups,
-                squared,
-                sums,
-                first,
-                last,
-                scratch,
-                threads,
-            )
+                X, norms, shortened, short_norms, weights, starts, groups, squared, sums, first,
+                last, scratch, threads,
+            )  # fmt: skip
     return sums
 
 

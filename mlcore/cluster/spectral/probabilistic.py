@@ -12,9 +12,8 @@ from mlcore.cluster.spectral.assign_labels import assigned, unit_rows
 from mlcore.cluster.spectral.spectral import relaxed
 from mlcore.model import warn
 from mlcore.progress import Progress
-from mlcore.threads import effective_threads, single_threaded_blas
+from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
 
-_LONGEST_CALL = 2**29  # multiplications: some tenths of a second, within which Ctrl-C is heard
 _WIDTH = 8  # columns of G come in multiples of so many
 _BLOCK = 2**20  # values of F looked at together
 _STARTS = 10  # of k-means
@@ -222,7 +221,7 @@ def _descend(F, G, tol, max_iter, progress):
     padded[:, :k] = G
     products, before = np.empty((_ext.BLOCK, width)), np.empty(k)
     per_row = k * max(1, F.nnz // n) if sp.issparse(F) else width * n
-    step = max(1, _LONGEST_CALL // per_row // _ext.BLOCK) * _ext.BLOCK
+    step = max(1, items_per_call(per_row) // _ext.BLOCK) * _ext.BLOCK
     trace, change = [_objective(F, G)], np.inf
     while change > tol and len(trace) <= max_iter:
         with single_threaded_blas():
