@@ -11,8 +11,9 @@ class TakesMissing:
     """Mixin of models that with ``missing="ignore"`` take NaN for missing values."""
 
     def _check_options(self):
-        super()._check_options()
+        progress = super()._check_options()
         as_choice(self.missing, "missing", ("error", "ignore"), owner=type(self).__name__)
+        return progress
 
     def _as_samples(self, X, **how):
         if self.missing != "ignore":

@@ -60,7 +60,8 @@ class Mixture(KeepsFirstRows, Prediction):
 
     # ---- parameters
 
-    def _check_options(self) -> None:
+    def _check_options(self) -> Progress:
+        """Check all parameters but start values; return what shows the progress of a fit."""
         owner = type(self).__name__
         as_integer(self.n_components, "n_components", owner=owner, at_least=1)
         as_real(self.tol, "tol", owner=owner, at_least=0)
@@ -70,7 +71,7 @@ class Mixture(KeepsFirstRows, Prediction):
             as_choice(self.init_params, "init_params", STARTS, owner=owner)
         as_bool(self.warm_start, "warm_start", owner=owner)
         require_random_state(self.random_state, owner=owner)
-        Progress(self.verbose, self.callback, owner)
+        return Progress(self.verbose, self.callback, owner)
 
     def _checked(self, X, sample_weight, *, reset):
         """Rows that count, and their weights; None where all are 1."""
@@ -112,11 +113,9 @@ class Mixture(KeepsFirstRows, Prediction):
         MemoryError
             If what must be held does not fit.
         """
-        self._check_options()
-        original = X
+        progress, max_iter, original = self._check_options(), self.max_iter, X
         X, weight = self._checked(X, sample_weight, reset=True)
-        owner, max_iter = type(self).__name__, self.max_iter
-        with single_threaded_blas(), Progress(self.verbose, self.callback, owner) as progress:
+        with single_threaded_blas(), progress:
             em, scale = self._loop(X, weight, progress)
             runs, rng = self._starts(em)
             run = em.best(runs, min(_SHORT_RUN, max_iter))

@@ -1,4 +1,4 @@
-"""Start values and other parameters that users give, checked, in float64; scaled weights."""
+"""Start values and other parameters that users give, checked, in float64."""
 
 from typing import Any
 

@@ -11,6 +11,7 @@ from mlcore.checks import (
     as_choice,
     as_class_weights,
     as_random_state,
+    require_random_state,
 )
 from mlcore.kernels.expansion import row_blocks, weighted
 from mlcore.model import Classifier
@@ -73,15 +74,13 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         formulation = settings.formulation
         self._check_choices()
         probability = as_bool(self.probability, "probability", owner=type(self).__name__)
-        random_state = None
-        if probability or self.random_state is not None:  # entropy takes a tenth of a small fit
-            random_state = as_random_state(self.random_state, owner=type(self).__name__)
+        require_random_state(self.random_state, owner=type(self).__name__)
         progress = self._progress()
         checked = self._training_samples(X)
         samples = self._labelled(checked, y, sample_weight, settings)
         folds = None
         if probability:
-            folds = held_out_folds(samples, settings.kernel, random_state)
+            folds = held_out_folds(samples, settings.kernel, as_random_state(self.random_state))
         chosen = duels(len(samples.classes), self.multi_class)
         formulation.require_feasible(samples, chosen)
         problems = []

@@ -1,9 +1,13 @@
 """Wrong parameters are named before any work."""
 
+import hashlib
+import pickle
+
 import numpy as np
 import pytest
 
-from contract import INF, MODELS, N_SAMPLES, NAN, fitted, only
+from contract import INF, MODELS, N_SAMPLES, NAN, answers, fitted, only
+from mlcore.svm import SVC
 
 NOT_POSITIVE = (0, -1, NAN, "1", None, True, 1j, [1.0], 10**400)
 NOT_A_NUMBER = (NAN, INF, "1", None, True)
@@ -71,6 +75,11 @@ def test_every_parameter_has_bad_values_here(entry):
     assert set(entry.make().get_params(deep=False)) <= set(BAD_PARAMETERS)
 
 
+def position(random):
+    """The place in its stream of a RandomState."""
+    return hashlib.sha256(pickle.dumps(random.get_state())).hexdigest()
+
+
 BAD = [
     pytest.param(model, name, value, id=f"{model}-{name}-{str(value)[:20]}")
     for model, entry in MODELS.items()
@@ -93,6 +102,34 @@ def test_wrong_parameters_are_named_at_fit(model_name, name, value):
     with pytest.raises((TypeError, ValueError), match=name) as caught:
         model.fit(X, y)
     assert len(str(caught.value)) < 600 and not seen and not fitted(model)
+
+
+@only(lambda entry: "random_state" in entry.make().get_params())
+def test_checks_draw_no_random_numbers(entry, data):
+    """A fit that is refused leaves a RandomState where it was."""
+    X, y = data
+    random = np.random.RandomState(0)
+    before = position(random)
+    with pytest.raises((TypeError, ValueError), match="tol"):
+        entry.make().set_params(random_state=random, tol=NAN).fit(X, y)
+    assert position(random) == before
+
+
+@only(lambda entry: "random_state" in entry.make().get_params())
+def test_later_calls_draw_no_random_numbers(entry, data):
+    """Predictions, and a step of `partial_fit` after a fit, follow from the fit."""
+    X, y = data
+    random = np.random.RandomState(0)
+    model = entry.make().set_params(random_state=random)
+    before = position(random)
+    model.fit(X, y)
+    if isinstance(model, SVC) and not model.probability:
+        assert position(random) == before
+    before = position(random)
+    answers(model, X)
+    if hasattr(model, "partial_fit"):
+        model.partial_fit(X)
+    assert position(random) == before
 
 
 @only(lambda entry: entry.kernel)

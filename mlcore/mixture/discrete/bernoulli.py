@@ -164,9 +164,10 @@ class BernoulliMixture(OfSuccesses, DiscreteMixture):
         return X.astype(np.float64), labels
 
     def _check_options(self):
-        super()._check_options()
+        progress = super()._check_options()
         if self.binarize is not None:
             as_real(self.binarize, "binarize", owner=type(self).__name__)
+        return progress
 
     def _check_X(self, X, **how):
         X = super()._check_X(X, **how)

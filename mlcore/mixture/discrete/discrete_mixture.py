@@ -50,8 +50,9 @@ class DiscreteMixture(Mixture):
         return tags
 
     def _check_options(self):
-        super()._check_options()
+        progress = super()._check_options()
         as_real(self.alpha, "alpha", owner=type(self).__name__, at_least=0)
+        return progress
 
     def _scaled(self, weight):
         return weight, 0  # `alpha` has their unit

@@ -233,7 +233,7 @@ class GaussianMixture(TakesMissing, Mixture):
     # ---- what Mixture asks for
 
     def _check_options(self):
-        super()._check_options()
+        progress = super()._check_options()
         owner = type(self).__name__
         as_choice(self.covariance_type, "covariance_type", KINDS, owner=owner)
         if self.missing == "ignore" and self.covariance_type != "diag":
@@ -243,6 +243,7 @@ class GaussianMixture(TakesMissing, Mixture):
             )
         if self.reg_covar is not None:
             as_real(self.reg_covar, "reg_covar", owner=owner, at_least=0)
+        return progress
 
     def _like(self):
         return self.origin_

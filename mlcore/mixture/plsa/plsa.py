@@ -6,7 +6,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.checks import as_bool, as_integer, as_random_state, as_real, as_weights
+from mlcore.checks import (
+    as_bool,
+    as_integer,
+    as_random_state,
+    as_real,
+    as_weights,
+    require_random_state,
+)
 from mlcore.first_rows import KeepsFirstRows
 from mlcore.mixture.em import RECENT
 from mlcore.mixture.plsa.aspect_tables import (
@@ -167,9 +174,10 @@ class PLSA(KeepsFirstRows, Transformer, Model):
         MemoryError
             If what must be held does not fit.
         """
-        k, random = self._checked_parameters()
+        k = self._checked_n_components()
         with Progress(self.verbose, self.callback, type(self).__name__) as progress:
             counts, weights = self._training_counts(X, sample_weight)
+            random = as_random_state(self.random_state)
             is_given, order_is_given = self._given_start()
             step, best = 0, None
             for _ in range(1 if is_given else self.n_init):
@@ -211,7 +219,7 @@ class PLSA(KeepsFirstRows, Transformer, Model):
         stepwise EM). On a new model the first documents are kept and `fit` to, again and again as
         they grow, until there are 100 for each component. Arguments are as of `fit`.
         """
-        k, _ = self._checked_parameters()
+        k = self._checked_n_components()
         if not hasattr(self, "components_") or self._first_rows is not None:
             return self._take_first(X, sample_weight, k)
         new = self.partial_statistics(X, y, sample_weight)
@@ -251,8 +259,9 @@ class PLSA(KeepsFirstRows, Transformer, Model):
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the components to start from; random ones follow the words' shares in `X`."""
-        k, random = self._checked_parameters()
+        k = self._checked_n_components()
         counts, weights = self._training_counts(X, sample_weight)
+        random = as_random_state(self.random_state)
         components, shares, _ = self._start(counts, weights, k, random)
         start = {"components_": components, "weights_": shares, "n_iter_": 0, "converged_": False}
         self._set_fitted(X, **start, log_likelihood_trace_=np.empty(0), total_count_=0.0)
@@ -315,7 +324,8 @@ class PLSA(KeepsFirstRows, Transformer, Model):
     def _n_out(self):
         return len(self.components_)
 
-    def _checked_parameters(self):
+    def _checked_n_components(self):
+        """Check all parameters but start values; return `n_components`."""
         owner = type(self).__name__
         k = as_integer(self.n_components, "n_components", owner=owner, at_least=1)
         as_real(self.tol, "tol", owner=owner, at_least=0)
@@ -323,7 +333,8 @@ class PLSA(KeepsFirstRows, Transformer, Model):
         as_real(self.alpha, "alpha", owner=owner, at_least=0)
         as_integer(self.n_init, "n_init", owner=owner, at_least=1)
         as_bool(self.warm_start, "warm_start", owner=owner)
-        return k, as_random_state(self.random_state, owner=owner)
+        require_random_state(self.random_state, owner=owner)
+        return k
 
     def _counts(self, X, reset):
         like = None if reset else getattr(self, "components_", None)  # _check_X asks for the fit
