@@ -1,185 +1,250 @@
-"""One objective, trace(G'K'G), under every normalisation: brute force over all partitions."""
+"""Costs of partitions: definitions, brute force over partitions, identities, laws, bad input."""
 
 import itertools
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from scipy import sparse as sp
+from scipy.spatial.distance import cdist
 
 from mlcore.cluster import (
-    KernelKMeans,
     KMeans,
-    KMedians,
-    KMedoids,
-    ProbabilisticClustering,
-    SpectralClustering,
     adjusted_rand_index,
     clustering_cost,
-    normalize_affinity,
+    cut_value,
+    normalized_association,
+    normalized_cut_value,
+    ratio_cut_value,
 )
 from mlcore.kernels import gram_matrix
 
-METHODS = "ratio_cut", "normalized_cut", "doubly_stochastic", "frobenius"
-N = 8
+OF_SAMPLES = "kmeans", "kmedoids", "kmedian", "sum_of_distances"
+OF_KERNEL = "kernel_kmeans", "trace"
+CUTS = {
+    "cut": cut_value,
+    "ratio_cut": ratio_cut_value,
+    "normalized_cut": normalized_cut_value,
+    "normalized_association": normalized_association,
+}
 
 
-def samples(seed, n=N):
-    """Three loose blobs, so that the best partitions are not obvious."""
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, 2)) + 2.5 * np.arange(n)[:, None] % 3
-
-
-def partitions(n, k):
-    """All partitions of n samples into k clusters, labels growing as they appear."""
-    for labels in itertools.product(range(k), repeat=n):
+def partitions(n):
+    """All partitions of n samples, as labels that grow as they appear."""
+    for labels in itertools.product(range(n), repeat=n):
         if all(labels[i] <= max(labels[:i], default=-1) + 1 for i in range(n)):
-            if max(labels) == k - 1:
-                yield np.array(labels)
+            yield np.array(labels)
 
 
-def affinities(seed, n=N):
-    return gram_matrix(samples(seed, n), kernel="rbf", gamma=0.3)
+def definition(X, labels, objective):
+    """The cost by its definition, cluster by cluster."""
+    cost = 0.0
+    for cluster in set(labels):
+        members = X[labels == cluster]
+        D = cdist(members, members)
+        if objective == "kmeans":
+            cost += ((members - members.mean(axis=0)) ** 2).sum()
+        elif objective == "kmedoids":
+            cost += (D**2).sum(axis=0).min()
+        elif objective == "kmedian":
+            cost += D.sum(axis=0).min()
+        else:
+            cost += D.sum()
+    return cost
 
 
-# ---- what the normalised matrices say of every partition
+@pytest.mark.parametrize("objective", OF_SAMPLES)
+def test_every_partition_of_six_samples(objective):
+    X = np.random.default_rng(0).normal(size=(6, 2)) + 5
+    n_partitions = 0
+    for labels in partitions(6):
+        found = clustering_cost(X, labels, objective)
+        assert_allclose(found, definition(X, labels, objective), rtol=1e-12, atol=1e-13)
+        n_partitions += 1
+    assert n_partitions == 203  # Bell's number
 
 
-@pytest.mark.parametrize("k", [2, 3])
-def test_traces_of_normalised_matrices_are_the_cuts(k):
-    K = affinities(0)
-    degrees = K.sum(axis=1)
-    ratio, normalized = (normalize_affinity(K, method) for method in METHODS[:2])
-    stochastic = [normalize_affinity(K, method) for method in METHODS[2:]]
-    for labels in partitions(N, k):
-        kept = clustering_cost(ratio, labels, "trace")
-        assert_allclose(clustering_cost(K, labels, "ratio_cut"), k - kept, rtol=1e-10)
-        G = np.sqrt(degrees)[:, None] * np.eye(k)[labels]
-        G /= np.linalg.norm(G, axis=0)
-        kept = np.trace(G.T @ normalized @ G)
-        assert_allclose(clustering_cost(K, labels, "normalized_association"), kept, rtol=1e-12)
-        assert_allclose(clustering_cost(K, labels, "normalized_cut"), k - kept, rtol=1e-10)
-        for F in stochastic:
-            kept = clustering_cost(F, labels, "trace")
-            for objective in ("ratio_cut", "normalized_cut"):
-                assert_allclose(clustering_cost(F, labels, objective), k - kept, atol=1e-9)
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_kernel_k_means_for_every_partition_of_six_samples(kernel):
+    X = np.random.default_rng(1).normal(size=(6, 2))
+    K = gram_matrix(X, kernel=kernel)
+    for labels in partitions(6):
+        G = np.eye(labels.max() + 1)[labels]
+        G /= np.sqrt(G.sum(axis=0))
+        trace = np.trace(G.T @ K @ G)
+        assert_allclose(clustering_cost(K, labels, "trace"), trace, rtol=1e-12)
+        cost = clustering_cost(K, labels, "kernel_kmeans")
+        assert_allclose(cost, np.trace(K) - trace, atol=1e-12)
+        if kernel == "linear":
+            assert_allclose(cost, clustering_cost(X, labels), atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:The graph of affinities has:UserWarning")
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("seed", range(3))
-def test_eigenvalues_bound_every_partition(method, k, seed):
-    K = affinities(seed)
-    model = SpectralClustering(k, affinity="precomputed", normalization=method, random_state=0).fit(
-        K
-    )
-    objective = "normalized_association" if method == "normalized_cut" else "trace"
-    matrix = K if method == "normalized_cut" else normalize_affinity(K, method)
-    best = max(clustering_cost(matrix, labels, objective) for labels in partitions(N, k))
-    assert model.objective_bound_ >= best - 1e-8
-    found = clustering_cost(matrix, model.labels_, objective)
-    assert_allclose(model.objective_, found, rtol=1e-6)
-    assert found <= best + 1e-8
+@pytest.mark.parametrize("n", [2, 40, 700])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_definitions_at_some_size(n, dtype):
+    rng = np.random.default_rng(n)
+    X, labels = rng.normal(size=(n, 7)).astype(dtype) + 100, rng.integers(0, 5, n)
+    for objective in OF_SAMPLES:
+        expected = definition(X.astype(np.float64), labels, objective)
+        assert_allclose(clustering_cost(X, labels, objective), expected, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:The graph of affinities has:UserWarning")
-@pytest.mark.parametrize("method", METHODS)
-def test_components_of_a_graph_are_its_clusters(method):
-    truth = np.repeat([0, 1, 2], 10)
-    K = np.exp(-0.1 * np.abs(np.arange(30)[:, None] - np.arange(30)))
-    K *= truth[:, None] == truth
-    K[K == 0] = 1e-9  # all but disconnected
-    model = SpectralClustering(3, affinity="precomputed", normalization=method, random_state=0)
-    labels = model.fit(K).labels_
-    assert adjusted_rand_index(truth, labels) == 1
-    for objective in ("cut", "ratio_cut", "normalized_cut"):
-        assert clustering_cost(K, labels, objective) < 1e-5
+def test_sparse_samples_for_k_means():
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 30)) * (rng.random((60, 30)) < 0.2)
+    X[:, 5], labels = 0, rng.integers(0, 4, 60)
+    for kind in (sp.csr_array, sp.csc_array, sp.coo_array):
+        found = clustering_cost(kind(X), labels)
+        assert_allclose(found, clustering_cost(X, labels), rtol=1e-13)
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        clustering_cost(sp.csr_array(X), labels, "kmedoids")
 
 
-# ---- models against the best of all partitions
+def test_metrics():
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(50, 3)), rng.integers(0, 4, 50)
+    for metric in ("euclidean", "sqeuclidean", "cityblock", "chebyshev"):
+        D = cdist(X, X, metric)
+        for objective in ("kmedoids", "kmedian", "sum_of_distances"):
+            given_distances = clustering_cost(D, labels, objective, metric="precomputed")
+            found = clustering_cost(X, labels, objective, metric=metric)
+            assert_allclose(found, given_distances, rtol=1e-12)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(4))
-def test_no_fit_is_better_than_the_best_partition_which_is_a_fixed_point(k, seed):
-    X = samples(seed)
-    K = gram_matrix(X, kernel="rbf", gamma=0.3)
-
-    def means(labels):
-        return np.stack([X[labels == j].mean(axis=0) for j in range(k)])
-
-    for data, objective, from_seeds, from_labels in [
-        (
-            X,
-            "kmeans",
-            KMeans(k, n_init=20, random_state=0),
-            lambda labels: KMeans(k, init=means(labels), n_init=1),
-        ),
-        (
-            K,
-            "kernel_kmeans",
-            KernelKMeans(k, kernel="precomputed", n_init=20, random_state=0),
-            lambda labels: KernelKMeans(k, kernel="precomputed", init=labels),
-        ),
-    ]:
-        best = min(partitions(N, k), key=lambda labels: clustering_cost(data, labels, objective))
-        least = clustering_cost(data, best, objective)
-        model = from_seeds.fit(data)
-        found = clustering_cost(data, model.labels_, objective)
-        assert_allclose(model.inertia_, found, rtol=1e-9)
-        assert least * (1 - 1e-9) <= found <= 1.1 * least
-        assert_allclose(from_labels(best).fit(data).inertia_, least, rtol=1e-9)
+def test_the_cost_of_a_fit_is_its_own():
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    model = KMeans(5, random_state=0).fit(X)
+    assert_allclose(clustering_cost(X, model.labels_), model.inertia_, rtol=1e-12)
+    weights = np.random.default_rng(1).random(300)
+    model.fit(X, sample_weight=weights)
+    found = clustering_cost(X, model.labels_, sample_weight=weights)
+    assert_allclose(found, model.inertia_, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("power", "objective"), [(1, "kmedian"), (2, "kmedoids")])
-@pytest.mark.parametrize("metric", ["euclidean", "cityblock"])
-@pytest.mark.parametrize("seed", range(4))
-def test_medoids_against_the_best_partition(power, objective, metric, seed):
-    X, k = samples(seed), 3
-    best = min(clustering_cost(X, labels, objective, metric=metric) for labels in partitions(N, k))
-    models = [
-        KMedoids(k, metric=metric, power=power, random_state=start).fit(X) for start in range(10)
-    ]
-    model = min(models, key=lambda model: model.inertia_)
-    assert_allclose(model.inertia_, best, rtol=1e-12)
-    found = clustering_cost(X, model.labels_, objective, metric=metric)
-    assert_allclose(found, best, rtol=1e-12)
+def test_cuts_are_the_functions():
+    rng = np.random.default_rng(0)
+    K = rng.random((30, 30))
+    K, labels = K + K.T, rng.integers(0, 3, 30)
+    for form in (K, sp.csr_array(K)):
+        for objective, value in CUTS.items():
+            assert clustering_cost(form, labels, objective) == value(form, labels)
+        assert_allclose(
+            clustering_cost(form, labels, "trace"), clustering_cost(K, labels, "trace"), rtol=1e-13
+        )
 
 
-def test_medians_are_no_farther_than_medoids():
-    X = samples(0, 60)
-    model = KMedians(3, random_state=0).fit(X)
-    assert model.inertia_ <= clustering_cost(X, model.labels_, "kmedian", metric="cityblock")
+def test_with_a_doubly_stochastic_matrix_all_cuts_are_one():
+    shifts = [np.roll(np.eye(8), shift, axis=1) for shift in (0, 1, 3)]
+    K = sum(P + P.T for P in shifts) / 6
+    labels = np.arange(8) % 3
+    kept = 3 - clustering_cost(K, labels, "trace")
+    for objective in ("ratio_cut", "normalized_cut"):
+        assert_allclose(clustering_cost(K, labels, objective), kept, rtol=1e-14)
 
 
-def test_k_means_is_kernel_k_means_of_the_linear_kernel_is_a_trace():
-    X = samples(1, 90)
+@given(st.integers(1, 25), st.integers(0, 2**32 - 1), st.integers(-300, 300))
+def test_laws(n, seed, power):
+    rng = np.random.default_rng(seed)
+    X, labels = rng.normal(size=(n, 3)), rng.integers(0, 4, n)
     K = gram_matrix(X, kernel="linear")
-    start = np.random.default_rng(0).integers(0, 3, 90)
-    labels = KernelKMeans(3, kernel="linear", init=start).fit(X).labels_
-    expected = np.trace(K) - clustering_cost(K, labels, "trace")
-    for data, objective in ((X, "kmeans"), (K, "kernel_kmeans")):
-        assert_allclose(clustering_cost(data, labels, objective), expected, rtol=1e-11)
-    centers = np.stack([X[labels == j].mean(axis=0) for j in range(3)])
-    k_means = KMeans(3, init=centers, n_init=1).fit(X)
-    assert_array_equal(k_means.labels_, labels)  # a fixed point of one is one of the other
-    assert_allclose(k_means.inertia_, expected, rtol=1e-11)
+    order, copies = rng.permutation(n), rng.integers(0, 4, n)
+    copies[0] = 2
+    repeated = np.repeat(np.arange(n), copies)
+    for objective in (*OF_SAMPLES, *OF_KERNEL):
+        degree = 2 if objective in ("kmeans", "kmedoids") else 1
+        data = K if objective in OF_KERNEL else X
+
+        def among(rows, data=data):
+            return data[np.ix_(rows, rows)] if data is K else data[rows]
+
+        cost = clustering_cost(data, labels, objective)
+        tolerance = dict(rtol=1e-11, atol=1e-12 * n)
+        found = clustering_cost(among(order), labels[order], objective)
+        assert_allclose(found, cost, **tolerance)
+        if objective in OF_KERNEL or abs(power) < 200:
+            found = clustering_cost(np.ldexp(data, power), labels, objective)
+            assert found == np.ldexp(cost, degree * power)
+        weighted = clustering_cost(data, labels, objective, sample_weight=copies)
+        copied = clustering_cost(among(repeated), labels[repeated], objective)
+        assert_allclose(weighted, copied, rtol=1e-11, atol=1e-11 * n)
 
 
-def test_probabilities_of_separate_blocks_are_certain():
-    truth = np.repeat([0, 1, 2], [5, 9, 4])
-    K = 0.9 * (truth[:, None] == truth) + 1e-6
-    model = ProbabilisticClustering(3, affinity="precomputed", random_state=0).fit(K)
-    assert adjusted_rand_index(truth, model.labels_) == 1
-    assert model.probabilities_.max(axis=1).min() > 0.99
+def test_one_cluster_and_as_many_as_samples():
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    for objective in OF_SAMPLES:
+        assert clustering_cost(X, np.arange(9), objective) == 0
+        assert clustering_cost(X, np.zeros(9), objective) > 0
+        assert clustering_cost(np.ones((9, 2)), np.zeros(9), objective) == 0
+        assert clustering_cost([[3.0]], ["a"], objective) == 0
 
 
-@pytest.mark.parametrize("method", METHODS[:3])
-def test_sparse_and_dense_affinities_have_the_same_costs(method):
-    K = affinities(2, 40)
-    K[K < 0.05] = 0
-    labels = np.arange(40) % 3
-    dense, sparse = (normalize_affinity(form, method) for form in (K, sp.csr_array(K)))
-    expected = clustering_cost(dense, labels, "trace")
-    assert_allclose(clustering_cost(sparse, labels, "trace"), expected, rtol=1e-8)
+@pytest.mark.parametrize("offset", [1e8, -1e15])
+def test_far_from_the_origin(offset):
+    X = np.random.default_rng(0).normal(size=(50, 3)) + offset
+    labels = np.arange(50) % 3
+    for objective in OF_SAMPLES:
+        expected = definition(X - X[0], labels, objective)
+        assert_allclose(clustering_cost(X, labels, objective), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"objective": "k-means"}, ValueError, "objective='k-means'.*one of 'kmeans'"),
+        ({"objective": None}, TypeError, "objective=None"),
+        ({"objective": "kmedian", "metric": "L1"}, ValueError, "metric='L1'"),
+        ({"labels": [0, 1]}, ValueError, "inconsistent numbers of samples"),
+        ({"labels": [0, 1, np.nan]}, ValueError, "labels contains NaN"),
+        ({"X": [[0.0], [np.inf], [1.0]]}, ValueError, "infinity"),
+        ({"sample_weight": [1, 1]}, ValueError, "sample_weight"),
+        ({"sample_weight": [0, 0, 0]}, ValueError, "zero"),
+        ({"objective": "trace"}, ValueError, r"K has shape \(3, 1\).*square"),
+        ({"objective": "trace", "X": np.tri(3)}, ValueError, "K is not symmetric"),
+        ({"objective": "cut", "X": -np.eye(3)}, ValueError, "Negative values"),
+        ({"objective": "cut", "X": np.eye(3), "labels": [1, 1, 1]}, ValueError, "labels has 1"),
+        ({"objective": "kmedoids", "X": [[0.0], [1e153], [1.0]], "sample_weight": [1e10, 1e10, 1],
+          "labels": [0, 0, 0]}, ValueError, "overflows"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused(arguments, error, message):
+    arguments = {"X": [[0.0], [1.0], [5.0]], "labels": [0, 0, 1]} | arguments
+    with pytest.raises(error, match=message):
+        clustering_cost(**arguments)
+
+
+# ---- agreement of partitions
+
+
+@given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_adjusted_rand_index_is_scikit_learns(n, k, m, seed):
+    from sklearn.metrics import adjusted_rand_score
+
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, k, n), rng.integers(0, m, n)
+    expected = adjusted_rand_score(a, b)
+    assert_allclose(adjusted_rand_index(a, b), expected, rtol=1e-12, atol=1e-15)
+    assert adjusted_rand_index(a, b) == adjusted_rand_index(b, a)
+    assert adjusted_rand_index(a, 7 - a) == 1
+    assert_allclose(adjusted_rand_index(a.astype(str), b), expected, rtol=1e-12, atol=1e-15)
+
+
+def test_adjusted_rand_index_counts_without_overflow():
+    a = np.arange(2_000_000) % 2
+    assert adjusted_rand_index(a, a) == 1
+    assert abs(adjusted_rand_index(a, np.arange(2_000_000) % 3)) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ([0, 1], [0, 1, 2], r"inconsistent numbers of samples: \[2, 3\]: X and labels"),
+        ([], [], "labels_true is empty"),
+        (None, [0], "labels_true"),
+        ([0, 1], [0, np.nan], "labels contains NaN"),
+    ],
+)
+def test_labels_that_are_none_are_refused(a, b, message):
+    with pytest.raises(ValueError, match=message):
+        adjusted_rand_index(a, b)

@@ -1,0 +1,20 @@
+"""Graphs and partitions for the tests of cuts."""
+
+import itertools
+
+import numpy as np
+
+
+def graph(n, density=1.0, seed=0, dtype=np.float64):
+    """A random symmetric matrix of weights between 0 and 1, some of them 0."""
+    rng = np.random.default_rng([n, int(100 * density), seed])
+    K = rng.random((n, n)) * (rng.random((n, n)) < density)
+    K = np.triu(K)
+    return (K + np.triu(K, 1).T).astype(dtype)
+
+
+def sides(n):
+    """All partitions of n samples into two, sample 0 on side 0."""
+    for rest in itertools.product([0, 1], repeat=n - 1):
+        if any(rest):
+            yield np.array([0, *rest])
