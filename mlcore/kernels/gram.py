@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from mlcore.checks import as_integer, as_real, as_samples, require_memory
+from mlcore.checks.symmetry import rounding_of_values
 from mlcore.exceptions import warn
 from mlcore.kernels.kernel import precision
 from mlcore.kernels.packed import Packed
@@ -167,7 +168,7 @@ def symmetric_part(K: np.ndarray, owner: str) -> np.ndarray:
     blocks = [slice(start, start + _BLOCK) for start in range(0, len(K), _BLOCK)]
     difference = max(float(np.abs(K[rows] - K[:, rows].T).max()) for rows in blocks)
     size = max(float(np.abs(K[rows]).max()) for rows in blocks)
-    if difference <= np.sqrt(np.finfo(K.dtype).eps) * size:
+    if difference <= rounding_of_values(K.dtype) * size:
         return K
     warn(
         "UserWarning",

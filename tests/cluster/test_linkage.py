@@ -422,6 +422,19 @@ def test_what_are_no_distances_is_refused(spoil):
         merge(D, "average", metric="precomputed")
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_distances_from_expanded_squares_are_symmetric_to_their_rounding(dtype):
+    """Of two copies |x|² + |y|² - 2 x.y can round to some units of |x|²; its root is far larger."""
+    D = squareform(pdist(np.repeat(blobs(10, 2), 2, axis=0))).astype(dtype)
+    D[0, 1] = np.sqrt(20 * np.finfo(dtype).eps) * D.max()
+    expected = linkage(squareform(D / 2.0 + D.T / 2.0), "average")
+    found = merge(D, "average", metric="precomputed").distances_
+    assert_allclose(found, expected[:, 2], rtol=1e-12)
+    D[0, 1] *= 3
+    with pytest.raises(ValueError, match="symmetric"):
+        merge(D, "average", metric="precomputed")
+
+
 def test_a_matrix_too_large_is_refused_with_the_way_out(monkeypatch):
     X = np.random.default_rng(0).normal(size=(3000, 2))
     monkeypatch.setattr(memory, "free_bytes", lambda: 2**25)

@@ -9,6 +9,7 @@ from scipy import sparse as sp
 from mlcore._ext import symmetric_matrix as _ext
 from mlcore.checks import as_samples, require_memory
 from mlcore.checks.arrays import require_finite
+from mlcore.checks.symmetry import rounding_of_values
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, pieces
 
@@ -65,10 +66,6 @@ def as_symmetric(
     return DenseSymmetric(checked, owner, negative, additive, in_place=overwrite)
 
 
-def _closeness(dtype):
-    return float(np.sqrt(np.finfo(dtype).eps))
-
-
 def _rounding(dtype, largest, additive):
     """How far apart mirrored entries may be, however small; subnormal ones have few digits."""
     tiny, eps = float(np.finfo(dtype).tiny), float(np.finfo(dtype).eps)
@@ -122,7 +119,7 @@ class DenseSymmetric:
 
     def _check(self):
         extremes = np.zeros((self._panels, 2))
-        close = _closeness(self.dtype)
+        close = rounding_of_values(self.dtype)
         scratch = self._scratch(_ext.PANEL_ROWS)
         for first, last in self._spans(_ext.PANEL_ROWS):
             _ext.compare(
@@ -283,7 +280,7 @@ class SparseSymmetric:
         difference = K - turned
         if difference.nnz and np.abs(difference.data).max() > 0:
             size = abs(K).maximum(abs(turned))
-            excess = (abs(difference) - _closeness(K.dtype) * size).tocoo()
+            excess = (abs(difference) - rounding_of_values(K.dtype) * size).tocoo()
             slack = _rounding(K.dtype, float(size.data.max()), additive)
             if excess.nnz and excess.data.max() > slack:
                 at = int(np.argmax(excess.data))

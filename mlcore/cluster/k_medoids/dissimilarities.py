@@ -10,6 +10,7 @@ import numpy as np
 
 from mlcore._ext import dissimilarities as _ext
 from mlcore.checks import require_memory
+from mlcore.checks.symmetry import rounding_of_distances
 from mlcore.cluster.k_means.nearest_center import own_distances
 from mlcore.cluster.k_means.origin_and_unit import choose_units, shared_units
 from mlcore.cluster.metrics import as_metric, distances, learned_scale
@@ -182,8 +183,7 @@ class Dissimilarity:
             )
         least, largest, apart = extremes(D)
         self.require_not_negative(D, least)
-        # Distances from expanded squares carry the root of a rounding.
-        if apart > 8 * np.sqrt(np.finfo(D.dtype).eps) * largest:
+        if apart > rounding_of_distances(D.dtype) * largest:
             raise ValueError(
                 f"{self.owner}: X is not symmetric (X[i, j] and X[j, i] are up to {apart:g} "
                 "apart), but with metric='precomputed' it must be: pass (X + X.T) / 2."

@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcore._ext import linkage as _ext
 from mlcore.checks import as_bool, as_choice, as_integer, as_real
+from mlcore.checks.symmetry import rounding_of_distances
 from mlcore.cluster.linkage.connectivity import LINKAGES, as_edges, merge_along
 from mlcore.cluster.linkage.lance_williams import (
     SQUARED,
@@ -29,7 +30,6 @@ _FEWEST, _MOST = 2048, 8192  # clusters whose distances are formed when there ar
 _LAST = 512  # clusters of which a matrix is quicker than their points
 _SCALED = ("euclidean", "precomputed")  # metrics whose largest distance is told without all
 _SMALL, _WIDE = 1024, 32  # samples, features: at most and above which Ward takes a matrix, too
-_SYMMETRIC = 1e-8  # of the largest of given distances
 
 
 class AgglomerativeClustering(Clusterer, Model):
@@ -353,11 +353,11 @@ class AgglomerativeClustering(Clusterer, Model):
                 f"{owner}: Distance matrix should be square, got matrix of shape {X.shape}: with "
                 "metric='precomputed' X holds the distance of every sample from every other."
             )
-        largest = float(np.abs(X).max())
+        rounding = rounding_of_distances(X.dtype) * float(np.abs(X).max())
         for start in range(0, n, 256):
             rows, columns = X[start : start + 256], X[:, start : start + 256].T
             off = np.abs(rows - columns).max()
-            if rows.min() < 0 or off > _SYMMETRIC * largest or X.diagonal().any():
+            if rows.min() < 0 or off > rounding or X.diagonal().any():
                 raise ValueError(
                     f"{owner}: X must be symmetric, at least 0, and 0 on its diagonal, as "
                     "distances are (metric='precomputed')."
