@@ -19,8 +19,9 @@ def cached(model: Any, arrays: Sequence[Any], settings: Any, make: Callable[[], 
     The result lives as long as the model, outside of it: no copy, pickle or saved file holds it.
     Other arrays (compared by identity) or settings replace it. The arrays become read-only.
     """
-    if model in _CACHE:
-        known, before, made = _CACHE[model]
+    entry = _CACHE.get(model)
+    if entry is not None:
+        known, before, made = entry
         same = len(known) == len(arrays) and all(map(operator.is_, known, arrays))
         if same and before == settings:
             return made

@@ -146,6 +146,8 @@ class _Writer:
 
     def node(self, value, place):
         """Return a JSON value: a plain scalar as it is, everything else as {"type": ...}."""
+        if type(value) is int and value.bit_length() > 64:  # too long to print, perhaps
+            return {"type": "int", "hex": hex(value)}
         if value is None or type(value) in (bool, int, float, str):
             return value
         if isinstance(value, Model):
@@ -212,6 +214,8 @@ class _Reader:
             return self._arrays[node["name"]]
         if kind == "scalar":
             return self._arrays[node["name"]][()]
+        if kind == "int":
+            return int(node["hex"], 16)
         if kind == "objects":
             items = np.empty(len(node["items"]), dtype=object)
             items[:] = [self.value(item) for item in node["items"]]

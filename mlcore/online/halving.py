@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from mlcore.bounds.arguments import as_count
-from mlcore.bounds.concept_tables.concept_table import as_table, distinct_concepts
+from mlcore.bounds.concept_tables.concept_table import as_integers, as_table, distinct_concepts
+from mlcore.model_cache import cached
 from mlcore.online.learner import OnlineLearner
 
 
@@ -57,29 +58,45 @@ class Halving(OnlineLearner):
     """
 
     concepts_: np.ndarray
-    possible_: np.ndarray
-    n_possible_: int
+    _version_space: int  # the concepts that have never been wrong, bit h for row h of `concepts_`
 
     def __init__(self, H: Any) -> None:
         self.H = H
 
+    @property
+    def possible_(self) -> np.ndarray:
+        n = len(self.concepts_)
+        bits = self._version_space.to_bytes(-(-n // 8), "little")
+        return np.unpackbits(np.frombuffer(bits, np.uint8), count=n, bitorder="little").astype(bool)
+
+    @property
+    def n_possible_(self) -> int:
+        return self._version_space.bit_count()
+
     def _start(self):
-        # Columns in one piece each: a round reads one of them.
-        concepts = np.array(distinct_concepts(as_table(self.H), None), dtype=bool, order="F")
-        n = len(concepts)
-        return {"concepts_": concepts, "possible_": np.ones(n, dtype=bool), "n_possible_": n}
+        concepts = distinct_concepts(as_table(self.H), None).astype(bool)
+        return {"concepts_": concepts, "_version_space": (1 << len(concepts)) - 1}
 
     def _point(self, state, x, name):
-        return as_count(x, name, at_least=0, at_most=state["concepts_"].shape[1] - 1)
+        return as_count(x, name, at_most=state["concepts_"].shape[1] - 1)
 
     def _label(self, state, x):
-        ones = np.count_nonzero(state["concepts_"][:, x] & state["possible_"])
-        return int(2 * ones >= state["n_possible_"])
+        size, zeros, ones = self._sides(state, x)
+        return int(size(ones) >= size(zeros))
 
     def _learned(self, state, x, y):
-        ones, possible = state["concepts_"][:, x], state["possible_"]
-        possible = possible & ones if y else possible > ones
-        n_possible = int(np.count_nonzero(possible))
-        if not n_possible:
+        _, *sides = self._sides(state, x)
+        if not sides[y]:
             raise ValueError(f"y={y} at x={x}: no concept of H has given all labels so far.")
-        return {"possible_": possible, "n_possible_": n_possible}
+        return {"_version_space": sides[y]}
+
+    def _sides(self, state, x):
+        """The size of version spaces, and those that labels 0 and 1 of point x would leave."""
+        concepts, space = state["concepts_"], state["_version_space"]
+        size, columns = cached(self, (concepts,), None, lambda: self._bitsets(concepts))
+        ones = space & columns[x]
+        return size, space ^ ones, ones
+
+    def _bitsets(self, concepts):
+        """The function that a prediction compares version spaces by, and the columns of a table."""
+        return int.bit_count, as_integers(concepts)

@@ -90,7 +90,8 @@ class OnlineLearner(Model):
             For a wrong point or label; the learner stays as it was.
         """
         state = self._state()
-        return self._set(self._next(state, self._point(state, x, "x"), _as_label(y, "y")))
+        self._update_state(self._next(state, self._point(state, x, "x"), _as_label(y, "y")))
+        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Return labels as predicted now, before any of these points is learned from.
@@ -142,19 +143,17 @@ class OnlineLearner(Model):
             raise ValueError(f"X has {len(points)} points, but y has {len(labels)} labels.")
         for point, label in zip(points, labels, strict=True):
             state = self._next(state, point, label)
-        return self._set(state)
+        self._update_state(state)
+        return self
 
     def _points(self, state, X):
         return [self._point(state, x, f"X[{i}]") for i, x in enumerate(_as_list(X, "X"))]
 
     def _next(self, state, point, label):
+        """The fitted attributes after one more round."""
         mistakes = state.get("mistakes_", 0) + (self._label(state, point) != label)
         counts = {"mistakes_": mistakes, "n_rounds_": state.get("n_rounds_", 0) + 1}
-        return {**vars(self), **state, **self._learned(state, point, label), **counts}
-
-    def _set(self, state):
-        self.__dict__ = state  # one assignment: all rounds, or none
-        return self
+        return {**state, **self._learned(state, point, label), **counts}
 
 
 def _as_list(values: Any, name: str) -> list:

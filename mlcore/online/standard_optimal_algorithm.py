@@ -1,10 +1,6 @@
 """The standard optimal algorithm: the side of larger Littlestone dimension decides."""
 
-import numpy as np
-
-from mlcore.bounds.concept_tables.concept_table import as_integers
 from mlcore.bounds.concept_tables.littlestone import LittlestoneTree
-from mlcore.model_cache import cached
 from mlcore.online.halving import Halving
 
 
@@ -19,27 +15,17 @@ class StandardOptimalAlgorithm(Halving):
     Parameters
     ----------
     H : array-like of shape (n_concepts, n_points)
-        Zeros and ones; bool, or -1 and 1, are taken too. Read before the first round, and by `fit`.
-        A point is the number of its column, so points `X` are integers of shape (n_rounds,).
+        As in `Halving`.
 
     Attributes
     ----------
-    concepts_ : (n_distinct, n_points) array of bool
-        The different rows of `H`, in order of their first occurrence.
-    possible_ : (n_distinct,) array of bool
-        Which of them have never been wrong: the version space.
-    n_possible_ : int
-        How many these are.
-    mistakes_ : int
-        Rounds whose label differed from the prediction.
-    n_rounds_ : int
-        Rounds learned from.
+    concepts_, possible_, n_possible_, mistakes_, n_rounds_
+        As in `Halving`.
 
     Raises
     ------
     ValueError
-        At the first prediction or round, if `H` has other entries or is empty; at each, for a point
-        that is no column of `H`, and for a label that no possible concept gives.
+        As in `Halving`.
 
     References
     ----------
@@ -56,14 +42,6 @@ class StandardOptimalAlgorithm(Halving):
     1
     """
 
-    def _label(self, state, x):
-        concepts = state["concepts_"]
-        columns, tree = cached(self, (concepts,), None, lambda: _dimensions(concepts))
-        (space,) = as_integers(state["possible_"][:, None])
-        ones = space & columns[x]
-        return int(tree.dimension(ones) >= tree.dimension(space ^ ones))
-
-
-def _dimensions(concepts: np.ndarray) -> tuple[list[int], LittlestoneTree]:
-    columns = as_integers(concepts)
-    return columns, LittlestoneTree(set(columns))
+    def _bitsets(self, concepts):
+        _, columns = super()._bitsets(concepts)
+        return LittlestoneTree(set(columns)).dimension, columns

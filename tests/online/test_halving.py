@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_array_equal
 
+import mlcore
 from mlcore.bounds import worst_case_mistakes
 from mlcore.online import Halving, StandardOptimalAlgorithm
 
@@ -64,3 +66,13 @@ def test_labels_that_no_concept_gives_are_refused():
         learner.partial_fit([1, 0], [0, 1])
     assert type(learner.n_possible_) is int and learner.n_possible_ == 1
     assert learner.mistakes_ == 1 and learner.n_rounds_ == 1
+
+
+def test_a_large_version_space_is_saved(tmp_path):
+    n = 20_000  # its bitset has more decimal digits than Python prints
+    H = np.arange(n)[:, None] >> np.arange(15) & 1
+    learner = Halving(H).update(3, 1)
+    mlcore.save(learner, tmp_path / "learner.npz")
+    again = mlcore.load(tmp_path / "learner.npz")
+    assert_array_equal(again.possible_, H[:, 3] == 1)
+    assert again.n_possible_ == learner.n_possible_
