@@ -1,1 +1,1 @@
-"""Agglomerative clustering: clusters are merged pair by pair, by one of several linkages."""
+"""Agglomerative clustering: the nearest clusters are merged, by one of several linkages."""

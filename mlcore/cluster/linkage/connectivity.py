@@ -1,4 +1,4 @@
-"""Agglomerative clustering where only neighbours in a graph may merge."""
+"""Agglomerative clustering constrained by a graph: only clusters joined by an edge may merge."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _OPERATIONS_OF_A_NUMBER = 4  # read from memory, about
 
 
 def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, int]:
-    """Return the pairs of samples that may merge, and of how many components their graph was.
+    """Return the edges of a connected graph, and the number of components that it had.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, int]
     Returns
     -------
     edges : (m, 2) int32
-        Each pair once, the larger sample first; where the graph is not connected, the nearest
-        samples of each two of its components are joined too, with a warning.
+        Each pair of samples once, the larger first. If the graph is not connected, edges between
+        the nearest samples of each two components are added, with a warning.
     n_components : int
     """
     n, name = len(X), "connectivity"
@@ -61,7 +61,7 @@ def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, int]
 
 
 def _bridges(X, component, count, metric, owner):
-    """The nearest two samples of each pair of components, the larger one first."""
+    """Return the nearest two samples of each pair of components, the larger one first."""
     members = [np.flatnonzero(component == c) for c in range(count)]
     found = []
     for i in range(count):
@@ -86,7 +86,7 @@ def _nearest(X, rows, columns, metric, owner):
 
 
 def lengths_of(edges, X, metric, owner: str) -> np.ndarray:
-    """Return the distance of the samples of each edge, float64."""
+    """Return the distance between the two samples of each edge, float64."""
     lengths = np.empty(len(edges))
     if metric == "precomputed":
         lengths[:] = X[edges[:, 0], edges[:, 1]] / 2.0 + X[edges[:, 1], edges[:, 0]] / 2.0
@@ -108,11 +108,11 @@ def lengths_of(edges, X, metric, owner: str) -> np.ndarray:
 
 
 def merge_along(X, edges, linkage: str, metric, owner: str, report) -> tuple:
-    """Merge all clusters along edges, the nearest first.
+    """Merge clusters along edges until one is left, the nearest first.
 
-    How far two clusters are from each other is told by the edges between them: the least, the
-    largest, or a mean, in which each of two merged clusters counts by its samples. Ward's is by
-    the means of the clusters, of samples X.
+    The distance of two clusters is the least or largest length of the edges between them, or a
+    mean, in which each of two merged clusters counts by its samples. Ward's is that of the means of
+    samples X.
 
     Parameters
     ----------
@@ -120,14 +120,14 @@ def merge_along(X, edges, linkage: str, metric, owner: str, report) -> tuple:
     edges : (m, 2) int32
         Of a connected graph.
     report : callable
-        Called with the heights of new merges.
+        Called with the distances of new merges.
 
     Returns
     -------
     merged : (n - 1, 2) int64
-        A sample of each of the two, in order of the merges.
+        A sample of each of the two clusters, in the order of merges.
     heights : (n - 1,) float64
-        Ward's may fall: a merge can bring clusters nearer to each other.
+        Their distances. Ward's may fall: a merge can bring clusters closer.
     """
     n, m = len(X), len(edges)
     ward = linkage == "ward"

@@ -1,4 +1,4 @@
-"""Merges of clusters by a matrix of their distances."""
+"""Agglomerative clustering from a matrix of distances, updated after Lance and Williams."""
 
 import numpy as np
 
@@ -10,12 +10,12 @@ from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, pieces, single_threaded_blas
 
 SQUARED = ("ward", "centroid", "median")  # methods whose recurrence holds for squared distances
-_PAD = 16  # values: rows begin on cache lines, and vectors need no rest
-_MANY = 64  # features: of more, products are quicker than differences
+_PAD = 16  # values: rows start on cache lines and are whole vectors
+_MANY = 64  # features: of more, matrix products are quicker than differences
 
 
 def square_matrix(n, owner):
-    """Return an array for the distances of n samples, as part of one whose rows are padded."""
+    """Return an uninitialised array for n² distances, its rows padded with zeros."""
     stride = -(-n // _PAD) * _PAD
     require_memory(
         n, stride, 8, what=f"{owner}: the matrix of distances",
@@ -27,7 +27,7 @@ def square_matrix(n, owner):
 
 
 def fill_euclidean(X, D, squared=False):
-    """D[i, j] = |x_i - x_j| or its square, to rounding also where the points are near."""
+    """Set D[i, j] to |x_i - x_j| or its square; close points lose no digits to cancellation."""
     n, d = X.shape
     threads = effective_threads(n * n * d / 2)
     if d <= _MANY:
@@ -45,7 +45,7 @@ def fill_euclidean(X, D, squared=False):
 
 
 def fill_metric(X, D, metric, owner):
-    """D[i, j] = the distance of samples i and j, by a metric of SciPy's or a function."""
+    """Set D[i, j] to the distance of samples i and j, by a metric of SciPy's or a function."""
     n, d = X.shape
     wide = X.astype(np.float64, copy=False)
     scale = learned_scale(wide, metric)
@@ -58,7 +58,7 @@ def fill_metric(X, D, metric, owner):
 
 
 def diameter(X):
-    """The largest distance of two rows."""
+    """Return the largest distance of two rows of X."""
     centred = X - X.mean(axis=0)
     norms = np.einsum("ij,ij->i", centred, centred)
     best, pair = -1.0, (0, 0)
@@ -76,20 +76,25 @@ def diameter(X):
 
 
 def merge_matrix(D, method, size, name, report):
-    """Merge all clusters of the distance matrix `D` (n, padded), which is used up.
+    """Merge clusters until one is left, from the matrix of their distances, which is overwritten.
 
     Parameters
     ----------
-    D : array
-        Of squared distances where the method is `SQUARED`.
-    size, name : (n,) arrays
-        How many samples a cluster has, and one of them.
+    D : float64 (n, at least n)
+        As `square_matrix` makes it; squared distances if the method is one of `SQUARED`.
+    method : str
+        The linkage.
+    size, name : (n,)
+        The number of samples of each cluster, and one of them.
+    report : callable
+        Called with the distances of new merges.
 
     Returns
     -------
     merged : (n - 1, 2) int64
-        A sample of each of the two.
+        A sample of each of the two clusters.
     heights : (n - 1,) float64
+        Their distances.
     """
     n, stride = D.shape
     D[np.arange(n), np.arange(n)] = np.inf

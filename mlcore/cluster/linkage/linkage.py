@@ -1,4 +1,4 @@
-"""Agglomerative clustering: every sample alone at first, then the nearest clusters together."""
+"""Agglomerative clustering: the two nearest clusters are merged, again and again."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -27,36 +27,36 @@ from mlcore.radix_sort import stable_order
 _LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 _WHOLE = 5792  # samples of which all distances are formed at once, 256 MB
 _FEWEST, _MOST = 2048, 8192  # clusters whose distances are formed when there are more samples
-_LAST = 512  # clusters of which a matrix is quicker than their points
-_SCALED = ("euclidean", "precomputed")  # metrics whose largest distance is told without all
-_SMALL, _WIDE = 1024, 32  # samples, features: at most and above which Ward takes a matrix, too
+_LAST = 512  # clusters: of fewer, a matrix is quicker than searches among their points
+_SCALED = ("euclidean", "precomputed")  # metrics whose largest distance needs no matrix
+_SMALL, _WIDE = 1024, 32  # of at most so many samples, or more features, Ward's takes a matrix, too
 
 
 class AgglomerativeClustering(Clusterer, Model):
-    r"""Merge the two nearest clusters until they are few, or far apart.
+    r"""Merge the two nearest clusters until few are left, or their distance is large.
 
-    Each sample is a cluster at first. How far two clusters are from each other is their linkage:
+    Each sample is a cluster at first. The linkage defines the distance between two clusters:
 
     =========== ====================================================================
     "single"    the least distance of a sample of one from a sample of the other
     "complete"  the largest
     "average"   the mean of all
-    "weighted"  the mean of what it was to the two that one was merged from
+    "weighted"  the mean of the distances from the two clusters that one was merged from
     "ward"      :math:`\sqrt{2 a b / (a + b)}` times the distance of the means, of a and
-                b samples: twice the squared error that merging adds, its root
+                b samples: the root of twice the squared error that the merge adds
     "centroid"  the distance of the means
-    "median"    the distance of the centres, midway between those of the two merged
+    "median"    the distance of the centres; that of a merge is midway between its two
     =========== ====================================================================
 
     Parameters
     ----------
     n_clusters : int or None, default=2
-        None where a threshold is given.
+        None with a threshold.
     metric : str or callable, default="euclidean"
-        Distance of two samples: "precomputed", for which X is the symmetric matrix of distances; a
-        name that `scipy.spatial.distance.cdist` knows, or "l1", "manhattan", "l2"; or a function of
-        two samples. Of the names, "ward", "centroid" and "median" take "euclidean" ("l2") and
-        "precomputed" alone.
+        Distance of two samples: a name that `scipy.spatial.distance.cdist` knows, or "l1",
+        "manhattan", "l2"; a function of two samples; or "precomputed", for which X is the symmetric
+        matrix of distances. "ward", "centroid" and "median" linkage take "euclidean" ("l2") and
+        "precomputed" only.
     linkage : str, default="ward"
     connectivity : None, array-like, sparse or callable, default=None
         A graph (n_samples, n_samples), or a function of X that returns one: only clusters with an
@@ -64,11 +64,11 @@ class AgglomerativeClustering(Clusterer, Model):
         "complete" and "average" linkage are then those of the edges between two clusters, and
         "ward", whose heights may fall then, takes no distances.
     compute_distances : bool, default=True
-        Whether `distances_` is set, which costs nothing; it always is with a threshold.
+        Set `distances_`, at no cost; it is always set with a threshold.
     distance_threshold : float or None, default=None
-        Clusters at least so far apart are not merged, nor what has such a merge below it.
+        Merges at this distance or above are left out, and with them all that build on them.
     scaled_distance_threshold : float or None, default=None
-        The same in units of the largest distance of two samples.
+        `distance_threshold` in units of the largest distance of two samples.
     verbose : bool or int, default=False
         1 prints about one line a second, 2 every step.
     callback : callable or None, default=None
@@ -78,20 +78,21 @@ class AgglomerativeClustering(Clusterer, Model):
     Attributes
     ----------
     labels_ : (n_samples,) int64
-        Clusters in order of their first samples.
+        The cluster of each sample, numbered in the order of their first samples.
     n_clusters_ : int
     n_leaves_ : int
         Samples.
     n_connected_components_ : int
-        Of `connectivity` as it was given; 1 without.
+        Components of `connectivity` as given; 1 without.
     linkage_matrix_ : (n_samples - 1, 4) float64
         All merges as in `scipy.cluster.hierarchy`: the two clusters, their distance, and the
         number of samples; cluster ``n_samples + i`` is that of row i.
     children_ : (n_samples - 1, 2) int64
     distances_ : (n_samples - 1,) float64
-        The columns of the same; never falling, but for "centroid" and "median".
+        The columns of `linkage_matrix_`; distances fall only for "centroid", "median" and with
+        `connectivity`.
     distance_threshold_ : float or None
-        Below which clusters were merged, where a threshold was given.
+        The distance below which clusters were merged; None without a threshold.
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
 
@@ -99,12 +100,12 @@ class AgglomerativeClustering(Clusterer, Model):
     -----
     Single linkage of points takes O(n d) memory, and so does Ward's of up to 32 features. Average
     and complete linkage, and Ward's of more features, form the distances of at most 8,192 clusters
-    at once: of more samples, those that are each other's nearest are merged first, found from the
-    centres of clusters and how far they spread. Other linkages and metrics take a matrix of n²
+    at once: of more samples, pairs of reciprocal nearest neighbours are merged first, which are
+    found from the centres and radii of clusters. Other linkages and metrics take a matrix of n²
     distances, 8 bytes each. Time is O(n² d), in practice.
 
-    Heights equal those of `scipy.cluster.hierarchy.linkage` to rounding. Of equal distances, which
-    is merged first is not defined, so merges above them may differ.
+    Distances equal those of `scipy.cluster.hierarchy.linkage` to rounding. The order of merges of
+    equal distances is not defined, so later merges may differ.
 
     References
     ----------
@@ -114,7 +115,7 @@ class AgglomerativeClustering(Clusterer, Model):
     Computer Journal 9, 1967, equation 1.
 
     F. Murtagh, *A survey of recent advances in hierarchical clustering algorithms*, The Computer
-    Journal 26, 1983 (nearest neighbours that are mutual).
+    Journal 26, 1983 (reciprocal nearest neighbours).
 
     D. Müllner, *Modern hierarchical, agglomerative clustering algorithms*, arXiv:1109.2378, 2011.
 
@@ -194,7 +195,8 @@ class AgglomerativeClustering(Clusterer, Model):
             edges, n_components = None, 1
             if self.connectivity is not None:
                 if self._precomputed:
-                    all(True for _ in self._given_rows(checked))
+                    for _ in self._given_rows(checked):
+                        pass  # only checked
                 edges, n_components = as_edges(self.connectivity, checked, self._metric, owner)
             Z, largest = self._merges(checked, edges, _reporter(progress))
         children = Z[:, :2].astype(np.int64)
@@ -223,7 +225,7 @@ class AgglomerativeClustering(Clusterer, Model):
         return self.fit(X).labels_
 
     def dendrogram(self, **kwargs: Any) -> dict[str, Any]:
-        """Return what `scipy.cluster.hierarchy.dendrogram` makes of the merges, and draw it.
+        """Draw the tree of merges by `scipy.cluster.hierarchy.dendrogram`; return its answer.
 
         Parameters
         ----------
@@ -280,7 +282,7 @@ class AgglomerativeClustering(Clusterer, Model):
         return as_metric(self.metric, type(self).__name__)
 
     def _merges(self, X, edges, report):
-        """The linkage matrix, and the largest distance of two samples where it is asked for."""
+        """Return the linkage matrix, and the largest distance of two samples if it is needed."""
         n = len(X)
         if n == 1:
             return np.empty((0, 4)), 0.0
@@ -346,7 +348,7 @@ class AgglomerativeClustering(Clusterer, Model):
         return D
 
     def _given_rows(self, X):
-        """Yield blocks of rows of a matrix of distances, checked, and symmetric to the bit."""
+        """Yield where blocks of rows of the given distances start, and exactly symmetric rows."""
         owner, n = type(self).__name__, len(X)
         if X.shape[1] != n:
             raise ValueError(
@@ -366,7 +368,7 @@ class AgglomerativeClustering(Clusterer, Model):
 
 
 def _reporter(progress):
-    """What is called with the heights of new merges, and passes them on."""
+    """Return a function that takes the distances of new merges and reports progress."""
     seen = [0, 0.0]
 
     def report(heights):

@@ -1,7 +1,7 @@
-"""Merges of clusters of points that are each other's nearest, all of them at once.
+"""Agglomerative clustering of points: all pairs of reciprocal nearest neighbours merge at once.
 
-Where a merged cluster is no nearer to a third than the nearer of the two was (average, complete,
-Ward), any two clusters that are each other's nearest may be merged in any order.
+For reducible linkages (average, complete, Ward), where a merged cluster is no closer to a third
+than the closer of the two was, such pairs may be merged in any order.
 """
 
 import numpy as np
@@ -12,9 +12,9 @@ from mlcore.cluster.linkage.lance_williams import fill_euclidean
 from mlcore.cluster.linkage.spanning_tree import as_panels
 from mlcore.threads import effective_threads, items_per_call, pieces
 
-_ROUNDS = 32  # times more work than elsewhere is worth a thread: rounds are many, and short
-_SEEN = 512  # centres that a search compares, about, where most panels are passed over
-_ROUNDING = 1e-14  # of the distance of two centres, in units of the largest norm
+_ROUNDS = 32  # times the usual work makes a thread pay: rounds are many and short
+_SEEN = 512  # centres that a search compares, about: most panels are skipped
+_ROUNDING = 1e-14  # of the distance between centres, in units of the largest norm
 
 
 class PointClusters:
@@ -29,7 +29,7 @@ class PointClusters:
 
     def __init__(self, X, method):
         n = len(X)
-        # Near points lie together, so that most others can be passed over together.
+        # Close points lie together, so that whole panels of others can be skipped.
         self.order = cKDTree(X, leafsize=32, balanced_tree=False, compact_nodes=False).indices
         X = X[self.order]
         self.kind = _ext.KINDS[method]
@@ -48,12 +48,12 @@ class PointClusters:
         return len(self.size)
 
     def merge(self, at_most, report):
-        """Merge until there are `at_most` clusters, or a few less."""
+        """Merge until at most `at_most` clusters are left; `report` takes the distances."""
         while len(self) > at_most:
             self._search()
             this = np.arange(len(self))
             first = np.flatnonzero((self.nearest[self.nearest] == this) & (this < self.nearest))
-            if not len(first):  # equal distances in a circle
+            if not len(first):  # a cycle of equal distances
                 first = np.array([np.argmin(self.value)])
             heights = self.value[first]
             heights = np.sqrt(heights) if self.ward else heights
@@ -61,7 +61,7 @@ class PointClusters:
             report(heights)
 
     def members(self):
-        """Return where the points of each cluster start, and the points in that order."""
+        """Return the points cluster by cluster: the start of each (m + 1,), and the points."""
         if self.ward:
             return np.arange(len(self) + 1), self.centres
         order = np.argsort(self.label, kind="stable")
@@ -70,7 +70,7 @@ class PointClusters:
         return start, self.X[order]
 
     def matrix(self, D):
-        """Write the distances of all clusters into the matrix `D`; Ward's squared."""
+        """Write the distances of all clusters into `D`; Ward's are squared."""
         if self.ward:
             fill_euclidean(self.centres, D, squared=True)
             m = len(self)
@@ -92,23 +92,23 @@ class PointClusters:
         self.name = self.order[rows]  # one sample of each cluster
         self.size = np.bincount(self.label, minlength=m).astype(np.float64)
         self.centres = self.X[rows]
-        self.spread, self.radius = np.zeros(m), np.zeros(m)
+        self.variance, self.radius = np.zeros(m), np.zeros(m)
         self.nearest, self.value = np.zeros(m, dtype=np.int64), np.zeros(m)
         self.stale = np.ones(m, dtype=bool)
 
     def _join_equal_points(self):
-        """Equal points would all have the same one for their nearest."""
-        twins = np.flatnonzero(self.value == 0)
+        """Merge copies of a point first: all would have the same nearest neighbour."""
+        duplicates = np.flatnonzero(self.value == 0)
         _, first, kind = np.unique(
-            self.X[twins] + 0.0, axis=0, return_index=True, return_inverse=True
+            self.X[duplicates] + 0.0, axis=0, return_index=True, return_inverse=True
         )
-        same = twins[first[kind.ravel()]]
-        later = twins != same
+        same = duplicates[first[kind.ravel()]]
+        later = duplicates != same
         gone = np.zeros(len(self), dtype=bool)
-        gone[twins[later]] = True
+        gone[duplicates[later]] = True
         moved = np.cumsum(~gone) - 1
-        moved[twins] = moved[same]
-        self.merged.append(self.order[np.column_stack([same[later], twins[later]])])
+        moved[duplicates] = moved[same]
+        self.merged.append(self.order[np.column_stack([same[later], duplicates[later]])])
         self.heights.append(np.zeros(int(later.sum())))
         self.label = moved
         self._begin(np.flatnonzero(~gone))
@@ -117,7 +117,7 @@ class PointClusters:
         queries = np.flatnonzero(self.stale)
         m, d = self.centres.shape
         start, points = self.members()
-        panels, spread, radius = self._panels()
+        panels, variance, radius = self._panels()
         room = 3 * panels.shape[0] * panels.shape[2]
         # At worst every point of the cluster is compared with every other.
         cost = np.full(len(queries), float(m * d))
@@ -131,29 +131,29 @@ class PointClusters:
         nearest, value = np.empty(len(queries), dtype=np.int64), np.empty(len(queries))
         for a, b in zip(bounds, bounds[1:], strict=False):
             _ext.nearest_clusters(
-                self.kind, self.slack, start, points, self.centres, panels, spread, radius,
+                self.kind, self.slack, start, points, self.centres, panels, variance, radius,
                 queries[a:b], found, squares, nearest[a:b], value[a:b], threads,
             )  # fmt: skip
         self.nearest[queries], self.value[queries] = nearest, value
         self.stale[:] = False
 
     def _panels(self):
-        """Centres, spreads and radii of the clusters, and behind them of balls around panels."""
+        """Return centres, variances and radii of clusters, then of balls around the panels."""
         m, d = self.centres.shape
         panels = as_panels(self.centres)
         width = panels.shape[2]
-        spread = 1 / self.size if self.ward else self.spread
-        # Where a panel is not full, its last cluster stands for what is missing.
+        variance = 1 / self.size if self.ward else self.variance
+        # The last panel is filled up with its last cluster.
         last = np.minimum(np.arange(len(panels) * width), m - 1).reshape(-1, width)
         full = self.centres[last]
         middle = full.mean(axis=1)
-        reach = np.sqrt(np.square(full - middle[:, None]).sum(axis=2).max(axis=1))
+        radius = np.sqrt(np.square(full - middle[:, None]).sum(axis=2).max(axis=1))
         balls = as_panels(middle)
-        farthest = spread[last].max(axis=1) if self.ward else spread[last].min(axis=1)
+        farthest = variance[last].max(axis=1) if self.ward else variance[last].min(axis=1)
         return (
             np.concatenate([panels, balls]),
-            _padded(width, spread, farthest),
-            _padded(width, self.radius, reach * (1 + 1e-12) + self.slack),
+            _padded(width, variance, farthest),
+            _padded(width, self.radius, radius * (1 + 1e-12) + self.slack),
         )
 
     def _merge(self, first, second, heights):
@@ -164,8 +164,8 @@ class PointClusters:
         across = self.centres[second] - self.centres[first]
         squares = np.einsum("ij,ij->i", across, across)
         self.centres[first] += share[:, None] * across
-        self.spread[first] += share * (self.spread[second] - self.spread[first])
-        self.spread[first] += share * (1 - share) * squares
+        self.variance[first] += share * (self.variance[second] - self.variance[first])
+        self.variance[first] += share * (1 - share) * squares
         self.radius[first] = np.maximum(
             self.radius[first] + share * np.sqrt(squares),
             self.radius[second] + (1 - share) * np.sqrt(squares),
@@ -178,10 +178,10 @@ class PointClusters:
         moved = np.cumsum(kept) - 1
         moved[second] = moved[first]
         self.nearest, self.label = moved[self.nearest], moved[self.label]
-        for field in "name", "size", "centres", "spread", "radius", "nearest", "value", "stale":
+        for field in "name", "size", "centres", "variance", "radius", "nearest", "value", "stale":
             setattr(self, field, getattr(self, field)[kept])
 
 
 def _padded(width, *parts):
-    """One array of these, each padded with zeros to a multiple of `width`."""
+    """Return the parts as one array, each padded with zeros to a multiple of `width`."""
     return np.concatenate([np.pad(part, (0, -len(part) % width)) for part in parts])

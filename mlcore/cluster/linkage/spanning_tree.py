@@ -8,28 +8,28 @@ from mlcore.radix_sort import stable_order
 from mlcore.scratch import scratch_array
 from mlcore.threads import pieces, single_threaded_blas
 
-_FEW = _ext.MOST_FEATURES  # up to which boxes of points pass over more than they cost
-_SAMPLES = 25, 2.5  # from which on they do, without features, and times as many with each
-_MANY = 64  # features: of more, a screen shows the leading directions only
-_DIRECTIONS = 127  # or a quarter of the features, and how far points are from their space
+_FEW = _ext.MOST_FEATURES  # up to which the boxes of a k-d tree skip more than they cost
+_SAMPLES = 25, 2.5  # fewest samples of a k-d tree: 25 times 2.5 for each feature
+_MANY = 64  # features: of more, a screen keeps the leading directions only
+_DIRECTIONS = 127  # at most, and a quarter of the features; a coordinate more has the rest
 _PILOT = 256  # rows that the directions are taken from
 _ROUNDING = 2.5e-7  # of a distance on the screen, in units of the largest norm there
 
 
 def spanning_tree(X, report):
-    """Return the edges of the shortest tree that joins all rows of `X`, and their lengths.
+    """Return the edges of a minimum spanning tree of the rows of `X`, and their lengths.
 
-    Of few features Borůvka's algorithm: each component takes its shortest edge, found on a k-d
-    tree. Of more, Prim's: the sample nearest to the tree joins next. Distances are first seen on a
-    screen of few coordinates in single precision, where no two samples are farther apart than
-    they are, but for rounding that is allowed for; only those within reach are measured in full.
+    With few features by Borůvka's algorithm: each component takes its shortest edge, found on a k-d
+    tree. With more by Prim's: the sample nearest to the tree joins next. Its distances are first
+    bounded from below on a screen, a projection to few coordinates in single precision, with an
+    allowance for rounding; only those that may be shorter than the best so far are computed.
 
     Parameters
     ----------
     X : (n, d) float64 array
         Of magnitude about 1.
     report : callable
-        Called with the lengths of each new part of the tree.
+        Called with the lengths of new edges.
 
     Returns
     -------
@@ -80,8 +80,8 @@ def _by_boxes(X, report):
             columns, done, orders, source, side, span, right, node, boxes, panels
         )  # fmt: skip
     order = orders[0]
-    # What fills the last panel is of the component of the last point, too far to be found, and
-    # does not look.
+    # Padding of the last panel belongs to the component of the last point; it is at infinity, and
+    # searches for nothing.
     component = np.minimum(np.arange(leaves * leaf), n - 1)
     whole, best = np.empty(nodes, dtype=np.int64), np.empty(n)
     bound = scratch_array((leaves * leaf,), np.float64)
@@ -105,7 +105,7 @@ def _by_boxes(X, report):
 
 
 def as_panels(rows):
-    """Return rows side by side in panels, feature by feature, padded with zeros."""
+    """Return rows in panels, (n_panels, n_features, width), padded with zeros."""
     width = _ext.PANEL_WIDTH[rows.dtype.itemsize]
     n, d = rows.shape
     panels = scratch_array((-(-n // width), d, width), rows.dtype)
@@ -118,7 +118,7 @@ def as_panels(rows):
 
 
 def _screen(X):
-    """Coordinates of the samples in which no two are farther apart than they are."""
+    """Return coordinates (n, m) in which no distance is larger than that of the samples."""
     centred = X - X.mean(axis=0)
     if X.shape[1] <= _MANY:
         return centred
