@@ -83,7 +83,6 @@ def test_every_extension_has_a_module_or_a_folder_of_its_word(word):
 # Extensions that a module of another word may import: loops that two subjects share.
 SHARED_EXTENSIONS = {
     ("mlcore.checks.sparse", "arrays"),
-    ("mlcore.cluster.k_medoids.fasterpam", "k_means_plus_plus"),
     ("mlcore.svm.smo.problem", "small_problem"),
 }
 
@@ -113,7 +112,7 @@ LAYERS = (
     ("checks", "scratch", "threads"),
     ("mixins", "progress", "radix_sort"),
     ("model",),
-    ("eigen", "first_rows", "persistence", "row_sums"),
+    ("eigen", "first_rows", "k_means_plus_plus", "persistence", "row_sums"),
     ("datasets", "kernels"),
     ("bounds", "cluster", "mixture", "svm"),
     ("online",),

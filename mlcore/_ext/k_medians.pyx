@@ -11,7 +11,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport qsort
 
-from mlcore._ext.draws cimport accumulate, place
+from mlcore._ext.k_means_plus_plus cimport MOST_CANDIDATES, draw, keep_best
 
 
 cdef struct weighted:
@@ -96,36 +96,28 @@ def medians(const floating[:, ::1] X, const double[::1] weights, const int32_t[:
 
 
 def seeds(const floating[:, ::1] X, const double[::1] weights, const int32_t[::1] order,
-          const double[::1] uniform, Py_ssize_t n_trials, double[:, ::1] left, double[::1] sums,
-          int64_t[::1] rows):
-    """Fill `rows` with seeds, as `k_means_plus_plus.seeds` does; return how many there are.
+          const double[::1] uniform, Py_ssize_t n_candidates, double[:, ::1] costs,
+          double[::1] sums, int64_t[::1] rows):
+    """Fill `rows` with seeds, as `k_means_plus_plus.seeds_of_points`; return how many there are.
 
-    `left` (1 + n_trials, n) and `sums` (n,) are scratch.
+    Scratch: `costs` (1 + n_candidates, n) and `sums` (n,).
     """
-    cdef Py_ssize_t n = X.shape[0], c, t, i, used = 0, count, best, last
-    cdef int64_t row
+    cdef Py_ssize_t n = X.shape[0], c = 0, t, i, count, used = 0
     cdef const double* w = &weights[0] if weights.shape[0] > 0 else NULL
-    cdef double total, least
+    cdef int64_t[MOST_CANDIDATES] candidates
     with nogil:
-        for i in range(n):
-            left[0, i] = INFINITY
-        for c in range(rows.shape[0]):
-            last = accumulate(order, w, &left[0, 0] if c > 0 else NULL, sums)
-            if last < 0:
+        costs[0, :] = INFINITY
+        while c < rows.shape[0]:
+            count = n_candidates if c > 0 else 1
+            if not draw(order, w, &costs[0, 0] if c > 0 else NULL, &uniform[used], count, sums,
+                        candidates):
                 break
-            count, best, least = n_trials if c > 0 else 1, 0, INFINITY
-            for t in range(1, count + 1):
-                row = order[place(sums, last, uniform[used + t - 1] * sums[n - 1])]
-                total = 0
-                for i in range(n):
-                    left[t, i] = min(left[0, i], apart(X.shape[1], &X[i, 0], &X[row, 0]))
-                    total += w[i] * left[t, i] if w != NULL else left[t, i]
-                if total < least:
-                    best, least, rows[c] = t, total, row
             used += count
-            left[0, :] = left[best, :]
-        else:
-            c = rows.shape[0]
+            for t in range(count):
+                for i in range(n):
+                    costs[1 + t, i] = apart(X.shape[1], &X[i, 0], &X[candidates[t], 0])
+            rows[c] = candidates[keep_best(&costs[0, 0], n, count, w)]
+            c += 1
     return c
 
 

@@ -24,11 +24,14 @@ from mlcore._ext.simd.lloyd cimport lloyd
 from mlcore._ext.simd.lloyd_pass cimport LLOYD_BATCH, LLOYD_GROUPS, LLOYD_SCRATCH, lloyd_pass
 from mlcore._ext.simd.lloyd_plain cimport lloyd_plain
 from mlcore._ext.simd.lloyd_plain cimport own_distances as own_distances_of_rows
+from mlcore._ext.simd.panel cimport PANEL_DOUBLE, PANEL_FLOAT
+from mlcore._ext.simd.seed cimport seed
 
 GROUP = {4: 16, 8: 8}  # centres in a group, by bytes of a value
 MOST_GROUPS = LLOYD_GROUPS
 BATCH = LLOYD_BATCH
 SCRATCH = LLOYD_SCRATCH
+PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
 
 ctypedef fused place:
     int32_t
@@ -115,3 +118,24 @@ def own_distances(const floating[:, ::1] X, const floating[:, ::1] centers,
         start = chunk * 256
         rows = min(256, n - start)
         own_distances_of_rows(d, rows, &X[start, 0], &centers[0, 0], &labels[start], &out[start])
+
+
+def lower_to_candidates(const floating[:, ::1] X, const floating[:, ::1] candidates,
+                        const double[::1] weights, floating[::1] nearest,
+                        double[:, ::1] objectives, floating[:, ::1] panels, bint take,
+                        int n_threads):
+    """objectives[chunk, t] += sum of w min(nearest, |x - candidate t|²).
+
+    `take` is for one candidate: nearest becomes that minimum instead. `panels` is scratch,
+    (n_threads, features times PANEL_WIDTH).
+    """
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], n_chunks = objectives.shape[0], chunk
+    cdef Py_ssize_t step = (n + n_chunks - 1) // n_chunks, start, rows
+    cdef bint weighted = weights.shape[0] > 0
+    for chunk in prange(n_chunks, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        start = min(n, chunk * step)
+        rows = min(n, start + step) - start
+        if rows > 0:
+            seed(d, rows, candidates.shape[0], &X[start, 0], &candidates[0, 0],
+                 &weights[start] if weighted else NULL, &nearest[start], &panels[threadid(), 0],
+                 NULL if take else &objectives[chunk, 0])

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from mlcore._ext import dissimilarities as _ext
 from mlcore.cluster import KMedoids
-from mlcore.cluster.k_means.k_means_plus_plus import RowSampler
+from mlcore.cluster.k_means.row_sampler import RowSampler
 from mlcore.cluster.k_medoids import dissimilarities
 from mlcore.cluster.k_medoids.dissimilarities import Dissimilarity, OnDemand, extremes
 from mlcore.cluster.k_medoids.fasterpam import NearestMedoids, plus_plus, swap_medoids

@@ -11,7 +11,7 @@ from mlcore.mixture import (
     BinomialMixture,
     CategoricalMixture,
     MultinomialMixture,
-    k_means_plus_plus,
+    seeds,
 )
 from mlcore.mixture.discrete import components
 
@@ -99,10 +99,10 @@ def test_a_given_start_draws_nothing(case, monkeypatch):
 
 def test_equal_rows_are_drawn_as_one():
     key = np.array([3.0, 1.0, 3.0, 2.0])
-    places, weight = k_means_plus_plus.distinct(key, None, 10, np.random.default_rng(0))
+    places, weight = seeds.distinct(key, None, 10, np.random.default_rng(0))
     assert_array_equal(key[places], [1, 2, 3])
     assert_array_equal(weight, [1, 1, 2])
-    places, weight = k_means_plus_plus.distinct(
+    places, weight = seeds.distinct(
         np.arange(1000.0), np.arange(1000.0), 100, np.random.default_rng(0)
     )
     assert len(places) == len(set(places.tolist())) <= 100
@@ -123,13 +123,11 @@ def test_several_starts_of_which_none_takes_a_step(case):
 def test_rows_far_from_each_other_are_drawn_alike_by_distances_and_by_rows(seed):
     rng = np.random.default_rng(seed)
     Z, weight, k = rng.normal(size=(60, 7)), rng.random(60), 1 + 3 * seed
-    again = k_means_plus_plus.far_rows_again(Z, weight, k, 3, np.random.default_rng(seed))
+    again = seeds.far_rows_again(Z, weight, k, 3, np.random.default_rng(seed))
     rng = np.random.default_rng(seed)
-    assert_array_equal(again, [k_means_plus_plus.far_rows(Z, weight, k, rng) for _ in range(3)])
+    assert_array_equal(again, [seeds.far_rows(Z, weight, k, rng) for _ in range(3)])
 
 
 def test_rows_without_distances_are_all_drawn():
-    seeds = k_means_plus_plus.far_rows_again(
-        np.full((4, 2), 0.1), np.ones(4), 3, 5, np.random.default_rng(0)
-    )
-    assert seeds.shape == (5, 3) and set(seeds.ravel()) <= set(range(4))
+    found = seeds.far_rows_again(np.full((4, 2), 0.1), np.ones(4), 3, 5, np.random.default_rng(0))
+    assert found.shape == (5, 3) and set(found.ravel()) <= set(range(4))

@@ -18,9 +18,10 @@ from mlcore.checks import (
 )
 from mlcore.checks.memory import require_memory
 from mlcore.cluster.k_means.assignment import assignment_of, nearest_labels
-from mlcore.cluster.k_means.k_means_plus_plus import RowSampler, k_means_plus_plus, random_rows
 from mlcore.cluster.k_means.lloyd import objective
 from mlcore.cluster.k_means.origin_and_unit import Units, choose_units, shared_units
+from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
+from mlcore.cluster.k_means.seeding import k_means_plus_plus
 from mlcore.model import Clusterer, Model, Transformer, warn
 from mlcore.row_sums import merged
 
@@ -84,17 +85,17 @@ class CenterModel(Transformer, Clusterer, Model):
 
     def _weights(self, sample_weight, n_samples):
         """Weights near 1, empty for ones, and the power of two that takes them back."""
-        if sample_weight is None:
-            weights, n_present = np.empty(0), n_samples
-        else:
+        weights, power, n_present = np.empty(0), 0, n_samples
+        if sample_weight is not None:
             weights = as_weights(sample_weight, n_samples)
             n_present = int(np.count_nonzero(weights))
+            weights, power = scaled_weights(weights)
         if n_present < self.n_clusters:
             raise ValueError(
                 f"n_samples={n_present} (of positive weight) should be >= "
                 f"n_clusters={self.n_clusters}."
             )
-        return scaled_weights(weights)
+        return weights, power
 
     def _n_starts(self, several):
         given = not isinstance(self.init, str) and not callable(self.init)

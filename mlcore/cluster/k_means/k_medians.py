@@ -9,7 +9,8 @@ from scipy.spatial.distance import cdist
 from mlcore._ext import k_medians as _ext
 from mlcore.checks import require_memory
 from mlcore.cluster.k_means.center_model import CenterModel
-from mlcore.cluster.k_means.k_means_plus_plus import RowSampler, random_rows
+from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
+from mlcore.k_means_plus_plus import greedy_seeds, n_candidates
 from mlcore.model import warn
 from mlcore.progress import Progress
 
@@ -245,29 +246,31 @@ def _total(weights, near):
 
 
 def _plus_plus(X, weights, n_clusters, rng, sampler):
-    """Return up to `n_clusters` rows: each in proportion to its distance from the others.
-
-    Of ``2 + log k`` rows drawn so, the one is kept that leaves the least objective. There are fewer
-    where the data have fewer distinct points.
-    """
-    n_trials = 2 + int(np.log(n_clusters))
-    if len(X) <= _FEW and X.size * n_trials * n_clusters <= _BLOCK:
+    """Return up to `n_clusters` rows of X by greedy k-means++, in absolute differences."""
+    trials = n_candidates(n_clusters)
+    if len(X) <= _FEW and X.size * trials * n_clusters <= _BLOCK:
         rows = np.empty(n_clusters, dtype=np.int64)
         count = _ext.seeds(
-            X, weights, sampler.order, rng.random(1 + (n_clusters - 1) * n_trials), n_trials,
-            np.empty((1 + n_trials, len(X))), np.empty(len(X)), rows,
+            X, weights, sampler.order, rng.random(1 + (n_clusters - 1) * trials), trials,
+            np.empty((1 + trials, len(X))), np.empty(len(X)), rows,
         )  # fmt: skip
         return rows[:count]
-    some = weights if len(weights) else np.ones(len(X))
-    rows = [int(sampler.draw([rng.random()])[0])]
-    near = _nearest(X, X[rows])[1]
-    while len(rows) < n_clusters:
-        trials = sampler.draw(rng.random(n_trials), near)
-        if not len(trials):
-            break
-        potentials = np.zeros(len(trials))
-        for block, distances in _distances(X, X[trials]):
-            potentials += some[block] @ np.minimum(near[block, None], distances)
-        rows.append(int(trials[np.argmin(potentials)]))
-        near = np.minimum(near, _nearest(X, X[rows[-1:]])[1])
-    return np.array(rows)
+    return greedy_seeds(_Costs(X, weights), n_clusters, sampler, rng)
+
+
+class _Costs:
+    """Sums of absolute differences from the nearest seeds, as `k_means_plus_plus.Costs`."""
+
+    def __init__(self, X, weights):
+        self._X, self._weights = X, weights if len(weights) else np.ones(len(X))
+        self.nearest = np.full(len(X), np.inf)
+
+    def add_best(self, candidates):
+        X, objectives = self._X, np.zeros(len(candidates))
+        if len(candidates) > 1:
+            for rows, distances in _distances(X, X[candidates]):
+                left = np.minimum(self.nearest[rows, None], distances)
+                objectives += self._weights[rows] @ left
+        best = candidates[np.argmin(objectives)]
+        self.nearest = np.minimum(self.nearest, _nearest(X, X[[best]])[1])
+        return int(best)

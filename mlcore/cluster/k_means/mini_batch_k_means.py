@@ -9,9 +9,9 @@ from scipy import sparse as sp
 from mlcore.checks import as_integer
 from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
-from mlcore.cluster.k_means.k_means_plus_plus import RowSampler
 from mlcore.cluster.k_means.lloyd import objective
 from mlcore.cluster.k_means.origin_and_unit import choose_units
+from mlcore.cluster.k_means.row_sampler import RowSampler
 from mlcore.first_rows import KeepsFirstRows
 from mlcore.progress import Progress
 

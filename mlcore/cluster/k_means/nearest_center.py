@@ -207,6 +207,15 @@ def own_distances(X, centers, labels, n_threads) -> np.ndarray:
     return out
 
 
+def lower_to_candidates(X, candidates, weights, nearest, objectives, n_threads, *, take):
+    """Add the objectives with each candidate as one more centre to `objectives` (chunks, t).
+
+    With `take`, lower `nearest`, the squared distances from the centres, by the one candidate.
+    """
+    panels = np.empty((n_threads, X.shape[1] * _ext.PANEL_WIDTH[X.itemsize]), dtype=X.dtype)
+    _ext.lower_to_candidates(X, candidates, weights, nearest, objectives, panels, take, n_threads)
+
+
 def share_to_begin_bounds(X, n_clusters):
     """The share of labels that change in a pass at which bounds begin to pay; -1 is never."""
     n, d = X.shape

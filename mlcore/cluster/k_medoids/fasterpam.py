@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mlcore._ext import fasterpam as _ext
-from mlcore._ext import k_means_plus_plus as _seeding
+from mlcore.k_means_plus_plus import greedy_seeds, seeds_of_matrix
 from mlcore.threads import effective_threads
 
 _ROUNDING = 1e-13  # of the objective: what a sum in double precision may miss
@@ -232,7 +232,7 @@ def build(rows, weights, n_clusters, order) -> np.ndarray:
     L. Kaufman, P. Rousseeuw, *Finding groups in data*, Wiley, 1990, chapter 2: BUILD.
     """
     form, norms = _ext.FORMS[rows.form], rows.norms
-    near, costs = np.full(rows.n, rows.far, dtype=rows.dtype), np.empty(rows.n, dtype=rows.dtype)
+    near = np.full(rows.n, rows.far, dtype=rows.dtype)
     labels, nothing = np.zeros(rows.n, dtype=np.int32), np.zeros(1)
     medoids = []
     for _ in range(n_clusters):
@@ -249,24 +249,22 @@ def build(rows, weights, n_clusters, order) -> np.ndarray:
                 least, best = changes[at], int(candidates[at])
         medoids.append(best)
         order = order[order != best]
-        _ext.costs(rows.row(best), best, form, norms, costs)
-        near = np.minimum(near, costs)
+        near = np.minimum(near, _costs(rows, best))
     return np.array(medoids)
 
 
 def plus_plus(rows, weights, n_clusters, sampler, rng) -> np.ndarray:
-    """Return medoids drawn one after the other in proportion to what samples cost without them.
+    """Return medoids drawn by greedy k-means++.
 
-    Of ``2 + log k`` samples drawn so, the one is kept that leaves the least objective. Where all
-    samples equal medoids, the others are the first that are left.
-
-    References
-    ----------
-    D. Arthur, S. Vassilvitskii, *k-means++: the advantages of careful seeding*, SODA 2007.
+    Where all samples equal medoids, the others are the first that are left.
     """
-    n_trials = 2 + int(np.log(n_clusters))
-    draw = _drawn_in_one_call if rows.few else _drawn
-    medoids = draw(rows, weights, n_clusters, n_trials, sampler, rng)
+    if rows.few:
+        squared = rows.form == "squares"
+        medoids = seeds_of_matrix(
+            rows.values, weights, sampler.order, n_clusters, rng, squared=squared
+        )
+    else:
+        medoids = greedy_seeds(_Costs(rows, weights), n_clusters, sampler, rng)
     if len(medoids) == n_clusters:
         return medoids
     unused = np.setdiff1d(sampler.order, medoids)
@@ -275,38 +273,28 @@ def plus_plus(rows, weights, n_clusters, sampler, rng) -> np.ndarray:
     return np.r_[medoids, unused[: n_clusters - len(medoids)]]
 
 
-def _drawn(rows, weights, n_clusters, n_trials, sampler, rng):
-    form, norms = _ext.FORMS[rows.form], rows.norms
+class _Costs:
+    """Costs of samples at their nearest medoids, as `k_means_plus_plus.Costs`."""
 
-    def left(medoid, near):
-        costs = np.empty(rows.n, dtype=rows.dtype)
-        _ext.costs(rows.row(medoid), medoid, form, norms, costs)
-        return np.minimum(near, costs)
+    def __init__(self, rows, weights):
+        self._rows, self._weights = rows, weights
+        self.nearest = np.full(rows.n, np.inf, dtype=rows.dtype)
 
-    def total(near):
-        return float(weights @ near) if len(weights) else float(near.sum(dtype=np.float64))
+    def add_best(self, candidates):
+        left = [np.minimum(self.nearest, _costs(self._rows, sample)) for sample in candidates]
+        best = int(np.argmin([self._objective(costs) for costs in left]))
+        self.nearest = left[best]
+        return int(candidates[best])
 
-    medoids = [int(sampler.draw([rng.random()])[0])]
-    near = left(medoids[0], np.full(rows.n, np.inf, dtype=rows.dtype))
-    while len(medoids) < n_clusters:
-        trials = sampler.draw(rng.random(n_trials), near)
-        if not len(trials):
-            break
-        kept = [left(int(trial), near) for trial in trials]
-        best = int(np.argmin([total(one) for one in kept]))
-        near = kept[best]
-        medoids.append(int(trials[best]))
-    return np.array(medoids)
+    def _objective(self, costs):
+        w = self._weights
+        return w @ costs if len(w) else costs.sum(dtype=np.float64)
 
 
-def _drawn_in_one_call(rows, weights, n_clusters, n_trials, sampler, rng):
-    medoids = np.empty(n_clusters, dtype=np.int64)
-    count = _seeding.medoids(
-        rows.values, rows.form == "squares", weights, sampler.order,
-        rng.random(1 + (n_clusters - 1) * n_trials), n_trials,
-        np.empty((1 + n_trials, rows.n), dtype=rows.dtype), np.empty(rows.n), medoids,
-    )  # fmt: skip
-    return medoids[:count]
+def _costs(rows, medoid):
+    costs = np.empty(rows.n, dtype=rows.dtype)
+    _ext.costs(rows.row(medoid), medoid, _ext.FORMS[rows.form], rows.norms, costs)
+    return costs
 
 
 def _limits(rows, second):

@@ -15,7 +15,7 @@ from mlcore.checks import (
     require_memory,
 )
 from mlcore.checks.arrays import real_array
-from mlcore.cluster.k_means.k_means_plus_plus import RowSampler, random_rows
+from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
 from mlcore.cluster.k_medoids.dissimilarities import Dissimilarity
 from mlcore.cluster.k_medoids.fasterpam import (
     NearestMedoids,

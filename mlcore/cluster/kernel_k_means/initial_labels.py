@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mlcore.cluster.k_means.k_means_plus_plus import RowSampler
+from mlcore.cluster.k_means.row_sampler import RowSampler
+from mlcore.k_means_plus_plus import greedy_seeds, n_candidates
 from mlcore.threads import single_threaded_blas
 
 _ROWS = 256
@@ -33,38 +34,40 @@ class KernelStarts:
 
     def random(self, n_clusters, rng) -> np.ndarray:
         """Return labels by the nearest of different points, drawn one by one by their weights."""
-        nearest = np.full(self._gram.n, np.inf)
-        labels = np.zeros(self._gram.n, dtype=np.int32)
-        for j in range(n_clusters):
-            rows = self._sampler.draw([rng.random()], nearest > 0)
+        costs = _Distances(self._gram, self._weights, self._rounding)
+        for _ in range(n_clusters):
+            rows = self._sampler.draw(rng.random(1), costs.nearest > 0)
             if not len(rows):
                 break
-            _take(j, self._squares(rows)[0], nearest, labels)
-        return labels
+            costs.add_best(rows)
+        return costs.labels
 
     def plus_plus(self, n_clusters, rng) -> np.ndarray:
-        """Return labels by the nearest of samples drawn by greedy k-means++.
+        """Return labels by the nearest of samples drawn by greedy k-means++."""
+        costs = _Distances(self._gram, self._weights, self._rounding)
+        if len(greedy_seeds(costs, n_clusters, self._sampler, rng)) == n_clusters:
+            rng.random(n_candidates(n_clusters))  # so many numbers a seed: later starts count on it
+        return costs.labels
 
-        Each is drawn in proportion to its squared distance from those before; of ``2 + log k``
-        drawn so, the one is kept that leaves the least objective. There are fewer than
-        `n_clusters` where the samples have fewer distinct points in feature space.
 
-        References
-        ----------
-        D. Arthur, S. Vassilvitskii, *k-means++: the advantages of careful seeding*, SODA 2007.
-        """
-        n_trials = 2 + int(np.log(n_clusters))
-        nearest = np.full(self._gram.n, np.inf)
-        labels = np.zeros(self._gram.n, dtype=np.int32)
-        trials = self._sampler.draw([rng.random()])
-        for j in range(n_clusters):
-            if not len(trials):
-                break
-            squares = self._squares(trials)
-            left = (np.minimum(squares, nearest) * self._weights).sum(axis=1)
-            _take(j, squares[np.argmin(left)], nearest, labels)
-            trials = self._sampler.draw(rng.random(n_trials), nearest)
-        return labels
+class _Distances:
+    """Squared distances in feature space from the nearest seeds, and their numbers, as `Costs`."""
+
+    def __init__(self, gram, weights, rounding):
+        self._gram, self._weights, self._rounding = gram, weights, rounding
+        self.nearest = np.full(gram.n, np.inf)
+        self.labels = np.zeros(gram.n, dtype=np.int32)
+        self._n_seeds = 0
+
+    def add_best(self, candidates):
+        squares = self._squares(candidates)
+        left = (np.minimum(squares, self.nearest) * self._weights).sum(axis=1)
+        best = np.argmin(left)
+        nearer = squares[best] < self.nearest
+        self.labels[nearer] = self._n_seeds
+        self.nearest[nearer] = squares[best][nearer]
+        self._n_seeds += 1
+        return int(candidates[best])
 
     def _squares(self, rows):
         """Squared distances of all samples from some, those of equal points 0."""
@@ -73,9 +76,3 @@ class KernelStarts:
         size = np.abs(own) + np.abs(own[rows, None])
         squares[squares <= 32 * self._rounding * size] = 0
         return squares
-
-
-def _take(j, squares, nearest, labels):
-    nearer = squares < nearest
-    labels[nearer] = j
-    nearest[nearer] = squares[nearer]

@@ -12,7 +12,7 @@ from mlcore.mixture.discrete.sparse_e_step import Loop, smoothed_frequencies
 from mlcore.mixture.discrete.sparse_rows import SparseRows
 from mlcore.mixture.discrete.zero_probabilities import least_impossible, logarithm
 from mlcore.mixture.em import Run
-from mlcore.mixture.k_means_plus_plus import distinct, drawn, far_rows_again
+from mlcore.mixture.seeds import distinct, drawn, far_rows_again
 
 _COLLAPSED = 16 * np.finfo(np.float64).eps  # part of all weight that is reported as none
 _EMPTY = 2.0**-900  # share that is none: of less, responsibilities are no normal numbers

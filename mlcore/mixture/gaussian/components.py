@@ -17,7 +17,7 @@ from mlcore.mixture.gaussian.covariances import (
 from mlcore.mixture.gaussian.data_scale import DataScale
 from mlcore.mixture.gaussian.e_step import Parameters, Rows
 from mlcore.mixture.gaussian.incomplete_rows import IncompleteRows
-from mlcore.mixture.k_means_plus_plus import drawn
+from mlcore.mixture.seeds import drawn
 
 KINDS = ("full", "tied", "diag", "spherical")
 _CLUSTERINGS, _START_STEPS = 3, 2  # of some rows; steps of EM from each, to tell the best

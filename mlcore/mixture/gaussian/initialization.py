@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcore._ext.gaussian import ROWS, column_sums, lloyd_pass
 from mlcore.mixture.gaussian.e_step import Statistics
-from mlcore.mixture.k_means_plus_plus import distinct, drawn, far_rows
+from mlcore.mixture.seeds import distinct, drawn, far_rows
 from mlcore.threads import effective_threads, items_per_call, pieces
 
 _ROWS_PER_COMPONENT = 100

@@ -6,11 +6,9 @@ a row twice instead of weighting it changes a start.
 
 import numpy as np
 
-from mlcore._ext import k_means_plus_plus as _ext
-from mlcore.threads import pieces
+from mlcore.k_means_plus_plus import seeds_of_matrix, seeds_of_points
 
 _ROUNDING = 1e-14  # of squared distances, in the largest of squared norms
-_OPERATIONS_OF_A_VALUE = 4  # of a row, for each candidate
 
 
 def distinct(key: np.ndarray, weight, most: int, rng) -> tuple[np.ndarray, np.ndarray]:
@@ -38,41 +36,26 @@ def drawn(weight: np.ndarray, uniform: np.ndarray) -> np.ndarray:
 
 
 def far_rows(Z: np.ndarray, weight: np.ndarray, k: int, rng) -> np.ndarray:
-    """Places (k,) of rows Z (n, d) that are far from each other, by greedy k-means++: of a few
-    candidates, drawn by their distance, the best.
-    """
-    n, d = Z.shape
-    trials = 2 + int(np.log(k))
-    order, seeds = np.arange(n, dtype=np.int32), np.empty(k, np.int64)
-    nearest, sums, points = np.empty(n), np.empty(n), np.empty((trials, d))
-    panel = np.empty((1, d * _ext.PANEL_WIDTH[8]))
-    for begin, end in pieces(k, _OPERATIONS_OF_A_VALUE * n * (d + 1) * trials):
-        uniform = rng.random((end - begin) * trials - (trials - 1 if begin == 0 else 0))
-        count = _ext.seeds(
-            Z, weight, order, uniform, trials, nearest, sums, points, panel, begin, seeds[:end]
-        )
-        if count < end:  # all rows equal seeds
-            seeds[count:] = drawn(weight, rng.random(k - count))
-            break
-    return seeds
+    """Places (k,) of rows Z (n, d) that are far from each other, by greedy k-means++."""
+    order = np.arange(len(Z), dtype=np.int32)
+    return _filled(seeds_of_points(Z, weight, order, k, rng), weight, k, rng)
 
 
 def far_rows_again(Z: np.ndarray, weight: np.ndarray, k: int, times: int, rng) -> np.ndarray:
     """Places (times, k), each row of them as `far_rows` draws them, of few rows Z: from the
     distances of all pairs, which one product gives.
     """
-    n, trials = len(Z), 2 + int(np.log(k))
     squares = Z @ Z.T
     norms = np.diagonal(squares).copy()
     squares *= -2
     squares += norms
     squares += norms[:, None]
     squares[squares <= _ROUNDING * norms.max()] = 0
-    order, seeds = np.arange(n, dtype=np.int32), np.empty((times, k), np.int64)
-    left, sums = np.empty((1 + trials, n)), np.empty(n)
-    for row in seeds:
-        uniform = rng.random(k * trials - (trials - 1))
-        count = _ext.medoids(squares, False, weight, order, uniform, trials, left, sums, row)
-        if count < k:  # all rows equal seeds
-            row[count:] = drawn(weight, rng.random(k - count))
-    return seeds
+    order = np.arange(len(Z), dtype=np.int32)
+    starts = (seeds_of_matrix(squares, weight, order, k, rng) for _ in range(times))
+    return np.array([_filled(seeds, weight, k, rng) for seeds in starts])
+
+
+def _filled(seeds, weight, k: int, rng) -> np.ndarray:
+    """The seeds, and where all rows equal them, others drawn by their weights: k in all."""
+    return np.r_[seeds, drawn(weight, rng.random(k - len(seeds)))] if len(seeds) < k else seeds

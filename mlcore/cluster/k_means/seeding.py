@@ -1,0 +1,79 @@
+"""Seeds of k-means by greedy k-means++, from dense or sparse samples."""
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.cluster.k_means.nearest_center import lower_to_candidates
+from mlcore.cluster.k_means.sparse_assignment import SparseRows, seed_columns
+from mlcore.k_means_plus_plus import greedy_seeds, n_candidates, seeds_of_points
+from mlcore.threads import effective_threads
+
+_CHUNKS = 8  # sums that threads fill side by side
+_FEW_ROWS = 2**14
+_FEW = 2**24  # differences of a start: some milliseconds, in a single call
+
+
+def k_means_plus_plus(X, weights, units, n_clusters, rng, sampler) -> np.ndarray:
+    """Return up to `n_clusters` rows of X, by squared distances.
+
+    Parameters
+    ----------
+    X : (n, d) array or csr_array
+    weights : (n,) float64
+        Empty for ones.
+    units : Units
+    n_clusters : int
+    rng : Generator or RandomState
+    sampler : RowSampler
+    """
+    if sp.issparse(X):
+        costs = _SparseDistances(X, weights, units, n_candidates(n_clusters))
+        return greedy_seeds(costs, n_clusters, sampler, rng)
+    n, d = X.shape
+    if n <= _FEW_ROWS and n * d * n_candidates(n_clusters) * n_clusters <= _FEW:
+        return seeds_of_points(units.place(X), weights, sampler.order, n_clusters, rng)
+    return greedy_seeds(_Distances(X, weights, units), n_clusters, sampler, rng)
+
+
+class _Distances:
+    """Squared distances of dense samples from the nearest seeds, as `Costs`."""
+
+    def __init__(self, X, weights, units):
+        self._X, self._weights, self._units = X, weights, units
+        self.nearest = np.full(len(X), np.inf, dtype=X.dtype)
+
+    def add_best(self, candidates):
+        if len(candidates) > 1:
+            candidates = candidates[[np.argmin(self._lower(candidates, take=False))]]
+        self._lower(candidates, take=True)
+        return int(candidates[0])
+
+    def _lower(self, candidates, *, take):
+        X, units, count = self._X, self._units, len(candidates)
+        points = np.ascontiguousarray(units.place(X[candidates]))
+        threads = effective_threads(X.size * count)
+        objectives = np.zeros((_CHUNKS, count))
+        for rows, block in units.blocks(X, X.shape[1] * count + 64):
+            weights = self._weights[rows] if len(self._weights) else self._weights
+            lower_to_candidates(
+                block, points, weights, self.nearest[rows], objectives, threads, take=take
+            )
+        return objectives.sum(axis=0)
+
+
+class _SparseDistances:
+    """Squared distances of CSR samples from the nearest seeds, as `Costs`."""
+
+    def __init__(self, X, weights, units, most_candidates):
+        self._rows, self._weights = SparseRows(X, units), weights
+        self._columns = seed_columns(self._rows.d, most_candidates)
+        self._left = np.empty((1 + most_candidates, self._rows.n))  # from seeds; with a candidate
+        self.nearest = self._left[0]
+        self.nearest[:] = np.inf
+
+    def add_best(self, candidates):
+        self._rows.compare(candidates, self._columns, self._left)
+        costs, weights = self._left[1 : 1 + len(candidates)], self._weights
+        best = np.argmin([cost @ weights if len(weights) else cost.sum() for cost in costs])
+        self.nearest[:] = costs[best]
+        return int(candidates[best])

@@ -1,0 +1,93 @@
+"""Greedy k-means++: seeds drawn in proportion to what samples cost at the seeds so far.
+
+Of ``2 + log k`` candidates drawn so, the one that leaves the least objective becomes a seed. There
+are fewer seeds than asked for where the samples have fewer distinct points.
+
+References
+----------
+D. Arthur, S. Vassilvitskii, *k-means++: the advantages of careful seeding*, SODA 2007.
+"""
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from mlcore._ext import k_means_plus_plus as _ext
+from mlcore.threads import pieces
+
+_OPERATIONS_OF_A_VALUE = 4  # of a sample, for each candidate
+
+
+class Costs(Protocol):
+    """Costs of samples at their nearest seeds, for an objective that is their weighted sum.
+
+    Attributes
+    ----------
+    nearest : (n,)
+    """
+
+    nearest: np.ndarray
+
+    def add_best(self, candidates: np.ndarray) -> int:
+        """Make a seed of the candidate that leaves the least objective, and return it."""
+
+
+def n_candidates(n_seeds: int) -> int:
+    """Return how many samples are drawn for each seed but the first."""
+    return 2 + int(math.log(n_seeds))
+
+
+def greedy_seeds(costs: Costs, n_seeds: int, sampler, rng) -> np.ndarray:
+    """Return up to `n_seeds` samples, int64.
+
+    Parameters
+    ----------
+    costs : Costs
+    n_seeds : int
+    sampler : RowSampler
+        Draws samples by their weights, times the costs.
+    rng : Generator or RandomState
+    """
+    seeds = [costs.add_best(sampler.draw(rng.random(1)))]
+    while len(seeds) < n_seeds:
+        candidates = sampler.draw(rng.random(n_candidates(n_seeds)), costs.nearest)
+        if not len(candidates):
+            break
+        seeds.append(costs.add_best(candidates))
+    return np.array(seeds)
+
+
+def seeds_of_points(X, weights, order, n_seeds: int, rng) -> np.ndarray:
+    """Return up to `n_seeds` rows of few samples X (n, d), int64, by squared distances.
+
+    `weights` are empty for ones; `order` (n,) int32 is the order in which rows are drawn along.
+    """
+    (n, d), seeds = X.shape, np.empty(n_seeds, dtype=np.int64)
+    trials = n_candidates(n_seeds)
+    scratch = (
+        np.empty(n, dtype=X.dtype), np.empty(n), np.empty((trials, d), dtype=X.dtype),
+        np.empty(d * _ext.PANEL_WIDTH[X.itemsize], dtype=X.dtype),
+    )  # fmt: skip
+    for first, last in pieces(n_seeds, _OPERATIONS_OF_A_VALUE * n * (d + 1) * trials):
+        n_numbers = (last - first) * trials - (trials - 1 if first == 0 else 0)
+        count = _ext.seeds_of_points(
+            X, weights, order, rng.random(n_numbers), trials, *scratch, first, seeds[:last]
+        )
+        if count < last:
+            return seeds[:count]
+    return seeds
+
+
+def seeds_of_matrix(matrix, weights, order, n_seeds: int, rng, *, squared=False) -> np.ndarray:
+    """Return up to `n_seeds` of few samples, int64, by a matrix (n, n) of costs, or of their roots.
+
+    Row j is what samples cost at sample j, its square if `squared`; others as `seeds_of_points`.
+    """
+    n, seeds, trials = len(order), np.empty(n_seeds, dtype=np.int64), n_candidates(n_seeds)
+    uniform = rng.random(1 + (n_seeds - 1) * trials)
+    count = _ext.seeds_of_matrix(
+        matrix, squared, weights, order, uniform, trials,
+        np.empty((1 + trials, n), dtype=matrix.dtype), np.empty(n), seeds,
+    )  # fmt: skip
+    return seeds[:count]
