@@ -10,8 +10,9 @@ holds, and word by word within a block: then a row of u, and of u_sums, comes fr
 all documents of a block. `arrange` brings the non-zeros into this order, of `words`, `documents`
 within the block and `counts`; tiles[b, g] is where the words of group g begin in block b.
 
-A thread takes a block, and follows the thread of the block before it from group to group. So each
-row has one writer at a time, and sums are added in one order, whatever the number of threads.
+Each thread takes a block of documents and goes through the groups of words, some groups behind the
+thread of the block before. So each row has one writer at a time, and sums are added in one order,
+whatever the number of threads.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
@@ -20,33 +21,6 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from mlcore._ext.simd.plsa cimport plsa_entries, visit
-
-cdef extern from *:
-    """
-    #ifdef _WIN32
-    #include <windows.h>
-    #define give_way() SwitchToThread()
-    #else
-    #include <sched.h>
-    #define give_way() sched_yield()
-    #endif
-    #if defined(__x86_64__) || defined(__i386__)
-    #define pause_briefly() __builtin_ia32_pause()
-    #else
-    #define pause_briefly() ((void)0)
-    #endif
-    /* What the thread that says so has written before is seen by who has waited for it. */
-    static inline void say_done(int64_t *done, int64_t count) {
-      __atomic_store_n(done, count, __ATOMIC_RELEASE);
-    }
-    /* Longer than a tile takes: who gives way on a busy machine comes back milliseconds later. */
-    static inline void wait_for(const int64_t *done, int64_t count) {
-      for (int tries = 0; __atomic_load_n(done, __ATOMIC_ACQUIRE) < count; tries++)
-        if (tries < 10000) pause_briefly(); else give_way();
-    }
-    """
-    void say_done(int64_t*, int64_t) noexcept nogil
-    void wait_for(const int64_t*, int64_t) noexcept nogil
 
 cdef double SMALLEST = 2.2250738585072014e-308  # normal: below, arithmetic is slow
 cdef double SMALLEST_SINGLE = 1.1754943508222875e-38
@@ -109,44 +83,51 @@ cdef void arrange_block(const int64_t[::1] rows, const int32_t[::1] words,
 def expect(const int64_t[::1] blocks, const int64_t[:, ::1] tiles, const int32_t[::1] words,
            const int32_t[::1] documents, const floating[::1] counts, const double[::1] weights,
            const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] u_sums,
-           double[:, :, ::1] t_sums, Py_ssize_t first, Py_ssize_t last, int64_t[::1] done,
+           double[:, :, ::1] t_sums, Py_ssize_t first, Py_ssize_t last,
            double[::1] log_likelihoods, bint moves, Py_ssize_t k, double alpha, int n_threads):
     """The E-step of blocks first ... last - 1, and where t `moves`, the M-step of their documents.
 
-    `t_sums` is scratch, a block of documents per thread, and `done` (blocks,) holds 0;
-    log_likelihoods[b] = sum weight count log p over block b.
+    `t_sums` is scratch, a block of documents per thread; log_likelihoods[b] = sum weight count
+    log p over block b.
     """
-    cdef Py_ssize_t b
-    # Of a static schedule each thread takes its blocks in order, so none waits for itself.
-    for b in prange(first, last, nogil=True, num_threads=n_threads, schedule="static",
-                    chunksize=1):
-        log_likelihoods[b] = expect_block(
-            blocks, tiles, words, documents, counts, weights, u, t, u_sums, t_sums[threadid()], b,
-            NULL if b == first else &done[b - 1], &done[b], moves, k, alpha)
+    cdef int thread, threads = <int> max(1, min(n_threads, last - first, tiles.shape[1] - 1))
+    cdef Py_ssize_t step, n_turns = (last - first + threads - 1) // threads
+    with nogil:
+        # In a step each thread visits one of `threads` parts of the words; the part that it is at
+        # was left by the block before in the step before.
+        for step in range((n_turns + 1) * threads - 1):
+            for thread in prange(threads, num_threads=threads, schedule="static", chunksize=1):
+                expect_part(blocks, tiles, words, documents, counts, weights, u, t, u_sums,
+                            t_sums[thread], first + thread, last, step - thread, threads,
+                            log_likelihoods, moves, k, alpha)
 
 
-cdef double expect_block(const int64_t[::1] blocks, const int64_t[:, ::1] tiles,
-                         const int32_t[::1] words, const int32_t[::1] documents,
-                         const floating[::1] counts, const double[::1] weights,
-                         const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] u_sums,
-                         double[:, ::1] t_sums, Py_ssize_t b, const int64_t* before,
-                         int64_t* done, bint moves, Py_ssize_t k, double alpha) noexcept nogil:
+cdef void expect_part(const int64_t[::1] blocks, const int64_t[:, ::1] tiles,
+                      const int32_t[::1] words, const int32_t[::1] documents,
+                      const floating[::1] counts, const double[::1] weights,
+                      const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] u_sums,
+                      double[:, ::1] t_sums, Py_ssize_t first, Py_ssize_t last, Py_ssize_t number,
+                      Py_ssize_t threads, double[::1] log_likelihoods, bint moves, Py_ssize_t k,
+                      double alpha) noexcept nogil:
+    """Part `number` of the words of blocks first, first + threads, ..., `threads` parts in each."""
     cdef plsa_entries s
-    cdef Py_ssize_t g, d, first = blocks[b]
-    cdef double total = 0
+    cdef Py_ssize_t n_groups = tiles.shape[1] - 1, d, b, g, part
+    if number < 0:
+        return
+    b, part = first + number // threads * threads, number % threads
+    if b >= last:
+        return
     s.stride = u.shape[1]
     s.runs, s.rows, s.counts = &words[0], &documents[0], &counts[0]
-    s.own, s.own_sums, s.members, s.sums = &u[0, 0], &u_sums[0, 0], &t[first, 0], &t_sums[0, 0]
-    memset(s.sums, 0, (blocks[b + 1] - first) * s.stride * sizeof(double))
-    for g in range(tiles.shape[1] - 1):
-        if before != NULL:
-            wait_for(before, g + 1)
-        total += visit(<floating*> NULL, &s, tiles[b, g], tiles[b, g + 1])
-        say_done(done, g + 1)
-    if moves:
-        for d in range(first, blocks[b + 1]):
-            move(k, alpha * weights[d], &t[d, 0], &t_sums[d - first, 0])
-    return total
+    s.own, s.own_sums, s.members, s.sums = &u[0, 0], &u_sums[0, 0], &t[blocks[b], 0], &t_sums[0, 0]
+    if part == 0:
+        log_likelihoods[b] = 0
+        memset(s.sums, 0, (blocks[b + 1] - blocks[b]) * s.stride * sizeof(double))
+    for g in range(n_groups * part // threads, n_groups * (part + 1) // threads):
+        log_likelihoods[b] += visit(<floating*> NULL, &s, tiles[b, g], tiles[b, g + 1])
+    if moves and part == threads - 1:
+        for d in range(blocks[b], blocks[b + 1]):
+            move(k, alpha * weights[d], &t[d, 0], &t_sums[d - blocks[b], 0])
 
 
 def fold_in(const int64_t[::1] rows, const int32_t[::1] words, const floating[::1] counts,

@@ -17,7 +17,7 @@ _OPERATIONS_OF_A_VALUE = 6  # for a count and a component
 _BLOCK_BYTES = 393_216  # of documents' tables and sums: a second-level cache holds them
 _BLOCKS = 16  # at least in one compiled call, for the threads
 _LEAST_BLOCK = 65_536  # non-zeros of a block, where there are few blocks
-_GROUPS = 16  # of words, and as many threads at most that follow each other through them
+_GROUPS = 16  # of words, through which threads follow each other, as many at most
 _STEPS = 20  # of EM on a document in one compiled call
 _SPAN = 1024  # words summed in one go
 _SUM_TOLERANCE = 1e-3  # of a given distribution, which is then scaled to sum to 1
@@ -129,14 +129,12 @@ class AspectTables:
 
         The M-step of the documents follows where `moves`.
         """
-        blocks = len(self._tiles)
-        log_likelihoods = np.zeros(blocks)
-        done = np.zeros(blocks, dtype=np.int64)
+        log_likelihoods = np.zeros(len(self._tiles))
         for first, last in pairwise(self._calls):
             _ext.expect(
                 self._blocks, self._tiles, *self._ordered, self.weights, self._u, self._t,
-                self._u_sums, self._t_sums, first, last, done, log_likelihoods, moves, self.k,
-                self._alpha, max(1, min(self._threads, last - first)),
+                self._u_sums, self._t_sums, first, last, log_likelihoods, moves, self.k,
+                self._alpha, self._threads,
             )  # fmt: skip
         return float(log_likelihoods.sum()) / self.mass
 
