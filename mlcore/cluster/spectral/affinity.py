@@ -34,7 +34,7 @@ def affinity(
     n_neighbors: int = 10,
     self_tuning: bool = False,
 ) -> Any:
-    r"""Affinities between all samples, or between near ones.
+    r"""Return the affinities between all samples, or between nearest neighbours.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def affinity(
         1 / d by default (and with "auto"); "scale" is 1 / (d Var(X)). Neighbours are joined by the
         rbf with it, and by 1 where it is not given.
     n_neighbors : int, default=10
-        Other samples; also what `self_tuning` measures by. As many as there are, if fewer.
+        Nearest other samples, also for the scales of `self_tuning`; all others, if they are fewer.
     self_tuning : bool, default=False
-        Let each sample have a scale of its own, the distance to its `n_neighbors`-th nearest
+        Give each sample a scale of its own, the distance to its `n_neighbors`-th nearest
         neighbour: :math:`\exp(-\|x_i - x_j\|^2 / (\sigma_i \sigma_j))`. Where a scale is 0, among
         copies, the affinity is 1 to copies and 0 to others. `gamma` must be None.
 
@@ -110,7 +110,7 @@ def normalize_affinity(
     max_iter: int = 1000,
     overwrite: bool = False,
 ) -> Any:
-    r"""Normalise a symmetric matrix of affinities.
+    r"""Normalise a symmetric affinity matrix.
 
     Parameters
     ----------
@@ -128,7 +128,8 @@ def normalize_affinity(
         frobenius         the nearest doubly stochastic matrix in Frobenius norm
         ================= ==========================================================
     tol : float, optional
-        How far row sums of the last two may differ from 1; 1e-12 by default, 1e-10 for "frobenius".
+        Largest difference of a row sum from 1, for the last two; by default 1e-12, and 1e-10 for
+        "frobenius".
     max_iter : int, default=1000
         Most steps of the last two.
     overwrite : bool, default=False
@@ -156,7 +157,7 @@ def normalize_affinity(
 
     See Also
     --------
-    doubly_stochastic, frobenius_projection : the same with the evidence.
+    doubly_stochastic, frobenius_projection : the last two, with their residuals.
 
     References
     ----------
@@ -217,7 +218,7 @@ def _of_neighbors(X, kind, gamma, n_neighbors, self_tuning):
 
 
 def shared_neighbors(X, n_neighbors):
-    """Return 1 where two samples are each among the nearest of the other, 1/2 where one is; CSR.
+    """Return a CSR graph: 1 for two samples that are neighbours of each other, 1/2 where one is.
 
     A sample is the first of its own `n_neighbors`, as in scikit-learn.
     """
@@ -229,9 +230,9 @@ def shared_neighbors(X, n_neighbors):
 
 
 def shared_nearest(D, n_neighbors, owner):
-    """Return the same of a matrix of distances, dense or CSR, a row for each sample.
+    """Return the graph of `shared_neighbors` from a matrix of distances, dense or CSR.
 
-    In a sparse matrix what is not stored is far away, and zeros count where they are stored.
+    In a sparse matrix, only stored entries, zeros among them, are distances of neighbours.
     """
     n, name = D.shape[0], "affinity='precomputed_nearest_neighbors'"
     if D.shape[1] != n:
@@ -265,7 +266,7 @@ def _shared(indices, k, dtype):
 
 
 def of_pairs(X, function, parameters, owner):
-    """Return the symmetric matrix of ``function(x, y, **parameters)``, each pair asked once."""
+    """Return the symmetric matrix of ``function(x, y, **parameters)``, called once a pair."""
     n = X.shape[0]
     require_memory(
         n, n, X.dtype.itemsize, what="the affinity matrix", instead="pass fewer rows",
@@ -281,7 +282,7 @@ def of_pairs(X, function, parameters, owner):
 
 
 def _tuned(squares, scales):
-    """exp(-squares / scales); where a scale is 0, 1 for squares of 0, else 0."""
+    """Return exp(-squares / scales); where a scale is 0, 1 for squares of 0, else 0."""
     exponents = np.divide(squares, scales, out=np.full_like(squares, np.inf), where=scales > 0)
     exponents[squares == 0] = 0.0
     return np.exp(-exponents)

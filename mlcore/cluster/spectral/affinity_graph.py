@@ -1,4 +1,4 @@
-"""What models that cluster by affinity have in common: their graph, and how it is normalised."""
+"""Base of the models that cluster by affinities: their graph and its normalisation."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,7 +20,7 @@ NORMALIZATIONS = "normalized_cut", "ratio_cut", "doubly_stochastic", "frobenius"
 
 
 class Graph(NamedTuple):
-    """A normalised affinity matrix S, and what is known of it.
+    """A normalised affinity matrix S with its known eigenvectors and components.
 
     Attributes
     ----------
@@ -42,19 +42,19 @@ class Graph(NamedTuple):
         return int(self.component.max()) + 1
 
     def gathered(self, k: int) -> np.ndarray:
-        """Labels, int32, of k groups of whole components, of which there are at least k.
+        """Return labels, int32, of k groups of whole components; there are at least k.
 
         By descending mass, each component goes to the lightest group so far.
         """
         total = np.bincount(self.component, self.mass)
-        group, held = np.empty(len(total), dtype=np.int32), np.zeros(k)
+        group, weight = np.empty(len(total), dtype=np.int32), np.zeros(k)
         for one in np.argsort(-total, kind="stable"):
-            group[one] = held.argmin()
-            held[group[one]] += total[one]
+            group[one] = weight.argmin()
+            weight[group[one]] += total[one]
         return group[self.component]
 
     def indicators(self, labels: np.ndarray, k: int) -> np.ndarray:
-        """Orthonormal (n, k): ``sqrt(mass)`` on each of k groups; zeros where one is empty."""
+        """Return orthonormal columns (n, k): ``sqrt(mass)`` on each group; 0 if it is empty."""
         G = np.zeros((len(labels), k))
         G[np.arange(len(labels)), labels] = np.sqrt(self.mass)
         mass = np.bincount(labels, self.mass, minlength=k)
@@ -62,7 +62,7 @@ class Graph(NamedTuple):
 
 
 class AffinityClusterer(Clusterer, Model):
-    """A clusterer whose samples are joined by affinities."""
+    """A clusterer of samples by their affinities."""
 
     objective_: float
     objective_trace_: np.ndarray
@@ -175,7 +175,7 @@ class AffinityClusterer(Clusterer, Model):
 
 
 def components(K) -> np.ndarray:
-    """The connected component of each sample in the graph whose edges are the non-zeros of K.
+    """Return the connected component of each sample, in the graph of the non-zeros of K.
 
     Parameters
     ----------
@@ -199,8 +199,8 @@ def components(K) -> np.ndarray:
         reached, left = [left[0]], left[1:]
         component[reached] = count
         while reached and len(left):
-            near = K[reached.pop(), left] != 0
-            found, left = left[near], left[~near]
+            joined = K[reached.pop(), left] != 0
+            found, left = left[joined], left[~joined]
             component[found] = count
             reached.extend(found.tolist())
         count += 1

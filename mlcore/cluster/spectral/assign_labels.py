@@ -1,4 +1,4 @@
-"""Clusters from leading eigenvectors: one label for each row."""
+"""Labels of samples from leading eigenvectors."""
 
 import numpy as np
 from scipy import linalg
@@ -8,19 +8,19 @@ from mlcore.cluster.k_means.k_means import KMeans
 from mlcore.threads import single_threaded_blas
 
 ASSIGNMENTS = "refined", "kmeans", "discretize", "cluster_qr"
-SQUARE = ASSIGNMENTS[2:]  # they need as many vectors as clusters
-_ROTATIONS = 100  # at most; each but the last agrees better with the clusters
+SQUARE = ASSIGNMENTS[2:]  # these need as many vectors as clusters
+_ROTATIONS = 100  # at most
 
 
 def embedded(graph, vectors, how) -> np.ndarray:
-    """Return the rows, of eigenvectors (n, m), that are grouped in this way."""
+    """Return the rows (n, m) that `how` groups, from eigenvectors (n, m)."""
     if how == "cluster_qr":
         return vectors
     return vectors / np.sqrt(graph.mass)[:, None] if how == "kmeans" else unit_rows(vectors)
 
 
 def assigned(graph, vectors, embedding, k, how, n_init, rng) -> tuple[np.ndarray, float]:
-    """Return labels, int32, from rows of leading eigenvectors, and their trace(G' S G).
+    """Return labels (n,) int32 from leading eigenvectors, and their trace(G' S G).
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def assigned(graph, vectors, embedding, k, how, n_init, rng) -> tuple[np.ndarray
     vectors : (n, m)
         As many as clusters, for "discretize" and "cluster_qr".
     embedding : (n, m)
-        As `embedded` makes it.
+        From `embedded`.
     k : int
     how : one of `ASSIGNMENTS`
     n_init : int
@@ -49,10 +49,10 @@ def assigned(graph, vectors, embedding, k, how, n_init, rng) -> tuple[np.ndarray
 
 
 def discretized(rows, rng) -> np.ndarray:
-    """Labels, int32, of the clusters that these rows, rotated, come nearest to.
+    """Return labels, int32: the largest coordinate of each row after the best rotation.
 
-    The rotation and the labels are improved in turn until the trace of their agreement,
-    ``trace(labels' rows rotation)`` with labels as a matrix of 0 and 1, stays.
+    Labels and rotation are optimised in turn until ``trace(L' rows rotation)``, with the labels as
+    a matrix L of 0 and 1, grows no more.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def discretized(rows, rng) -> np.ndarray:
     """
     n, k = rows.shape
     with single_threaded_blas():
-        # First rows as nearly orthogonal to each other as there are.
+        # Start from k rows that are as close to orthogonal as possible.
         rotation, along = np.empty((k, k)), np.zeros(n)
         chosen = int(rng.integers(n))
         for j in range(k):
@@ -86,10 +86,10 @@ def discretized(rows, rng) -> np.ndarray:
 
 
 def by_pivots(rows) -> np.ndarray:
-    """Labels, int32: the largest coordinate of each row, when k of them are the axes.
+    """Return labels, int32: the largest coordinate of each row along axes that k rows define.
 
-    The k rows that a pivoted QR takes first stand for the clusters; the axes are the orthonormal
-    ones nearest to them. Nothing is drawn at random.
+    The first k pivots of a QR decomposition stand for the clusters; the axes are the orthonormal
+    vectors closest to them. Nothing is drawn at random.
 
     References
     ----------
@@ -104,7 +104,7 @@ def by_pivots(rows) -> np.ndarray:
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """Rows at unit length; zeros stay."""
+    """Return rows scaled to unit length; rows of zeros stay."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1.0)
 
@@ -116,12 +116,13 @@ def _refined(graph, vectors, embedding, k, n_init, rng):
     labels = KMeans(k, n_init=n_init, random_state=rng).fit(embedding).labels_
     if graph.matrix.scale is None:
         return labels, *_objectives(graph, labels)
-    # From there, the normalized cut's own k-means: rows over the roots of the degrees, weighted.
+    # Refine by the normalized cut's own objective: k-means, weighted by the degrees, of rows
+    # divided by the roots of the degrees.
     root = np.sqrt(graph.mass)[:, None]
     means = graph.indicators(labels, k).T @ vectors
     mass = np.bincount(labels, graph.mass, minlength=k)
-    held = mass > 0
-    means = means[held] / np.sqrt(mass[held])[:, None]
+    filled = mass > 0
+    means = means[filled] / np.sqrt(mass[filled])[:, None]
     refining = KMeans(len(means), init=means, n_init=1)
     refined = refining.fit(vectors / root, sample_weight=graph.mass).labels_
     first, second = _objectives(graph, labels, refined)
@@ -129,7 +130,7 @@ def _refined(graph, vectors, embedding, k, n_init, rng):
 
 
 def _objectives(graph, *partitions):
-    """trace(G' S G) of each partition."""
+    """Return trace(G' S G) of each partition."""
     G = np.hstack([graph.indicators(labels, int(labels.max()) + 1) for labels in partitions])
     of_columns = np.einsum("ij,ij->j", G, graph.matrix @ G)
     ends = np.cumsum([labels.max() + 1 for labels in partitions])[:-1]

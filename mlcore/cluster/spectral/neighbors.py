@@ -1,4 +1,4 @@
-"""Nearest neighbours of each sample: by a tree where features are few, else block by block."""
+"""Nearest neighbours of each sample, by a k-d tree with few features, else from products."""
 
 from typing import NamedTuple
 
@@ -8,8 +8,8 @@ from scipy.spatial import cKDTree
 
 from mlcore.threads import effective_threads, single_threaded_blas
 
-_TREE_FEATURES = 12  # beyond, a tree visits most samples
-_QUERIES = 4096  # in one call, then Ctrl-C
+_TREE_FEATURES = 12  # with more, a tree visits most samples
+_QUERIES = 4096  # in one call of the tree, then Ctrl-C
 _BLOCK = 4_000_000  # distances held at once
 
 
@@ -21,7 +21,7 @@ class Neighbors(NamedTuple):
 
 
 def nearest_neighbors(X, k: int) -> Neighbors:
-    """The `k` nearest other samples by Euclidean distance.
+    """Return the `k` nearest other samples by Euclidean distance.
 
     Parameters
     ----------
@@ -37,20 +37,20 @@ def nearest_neighbors(X, k: int) -> Neighbors:
         return _by_blocks(X, k)
     points = X.astype(np.float64, copy=False)
     tree, threads = cKDTree(points), effective_threads(n * 100.0)
-    found, near = np.empty((n, k + 1)), np.empty((n, k + 1), dtype=np.intp)
+    distances, indices = np.empty((n, k + 1)), np.empty((n, k + 1), dtype=np.intp)
     for start in range(0, n, _QUERIES):
         rows = slice(start, start + _QUERIES)
-        found[rows], near[rows] = tree.query(points[rows], k=k + 1, workers=threads)
-    # Among copies of a sample it may come late in its own list, or not at all.
-    own = near == np.arange(n)[:, None]
+        distances[rows], indices[rows] = tree.query(points[rows], k=k + 1, workers=threads)
+    # A sample with copies may come late in its own list, or not at all.
+    own = indices == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
-    return Neighbors(near[~own].reshape(n, k), found[~own].reshape(n, k))
+    return Neighbors(indices[~own].reshape(n, k), distances[~own].reshape(n, k))
 
 
 def _by_blocks(X, k):
     n = X.shape[0]
     dense = not sp.issparse(X)
-    X = X.astype(np.float64)  # a product loses digits of the distances between near samples
+    X = X.astype(np.float64)  # products lose digits of short distances
     if dense:
         X -= X.mean(axis=0)
         norms = np.einsum("ij,ij->i", X, X)
@@ -69,8 +69,8 @@ def _by_blocks(X, k):
         found = squares[here[:, None], near]
         if dense:
             for row, at in zip(here, near, strict=True):
-                apart = X[at] - X[start + row]
-                found[row] = np.einsum("ij,ij->i", apart, apart)
+                difference = X[at] - X[start + row]
+                found[row] = np.einsum("ij,ij->i", difference, difference)
         order = np.lexsort((near, found), axis=1)
         indices[rows] = np.take_along_axis(near, order, axis=1)
         distances[rows] = np.sqrt(np.maximum(np.take_along_axis(found, order, axis=1), 0.0))

@@ -1,4 +1,4 @@
-"""Probabilistic clustering: memberships whose products are the affinities."""
+"""Probabilistic clustering: a non-negative factor of the normalised affinities."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
@@ -15,71 +15,65 @@ from mlcore.progress import Progress
 from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
 
 _WIDTH = 8  # columns of G come in multiples of so many
-_BLOCK = 2**20  # values of F looked at together
+_BLOCK = 2**20  # values of F in a block of the objective
 _STARTS = 10  # of k-means
 
 
 class ProbabilisticClustering(AffinityClusterer):
-    r"""Explain affinities by the probabilities that two samples are of the same cluster.
+    r"""Factor the normalised affinities into probabilities of the clusters.
 
     With F the doubly stochastic normalisation of the affinity matrix,
 
     .. math:: \min_{G \ge 0} |F - G G^T|_F^2,
 
-    G of shape (n_samples, n_clusters). Rows of G, divided by their sums, are the probabilities of
-    the clusters. Where G is orthogonal, clusters are hard, and this is spectral clustering.
+    with G of shape (n_samples, n_clusters). Rows of G, divided by their sums, are the probabilities
+    of the clusters. If G is orthogonal, clusters are hard, and this is spectral clustering.
 
-    Each entry of G in turn takes the value that is best given all others, a root of a cubic, so the
-    objective never increases.
+    Coordinate descent: each entry of G in turn takes its optimal value given all others, a root of
+    a cubic, so the objective never increases.
 
     Parameters
     ----------
     n_clusters : int, default=8
     affinity : {"rbf", "nearest_neighbors", "precomputed"}, default="rbf"
-        :math:`\exp(-\gamma |x - y|^2)`; 1 for two samples that are each among the nearest of the
-        other and 1/2 where one is, a sparse matrix; or X is the affinity matrix itself, symmetric
-        and not negative, dense or sparse.
+        As in `SpectralClustering`.
     gamma : float, "scale" or "auto", default="scale"
-        Of "rbf"; "scale" is 1 / (n_features Var(X)), "auto" is 1 / n_features.
-    n_neighbors : int, default=10
-        How many are nearest to a sample, of which it is itself the first.
+        Of "rbf", as in `SpectralClustering`.
     normalization : str, default="doubly_stochastic"
         Or "frobenius", "normalized_cut", "ratio_cut": F as `mlcore.cluster.normalize_affinity`
         defines them.
     n_init : int, default=1
-        Starts, of which the one with the least objective is kept: first the clusters that
-        `SpectralClustering` finds, then random ones.
+        Starts, of which the one with the least objective is kept: the clusters of
+        `SpectralClustering`, then random ones.
     tol : float, default=1e-4
-        Stop when no entry of G moves by more than so many times the largest.
+        Stop when no entry of G changes by more than this share of the largest.
     max_iter : int, default=1000
         Most sweeps over G from one start.
     verbose : bool or int, default=False
         1 prints about one line a second, 2 every sweep.
     callback : callable or None, default=None
         Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
-    random_state : None, int, Generator or RandomState, default=None
+    n_neighbors, random_state
+        As in `SpectralClustering`.
 
     Attributes
     ----------
     probabilities_ : (n_samples, n_clusters)
         Rows sum to 1.
     labels_ : (n_samples,) int32
-        The likeliest cluster of each sample.
+        The most probable cluster of each sample.
     factor_ : (n_samples, n_clusters)
         G.
     objective_ : float
-        The objective, by its definition.
+        The objective of `factor_`.
     objective_trace_ : (n_iter + 1,) float64
         The objective at the start and after each sweep, never increasing.
     largest_change_ : float
-        Of an entry of G in the last sweep, over the largest; 0 is a stationary point.
-    n_connected_components_ : int
-        Of the graph.
-    n_iter_ : int
+        Of an entry of G in the last sweep, over the largest entry; 0 at a stationary point.
     converged_ : bool
         Whether the last sweep met `tol`.
-    n_features_in_ : int
-    feature_names_in_ : (n_features,) object
+    n_connected_components_, n_iter_, n_features_in_, feature_names_in_
+        As in `SpectralClustering`.
 
     Notes
     -----
@@ -135,26 +129,7 @@ class ProbabilisticClustering(AffinityClusterer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the probabilities.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features), or (n_samples, n_samples) if
-            precomputed
-        y : ignored
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        TypeError, ValueError
-            For parameters or data out of range, before any work; for a precomputed affinity that is
-            not square, not symmetric or negative; and for samples without any affinity.
-        MemoryError
-            If the affinities do not fit into free memory.
-        """
+        """Find the probabilities; X, y and errors as in `SpectralClustering.fit`."""
         rng = self._check_parameters()
         owner = type(self).__name__
         with Progress(self.verbose, self.callback, owner) as progress:
@@ -177,10 +152,10 @@ class ProbabilisticClustering(AffinityClusterer):
                 "max_iter or tol.",
             )
         sums = G.sum(axis=1, keepdims=True)
-        shares = np.where(sums > 0, G / np.where(sums > 0, sums, 1.0), 1.0 / k)
+        probabilities = np.where(sums > 0, G / np.where(sums > 0, sums, 1.0), 1.0 / k)
         self._set_fitted(
             X,
-            probabilities_=shares.astype(checked.dtype),
+            probabilities_=probabilities.astype(checked.dtype),
             labels_=G.argmax(axis=1).astype(np.int32),
             factor_=G.astype(checked.dtype),
             objective_=objective,
@@ -201,20 +176,20 @@ class _Found(NamedTuple):
 
 
 def _spectral(graph, k, rng):
-    """The clusters of the leading eigenvectors."""
+    """Return G of the clusters that spectral clustering finds."""
     vectors = relaxed(graph, k, rng).vectors
     labels, _ = assigned(graph, vectors, unit_rows(vectors), k, "refined", _STARTS, rng)
     return graph.indicators(labels, k)
 
 
 def _random(F, k, rng):
-    """Entries whose products have the mean of F."""
+    """Return random entries of G, so scaled that G G' has about the mean of F."""
     n = F.shape[0]
     return rng.random((n, k)) * np.sqrt(4.0 * max(float(F.sum()), 0.0) / (n * n * k))
 
 
 def _descend(F, G, tol, max_iter, progress):
-    """Sweep over G until no entry moves by more than `tol` times the largest."""
+    """Sweep over G until no entry changes by more than `tol` times the largest."""
     n, k = G.shape
     width = -(-k // _WIDTH) * _WIDTH
     padded = np.zeros((n, width))
@@ -225,7 +200,7 @@ def _descend(F, G, tol, max_iter, progress):
     trace, change = [_objective(F, G)], np.inf
     while change > tol and len(trace) <= max_iter:
         with single_threaded_blas():
-            M = padded[:, :k].T @ padded[:, :k]  # anew, lest rounding adds up
+            M = padded[:, :k].T @ padded[:, :k]  # afresh, so that rounding does not accumulate
         gain = np.zeros(2)
         for first in range(0, n, step):
             last = min(n, first + step)
@@ -242,7 +217,7 @@ def _descend(F, G, tol, max_iter, progress):
 
 
 def _objective(F, G):
-    """``|F - GG'|²`` from its definition, in blocks."""
+    """Return ``|F - GG'|²``, computed in blocks of rows."""
     n, total = len(G), 0.0
     step = max(1, _BLOCK // n)
     with single_threaded_blas():

@@ -18,17 +18,17 @@ from mlcore.progress import Progress
 
 
 class SpectralClustering(AffinityClusterer):
-    r"""Divide a graph of affinities where it holds together least.
+    r"""Cluster samples by the leading eigenvectors of their normalised affinities.
 
-    All cuts are one objective under different normalisations S of the affinity matrix K,
+    The cuts of a graph are one objective under different normalisations S of the affinity matrix K,
 
     .. math:: \max_G \operatorname{trace}(G^T S G), \quad G^T G = I,
 
     where a column of G is constant (or the root of the degrees) on one cluster and 0 outside.
-    Without that last condition the k leading eigenvectors of S are optimal. Their rows, at unit
-    length, are grouped by k-means, and the groups of a normalized cut then moved to where it is
-    better; two clusters are told by the sign of the second eigenvector. `assign_labels` names other
-    ways.
+    Relaxed to any orthonormal G, the k leading eigenvectors of S are optimal. Their rows, scaled to
+    unit length, are grouped by k-means; for a normalized cut, weighted k-means then lowers the cut
+    itself. Two clusters are given by the sign of the second eigenvector. `assign_labels` names
+    other ways.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class SpectralClustering(AffinityClusterer):
 
         ============================== ====================================================
         "rbf"                          :math:`\exp(-\gamma |x - y|^2)`
-        "nearest_neighbors"            1 for two samples that are each among the nearest of
-                                       the other, 1/2 where one is; a sparse matrix
+        "nearest_neighbors"            1 for two samples that are neighbours of each other,
+                                       1/2 where one is of the other; a sparse matrix
         "precomputed"                  X is the matrix of weights, symmetric, dense or
                                        sparse
         "precomputed_nearest_neighbors"
@@ -53,7 +53,7 @@ class SpectralClustering(AffinityClusterer):
     gamma : float, "scale" or "auto", default="scale"
         Of kernels; "scale" is 1 / (n_features Var(X)), "auto" is 1 / n_features.
     n_neighbors : int, default=10
-        How many are nearest to a sample, of which it is itself the first.
+        Neighbours of a sample, of which it is itself the first.
     degree, coef0 : int, float, default=3, 1.0
         Of kernels, as in `mlcore.kernels.gram_matrix`.
     kernel_params : dict or None, default=None
@@ -62,18 +62,19 @@ class SpectralClustering(AffinityClusterer):
         "normalized_cut", "ratio_cut", "doubly_stochastic" or "frobenius", as
         `mlcore.cluster.normalize_affinity` defines them.
     n_components : int or None, default=None
-        Eigenvectors that are grouped, as many as clusters by default.
+        Eigenvectors that are grouped; as many as clusters by default.
     eigen_solver : {None, "arpack", "lobpcg"}, default=None
-        None is block Lanczos, which finds equal eigenvalues as well as others; or SciPy's solvers.
+        None is block Lanczos, which also finds multiple eigenvalues; or one of SciPy's solvers.
         Small matrices are decomposed by LAPACK.
     assign_labels : str, default="refined"
         ============ ====================================================================
         "refined"    as above
-        "kmeans"     k-means on rows of the eigenvectors; of a normalized cut on those of
-                     the random walk, which are as long as the roots of the degrees tell
-        "discretize" the clusters that rows at unit length, rotated, are nearest to [4]_
-        "cluster_qr" one sample for each cluster, by a pivoted QR, then to which of them a
-                     sample belongs most [5]_; nothing is drawn at random
+        "kmeans"     k-means on rows of the eigenvectors; for a normalized cut on those of
+                     the random walk, divided by the roots of the degrees
+        "discretize" the largest coordinate of rows at unit length after the best
+                     rotation [4]_
+        "cluster_qr" the largest coordinate along axes that a pivoted QR finds [5]_;
+                     nothing is drawn at random
         ============ ====================================================================
 
         The last two need as many eigenvectors as clusters.
@@ -94,24 +95,24 @@ class SpectralClustering(AffinityClusterer):
     ----------
     labels_ : (n_samples,) int32
     embedding_ : (n_samples, n_components)
-        What is grouped: rows of the eigenvectors, at unit length if `assign_labels` says so.
+        The rows that are grouped: those of the eigenvectors, scaled as `assign_labels` says.
     eigenvectors_ : (n_samples, n_components)
     eigenvalues_ : (n_components,) float64
         Descending.
     eigengaps_ : (n_components,) float64
-        How much each eigenvalue exceeds the next; a large last one speaks for this number of
-        clusters. One fewer where there are as many as samples.
+        The difference of each eigenvalue from the next; a large last one speaks for this number of
+        clusters. One fewer if `n_components` is the number of samples.
     residuals_ : (n_components,) float64
         ``|S v - value v|`` of each eigenvector v, relative as `tol` is.
     objective_ : float
         trace(G' S G) of the clusters found: for cuts, `n_clusters` less their value.
     objective_bound_ : float
-        The sum of the `n_clusters` largest eigenvalues, or what it is at most, from those found:
-        no clusters exceed it.
+        The sum of the `n_clusters` largest eigenvalues, or an upper bound of it if fewer were
+        found: no clustering has a larger objective.
     objective_trace_ : (n_iter,) float64
         The sum of the eigenvalues at each step of their search, never decreasing.
     n_connected_components_ : int
-        Of the graph.
+        Connected components of the graph.
     n_iter_ : int
     converged_ : bool
         Whether the residuals meet `tol`.
@@ -121,8 +122,8 @@ class SpectralClustering(AffinityClusterer):
     Warns
     -----
     UserWarning
-        If the graph is not connected. Its components then are clusters; more of them than
-        `n_clusters` are gathered, by descending weight each into the lightest cluster so far.
+        If the graph is not connected. Its components then are clusters; if they are more than
+        `n_clusters`, each joins the lightest cluster so far, by descending weight.
     ConvergenceWarning
         If `max_iter` was too small.
 
@@ -308,7 +309,7 @@ class SpectralClustering(AffinityClusterer):
 def relaxed(
     graph, k, rng, start=None, tol=1e-4, max_iter=1000, report=None, solver=None
 ) -> Eigenpairs:
-    """The leading eigenvectors of a graph; those of its components, or of groups, are known."""
+    """Return the k leading eigenvectors of a graph; those of its components are known."""
     parts = min(k, graph.n_components)
     known = graph.indicators(graph.gathered(parts), parts)
     return leading_eigenpairs(
