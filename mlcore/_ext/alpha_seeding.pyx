@@ -1,18 +1,21 @@
 """Hot loops of mlcore.svm.cross_validation.alpha_seeding: a binary problem and those of its folds.
 
-Row 0 of `beta`, `product` = beta K and `box` belongs to the problem on all m samples, every other
-row to a fold, where held-out samples have a box of 0; 0 <= sign beta <= box, and beta sums to 0.
-Arrays are C order, checked by the caller; `diagonal` is K's.
+Row 0 of `beta`, `product` = beta K, `lower` and `upper` belongs to the problem on all m samples,
+every other row to a fold, where held-out samples have bounds of 0; beta sums to 0. The bounds of a
+sample are 0 and one that is not; `linear` is minus the sign of its class. Arrays are C order,
+checked by the caller; `diagonal` is K's.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int8_t, int64_t
 
-from mlcore._ext.bias cimport bias, bias_begin, bias_of, bias_take
-from mlcore._ext.descent cimport GOES_ON, USUAL_WAIT, descent
+from mlcore._ext.bias cimport bias, bias_of, bias_over
+from mlcore._ext.descent cimport USUAL_WAIT, descent, take_over
+from mlcore._ext.feasible_start cimport balance
 from mlcore._ext.gram_rows cimport add_product
-from mlcore._ext.working_set cimport advance_d, advance_f, begin, fill_square
+from mlcore._ext.optimality cimport gain_of_rise, loss_of_fall
+from mlcore._ext.working_set cimport begin, fill_square, run
 
 cdef enum:
     LINE = 16
@@ -22,8 +25,6 @@ cdef enum:
     EARLY = 8     # such rounds
     HALVINGS = 16
 
-cdef double UNOPPOSED = 1e100  # decision value where a fold has only one class
-
 
 cdef struct edges:
     double top, bottom       # the largest gain of a rise, the least loss of a fall
@@ -31,48 +32,45 @@ cdef struct edges:
     Py_ssize_t free
 
 
-def seed(const floating[:, ::1] K, const double[::1] sign, const double[:, ::1] box, double ratio,
-         double[:, ::1] beta, double[:, ::1] product, int64_t[:, ::1] slots, double[:, ::1] change,
-         int n_threads):
-    """Start the folds from row 0; only a solution with no variable at its old bound, `ratio` times
-    the new, stays as it is, because it is one for every larger box.
-    `slots` and `change` are scratch, (n_threads, m).
+def seed(const floating[:, ::1] K, const double[:, ::1] lower, const double[:, ::1] upper,
+         double ratio, double[:, ::1] beta, double[:, ::1] product, int64_t[:, ::1] slots,
+         double[:, ::1] change, int n_threads):
+    """Start the folds from row 0.
+
+    A solution with no variable at its old bound, `ratio` times the new, stays as it is, because it
+    is one for all larger bounds. `slots` and `change` are scratch, (n_threads, m).
     """
     cdef Py_ssize_t r
     cdef int thread
     for r in prange(1, beta.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
-        if not unbounded(beta.shape[1], &box[r, 0], ratio, &beta[r, 0]):
+        if not inside_bounds(beta.shape[1], &lower[r, 0], &upper[r, 0], ratio, &beta[r, 0]):
             thread = threadid()
-            seed_row(K, sign, &box[r, 0], &beta[0, 0], &product[0, 0], &beta[r, 0], &product[r, 0],
-                     &slots[thread, 0], &change[thread, 0])
+            seed_row(K, &lower[r, 0], &upper[r, 0], &beta[0, 0], &product[0, 0], &beta[r, 0],
+                     &product[r, 0], &slots[thread, 0], &change[thread, 0])
 
 
-cdef bint unbounded(Py_ssize_t m, const double* box, double ratio,
-                    const double* beta) noexcept nogil:
+cdef bint inside_bounds(Py_ssize_t m, const double* lower, const double* upper, double ratio,
+                        const double* beta) noexcept nogil:
+    """Tell whether no variable is at `ratio` times the bound that is not 0."""
     cdef Py_ssize_t t
     for t in range(m):
-        if box[t] > 0 and fabs(beta[t]) >= ratio * box[t]:
+        if (upper[t] > 0 and beta[t] >= ratio * upper[t]
+                or lower[t] < 0 and beta[t] <= ratio * lower[t]):
             return False
     return True
 
 
-cdef void seed_row(const floating[:, ::1] K, const double[::1] sign, const double* box,
+cdef void seed_row(const floating[:, ::1] K, const double* lower, const double* upper,
                    const double* beta0, const double* product0, double* beta, double* product,
                    int64_t* slots, double* change) noexcept nogil:
-    cdef Py_ssize_t m = sign.shape[0], t, p
+    cdef Py_ssize_t m = K.shape[0], t
     cdef int64_t count = 0
-    cdef double excess = 0, take
+    cdef double excess = 0
     for t in range(m):
-        beta[t] = sign[t] * min(fabs(beta0[t]), box[t])
+        beta[t] = min(max(beta0[t], lower[t]), upper[t])
         product[t] = product0[t]
         excess += beta[t]
-    # What one side has too much is taken from its free variables first: bounds are often right.
-    for p in range(2):
-        for t in range(m):
-            if excess * beta[t] > 0 and (p == 1 or fabs(beta[t]) < box[t]):
-                take = min(fabs(beta[t]), fabs(excess)) * (1.0 if excess > 0 else -1.0)
-                beta[t] -= take
-                excess -= take
+    balance(m, beta, lower, upper, excess)
     for t in range(m):
         if beta[t] != beta0[t]:
             slots[count], change[count] = t, beta[t] - beta0[t]
@@ -80,15 +78,17 @@ cdef void seed_row(const floating[:, ::1] K, const double[::1] sign, const doubl
     add_product(count, slots, change, &K[0, 0], K.shape[1], 0, m, product, 1)
 
 
-def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[::1] sign,
-           const double[:, ::1] box, double[:, ::1] beta, double[:, ::1] product,
-           Py_ssize_t first, Py_ssize_t last, double tol, int64_t max_steps, int64_t[::1] steps,
-           double[::1] violation, double[::1] level, floating[:, ::1] squares, Py_ssize_t side,
-           floating[:, ::1] single, double[:, ::1] wide, int64_t[:, ::1] whole,
-           int8_t[:, ::1] marks, floating[:, ::1] faces, Py_ssize_t room, int n_threads):
+def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[::1] linear,
+           const double[:, ::1] lower, const double[:, ::1] upper, double[:, ::1] beta,
+           double[:, ::1] product, Py_ssize_t first, Py_ssize_t last, double tol,
+           int64_t max_steps, double unopposed, int64_t[::1] steps, double[::1] violation,
+           double[::1] level, floating[:, ::1] squares, Py_ssize_t side, floating[:, ::1] single,
+           double[:, ::1] wide, int64_t[:, ::1] whole, int8_t[:, ::1] marks,
+           floating[:, ::1] faces, Py_ssize_t room, int n_threads):
     """Bring rows first..last to a violation of `tol`, each in at most `max_steps` pair steps.
 
-    `steps`, `violation` and `level` (the multiplier of the sum) receive a value for each row.
+    `steps`, `violation` and `level` (the multiplier of the sum, +-`unopposed` where only one class
+    is left) receive a value for each row.
     Scratch for each thread: `squares` of side² values, `faces` of room²; `single` 4, `wide` 10,
     `whole` 4 and `marks` 2 for each variable, rounded up to LINE.
     """
@@ -97,18 +97,20 @@ def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[
     for r in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic"):
         thread = threadid()
         steps[r] = settle_row(
-            K, diagonal, sign, &box[r, 0], &beta[r, 0], &product[r, 0], tol, max_steps,
-            &squares[thread, 0], side, &single[thread, 0], &wide[thread, 0], &whole[thread, 0],
-            &marks[thread, 0], &faces[thread, 0], room, r == 0, &violation[r], &level[r])
+            K, diagonal, &linear[0], &lower[r, 0], &upper[r, 0], &beta[r, 0], &product[r, 0], tol,
+            max_steps, unopposed, &squares[thread, 0], side, &single[thread, 0], &wide[thread, 0],
+            &whole[thread, 0], &marks[thread, 0], &faces[thread, 0], room, r == 0, &violation[r],
+            &level[r])
 
 
 cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
-                        const double[::1] sign, const double* box, double* beta, double* product,
-                        double tol, int64_t max_steps, floating* square, Py_ssize_t side,
-                        floating* single, double* wide, int64_t* chosen, int8_t* marks,
-                        floating* face, Py_ssize_t room_of_face, bint crowded,
-                        double* violation, double* level) noexcept nogil:
-    cdef Py_ssize_t m = sign.shape[0], room, count, t
+                        const double* linear, const double* lower, const double* upper,
+                        double* beta, double* product, double tol, int64_t max_steps,
+                        double unopposed, floating* square, Py_ssize_t side, floating* single,
+                        double* wide, int64_t* chosen, int8_t* marks, floating* face,
+                        Py_ssize_t room_of_face, bint crowded, double* violation,
+                        double* level) noexcept nogil:
+    cdef Py_ssize_t m = K.shape[0], room, count, t
     cdef int64_t spent = 0, allowed, moved
     cdef int64_t* slots = chosen + (m + LINE - 1) // LINE * LINE
     cdef edges e
@@ -116,10 +118,10 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
     cdef bint direct, stuck = False
     cdef int turn = 0
     while True:
-        e = find_edges(m, &sign[0], box, beta, product)
+        e = find_edges(m, linear, lower, upper, beta, product)
         violation[0] = max(0.0, e.top - e.bottom)
         if violation[0] <= tol or spent >= max_steps or stuck:
-            level[0] = find_level(m, &sign[0], box, beta, product)
+            level[0] = find_level(m, linear, lower, upper, beta, product, unopposed)
             return spent
         room = max(<Py_ssize_t> LEAST, e.free + e.free // 2)
         if turn < EARLY and crowded:
@@ -134,71 +136,67 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
                 allowed = min(allowed, 8 * room * room // m)
         else:
             goal = max(goal, 0.1 * violation[0])
-            count = choose(m, &sign[0], box, beta, product, e, room, wide, chosen)
-        spent += solve_chosen(K, diagonal, &sign[0], box, beta, product, count, chosen,
+            count = choose(m, linear, lower, upper, beta, product, e, room, wide, chosen)
+        spent += solve_chosen(K, diagonal, linear, lower, upper, beta, product, count, chosen,
                               direct or turn == 0, square, single, wide, slots, marks, face,
                               room_of_face, goal, allowed)
-        moved = take_over(m, count, chosen, beta, wide, slots)
-        add_product(moved, slots, wide, &K[0, 0], K.shape[1], 0, m, product, 1)
+        moved = take_over(count, chosen, wide, beta, slots, wide, &K[0, 0], K.shape[1], m, product)
         stuck = moved == 0 and turn > 0
         turn += 1
 
 
-cdef edges find_edges(Py_ssize_t m, const double* sign, const double* box, const double* beta,
-                      const double* product) noexcept nogil:
+cdef edges find_edges(Py_ssize_t m, const double* linear, const double* lower, const double* upper,
+                      const double* beta, const double* product) noexcept nogil:
     cdef edges e
     cdef Py_ssize_t t
-    cdef double gain, size
+    cdef double gradient, rise, fall
     e.top, e.bottom, e.rises, e.falls, e.free = -INFINITY, INFINITY, 0, 0, 0
     for t in range(m):
-        if box[t] == 0:
-            continue
-        gain = sign[t] - product[t]
-        size = fabs(beta[t])
-        if (size < box[t] if sign[t] > 0 else size > 0) and gain > e.top:
-            e.top, e.rises = gain, t
-        if (size > 0 if sign[t] > 0 else size < box[t]) and gain < e.bottom:
-            e.bottom, e.falls = gain, t
-        e.free += 0 < size < box[t]
+        gradient = product[t] + linear[t]
+        rise = gain_of_rise(gradient, beta[t], upper[t], 0)
+        fall = loss_of_fall(gradient, beta[t], lower[t], 0)
+        if rise > e.top:
+            e.top, e.rises = rise, t
+        if fall < e.bottom:
+            e.bottom, e.falls = fall, t
+        e.free += lower[t] < beta[t] < upper[t]
     return e
 
 
-cdef double find_level(Py_ssize_t m, const double* sign, const double* box, const double* beta,
-                       const double* product) noexcept nogil:
+cdef double find_level(Py_ssize_t m, const double* linear, const double* lower,
+                       const double* upper, const double* beta, const double* product,
+                       double unopposed) noexcept nogil:
     """The multiplier of the sum."""
-    cdef bias b = bias_begin(m, beta, NULL, 0)
+    cdef bias found
     cdef bint up = False, down = False
     cdef Py_ssize_t t
     for t in range(m):
-        if box[t] > 0:
-            up, down = up or sign[t] > 0, down or sign[t] < 0
-            bias_take(&b, product[t] - sign[t], beta[t], 0 if sign[t] > 0 else -box[t],
-                      box[t] if sign[t] > 0 else 0, 0)
+        up, down = up or upper[t] > 0, down or lower[t] < 0
     if not (up and down):
-        return UNOPPOSED * (<double> down - <double> up)
-    return bias_of(&b)
+        return unopposed * (<double> down - <double> up)
+    found = bias_over(m, product, linear, beta, lower, upper, 0, NULL, 0)
+    return bias_of(&found)
 
 
-cdef Py_ssize_t choose(Py_ssize_t m, const double* sign, const double* box, const double* beta,
-                       const double* product, edges e, Py_ssize_t room, double* score,
-                       int64_t* chosen) noexcept nogil:
+cdef Py_ssize_t choose(Py_ssize_t m, const double* linear, const double* lower,
+                       const double* upper, const double* beta, const double* product, edges e,
+                       Py_ssize_t room, double* score, int64_t* chosen) noexcept nogil:
     """Free variables and those that violate most, or nearly, at most about `room`: their number.
 
     `score` is scratch of m.
     """
     cdef Py_ssize_t t, count = 0, above
     cdef double gap = e.top - e.bottom, middle = 0.5 * (e.top + e.bottom)
-    cdef double low = -gap, high = 1.6 * gap, threshold = low, away, size
+    cdef double low = -gap, high = 1.6 * gap, threshold = low, gain
     cdef int halving
     for t in range(m):
-        size = fabs(beta[t])
-        if box[t] == 0:
+        gain = -(product[t] + linear[t]) - middle
+        if lower[t] == upper[t]:
             score[t] = -INFINITY
-        elif 0 < size < box[t]:
-            score[t] = gap + fabs(sign[t] - product[t] - middle)
+        elif lower[t] < beta[t] < upper[t]:
+            score[t] = gap + fabs(gain)
         else:
-            away = sign[t] - product[t] - middle
-            score[t] = away if (size == 0) == (sign[t] > 0) else -away
+            score[t] = gain if beta[t] == lower[t] else -gain
     for halving in range(HALVINGS):
         above = 0
         for t in range(m):
@@ -223,24 +221,24 @@ cdef Py_ssize_t choose(Py_ssize_t m, const double* sign, const double* box, cons
 
 
 cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal,
-                          const double* sign, const double* box, const double* beta,
-                          const double* product, Py_ssize_t count, const int64_t* chosen,
-                          bint entire, floating* square, floating* single, double* wide,
-                          int64_t* slots, int8_t* marks, floating* face, Py_ssize_t room_of_face,
-                          double tol, int64_t max_steps) noexcept nogil:
+                          const double* linear, const double* lower, const double* upper,
+                          const double* beta, const double* product, Py_ssize_t count,
+                          const int64_t* chosen, bint entire, floating* square, floating* single,
+                          double* wide, int64_t* slots, int8_t* marks, floating* face,
+                          Py_ssize_t room_of_face, double tol, int64_t max_steps) noexcept nogil:
     """Descend on the chosen variables, whose new values go to `wide`: the pair steps and faces."""
     cdef descent d
     cdef Py_ssize_t padded = (count + LINE - 1) // LINE * LINE, r, t
     cdef floating* own = single + 3 * padded
-    cdef double* lower = wide + padded
-    cdef double* upper = wide + 2 * padded
+    cdef double* low = wide + padded
+    cdef double* high = wide + 2 * padded
     d.G, d.wide, d.slots, d.marks = wide + 3 * padded, wide + 4 * padded, slots, marks
     for r in range(padded):
         t = chosen[r] if r < count else 0
         wide[r] = beta[t] if r < count else 0.0
-        lower[r] = -box[t] if r < count and sign[t] < 0 else 0.0
-        upper[r] = box[t] if r < count and sign[t] > 0 else 0.0
-        d.G[r] = product[t] - sign[t]
+        low[r] = lower[t] if r < count else 0.0
+        high[r] = upper[t] if r < count else 0.0
+        d.G[r] = product[t] + linear[t]
         own[r] = diagonal[t]
     d.s.K, d.s.stride = &K[0, 0], K.shape[1]
     if not entire:
@@ -249,31 +247,12 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
     d.s.n_spans, d.s.begin[0], d.s.group[0] = 1, 0, 0
     d.s.end[0] = count if entire else padded
     d.s.G, d.s.up, d.s.low, d.s.diagonal = single, single + padded, single + 2 * padded, own
-    d.s.beta, d.s.lower, d.s.upper, d.s.epsilon = wide, lower, upper, 0
+    d.s.beta, d.s.lower, d.s.upper, d.s.epsilon = wide, low, high, 0
     d.n, d.tol, d.left, d.n_threads = padded, tol, max_steps, 1
     d.H, d.room, d.limit = face, room_of_face, room_of_face
     begin(&d, False, USUAL_WAIT)
-    if floating is float:
-        while advance_f(&d) == GOES_ON:
-            pass
-    else:
-        while advance_d(&d) == GOES_ON:
-            pass
+    run(&d, <const floating*> d.s.K)
     return d.made
-
-
-cdef int64_t take_over(Py_ssize_t m, Py_ssize_t count, const int64_t* chosen, double* beta,
-                       double* change, int64_t* slots) noexcept nogil:
-    """beta[chosen] = the values in `change`, which receives the differences of those that moved."""
-    cdef Py_ssize_t r, moved = 0
-    cdef double value
-    for r in range(count):
-        value = change[r]
-        if value != beta[chosen[r]]:
-            slots[moved], change[moved] = chosen[r], value - beta[chosen[r]]
-            beta[chosen[r]] = value
-            moved += 1
-    return moved
 
 
 def decide(const floating[:, ::1] K, const int64_t[::1] samples, const double[:, ::1] beta,

@@ -46,6 +46,21 @@ cdef inline void bias_take(bias* b, double gradient, double beta, double lower, 
         b.total += rise
 
 
+cdef inline bias bias_over(Py_ssize_t m, const double* product, const double* linear,
+                           const double* beta, const double* lower, const double* upper,
+                           double epsilon, const int8_t* group, int8_t wanted) noexcept nogil:
+    """The rule after all variables of a group; their gradient is product + linear, which may be
+    NULL, and so may `group`.
+    """
+    cdef bias b = bias_begin(m, beta, group, wanted)
+    cdef Py_ssize_t t
+    for t in range(m):
+        if group == NULL or group[t] == wanted:
+            bias_take(&b, product[t] if linear == NULL else product[t] + linear[t], beta[t],
+                      lower[t], upper[t], epsilon)
+    return b
+
+
 cdef inline double bias_of(const bias* b) noexcept nogil:
     if b.free > 0:
         return -b.total / b.free

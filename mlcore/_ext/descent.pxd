@@ -7,6 +7,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int8_t, int64_t
 
 from mlcore._ext.gram_rows cimport add_product
+from mlcore._ext.optimality cimport gain_of_rise, loss_of_fall
 from mlcore._ext.simd.smo cimport smo_working_set
 
 cdef enum:
@@ -41,20 +42,6 @@ cdef struct descent:
     double total[2]
 
 
-cdef inline double rise_of(const smo_working_set* s, Py_ssize_t t, double G) noexcept nogil:
-    """Gain of a rise of a variable; -inf where it cannot."""
-    if not s.beta[t] < s.upper[t]:
-        return -INFINITY
-    return -G - (s.epsilon if s.beta[t] >= 0 else -s.epsilon)
-
-
-cdef inline double fall_of(const smo_working_set* s, Py_ssize_t t, double G) noexcept nogil:
-    """Loss of a fall of a variable; inf where it cannot."""
-    if not s.beta[t] > s.lower[t]:
-        return INFINITY
-    return -G - (s.epsilon if s.beta[t] > 0 else -s.epsilon)
-
-
 cdef inline bint inside(const smo_working_set* s, Py_ssize_t t) noexcept nogil:
     return (s.lower[t] < s.beta[t] < s.upper[t]) and (s.epsilon == 0 or s.beta[t] != 0)
 
@@ -82,8 +69,9 @@ cdef inline double violation(const descent* d, bint of_face) noexcept nogil:
         k = d.s.group[p]
         for t in range(d.s.begin[p], d.s.end[p]):
             if d.marks[t] or not of_face:
-                top[k] = max(top[k], rise_of(&d.s, t, d.G[t]))
-                bottom[k] = min(bottom[k], fall_of(&d.s, t, d.G[t]))
+                top[k] = max(top[k], gain_of_rise(d.G[t], d.s.beta[t], d.s.upper[t], d.s.epsilon))
+                bottom[k] = min(bottom[k], loss_of_fall(d.G[t], d.s.beta[t], d.s.lower[t],
+                                                        d.s.epsilon))
     return max(top[0] - bottom[0], top[1] - bottom[1])
 
 
@@ -130,3 +118,25 @@ cdef inline void follow_from(descent* d, const floating* K, const double* start)
                 moved[count], change[count] = t, d.s.beta[t] - start[t]
                 count += 1
     follow(d, K, count, moved, change)
+
+
+cdef inline int64_t take_over(Py_ssize_t count, const int64_t* variables, const double* values,
+                              double* beta, int64_t* moved, double* change, const floating* K,
+                              Py_ssize_t stride, Py_ssize_t m, double* product) noexcept nogil:
+    """beta[variables] = values, and product = K beta brought up to date; return how many changed.
+
+    `variables` is NULL for the first `count`. `moved` and `change` (count,) are scratch, `change`
+    may be `values`. K has m columns, rows `stride` values apart.
+    """
+    cdef Py_ssize_t r, t
+    cdef int64_t n_moved = 0
+    cdef double value
+    for r in range(count):
+        t = r if variables == NULL else variables[r]
+        value = values[r]
+        if value != beta[t]:
+            moved[n_moved], change[n_moved] = t, value - beta[t]
+            beta[t] = value
+            n_moved += 1
+    add_product(n_moved, moved, change, K, stride, 0, m, product, 1)
+    return n_moved

@@ -9,8 +9,8 @@ Toraldo, SIAM J. Optim. 1, 1991, with pair steps in place of projected gradients
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int8_t, int64_t
-from scipy.linalg.cython_lapack cimport dpotrf, dpotrs, spotrf, spotrs
 
+from mlcore._ext.blas cimport cholesky, cholesky_solve
 from mlcore._ext.descent cimport (
     ENDED, GOES_ON, NEEDS_ROOM, balanced, descent, follow, follow_from, inside, outcome, violation
 )
@@ -70,7 +70,6 @@ cdef inline bint factorise(descent* d, const floating* K, Py_ssize_t f) noexcept
     cdef floating* H = <floating*> d.H
     cdef double highest = 0
     cdef const floating* row
-    cdef int order = <int> f, info = 0
     cdef Py_ssize_t r, c
     for r in range(f):
         row = K + slots[r] * d.s.stride
@@ -82,12 +81,7 @@ cdef inline bint factorise(descent* d, const floating* K, Py_ssize_t f) noexcept
     highest = max(highest, 1e-300) * f * (1.2e-07 if floating is float else 2.3e-16)
     for r in range(f):
         H[r * f + r] += <floating> highest
-    # The lower half by rows is the upper half by columns.
-    if floating is float:
-        spotrf(b"U", &order, H, &order, &info)
-    else:
-        dpotrf(b"U", &order, H, &order, &info)
-    return info == 0
+    return cholesky(<int> f, H)
 
 
 cdef inline bint newton_step(descent* d, const floating* K, Py_ssize_t f,
@@ -102,7 +96,7 @@ cdef inline bint newton_step(descent* d, const floating* K, Py_ssize_t f,
     cdef double a[2][2]
     cdef double level[2]
     cdef double determinant
-    cdef int order = <int> f, columns = 1, info = 0, p, k, column
+    cdef int columns = 1, p, k, column
     cdef int which[2]  # the group of each column
     cdef Py_ssize_t r = 0, t
     for k in range(2):
@@ -118,10 +112,7 @@ cdef inline bint newton_step(descent* d, const floating* K, Py_ssize_t f,
                 for column in range(columns - 1):
                     first[column * f + r] = 1 if which[column] == d.s.group[p] else 0
                 r += 1
-    if floating is float:
-        spotrs(b"U", &order, &columns, <float*> d.H, &order, x, &order, &info)
-    else:
-        dpotrs(b"U", &order, &columns, <double*> d.H, &order, x, &order, &info)
+    cholesky_solve(<int> f, columns, <const floating*> d.H, x)
     # The sums decide the level of G in each group: row by row of A, sum(x + level column).
     a[0][0] = a[0][1] = a[1][0] = a[1][1] = 0
     r = 0

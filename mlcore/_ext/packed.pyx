@@ -18,11 +18,12 @@ from mlcore._ext.simd.kernel cimport (
     KERNEL_CHI2, KERNEL_COSINE, KERNEL_LAPLACIAN, KERNEL_LINEAR, KERNEL_POLYNOMIAL, KERNEL_RBF,
     KERNEL_RBF_DIFFERENCES, KERNEL_SIGMOID, kernel_spec,
 )
-from mlcore._ext.simd.kernel cimport exponential as power_of_two
 from mlcore._ext.simd.kernel cimport finish as finish_row
 from mlcore._ext.simd.kernel cimport panel as panel_tile
 from mlcore._ext.simd.panel cimport PANEL_DOUBLE, PANEL_FLOAT
-from mlcore._ext.tiles cimport both_places, copies, copy_waiting, end_pending, new_pending, pending
+from mlcore._ext.tiles cimport (
+    both_places, copies, copy_pending, copy_tile, copy_to_both_places, copy_waiting, pending
+)
 
 ctypedef fused index:
     int32_t
@@ -40,12 +41,7 @@ KINDS = {"linear": KERNEL_LINEAR, "polynomial": KERNEL_POLYNOMIAL, "rbf": KERNEL
          "chi2": KERNEL_CHI2}
 RBF_DIFFERENCES = KERNEL_RBF_DIFFERENCES
 PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}  # samples in a panel, by bytes of a value
-
-
-def exponential(const floating[::1] x, floating[::1] y):
-    """y = 2^x for x <= 0, the vectorised one that the kernels use."""
-    with nogil:
-        power_of_two(x.shape[0], &x[0], &y[0])
+PENDING = (sizeof(pending) + 7) // 8  # int64 in which a thread notes what it has still to copy
 
 
 def pack_panels(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
@@ -68,10 +64,10 @@ def panel_block(int kind, double gamma, double coef0, int degree,
                 const floating[::1] values, const floating[::1] row_terms,
                 const floating[:, :, ::1] panels, const floating[::1] column_terms,
                 Py_ssize_t n_columns, floating[:, ::1] out, const int64_t[::1] dest,
-                floating[:, :, ::1] scratch, int n_threads):
+                floating[:, :, ::1] scratch, int64_t[:, ::1] waiting, int n_threads):
     """out[dest[r], c] = k(sample rows[r], column c); column_terms padded to whole panels.
 
-    `scratch` is (n_threads, 2 rows of a tile, BAND width + 16).
+    `scratch` is (n_threads, 2 rows of a tile, BAND width + 16), `waiting` (n_threads, PENDING) 0.
     """
     cdef kernel_spec spec
     cdef Py_ssize_t width = panels.shape[2], side = BAND * width, tile_at, p, top, left, n_rows
@@ -81,7 +77,7 @@ def panel_block(int kind, double gamma, double coef0, int degree,
     cdef int lanes
     cdef floating* tile
     cdef pending* own
-    cdef pending* of_threads = new_pending(n_threads)
+    cdef pending* of_threads = <pending*> &waiting[0, 0]
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
     # Rows first: what is written lies together, and so do the pages that are new.
     for tile_at in prange((rows.shape[0] + step - 1) // step * across, nogil=True,
@@ -104,7 +100,7 @@ def panel_block(int kind, double gamma, double coef0, int degree,
             own.waiting[0] = copies(tile, stride, n_rows, columns, &out[0, left], out.shape[1],
                                     &dest[top])
             own.half = 1 - own.half
-    end_pending(&scratch[0, 0, 0], of_threads, n_threads)
+    copy_pending(&scratch[0, 0, 0], of_threads, waiting.shape[0])
 
 
 def panel_symmetric(int kind, double gamma, double coef0, int degree,
@@ -112,12 +108,14 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
                     const int32_t[::1] indices, const floating[::1] values,
                     const floating[::1] row_terms, const floating[:, :, ::1] panels,
                     const floating[::1] column_terms, floating[:, ::1] out,
-                    floating[:, :, ::1] scratch, Py_ssize_t first, Py_ssize_t last, int n_threads):
+                    floating[:, :, ::1] scratch, int64_t[:, ::1] waiting, Py_ssize_t first,
+                    Py_ssize_t last, int n_threads):
     """Bands first..last of a symmetric matrix: tiles on and below the diagonal, then mirrored.
 
     A band is BAND panels wide, and so are its tiles: long runs of `out` are written at once. Of a
     tile on the diagonal, each panel begins at the rows that are its own samples.
-    `chosen` are the samples of the panels; `scratch` is (n_threads, 4 BAND width, BAND width + 16).
+    `chosen` are the samples of the panels; `scratch` is (n_threads, 4 BAND width, BAND width + 16),
+    `waiting` (n_threads, PENDING) of 0.
     """
     cdef kernel_spec spec
     cdef Py_ssize_t n = chosen.shape[0], width = panels.shape[2], side = BAND * width
@@ -127,7 +125,7 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
     cdef int lanes
     cdef floating* tile
     cdef pending* own
-    cdef pending* of_threads = new_pending(n_threads)
+    cdef pending* of_threads = <pending*> &waiting[0, 0]
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
     for tile_at in prange(first * bands, last * bands, nogil=True, num_threads=n_threads,
                           schedule="dynamic"):
@@ -152,7 +150,7 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
         if not past:
             copy_waiting(tile, own.waiting, False)
         own.half = 1 - own.half
-    end_pending(&scratch[0, 0, 0], of_threads, n_threads)
+    copy_pending(&scratch[0, 0, 0], of_threads, waiting.shape[0])
 
 
 def product_block(int kind, double gamma, double coef0, int degree, const floating[:, ::1] A,
@@ -171,8 +169,6 @@ def product_block(int kind, double gamma, double coef0, int degree, const floati
     cdef int d = <int> A.shape[1]
     cdef bint past = n * m * sizeof(floating) > CACHES
     cdef floating* tile
-    cdef pending* own
-    cdef pending* of_threads = new_pending(n_threads)
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
     for tile_at in prange(first * across, last * across, nogil=True, num_threads=n_threads,
                           schedule="dynamic"):
@@ -188,16 +184,13 @@ def product_block(int kind, double gamma, double coef0, int degree, const floati
         for r in range(rows):
             finish_row(&spec, columns, row_terms[top + r], &column_terms[left],
                        tile + r * TILE_COLUMNS)
-        own = &of_threads[threadid()]
         if symmetric:
-            both_places(tile, <Py_ssize_t> TILE_COLUMNS, rows, columns, top == left,
-                        tile + TILE_ROWS * TILE_COLUMNS, &out[top, left], &out[left, top],
-                        out.shape[1], own.waiting)
+            copy_to_both_places(tile, <Py_ssize_t> TILE_COLUMNS, rows, columns, top == left,
+                                tile + TILE_ROWS * TILE_COLUMNS, &out[top, left],
+                                &out[left, top], out.shape[1], past)
         else:
-            own.waiting[0] = copies(tile, <Py_ssize_t> TILE_COLUMNS, rows, columns, &out[0, left],
-                                    out.shape[1], &dest[top])
-        copy_waiting(tile, own.waiting, past)
-    end_pending(&scratch[0, 0, 0], of_threads, n_threads)
+            copy_tile(tile, <Py_ssize_t> TILE_COLUMNS, rows, columns, &out[0, left],
+                      out.shape[1], &dest[top], past)
 
 
 def inverted_block(int kind, double gamma, double coef0, int degree, const int64_t[::1] rows,

@@ -8,16 +8,16 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int8_t, int64_t
 
+from mlcore._ext.feasible_start cimport balance
 from mlcore._ext.optimality cimport optimality, optimality_of
 from mlcore._ext.small_problem cimport (
-    LINE, WIDE, lay_out, refine, round_to_bounds, small_problem, solve, start_with_sums, take_over
+    LINE, WIDE, adopt, lay_out, refine, round_to_bounds, small_problem, solve, start_with_sums
 )
 from mlcore._ext.working_set cimport fill_square
 
 cdef enum:
     FIGURES = 9      # found for each pair
 
-cdef double UNOPPOSED = 1e100  # decision value where a fold leaves only one class
 cdef double NO_MARGIN = 1e-13  # times the largest gradient, as in mlcore.svm.svc
 cdef double CONSTANT = 1e-24   # share of a mean square that is rounding
 
@@ -29,7 +29,7 @@ def solve_pairs(const floating[:, ::1] K, const floating[::1] diagonal, const in
                 double[:, ::1] dual_coef, double[:, ::1] held_out, double[:, ::1] figures,
                 floating[:, ::1] squares, floating[:, ::1] faces, floating[:, ::1] single,
                 double[:, ::1] wide, int64_t[:, ::1] whole, int8_t[:, ::1] marks,
-                Py_ssize_t room, int n_threads):
+                Py_ssize_t room, double unopposed, int n_threads):
     """Solve the problem of each of `pairs` (positive, negative class), to `tol` or `exact`ly.
 
     Samples of class c are order[starts[c]:starts[c + 1]]; `fold` is where each sample is held out.
@@ -38,7 +38,7 @@ def solve_pairs(const floating[:, ::1] K, const floating[::1] diagonal, const in
     the folds). `sums` has no rows for machines with costs. With nu, each class has an equality of
     its own: a row is (sum of the multipliers, nu as a part of the largest that is feasible), and
     the violation is at most `of_margin` times the margin, or `least`. Held-out values are near the
-    scale of the solution on all samples of the pair.
+    scale of the solution on all samples of the pair, and +-`unopposed` where one class is left.
     Scratch for each thread: `squares` padded², `faces` room², `single` 4, `wide` WIDE + 1, `whole`
     4 and `marks` 3 for each slot.
     """
@@ -51,7 +51,7 @@ def solve_pairs(const floating[:, ::1] K, const floating[::1] diagonal, const in
                    pairs[p, 1], &cost[0], &fold[0], n_folds, &sums[p, 0] if nu else NULL, tol,
                    of_margin, least, exact, max_steps, dual_coef, held_out, &figures[p, 0],
                    &squares[thread, 0], &faces[thread, 0], &single[thread, 0], &wide[thread, 0],
-                   &whole[thread, 0], &marks[thread, 0], room)
+                   &whole[thread, 0], &marks[thread, 0], room, unopposed)
 
 
 cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diagonal,
@@ -60,7 +60,8 @@ cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diago
                      const double* sums, double tol, double of_margin, double least, bint exact,
                      int64_t max_steps, double[:, ::1] dual_coef, double[:, ::1] held_out,
                      double* figures, floating* square, floating* face, floating* single,
-                     double* wide, int64_t* whole, int8_t* marks, Py_ssize_t room) noexcept nogil:
+                     double* wide, int64_t* whole, int8_t* marks, Py_ssize_t room,
+                     double unopposed) noexcept nogil:
     cdef small_problem own
     cdef optimality found
     cdef double total[2]
@@ -114,7 +115,7 @@ cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diago
             if fold[members[t]] == f:
                 s = row_of(positive, negative, t < first)
                 held_out[s, members[t]] = (shift + (own.product[t] - own.level[0]) * scale
-                                           if side == 0 else side * UNOPPOSED)
+                                           if side == 0 else side * unopposed)
 
 
 cdef inline int64_t row_of(int64_t positive, int64_t negative, bint first) noexcept nogil:
@@ -192,19 +193,13 @@ cdef void begin_fold(small_problem* p, const floating* square, const int64_t* me
                      const double* cost, const int64_t* fold, Py_ssize_t wanted,
                      double[:, ::1] dual_coef, int64_t row, int64_t other_row) noexcept nogil:
     """Boxes without the samples held out, and a start in them near the solution on all."""
-    cdef Py_ssize_t t, s, turn
-    cdef double excess = 0, take, before
+    cdef Py_ssize_t t, s
+    cdef double excess = 0, before
     for t in range(p.size):
         s = members[t]
         set_box(p, t, -p.linear[t], 0.0 if fold[s] == wanted else cost[s])
         before = dual_coef[row if p.linear[t] < 0 else other_row, s] if p.linear[t] != 0 else 0.0
         p.now[t] = min(max(before, p.lower[t]), p.upper[t])
         excess += p.now[t]
-    # What one side has too much is taken from its free variables first: bounds are often right.
-    for turn in range(2):
-        for t in range(p.size):
-            if excess * p.now[t] > 0 and (turn == 1 or p.lower[t] < p.now[t] < p.upper[t]):
-                take = min(fabs(p.now[t]), fabs(excess)) * (1.0 if excess > 0 else -1.0)
-                p.now[t] -= take
-                excess -= take
-    take_over(p, square, p.now)
+    balance(p.size, p.now, p.lower, p.upper, excess)
+    adopt(p, square, p.now)

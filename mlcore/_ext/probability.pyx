@@ -6,7 +6,8 @@ from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
-from scipy.linalg.cython_lapack cimport dposv
+
+from mlcore._ext.blas cimport solve_positive
 
 ctypedef fused index:
     int32_t
@@ -31,7 +32,7 @@ cdef void couple_row(int k, const double* pair, double least, double* p,
     Q is singular where the pairs are consistent. Q + ee' never is: where v sums to zero, v'Qv is at
     least the sum of min(v_i², v_j²) over the i and j of opposite signs. So Cholesky's factors do.
     """
-    cdef int i, j, one = 1, info
+    cdef int i, j
     cdef double won, total = 0
     for i in range(k):
         A[i * k + i] = 1
@@ -41,10 +42,10 @@ cdef void couple_row(int k, const double* pair, double least, double* p,
             pair += 1
             A[i * k + i] += (1 - won) * (1 - won)
             A[j * k + j] += won * won
-            A[i * k + j] = 1 - won * (1 - won)  # LAPACK's lower half: it counts columns
+            A[i * k + j] = 1 - won * (1 - won)
     for i in range(k):
         p[i] = 1
-    dposv(b"L", &k, &one, A, &k, p, &k, &info)
+    solve_positive(k, A, p)
     for i in range(k):
         p[i] = max(p[i], 0)  # what is below is rounding
         total += p[i]

@@ -36,8 +36,7 @@ cdef struct small_problem:
 
 cdef void lay_out(small_problem* p, Py_ssize_t padded, double* wide, int64_t* slots,
                   int8_t* marks) noexcept nogil
-cdef int64_t take_over(small_problem* p, const floating* square,
-                       const double* values) noexcept nogil
+cdef int64_t adopt(small_problem* p, const floating* square, const double* values) noexcept nogil
 cdef void solve(small_problem* p, const floating* square, double tol, bint exact,
                 int64_t max_steps) noexcept nogil
 cdef void round_to_bounds(small_problem* p) noexcept nogil

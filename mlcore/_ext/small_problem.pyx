@@ -9,11 +9,10 @@ from libc.math cimport fabs
 from libc.stdint cimport int8_t, int64_t
 from libc.stdlib cimport qsort
 
-from mlcore._ext.bias cimport bias, bias_begin, bias_of, bias_take
-from mlcore._ext.descent cimport GOES_ON, descent
+from mlcore._ext.bias cimport bias, bias_of, bias_over
+from mlcore._ext.descent cimport descent, take_over
 from mlcore._ext.optimality cimport violation_of
-from mlcore._ext.gram_rows cimport add_product
-from mlcore._ext.working_set cimport advance_d, advance_f, begin, fill_square
+from mlcore._ext.working_set cimport begin, fill_square, run
 
 cdef enum:
     ROUNDS = 50
@@ -72,22 +71,6 @@ def solve_problem(const floating[:, ::1] K, const floating[::1] diagonal,
     return p.violation, p.steps
 
 
-def fill_to_sums(const int64_t[::1] order, const int8_t[::1] group, const double[::1] lower,
-                 const double[::1] upper, const double[::1] total, double[::1] beta):
-    """Set beta to its bound in `order` until each group has its sum; the rest stays."""
-    cdef double left[2]
-    cdef Py_ssize_t r, t
-    cdef int8_t g
-    left[0] = total[0]
-    left[1] = total[1] if total.shape[0] > 1 else 0
-    with nogil:
-        for r in range(order.shape[0]):
-            t = order[r]
-            g = group[t]
-            beta[t] = min(left[g], upper[t]) if left[g] > 0 else max(left[g], lower[t])
-            left[g] -= beta[t]
-
-
 cdef Py_ssize_t take_slots(Py_ssize_t m, const int8_t* group, bint entire, Py_ssize_t size,
                            int64_t* variables) noexcept nogil:
     """The variables of group 0, then those of group 1; the first slot of these."""
@@ -131,7 +114,7 @@ cdef void begin_at(small_problem* p, const floating* square, const double* value
     cdef Py_ssize_t t
     for t in range(p.size):
         p.now[t], p.beta[t], p.product[t] = values[t], 0, 0
-    take_over(p, square, p.now)
+    adopt(p, square, p.now)
 
 
 cdef void start_with_sums(small_problem* p, const floating* square,
@@ -207,25 +190,18 @@ cdef void refine(small_problem* p, const floating* square, double tol) noexcept 
     p.steps += settle(p, square, tol, 100 * p.size, True)
     p.violation = violation(p)
     if p.violation > before:
-        take_over(p, square, p.kept)
+        adopt(p, square, p.kept)
         p.violation = violation(p)
     find_levels(p)
 
 
 cdef void find_levels(small_problem* p) noexcept nogil:
-    cdef int g
+    cdef bias found
+    cdef int8_t g
     for g in range(2):
-        p.level[g] = level_of(p, g)
-
-
-cdef double level_of(const small_problem* p, int8_t wanted) noexcept nogil:
-    cdef bias b = bias_begin(p.size, p.beta, p.group, wanted)
-    cdef Py_ssize_t t
-    for t in range(p.size):
-        if p.group[t] == wanted:
-            bias_take(&b, p.product[t] + p.linear[t], p.beta[t], p.lower[t], p.upper[t],
-                      p.epsilon)
-    return bias_of(&b)
+        found = bias_over(p.size, p.product, p.linear, p.beta, p.lower, p.upper, p.epsilon,
+                          p.group, g)
+        p.level[g] = bias_of(&found)
 
 
 cdef double violation(const small_problem* p) noexcept nogil:
@@ -256,30 +232,17 @@ cdef int64_t settle(small_problem* p, const floating* square, double tol, int64_
             p.gradient[t] = p.product[t] + p.linear[t]
         d.left = max_steps - spent
         begin(&d, near, 0.5)  # the square is in cache: a face costs little
-        if floating is float:
-            while advance_f(&d) == GOES_ON:
-                pass
-        else:
-            while advance_d(&d) == GOES_ON:
-                pass
+        run(&d, square)
         spent += d.made
-        if take_over(p, square, p.now) == 0:
+        if adopt(p, square, p.now) == 0:
             break
     return spent
 
 
-cdef int64_t take_over(small_problem* p, const floating* square,
-                       const double* values) noexcept nogil:
-    """Make these the multipliers, and the product theirs; how many changed."""
-    cdef int64_t count = 0
-    cdef Py_ssize_t t
-    for t in range(p.size):
-        if values[t] != p.beta[t]:
-            p.slots[count], p.wide[count] = t, values[t] - p.beta[t]
-            p.beta[t] = values[t]
-            count += 1
-    add_product(count, p.slots, p.wide, square, p.stride, 0, p.size, p.product, 1)
-    return count
+cdef int64_t adopt(small_problem* p, const floating* square, const double* values) noexcept nogil:
+    """Make these the multipliers, and the product theirs; return how many changed."""
+    return take_over(p.size, NULL, values, p.beta, p.slots, p.wide, square, p.stride, p.size,
+                     p.product)
 
 
 cdef void round_to_bounds(small_problem* p) noexcept nogil:

@@ -20,7 +20,7 @@ from mlcore._ext.simd.symmetric cimport SYMMETRIC_PRODUCT as PRODUCT_MODE
 from mlcore._ext.simd.symmetric cimport symmetric as symmetric_panel
 from mlcore._ext.simd.symmetric cimport symmetric_short as symmetric_panel_short
 from mlcore._ext.simd.transpose cimport transpose
-from mlcore._ext.tiles cimport both_places, copy_waiting, end_pending, new_pending, pending
+from mlcore._ext.tiles cimport copy_to_both_places
 
 cdef enum:
     ROWS = 256
@@ -115,8 +115,6 @@ def rescale(bint shift, const floating[:, ::1] K, const double[::1] x, floating[
     cdef Py_ssize_t bands = (n + TILE - 1) // TILE
     cdef bint past = n * n * sizeof(floating) > CACHES
     cdef floating* tile
-    cdef pending* of_threads = new_pending(n_threads)
-    cdef pending* own
     # Rows first: what is written lies together, and so do the pages that are new.
     for at in prange(first * bands, last * bands, nogil=True, num_threads=n_threads,
                      schedule="dynamic"):
@@ -124,12 +122,9 @@ def rescale(bint shift, const floating[:, ::1] K, const double[::1] x, floating[
         left = at % bands * TILE
         if left > top:
             continue
-        own = &of_threads[threadid()]
         tile = &scratch[threadid(), 0, 0]
         rows = min(TILE, n - top)
         columns = min(TILE, n - left)
         rescale_tile(shift, rows, columns, &K[top, left], n, &x[top], &x[left], tile, stride)
-        both_places(tile, stride, rows, columns, top == left, tile + TILE * stride,
-                    &out[top, left], &out[left, top], n, own.waiting)
-        copy_waiting(tile, own.waiting, past)
-    end_pending(&scratch[0, 0, 0], of_threads, n_threads)
+        copy_to_both_places(tile, stride, rows, columns, top == left, tile + TILE * stride,
+                            &out[top, left], &out[left, top], n, past)

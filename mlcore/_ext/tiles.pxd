@@ -1,7 +1,6 @@
-"""Finished tiles of a Gram matrix on their way to their places. Inline, like blas.pxd."""
+"""Copies of finished tiles of a matrix to their places. Inline, for other modules."""
 from cython cimport floating
 from libc.stdint cimport int64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from mlcore._ext.simd.copies cimport copy, simd_copies
@@ -12,19 +11,12 @@ cdef struct pending:
     int half                # of the scratch, that the next tile takes
 
 
-cdef inline pending* new_pending(int n_threads) except NULL:
-    cdef pending* of_threads = <pending*> calloc(n_threads, sizeof(pending))
-    if of_threads == NULL:
-        raise MemoryError
-    return of_threads
-
-
-cdef inline void end_pending(const floating* like, pending* of_threads, int n_threads) noexcept:
-    """Copy what still waits; `like` tells the precision."""
-    cdef int thread
+cdef inline void copy_pending(const floating* like, pending* of_threads,
+                              Py_ssize_t n_threads) noexcept nogil:
+    """Copy what still waits in any thread; `like` tells the precision."""
+    cdef Py_ssize_t thread
     for thread in range(n_threads):
         copy_waiting(like, of_threads[thread].waiting, True)
-    free(of_threads)
 
 
 cdef inline simd_copies copies(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
@@ -42,6 +34,25 @@ cdef inline void copy_waiting(const floating* like, simd_copies* waiting,
     cdef int i
     for i in range(2):
         copy(like, waiting + i, past)
+
+
+cdef inline void copy_tile(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
+                           Py_ssize_t columns, floating* out, Py_ssize_t out_stride,
+                           const int64_t* dest, bint past) noexcept nogil:
+    """Copy a tile to the rows `dest` of `out`; `past` writes past the caches."""
+    cdef simd_copies c = copies(tile, stride, rows, columns, out, out_stride, dest)
+    copy(tile, &c, past)
+
+
+cdef inline void copy_to_both_places(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
+                                     Py_ssize_t columns, bint diagonal, floating* turned,
+                                     floating* below, floating* above, Py_ssize_t n,
+                                     bint past) noexcept nogil:
+    """Copy a tile and its transpose at once; arguments as of `both_places`."""
+    cdef simd_copies waiting[2]
+    waiting[0] = copies(tile, stride, 0, 0, below, n, <int64_t*> NULL)
+    both_places(tile, stride, rows, columns, diagonal, turned, below, above, n, waiting)
+    copy_waiting(tile, waiting, past)
 
 
 cdef inline void both_places(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,

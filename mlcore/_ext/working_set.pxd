@@ -2,11 +2,10 @@
 from cython cimport floating
 from libc.stdint cimport int64_t
 
-from mlcore._ext.descent cimport descent, outcome
+from mlcore._ext.descent cimport descent
 
 
 cdef void fill_square(const floating* K, Py_ssize_t stride, Py_ssize_t count,
                       const int64_t* chosen, Py_ssize_t padded, floating* square) noexcept nogil
 cdef void begin(descent* d, bint near, double wait) noexcept nogil
-cdef outcome advance_f(descent* d) noexcept nogil
-cdef outcome advance_d(descent* d) noexcept nogil
+cdef void run(descent* d, const floating* K) noexcept nogil

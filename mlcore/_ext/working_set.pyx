@@ -1,18 +1,17 @@
 """Hot loops of mlcore.svm.smo.working_set: squares of K, and the small problem of a working set.
 
-The problem is solved by pair steps, and by Newton steps (face.pxd) where those crawl.
+The problem is solved by pair steps, and by Newton steps (face.pxd) where those are slow.
 """
-from cpython.exc cimport PyErr_CheckSignals
 from cython cimport floating
 from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int64_t
 from libc.string cimport memmove
 
 from mlcore._ext.descent cimport (
-    ENDED, GOES_ON, NEEDS_ROOM, USUAL_WAIT, count_free, descent, fall_of, follow_from, outcome,
-    rise_of, violation
+    ENDED, GOES_ON, NEEDS_ROOM, USUAL_WAIT, count_free, descent, follow_from, outcome, violation
 )
 from mlcore._ext.face cimport begin_face, face_round, line_search, move_to_sum
+from mlcore._ext.optimality cimport gain_of_rise, loss_of_fall
 from mlcore._ext.simd.smo cimport smo, smo_working_set
 from mlcore._ext.simd.transpose cimport transpose
 
@@ -91,44 +90,77 @@ cdef void fill_square(const floating* K, Py_ssize_t stride, Py_ssize_t count,
 # ---- the small problem
 
 
-def descend(const floating[:, ::1] K, const floating[::1] diagonal, double[::1] beta,
-            double[::1] G, const double[::1] lower, const double[::1] upper, tuple spans,
-            double epsilon, double tol, int64_t max_steps, floating[:, ::1] single,
-            double[:, ::1] wide, int64_t[:, ::1] slots, int8_t[:, ::1] marks, square,
-            Py_ssize_t limit, int n_threads):
-    """Lower 1/2 beta'K beta + q'beta + epsilon |beta|_1 in a box, with the sum of each group fixed.
+cdef class Descent:
+    """Minimise 1/2 beta'K beta + q'beta + epsilon |beta|_1 in bounds, the sum of each group fixed.
 
     At most `max_steps` pair steps, until the violation is at most `tol`. `G` is K beta + q at the
-    start. `spans` are up to four (begin, end, group) of slots; slots of no variable have a box
-    that is a point. `single` (3, n), `wide` (6, n), `slots` and `marks` (2, n) are scratch;
-    `square(f)` returns scratch (f, f) for a face of f variables, at most `limit`. Returns (steps,
-    faces, faces with a whole step), where a face is one of the steps.
+    start. `spans` are up to four (begin, end, group) of slots; slots of no variable have equal
+    bounds. `single` (3, n), `wide` (6, n), `slots` and `marks` (2, n) are scratch. A face has at
+    most `limit` free variables.
     """
+
     cdef descent d
-    cdef floating[:, ::1] H
-    cdef int p
-    cdef outcome found
-    d.s.n_spans = len(spans)
-    for p in range(d.s.n_spans):
-        d.s.begin[p], d.s.end[p], d.s.group[p] = spans[p]
-    d.s.stride = K.shape[1]
-    d.s.K, d.s.diagonal, d.s.epsilon = &K[0, 0], &diagonal[0], epsilon
-    d.s.G, d.s.up, d.s.low = &single[0, 0], &single[1, 0], &single[2, 0]
-    d.s.beta, d.s.lower, d.s.upper = &beta[0], &lower[0], &upper[0]
-    d.G, d.tol, d.left, d.n_threads, d.n = &G[0], tol, max_steps, n_threads, beta.shape[0]
-    d.wide, d.slots, d.marks = &wide[0, 0], &slots[0, 0], &marks[0, 0]
-    d.H, d.room, d.limit = NULL, 0, limit
-    begin(&d, False, USUAL_WAIT)
-    while True:
+    cdef bint doubles
+    cdef int64_t max_steps
+    cdef tuple arrays  # that d points to
+    cdef object face
+
+    def __init__(self, K, diagonal, double[::1] beta, double[::1] G, const double[::1] lower,
+                 const double[::1] upper, tuple spans, double epsilon, double tol,
+                 int64_t max_steps, single, double[:, ::1] wide, int64_t[:, ::1] slots,
+                 int8_t[:, ::1] marks, Py_ssize_t limit, int n_threads):
+        cdef int p
+        self.arrays = K, diagonal, beta, G, lower, upper, single, wide, slots, marks
+        self.d.s.n_spans = len(spans)
+        for p in range(self.d.s.n_spans):
+            self.d.s.begin[p], self.d.s.end[p], self.d.s.group[p] = spans[p]
+        self.d.s.beta, self.d.s.lower, self.d.s.upper = &beta[0], &lower[0], &upper[0]
+        self.d.s.epsilon, self.d.G, self.d.n = epsilon, &G[0], beta.shape[0]
+        self.d.tol, self.d.left, self.d.n_threads = tol, max_steps, n_threads
+        self.max_steps = max_steps
+        self.d.wide, self.d.slots, self.d.marks = &wide[0, 0], &slots[0, 0], &marks[0, 0]
+        self.d.H, self.d.room, self.d.limit = NULL, 0, limit
+        self.doubles = K.itemsize == 8
+        if self.doubles:
+            point_to[double](&self.d, K, diagonal, single)
+        else:
+            point_to[float](&self.d, K, diagonal, single)
+        begin(&self.d, False, USUAL_WAIT)
+
+    def advance(self):
+        """Make some pair steps or one Newton step: some hundredths of a second.
+
+        Returns None at the end, else the free variables for which `take_face` must give room before
+        the next call, or 0.
+        """
+        cdef outcome found
         with nogil:
-            found = advance_f(&d) if floating is float else advance_d(&d)
-        PyErr_CheckSignals()
-        if found == NEEDS_ROOM:
-            d.room = min(d.limit, count_free(&d) * 5 // 4)
-            H = square(d.room)
-            d.H = &H[0, 0]
-        elif found == ENDED:
-            return d.made, d.made - (max_steps - d.left), d.whole
+            found = advance_d(&self.d) if self.doubles else advance_f(&self.d)
+        if found == ENDED:
+            return None
+        return min(self.d.limit, count_free(&self.d) * 5 // 4) if found == NEEDS_ROOM else 0
+
+    def take_face(self, face):
+        """Take scratch (f, f) in the precision of K for faces of f variables."""
+        self.face, self.d.room = face, len(face)
+        if self.doubles:
+            self.d.H = address[double](face)
+        else:
+            self.d.H = address[float](face)
+
+    def counts(self):
+        """Return (steps, faces, faces with a whole step); a face is one of the steps."""
+        return self.d.made, self.d.made - (self.max_steps - self.d.left), self.d.whole
+
+
+cdef void* address(floating[:, ::1] values):
+    return &values[0, 0]
+
+
+cdef void point_to(descent* d, const floating[:, ::1] K, const floating[::1] diagonal,
+                   floating[:, ::1] single):
+    d.s.K, d.s.stride, d.s.diagonal = &K[0, 0], K.shape[1], &diagonal[0]
+    d.s.G, d.s.up, d.s.low = &single[0, 0], &single[1, 0], &single[2, 0]
 
 
 cdef void begin(descent* d, bint near, double wait) noexcept nogil:
@@ -136,6 +168,12 @@ cdef void begin(descent* d, bint near, double wait) noexcept nogil:
     d.wait = wait
     d.made = d.whole = d.failures = d.rounds = 0
     d.since = NEAR if near else 0
+
+
+cdef void run(descent* d, const floating* K) noexcept nogil:
+    """Go on to the end; the face has all the room that it may need."""
+    while advance(d, K) == GOES_ON:
+        pass
 
 
 cdef outcome advance_f(descent* d) noexcept nogil:
@@ -187,8 +225,8 @@ cdef outcome pair_steps(descent* d, const floating* K) noexcept nogil:
         for t in range(s.begin[p], s.end[p]):
             start[t] = s.beta[t]
             G[t] = <floating> d.G[t]
-            up[t] = <floating> rise_of(s, t, 0.0)
-            low[t] = <floating> fall_of(s, t, 0.0)
+            up[t] = <floating> gain_of_rise(0.0, s.beta[t], s.upper[t], s.epsilon)
+            low[t] = <floating> loss_of_fall(0.0, s.beta[t], s.lower[t], s.epsilon)
     made = smo(K, s, d.tol, allowed)
     d.left -= made
     d.made += made

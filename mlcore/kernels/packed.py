@@ -151,6 +151,10 @@ class Packed:
         code = _ext.RBF_DIFFERENCES if self.layout == "differences" else _ext.KINDS[kernel.name]
         return code, gamma, kernel.coef0, kernel.degree
 
+    def _waiting(self, threads):
+        """Return what each thread notes of its unfinished copies."""
+        return np.zeros((threads, _ext.PENDING), np.int64)
+
     @property
     def terms_per_value(self):
         """Products that one kernel value costs."""
@@ -188,7 +192,7 @@ class Packed:
             elif self.layout in ("panels", "differences"):
                 _ext.panel_block(
                     *self._spec(), now, *self._lists, self.terms, columns[0], columns[1], m,
-                    out, to, scratch, threads,
+                    out, to, scratch, self._waiting(threads), threads,
                 )  # fmt: skip
             else:
                 _ext.inverted_block(
@@ -251,7 +255,7 @@ class Packed:
             for first in range(0, bands, step):
                 _ext.panel_symmetric(
                     *self._spec(), chosen, *self._lists, self.terms, panels, terms, out, scratch,
-                    first, min(bands, first + step), threads,
+                    self._waiting(threads), first, min(bands, first + step), threads,
                 )  # fmt: skip
         out[order, order] = self.diagonal[chosen]
 

@@ -152,7 +152,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         several = len(classes) > 2
         # A dual with a group for each class has K itself as the square of all, if they are sorted;
         # a precomputed K is too large for a copy.
-        sorts = several or settings.formulation.class_sums is not None
+        sorts = several or settings.formulation.nu is not None
         if sorts and not settings.kernel.precomputed:
             order = np.argsort(codes if several else -codes, kind="stable")
             rows, codes = rows[order], codes[order]
@@ -180,7 +180,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
     def _small_pairs(self, samples: LabelledSamples, settings: Settings, probability: bool) -> bool:
         """Return whether the binary problems are pairs of small classes, with finite costs."""
         pairs = self.multi_class == "ovo" or len(samples.classes) == 2
-        if settings.formulation.class_sums is not None:
+        if settings.formulation.nu is not None:
             pairs = pairs and not probability and is_plain(float(samples.cost.max()))
         hard = settings.formulation.hard
         return pairs and self.max_iter < 0 and not hard and are_small(samples)
@@ -199,11 +199,11 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         fold = None if folds is None else folds[0]
         cost = formulation.cost(samples.cost)
         limits = settings.tol, settings.few
-        found = solve_pairs(samples, cost, formulation.class_sums, store, fold, *limits, progress)
+        found = solve_pairs(samples, cost, formulation.nu, store, fold, *limits, progress)
         if found is None:
             return None
         solved, held_out, rho = found
-        if formulation.class_sums is not None:
+        if formulation.nu is not None:
             violations = np.atleast_1d(solved.optimality.kkt_violation)
             scale = np.array(
                 [formulation.scale(r, v) for r, v in zip(rho, violations, strict=True)]

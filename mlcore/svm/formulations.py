@@ -7,7 +7,7 @@ With the multipliers lambda of their equalities a solution is the function
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,12 +27,12 @@ class Formulation:
     ----------
     hard : bool
         Whether no margin error is allowed.
-    class_sums : float or None
-        nu, where each class has a given sum of multipliers in place of a linear term.
+    nu : float or None
+        Of the classifiers whose classes each have a given sum of multipliers.
     """
 
+    nu: float | None
     hard = False
-    class_sums = None
 
     def cost(self, weight: np.ndarray) -> np.ndarray:
         """Return the bounds of the multipliers' absolute values, from the samples' weights."""
@@ -102,6 +102,7 @@ class CSVC(Formulation):
     """
 
     C: float
+    nu: ClassVar[None] = None
 
     @property
     def hard(self) -> bool:
@@ -134,10 +135,6 @@ class NuSVC(Formulation):
 
     nu: float
     owner: str
-
-    @property
-    def class_sums(self) -> float:
-        return self.nu
 
     def problem(self, target, cost, index=None):
         positive, negative = target > 0, target < 0

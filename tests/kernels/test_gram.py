@@ -464,74 +464,12 @@ def test_distances_do_not_depend_on_the_origin(X, kernel, offset):
 # ---- feature maps
 
 
+# ---- Mercer's condition on a sample
+
+
 @given(matrices(largest=4), st.integers(0, 4), st.sampled_from([0.0, 0.5, 2.0]))
 def test_inner_products_of_the_feature_map_are_the_polynomial_kernel(X, degree, coef0):
     features = polynomial_features(X, degree, coef0)
     K = gram_matrix(X, kernel="polynomial", gamma=1.0, degree=degree, coef0=coef0)
     scale = (float((X**2).sum(axis=1).max()) + coef0 + 1) ** degree
     assert_allclose(features @ features.T, K, rtol=0, atol=1e-13 * scale)
-
-
-def test_one_column_per_monomial():
-    assert_allclose(polynomial_features([[3.0, 5.0]], 2, 0.0), [[9, np.sqrt(2) * 15, 25]])
-    assert polynomial_features(np.ones((2, 3)), 4, 0.0).shape == (2, 15)  # C(3 + 4 - 1, 4)
-    assert polynomial_features(np.ones((2, 3)), 4, 1.0).shape == (2, 35)  # C(3 + 4, 4)
-    assert_array_equal(polynomial_features(np.zeros((2, 3)), 0, 0.0), [[1], [1]])
-    X = np.ones((2, 3), np.float32)
-    assert polynomial_features(X, 2).dtype == np.float32
-    assert_array_equal(X, 1)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"degree": -1}, ValueError, "degree"),
-        ({"degree": 1.5}, (ValueError, TypeError), "degree"),
-        ({"degree": 2, "coef0": -1.0}, ValueError, "coef0"),
-        ({"degree": 2, "X": sparse.csr_array(np.eye(2))}, TypeError, "[Ss]parse"),
-        ({"degree": 10**6}, MemoryError, "polynomial feature map of 1 x 500001500001 needs"),
-        ({"degree": 10**9}, MemoryError, "use gram_matrix"),
-    ],
-)
-def test_feature_maps_that_cannot_be(arguments, error, message):
-    with pytest.raises(error, match=message):
-        polynomial_features(**{"X": [[1.0, 2.0]]} | arguments)
-
-
-# ---- Mercer's condition on a sample
-
-
-def test_definite_semidefinite_indefinite():
-    assert is_positive_semidefinite(np.eye(3)) == (True, 1.0)
-    answer, smallest = is_positive_semidefinite(np.ones((4, 4)))
-    assert answer and abs(smallest) < 1e-15
-    assert is_positive_semidefinite([[0.0]]) == (True, 0.0)
-    answer, smallest = is_positive_semidefinite([[1.0, 2.0], [2.0, 1.0]])
-    assert not answer and smallest == pytest.approx(-1.0)
-
-
-def test_sides_of_the_tolerance():
-    K = np.diag([1.0, -1e-10])
-    assert not is_positive_semidefinite(K)[0]
-    assert is_positive_semidefinite(K, tol=1e-9)[0]
-    assert not is_positive_semidefinite(K, tol=1e-11)[0]
-    assert is_positive_semidefinite(np.diag([1.0, -1e-9]).astype(np.float32))[0]  # its rounding
-
-
-def test_a_matrix_that_is_not_symmetric_is_none():
-    answer, smallest = is_positive_semidefinite([[2.0, 1.0], [0.0, 2.0]])
-    assert answer is False and smallest == pytest.approx(1.5)
-    assert is_positive_semidefinite([[2.0, 1.0], [1.0 + 1e-16, 2.0]])[0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"K": np.ones((2, 3))}, r"K has shape \(2, 3\); is_positive_semidefinite needs a square"),
-        ({"K": [[np.nan]]}, "NaN"),
-        ({"K": [[1.0]], "tol": -1.0}, "tol"),
-    ],
-)
-def test_what_has_no_answer(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        is_positive_semidefinite(**arguments)

@@ -160,10 +160,10 @@ def test_one_split_alone_is_searched_too():
 
 
 def test_the_best_multiple_is_within_its_bounds():
-    beta, signs = np.array([1.0, -1.0]), np.array([1.0, -1.0])
-    assert best_multiple(beta, signs, 0.5 * beta, 10.0) == 2.0
-    assert best_multiple(beta, signs, 4.0 * beta, 10.0) == 1.0
-    assert best_multiple(beta, signs, 0.0 * beta, 10.0) == 10.0
+    beta, linear = np.array([1.0, -1.0]), np.array([-1.0, 1.0])
+    assert best_multiple(beta, linear, 0.5 * beta, 10.0) == 2.0
+    assert best_multiple(beta, linear, 4.0 * beta, 10.0) == 1.0
+    assert best_multiple(beta, linear, 0.0 * beta, 10.0) == 10.0
 
 
 def test_the_threads_of_blas_change_nothing():

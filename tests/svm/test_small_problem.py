@@ -10,8 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mlcore.kernels.resolve import as_kernel
 from mlcore.svm import SVR, NuSVC, NuSVR, OneClassSVM, classifier
 from mlcore.svm.smo import small_problem, smo
+from mlcore.svm.smo.feasible_start import start_with_sums
 from mlcore.svm.smo.kernel_cache import KernelCache
-from mlcore.svm.smo.problem import Problem, start_with_sums
+from mlcore.svm.smo.problem import Problem
 from mlcore.svm.smo.small_problem import solve_small
 
 MACHINES = {

@@ -1,9 +1,10 @@
-"""The dual solver: the KKT conditions as written, exact minima, LIBSVM, every path to the rows."""
+"""The dual solver: the KKT conditions as written, exact minima, LIBSVM, its starts and its end."""
 
 import itertools
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,23 +13,24 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import svm as peer
-from threadpoolctl import threadpool_limits
 
-from mlcore.kernels.kernel_rows import PackedRows
+from dual_problems import (
+    EPS,
+    KERNELS,
+    KINDS,
+    check,
+    groups,
+    matrix,
+    objective,
+    problem,
+    rows_of,
+    samples,
+    violation,
+)
 from mlcore.kernels.resolve import as_kernel
 from mlcore.svm.smo import smo
 from mlcore.svm.smo.small_problem import solve_small
-from mlcore.svm.smo.smo import KernelCache, Problem, solve, solve_many
-from mlcore.svm.smo.working_set import WorkingSet
-
-KINDS = ["svc", "svr", "one class", "nu svc", "nu svr", "weights", "points", "repeated", "started"]
-EPS = float(np.finfo(np.float64).eps)
-KERNELS = {
-    "rbf": {"gamma": 0.5},
-    "linear": {},
-    "polynomial": {"gamma": 0.5, "coef0": 1.0, "degree": 2},
-    "laplacian": {"gamma": 0.3},
-}
+from mlcore.svm.smo.smo import KernelCache, Problem, solve
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,111 +48,6 @@ def each_way(request, in_rounds):
         if request.param == "in one call":
             patch.setattr(smo, "solve_small", solve_small)
         yield
-
-
-def samples(n, d=3, seed=0):
-    return np.random.default_rng([n, d, seed]).normal(size=(n, d))
-
-
-def problem(kind, n, seed=0, C=3.0):
-    """One problem of each shape that the machines pose, on n samples."""
-    rng = np.random.default_rng([n, seed, len(kind)])
-    y = np.where(rng.random(n) < 0.4, 1.0, -1.0)
-    y[:2] = 1.0, -1.0
-    f, box = rng.normal(size=n), np.full(n, C)
-    low, high = np.where(y > 0, 0, -box), np.where(y > 0, box, 0)
-    if kind == "svc":
-        return Problem(-y, low, high)
-    if kind == "svr":
-        return Problem(-f, -box, box, epsilon=0.2)
-    if kind == "one class":
-        return Problem(0 * f, 0 * f, box, total=(0.3 * box.sum(),))
-    if kind == "nu svc":
-        total = 0.5 * C * min((y > 0).sum(), (y < 0).sum())
-        return Problem(0 * f, low, high, group=(y < 0).astype(np.int8), total=(total, -total))
-    if kind == "nu svr":
-        total = 0.2 * box.sum()
-        return Problem(
-            -np.r_[f, f], np.r_[0 * box, -box], np.r_[box, 0 * box], index=np.r_[:n, :n],
-            group=np.repeat(np.array([0, 1], np.int8), n), total=(total, -total),
-        )  # fmt: skip
-    if kind == "weights":  # one of them a sample without weight
-        box = C * rng.integers(0, 4, n)
-        return Problem(-y, np.where(y > 0, 0, -box), np.where(y > 0, box, 0.0))
-    if kind == "points":  # some can not move, away from 0
-        start = np.where(rng.random(n) < 0.3, f, 0.0)
-        fixed = start != 0
-        return Problem(
-            -f, np.where(fixed, f, -box), np.where(fixed, f, box), start=start, epsilon=0.1
-        )
-    if kind == "repeated":  # one sample in several variables, in no order
-        m = n + n // 2
-        return Problem(
-            rng.normal(size=m), np.full(m, -C), np.full(m, C), index=rng.integers(0, n, m)
-        )
-    start = rng.uniform(low, high)
-    return Problem(-y, low, high, start=start)
-
-
-def rows_of(X, kernel="rbf", double=True):
-    return as_kernel(kernel, **KERNELS.get(kernel, {})).rows(X, double)
-
-
-def matrix(X, problem, kernel="rbf"):
-    """K between the variables, in double precision."""
-    index = np.arange(len(problem.linear)) if problem.index is None else problem.index
-    return rows_of(X, kernel).block(np.arange(X.shape[0]))[np.ix_(index, index)]
-
-
-def objective(K, p, beta):
-    return 0.5 * beta @ K @ beta + p.linear @ beta + p.epsilon * np.abs(beta).sum()
-
-
-def groups(p):
-    group = np.zeros(len(p.linear)) if p.group is None else p.group
-    return [group == g for g in np.unique(group)]
-
-
-def violation(K, p, beta):
-    """How far the best pair move of a group still falls, per unit of the move."""
-    g = K @ beta + p.linear
-    up = g + np.where(beta >= 0, p.epsilon, -p.epsilon)
-    down = g + np.where(beta > 0, p.epsilon, -p.epsilon)
-    worst = 0.0
-    for members in groups(p):
-        rises, falls = members & (beta < p.upper), members & (beta > p.lower)
-        if rises.any() and falls.any():
-            worst = max(worst, down[falls].max() - up[rises].min())
-    return worst
-
-
-def check(K, p, solution, tol, eps=EPS):
-    """All that holds of a solution, from the definitions."""
-    beta = solution.beta
-    start = np.zeros(len(beta)) if p.start is None else p.start
-    sums = np.abs(K) @ np.abs(beta)
-    # The gradient is that of the start, moved step by step.
-    rounding = 50 * eps * (1 + max(sums.max(initial=0.0), (np.abs(K) @ np.abs(start)).max()))
-    assert solution.converged and not solution.diverged and solution.violation <= tol
-    assert (beta >= p.lower).all() and (beta <= p.upper).all()
-    for k, members in enumerate(groups(p)):
-        total = start[members].sum() if p.total is None else p.total[k]
-        assert abs(beta[members].sum() - total) <= 1e-12 * (1 + np.abs(beta[members]).sum())
-    assert_allclose(solution.gradient, K @ beta + p.linear, rtol=0, atol=rounding)
-    assert violation(K, p, beta) <= tol + 2 * rounding
-    size = 1 + 0.5 * np.abs(beta) @ sums + np.abs(p.linear) @ np.abs(beta)
-    assert_allclose(solution.objective, objective(K, p, beta), rtol=0, atol=50 * eps * size)
-    assert len(solution.multipliers) == len(groups(p))
-    for (low, high, value), members in zip(solution.multipliers, groups(p), strict=True):
-        g = solution.gradient[members]
-        b, lower, upper = beta[members], p.lower[members], p.upper[members]
-        residue = 1e-12 * np.abs(b).max()  # what sums of steps may leave of a multiplier at a bound
-        b = np.where(np.abs(b) <= residue, 0.0, b)
-        rises = (g + np.where(b >= 0, p.epsilon, -p.epsilon))[upper - b > residue]
-        falls = (g + np.where(b > 0, p.epsilon, -p.epsilon))[b - lower > residue]
-        assert low == falls.max(initial=-np.inf) and high == rises.min(initial=np.inf)
-        assert np.isfinite(value)
-        assert low - tol <= value <= high + tol
 
 
 # ---- the conditions of optimality
@@ -279,172 +176,6 @@ def test_the_objective_of_libsvm(kind, C):
 
 
 # ---- every path to the rows of K
-
-
-def paths():
-    """n, d, kernel, double, cache_size: how the rows are had."""
-    return {
-        "all of K at hand": (700, 3, "rbf", True, 200.0),
-        "all of K in single": (700, 3, "rbf", False, 200.0),
-        "a square smaller than the problem": (900, 3, "rbf", True, 1e-3),
-        "rows computed again": (2600, 3, "rbf", False, 1e-3),
-        "rows that come and go": (2300, 40, "rbf", False, 1e-3),
-        "rows that come and go, in double": (2300, 40, "laplacian", True, 1e-3),
-        "rows that stay": (2300, 40, "rbf", False, 200.0),
-        "a weight vector": (2500, 20, "linear", False, 200.0),
-        "a weight vector, a small square": (2500, 70, "linear", True, 1e-3),
-        "many samples, a small square": (3300, 3, "rbf", False, 1.0),
-    }
-
-
-@pytest.mark.parametrize("kind", ["svc", "svr", "one class", "nu svc", "nu svr"])
-@pytest.mark.parametrize("path", paths())
-def test_every_path_leads_to_the_optimum(path, kind):
-    n, d, kernel, double, cache_size = paths()[path]
-    X = samples(n, d) * (0.4 if d > 3 else 1.0)
-    p = problem(kind, n, C=0.3)
-    if kind == "svr":
-        p.linear, p.epsilon = -np.sin(2 * X[:, 0]), 0.1
-    elif kind == "svc":
-        y = np.sign(X[:, 0] + 0.3 * samples(n, 1, 1)[:, 0])
-        p = Problem(-y, np.where(y > 0, 0, -0.3), np.where(y > 0, 0.3, 0.0))
-    rows = rows_of(X, kernel, double)
-    assert rows.dtype == (np.float64 if double else np.float32)
-    solution = solve(p, KernelCache(rows, cache_size), tol=1e-3)
-    eps = EPS if double else 4 * float(np.finfo(np.float32).eps)
-    check(matrix(X, p, kernel), p, solution, 1e-3, eps)
-
-
-@pytest.mark.parametrize("cache_size", [1e-3, 1.0, 200.0])
-def test_the_optimum_does_not_depend_on_the_cache(cache_size):
-    X = samples(1500, 40) * 0.4
-    p = problem("svc", 1500, C=1.0)
-    solution = solve(p, KernelCache(rows_of(X), cache_size), tol=1e-5)
-    reference = solve(p, KernelCache(rows_of(X), 1e4), tol=1e-5)
-    assert_allclose(solution.objective, reference.objective, rtol=1e-7)
-
-
-def test_working_sets_grow_shrink_and_are_chosen_anew(monkeypatch):
-    sizes = []
-    plain = WorkingSet.load
-
-    def watched(self, chosen):
-        sizes.append(sum(map(len, chosen)))
-        plain(self, chosen)
-
-    monkeypatch.setattr(WorkingSet, "load", watched)
-    X = samples(3000, 2)
-    y = np.sign(np.sin(3 * X[:, 0]) + X[:, 1] + 0.2 * samples(3000, 1, 1)[:, 0])
-    p = Problem(-y, np.where(y > 0, 0, -10.0), np.where(y > 0, 10.0, 0.0))
-    solution = solve(p, KernelCache(rows_of(X), 1e-3), tol=1e-4)
-    check(matrix(X, p), p, solution, 1e-4)
-    assert len(sizes) > 3 and max(sizes) <= 512 and min(sizes) < max(sizes)
-
-
-@pytest.mark.parametrize("kind", ["nu svc", "one class"])
-@pytest.mark.parametrize("cache_size", [1e-3, 200.0])
-def test_a_group_of_few_is_not_starved(cache_size, kind):
-    """Three samples of one class among thousands, or three that must carry all."""
-    X = samples(2600, 40) * 0.4
-    few = np.arange(2600) % 1000 == 7
-    box = np.full(2600, 1.0)
-    if kind == "nu svc":
-        sign = np.where(few, -1.0, 1.0)
-        low, high = np.where(few, -1.0, 0.0), np.where(few, 0.0, 1.0)
-        group = few.astype(np.int8)
-        p = Problem(0.1 * X[:, 0] * sign, low, high, group=group, total=(1.5, -1.5))
-    else:
-        p = Problem(0.1 * X[:, 0], 0 * box, np.where(few, box, 1e-4), total=(2.0,))
-    solution = solve(p, KernelCache(rows_of(X), cache_size), tol=1e-5)
-    check(matrix(X, p), p, solution, 1e-5)
-
-
-# Rows that are computed again, and rows that are kept.
-@pytest.mark.parametrize(("kind", "d"), [("one class", 8), ("one class", 40), ("nu svc", 8)])
-def test_few_support_vectors_need_few_kernel_values(kind, d, monkeypatch):
-    """Sums that some hundredths of the variables reach, one class being a tenth of the samples."""
-    values = []
-    fill, fill_all = PackedRows.fill, PackedRows.fill_all
-
-    def filled(self, rows, out, dest, columns=None):
-        values.append(len(rows) * (self.n if columns is None else len(columns)))
-        fill(self, rows, out, dest, columns)
-
-    def filled_all(self, out, chosen=None):
-        m = self.n if chosen is None else len(chosen)
-        values.append(m * (m + 1) // 2)
-        fill_all(self, out, chosen)
-
-    n = 2500
-    y = np.where(np.arange(n) % 10 == 0, 1.0, -1.0)
-    X = samples(n, d) + np.where(y > 0, 1.0, 0.0)[:, None]
-    if kind == "one class":
-        p = Problem(np.zeros(n), np.zeros(n), np.ones(n), total=(0.03 * n,))
-    else:
-        p = Problem(
-            np.zeros(n), np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0),
-            group=(y < 0).astype(np.int8), total=(0.05 * n, -0.05 * n),
-        )  # fmt: skip
-    rows = as_kernel("rbf", gamma=1.0 / d).rows(X, double=False)
-    monkeypatch.setattr(PackedRows, "fill", filled)
-    monkeypatch.setattr(PackedRows, "fill_all", filled_all)
-    solution = solve(p, KernelCache(rows, 200.0), tol=1e-3)
-    monkeypatch.undo()
-    K = rows.block(np.arange(n)).astype(np.float64)
-    check(K, p, solution, 1e-3, 4 * float(np.finfo(np.float32).eps))
-    assert sum(values) < (0.4 if kind == "one class" else 0.75) * n**2
-
-
-@pytest.mark.parametrize("n_runs", [1, 2, 4, 9])
-def test_some_of_the_samples(n_runs):
-    """A problem on runs of the samples, as between two of several classes, beside others."""
-    X = samples(600)
-    runs = [np.arange(start, start + 30) for start in np.linspace(0, 570, n_runs).astype(int)]
-    index = np.concatenate(runs)
-    p = problem("svc", len(index))
-    p.index = index
-    for cache_size in (1e-3, 200.0):
-        store = KernelCache(rows_of(X), cache_size)
-        check(matrix(X, p), p, solve(p, store, tol=1e-6), 1e-6)
-
-
-def test_problems_that_share_samples_share_their_rows():
-    X = samples(400, 40)
-    problems = [problem("svc", 400, seed) for seed in range(4)]
-    store = KernelCache(rows_of(X), 200.0)
-    together = solve_many(problems, store, tol=1e-6)
-    assert store.whole
-    for p, solution in zip(problems, together, strict=True):
-        check(matrix(X, p), p, solution, 1e-6)
-        alone = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-6)
-        assert_allclose(solution.objective, alone.objective, rtol=1e-10)
-
-
-def test_precomputed_and_users_kernels():
-    X = samples(200)
-    p = problem("svc", 200)
-    K = matrix(X, p)
-
-    def kernel(A, B):
-        return np.exp(-0.5 * ((A[:, None] - B) ** 2).sum(axis=2))
-
-    for asked, Z in (("precomputed", K), (kernel, X)):
-        rows = as_kernel(asked).rows(Z, double=True)
-        check(K, p, solve(p, KernelCache(rows, 1e-3), tol=1e-6), 1e-6)
-
-
-def test_any_number_of_threads_gives_the_same_bytes():
-    X = samples(1300)
-    p = problem("svr", 1300, C=100.0)
-    found = []
-    for threads in (1, 2, 7):
-        with threadpool_limits(threads):
-            found.append(solve(p, KernelCache(rows_of(X), 200.0), tol=1e-4))
-    for other in found[1:]:
-        assert_array_equal(other.beta, found[0].beta)
-        assert_array_equal(other.gradient, found[0].gradient)
-        assert other.multipliers == found[0].multipliers
-        assert (other.objective, other.n_iter) == (found[0].objective, found[0].n_iter)
 
 
 # ---- where it starts, how it goes, when it stops
@@ -611,7 +342,8 @@ def test_kernels_that_are_not_symmetric_end(n):
 @pytest.mark.parametrize("target", ["baseline", "avx2"])
 def test_instruction_sets(target):
     """The conditions again, and one of the longer paths, with the loops of another target."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    other = str(Path(__file__).with_name("test_kernel_cache.py"))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, other]
     command += [
         "-k",
         "(conditions_hold and not whatever and rbf) or (every_path and computed and svc)",

@@ -179,36 +179,6 @@ def test_kkt_conditions_hold(n, d, seed, C, grid, nu):
     assert_allclose(model.kkt_violation_, optimality.kkt_violation, atol=1e-8 * size)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_evidence_agrees_with_exact_verification(dtype, kernel):
-    X, y = overlapping(600, 3)
-    X = X.astype(dtype)
-    model = SVC(gamma=GAMMA, kernel=kernel).fit(X, y)
-    exact = model.verify(X, y)
-    assert model.kkt_violation_ <= model.tol and model.converged_
-    assert exact.kkt_violation <= 1.2 * model.tol
-    assert_allclose(model.dual_objective_, exact.dual_objective, rtol=1e-5)
-    assert_allclose(model.primal_objective_, exact.primal_objective, rtol=1e-5)
-    primal = exact.dual_objective + exact.duality_gap
-    assert_allclose(primal, exact.primal_objective, rtol=1e-12)
-    slack = np.maximum(0, 1 - (2 * y - 1) * model.decision_function(X).astype(float)).sum()
-    assert_allclose(2 / model.margin_**2 + slack, model.primal_objective_, rtol=1e-4)
-
-
-@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-@pytest.mark.parametrize("machine", [SVC(C=3.0), NuSVC(nu=0.3)])
-def test_multi_class_evidence_is_one_value_per_problem(machine, multi_class):
-    X, y = overlapping(200, 4, classes=4)
-    model = machine.set_params(multi_class=multi_class, gamma=GAMMA).fit(X, y)
-    n_problems = 6 if multi_class == "ovo" else 4
-    exact = model.verify(X, y)
-    for name, value in exact._asdict().items():
-        assert value.shape == (n_problems,)
-        assert_allclose(getattr(model, f"{name}_"), value, rtol=1e-8, atol=1e-8)
-    assert (exact.duality_gap <= 1e-6 * np.abs(exact.dual_objective)).all()
-
-
 # ---- closed forms
 
 
@@ -231,29 +201,6 @@ def test_three_points_with_a_bounded_multiplier():
     assert_allclose(model.coef_, [[0.5]], atol=1e-12)
     assert_allclose(model.intercept_, [0.5], atol=0.5 + 1e-9)  # any b in [0.5 , 1] is optimal
     assert_allclose(model.duality_gap_, 0, atol=1e-12)
-
-
-def test_hard_margin_is_the_limit_of_large_c():
-    rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(30, 2)) - 3, rng.normal(size=(30, 2)) + 3])
-    y = np.repeat([0, 1], 30)
-    hard = SVC(kernel="linear", C=np.inf).fit(X, y)
-    soft = peer.SVC(kernel="linear", C=1e4, tol=1e-8).fit(X, y)
-    assert_allclose(hard.coef_, soft.coef_, atol=1e-6)
-    assert_allclose(hard.functional_margins(X, y).min(), 1, atol=1e-8)
-    assert_allclose(hard.geometric_margins(X, y).min(), hard.margin_ / 2, rtol=1e-8)
-    assert len(hard.margin_error_indices_) == 0
-    assert 0 <= hard.verify(X, y).duality_gap < 1e-8
-
-
-@pytest.mark.parametrize("n", [5, 400])
-def test_hard_margin_refuses_what_cannot_be_separated(n):
-    X = np.linspace(0, 1, n)[:, None]
-    y = np.arange(n) % 2
-    model = SVC(kernel="linear", C=np.inf)
-    with pytest.raises(ValueError, match="C=inf .* class 1 cannot be separated from class 0"):
-        model.fit(X, y)
-    assert not hasattr(model, "support_")
 
 
 # ---- laws
@@ -282,14 +229,6 @@ def test_a_class_without_weight_is_absent():
     assert_array_equal(model.classes_, [0, 2])
     with pytest.raises(ValueError, match="only one class, 2"):
         SVC().fit(X, y, sample_weight=(y == 2).astype(float))
-
-
-def test_tiny_weights_change_nothing_in_nu_svc():
-    X, y = overlapping(300, 3)
-    machine = NuSVC(nu=0.4, gamma=GAMMA, tol=1e-6)
-    f = machine.fit(X, y).decision_function(X)
-    g = machine.fit(X, y, sample_weight=np.full(300, 1e-6)).decision_function(X)
-    assert_allclose(f, g, atol=1e-3)
 
 
 def test_one_vs_rest_trains_each_class_against_the_rest():
@@ -352,22 +291,6 @@ def test_margins_of_several_classes_are_the_least_over_their_problems():
     assert_allclose(model.geometric_margins(X, y), scaled)
     with pytest.raises(ValueError, match="y has the label 7"):
         model.functional_margins(X[:2], [0, 7])
-
-
-def test_class_weight_of_nu_svc_that_no_nu_allows_gives_up_the_light_class():
-    X, y = overlapping(100, 2)
-    model = NuSVC(nu=0.3, gamma=GAMMA, class_weight={0: 1e3, 1: 1e-4}).fit(X, y)
-    assert np.mean(model.predict(X) == 0) > 0.95
-
-
-def test_nu_svc_of_classes_that_coincide_is_constant_with_a_warning():
-    X = np.array([[0.0], [0.0], [1.0], [1.0]])
-    y = np.array([0, 1, 0, 1])
-    with pytest.warns(UserWarning, match="nu=0.5 the margin is zero"):
-        model = NuSVC(nu=0.5, gamma=1.0).fit(X, y)
-    assert_array_equal(model.rho_, [0.0])
-    assert_allclose(model.decision_function([[0.3], [7.0]]), 0, atol=1e-6)
-    assert_allclose(model.verify(X, y).duality_gap, 0, atol=1e-6)
 
 
 def test_digits_of_ten_classes():
@@ -474,30 +397,6 @@ def test_parameters_out_of_range_are_named(params, error, message):
     with pytest.raises(error, match=message):
         model.fit(X, y)
     assert not any(name.endswith("_") for name in vars(model))
-
-
-@pytest.mark.parametrize("tol", [1e-1, 1e-3])
-@pytest.mark.parametrize("seed", range(4))
-def test_nu_svc_warns_of_a_margin_that_cannot_be_told_from_zero(seed, tol):
-    rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(600, 2)), rng.integers(0, 2, 600)  # no relation: the hulls meet
-    with pytest.warns(UserWarning, match="NuSVC: at nu=0.3 the margin is zero"):
-        NuSVC(kernel="linear", nu=0.3, tol=tol).fit(X, y)
-
-
-def test_infeasible_nu_is_refused_before_any_kernel_value():
-    def never(A, B):
-        raise AssertionError("the kernel was asked")
-
-    X, y = overlapping(40, classes=3)
-    y[:] = 0
-    y[:6], y[6:16] = 1, 2
-    with pytest.raises(ValueError, match=r"nu=0.5 is infeasible .* largest feasible nu is 0.4"):
-        NuSVC(nu=0.5, kernel=never).fit(X, y)
-    assert NuSVC(nu=2 * 6 / 30, gamma=GAMMA).fit(X, y).converged_
-    for nu in (0, 1.5, "x"):
-        with pytest.raises((ValueError, TypeError), match=f"nu={nu!r}"):
-            NuSVC(nu=nu).fit(X, y)
 
 
 def test_bad_data_is_refused_by_name():

@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 
 from mlcore.exceptions import ConvergenceWarning
 from mlcore.svm import SVC, SVCCV
-from mlcore.svm.cross_validation.folds import feasible_start, stratified_folds
+from mlcore.svm.cross_validation.folds import stratified_folds
 
 CS, GAMMAS = [0.1, 1.0, 10.0], [0.05, 0.5, 5.0]
 
@@ -35,16 +35,6 @@ def test_shuffled_folds_keep_the_shares_and_repeat():
     assert_array_equal(fold, stratified_folds(y, 5, np.random.default_rng(0)))
     for k in range(5):
         assert_array_equal(np.bincount(y[fold == k]), [10, 6, 4])
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_feasible_start_is_feasible_and_keeps_bounds(seed):
-    rng = np.random.default_rng(seed)
-    upper = np.where(rng.random(30) < 0.5, rng.random(30), 0)
-    lower = np.where(upper > 0, 0, -rng.random(30))
-    beta = feasible_start(2 * rng.normal(size=30), lower, upper)
-    assert (beta >= lower).all() and (beta <= upper).all()
-    assert abs(beta.sum()) < 1e-12
 
 
 @pytest.mark.parametrize("classes", [2, 4])

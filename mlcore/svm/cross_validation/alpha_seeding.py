@@ -13,6 +13,7 @@ import numpy as np
 from mlcore._ext import alpha_seeding as _ext
 from mlcore.kernels.gram_rows import add_rows, padded
 from mlcore.scratch import scratch_array
+from mlcore.svm.multiclass.binary_problems import UNOPPOSED
 from mlcore.svm.smo.bias import round_to_bounds
 from mlcore.svm.smo.smo import KernelCache, Problem, Solution, resolved
 from mlcore.svm.smo.working_set import principal_submatrix
@@ -38,8 +39,9 @@ class SeededDuel:
         With all of K.
     signs : float64 (n,)
         Of each sample's class, 0 where it takes no part.
-    unit_boxes : float64 (1 + n_folds, n)
-        Bounds of the multipliers at C = 1, of all samples and of each fold, 0 where held out.
+    unit_bounds : float64 (1 + n_folds, n)
+        Bounds of the absolute multipliers at C = 1, of all samples and of each fold, 0 where held
+        out.
     tol : float
     max_iter : int
         Bound on the pair steps of each problem, -1 for none.
@@ -58,7 +60,7 @@ class SeededDuel:
         self,
         store: KernelCache,
         signs: np.ndarray,
-        unit_boxes: np.ndarray,
+        unit_bounds: np.ndarray,
         tol: float,
         max_iter: int,
     ) -> None:
@@ -69,16 +71,18 @@ class SeededDuel:
         diagonal = store.kernel.diagonal
         if len(taking) < len(signs):
             self.index = taking
-            signs, unit_boxes, diagonal = signs[taking], unit_boxes[:, taking], diagonal[taking]
+            signs, unit_bounds, diagonal = signs[taking], unit_bounds[:, taking], diagonal[taking]
             K = principal_submatrix(K, taking)
         self.K, self.diagonal = K, diagonal.astype(K.dtype)
-        self.signs, self._unit_boxes = signs, np.ascontiguousarray(unit_boxes)
+        self.linear = -signs
+        self._unit_lower = np.where(signs < 0, -unit_bounds, 0.0)
+        self._unit_upper = np.where(signs > 0, unit_bounds, 0.0)
         self._everything = store.rows
-        shape = self._unit_boxes.shape
+        shape = unit_bounds.shape
         self.beta, self.product = np.zeros(shape), np.zeros(shape)
         self.steps = np.zeros(shape[0], dtype=np.int64)
         self.violation, self.level = np.zeros(shape[0]), np.zeros(shape[0])
-        self.C, self.boxes = 0.0, np.empty(shape)
+        self.C, self.lower, self.upper = 0.0, np.empty(shape), np.empty(shape)
         m, rows, dtype = shape[1], effective_threads(shape[0] * shape[1] * _TOUCHES), self.K.dtype
         side, face, wide = min(_SIDE, padded(m)), min(_FACE, padded(m)), padded(m)
         self._scratch = (
@@ -107,12 +111,12 @@ class SeededDuel:
         Returns the folds that pair steps did not settle.
         """
         C, ratio = self.C, self._ratio
-        self.boxes[1:] = C * self._unit_boxes[1:]
+        self._set_bounds(slice(1, None), C)
         n_rows, m = self.beta.shape
         threads = effective_threads(n_rows * m * _TOUCHES)
         slots, change = np.empty((threads, m), dtype=np.int64), np.empty((threads, m))
         _ext.seed(
-            self.K, self.signs, self.boxes, ratio, self.beta, self.product, slots, change, threads
+            self.K, self.lower, self.upper, ratio, self.beta, self.product, slots, change, threads
         )
         if following is not None:
             self._grow(following)
@@ -123,20 +127,24 @@ class SeededDuel:
         """Begin the problem on all samples for this C with a multiple of where it stands."""
         self._ratio = self.C / C
         if self.C > 0:
-            growth = best_multiple(self.beta[0], self.signs, self.product[0], C / self.C)
+            growth = best_multiple(self.beta[0], self.linear, self.product[0], C / self.C)
             self.beta[0] *= growth
             self.product[0] *= growth
         self.C = C
-        self.boxes[0] = C * self._unit_boxes[0]
+        self._set_bounds(0, C)
+
+    def _set_bounds(self, rows: int | slice, C: float) -> None:
+        self.lower[rows] = C * self._unit_lower[rows]
+        self.upper[rows] = C * self._unit_upper[rows]
 
     def _settle(self, first: int, last: int) -> None:
         """Bring some rows to `tol`, as far as pair steps get."""
         steps, left = np.zeros_like(self.steps), self.max_iter
-        at_once = min(_CALL_STEPS, int(_CALL_TERMS / (len(self.signs) * (last - first))) + 1)
+        at_once = min(_CALL_STEPS, int(_CALL_TERMS / (len(self.linear) * (last - first))) + 1)
         if left < 0:
-            left = _STEPS * max(1000, len(self.signs))
+            left = _STEPS * max(1000, len(self.linear))
         while True:
-            self.tol = max(self._asked, resolved(self.product, self.signs))
+            self.tol = max(self._asked, resolved(self.product, self.linear))
             self._step(first, last, min(left, at_once))
             steps += self.steps
             left -= int(self.steps[first:last].max())
@@ -146,30 +154,29 @@ class SeededDuel:
         self.steps[first:last] = steps[first:last]
 
     def _step(self, first: int, last: int, max_steps: int) -> None:
-        m = len(self.signs)
+        m = len(self.linear)
         threads = effective_threads((last - first) * m * _TOUCHES)
         squares, faces, single, wide, whole, marks = self._scratch
         _ext.settle(
-            self.K, self.diagonal, self.signs, self.boxes, self.beta, self.product, first, last,
-            self.tol, max_steps, self.steps, self.violation, self.level, squares,
-            math.isqrt(squares.shape[1]) - 16, single, wide, whole, marks, faces,
+            self.K, self.diagonal, self.linear, self.lower, self.upper, self.beta, self.product,
+            first, last, self.tol, max_steps, UNOPPOSED, self.steps, self.violation, self.level,
+            squares, math.isqrt(squares.shape[1]) - 16, single, wide, whole, marks, faces,
             math.isqrt(faces.shape[1]), threads,
         )  # fmt: skip
 
     def problem(self, row: int) -> Problem:
         """Return one of the problems, to start where it stands."""
-        box = self.boxes[row]
         return Problem(
-            linear=-self.signs,
-            lower=np.where(self.signs < 0, -box, 0.0),
-            upper=np.where(self.signs > 0, box, 0.0),
+            linear=self.linear,
+            lower=self.lower[row].copy(),
+            upper=self.upper[row].copy(),
             index=self.index,
             start=self.beta[row],
         )
 
     def replace(self, row: int, solution: Solution) -> None:
         """Take over the solution of `problem(row)`."""
-        self.beta[row], self.product[row] = solution.beta, solution.gradient + self.signs
+        self.beta[row], self.product[row] = solution.beta, solution.gradient - self.linear
         self._step(row, row + 1, 0)
 
     def solution(self, row: int) -> Solution:
@@ -179,8 +186,8 @@ class SeededDuel:
         level, violation = float(self.level[row]), float(self.violation[row])
         return Solution(
             beta=beta,
-            gradient=product - self.signs,
-            objective=float(beta @ (0.5 * product - self.signs)),
+            gradient=product + self.linear,
+            objective=float(beta @ (0.5 * product + self.linear)),
             violation=violation,
             multipliers=[(level, level, level)],
             n_iter=int(self.steps[row]),
@@ -193,7 +200,7 @@ class SeededDuel:
             return self.product - self.level[:, None]
         n = self._everything.shape[1]
         out = np.empty((len(self.beta), n))
-        slots, change = np.empty(len(self.signs), dtype=np.int64), np.empty(len(self.signs))
+        slots, change = np.empty(len(self.linear), dtype=np.int64), np.empty(len(self.linear))
         _ext.decide(
             self._everything, self.samples, self.beta, self.level, spans, slots, change, out
         )
@@ -201,14 +208,14 @@ class SeededDuel:
 
 
 def best_multiple(
-    beta: np.ndarray, signs: np.ndarray, product: np.ndarray, longest: float
+    beta: np.ndarray, linear: np.ndarray, product: np.ndarray, longest: float
 ) -> float:
     """Return the best s, 1 <= s <= longest, for s beta as a start where C is so much larger.
 
     Multiples keep the sum at zero, and on their ray the objective is a parabola.
     """
     curvature = float(beta @ product)
-    best = float(beta @ signs) / curvature if curvature > 0 else longest
+    best = -float(beta @ linear) / curvature if curvature > 0 else longest
     return min(max(best, 1.0), longest)
 
 

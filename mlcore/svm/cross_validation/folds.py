@@ -1,4 +1,4 @@
-"""Stratified folds, and starting points for problems on part of the samples."""
+"""Folds of a cross-validation: stratified ones, or those that the user gives."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -48,25 +48,6 @@ def stratified_folds(
         fold[members] = places
         start += len(members)
     return fold
-
-
-def feasible_start(beta: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return multipliers near `beta` that lie in their boxes and sum to zero.
-
-    What one side has too much is taken from its free multipliers first, so that those at a bound
-    stay there.
-    """
-    beta = np.clip(beta, lower, upper)
-    excess = float(beta.sum())
-    if excess == 0:
-        return beta
-    heavy = np.flatnonzero(beta > 0 if excess > 0 else beta < 0)
-    at_bound = (beta == (upper if excess > 0 else lower))[heavy]
-    heavy = heavy[np.argsort(at_bound, kind="stable")]
-    amounts = np.abs(beta[heavy])
-    before = np.cumsum(amounts) - amounts
-    beta[heavy] -= np.sign(excess) * np.clip(abs(excess) - before, 0, amounts)
-    return beta
 
 
 def folds_of(

@@ -10,11 +10,12 @@ import numpy as np
 from mlcore.checks import as_choice, as_class_weights, as_real
 from mlcore.svm.classifier import SupportVectorClassifier
 from mlcore.svm.cross_validation.alpha_seeding import SeededDuel, best_multiple, spans_of
-from mlcore.svm.cross_validation.folds import Fold, feasible_start, folds_of
+from mlcore.svm.cross_validation.folds import Fold, folds_of
 from mlcore.svm.formulations import CSVC
 from mlcore.svm.machine import FEW, Settings
 from mlcore.svm.multiclass.binary_problems import binary_problems, held_out_decisions
 from mlcore.svm.multiclass.multiclass import Duel, LabelledSamples, duels, winners
+from mlcore.svm.smo.feasible_start import feasible_start
 from mlcore.svm.smo.smo import Problem, Solution
 from mlcore.threads import single_threaded_blas
 
@@ -38,26 +39,18 @@ class SVCCV(SupportVectorClassifier):
     gammas : sequence of float, "scale" or "auto", default=None
         Widths to try; None is 0.1, 1 and 10 times "scale". They are resolved on all samples.
         Kernels without a width try none.
-    kernel : str, callable or Kernel, default="rbf"
-        As in `SVC`.
-    degree : int, default=3
-    coef0 : float, default=0.0
     cv : int, splitter or iterable, default=5
         Number of stratified folds (unshuffled), an object whose ``split(X, y)`` yields pairs of
         training and test indices, or such pairs.
     scoring : "accuracy" or "balanced_accuracy", default="accuracy"
         Share of test samples named right, or its mean over the classes; by `sample_weight`.
-    tol : float, default=1e-3
     cache_size : float, default=200
         MB of kernel rows to keep. The search is quickest if all n_samples² fit.
     class_weight : dict, "balanced" or None, default=None
         "balanced" is worked out anew in each fold, from the sample weights there.
-    verbose : bool or int, default=False
-    max_iter : int, default=-1
-    decision_function_shape : "ovr" or "ovo", default="ovr"
-    break_ties : bool, default=False
-    multi_class : "ovo" or "ovr", default="ovo"
-    callback : callable or None, default=None
+    kernel, degree, coef0, tol, verbose, max_iter, callback
+    decision_function_shape, break_ties, multi_class
+        As in `SVC`.
 
     Attributes
     ----------
@@ -326,7 +319,7 @@ class SVCCV(SupportVectorClassifier):
                     longest = Cs[c] / before[0]
                     for problem, old, solution in zip(problems, *before[1:], strict=True):
                         beta, product = solution.beta, solution.gradient - old.linear
-                        start = beta * best_multiple(beta, -old.linear, product, longest)
+                        start = beta * best_multiple(beta, old.linear, product, longest)
                         problem.start = np.clip(start, problem.lower, problem.upper)
                 solutions = self._solve(problems, store, settings, progress)
                 self._warn_unconverged(solutions, settings)

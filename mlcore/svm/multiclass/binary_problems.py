@@ -9,7 +9,7 @@ from mlcore.svm.multiclass.multiclass import Duel, LabelledSamples, SolvedDuels,
 from mlcore.svm.smo.optimality import measure, merged_optimality, norm
 from mlcore.svm.smo.problem import Problem, Solution
 
-_UNOPPOSED = 1e100  # decision value where a fold leaves a binary problem only one class
+UNOPPOSED = 1e100  # decision value where a fold leaves a binary problem only one class
 
 
 def binary_problems(
@@ -76,7 +76,7 @@ def solved_duels(
 def sample_decisions(formulation: Formulation, problem: Problem, solution: Solution) -> np.ndarray:
     """Return the decision values of a binary problem's samples, those held out too."""
     if side := only_side(problem):
-        return np.full(len(problem.lower), side * _UNOPPOSED)
+        return np.full(len(problem.lower), side * UNOPPOSED)
     scale, multipliers = formulation.scale_and_multipliers(problem, solution)
     return scale * (solution.gradient - problem.linear - multipliers.mean())
 

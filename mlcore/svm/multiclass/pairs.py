@@ -8,6 +8,7 @@ from mlcore._ext import pairs as _ext
 from mlcore.kernels.gram_rows import padded
 from mlcore.scratch import scratch_array
 from mlcore.svm.formulations import FINEST
+from mlcore.svm.multiclass.binary_problems import UNOPPOSED
 from mlcore.svm.multiclass.multiclass import LabelledSamples, SolvedDuels, duels
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.optimality import Optimality, nu_sums
@@ -98,7 +99,7 @@ def solve_pairs(
             _ext.solve_pairs(
                 store.rows, diagonal, order, starts, pairs[now], cost, fold, n_folds, sums[now],
                 finer, tol, least, exact, STEPS * max(200, m), dual_coef, held_out,
-                figures[now], *scratch, m, threads,
+                figures[now], *scratch, m, UNOPPOSED, threads,
             )  # fmt: skip
             if progress.active:
                 for dual, _, violation, *_, steps, _, _ in figures[now]:

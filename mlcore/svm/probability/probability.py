@@ -16,11 +16,12 @@ from mlcore._ext import probability as _ext
 from mlcore.exceptions import peer_class, warn
 from mlcore.kernels.expansion import row_blocks
 from mlcore.kernels.kernel import Kernel, of_numbers
-from mlcore.svm.cross_validation.folds import feasible_start, stratified_folds
+from mlcore.svm.cross_validation.folds import stratified_folds
 from mlcore.svm.formulations import Formulation
 from mlcore.svm.multiclass.binary_problems import binary_problems, only_side, sample_decisions
 from mlcore.svm.multiclass.multiclass import Duel, LabelledSamples, duels, from_layout, layout_row
 from mlcore.svm.probability.link import Link, apply_link, fit_link, on_scale_of
+from mlcore.svm.smo.feasible_start import feasible_start
 from mlcore.svm.smo.smo import Problem, Solution
 from mlcore.threads import effective_threads, single_threaded_blas
 

@@ -3,11 +3,8 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-
-from mlcore._ext import small_problem as _ext
 
 _PLAIN = 256  # exponents of bounds up to which squares of sums neither overflow nor vanish
 
@@ -99,28 +96,3 @@ class Solution:
     n_iter: int
     converged: bool
     diverged: bool = False
-
-
-def start_with_sums(problem: Problem, rows: Any, probes: int) -> np.ndarray:
-    """Return multipliers that meet the required sums, at a bound but for one of each group.
-
-    They are those of the variables with the least gradient, or the largest where the sum is
-    negative. The gradient is the linear term, or where there is none the kernel density of so
-    many samples, the `probes`.
-    """
-    kernel, m = rows.kernel, len(problem.linear)
-    index = np.arange(m) if problem.index is None else problem.index
-    group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
-    sign = np.where(problem.upper > 0, 1.0, -1.0)
-    gradient = problem.linear
-    if not gradient.any():
-        count = min(kernel.n, probes)
-        probe = np.arange(count) * kernel.n // count
-        weights = np.bincount(index, weights=sign, minlength=kernel.n)
-        density = np.zeros(kernel.n)
-        rows.add_product(probe, weights[probe], density, [(0, kernel.n)])
-        gradient = density[index]
-    order, beta = np.argsort(sign * gradient, kind="stable"), np.zeros(m)
-    totals = np.array(problem.total, dtype=np.float64)
-    _ext.fill_to_sums(order, group, problem.lower, problem.upper, totals, beta)
-    return beta

@@ -22,8 +22,9 @@ import numpy as np
 
 from mlcore.kernels.gram_rows import LINE
 from mlcore.svm.smo.bias import constraint_multipliers, round_to_bounds
+from mlcore.svm.smo.feasible_start import start_with_sums
 from mlcore.svm.smo.kernel_cache import KernelCache
-from mlcore.svm.smo.problem import Problem, Solution, start_with_sums
+from mlcore.svm.smo.problem import Problem, Solution
 from mlcore.svm.smo.small_problem import solve_small
 from mlcore.svm.smo.working_set import WorkingSet
 from mlcore.threads import single_threaded_blas

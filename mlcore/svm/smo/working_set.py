@@ -181,13 +181,16 @@ class WorkingSet:
         diagonal = single[3, :end]
         diagonal[:] = 0
         diagonal[slots] = self.rows.kernel.diagonal[self.index[v]]
-        steps, tried, settled = _ext.descend(
+        descent = _ext.Descent(
             self.K, diagonal, b, G, low, high, self.spans, self.epsilon, tol, max_steps,
             single, np.empty((6, end)), np.empty((2, end), dtype=np.int64),
-            np.empty((2, end), dtype=np.int8), lambda f: scratch_array((f, f), dtype),
-            min(_FACE, max(256, self.rows.square // 2)),
+            np.empty((2, end), dtype=np.int8), min(_FACE, max(256, self.rows.square // 2)),
             effective_threads(),
         )  # fmt: skip
+        while (free := descent.advance()) is not None:  # between two calls, Ctrl-C is heard
+            if free:
+                descent.take_face(scratch_array((free, free), dtype))
+        steps, tried, settled = descent.counts()
         self.n_iter += steps
         self.faces += np.array([tried, settled])
         new = b[slots]

@@ -1,0 +1,44 @@
+"""Starts of a solver that lie within their bounds and have the required sums."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcore._ext import feasible_start as _ext
+from mlcore.svm.smo.problem import Problem
+
+
+def feasible_start(beta: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return multipliers near `beta` that lie within their bounds and sum to zero.
+
+    Those of the sign of the excess move towards 0, free ones first, so that those at a bound stay
+    there.
+    """
+    beta = np.clip(beta, lower, upper)
+    _ext.balance_to_zero(beta, lower, upper, float(beta.sum()))
+    return beta
+
+
+def start_with_sums(problem: Problem, rows: Any, probes: int) -> np.ndarray:
+    """Return multipliers that meet the required sums, at a bound but for one of each group.
+
+    They are those of the variables with the least gradient, or the largest where the sum is
+    negative. The gradient is the linear term, or where there is none the kernel density of so
+    many samples, the `probes`.
+    """
+    kernel, m = rows.kernel, len(problem.linear)
+    index = np.arange(m) if problem.index is None else problem.index
+    group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
+    sign = np.where(problem.upper > 0, 1.0, -1.0)
+    gradient = problem.linear
+    if not gradient.any():
+        count = min(kernel.n, probes)
+        probe = np.arange(count) * kernel.n // count
+        weights = np.bincount(index, weights=sign, minlength=kernel.n)
+        density = np.zeros(kernel.n)
+        rows.add_product(probe, weights[probe], density, [(0, kernel.n)])
+        gradient = density[index]
+    order, beta = np.argsort(sign * gradient, kind="stable"), np.zeros(m)
+    totals = np.array(problem.total, dtype=np.float64)
+    _ext.fill_to_sums(order, group, problem.lower, problem.upper, totals, beta)
+    return beta
