@@ -1,1 +1,1 @@
-"""Cuts of graphs: their values, and the least of them."""
+"""Cuts of graphs: minimum cuts, and the values of partitions."""

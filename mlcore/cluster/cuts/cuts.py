@@ -1,4 +1,4 @@
-"""Cuts of a graph of affinities: the lightest, and what any partition cuts, by four measures.
+"""Minimum cuts of a graph of affinities, and the values of a partition by four measures.
 
 The graph is a symmetric matrix K >= 0: an edge of weight K[i, j] between samples i and j.
 """
@@ -14,17 +14,17 @@ from mlcore.cluster.cuts.stoer_wagner import global_min_cut
 
 
 class MinCut(NamedTuple):
-    """A cut of least weight, and the evidence that none is lighter.
+    """A minimum cut, and a bound that shows that none is lighter.
 
     Attributes
     ----------
     value : float
-        Total weight of the edges between the two sides, each counted once: their sum.
+        Total weight of the edges between the two sides, each counted once.
     labels : ndarray of shape (n_samples,), int32
         The side of each sample, 0 or 1. Side 0 is the source's, or that of sample 0.
     bound : float
-        What no cut can be lighter than: the value of a flow from source to sink; without these,
-        the least connectivity of samples that were merged. Equals `value` up to rounding.
+        Lower bound on the weight of any cut: the value of a flow from source to sink; without
+        these, the least connectivity of samples that were merged. Equals `value` up to rounding.
 
     Examples
     --------
@@ -40,25 +40,25 @@ class MinCut(NamedTuple):
 
 
 def min_cut(K: Any, source: int | None = None, sink: int | None = None) -> MinCut:
-    """Cut a graph in two where it is thinnest: of all cuts, or of those between two samples.
+    """Find a minimum cut of a graph, of all cuts or of those between two samples.
 
-    Without `source` and `sink`, vertices are taken in the order of Stoer and Wagner [1]_, whose
-    last one is a minimum cut between itself and the one before. Neighbours in that order that hold
-    together more strongly than the lightest cut so far are merged [2]_, all at once, so that a few
-    rounds are enough for most graphs. With them, the cut comes from a maximum flow [3]_, and is the
-    one whose sink's side is smallest.
+    Without `source` and `sink`, vertices are ordered as by Stoer and Wagner [1]_: the last one is a
+    side of a minimum cut between it and the one before. Neighbours in that order whose connectivity
+    is at least the lightest cut so far are merged [2]_, all at once, so that a few rounds are
+    enough for most graphs. With them, the cut comes from a maximum flow [3]_, and is the one whose
+    sink's side is smallest.
 
     Parameters
     ----------
     K : array-like or sparse array of shape (n_samples, n_samples)
-        Affinities: symmetric, not negative. The diagonal is no edge and does not count.
+        Affinities: symmetric, not negative. The diagonal does not count.
     source, sink : int, optional
         Two different samples to separate; both or neither.
 
     Returns
     -------
     cut : MinCut
-        `value`, `labels` and `bound`. Where several cuts are lightest it is one of them.
+        `value`, `labels` and `bound`; one of the cuts, if several are lightest.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def min_cut(K: Any, source: int | None = None, sink: int | None = None) -> MinCu
 
 
 def cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> float:
-    r"""Total weight of the edges that a partition cuts, each counted once.
+    r"""Return the total weight of the edges between clusters, each counted once.
 
     .. math:: cut(C_1, ..., C_k) = \frac12 \sum_c \sum_{i \in C_c, j \notin C_c} K_{ij}
 
@@ -157,7 +157,7 @@ def cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> float:
 
 
 def ratio_cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> float:
-    r"""What a partition cuts, each cluster's share divided by its size.
+    r"""Return the ratio cut: for each cluster, the weight that leaves it over its size.
 
     .. math:: \sum_c \frac1{|C_c|} \sum_{i \in C_c, j \notin C_c} K_{ij} = trace(H^T (D - K) H)
 
@@ -193,11 +193,11 @@ def ratio_cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> float:
 
 
 def normalized_cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> float:
-    r"""What a partition cuts, each cluster's share divided by its total degree.
+    r"""Return the normalized cut: for each cluster, the weight that leaves it over its degree.
 
     .. math:: \sum_c \frac{\sum_{i \in C_c, j \notin C_c} K_{ij}}{\sum_{i \in C_c, j} K_{ij}}
 
-    Degrees include the diagonal of K. With `normalized_association` it makes the number of
+    Degrees include the diagonal of K. The sum with `normalized_association` is the number of
     clusters.
 
     Parameters
@@ -212,7 +212,7 @@ def normalized_cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> f
     Raises
     ------
     ValueError, TypeError
-        As for `cut_value`; and for a cluster without any edge, whose share is 0 / 0.
+        As for `cut_value`; and for a cluster without any edge, whose term is 0 / 0.
 
     References
     ----------
@@ -230,7 +230,7 @@ def normalized_cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> f
 
 
 def normalized_association(K: Any, labels: Any, *, sample_weight: Any = None) -> float:
-    r"""What a partition keeps, each cluster's share divided by its total degree.
+    r"""Return, summed over clusters, the weight within each over its degree.
 
     .. math:: \sum_c \frac{\sum_{i, j \in C_c} K_{ij}}{\sum_{i \in C_c, j} K_{ij}}
 

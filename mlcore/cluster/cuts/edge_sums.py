@@ -1,4 +1,4 @@
-"""Edges of a graph of affinities: checked, summed inside and across clusters, copied."""
+"""Sums of the edges of a graph inside and across clusters; checks and copies of affinities."""
 
 from typing import Any, NamedTuple
 
@@ -10,16 +10,16 @@ from mlcore.checks import as_samples, require_memory
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.threads import effective_threads, pieces
 
-_TILE = 128  # its mirror image is read across the rows
+_TILE = 128  # rows and columns: the transpose is read across cache lines
 
 
 class EdgeSums(NamedTuple):
-    """Weighted sums of edges by cluster, both ends counted.
+    """Weighted sums of edges by cluster; each edge counts at both of its ends.
 
     Attributes
     ----------
     inside, across : ndarray of shape (n_clusters,)
-        Of K over pairs of samples of the cluster, and over those with one sample in it.
+        Sums of K over pairs of samples in the cluster, and over pairs with one sample in it.
     sizes : ndarray of shape (n_clusters,)
         Total weight of the samples.
     """
@@ -38,7 +38,7 @@ def as_graph(
 
 
 def edge_sums(K, codes, weights) -> EdgeSums:
-    """Return the sums over the edges of each of the clusters 0, 1... that `codes` names."""
+    """Return the sums for the clusters 0, 1, ..., where sample i is in cluster codes[i]."""
     n, codes = K.shape[0], codes.astype(np.int32, copy=False)
     inside, across = np.empty(n), np.empty(n)
     sparse = sp.issparse(K)

@@ -1,4 +1,4 @@
-"""The cut between two vertices by maximum flow, for real capacities."""
+"""Minimum s-t cuts by maximum flow, for real capacities."""
 
 import numpy as np
 from scipy import sparse as sp
@@ -22,14 +22,13 @@ def minimum_st_cut(W, source: int, sink: int) -> tuple[float, np.ndarray]:
     -------
     flow : float
     labels : int32 array (n,)
-        0 for the source's side, 1 for the sink's: those that can still send to the sink.
+        0 for the source's side; 1 for the sink's, from which more flow could reach the sink.
     """
     n = W.shape[0]
     if sp.issparse(W):
         W.sort_indices()
         starts, heads = W.indptr.astype(np.int64), W.indices.astype(np.int64)
-        # Of a symmetric matrix, sorted by columns and then rows, edge e is the way back of the
-        # e-th in order.
+        # The matrix is symmetric: the e-th edge by columns, then rows, is the reverse of edge e.
         backs = np.argsort(W.indices, kind="stable")
         edges = W.data, starts, heads, backs
     else:

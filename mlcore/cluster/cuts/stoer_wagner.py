@@ -1,9 +1,8 @@
-"""The lightest cut of a graph by the rounds of Stoer and Wagner, many merges a round.
+"""Global minimum cuts by the algorithm of Stoer and Wagner, with many merges a round.
 
-A round takes the vertices in the order of `mlcore._ext.stoer_wagner`. Vertex t and the one before
-it cannot be separated by less than the weight that led from t to all those before it, so they are
-merged where that is no less than the lightest cut known; the last vertex always is, since it is
-such a cut itself.
+A round orders the vertices as `mlcore._ext.stoer_wagner` does. A cut between vertex t and the one
+before weighs at least as much as the edges from t to all those before it, so they are merged where
+that is no less than the lightest cut known; the last vertex always is, since it is such a cut.
 """
 
 import numpy as np
@@ -14,7 +13,7 @@ from mlcore.threads import pieces
 
 
 def global_min_cut(W) -> tuple[float, np.ndarray]:
-    """Return the value of a lightest cut, and whether each vertex is on the one side of it.
+    """Return the value of a minimum cut, and the vertices on one side of it.
 
     Parameters
     ----------
@@ -28,7 +27,7 @@ def global_min_cut(W) -> tuple[float, np.ndarray]:
     """
     graph = _SparseGraph(W) if sp.issparse(W) else _DenseGraph(W)
     degrees = graph.degrees()
-    group = np.arange(graph.n)  # the vertex that each sample has become part of
+    group = np.arange(graph.n)  # the merged vertex of each sample
     best, inside = float(degrees.min()), group == np.argmin(degrees)
     while graph.n > 1 and best > 0:
         order, reached = graph.order()
@@ -85,7 +84,7 @@ class _DenseGraph:
 
 
 class _SparseGraph:
-    """The same in CSR, rebuilt smaller after each round."""
+    """As `_DenseGraph` in CSR, rebuilt after each round."""
 
     def __init__(self, W):
         self._W, self.n = W, W.shape[0]

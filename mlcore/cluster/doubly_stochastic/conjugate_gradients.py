@@ -1,11 +1,11 @@
-"""What the Newton methods of this family share: their linear systems, and when they have ended."""
+"""Conjugate gradients for the Newton steps of both doubly stochastic methods, and when to stop."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 _MOST_PRODUCTS = 200
-_STALLED = 5  # steps without gain, near the precision of the sums
+_STALLED = 5  # steps without progress
 
 
 def conjugate_gradients(
@@ -16,17 +16,17 @@ def conjugate_gradients(
     Parameters
     ----------
     times : callable
-        The product of the matrix with a vector.
+        Returns the product of the matrix with a vector.
     right : float64 (n,)
     preconditioner : float64 (n,)
-        The diagonal of the matrix, or near it.
+        The diagonal of the matrix, at least about.
     accuracy : float
-        By which the residual falls, in the norm of the preconditioner.
+        Factor by which the residual falls, in the norm of the preconditioner.
     """
     solution = np.zeros_like(right)
-    left = right.copy()
-    step = left / preconditioner
-    size = left @ step
+    residual = right.copy()
+    step = residual / preconditioner
+    size = residual @ step
     enough = accuracy**2 * size
     for _ in range(_MOST_PRODUCTS):
         image = times(step)
@@ -35,9 +35,9 @@ def conjugate_gradients(
             break
         length = size / curvature
         solution += length * step
-        left -= length * image
-        scaled = left / preconditioner
-        before, size = size, left @ scaled
+        residual -= length * image
+        scaled = residual / preconditioner
+        before, size = size, residual @ scaled
         if not size > enough:
             break
         step = scaled + (size / before) * step
@@ -45,6 +45,6 @@ def conjugate_gradients(
 
 
 def has_stalled(trace: Sequence[float]) -> bool:
-    """Whether the residual no longer falls, near the precision of the sums."""
+    """Return whether the residual no longer falls, close to the precision of the sums."""
     near_precision = trace[-1] < 1e-8 and len(trace) > 2 * _STALLED
     return near_precision and min(trace[-_STALLED:]) >= min(trace[:-_STALLED])

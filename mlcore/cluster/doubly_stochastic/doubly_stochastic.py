@@ -17,14 +17,14 @@ from mlcore.exceptions import warn
 from mlcore.progress import Progress
 from mlcore.threads import single_threaded_blas
 
-_LONGEST_STEP = 2.0  # of one logarithm: beyond, the quadratic model says little
-_DAMPED_FIRST = 3  # they come near from anywhere, each with one product
-_ROUGH = 3e-3  # what 9 bits are good for
+_LONGEST_STEP = 2.0  # of a logarithm; the quadratic model does not hold beyond
+_DAMPED_FIRST = 3  # damped steps before Newton's, one product each, from any start
+_ROUGH = 3e-3  # accuracy of products with 9 bits
 _ROUGH_STEPS = 100
 
 
 class DoublyStochastic(NamedTuple):
-    """What `doubly_stochastic` found.
+    """Result of `doubly_stochastic`.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class DoublyStochastic(NamedTuple):
     residual : float
         The largest ``|row sum - 1|``, in float64 and before the matrix is rounded to its precision.
     residual_trace : float64 (n_iter + 1,)
-        The residual at the start and after every step.
+        The residual at the start and after each step.
     n_iter : int
     converged : bool
         Whether the residual is within `tol`.
@@ -153,21 +153,21 @@ def scaled_to_unit_sums(
     max_iter: int,
     progress: Progress,
 ) -> DoublyStochastic:
-    """`doubly_stochastic` of a matrix that is checked."""
+    """Scale a checked matrix; parameters as for `doubly_stochastic`."""
     require_total_support(matrix, owner)
     found = _solve(matrix, owner, tol, newton, max_iter, progress)
     if not found.converged:
         warn(
             "ConvergenceWarning",
             f"{owner} stopped after {found.n_iter} steps with row sums off by "
-            f"{found.residual:.1e}, more than tol={tol:g}: increase max_iter or tol. Sums that "
-            "hardly improve tell of a matrix that is near one without any scaling.",
+            f"{found.residual:.1e}, more than tol={tol:g}: increase max_iter or tol. If the sums "
+            "hardly improve, the matrix is close to one that has no scaling.",
         )
     return found._replace(matrix=matrix.scaled(found.scaling))
 
 
 def _solve(matrix, owner, tol, newton, max_iter, progress):
-    """The scaling; found roughly on a short copy, from which the steps on K then go on."""
+    """Find the scaling, first roughly on a copy of K in 16 bits, from there on K itself."""
     x, diagonal, rough = 1.0 / np.sqrt(matrix.sums), matrix.diagonal(), None
     with single_threaded_blas(), np.errstate(all="ignore"):
         short = matrix.shortened(x) if newton else None
@@ -196,9 +196,10 @@ def _solve(matrix, owner, tol, newton, max_iter, progress):
 
 
 def _balance(product, rough, diagonal, x, tol, newton, max_iter, progress=None):
-    """Steps from x until the residual is within `tol`; the last x, and the residuals.
+    """Return the scaling after steps from x until the residual is within `tol`, and the residuals.
 
-    A damped step minimises a bound on what `_newton_step` minimises, so it never leads away.
+    A damped step minimises an upper bound on the objective of `_newton_step`, so it never raises
+    that. `rough` makes cheap products for Newton's linear systems, None for exact ones.
     """
     sums = x * product(x)
     trace = [_residual(sums)]
@@ -225,7 +226,7 @@ def _balance(product, rough, diagonal, x, tol, newton, max_iter, progress=None):
 
 
 def _newton_step(product, rough, diagonal, x, sums, residual, tol):
-    """The next scaling and its row sums; None where the step does not pay.
+    """Return the next scaling and its row sums; None if the objective falls too little.
 
     The logarithms u of the scaling minimise the convex 1/2 sum_ij F_ij - sum_i u_i, whose gradient
     is the row sums less 1, and whose Hessian is F plus the row sums on the diagonal.
@@ -243,13 +244,13 @@ def _newton_step(product, rough, diagonal, x, sums, residual, tol):
     trial = x * np.exp(direction)
     reached = trial * product(trial)
     change = 0.5 * np.sum(reached - sums) - np.sum(direction)
-    # Near the solution the change drowns in rounding, but the gradient does not.
+    # Close to the solution, rounding hides the change of the objective, but not the gradient.
     if change <= 1e-4 * (gradient @ direction) < 0 or _residual(reached) < 0.5 * residual:
         return trial, reached
     return None
 
 
 def _residual(sums):
-    """The largest |sum - 1|; infinite where a sum is no number, or 0, which no factor mends."""
+    """Return the largest |sum - 1|; infinity if a sum is NaN, infinite or 0."""
     residual = float(np.abs(sums - 1.0).max())
     return residual if residual < np.inf and sums.min() > 0.0 else np.inf

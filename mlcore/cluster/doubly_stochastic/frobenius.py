@@ -16,7 +16,7 @@ _FIRST_RIDGE, _LEAST_RIDGE = 1e-2, 1e-12  # on the diagonal of the Hessian, whos
 
 
 class FrobeniusProjection(NamedTuple):
-    """What `frobenius_projection` found.
+    """Result of `frobenius_projection`.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class FrobeniusProjection(NamedTuple):
     residual : float
         The largest ``|row sum - 1|``, in float64 and before the matrix is rounded to its precision.
     residual_trace : float64 (n_iter + 1,)
-        The residual at the start and after every step.
+        The residual at the start and after each step.
     n_iter : int
     converged : bool
         Whether the residual is within `tol`.
@@ -62,7 +62,7 @@ def frobenius_projection(
     Minimises :math:`\|F - K\|_F` over F with non-negative entries and unit row and column sums. By
     the optimality conditions :math:`F_{ij} = \max(0, K_{ij} + u_i + u_j)`; the multipliers u
     minimise the convex :math:`\frac14 \sum_{ij} F_{ij}^2 - \sum_i u_i`, whose gradient is the row
-    sums less 1. Newton's method on it ends after some steps, since it is piecewise quadratic.
+    sums less 1. It is piecewise quadratic, so that Newton's method ends after a few steps.
 
     Parameters
     ----------
@@ -130,9 +130,9 @@ def frobenius_projection(
 def projected(
     matrix: DenseSymmetric, owner: str, tol: float, max_iter: int, progress: Progress
 ) -> FrobeniusProjection:
-    """`frobenius_projection` of a matrix that is checked."""
+    """Project a checked matrix; parameters as for `frobenius_projection`."""
     n = matrix.n
-    # The projection onto unit sums alone, which entries below 0 then disturb.
+    # Start from the projection onto unit sums alone, in which entries may be negative.
     u = (1.0 - matrix.sums - np.sum(1.0 - matrix.sums) / (2 * n)) / n
     with single_threaded_blas():
         sums, value = matrix.positive_part(u)
@@ -161,7 +161,7 @@ def projected(
 
 
 def _step(matrix, u, sums, value, residual, tol, ridge):
-    """The next multipliers with their row sums and objective; None where these are no better.
+    """Return the next multipliers, their row sums and objective; None if it does not fall.
 
     The Hessian counts positive entries, and is singular where a row has none: the ridge bounds the
     step. With one above the largest eigenvalue, 2n, the objective always falls.
@@ -175,7 +175,7 @@ def _step(matrix, u, sums, value, residual, tol, ridge):
     )  # fmt: skip
     trial = u + direction
     reached, lower = matrix.positive_part(trial)
-    # Near the solution the change drowns in rounding, but the gradient does not.
+    # Close to the solution, rounding hides the change of the objective, but not the gradient.
     if lower <= value + 1e-4 * (gradient @ direction) or _residual(reached) < 0.5 * residual:
         return trial, reached, lower
     return None

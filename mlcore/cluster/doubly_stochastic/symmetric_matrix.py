@@ -1,4 +1,4 @@
-"""Symmetric matrices, dense or CSR: checked, multiplied, rescaled; one triangle is read."""
+"""Symmetric matrices, dense or CSR: check, products and rescaling that read one triangle."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,8 +13,8 @@ from mlcore.checks.symmetry import rounding_of_values
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, pieces
 
-_SHORTENED = 256  # rows; for fewer, time goes elsewhere
-_PAD = 16  # values between rows of a tile: powers of two share few places in a cache
+_SHORTENED = 256  # rows: with fewer, a copy in 16 bits saves no time
+_PAD = 16  # values after a row of a tile: rows a power of two apart share few cache sets
 _ROUNDING = 256  # units: sums of some thousands of terms, which may cancel
 
 
@@ -35,14 +35,14 @@ def as_symmetric(
     Parameters
     ----------
     K : array-like or sparse (n, n), DenseSymmetric or SparseSymmetric
-        The last two have been checked before and are returned as they are.
+        The last two have been checked and are returned as they are.
     owner : str
         The function that errors name.
     negative : bool
         Whether entries may be below 0.
     additive : bool
-        Whether entries are only added up, so that some hundred units of the precision of the
-        largest are rounding in any; where they are scaled, the smallest may come to count.
+        Whether entries are only added up: then each may be off by some hundred units of the
+        precision of the largest. Where rows are scaled, the smallest entry may come to count.
     sparse : bool
         Whether K may be sparse.
     overwrite : bool
@@ -67,7 +67,7 @@ def as_symmetric(
 
 
 def _rounding(dtype, largest, additive):
-    """How far apart mirrored entries may be, however small; subnormal ones have few digits."""
+    """Return the difference of mirrored entries that is allowed, however small these are."""
     tiny, eps = float(np.finfo(dtype).tiny), float(np.finfo(dtype).eps)
     return max(tiny, _ROUNDING * eps * largest) if additive else tiny
 
@@ -131,7 +131,7 @@ class DenseSymmetric:
         if not np.isfinite(self.sums).all() or excess == np.inf:
             require_finite(self.K, "K", self._owner)
             raise ValueError(f"K is too large: the sum of a row overflows, in {self._owner}.")
-        # Most matrices agree to half of their digits; others are read once more.
+        # Only a matrix whose entries differ in more than half of their digits is read once more.
         if excess > np.finfo(self.dtype).tiny or (least < 0 and not self._negative):
             self._refuse_first(close)
 
@@ -142,8 +142,8 @@ class DenseSymmetric:
         for start in range(0, self.n, step):
             ours = self.K[start : start + step].astype(np.float64)
             theirs = self.K[:, start : start + step].T.astype(np.float64)
-            apart = np.abs(ours - theirs) - close * np.maximum(np.abs(ours), np.abs(theirs))
-            wrong = apart > slack
+            excess = np.abs(ours - theirs) - close * np.maximum(np.abs(ours), np.abs(theirs))
+            wrong = excess > slack
             if not self._negative:
                 wrong |= ours < 0
             if wrong.any():
@@ -174,15 +174,15 @@ class DenseSymmetric:
         return self._gathered()
 
     def diagonal(self) -> np.ndarray:
-        """The diagonal, in float64."""
+        """Return the diagonal, float64."""
         return self.K.diagonal().astype(np.float64)
 
     def counts(self) -> np.ndarray:
-        """Entries of each row that are not 0."""
+        """Return the number of entries of each row that are not 0."""
         return np.count_nonzero(self.K, axis=1)
 
     def pattern(self) -> sp.csr_array:
-        """The places of entries that are not 0."""
+        """Return the places of entries that are not 0."""
         require_memory(
             self.n, self.n, 17, what="the test for total support of a dense K with zeros",
             instead="pass K as a sparse array, or with a positive diagonal",
@@ -190,20 +190,23 @@ class DenseSymmetric:
         return sp.csr_array(self.K != 0)
 
     def product(self, x: np.ndarray) -> np.ndarray:
-        """K x, in float64."""
+        """Return K x, float64."""
         return self._pass(_ext.PRODUCT, x, x)
 
     def positive_part(self, u: np.ndarray) -> tuple[np.ndarray, float]:
-        """Row sums of T = max(0, K_ij + u_i + u_j), and sum T² / 4 - sum u."""
+        """Return the row sums of T = max(0, K_ij + u_i + u_j), and sum T² / 4 - sum u."""
         sums = self._pass(_ext.POSITIVE, u, u)
         return sums, float(0.25 * self._squares.sum() - u.sum())
 
     def active_product(self, u: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """The product of q with the matrix that is 1 where K_ij + u_i + u_j is positive."""
+        """Return the product with q of the matrix that is 1 where K_ij + u_i + u_j > 0, else 0."""
         return self._pass(_ext.ACTIVE, q, u)
 
     def shortened(self, x: np.ndarray) -> "ShortCopy | None":
-        """x_i K_ij x_j in few digits, where the result will be; None if that is K's own place."""
+        """Return a copy of x_i K_ij x_j in 16 bits, in the memory of the result.
+
+        None if the result takes the place of K, or if the copy would save no time.
+        """
         if self._in_place or self.n < _SHORTENED:
             return None
         place = self._result().reshape(-1).view(np.uint16)[: self.n**2]
@@ -213,11 +216,11 @@ class DenseSymmetric:
         return ShortCopy(short, self._spans, self._threads())
 
     def scaled(self, x: np.ndarray) -> np.ndarray:
-        """The matrix x_i K_ij x_j, exactly symmetric."""
+        """Return the matrix x_i K_ij x_j, exactly symmetric."""
         return self._rescaled(x, shift=False)
 
     def projected(self, u: np.ndarray) -> np.ndarray:
-        """The matrix max(0, K_ij + u_i + u_j), exactly symmetric."""
+        """Return the matrix max(0, K_ij + u_i + u_j), exactly symmetric."""
         return self._rescaled(u, shift=True)
 
     def _rescaled(self, x, shift):
@@ -227,7 +230,7 @@ class DenseSymmetric:
         return out
 
     def shifted(self, diagonal: np.ndarray) -> np.ndarray:
-        """K with `diagonal` added to its diagonal, exactly symmetric."""
+        """Return K with `diagonal` added to its diagonal, exactly symmetric."""
         own = self.diagonal() + diagonal
         out = self._rescaled(np.ones(self.n), shift=False)
         out.flat[:: self.n + 1] = own
@@ -244,7 +247,7 @@ class DenseSymmetric:
 
 
 class ShortCopy:
-    """A non-negative symmetric matrix in 9 significant bits, for products that may be rough."""
+    """A non-negative symmetric matrix in 9 significant bits, for rough products."""
 
     def __init__(self, K, spans, n_threads):
         n = len(K)
@@ -254,8 +257,8 @@ class ShortCopy:
         self._columns = np.zeros((panels, n), np.float32)
 
     def product(self, x: np.ndarray) -> np.ndarray:
-        """K x, in float64 of about seven digits; scaled, as single precision has its range."""
-        size = np.abs(x).max()
+        """Return K x, float64 with about seven correct digits."""
+        size = np.abs(x).max()  # scaled by it, sums stay in the range of single precision
         short = (x / size).astype(np.float32)
         for first, last in self._spans(_ext.PANEL_ROWS):
             _ext.symmetric_short(
@@ -268,7 +271,7 @@ class ShortCopy:
 
 
 class SparseSymmetric:
-    """A sparse symmetric matrix in CSR, with the same methods, as far as sparse ones have them."""
+    """A symmetric CSR matrix with the methods of `DenseSymmetric` that sparse ones need."""
 
     def __init__(self, K: sp.csr_array, owner: str, negative: bool, additive: bool) -> None:
         self.n, self.dtype = K.shape[0], K.dtype
@@ -294,32 +297,32 @@ class SparseSymmetric:
             raise ValueError(f"K is too large: the sum of a row overflows, in {owner}.")
 
     def diagonal(self) -> np.ndarray:
-        """The diagonal, in float64."""
+        """Return the diagonal, float64."""
         return self._double.diagonal()
 
     def counts(self) -> np.ndarray:
-        """Entries of each row that are not 0."""
+        """Return the number of entries of each row that are not 0."""
         return np.diff(self.pattern().indptr)
 
     def pattern(self) -> sp.csr_array:
-        """The places of entries that are not 0."""
+        """Return the places of entries that are not 0."""
         return (self.K != 0).tocsr()
 
     def product(self, x: np.ndarray) -> np.ndarray:
-        """K x, in float64."""
+        """Return K x, float64."""
         return self._double @ x
 
     def shortened(self, x: np.ndarray) -> None:
-        """None: a short copy would need as many indices."""
+        """Return None: a copy in 16 bits would need as many indices."""
 
     def scaled(self, x: np.ndarray) -> sp.csr_array:
-        """The matrix x_i K_ij x_j, exactly symmetric, its entries where those of K are."""
+        """Return the matrix x_i K_ij x_j, exactly symmetric, with the sparsity of K."""
         rows = np.repeat(np.arange(self.n), np.diff(self.K.indptr))
         data = self._double.data * (x[rows] * x[self.K.indices])
         places = self.K.indices.copy(), self.K.indptr.copy()
         return sp.csr_array((data.astype(self.dtype, copy=False), *places), shape=self.K.shape)
 
     def shifted(self, diagonal: np.ndarray) -> sp.csr_array:
-        """K with `diagonal` added to its diagonal."""
+        """Return K with `diagonal` added to its diagonal."""
         whole = self._double + sp.diags_array(diagonal, format="csr")
         return whole.tocsr().astype(self.dtype, copy=False)

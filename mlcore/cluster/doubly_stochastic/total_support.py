@@ -1,4 +1,4 @@
-"""Which matrices can be scaled: those with total support."""
+"""Total support: the condition under which a matrix can be scaled to unit row sums."""
 
 import numpy as np
 from scipy import sparse as sp
@@ -11,10 +11,10 @@ def require_total_support(matrix: DenseSymmetric | SparseSymmetric, owner: str) 
     """Refuse a symmetric non-negative matrix that no diagonal scales to unit row sums.
 
     A scaling exists if and only if every positive entry lies on a permutation of positive entries
-    (Sinkhorn and Knopp 1967). Where the diagonal is positive, (i, j) lies on the one that swaps i
-    and j; where every row has more positive entries than half, Hall's theorem finds one. Else a
-    matching does, and the entries on none are those between strongly connected components of the
-    graph that the matching makes of the matrix.
+    (Sinkhorn and Knopp 1967). With a positive diagonal, (i, j) lies on the permutation that swaps i
+    and j; with more than half of every row positive, Hall's theorem gives one. Else a maximum
+    matching is computed: with its columns moved to the diagonal, K is the matrix of a graph, and
+    the entries on no permutation are those between its strongly connected components.
 
     Raises
     ------
