@@ -6,9 +6,7 @@ from cython cimport floating
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t
 
-ctypedef fused index:
-    int32_t
-    int64_t
+from mlcore._ext.index cimport index
 
 cdef enum:
     LANES = 8

@@ -20,6 +20,7 @@ from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t
 
+from mlcore._ext.index cimport index
 from mlcore._ext.simd.lloyd cimport lloyd
 from mlcore._ext.simd.lloyd_pass cimport LLOYD_BATCH, LLOYD_GROUPS, LLOYD_SCRATCH, lloyd_pass
 from mlcore._ext.simd.lloyd_plain cimport lloyd_plain
@@ -33,14 +34,10 @@ BATCH = LLOYD_BATCH
 SCRATCH = LLOYD_SCRATCH
 PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
 
-ctypedef fused place:
-    int32_t
-    int64_t
-
 
 def assign(const floating[:, ::1] X, const floating[::1] norms, const double[::1] weights,
            const floating[:, ::1] centers, const floating[:, :, ::1] groups,
-           const floating[:, ::1] half_norms, const place[:, ::1] places, const int32_t[::1] home,
+           const floating[:, ::1] half_norms, const index[:, ::1] places, const int32_t[::1] home,
            const float[::1] away, const float[::1] near, const float[::1] drift,
            const float[::1] apart, double slack, bint first, int32_t[::1] labels,
            float[::1] upper, float[::1] lower, float[:, ::1] bounds, double[:, :, ::1] sums,

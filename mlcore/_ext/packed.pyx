@@ -14,6 +14,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from mlcore._ext.blas cimport gemm_nt
+from mlcore._ext.index cimport index
 from mlcore._ext.simd.kernel cimport (
     KERNEL_CHI2, KERNEL_COSINE, KERNEL_LAPLACIAN, KERNEL_LINEAR, KERNEL_POLYNOMIAL, KERNEL_RBF,
     KERNEL_RBF_DIFFERENCES, KERNEL_SIGMOID, kernel_spec,
@@ -24,10 +25,6 @@ from mlcore._ext.simd.panel cimport PANEL_DOUBLE, PANEL_FLOAT
 from mlcore._ext.tiles cimport (
     both_places, copies, copy_pending, copy_tile, copy_to_both_places, copy_waiting, pending
 )
-
-ctypedef fused index:
-    int32_t
-    int64_t
 
 cdef enum:
     BAND = 4

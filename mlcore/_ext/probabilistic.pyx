@@ -15,8 +15,8 @@ any number of threads. O(n) time a value and sweep.
 from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport cbrt, fabs, sqrt
-from libc.stdint cimport int32_t, int64_t
 
+from mlcore._ext.index cimport index
 from mlcore._ext.simd.product cimport product as product_of_rows
 
 BLOCK = 64
@@ -24,10 +24,6 @@ BLOCK = 64
 cdef enum:
     ROWS = 8
     MOST_STEPS = 60  # Newton's; it takes about six
-
-ctypedef fused index:
-    int32_t
-    int64_t
 
 
 def descend(const floating[:, ::1] F, double[:, ::1] G, double[:, ::1] M, Py_ssize_t first,

@@ -4,14 +4,12 @@ Pairs (i, j) of k classes, i < j, are in the order (0, 1), (0, 2), ..., (1, 2), 
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 from mlcore._ext.blas cimport solve_positive
 
-ctypedef fused index:
-    int32_t
-    int64_t
+from mlcore._ext.index cimport index
 
 
 def couple(const double[:, ::1] pairs, double least, double[:, ::1] p, double[:, ::1] scratch,

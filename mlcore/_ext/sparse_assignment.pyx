@@ -13,6 +13,7 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
+from mlcore._ext.index cimport index
 from mlcore._ext.simd.sparse_products cimport (
     SPARSE_BATCH, SPARSE_GROUP, SPARSE_LINE, sparse_products_loops, sparse_products_table,
     sparse_row_loops, sparse_search,
@@ -24,10 +25,6 @@ cdef enum:
 GROUP = SPARSE_GROUP
 LINE = SPARSE_LINE
 
-ctypedef fused place:
-    int32_t
-    int64_t
-
 
 def padded(Py_ssize_t n_columns):
     """So many columns that each row of them fills lines of the cache, or half of one."""
@@ -37,16 +34,16 @@ def padded(Py_ssize_t n_columns):
 
 
 cdef inline const sparse_row_loops* loops(const floating* data,
-                                          const place* indices) noexcept nogil:
+                                          const index* indices) noexcept nogil:
     """Those of these types."""
     cdef const sparse_products_loops* table = sparse_products_table
     if floating is float:
-        if place is int32_t:
+        if index is int32_t:
             return &table.f_int32
         else:
             return &table.f_int64
     else:
-        if place is int32_t:
+        if index is int32_t:
             return &table.d_int32
         else:
             return &table.d_int64
@@ -77,7 +74,7 @@ cdef inline void search(const sparse_search* s, Py_ssize_t i, const double* valu
 
 
 cdef int64_t search_rows(const sparse_search* s, const sparse_row_loops* loop, Py_ssize_t first,
-                         Py_ssize_t last, const floating* data, const place* indices,
+                         Py_ssize_t last, const floating* data, const index* indices,
                          const double* columns, const double* half_norms, double* products,
                          float* scratch) noexcept nogil:
     """Search a batch of rows; return how many labels changed."""
@@ -97,7 +94,7 @@ cdef int64_t search_rows(const sparse_search* s, const sparse_row_loops* loop, P
     return changed
 
 
-def assign(const int64_t[::1] indptr, const place[::1] indices, const floating[::1] data,
+def assign(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
            Py_ssize_t first, Py_ssize_t last, const double[:, ::1] columns,
            const float[:, ::1] singles, const double[::1] half_norms, const float[::1] halves,
            const double[::1] norms, const double[::1] passed, double longest, double slack,
@@ -116,7 +113,7 @@ def assign(const int64_t[::1] indptr, const place[::1] indices, const floating[:
     cdef int64_t changed = 0
     cdef sparse_search s
     cdef const floating* values = &data[0] if data.shape[0] > 0 else NULL
-    cdef const place* at = &indices[0] if indices.shape[0] > 0 else NULL
+    cdef const index* at = &indices[0] if indices.shape[0] > 0 else NULL
     cdef const sparse_row_loops* loop = loops(values, at)
     s.indptr, s.indices, s.data = &indptr[0], at, values
     s.columns, s.halves, s.stride = &singles[0, 0], &halves[0], columns.shape[1]
@@ -181,7 +178,7 @@ def move(const double[:, ::1] sums, const double[::1] mass, bint single, double[
     return shift, value
 
 
-def spread(const int64_t[::1] indptr, const place[::1] indices, const floating[::1] data,
+def spread(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
            const int64_t[::1] rows, bint present, double[:, ::1] columns):
     """These rows become the first columns, which were zeros; or zeros again if not `present`."""
     cdef Py_ssize_t j
@@ -191,7 +188,7 @@ def spread(const int64_t[::1] indptr, const place[::1] indices, const floating[:
             columns[indices[t], j] = columns[indices[t], j] + data[t] if present else 0
 
 
-def compare(const int64_t[::1] indptr, const place[::1] indices, const floating[::1] data,
+def compare(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
             Py_ssize_t first, Py_ssize_t last, const double[:, ::1] columns,
             const int64_t[::1] rows, const double[::1] norms, double rounding,
             double[:, ::1] left, double[:, ::1] products, int n_threads):
@@ -202,7 +199,7 @@ def compare(const int64_t[::1] indptr, const place[::1] indices, const floating[
     """
     cdef Py_ssize_t batch, i, j, stride = columns.shape[1]
     cdef const floating* values = &data[0] if data.shape[0] > 0 else NULL
-    cdef const place* at = &indices[0] if indices.shape[0] > 0 else NULL
+    cdef const index* at = &indices[0] if indices.shape[0] > 0 else NULL
     cdef const sparse_row_loops* loop = loops(values, at)
     cdef double both, square
     cdef double* product
@@ -219,7 +216,7 @@ def compare(const int64_t[::1] indptr, const place[::1] indices, const floating[
                 left[1 + j, i] = min(left[0, i], square if square > rounding * both else 0)
 
 
-def own_squares(const int64_t[::1] indptr, const place[::1] indices, const floating[::1] data,
+def own_squares(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
                 Py_ssize_t first, Py_ssize_t last, const floating[:, ::1] centers,
                 const double[::1] center_norms, const int32_t[::1] labels, double[::1] out):
     """out[i - first] = |x_i - c|² with the centre of its label; from differences where x is given.
@@ -240,7 +237,7 @@ def own_squares(const int64_t[::1] indptr, const place[::1] indices, const float
             out[i - first] = total + (rest if rest > 1e-14 * center_norms[labels[i]] else 0)
 
 
-def add_rows(const int64_t[::1] indptr, const place[::1] indices, const floating[::1] data,
+def add_rows(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
              Py_ssize_t first, Py_ssize_t last, const double[::1] weights,
              const int32_t[::1] before, const int32_t[::1] now, double[:, ::1] sums):
     """Add rows to the sums of their labels now, and take them from those before, -1 for none.

@@ -5,11 +5,9 @@ before. The loops go from place `done` of the order to place `until`, so that th
 for Ctrl-C; their state is in its arrays, which are in C order and of the right shapes.
 """
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
-ctypedef fused index:
-    int32_t
-    int64_t
+from mlcore._ext.index cimport index
 
 cdef enum:
     LANES = 8

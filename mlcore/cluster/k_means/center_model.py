@@ -250,8 +250,7 @@ class CentroidModel(CenterModel):
         """Replace the centres and these attributes; labels no longer hold."""
         units = Units(self.origin_ if self.origin_.any() else None)
         moved = self._placed(offsets, units, self.cluster_centers_) | attributes
-        # One assignment: a signal finds the old state or the new one, never a mixture.
-        self.__dict__ = {k: v for k, v in vars(self).items() if k != "labels_"} | moved
+        self._update_state(moved, forget={"labels_"} & vars(self).keys())
         return self
 
     @staticmethod

@@ -218,7 +218,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         if fresh:
             model = type(self)(**self.get_params(deep=False)).begin(X, y, sample_weight)
         model.update(model.partial_statistics(X, y, sample_weight))
-        self.__dict__ = vars(self) | vars(model)
+        self._update_state(vars(model))
         return self
 
     def _fitted_to_first(self, X, weight):

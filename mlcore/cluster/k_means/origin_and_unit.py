@@ -7,9 +7,13 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore._ext import origin_and_unit as _ext
-from mlcore.threads import effective_threads, single_threaded_blas
+from mlcore.threads import (
+    OPERATIONS_PER_CALL,
+    effective_threads,
+    items_per_call,
+    single_threaded_blas,
+)
 
-_LONGEST_CALL = 2**30  # multiplications: some tenths of a second, within which Ctrl-C is heard
 _BLOCK = 2**21  # values of a block that must be formed
 _FEW = 2**13  # values, of which one pass tells all at once in a fifth of the time
 _CHUNKS = 32  # sums that threads fill side by side
@@ -47,7 +51,7 @@ class Units(NamedTuple):
     def block_size(self, X, work: float) -> int:
         """Return how many rows a block has, where a row costs `work` multiplications."""
         n, d = X.shape
-        size = _LONGEST_CALL / max(work, d)
+        size = items_per_call(max(work, d))
         if sp.issparse(X):
             size = min(size, _BLOCK / max(1, X.nnz / n))
         elif self.origin is not None or self.power:
@@ -127,7 +131,7 @@ def far_origin(X) -> np.ndarray | None:
 
 
 def _in_cache(X):
-    return _LONGEST_CALL / max(256, 2**16 // X.shape[1])
+    return OPERATIONS_PER_CALL / max(256, 2**16 // X.shape[1])
 
 
 def _power(largest):

@@ -7,9 +7,8 @@ import numpy as np
 from mlcore._ext import sparse_assignment as _ext
 from mlcore.cluster.k_means.origin_and_unit import Units
 from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads
+from mlcore.threads import effective_threads, pieces
 
-_LONGEST_CALL = 2**28  # multiplications: some tenths of a second, within which Ctrl-C is heard
 _RECOUNT = 4  # more than one in so many labels changed: sums are formed anew
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -32,10 +31,7 @@ class SparseRows:
 
     def parts(self, n_centers: int) -> Iterator[tuple[int, int]]:
         """Yield first and last rows of parts that are compared with so many centres in a call."""
-        per_row = self.X.nnz / self.n * n_centers + self.d / 64 + 1
-        step = max(1, int(_LONGEST_CALL / per_row))
-        for first in range(0, self.n, step):
-            yield first, min(self.n, first + step)
+        yield from pieces(self.n, 2 * self.X.nnz / self.n * n_centers + self.d / 32 + 2)
 
     def compare(self, rows, columns, left):
         """Set left[1 + j] to the squared distances of samples from rows[j], or left[0] if less.

@@ -17,7 +17,7 @@ from mlcore.cluster.metrics import as_metric, distances, learned_scale
 from mlcore.kernels.packed import Packed
 from mlcore.kernels.vector_kernels import Linear
 from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads
+from mlcore.threads import effective_threads, pieces
 
 _EUCLIDEAN = "euclidean", "sqeuclidean"
 _FORMS = {  # of the values in a row, by the power of the Euclidean distance that is wanted
@@ -28,7 +28,6 @@ _STORED_BYTES = 2**30  # of a matrix of inner products at most
 _CHEAP = 64  # products that form a value again in less time than new memory takes to keep it
 _EXACT = 2**24  # differences that are formed rather than products: some milliseconds
 _FEW = 2**20  # values, of which all may be looked at in one call several times
-_LONGEST_CALL = 2**28  # values: some tenths of a second, within which Ctrl-C is heard
 
 
 class Stored:
@@ -54,9 +53,8 @@ class Stored:
 
     def blocks(self, order) -> Iterator[tuple]:
         """Yield rows, where they begin and whose they are."""
-        step = max(1, _LONGEST_CALL // self.n)
-        for start in range(0, len(order), step):
-            yield self.values, order[start : start + step], order[start : start + step]
+        for first, last in pieces(len(order), 2 * self.n):
+            yield self.values, order[first:last], order[first:last]
 
     def row(self, j):
         """Return the row of sample j."""
@@ -269,8 +267,6 @@ def extremes(D):
     """Return the least and the largest value of a square matrix, and its largest asymmetry."""
     tiles = -(-len(D) // _ext.TILE_SIDE)
     found = np.empty((tiles, 3))
-    step = max(1, _LONGEST_CALL // (_ext.TILE_SIDE * len(D)))
-    for first in range(0, tiles, step):
-        last = min(tiles, first + step)
+    for first, last in pieces(tiles, 2 * _ext.TILE_SIDE * len(D)):
         _ext.extremes(D, first, last, found, effective_threads(D.size))
     return float(found[:, 0].min()), float(found[:, 1].max()), float(found[:, 2].max())
