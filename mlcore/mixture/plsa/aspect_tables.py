@@ -223,13 +223,18 @@ class AspectTables:
         components, shares = self.components(), self.weights * self.totals / self.mass
         joint = self.mixtures().T * shares
         weights = joint.sum(axis=1)
-        alive = weights[:, None] > 0
-        documents = np.where(alive, joint / np.where(alive, weights[:, None], 1), shares)
+        documents = proportions(joint, shares)
         return {
             "components_": components,
             "weights_": (weights / weights.sum()).astype(components.dtype),
             "document_components_": documents.astype(components.dtype),
         }
+
+
+def proportions(values, otherwise):
+    """Rows of `values` divided by their sums; those of `otherwise` where a sum is 0."""
+    sums = values.sum(axis=1, keepdims=True)
+    return np.where(sums > 0, values / np.where(sums > 0, sums, 1), otherwise)
 
 
 def require_tables(n, v, k, dtype):

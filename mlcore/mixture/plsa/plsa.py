@@ -1,4 +1,8 @@
-"""The aspect model, or probabilistic latent semantic analysis, of counts of words in documents."""
+"""Probabilistic latent semantic analysis (the aspect model) of counts of words in documents.
+
+It has a loop of its own beside `mlcore.mixture.em`: its parameters grow with the documents, which
+`Components` forbids, and its objective is a mean over counts, not over rows.
+"""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -20,6 +24,7 @@ from mlcore.mixture.plsa.aspect_tables import (
     AspectTables,
     PLSAStatistics,
     distributions,
+    proportions,
     random_components,
     require_tables,
 )
@@ -29,13 +34,13 @@ from mlcore.row_sums import merged
 
 
 class PLSA(KeepsFirstRows, Transformer, Model):
-    r"""Explain counts of words in documents by components that each have their own words.
+    r"""Probabilistic latent semantic analysis: each component has its own distribution of words.
 
     .. math:: P(w, d) = \sum_j \lambda_j u_j(w) v_j(d)
 
-    is fitted to a matrix of counts G, documents by words, by expectation-maximisation: it minimises
-    the relative entropy between G / sum(G) and P. A step takes O(n_components) time for each
-    non-zero count; the fit holds a copy of these, and O(n_components (n_samples + n_features)).
+    is fitted to a matrix of counts G, documents by words, by EM: it minimises the relative entropy
+    between G / sum(G) and P. A step takes O(n_components) time for each non-zero count; the fit
+    holds a copy of these, and O(n_components (n_samples + n_features)).
 
     Parameters
     ----------
@@ -53,12 +58,12 @@ class PLSA(KeepsFirstRows, Transformer, Model):
         Random starts, of which the best is kept.
     weights_init : (n_components,) array, optional
     components_init : (n_components, n_features) array, optional
-        Where to start from, instead of equal weights and random components.
+        Start, by default equal weights and random components.
     document_components_init : (n_components, n_samples) array, optional
-        v_j(d) to start from, instead of the same mixture for every document.
+        Start of v_j(d), by default the same mixture for every document.
     warm_start : bool, default=False
-        Whether `fit` goes on from the components, the weights and, where the number of documents is
-        the same, the documents' mixtures of the fit before.
+        Whether `fit` goes on from the components, the weights and, for as many documents, the
+        mixtures of the previous fit.
     random_state : None, int, Generator or RandomState
         Of the random starts.
     verbose : bool or int, default=False
@@ -75,10 +80,9 @@ class PLSA(KeepsFirstRows, Transformer, Model):
     document_components_ : (n_components, n_samples)
         v_j(d) of the documents of `fit`, rows that sum to 1.
     log_likelihood_trace_ : (n_iter_,) float64
-        Mean over all counts of log P(w, d) before each step, with P(d) the document's share of the
-        counts, and with the log density of the prior: it never falls. -inf where a positive `alpha`
-        meets a probability of 0 in the start. The entropy of G / sum(G), with its sign changed,
-        less this is the relative entropy that plain maximum likelihood minimises.
+        Mean over all counts of log P(w, d) before each step, plus the prior's log-density: it never
+        falls. P(d) is the document's share of the counts. -inf where a positive `alpha` meets a
+        probability of 0 in the start.
     n_iter_ : int
     converged_ : bool
     total_count_ : float
@@ -89,10 +93,9 @@ class PLSA(KeepsFirstRows, Transformer, Model):
     Notes
     -----
     Weights of documents count copies: 2 is a document given twice, 0 its absence, with v_j(d) = 0.
-    A document without words, and a word without documents, change nothing. A word of probability 0
-    has a logarithm of -inf where it is counted; in others, a probability below 2^-900 (2^-100 in
-    float32) counts as that. A component that has lost all its counts, which takes alpha = 0, keeps
-    its words with a weight of 0, and a warning names it.
+    Empty documents and words change nothing. A counted word of probability 0 has a logarithm of
+    -inf; a probability below 2^-900 (2^-100 in float32) counts as that. With ``alpha=0`` a
+    component may lose all counts: it keeps its words with a weight of 0, and a warning names it.
 
     References
     ----------
@@ -212,12 +215,12 @@ class PLSA(KeepsFirstRows, Transformer, Model):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Move the components towards new documents, which are folded in: see `update`.
+        """Take a step of stepwise EM on new documents, which are folded in: see `update`.
 
-        Earlier documents are stood for by the components. Of all counts seen, new ones get twice
-        their share, since earlier ones were summed under worse components (the step sizes 2 / t of
-        stepwise EM). On a new model the first documents are kept and `fit` to, again and again as
-        they grow, until there are 100 for each component. Arguments are as of `fit`.
+        The components represent earlier documents. New counts get twice their share of all, since
+        earlier ones were summed under worse components (step sizes 2 / t). A new model keeps its
+        first documents and is fitted to all of them as they grow, until there are 100 for each
+        component. Arguments as of `fit`.
         """
         k = self._checked_n_components()
         if not hasattr(self, "components_") or self._first_rows is not None:
@@ -234,9 +237,9 @@ class PLSA(KeepsFirstRows, Transformer, Model):
     def transform(self, X: Any) -> Any:
         """Return P(component | document) for each row of `X`, shape (n_samples, n_components).
 
-        Each document is folded in: EM on its mixture alone, from `weights_`, until none of its
-        values moves by more than `tol`, at most `max_iter` times. A document without words that the
-        components have gets the prior's mixture, equal shares; with ``alpha=0`` `weights_`.
+        Each document is folded in: EM on its mixture alone, from `weights_`, until no value moves
+        by more than `tol`, at most `max_iter` steps. A document of unknown words gets equal
+        probabilities, or `weights_` with ``alpha=0``.
         """
         return self._wrap(self._folded(X).mixtures(), X)
 
@@ -255,7 +258,7 @@ class PLSA(KeepsFirstRows, Transformer, Model):
         """Return exp(-score): the number of equally likely words that would be as surprising."""
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
-    # ---- fits by sums over blocks of documents, as mlcore.row_sums says
+    # ---- sums over blocks of documents: see mlcore.row_sums
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the components to start from; random ones follow the words' shares in `X`."""
@@ -274,8 +277,7 @@ class PLSA(KeepsFirstRows, Transformer, Model):
 
         Nothing is remembered of a document, so its mixture is first folded in, as `transform` does,
         under the components now; then the counts of its words are shared out by
-        P(component | word, document). So one step here is worth more than a step of `fit`, which
-        moves mixtures and components together, and takes longer.
+        P(component | word, document). A step gains more than one of `fit`, and takes longer.
         """
         tables = self._folded(X, sample_weight, for_fit=True)
         mass, mean = float(np.ldexp(tables.mass, tables.unit)), 0.0
@@ -288,17 +290,15 @@ class PLSA(KeepsFirstRows, Transformer, Model):
         return merged(a, b)
 
     def update(self, statistics: PLSAStatistics) -> Self:
-        """Replace components and weights by the shares of the expected counts.
+        """Replace components and weights by the proportions of the expected counts.
 
-        `log_likelihood_trace_` grows by the value before the step, here the mean of
-        log P(word | document) and of the prior. `document_components_` belongs to `fit` alone.
+        `log_likelihood_trace_` grows by the value before the step: the mean of
+        log P(word | document) and the prior. `document_components_` is of `fit` alone.
         """
         self._check_fitted()
         if not statistics.mass > 0:
             raise ValueError("the statistics hold no counts: at least one must be positive.")
         return self._moved(*statistics, seen=statistics.mass)
-
-    # ---- inside
 
     def _as_first(self, X, like):
         return self._counts(X, reset=True)
@@ -308,11 +308,8 @@ class PLSA(KeepsFirstRows, Transformer, Model):
         if alpha > 0:
             with np.errstate(divide="ignore"):
                 log_likelihood += alpha * float(np.log(old, dtype=np.float64).sum())
-        components = counts + alpha
-        sums = components.sum(axis=1, keepdims=True)
-        components = np.where(sums > 0, components / np.where(sums > 0, sums, 1), old)
         changed = {
-            "components_": components.astype(dtype),
+            "components_": proportions(counts + alpha, old).astype(dtype),
             "weights_": (counts.sum(axis=1) / counts.sum()).astype(dtype),
             "log_likelihood_trace_": np.append(self.log_likelihood_trace_, log_likelihood / mass),
             "n_iter_": self.n_iter_ + 1,
@@ -349,12 +346,9 @@ class PLSA(KeepsFirstRows, Transformer, Model):
 
     def _training_counts(self, X, sample_weight):
         counts = self._counts(X, reset=True)
-        weights = None
-        present = counts.data.max(initial=0) > 0
-        if sample_weight is not None:
-            weights = as_weights(sample_weight, counts.shape[0])
-            present = present and (counts[weights > 0].data > 0).any()
-        if not present:
+        weights = None if sample_weight is None else as_weights(sample_weight, counts.shape[0])
+        weighted = counts if weights is None else counts[weights > 0]
+        if not weighted.data.max(initial=0) > 0:
             raise ValueError(
                 f"X has no counts, all are zero: {type(self).__name__} needs at least one positive "
                 "count in a document of positive weight."
@@ -387,13 +381,9 @@ class PLSA(KeepsFirstRows, Transformer, Model):
                 )
             before = getattr(self, "document_components_", None)
             documents = before if before is not None and before.shape[1] == n else None
-        if weights_ is None:
-            weights_ = np.full(k, 1 / k)
-        mixtures = weights_
+        mixtures = weights_ = np.full(k, 1 / k) if weights_ is None else weights_
         if documents is not None:
-            joint = (weights_[:, None] * documents).T
-            sums = joint.sum(axis=1, keepdims=True)
-            mixtures = np.where(sums > 0, joint / np.where(sums > 0, sums, 1), weights_)
+            mixtures = proportions((weights_[:, None] * documents).T, weights_)
         if components is None:
             components = random_components(counts, weights, k, random)
         return components.astype(dtype), weights_.astype(dtype), mixtures.astype(dtype)
