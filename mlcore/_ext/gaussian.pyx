@@ -65,7 +65,7 @@ def em_step(int kind, const floating[:, ::1] X, const floating[::1] weight,
     g.kind, g.d, g.k = kind, X.shape[1], means.shape[0]
     g.constants, g.means, g.factors = &constants[0], &means[0, 0], &factors[0]
     g.centres, g.origin, g.rotation = &centres[0, 0], &origin[0], &rotation[0, 0]
-    g.apart = &apart[0] if apart.shape[0] > 0 else NULL
+    g.directions = &apart[0] if apart.shape[0] > 0 else NULL
     blocks = (n + GAUSSIAN_ROWS - 1) // GAUSSIAN_ROWS
     for part in prange(n_parts, nogil=True, num_threads=n_threads, schedule="dynamic"):
         start = blocks * part // n_parts * GAUSSIAN_ROWS

@@ -95,7 +95,7 @@ def merge_nearest(int kind, int64_t[::1] state, double[::1] D, double[:, ::1] va
     s.kind, s.m, s.stride, s.left, s.next, s.at = kind, state[0], state[1], state[2], state[3], \
         state[4]
     s.D, s.gone, s.size, s.value = &D[0], &values[0, 0], &values[1, 0], &values[2, 0]
-    s.na, s.nb, s.apart, s.row = &values[3, 0], &values[4, 0], &values[5, 0], &values[6, 0]
+    s.na, s.nb, s.distance, s.row = &values[3, 0], &values[4, 0], &values[5, 0], &values[6, 0]
     s.both, s.x, s.y = &values[7, 0], &values[8, 0], &values[9, 0]
     s.nearest, s.first, s.second = &places[0, 0], &places[1, 0], &places[2, 0]
     s.stale, s.name = &stale[0], &name[0]

@@ -58,7 +58,8 @@ def assign(const floating[:, ::1] X, const floating[::1] norms, const double[::1
     s.X, s.norms, s.centers, s.groups = &X[0, 0], &norms[0], &centers[0, 0], &groups[0, 0, 0]
     s.half_norms, s.places, s.home = &half_norms[0, 0], &places[0, 0], &home[0]
     s.weights = &weights[0] if weights.shape[0] > 0 else NULL
-    s.away, s.near, s.drift, s.apart = &away[0], &near[0], &drift[0], &apart[0]
+    s.own_moved, s.others_moved = &away[0], &near[0]
+    s.group_moved, s.half_gap = &drift[0], &apart[0]
     s.labels, s.upper, s.lower, s.bounds = &labels[0], &upper[0], &lower[0], &bounds[0, 0]
     for chunk in prange(n_chunks, nogil=True, num_threads=n_threads, schedule="dynamic"):
         lloyd(&s, chunk * step, min(n, (chunk + 1) * step), &scratch[threadid(), 0, 0], &sums[chunk,

@@ -22,7 +22,7 @@ cdef cluster_set as_set(int kind, double slack, const int64_t[::1] start,
     cdef cluster_set s
     s.kind, s.slack, s.n, s.d = kind, slack, start.shape[0] - 1, points.shape[1]
     s.start, s.points = &start[0], &points[0, 0]
-    s.centres = s.panels = s.spread = s.radius = NULL
+    s.centres = s.panels = s.variance = s.radius = NULL
     return s
 
 
@@ -40,7 +40,7 @@ def nearest_clusters(int kind, double slack, const int64_t[::1] start,
     """
     cdef cluster_set s = as_set(kind, slack, start, points)
     cdef Py_ssize_t n = queries.shape[0], batch, first
-    s.centres, s.panels, s.spread = &centres[0, 0], &panels[0, 0, 0], &spread[0]
+    s.centres, s.panels, s.variance = &centres[0, 0], &panels[0, 0, 0], &spread[0]
     s.radius = &radius[0]
     for batch in prange((n + LINKAGE_QUERIES - 1) // LINKAGE_QUERIES, nogil=True,
                         num_threads=n_threads, schedule="dynamic"):

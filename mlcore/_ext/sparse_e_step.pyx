@@ -29,7 +29,7 @@ cdef sparse_rows described(Py_ssize_t n_components, Py_ssize_t length, const int
     rows.weights = NULL if weights is None else &weights[0]
     rows.start, rows.table = &start[0], &table[0, 0]
     rows.near, rows.bounds, rows.rises, rows.start_rise, rows.trials = NULL, NULL, NULL, 0, NULL
-    rows.alone, rows.start_lacks, rows.lacks = NULL, NULL, NULL
+    rows.hard, rows.start_lacks, rows.lacks = NULL, NULL, NULL
     if lacks is not None:
         rows.start_lacks, rows.lacks = &start_lacks[0], &lacks[0, 0]
     return rows
@@ -44,7 +44,7 @@ cdef sparse_rows remembered(sparse_rows rows, uint64_t[::1] near, double[::1] bo
     if trials is not None:
         rows.trials = &trials[0]
     if alone is not None:
-        rows.alone, rows.held = &alone[0], held
+        rows.hard, rows.hard_sums = &alone[0], held
     return rows
 
 

@@ -7,9 +7,9 @@
 
 enum { BIT_GROUP = 4 }; /* features of a group */
 
-#define BITS_LOOPS(real)                                                            \
-  int64_t (*bits)(ptrdiff_t d, const real *x, const uint8_t *usual, real threshold, \
-                  uint8_t *codes, int64_t *missing, int *others);
+#define BITS_LOOPS(real)                                                                           \
+  int64_t (*bits)(ptrdiff_t d, const real *x, const uint8_t *mode, real threshold, uint8_t *codes, \
+                  int64_t *missing, int *others);
 
 typedef struct {
   struct { BITS_LOOPS(float) } f;

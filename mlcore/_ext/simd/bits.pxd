@@ -11,9 +11,9 @@ cdef extern from "simd/bits.h" nogil:
                                         int64_t*, int*)
 
 
-cdef inline int64_t bits(Py_ssize_t d, const floating* x, const uint8_t* usual, floating threshold,
+cdef inline int64_t bits(Py_ssize_t d, const floating* x, const uint8_t* mode, floating threshold,
                          uint8_t* codes, int64_t* missing, int* others) noexcept nogil:
     if floating is float:
-        return bits_f(d, x, usual, threshold, codes, missing, others)
+        return bits_f(d, x, mode, threshold, codes, missing, others)
     else:
-        return bits_d(d, x, usual, threshold, codes, missing, others)
+        return bits_d(d, x, mode, threshold, codes, missing, others)

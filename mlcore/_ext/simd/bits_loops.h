@@ -3,10 +3,11 @@
 #include "bits.h"
 #include "precision.h"
 
-/* codes[g] = a bit for each value of group g of finite x, or NaN, that is above `threshold` where
-   it is usually not, or the other way round; NaN has none. Returns how many are not 0; counts NaN,
-   and tells of values but 0, 1 and NaN. */
-static int64_t NAME(bits)(ptrdiff_t d, const REAL *x, const uint8_t *usual, REAL threshold,
+/* codes[g] has a bit for each feature of group g, set where x > threshold differs from `mode`, the
+   feature's most frequent value. NaN sets no bit and is counted in `missing`; `others` tells
+   whether there is a value but 0, 1 and NaN. Returns the number of codes that are not 0. x is
+   finite or NaN. */
+static int64_t NAME(bits)(ptrdiff_t d, const REAL *x, const uint8_t *mode, REAL threshold,
                           uint8_t *codes, int64_t *missing, int *others) {
   /* features at a time: whole groups, and a line of memory */
   enum { PART = 64 / sizeof(REAL), L = LANES };
@@ -28,7 +29,7 @@ static int64_t NAME(bits)(ptrdiff_t d, const REAL *x, const uint8_t *usual, REAL
     unknown += n - __builtin_popcount(known);
     for (int b = 0; b < n; b += BIT_GROUP) {
       const ptrdiff_t g = (start + b) / BIT_GROUP;
-      const unsigned code = ((above >> b) ^ usual[g]) & (known >> b) & ((1u << BIT_GROUP) - 1);
+      const unsigned code = ((above >> b) ^ mode[g]) & (known >> b) & ((1u << BIT_GROUP) - 1);
       codes[g] = (uint8_t)code;
       count += code != 0;
     }

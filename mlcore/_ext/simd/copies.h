@@ -1,12 +1,12 @@
-/* Copies that wait for their turn (see copies_loops.h). */
+/* Copies of rows that are put off, and done in parts between other work (see copies_loops.h). */
 #ifndef MLCORE_COPIES_H
 #define MLCORE_COPIES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rows that wait to be copied, a part of a row at a time between other work: memory takes them
-   meanwhile. */
+/* Rows still to be copied, a part of a row at a time, so that memory is busy while the processor
+   computes. */
 typedef struct {
   ptrdiff_t rows, columns, from_stride, stride;
   ptrdiff_t at; /* values of the next row that are copied already */
@@ -15,8 +15,8 @@ typedef struct {
   const int64_t *dest; /* the rows of `out`, or NULL: one after the other */
 } simd_copies;
 
-#define COPIES_LOOPS(real)                                                       \
-  /* all that waits; `past` the caches where the target is too large for them */ \
+#define COPIES_LOOPS(real)                                                        \
+  /* copies all; `past`: around the caches, for a target that they cannot hold */ \
   void (*copy)(simd_copies * waiting, int past);
 
 typedef struct {

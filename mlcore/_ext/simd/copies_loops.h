@@ -3,7 +3,7 @@
 #include "copies.h"
 #include "precision.h"
 
-/* Copy the next values of what waits, up to `count` and no farther than the end of their row. */
+/* Copy up to `count` of the next values, no farther than the end of their row. */
 static inline void NAME(copy_part)(simd_copies *c, ptrdiff_t count, int past) {
   const REAL *from = c->from;
   REAL *to = (REAL *)c->out + (c->dest ? *c->dest * c->stride : 0);

@@ -1,17 +1,17 @@
-/* Distances from products and from differences, and their sums. */
+/* Distances from inner products or from differences, and sums of distances. */
 #ifndef MLCORE_DISTANCES_H
 #define MLCORE_DISTANCES_H
 
 #include <stddef.h>
 
 /* `distances`: in place, from -2 x.y of one x with n of the y to |x - y|, or to its square; -1
-   where that is less than `near` of |x|^2 + |y|^2, and so has lost digits; returns how many these
-   are.
-   `add`: sums over the columns of a tile, by rows `k` values apart, and over its rows, by columns.
-   `differences`: rows first..last, at most 8, of the n x n matrix of |x_i - x_j|, or of
-   its squares, right of the column `first`, added up in double precision; returns the largest.
-   Features of the x_i are rows `stride` values apart, of n values and as many as a vector has.
-   `squared_distance`: |x - y|^2 of two samples. */
+   where the square is less than `near` (|x|^2 + |y|^2), which has lost digits; returns the number
+   of these. `add`: sums over the columns of a tile, one for each row and `k` values from the next,
+   and over its rows, one for each column. `differences`: rows first..last, at most 8, of the n x n
+   matrix of |x_i - x_j|, or of its squares, right of the column `first`, added up in double
+   precision; returns the largest. `columns` holds the features of the x_i as rows of `stride`
+   values, of which n and a vector's length can be read. `squared_distance`: |x - y|^2 of two
+   samples. */
 #define DISTANCES_LOOPS(real)                                                                   \
   ptrdiff_t (*distances)(ptrdiff_t n, real x_norm, const real *y_norms, real near, int squared, \
                          real *row);                                                            \

@@ -82,8 +82,8 @@ INLINE double NAME(differences_of)(const int m, ptrdiff_t first, ptrdiff_t n, pt
       const REAL *x = columns + f * stride;
       const vdouble y = WIDEN(x + j);
       for (int r = 0; r < m; r++) {
-        const vdouble apart = y - (double)x[first + r];
-        sum[r] += apart * apart;
+        const vdouble difference = y - (double)x[first + r];
+        sum[r] += difference * difference;
       }
     }
     for (int r = 0; r < m; r++) {

@@ -11,20 +11,20 @@
    factor factorᵀ: (k, d, d) upper triangular, (k, d) or (k,). Tied: means are those of (x - origin)
    rotation, rotation (d, d) upper triangular, factors 1. */
 enum { GAUSSIAN_FULL, GAUSSIAN_TIED, GAUSSIAN_DIAGONAL, GAUSSIAN_SPHERICAL };
-/* of a block; of the part of it whose second moments are taken at once */
+/* Rows of a block, and of a part of it whose second moments are summed at once. */
 enum { GAUSSIAN_ROWS = 1024, GAUSSIAN_PIECE = 128 };
 enum { GAUSSIAN_PIECE_BYTES = 16384, GAUSSIAN_GROUP_BYTES = 131072 };
-/* Panels whose densities are taken together: those that stay in the second cache. */
+/* Panels whose densities are computed together: those that fit the second-level cache. */
 #define GAUSSIAN_PANELS(d)                              \
   ((d) * PANEL_BYTES * 2 > GAUSSIAN_GROUP_BYTES    ? 1  \
    : (d) * PANEL_BYTES * 32 < GAUSSIAN_GROUP_BYTES ? 32 \
                                                    : GAUSSIAN_GROUP_BYTES / ((d) * PANEL_BYTES))
-/* Of so many features, moments are taken from the panels, which are all kept for them, and centres
-   are from the origin. */
+/* Up to this number of features, all panels of a block are kept and moments are summed from them;
+   centres are then relative to the origin. */
 enum { GAUSSIAN_FEW = 12 };
 #define GAUSSIAN_KEPT(kind, d) \
   ((kind) == GAUSSIAN_FULL || (d) <= GAUSSIAN_FEW ? GAUSSIAN_PANELS(d) : 1)
-/* values of scratch that hold k integers of 8 bytes and k of 4 */
+/* Values of scratch that hold k integers of 8 bytes and k of 4. */
 #define GAUSSIAN_LISTS(k) (((k) * 3 + 15) / 16 * 16)
 typedef struct {
   int kind;
@@ -33,7 +33,7 @@ typedef struct {
   const void *means, *factors, *centres, *origin, *rotation;
   /* (k, k, d + 1) or NULL: from i to j, factors[j] times the unit vector along (means[i] -
      means[j]) factors[j]; at the end its product with means[j] */
-  const void *apart;
+  const void *directions;
 } gaussian_mixture;
 
 #define GAUSSIAN_LOOPS(real)                                                               \

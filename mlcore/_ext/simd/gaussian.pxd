@@ -23,7 +23,7 @@ cdef extern from "simd/gaussian.h" nogil:
         const void* centres
         const void* origin
         const void* rotation
-        const void* apart
+        const void* directions
     void gaussian_f "gaussian_table->f.gaussian"(const gaussian_mixture*, Py_ssize_t, Py_ssize_t,
                                                  const float*, const float*, int32_t*, float*,
                                                  double*, float*, float*)

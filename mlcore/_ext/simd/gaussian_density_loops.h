@@ -11,8 +11,7 @@ enum { NAME(TILE) = VECTOR_BYTES == 64 ? 4 : 2 };
 #define HALF_LOG2_E 0.72134752044448170368
 #define LN_2 0.69314718055994530942
 
-/* Memory that is wanted soon: asked for a little at a time, between other work, it costs no time of
-   its own. */
+/* Memory to prefetch, a little at a time between other work. */
 typedef struct {
   const char *at, *end;
   ptrdiff_t step;
@@ -157,8 +156,8 @@ NOINLINE void NAME(full_densities)(const NAME(group) * q, ptrdiff_t j, ptrdiff_t
   if (t < n) NAME(full_density)(1, q, j, strips + t, wanted);
 }
 
-/* The same for diagonal covariances and a single panel: so little work that its strips are not told
-   apart. */
+/* The same for diagonal covariances and a single panel: too little work to treat
+   its strips one by one. */
 NOINLINE void NAME(diagonal_densities)(const NAME(group) * q, ptrdiff_t j,
                                        gaussian_wanted *wanted) {
   enum { V = NAME(TILE), PART = 8 };
@@ -192,14 +191,14 @@ static inline void NAME(evaluate)(const NAME(group) * q, ptrdiff_t j, ptrdiff_t 
   else if (n > 0) NAME(diagonal_densities)(q, j, wanted);
 }
 
-/* How far strips first..last are along the way from component i to C others from j, the larger of
-   this and of what is there but for the `fresh` ones. |Pᵀ (x - m)| is at least the part of it along
-   any direction. */
+/* Lower bounds on |Pᵀ (x - m)| for C components from j and the strips first..last: its part along
+   the direction from component i. The larger of this and of the value there, which strips from
+   `fresh` on do not have yet. */
 INLINE void NAME(along)(int C, const NAME(group) * q, ptrdiff_t i, ptrdiff_t j, ptrdiff_t first,
                         ptrdiff_t last, ptrdiff_t fresh) {
   enum { V = NAME(TILE) };
   const ptrdiff_t d = q->g->d;
-  const REAL *way = (const REAL *)q->g->apart + (i * q->g->k + j) * (d + 1);
+  const REAL *way = (const REAL *)q->g->directions + (i * q->g->k + j) * (d + 1);
   for (ptrdiff_t start = first; start <= last; start += V) {
     const REAL *x[V];
     VEC sum[4][V];
@@ -227,7 +226,7 @@ NOINLINE void NAME(ways)(const NAME(group) * q, ptrdiff_t i, ptrdiff_t first, pt
   for (; j < q->g->k; j++) NAME(along)(1, q, i, j, first, last, fresh);
 }
 
-/* What a group needs of the log2 of its joint densities. */
+/* log2 of the joint densities of a group, of components that may count. */
 static void NAME(densities)(const NAME(group) * q, gaussian_wanted *wanted) {
   const ptrdiff_t n_strips = q->panels * NAME(BLOCKS);
   struct {
@@ -244,11 +243,11 @@ static void NAME(densities)(const NAME(group) * q, gaussian_wanted *wanted) {
     q->floor[i] = -INFINITY;
   }
   runs[n_runs].label = -1;
-  const int apart = q->g->apart && 2 * n_runs <= n_strips + 2;
+  const int directed = q->g->directions && 2 * n_runs <= n_strips + 2;
   /* all strips go together */
   for (ptrdiff_t t = 0; q->g->kind == GAUSSIAN_DIAGONAL && t < n_runs; t++)
     runs[t].first = 0, runs[t].last = (int32_t)n_strips - 1;
-  for (ptrdiff_t t = 0; apart && t < n_runs; t++)
+  for (ptrdiff_t t = 0; directed && t < n_runs; t++)
     NAME(ways)(q, runs[t].label, runs[t].first, runs[t].last, t ? runs[t - 1].last + 1 : 0);
   for (ptrdiff_t t = 0; t < n_runs; t++) {
     ptrdiff_t count = 0;
@@ -271,7 +270,7 @@ static void NAME(densities)(const NAME(group) * q, gaussian_wanted *wanted) {
       if (s >= n_strips) break;
       REAL *value = NAME(value)(q, j, s);
       strips[count] = (int32_t)s;
-      if (apart) {
+      if (directed) {
         const VEC way = LOAD(value), norm = way * way, floor = LOAD(q->floor + s * LANES);
         count += !NAME(hopeless)(1, constant, &norm, &floor);
         STORE(value, (VEC){0} - INFINITY);

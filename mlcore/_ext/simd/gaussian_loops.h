@@ -2,9 +2,9 @@
 
    Densities are taken with a vector's lanes over samples, from a copy of the block in panels (a
    feature of PANEL samples, then the next feature); moments with lanes over features, from the
-   rows, or, of few features, from these panels, see gaussian_panel_moments_loops.h. A mean or centre is
-   subtracted from the sample first of all, so nothing cancels but what the mean itself moves in one
-   step.
+   rows, or, of few features, from these panels, see gaussian_panel_moments_loops.h. A mean or
+   centre is subtracted from the sample first of all, so nothing cancels but what the mean itself
+   moves in one step.
 
    Most responsibilities are 0 to every digit, less than 2^-DROP. The rows of a block are taken in
    order of the component that suited them best in the step before; a strip, a vector of them, then
@@ -32,8 +32,8 @@
 /* second moments: rows of a tile, of up to 3 vectors */
 enum { NAME(SIDE) = VECTOR_BYTES == 64 ? 8 : 4 };
 
-/* Rows whose responsibility for a component is not 0, at their places `from`, and these; their sum
-   is added to `mass`. `live`: the panels that have such rows. */
+/* Collect the rows (from `from`) and responsibilities of a component where these are not 0; their
+   sum is added to `mass`. Returns the number of rows. `live`: the panels that have such rows. */
 NOINLINE ptrdiff_t NAME(collect)(uint64_t live, ptrdiff_t stride, const REAL *resp,
                                  const int32_t *from, int32_t *rows, REAL *r, double *mass) {
   ptrdiff_t count = 0;
@@ -260,7 +260,7 @@ static void NAME(gaussian)(const gaussian_mixture *g, ptrdiff_t n, ptrdiff_t ahe
   uint64_t *live = (uint64_t *)scratch;
   int32_t *list = (int32_t *)(live + k), rows[GAUSSIAN_ROWS], from[GAUSSIAN_ROWS],
           sorted[GAUSSIAN_ROWS], found[GAUSSIAN_ROWS];
-  const int few = d <= GAUSSIAN_FEW, fewest = g->kind == GAUSSIAN_FULL && d <= 4 && !g->apart;
+  const int few = d <= GAUSSIAN_FEW, fewest = g->kind == GAUSSIAN_FULL && d <= 4 && !g->directions;
   /* components of all panels */
   const int all = fewest || g->kind == GAUSSIAN_TIED || g->kind == GAUSSIAN_SPHERICAL;
   const ptrdiff_t most = g->kind == GAUSSIAN_FULL && !fewest ? GAUSSIAN_PANELS(d) : 1;

@@ -55,8 +55,8 @@ INLINE void NAME(visit)(int kind, REAL x, const REAL *column, VEC *sum) {
     if (kind == KERNEL_RBF_DIFFERENCES) sum[b] += (x - y) * (x - y);
     else if (kind == KERNEL_LAPLACIAN) sum[b] += NAME(absolute)(x - y) - NAME(absolute)(y);
     else if (kind == KERNEL_CHI2) { /* 0 / 0 is 0: a feature that both lack adds nothing */
-      const VEC both = x + y, apart = x - y;
-      sum[b] += SELECT(GREATER(both, (VEC){0}), apart * apart / both, both) - y;
+      const VEC both = x + y, difference = x - y;
+      sum[b] += SELECT(GREATER(both, (VEC){0}), difference * difference / both, both) - y;
     } else sum[b] += x * y;
   }
 }

@@ -45,15 +45,15 @@ static inline void centre_squares(const cluster_set *s, const double *query, ptr
   for (ptrdiff_t f = 0; f < s->d; f++, panel += PANEL_DOUBLE) {
     const vdouble q = (vdouble){0} + query[f];
     for (int b = 0; b < BESIDE; b++) {
-      const vdouble apart = load_d(panel + b * WIDE) - q;
-      sum[b] += apart * apart;
+      const vdouble difference = load_d(panel + b * WIDE) - q;
+      sum[b] += difference * difference;
     }
   }
   for (int b = 0; b < BESIDE; b++) delta[b] = sum[b];
 }
 
-/* tile[i, j] = |x_i - y_j|^2 of rows and points in panels, rows of the tile `stride` values
-   apart. */
+/* tile[i, j] = |x_i - y_j|^2 of rows and points in panels, rows of the tile at distances
+   of `stride` values. */
 static void square_tile(ptrdiff_t d, ptrdiff_t rows, ptrdiff_t n_panels, const double *X,
                         const double *panels, ptrdiff_t stride, double *tile) {
   const cluster_set s = {.d = d, .panels = panels};
@@ -65,14 +65,15 @@ static void square_tile(ptrdiff_t d, ptrdiff_t rows, ptrdiff_t n_panels, const d
     }
 }
 
-/* Where a centre may be for its cluster still to be the nearest, given that one is `upper` away. */
+/* The squared distance within which the centre of a nearer cluster lies, given one at distance
+   `upper`. */
 static inline double reach_of(const cluster_set *s, double upper) {
   const double reach = upper + s->slack;
   return reach * reach * (1 + 1e-12);
 }
 
-/* What is in reach of a query changes as nearer clusters are found: `limit` of Ward's distance, or
-   of the centres'. */
+/* A search for the nearest cluster: `limit` falls as nearer ones are found, on Ward's distance or
+   on the squared distance of centres. */
 typedef struct {
   ptrdiff_t own, count, nearest;
   double limit;
@@ -81,31 +82,30 @@ typedef struct {
   double *squares;
 } cluster_query;
 
-/* The squared distance of centres beyond which no cluster is the nearest whose spread is
-   `spread`. */
-static inline vdouble farthest(const cluster_set *s, const cluster_query *q, vdouble spread) {
-  const vdouble limit = (vdouble){0} + q->limit, both = spread + s->spread[q->own];
+/* The squared distance of centres beyond which no cluster of this variance is the nearest. */
+static inline vdouble farthest(const cluster_set *s, const cluster_query *q, vdouble variance) {
+  const vdouble limit = (vdouble){0} + q->limit, both = variance + s->variance[q->own];
   return s->kind == LINKAGE_WARD       ? limit * both
          : s->kind == LINKAGE_COMPLETE ? limit - both
                                        : limit;
 }
 
 static void search_panel(const cluster_set *s, ptrdiff_t panel, cluster_query *q) {
-  const double spread = s->spread[q->own];
+  const double variance = s->variance[q->own];
   for (ptrdiff_t first = panel * PANEL_DOUBLE; first < (panel + 1) * PANEL_DOUBLE;
        first += BESIDE * WIDE) {
     vdouble delta[BESIDE];
     centre_squares(s, s->centres + q->own * s->d, first, delta);
     for (int b = 0; b < BESIDE; b++) {
       const ptrdiff_t at = first + b * WIDE;
-      unsigned near =
-          ~lane_bits_d(greater_d(delta[b], farthest(s, q, load_d(s->spread + at)))) & DOUBLE_LANES;
+      unsigned near = ~lane_bits_d(greater_d(delta[b], farthest(s, q, load_d(s->variance + at)))) &
+                      DOUBLE_LANES;
       for (; near != 0; near &= near - 1) {
         const int lane = __builtin_ctz(near);
         const ptrdiff_t other = at + lane;
         const double square = delta[b][lane];
         if (other == q->own || other >= s->n) continue;
-        const double both = s->spread[other] + spread;
+        const double both = s->variance[other] + variance;
         if (s->kind == LINKAGE_WARD) {
           if (square / both < q->limit) q->limit = square / both, q->nearest = other;
           continue;
@@ -123,10 +123,10 @@ static void search_panel(const cluster_set *s, ptrdiff_t panel, cluster_query *q
 }
 
 /* The nearest clusters to some, and how far they are: Ward's squared; else first by bounds from the
-   centres and from how far the points are spread around them, then from the points. Panels whose
+   centres and from how far the points are variance around them, then from the points. Panels whose
    ball is out of reach are passed over: behind the panels of s lie those of the balls' centres,
-   behind `radius` the balls' radii, and behind `spread` the spread that reaches farthest, one for
-   each panel. `found` and `squares` are scratch, 3 times as many as panels hold. */
+   behind `radius` the balls' radii, and behind `variance` the variance that reaches farthest, one
+   for each panel. `found` and `squares` are scratch, 3 times as many as panels hold. */
 static void nearest_clusters(const cluster_set *s, ptrdiff_t n_queries, const int64_t *queries,
                              int32_t *found, double *squares, int64_t *nearest, double *value) {
   const ptrdiff_t panels = (s->n + PANEL_DOUBLE - 1) / PANEL_DOUBLE, size = panels * PANEL_DOUBLE;
@@ -142,14 +142,16 @@ static void nearest_clusters(const cluster_set *s, ptrdiff_t n_queries, const in
       centre_squares(&balls, s->centres + q.own * s->d, first, delta);
       for (int b = 0; b < BESIDE; b++) {
         const ptrdiff_t at = first + b * WIDE;
-        const vdouble apart = max_d((vdouble){0}, sqrt_d(delta[b]) - load_d(s->radius + size + at));
-        store_d(gap + at, apart * apart);
-        store_d(beyond + at, apart * apart - farthest(s, &q, load_d(s->spread + size + at)));
+        const vdouble difference =
+            max_d((vdouble){0}, sqrt_d(delta[b]) - load_d(s->radius + size + at));
+        store_d(gap + at, difference * difference);
+        store_d(beyond + at,
+                difference * difference - farthest(s, &q, load_d(s->variance + size + at)));
       }
     }
     for (ptrdiff_t p = 0; p < panels; p++)
       if (beyond[p] <= 0 && p != home &&
-          gap[p] <= farthest(s, &q, (vdouble){0} + s->spread[size + p])[0])
+          gap[p] <= farthest(s, &q, (vdouble){0} + s->variance[size + p])[0])
         search_panel(s, p, &q);
     value[t] = INFINITY;
     nearest[t] = q.nearest;
@@ -219,10 +221,10 @@ static ptrdiff_t row_nearest(ptrdiff_t stride, const double *row, const double *
   return 0;
 }
 
-/* The distance of a cluster of nk samples from two others together, which are x and y from it and
-   `apart` from each other (Lance and Williams). */
+/* The distance of a cluster of nk samples from two others together, at distances x and y from it
+   and `distance` from each other (Lance and Williams). */
 INLINE double together(const int kind, double x, double y, double na, double nb, double nk,
-                       double apart) {
+                       double distance) {
   const double n = na + nb;
   double z;
   switch (kind) {
@@ -230,9 +232,9 @@ INLINE double together(const int kind, double x, double y, double na, double nb,
   case LINKAGE_COMPLETE: return x > y ? x : y;
   case LINKAGE_AVERAGE: return (na * x + nb * y) / n;
   case LINKAGE_WEIGHTED: return 0.5 * (x + y);
-  case LINKAGE_WARD: z = ((na + nk) * x + (nb + nk) * y - nk * apart) / (n + nk); break;
-  case LINKAGE_CENTROID: z = (na * x + nb * y - na * nb / n * apart) / n; break;
-  default: z = 0.5 * (x + y) - 0.25 * apart;
+  case LINKAGE_WARD: z = ((na + nk) * x + (nb + nk) * y - nk * distance) / (n + nk); break;
+  case LINKAGE_CENTROID: z = (na * x + nb * y - na * nb / n * distance) / n; break;
+  default: z = 0.5 * (x + y) - 0.25 * distance;
   }
   return z > 0 ? z : 0;
 }
@@ -250,9 +252,9 @@ INLINE double together(const int kind, double x, double y, double na, double nb,
 
 /* out[k] = distance of cluster k from two together, of na and nb samples. */
 static void join_rows(int kind, ptrdiff_t n, const double *x, const double *y, double na, double nb,
-                      const double *size, double apart, double *restrict out) {
+                      const double *size, double distance, double *restrict out) {
 #define ROWS(K) \
-  for (ptrdiff_t k = 0; k < n; k++) out[k] = together(K, x[k], y[k], na, nb, size[k], apart);
+  for (ptrdiff_t k = 0; k < n; k++) out[k] = together(K, x[k], y[k], na, nb, size[k], distance);
   FOR_THIS_KIND(kind, ROWS)
 #undef ROWS
 }
@@ -262,11 +264,12 @@ static void join_rows(int kind, ptrdiff_t n, const double *x, const double *y, d
 static void join_columns(const cluster_matrix *s, ptrdiff_t from, ptrdiff_t to, double nk,
                          double *row) {
   double *restrict x = s->x, *restrict y = s->y;
-  const double *na = s->na, *nb = s->nb, *apart = s->apart;
+  const double *na = s->na, *nb = s->nb, *distance = s->distance;
   const int32_t *first = s->first, *second = s->second;
   for (ptrdiff_t c = from; c < to; c++) x[c] = row[first[c]], y[c] = row[second[c]];
-#define COLUMNS(K) \
-  for (ptrdiff_t c = from; c < to; c++) x[c] = together(K, x[c], y[c], na[c], nb[c], nk, apart[c]);
+#define COLUMNS(K)                      \
+  for (ptrdiff_t c = from; c < to; c++) \
+    x[c] = together(K, x[c], y[c], na[c], nb[c], nk, distance[c]);
   FOR_THIS_KIND(s->kind, COLUMNS)
 #undef COLUMNS
   for (ptrdiff_t c = from; c < to; c++) row[first[c]] = x[c];
@@ -297,7 +300,7 @@ static ptrdiff_t begin_round(cluster_matrix *s, int64_t *merged, double *heights
     s->nb[pairs] = s->size[b];
     merged[2 * pairs] = s->name[a];
     merged[2 * pairs + 1] = s->name[b];
-    heights[pairs] = s->apart[pairs] = s->value[a];
+    heights[pairs] = s->distance[pairs] = s->value[a];
     pairs++;
   }
   if (pairs * ROUND < s->left) return 0;
@@ -326,7 +329,8 @@ static void form_rows(cluster_matrix *s, ptrdiff_t *work) {
       double *other = s->D + s->second[c] * s->stride;
       join_columns(s, 0, c, s->na[c], row);
       join_columns(s, 0, c, s->nb[c], other);
-      join_rows(s->kind, s->stride, row, other, s->na[c], s->nb[c], s->size, s->apart[c], s->row);
+      join_rows(s->kind, s->stride, row, other, s->na[c], s->nb[c], s->size, s->distance[c],
+                s->row);
       memcpy(row, s->row, s->stride * sizeof(double));
       s->size[k] += s->nb[c++];
       join_columns(s, c, s->next, s->size[k], row);
@@ -399,9 +403,10 @@ static void merge_two(cluster_matrix *s, ptrdiff_t a, ptrdiff_t b) {
   search_row(s, b);
 }
 
-/* Merges until one cluster is left or much work is done: the names of the two, and how far apart;
-   how many. All pairs of a round at once where they are many, else the nearest clusters first.
-   `value` is the distance to the nearest cluster, or where stale no more than it. */
+/* Merge until one cluster is left or much work is done: stores the names of the two and their
+   distance, and returns the number of merges. All pairs of a round at once where they are many,
+   else the nearest clusters first. `value` is the distance to the nearest cluster, or where stale
+   no more than it. */
 static ptrdiff_t merge_nearest(cluster_matrix *s, int64_t *merged, double *heights) {
   ptrdiff_t done = 0, work = 0, since = s->left;
   while ((s->left > 1 || s->next > 0) && work <= LINKAGE_WORK) {

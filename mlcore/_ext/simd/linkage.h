@@ -25,12 +25,12 @@ typedef struct {
   const double *points, *centres, *panels;
   /* Padded. Ward: 1 / size. Else the mean square of the points' distances from the centre; and the
      largest distance. */
-  const double *spread, *radius;
+  const double *variance, *radius;
 } cluster_set;
 
 /* Clusters by a symmetric matrix of their distances, infinite on its diagonal; `m` rows, of which
    `left` are not `gone` (infinity, else 0). Arrays are as long as a row. In a round `next` pairs
-   become one cluster each, `first` and `second` of na and nb samples, that are `apart`; rows before
+   become one cluster each, `first` and `second` of na and nb samples, at `distance`; rows before
    `at` are formed. */
 typedef struct {
   int kind;
@@ -39,7 +39,7 @@ typedef struct {
   int32_t *nearest, *first, *second;
   uint8_t *stale;
   int64_t *name;
-  double *na, *nb, *apart;
+  double *na, *nb, *distance;
   double *row, *both, *x, *y; /* scratch */
 } cluster_matrix;
 

@@ -20,7 +20,7 @@ cdef extern from "simd/linkage.h" nogil:
         const double* points
         const double* centres
         const double* panels
-        const double* spread
+        const double* variance
         const double* radius
     ctypedef struct cluster_matrix:
         int kind
@@ -40,7 +40,7 @@ cdef extern from "simd/linkage.h" nogil:
         int64_t* name
         double* na
         double* nb
-        double* apart
+        double* distance
         double* row
         double* both
         double* x

@@ -23,13 +23,13 @@ typedef float vfloat4 __attribute__((vector_size(16)));
 typedef int32_t vint4 __attribute__((vector_size(16)));
 typedef float vfloat4_any __attribute__((vector_size(16), aligned(4), may_alias));
 
-/* The groups whose lower bound does not exceed u, a bit each; also the least of the bounds. */
-static inline uint64_t groups_within(int n_groups, const float *bound, const float *drift, float u,
+/* Bits of the groups whose lower bound is at most u; `least` is the least of the bounds. */
+static inline uint64_t groups_within(int n_groups, const float *bound, const float *moved, float u,
                                      float *least) {
   uint64_t within = 0;
   vfloat4 low = (vfloat4){0} + INFINITY;
   for (int g = 0; g < n_groups; g += 4) {
-    const vfloat4 b = *(const vfloat4_any *)(bound + g) - *(const vfloat4_any *)(drift + g);
+    const vfloat4 b = *(const vfloat4_any *)(bound + g) - *(const vfloat4_any *)(moved + g);
     const vint4 far = b > u;
     const vint4 less = b < low;
     low = (vfloat4)((less & (vint4)b) | (~less & (vint4)low));
@@ -144,16 +144,16 @@ static inline void NAME(settle)(const lloyd_pass *s, int64_t i, uint64_t asked, 
   float *bound = s->bounds + i * s->stride, lower = INFINITY;
   if (label != s->labels[i]) NAME(relabel)(s, i, label, sums, counts, changed);
   const float squared = (float)(norm + 2 * best + slack);
-  s->upper[i] = above(above(sqrtf(squared > 0 ? squared : 0)) - s->away[label]);
+  s->upper[i] = above(above(sqrtf(squared > 0 ? squared : 0)) - s->own_moved[label]);
   for (; asked; asked &= asked - 1) {
     const int g = __builtin_ctzll(asked);
     /* infinite: no other centre is in the group */
     const float squared = (float)(norm + 2 * lowest[g] - slack);
     lower = below(sqrtf(squared > 0 ? squared < FARTHEST ? squared : FARTHEST : 0));
-    bound[g] = below(lower + s->drift[g]);
+    bound[g] = below(lower + s->group_moved[g]);
   }
-  if (s->n_groups > 1) groups_within(s->n_groups, bound, s->drift, 0, &lower);
-  s->lower[i] = below(below(lower) + s->near[label]);
+  if (s->n_groups > 1) groups_within(s->n_groups, bound, s->group_moved, 0, &lower);
+  s->lower[i] = below(below(lower) + s->others_moved[label]);
 }
 
 /* Compare a batch with the groups it asks for. */
@@ -180,34 +180,36 @@ static void NAME(search)(const lloyd_pass *s, int count, const int64_t *rows, co
   }
 }
 
-/* The samples of a block whose lower bound does not exceed their upper bound. */
+/* Keep the samples of a block whose lower bound does not exceed their upper bound (Hamerly);
+   returns their number. */
 static inline int NAME(crossing)(const lloyd_pass *s, ptrdiff_t begin, ptrdiff_t end,
                                  int64_t *rows) {
   const float slack = above((float)s->slack);
   int kept = 0;
   for (ptrdiff_t i = begin; i < end; i++) {
     const int32_t j = s->labels[i];
-    const float u = above(s->upper[i] + s->away[j]), l = below(s->lower[i] - s->near[j]);
+    const float u = above(s->upper[i] + s->own_moved[j]),
+                l = below(s->lower[i] - s->others_moved[j]);
     rows[kept] = i;
     kept += !((u * u + slack) * (1 + WIDER) < l * l) | (l <= 0);
   }
   return kept;
 }
 
-/* Of these rows, those that any group may still claim: first by the upper bound, then by the
-   distance itself. */
+/* Keep the rows for which the bound of some group does not exceed the upper bound; returns their
+   number. */
 static inline int NAME(by_groups)(const lloyd_pass *s, int count, int64_t *rows) {
   const float slack = above((float)s->slack);
   int kept = 0;
   for (int t = 0; t < count; t++) {
     const int64_t i = rows[t];
     const int32_t j = s->labels[i];
-    float u = above(s->upper[i] + s->away[j]), least;
+    float u = above(s->upper[i] + s->own_moved[j]), least;
     if (t + AHEAD < count) __builtin_prefetch(s->bounds + rows[t + AHEAD] * s->stride);
     u = above(sqrtf(above(u * u + slack)));
     rows[kept] = i;
-    kept += groups_within(s->n_groups, s->bounds + i * s->stride, s->drift, u, &least) != 0;
-    s->lower[i] = below(below(least) + s->near[j]);
+    kept += groups_within(s->n_groups, s->bounds + i * s->stride, s->group_moved, u, &least) != 0;
+    s->lower[i] = below(below(least) + s->others_moved[j]);
   }
   return kept;
 }
@@ -228,12 +230,13 @@ static inline int NAME(by_distance)(const lloyd_pass *s, int count, int64_t *row
     float least;
     uint64_t within;
     if (s->n_groups > 1)
-      within = groups_within(s->n_groups, s->bounds + i * s->stride, s->drift, u, &least) & every;
-    else within = !(u < below(s->lower[i] - s->near[j]));
-    s->upper[i] = above(above(sqrtf(squared)) - s->away[j]);
+      within =
+          groups_within(s->n_groups, s->bounds + i * s->stride, s->group_moved, u, &least) & every;
+    else within = !(u < below(s->lower[i] - s->others_moved[j]));
+    s->upper[i] = above(above(sqrtf(squared)) - s->own_moved[j]);
     rows[kept] = i;
     asked[kept] = within | (uint64_t)1 << s->home[j];
-    kept += (within != 0) & !(u < s->apart[j]);
+    kept += (within != 0) & !(u < s->half_gap[j]);
   }
   return kept;
 }

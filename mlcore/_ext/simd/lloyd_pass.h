@@ -16,7 +16,9 @@ typedef struct {
   const void *places;  /* the centre at each place of the groups, integers as wide as the values */
   const int32_t *home; /* the group of each centre */
   const double *weights;
-  const float *away, *near, *drift, *apart;
+  /* By label: how far its centre moved, how far at most any other, and half the distance to the
+     nearest other centre. By group: how far at most any of its centres moved. */
+  const float *own_moved, *others_moved, *half_gap, *group_moved;
   int32_t *labels;
   float *upper, *lower, *bounds;
   /* For lloyd_plain_loops.h: */

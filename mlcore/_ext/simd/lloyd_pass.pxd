@@ -20,10 +20,10 @@ cdef extern from "simd/lloyd_pass.h" nogil:
         const void* places
         const int32_t* home
         const double* weights
-        const float* away
-        const float* near
-        const float* drift
-        const float* apart
+        const float* own_moved
+        const float* others_moved
+        const float* group_moved
+        const float* half_gap
         int32_t* labels
         float* upper
         float* lower

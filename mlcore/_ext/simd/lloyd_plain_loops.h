@@ -1,5 +1,5 @@
-/* A pass of Lloyd's algorithm that compares a sample with every centre, or not at all; once per
-   precision.
+/* A pass of Lloyd's algorithm that compares a sample with every centre, or skips it by one bound;
+   once per precision.
 
    Lanes are samples: a panel holds PANEL of them feature by feature, against CENTERS centres at a
    time; k is padded to whole CENTERS with half norms of infinity. Compared is |c|^2 / 2 - x.c as in
@@ -22,8 +22,8 @@
 enum { WINDOW = 4096 }; /* samples filtered at once */
 /* bytes of a row that are asked for; the processor then sees to the rest of it */
 enum { FETCHED = 512 };
-/* What the next panel reads: places in memory, `step` bytes apart or as `rows` tell, and lines up
-   to `after` each. */
+/* Memory that the next panel reads, to be prefetched: `count` places, at distances of `step` bytes
+   or at `rows`, and the lines up to `after` bytes from each. */
 typedef struct {
   const char *from;
   ptrdiff_t step, after;
@@ -51,7 +51,8 @@ static inline void fetch(const later_rows *later, int i) {
   for (ptrdiff_t at = later->after; at > 0; at -= 64) __builtin_prefetch(place + at);
 }
 
-/* Labels that differ, as `first` + their place; how many. A whole vector is written. */
+/* Store `first` + the place of each label that differs, and return their number. A whole vector is
+   written. */
 static inline int differing(const int32_t *a, const int32_t *b, int32_t first, int32_t *at) {
   enum { L = VECTOR_BYTES / 4 };
 #if VECTOR_BYTES == 64
@@ -132,9 +133,9 @@ static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *bes
     const VEC u = NAME(max)(norm + 2 * LOAD(best + from) + rounding, zero);
     const VEC l = NAME(max)(norm + 2 * LOAD(second + from) - rounding, zero);
     const VEC upper = NAME(sqrt)(u), lower = NAME(sqrt)(NAME(min)(l, zero + (REAL)FARTHEST));
-    const VEC apart = lower - upper - (lower + upper) * (REAL)WIDER;
+    const VEC least = lower - upper - (lower + upper) * (REAL)WIDER;
     STORE(slack + from, rounding);
-    STORE(gap + from, SELECT(GREATER(apart, zero), apart, zero));
+    STORE(gap + from, SELECT(GREATER(least, zero), least, zero));
     if (from + LANES <= count) high = NAME(max)(norm, high);
     else
       for (int lane = 0; lane < count - from; lane++)
@@ -143,8 +144,8 @@ static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *bes
   if ((float)NAME(highest)(high) > *longest) *longest = (float)NAME(highest)(high);
 }
 
-/* Rows of X beside each other, `width` apart: as they are, or in single precision and from the
-   origin. */
+/* Rows of X side by side, `width` values from one to the next: as they are, or in single precision
+   and less the origin. */
 #define BESIDE(name, type, value)                                                         \
   INLINE void NAME(name##_few)(const int width, const lloyd_pass *s, const int32_t *rows, \
                                int count, type *restrict slab) {                          \
@@ -218,8 +219,8 @@ static void NAME(compare)(const lloyd_pass *s, const int32_t *rows, int count, R
 #if IS_DOUBLE
 BESIDE(beside_single, float, x[f] - origin[f])
 
-/* The same for up to PANEL_FLOAT rows, in single precision where it can tell; how many it could
-   not. */
+/* The same for up to PANEL_FLOAT rows, in single precision where that decides; returns the number
+   of rows where it did not. */
 static int NAME(screen)(const lloyd_pass *s, const int32_t *rows, int count, REAL *scratch,
                         int32_t *label, float *gap, float *longest) {
   const ptrdiff_t d = s->d, width = s->width, step = width < 16 ? PANEL_FLOAT : 16;
@@ -252,19 +253,19 @@ static int NAME(screen)(const lloyd_pass *s, const int32_t *rows, int count, REA
   for (int t = 0; t < n_left; t += PANEL) {
     const int some = n_left - t < PANEL ? n_left - t : PANEL;
     int32_t found[PANEL];
-    REAL apart[PANEL];
+    REAL gaps[PANEL];
     float ignored = 0;
-    NAME(compare)(s, left + t, some, scratch + 64 * width, found, apart, &ignored);
+    NAME(compare)(s, left + t, some, scratch + 64 * width, found, gaps, &ignored);
     for (int r = 0; r < some; r++) {
       label[place[t + r]] = found[r];
-      gap[place[t + r]] = (float)apart[r];
+      gap[place[t + r]] = (float)gaps[r];
     }
   }
   return n_left;
 }
 #endif
 
-/* The samples whose labels may change, and some more numbers to look ahead. */
+/* Store the samples whose labels may change, padded to whole panels, and return their number. */
 static int NAME(unsettled)(const lloyd_pass *s, int size, int32_t *rows) {
   int kept = 0, i = 0;
   if (s->filtered) {
@@ -358,8 +359,8 @@ static void NAME(own_distances)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const R
     ptrdiff_t f = 0;
     for (; f + 2 * WIDE <= d; f += 2 * WIDE)
       for (int b = 0; b < 2; b++) {
-        const vdouble apart = WIDEN(X + f + b * WIDE) - WIDEN(c + f + b * WIDE);
-        sum[b] += apart * apart;
+        const vdouble difference = WIDEN(X + f + b * WIDE) - WIDEN(c + f + b * WIDE);
+        sum[b] += difference * difference;
       }
     for (; f < d; f++) total += ((double)X[f] - c[f]) * ((double)X[f] - c[f]);
     sum[0] += sum[1];

@@ -1,25 +1,25 @@
-/* What the objective of k-medoids would change by (see medoids_loops.h). */
+/* The change of the objective of k-medoids by a swap (see medoids_loops.h). */
 #ifndef MLCORE_MEDOIDS_H
 #define MLCORE_MEDOIDS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Samples and their medoids; arrays without a type are of the samples' precision. What is in a row:
-   distances, or distances to be squared; or inner products, and wanted are distances, their squares
-   or their fourth powers. */
+/* Contents of a row, and the cost made of it: distances as they are, or squared; or inner products,
+   turned into distances, their squares or their fourth powers. */
 enum { MEDOID_VALUES, MEDOID_SQUARES, MEDOID_ROOTS, MEDOID_PRODUCTS, MEDOID_FOURTHS };
+/* Samples and their medoids; arrays without a type are of the samples' precision. */
 typedef struct {
   int form;
   ptrdiff_t n, k;
-  const void *near, *second; /* what the nearest and the next medoid cost */
-  /* up to this value of its row, from it less half the candidate's norm for products, it takes
-     part */
+  const void *near, *second; /* costs of the nearest and of the second nearest medoid */
+  /* A sample takes part where its value is at most its limit; for products, where the value is at
+     least the limit and half the candidate's squared norm. */
   const void *limits;
   const void *norms;     /* squared, for products */
   const double *weights; /* NULL: all are 1 */
   const int32_t *labels;
-  const double *removal; /* by slot: what it would cost to remove the medoid */
+  const double *removal; /* by slot: increase of the objective if the medoid is removed */
 } medoid_pass;
 
 /* Change of the objective if the sample `self`, whose row is given, took the place of the medoid in

@@ -1,4 +1,4 @@
-/* What the objective of k-medoids would gain or lose if a sample became a medoid; included once per
+/* The change of the objective of k-medoids if a sample became a medoid; included once per
    precision.
 
    Most samples are farther from a candidate than from two medoids and so take no part: they are
@@ -11,7 +11,7 @@
 
 enum { NAME(MEDOID_CHUNK) = 1024, NAME(FEW_MEDOIDS) = 10 };
 
-/* Samples of a chunk that may take part; how many. */
+/* Store the samples of a chunk that may take part, and return their number. */
 static inline int NAME(within_reach)(ptrdiff_t size, const REAL *row, const REAL *limits,
                                      int products, REAL half, int32_t *at) {
   const VEC shift = (VEC){0} + half;

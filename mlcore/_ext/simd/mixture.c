@@ -27,7 +27,7 @@ enum {
   MIX_LINE = 8,
   LINE_VECTORS = MIX_LINE / MIX_LANES
 };
-/* entries whose columns are fetched before their turn: large tables are not in a near cache */
+/* Entries whose columns are prefetched: a large table is in no near cache. */
 enum { MIX_AHEAD = 16 };
 #define MIX_FAR 69.31471805599453 /* 100 ln 2 */
 #define MIX_ALL UINT64_MAX        /* lines that are near; those beyond 64 always count as near */
@@ -80,14 +80,14 @@ INLINE void mixture_scatter(const int width, const int valued, const ptrdiff_t s
                             double *sums) {
   const int32_t *columns = s->columns; /* not read again after every store */
   const double *values = s->values;
-  vdouble held[MIX_STRIP];
-  for (int v = 0; v < width; v++) held[v] = load_d(r + v * MIX_LANES);
+  vdouble share[MIX_STRIP];
+  for (int v = 0; v < width; v++) share[v] = load_d(r + v * MIX_LANES);
   for (ptrdiff_t p = begin; p < end; p++) {
     for (int v = 0; stride > MIX_LINE && p + MIX_AHEAD < end && v < width; v += LINE_VECTORS)
       __builtin_prefetch(sums + columns[p + MIX_AHEAD] * stride + v * MIX_LANES, 1);
     double *to = sums + columns[p] * stride;
     for (int v = 0; v < width; v++) {
-      vdouble x = valued ? values[p] * held[v] : held[v];
+      vdouble x = valued ? values[p] * share[v] : share[v];
       store_d(to + v * MIX_LANES, load_d(to + v * MIX_LANES) + x);
     }
   }
@@ -190,7 +190,7 @@ static inline uint64_t nearest_lines(const ptrdiff_t stride, const sparse_rows *
   return near;
 }
 
-/* The component that has a row alone, by exponentials r, or -1. */
+/* The only component whose exponential r is not negligible, or -1. */
 static inline int32_t only_component(const ptrdiff_t stride, uint64_t near, const double *r) {
   int32_t only = -1;
   for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++) {
@@ -205,12 +205,12 @@ static inline int32_t only_component(const ptrdiff_t stride, uint64_t near, cons
   return only;
 }
 
-/* Whose sums a row is held in, in the pass before and now. It is held from the second time on that
-   the same component has it alone: before, many change. */
+/* The component that a row was hard-assigned to, and is now: one that was the only one in two
+   passes running, since after one many rows still change. */
 static inline void hold(const sparse_rows *s, ptrdiff_t i, int32_t only, row_share *share) {
-  const int32_t before = s->alone[i], seen = -2 - only; /* seen once */
-  if (only != before) s->alone[i] = only < 0 || before >= 0 || before == seen ? only : seen;
-  share->was = before, share->is = s->alone[i];
+  const int32_t before = s->hard[i], seen = -2 - only; /* seen once */
+  if (only != before) s->hard[i] = only < 0 || before >= 0 || before == seen ? only : seen;
+  share->was = before, share->is = s->hard[i];
 }
 
 /* The first of entries [begin, end), which are in order of their columns, that is not before
@@ -240,7 +240,7 @@ INLINE void mixture_add(const int valued, const ptrdiff_t stride, const sparse_r
     if (share.was != share.is && (share.was >= 0 || share.is >= 0))
       for (ptrdiff_t p = begin; p < end; p++) {
         const double value = (s->weights ? s->weights[i] : 1.0) * (valued ? s->values[p] : 1.0);
-        double *to = sums + s->held + s->columns[p] * stride;
+        double *to = sums + s->hard_sums + s->columns[p] * stride;
         if (share.was >= 0) to[share.was] -= value;
         if (share.is >= 0) to[share.is] += value;
       }
@@ -289,7 +289,7 @@ INLINE double mixture_batch(const int valued, const ptrdiff_t stride, const spar
     MIXTURE_LINES(near[i - first], EXPONENTIALS)
     total[i - first] = lane_sum_d(sum);
     only[i - first] =
-        s->alone && total[i - first] == 1.0 ? only_component(stride, near[i - first], r) : -1;
+        s->hard && total[i - first] == 1.0 ? only_component(stride, near[i - first], r) : -1;
   }
   if (s->weights || log_density) {
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -324,7 +324,7 @@ INLINE double mixture_batch(const int valued, const ptrdiff_t stride, const spar
     }
   for (ptrdiff_t i = 0; i < n; i++) {
     shares[i] = (row_share){near[i], -1, -1};
-    if (s->alone) hold(s, first + i, only[i], &shares[i]);
+    if (s->hard) hold(s, first + i, only[i], &shares[i]);
   }
   return log_likelihood;
 }
@@ -436,8 +436,8 @@ static void share_rows(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t s
 }
 
 /* table[row] = log p[row], p[row] = min((sum + alpha) rates, 1), from the row's sums in all tables,
-   `size` values apart; those of each pass, one in `kinds`, are then 0. All are padded to
-   `stride`. */
+   `size` values from one to the next; those of each pass, one in `kinds`, are then 0. All are
+   padded to `stride`. */
 static void advance_rows(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrdiff_t tables,
                          ptrdiff_t kinds, ptrdiff_t size, double alpha, const double *rates,
                          double *sums, double *p, double *table, double *rises) {

@@ -18,25 +18,25 @@ typedef struct {
   const double *values;  /* NULL: all are 1 */
   const double *weights; /* of the rows; NULL: all are 1 */
   const double *start, *table;
-  /* What the rows remember of the pass before, or NULL: components near the largest, in lines; a
-     bound on the log densities of the others; and how far values of `start`, and of each row of
-     `table`, have risen since at most. */
+  /* Kept from the pass before, or NULL: for each row the lines of components near the largest, and
+     a bound on the log densities of the others; the largest rise since then of a value of `start`,
+     and of each row of `table`. */
   uint64_t *near;
   double *bounds;
   double start_rise;
   const double *rises;
   const double *trials;
-  /* The component that a row belongs to alone, or -1; sums of such rows are kept `held` values
-     behind the others. Or NULL. */
-  int32_t *alone;
-  ptrdiff_t held;
-  /* What components are certain of and rows lack, `start_lacks` plus the entries' values times
-     `lacks`; or NULL: nothing. */
+  /* The component that a row is hard-assigned to, or -1; sums of such rows are kept `hard_sums`
+     values behind the others. NULL: no row is. */
+  int32_t *hard;
+  ptrdiff_t hard_sums;
+  /* The sum over features with probability 1 that the row does not have: `start_lacks` plus the
+     entries' values times `lacks`. NULL: there are none. */
   const double *start_lacks, *lacks;
 } sparse_rows;
 
-/* What becomes of a row's responsibilities: lines of components to be added to the sums; and the
-   component in whose held sums the row was, and is now, or < 0. */
+/* Where a row's responsibilities are added: lines of components; and the component that the row was
+   hard-assigned to, and is now, or < 0. */
 typedef struct {
   uint64_t near;
   int32_t was, is;

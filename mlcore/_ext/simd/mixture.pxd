@@ -21,8 +21,8 @@ cdef extern from "simd/mixture.h" nogil:
         double start_rise
         const double* rises
         const double* trials
-        int32_t* alone
-        Py_ssize_t held
+        int32_t* hard
+        Py_ssize_t hard_sums
         const double* start_lacks
         const double* lacks
     double expect "mixture_table->expect"(const sparse_rows*, Py_ssize_t, Py_ssize_t, double*,

@@ -61,9 +61,9 @@ INLINE void NAME(dots)(int lines, int n, const ptrdiff_t *runs, const ptrdiff_t 
 
 /* own_sums[runs[i]] += ratio[i] members[rows[i]] and, where they are wanted, sums[rows[i]] +=
    ratio[i] own[runs[i]]. */
-INLINE void NAME(spread)(int lines, int n, const ptrdiff_t *runs, const ptrdiff_t *rows,
-                         const REAL *ratio, const REAL *own, const REAL *members, double *own_sums,
-                         double *sums) {
+INLINE void NAME(add_shares)(int lines, int n, const ptrdiff_t *runs, const ptrdiff_t *rows,
+                             const REAL *ratio, const REAL *own, const REAL *members,
+                             double *own_sums, double *sums) {
   enum { WIDE = LINE_GROUP * 64 / sizeof(REAL) / NAME(DOUBLES) };
   const int vectors = lines * NAME(VECTORS), wide = lines * NAME(LINE) / NAME(DOUBLES);
   for (int i = 0; i < n;) {
@@ -151,8 +151,8 @@ static double NAME(visit)(const plsa_entries *s, ptrdiff_t first, ptrdiff_t last
       }
       STORE(ratio + i, SELECT(GREATER(least, x), (VEC){0}, LOAD(counts + i) / safe));
     }
-    LINES(NAME(spread)(lines, n, runs, rows, ratio, own + at, members + at, s->own_sums + at,
-                       s->sums == NULL ? NULL : s->sums + at))
+    LINES(NAME(add_shares)(lines, n, runs, rows, ratio, own + at, members + at, s->own_sums + at,
+                           s->sums == NULL ? NULL : s->sums + at))
   }
   return add_lanes_d(0, total);
 }

@@ -1,6 +1,5 @@
 /* A dense matrix times a few vectors, in double whatever the matrix's precision; included once per
-   precision. A row is read once for all vectors: the matrix, not the arithmetic, is what memory has
-   to bring. */
+   precision. A row is read once for all vectors: reading the matrix takes the time. */
 
 #include "precision.h"
 

@@ -3,8 +3,8 @@
 #include "precision.h"
 #include "transpose_loops.h"
 
-/* What candidates for one more seed would leave: potentials[t] += sum of w min(nearest, |x -
-   candidate t|^2); or, for one candidate that is taken (potentials NULL), nearest itself. Lanes are
+/* potentials[t] += sum of w min(nearest, |x - candidate t|^2), the potential with candidate t as
+   one more seed; or nearest itself, for one candidate that is taken (potentials NULL). Lanes are
    samples; `panel` is scratch, PANEL d. */
 static void NAME(seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const REAL *X,
                        const REAL *candidates, const double *weights, REAL *nearest, REAL *panel,
@@ -20,8 +20,8 @@ static void NAME(seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const R
         VEC sum[2] = {{0}};
         for (ptrdiff_t f = 0; f < d; f++, x += PANEL)
           for (int b = 0; b < 2; b++) {
-            const VEC apart = LOAD(x + b * LANES) - c[f];
-            sum[b] += apart * apart;
+            const VEC difference = LOAD(x + b * LANES) - c[f];
+            sum[b] += difference * difference;
           }
         for (int b = 0; b < 2; b++) STORE(squared + from + b * LANES, sum[b]);
       }

@@ -96,11 +96,11 @@ static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start
   for (int64_t t = start; t < stop; t = t + 1 == first ? last : t + 1) {
     if (t == first) t = last;
     if (t == stop) break;
-    const REAL apart = gain + (G[t] - low[t]);
+    const REAL gap = gain + (G[t] - low[t]);
     REAL curvature = (Kii + diagonal[t]) - 2 * ki[t];
     if (!(curvature > least_curvature)) curvature = least_curvature;
-    if (apart > 0 && (best.j < 0 || apart * apart * best.bottom > best.top * curvature))
-      best.j = t, best.top = apart * apart, best.bottom = curvature;
+    if (gap > 0 && (best.j < 0 || gap * gap * best.bottom > best.top * curvature))
+      best.j = t, best.top = gap * gap, best.bottom = curvature;
   }
   VEC top[2], bottom[2];
   INTVEC at[2], here = {0};
@@ -113,10 +113,10 @@ static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start
 #define HALF(h)                                                                               \
   {                                                                                           \
     __builtin_prefetch(ki + t + NAME(AHEAD));                                                 \
-    const VEC apart = NAME(max)((VEC){0}, gain + (LOAD(G + t) - LOAD(low + t)));              \
+    const VEC gap = NAME(max)((VEC){0}, gain + (LOAD(G + t) - LOAD(low + t)));                \
     const VEC curvature =                                                                     \
         NAME(max)((VEC){0} + least_curvature, (Kii + LOAD(diagonal + t)) - 2 * LOAD(ki + t)); \
-    const VEC square = apart * apart;                                                         \
+    const VEC square = gap * gap;                                                             \
     const MASK better = GREATER(square * bottom[h], top[h] * curvature);                      \
     top[h] = SELECT(better, square, top[h]);                                                  \
     bottom[h] = SELECT(better, curvature, bottom[h]);                                         \
@@ -173,20 +173,20 @@ static int64_t NAME(smo)(smo_working_set *s, double tol, int64_t max_steps) {
     double step =
         ((double)((REAL *)s->up)[i] - (double)G[i] - ((double)((REAL *)s->low)[j] - (double)G[j])) /
         curvature;
-    /* To the first wall: a bound, or the kink at zero. Landing there is exact. */
+    /* Up to the first bound, or the kink at zero, where the value is exact. */
     const double bi = s->beta[i], bj = s->beta[j];
-    const double wall_i = s->epsilon > 0 && bi < 0 ? 0.0 : s->upper[i];
-    const double wall_j = s->epsilon > 0 && bj > 0 ? 0.0 : s->lower[j];
-    const double room_i = wall_i - bi, room_j = bj - wall_j;
+    const double end_i = s->epsilon > 0 && bi < 0 ? 0.0 : s->upper[i];
+    const double end_j = s->epsilon > 0 && bj > 0 ? 0.0 : s->lower[j];
+    const double room_i = end_i - bi, room_j = bj - end_j;
     double new_i, new_j;
     if (step >= room_i && room_i <= room_j) {
       step = room_i;
-      new_i = wall_i;
-      new_j = room_i == room_j ? wall_j : fmax(bj - step, wall_j);
+      new_i = end_i;
+      new_j = room_i == room_j ? end_j : fmax(bj - step, end_j);
     } else if (step >= room_j) {
       step = room_j;
-      new_i = fmin(bi + step, wall_i);
-      new_j = wall_j;
+      new_i = fmin(bi + step, end_i);
+      new_j = end_j;
     } else {
       new_i = bi + step;
       new_j = bj - step;

@@ -119,8 +119,8 @@ INLINE ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d, leaf_query *q, ptrdiff_t
     for (ptrdiff_t f = 0; f < d; f++) {
       const vdouble x = (vdouble){0} + from[f * LEAF + i];
       for (int b = 0; b < VECTORS; b++) {
-        const vdouble apart = x - load_d(to + f * LEAF + b * LANES);
-        square[b] += apart * apart;
+        const vdouble difference = x - load_d(to + f * LEAF + b * LANES);
+        square[b] += difference * difference;
       }
     }
     if (whole < 0) /* points of the same component become NaN, and are never the nearest */
@@ -188,8 +188,8 @@ static ptrdiff_t nearest_others(point_tree *t, ptrdiff_t first) {
 
 /* ---- Prim's algorithm, for more features */
 
-/* Places left whose squared distance from `query`, as the screen shows it, is not above their
-   limit; how many. */
+/* Store the places left whose squared distance from `query` on the screen is at most their limit,
+   and return their number. */
 static ptrdiff_t within_limits(const span_tree *t, const float *query, int32_t *at) {
   enum { L = LANES_f, PART = BESIDE * L };
   ptrdiff_t count = 0;
@@ -199,8 +199,8 @@ static ptrdiff_t within_limits(const span_tree *t, const float *query, int32_t *
     for (ptrdiff_t f = 0; f < t->m; f++) {
       const vfloat q = (vfloat){0} + query[f];
       for (int b = 0; b < BESIDE; b++) {
-        const vfloat apart = load_f(panel + f * PANEL_FLOAT + b * L) - q;
-        sum[b] += apart * apart;
+        const vfloat difference = load_f(panel + f * PANEL_FLOAT + b * L) - q;
+        sum[b] += difference * difference;
       }
     }
     for (int b = 0; b < BESIDE; b++) {

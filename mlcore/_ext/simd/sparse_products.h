@@ -30,8 +30,8 @@ typedef struct {
   void (*products)(ptrdiff_t count, const void *data, const void *indices, const double *columns,
                    ptrdiff_t stride, double *out);
   /* Labels and gaps of the rows first to last, at most SPARSE_BATCH. `unsure` are those that single
-     precision cannot tell, left as they were; how many. `scratch` holds `stride` values, rounded up
-     to SPARSE_LINE. */
+     precision cannot tell, which are left as they were, and returns their number. `scratch` holds
+     `stride` values, rounded up to SPARSE_LINE. */
   int (*nearest)(const sparse_search *s, ptrdiff_t first, ptrdiff_t last, float *scratch,
                  int32_t *unsure);
 } sparse_row_loops;

@@ -9,12 +9,12 @@ static inline REAL NAME(squared_distance)(ptrdiff_t d, const REAL *x, const REAL
   ptrdiff_t f = 0;
   for (; f + 4 * LANES <= d; f += 4 * LANES)
     for (int b = 0; b < 4; b++) {
-      const VEC apart = LOAD(x + f + b * LANES) - LOAD(c + f + b * LANES);
-      sum[b] += apart * apart;
+      const VEC difference = LOAD(x + f + b * LANES) - LOAD(c + f + b * LANES);
+      sum[b] += difference * difference;
     }
   for (; f + LANES <= d; f += LANES) {
-    const VEC apart = LOAD(x + f) - LOAD(c + f);
-    sum[0] += apart * apart;
+    const VEC difference = LOAD(x + f) - LOAD(c + f);
+    sum[0] += difference * difference;
   }
   for (; f < d; f++) total += (x[f] - c[f]) * (x[f] - c[f]);
   return d < LANES ? total : total + NAME(lane_sum)((sum[0] + sum[1]) + (sum[2] + sum[3]));

@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a pass over a symmetric matrix sums up, T_ij = K_ij + u_i + u_j: K_ij x_j; the positive
-   T_ij, and their squares; x_j where T_ij is positive. */
+/* Sums of a pass over a symmetric matrix, with T_ij = K_ij + u_i + u_j: of K_ij x_j; of the
+   positive T_ij and of their squares; of x_j where T_ij is positive. */
 enum { SYMMETRIC_PRODUCT, SYMMETRIC_POSITIVE, SYMMETRIC_ACTIVE };
 
-/* What rows first..last of the lower triangle give to themselves and, mirrored, to the rows
+/* Terms of rows first..last of the lower triangle for these rows and, mirrored, for the rows
    0..last. */
 #define SYMMETRIC_LOOPS(real)                                                                   \
   void (*symmetric)(int mode, ptrdiff_t first, ptrdiff_t last, const real *K, ptrdiff_t stride, \

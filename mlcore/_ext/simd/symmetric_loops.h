@@ -1,10 +1,10 @@
 /* Passes over the lower triangle of a symmetric matrix, each entry read once and used on both sides
    of the diagonal.
 
-   Included for each type of its entries, with PRECISION f, d or short (16 bits, see scaling_loops.h);
-   SUM is the type of the sums and SUMS a vector of them. A panel is some rows from the first column
-   to the diagonal. What it gives to its own rows goes to `rows`; what it gives, mirrored, to the rows
-   that its columns are, to `columns`. */
+   Included for each type of its entries, with PRECISION f, d or short (16 bits, see
+   scaling_loops.h); SUM is the type of the sums and SUMS a vector of them. A panel is some rows
+   from the first column to the diagonal. Sums for its own rows go to `rows`; sums for the rows that
+   mirror its columns, to `columns`. */
 
 #include "precision.h"
 #include "symmetric.h"

@@ -103,7 +103,7 @@ static inline double highest_d(vdouble x) { return _mm512_reduce_max_pd(x); }
 static inline double lowest_d(vdouble x) { return _mm512_reduce_min_pd(x); }
 static inline float lane_sum_f(vfloat x) { return _mm512_reduce_add_ps(x); }
 static inline double lane_sum_d(vdouble x) { return _mm512_reduce_add_pd(x); }
-/* The least index among the lanes where x is c; one such lane there must be. */
+/* The least value of `at` where x is c, which it is in some lane. */
 static inline int64_t where_f(vfloat x, float c, vint32 at) {
   return _mm512_mask_reduce_min_epi32(_mm512_cmp_ps_mask(x, (vfloat){0} + c, _CMP_EQ_OQ),
                                       (__m512i)at);
@@ -112,8 +112,8 @@ static inline int64_t where_d(vdouble x, double c, vint64 at) {
   return _mm512_mask_reduce_min_epi64(_mm512_cmp_pd_mask(x, (vdouble){0} + c, _CMP_EQ_OQ),
                                       (__m512i)at);
 }
-/* Lanes above 0, one after the other, and what is at their places; how many. A whole vector of each
-   is written. */
+/* Store the lanes of x above 0 side by side, and the values of `places` there; returns their
+   number. A whole vector of each is written. */
 static inline int compress_f(vfloat x, const int32_t *places, int32_t *at, float *to) {
   const __mmask16 m = greater_f(x, (vfloat){0});
   store_f(to, _mm512_maskz_compress_ps(m, x));
@@ -127,13 +127,14 @@ static inline int compress_d(vdouble x, const int32_t *places, int32_t *at, doub
                       _mm256_maskz_compress_epi32(m, _mm256_loadu_si256((const __m256i *)places)));
   return __builtin_popcount(m);
 }
-/* table[index[lane]]; the table is of `size` values and in memory of 32 at least. */
+/* table[index[lane]]; at least 32 values of the table can be read, whatever its size. */
 static inline vfloat look_up_f(const float *table, ptrdiff_t size, const int32_t *index) {
   const __m512i at = _mm512_loadu_si512(index);
   if (size <= 32) return _mm512_permutex2var_ps(load_f(table), at, load_f(table + 16));
   return _mm512_i32gather_ps(at, table, 4);
 }
-/* Lanes of x not above c, as `first` + their number; how many. A whole vector is written. */
+/* Store `first` + the number of each lane where x is not above c; returns how many these are. A
+   whole vector is written. */
 static inline int compress_rest_f(vfloat x, vfloat c, int32_t first, int32_t *at) {
   const __mmask16 m = _mm512_cmp_ps_mask(x, c, _CMP_NGT_UQ);
   const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -291,8 +292,8 @@ static inline vfloat exp2_f(vfloat x) {
   return ldexp_f(1.0f + r * q, n);
 }
 
-/* A store past the caches, to an aligned address: what is written once, in bulk, need not be read
-   first. */
+/* A store around the caches, to an aligned address: memory need not be read before it is
+   written. */
 #if defined(MLCORE_TARGET_AVX512)
 static inline void stream_f(float *p, vfloat v) { _mm512_stream_ps(p, v); }
 static inline void stream_d(double *p, vdouble v) { _mm512_stream_pd(p, v); }
