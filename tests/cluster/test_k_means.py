@@ -242,35 +242,6 @@ def test_starts_of_every_kind():
         KMeans(5, init=lambda X, k, random_state: X[:4]).fit(X)
 
 
-def test_k_means_plus_plus_finds_what_lies_apart():
-    rng = np.random.default_rng(0)
-    X = (100 * np.arange(30)[:, None, None] + rng.normal(size=(30, 20, 2))).reshape(-1, 2)
-    model = KMeans(30, random_state=0).fit(X)
-    assert_array_equal(np.bincount(model.labels_), np.full(30, 20))
-
-
-def test_k_means_plus_plus_is_as_good_as_scikit_learns():
-    X = blobs(2000, 2, seed=5)
-    ours = [KMeans(20, random_state=s, max_iter=1).fit(X).inertia_ for s in range(30)]
-    theirs = [ScikitLearns(20, random_state=s, max_iter=1).fit(X).inertia_ for s in range(30)]
-    # Two means of thirty, each with the deviation of its own thirty.
-    deviation = np.hypot(np.std(ours), np.std(theirs)) / np.sqrt(30)
-    assert abs(np.mean(ours) - np.mean(theirs)) < 5 * deviation
-
-
-def test_random_rows_are_drawn_by_their_weights():
-    X = np.arange(4.0)[:, None]
-    weights = np.array([1.0, 2.0, 3.0, 0.0])
-    draws = [
-        KMeans(1, init="random", n_init=1, random_state=s).begin(X, sample_weight=weights)
-        for s in range(600)
-    ]
-    counts = np.bincount([int(m.cluster_centers_[0, 0]) for m in draws], minlength=4)
-    assert counts[3] == 0
-    # Binomial deviations of 600 draws: at most 13.
-    assert_allclose(counts[:3], [100, 200, 300], atol=5 * 13)
-
-
 # ---- hard data
 
 
@@ -302,34 +273,6 @@ def test_fewer_points_than_clusters_give_distinct_centres_and_one_warning(init, 
     assert_allclose(np.sort(model.cluster_centers_, axis=0), np.sort(points, axis=0), rtol=1e-6)
     assert_allclose(model.inertia_, 0, atol=1e-20)
     assert set(model.labels_) == set(range(5)) and model.transform(X).shape == (150, 5)
-
-
-@pytest.mark.parametrize("d", [1, 8, 64])
-def test_an_offset_in_single_precision_gives_the_labels_of_double(d):
-    X = (blobs(1000, d, seed=3) + 1e4).astype(np.float32)
-    start = some_rows(X, 12)
-    peer = ScikitLearns(12, init=start.astype(np.float64), n_init=1, tol=0).fit(
-        X.astype(np.float64)
-    )
-    model = KMeans(12, init=start, tol=0).fit(X)
-    assert_array_equal(model.labels_, peer.labels_)
-    assert_array_equal(model.predict(X), peer.labels_)
-    assert_allclose(model.inertia_, peer.inertia_, rtol=1e-6)
-    assert_allclose(model.cluster_centers_, peer.cluster_centers_, rtol=1e-6)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("scale", [1e-45, 1e-8, 1.0, 1e8, 1e-310, 1e-160, 1e150])
-def test_any_scale_gives_finite_answers(scale, dtype):
-    if dtype == np.float32 and not 1e-45 <= scale <= 1e15:
-        pytest.skip("beyond the type")
-    X = (blobs(300, 3) * scale).astype(dtype)
-    model = KMeans(5, random_state=0).fit(X)
-    assert np.isfinite(model.cluster_centers_).all() and np.isfinite(model.objective_trace_).all()
-    assert len(set(model.labels_)) == 5
-    assert np.isfinite(model.transform(X)).all()
-    if scale >= np.finfo(dtype).tiny:  # below, the centres are rounded as the data are
-        assert_array_equal(model.predict(X), model.labels_)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-5, 1e300])
@@ -387,63 +330,6 @@ def test_more_clusters_than_bounds_are_made_for():
     assert_array_equal(model.labels_, peer.labels_)
 
 
-def documents(n, d, seed=0):
-    """Rows of about 12 values in a few topics, of length 1."""
-    rng = np.random.default_rng([n, d, seed])
-    rows = np.repeat(np.arange(n), 12)
-    columns = (rng.integers(0, 5, n).repeat(12) * d // 5 + rng.geometric(20 / d, 12 * n)) % d
-    X = sp.csr_array((rng.random(12 * n), (rows, columns)), shape=(n, d))
-    return sp.csr_array(sp.diags_array(1 / np.sqrt(X.multiply(X).sum(axis=1))) @ X)
-
-
-@pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("d", "k"), [(30, 1), (200, 8), (400, 21), (90, 70)])
-@pytest.mark.parametrize("max_iter", [1, 30])
-def test_sparse_labels_are_those_of_a_full_search(d, k, max_iter, dtype, index):
-    X = documents(900, d).astype(dtype)
-    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
-    start = X[np.random.default_rng(0).choice(900, k, replace=False)].toarray()
-    model = KMeans(k, init=start, tol=0, max_iter=max_iter).fit(X)
-    squared = cdist(X.toarray(), model.cluster_centers_.astype(np.float64), "sqeuclidean")
-    eps = 8 * (d + 4) * np.finfo(np.float64).eps
-    assert (squared[np.arange(900), model.labels_] - squared.min(axis=1)).max() <= eps
-    assert_array_equal(model.predict(X), model.labels_)
-    assert_allclose(model.inertia_, squared.min(axis=1).sum(), rtol=1e-12)
-    if model.converged_ and max_iter > 1:
-        for j, center in enumerate(model.cluster_centers_):
-            mean = X[model.labels_ == j].mean(axis=0, dtype=np.float64)
-            assert_allclose(center, mean, atol=4 * np.finfo(dtype).eps)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("k", [2, 8, 20, 150])
-def test_sparse_labels_tell_centres_that_single_precision_cannot(k, dtype):
-    X, rng = documents(500, 200).astype(dtype), np.random.default_rng(k)
-    centers = X[rng.choice(500, k // 2, replace=False)].toarray()
-    step = 2 * np.finfo(dtype).eps if dtype == np.float32 else 1e-9
-    centers = np.r_[centers, centers * (1 + step * rng.choice([-1, 1], size=centers.shape))]
-    labels = KMeans(k, init=centers.astype(dtype)).begin(X).predict(X)
-    wide, points = X.toarray().astype(np.longdouble), centers.astype(dtype).astype(np.longdouble)
-    squared = np.array([((wide - point) ** 2).sum(axis=1) for point in points]).T
-    eps = 8 * (200 + 4) * np.finfo(np.float64).eps
-    least, second = np.partition(squared, 1, axis=1)[:, :2].T
-    assert (second - least > eps).mean() > 0.8  # all but centres themselves can be told
-    assert (squared[np.arange(500), labels] - least).max() <= eps
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sparse_centres_without_samples_begin_anew_as_dense_ones_do(dtype):
-    X = documents(300, 60).astype(dtype)
-    start = np.r_[X[:20].toarray(), np.full((3, 60), 5)].astype(dtype)
-    sparse = KMeans(23, init=start, tol=0).fit(X)
-    dense = KMeans(23, init=start, tol=0).fit(X.toarray())
-    assert_array_equal(sparse.labels_, dense.labels_)
-    assert len(np.unique(sparse.labels_)) == 23
-    rtol = 300 * np.finfo(dtype).eps
-    assert_allclose(sparse.objective_trace_, dense.objective_trace_, rtol=rtol)
-
-
 @pytest.mark.parametrize("kind", [KMeans, MiniBatchKMeans])
 def test_given_centres_start_once_and_say_so(kind):
     X, starts = blobs(100, 3), []
@@ -459,30 +345,6 @@ def test_shapes_of_given_centres_are_named(kind):
         kind(4, init=X[:5]).fit(X)
     with pytest.raises(ValueError, match=f"{before} features of the data"):
         kind(4, init=X[:4, :2]).fit(X)
-
-
-def test_sparse_data_give_the_same_bytes_on_any_number_of_threads():
-    X = documents(4000, 3000)
-    found = []
-    for n_threads in (1, 2, 5):
-        with threadpool_limits(n_threads):
-            found.append(pickle.dumps(vars(KMeans(30, random_state=0).fit(X))))
-    assert found[0] == found[1] == found[2]
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sparse_data_give_what_dense_data_do(dtype):
-    X = blobs(800, 20, dtype=dtype)
-    X[np.abs(X) < 1.5] = 0
-    weights = np.random.default_rng(0).uniform(0.5, 1, len(X))
-    dense = KMeans(8, random_state=0).fit(X, sample_weight=weights)
-    sparse = KMeans(8, random_state=0).fit(sp.csr_array(X), sample_weight=weights)
-    assert_array_equal(sparse.labels_, dense.labels_)
-    assert_allclose(sparse.cluster_centers_, dense.cluster_centers_, atol=100 * np.finfo(dtype).eps)
-    assert_allclose(sparse.inertia_, dense.inertia_, rtol=100 * np.finfo(dtype).eps)
-    assert sparse.cluster_centers_.dtype == dtype
-    assert_array_equal(sparse.predict(X), dense.labels_)
-    assert_array_equal(dense.predict(sp.csr_array(X)), dense.labels_)
 
 
 def test_an_interrupted_refit_leaves_the_old_model():

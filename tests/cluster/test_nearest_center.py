@@ -1,12 +1,10 @@
 """The passes of Lloyd's algorithm against a full search, pass after pass."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 from mlcore.cluster.k_means import nearest_center
 from mlcore.cluster.k_means.assignment import Assignment, nearest_labels
@@ -140,44 +138,3 @@ def test_data_that_single_precision_cannot_tell_apart_are_no_longer_screened():
     assert not assignment._search._screened
     assert excess(X, centers, assignment.labels) <= 100 * np.finfo(float).eps
     assert_array_equal(assignment.labels, nearest_labels(X, units, centers))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("shift", [0.0, 3.0, 1e5, 1e12])
-@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e12])
-@pytest.mark.parametrize("n", [2, 30, 700])
-def test_frames_and_moments_of_few_samples_are_those_of_many(n, scale, shift, weighted, dtype):
-    """The same rows again and again are many."""
-    rng = np.random.default_rng(n)
-    X = (scale * (rng.normal(size=(n, 3)) + shift)).astype(dtype)
-    weights = rng.integers(1, 4, n).astype(np.float64) if weighted else np.empty(0)
-    few, moments = choose_units(X, weights)
-    times = -(-(2**13) // X.size) + 1
-    many, expected = choose_units(np.repeat(X, times, axis=0), np.repeat(weights, times))
-    assert (few.origin is None) == (many.origin is None) and few.power == many.power
-    rtol = 1e-9 if few.origin is None else 1e-3  # measured from another sample of the rows
-    assert moments.weight == pytest.approx(expected.weight / times)
-    if few.origin is None:
-        assert moments.squares == pytest.approx(expected.squares / times, rel=rtol)
-    size = moments.squares / moments.weight
-    assert moments.variance == pytest.approx(expected.variance, abs=1e-12 * size)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (33, 3), (1000, 19)])
-def test_moments_of_the_samples(n, d, dtype, weighted):
-    rng = np.random.default_rng([n, d])
-    X = (3 + rng.normal(size=(n, d))).astype(dtype)
-    weights = rng.random(n) if weighted else np.empty(0)
-    units, found = choose_units(X, weights)
-    w, wide = weights if weighted else np.ones(n), units.place(X).astype(np.float64)
-    mean = [math.fsum(w * column) / math.fsum(w) for column in wide.T]
-    squares = math.fsum((w[:, None] * wide**2).ravel())
-    spread = math.fsum((w[:, None] * (wide - mean) ** 2).ravel())
-    assert_allclose(found.weight, math.fsum(w), rtol=1e-14)
-    assert_allclose(found.squares, squares, rtol=1e-14)
-    # The square of the mean is taken off the mean square: each is off by an eps or so of itself.
-    atol = 8 * np.finfo(np.float64).eps * squares / math.fsum(w) / d
-    assert_allclose(found.variance, spread / math.fsum(w) / d, rtol=0, atol=atol)
