@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 cdef enum:
     WORD = 64
-    BLOCK = 64  # rows between two looks at whether it is decided
+    BLOCK = 64  # rows between two tests for an early end
 
 cdef extern from *:
     """
@@ -46,11 +46,11 @@ cdef inline void divide(const uint64_t* rows, span cell, Py_ssize_t words, Py_ss
 
 
 cdef inline uint64_t differing(const uint64_t* rows, int64_t n, Py_ssize_t words,
-                               uint64_t asked) noexcept nogil:
-    """The columns with both a one and a zero among n rows, at least of those asked about."""
+                               uint64_t wanted) noexcept nogil:
+    """Columns with a one and a zero among n rows; only the `wanted` ones are exact."""
     cdef int64_t i = 0, stop
     cdef uint64_t some = 0, every = ~(<uint64_t> 0)
-    while i < n and asked & ~(some & ~every):
+    while i < n and wanted & ~(some & ~every):
         stop = min(n, i + BLOCK)
         while i < stop:
             some |= rows[i * words]

@@ -1,6 +1,6 @@
 """Hot loops of growth_function: search for the columns with the most patterns.
 
-The search is laid out as that of vc_dimension.pyx.
+The search is built like that of vc_dimension.pyx.
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -10,16 +10,16 @@ from mlcore._ext.cells cimport WORD, differing, divide, first_of, lowest_bit, si
 def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::1] candidates,
                     int64_t[:, ::1] cells, int32_t[::1] gains, int64_t[::1] place,
                     Py_ssize_t m, int64_t best, int64_t limit, int64_t work, int64_t max_sets):
-    """Return the most patterns that m columns show, `best` if no more than it, and whether done.
+    """Return the most patterns of m columns, at least `best`, and True once the search is done.
 
-    At each depth only cells of two or more rows are kept: cells[depth] is (kept, others). The
-    search ends at `limit` patterns, which no m columns exceed. place is (depth, whether its node is
-    new, sets of columns so far), of which no more than `max_sets` are gone through; `gains` is
-    scratch, the other arrays as above.
+    At each depth only cells of two or more rows are kept: cells[depth] is (number kept, number of
+    others). The search ends at `limit` patterns, which no m columns exceed. place is (depth, 1 for
+    a new node, sets of columns so far, at most `max_sets`); `gains` is scratch, the other arrays as
+    in vc_dimension.pyx.
     """
     cdef Py_ssize_t depth = place[0], words = candidates.shape[1], x, c, side, made
     cdef bint fresh = place[1]
-    cdef int64_t reach, n_sets = place[2]
+    cdef int64_t most, n_sets = place[2]
     cdef span part[2]
     cdef span *before, *after
     with nogil:
@@ -27,16 +27,16 @@ def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::
             before = <span*> &spans[depth, 0]
             if fresh:
                 fresh, n_sets = False, n_sets + 1
-                reach = cells[depth, 1] + reachable(
+                most = cells[depth, 1] + most_parts(
                     &rows[depth, 0], before, cells[depth, 0], words, m - depth,
                     &candidates[depth, 0], &gains[0], &work)
                 if m - depth == 1:
-                    best = max(best, reach)
-                if m - depth == 1 or reach <= best:
+                    best = max(best, most)
+                if m - depth == 1 or most <= best:
                     depth -= 1
                     continue
             x = first_of(&candidates[depth, 0], words)
-            if x < 0:  # no column splits anything: whichever are taken besides change nothing
+            if x < 0:  # no column splits a cell: any further columns will do
                 best = max(best, cells[depth, 0] + cells[depth, 1])
                 depth -= 1
                 continue
@@ -59,12 +59,12 @@ def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::
     return best, depth < 0 or best >= limit
 
 
-cdef int64_t reachable(const uint64_t* rows, const span* cells, Py_ssize_t n_cells,
-                       Py_ssize_t words, Py_ssize_t left, uint64_t* candidates, int32_t* gains,
-                       int64_t* work) noexcept nogil:
-    """No fewer parts than `left` columns of candidates can make of the cells; exact for one column.
+cdef int64_t most_parts(const uint64_t* rows, const span* cells, Py_ssize_t n_cells,
+                        Py_ssize_t words, Py_ssize_t left, uint64_t* candidates, int32_t* gains,
+                        int64_t* work) noexcept nogil:
+    """Upper bound on the parts that `left` candidates can divide the cells into; exact for one.
 
-    Columns that split no cell leave the candidates: they will split no part of one either.
+    Columns that split no cell leave the candidates: they split no part of a cell either.
     """
     cdef Py_ssize_t c, g, x, splitting
     cdef int64_t n, parts = 0, gain = 0

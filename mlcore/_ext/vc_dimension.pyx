@@ -1,9 +1,9 @@
 """Hot loops of vc_dimension: search for a shattered set of columns.
 
-One pass over a cell of rows (cells.pxd) tells for every column at once how it splits that cell. A
+One pass over a cell of rows (cells.pxd) counts, for all columns at once, how they split the cell. A
 node of the search has its own copy of the rows, in which each cell is a span, and `candidates`, the
-columns still to be tried. A search stops when the work of its call is done, and goes on from what
-is in the arrays. All arrays are C order, one row for each depth, checked by the caller.
+columns still to be tried. A call stops after its share of work, and the next one resumes from the
+arrays. All arrays are C order, one row for each depth, checked by the caller.
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -11,7 +11,7 @@ from mlcore._ext.cells cimport (
     BLOCK, WORD, count_bits, divide, first_of, size, span, take)
 
 cdef enum:
-    PLANES = 64  # of a counter: more than a number of rows has bits
+    PLANES = 64  # bits of a counter of rows
     OUT_OF_TIME = 0
     FOUND = 1
     EXHAUSTED = 2
@@ -57,17 +57,17 @@ def search_shattered(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, :
 cdef bint shattering(const uint64_t* rows, const span* cells, Py_ssize_t n_cells, Py_ssize_t words,
                      Py_ssize_t x, Py_ssize_t needed, uint64_t* to, span* parts,
                      uint64_t* candidates, int64_t* work) noexcept nogil:
-    """Divide every cell by column x, and keep in candidates what can be shattered with all parts.
+    """Divide every cell by column x, and keep the candidates that can complete a shattered set.
 
-    Of `needed` columns each has 2^(needed - 1) rows on either side of every part. Returns whether
-    so many are left; the smallest cells, which ask most, come first, and the first to refuse ends
-    the matter. The parts are put in that order too.
+    Each of `needed` further columns must have 2^(needed - 1) ones and as many zeros in every part.
+    Return False as soon as fewer candidates are left; the smallest cells, which exclude most, come
+    first. The parts are sorted by size too.
     """
     cdef Py_ssize_t c, side, at
     cdef span part[2]
     for c in range(n_cells):
         work[0] -= (1 + size(cells[c])) * words
-        if needed == 1:  # nothing comes after: no copy of the rows
+        if needed == 1:  # the last column: no copy of the rows
             keep_both(rows, cells[c], words, x, candidates)
             if first_of(candidates, words) < 0:
                 return False
@@ -79,7 +79,7 @@ cdef bint shattering(const uint64_t* rows, const span* cells, Py_ssize_t n_cells
             keep_splitting(to, part[side], words, needed - 1, candidates)
         if count_bits(candidates, words) < needed:
             return False
-        # Into the list of parts, after the last that is not larger; both are nearly in order.
+        # Insertion sort: parts of cells in order are nearly in order.
         for side in range(2):
             at = 2 * c + side
             while at > 0 and size(parts[at - 1]) > size(part[side]):
@@ -91,7 +91,7 @@ cdef bint shattering(const uint64_t* rows, const span* cells, Py_ssize_t n_cells
 
 cdef void keep_splitting(const uint64_t* rows, span cell, Py_ssize_t words, Py_ssize_t power,
                          uint64_t* candidates) noexcept nogil:
-    """Keep in candidates the columns with at least 2^power ones and 2^power zeros in the cell."""
+    """Keep the candidates with at least 2^power ones and 2^power zeros in the cell."""
     cdef Py_ssize_t g
     cdef int64_t n = cell.end - cell.begin
     for g in range(words):
@@ -101,7 +101,7 @@ cdef void keep_splitting(const uint64_t* rows, span cell, Py_ssize_t words, Py_s
 
 cdef void keep_both(const uint64_t* rows, span cell, Py_ssize_t words, Py_ssize_t x,
                     uint64_t* candidates) noexcept nogil:
-    """Keep in candidates the columns that split both parts that column x makes of the cell."""
+    """Keep the candidates that split both parts into which column x divides the cell."""
     cdef Py_ssize_t g
     cdef int64_t i, stop
     cdef uint64_t row, one, some0, some1, every0, every1
@@ -124,20 +124,20 @@ cdef void keep_both(const uint64_t* rows, span cell, Py_ssize_t words, Py_ssize_
 
 
 cdef uint64_t balanced(const uint64_t* rows, int64_t n, Py_ssize_t words, Py_ssize_t power,
-                       uint64_t asked) noexcept nogil:
-    """The columns with 2^power ones and as many zeros among n rows, at least of those asked about.
+                       uint64_t wanted) noexcept nogil:
+    """Columns with 2^power ones and as many zeros among n rows; only the `wanted` ones are exact.
 
     Bit x of plane p is bit p of the number of ones in column x, so 64 columns are counted at once.
     """
     cdef uint64_t plane[PLANES]
-    cdef uint64_t carry, kept, fine = 0, above, equal
+    cdef uint64_t carry, kept, enough = 0, above, equal
     cdef Py_ssize_t p, planes = 1
     cdef int64_t i = 0, stop, most
     plane[0] = 0
     while n >> planes:
         plane[planes] = 0
         planes += 1
-    while i < n and asked & ~fine:
+    while i < n and wanted & ~enough:
         stop = min(n, max(i + BLOCK, (<int64_t> 2) << power))
         if (stop - i) & 1:
             add(rows[i * words], plane, 0)
@@ -148,19 +148,19 @@ cdef uint64_t balanced(const uint64_t* rows, int64_t n, Py_ssize_t words, Py_ssi
             plane[0] ^= kept
             add(carry, plane, 1)
             i += 2
-        # At least 2^power ones, and no more than leaves as many zeros.
+        # At least 2^power ones, and at most `most`, which leaves as many zeros.
         most = i - ((<int64_t> 1) << power)
-        fine, above, equal = 0, 0, ALL
+        enough, above, equal = 0, 0, ALL
         for p in range(planes - 1, -1, -1):
             if p >= power:
-                fine |= plane[p]
+                enough |= plane[p]
             if most >> p & 1:
                 equal &= plane[p]
             else:
                 above |= equal & plane[p]
                 equal &= ~plane[p]
-        fine &= ~above
-    return fine
+        enough &= ~above
+    return enough
 
 
 cdef inline void add(uint64_t carry, uint64_t* plane, Py_ssize_t p) noexcept nogil:

@@ -1,4 +1,4 @@
-"""What the calculators share: arrays in place of numbers, and a word when delta is a confidence."""
+"""Decorator of the calculators: arguments may be arrays; a delta above 1/2 gets a warning."""
 
 import functools
 import inspect
@@ -16,7 +16,7 @@ from mlcore.exceptions import warn
 _P = ParamSpec("_P")
 _FAILURES = ("delta", "mc_delta")  # arguments that are probabilities of failure
 _PACKAGE = "mlcore."
-_AT_ONCE = 16  # entries from which intervals are the shorter way
+_AT_ONCE = 16  # entries from which intervals are faster
 _BLOCK = 4096  # entries whose intervals fit in the cache
 
 
@@ -56,7 +56,7 @@ def calculator(
                         result = _at_once(function, given, arrays, shape)
                     if result is None:
                         result = _each(function, given, arrays, shape)
-            if not _asked_by_mlcore(sys._getframe(1)):
+            if not _called_by_mlcore(sys._getframe(1)):
                 for name in _FAILURES:
                     if name in parameters and given.get(name) is not None:
                         warn_of_confidence(given[name], name)
@@ -68,7 +68,7 @@ def calculator(
 
 
 def warn_of_confidence(delta: Any, name: str = "delta") -> None:
-    """Say so if a probability of failure, already checked, is more than a half."""
+    """Warn of a probability of failure, already checked, that is more than a half."""
     largest = float(np.max(delta, initial=0.0))
     if largest > 0.5:
         warn(
@@ -78,12 +78,12 @@ def warn_of_confidence(delta: Any, name: str = "delta") -> None:
         )
 
 
-def _asked_by_mlcore(frame):
+def _called_by_mlcore(frame):
     return frame.f_globals.get("__name__", "").startswith(_PACKAGE)
 
 
 def _broadcast(several):
-    """The arguments as arrays, and the shape that they have together."""
+    """The arguments as arrays, and the shape that they broadcast to."""
     arrays = {}
     for name, value in several.items():
         try:
@@ -98,7 +98,7 @@ def _broadcast(several):
 
 
 def _at(place, arrays):
-    """The entries of all arrays at a place of the shape that they have together, as numbers."""
+    """The entries of all arrays at a place of the common shape, as numbers."""
     return {name: _entry(array[_own(place, array)]) for name, array in arrays.items()}
 
 
@@ -114,7 +114,7 @@ def _entry(value):
 
 
 def _at_once(function, given, arrays, shape):
-    """The entries by intervals, and one by one where these do not tell; None where none does."""
+    """All entries by intervals, one by one where these are undecided; None where all are."""
     flat = {name: np.broadcast_to(array, shape).ravel() for name, array in arrays.items()}
     results = []
     for start in range(0, math.prod(shape), _BLOCK):
@@ -127,7 +127,7 @@ def _at_once(function, given, arrays, shape):
         except Undecided:
             return None
         values, left = found.tolist(), np.flatnonzero(np.isnan(found)).tolist()
-        for i in left or [0]:  # one at least, which tells the type
+        for i in left or [0]:  # at least one, for the type
             entries = {name: _entry(array[i]) for name, array in block.items()}
             values[i] = function(**(given | entries))
         whole = isinstance(values[i], int)

@@ -1,8 +1,9 @@
-"""Fifty digits inside, one rounding at the end, to the safe side.
+"""Arithmetic to fifty digits, with one rounding at the end, to the safe side.
 
 A formula computed in `working_digits` has errors far below the last digit of a float. `up` and
-`down` then return the next float on the safe side of it: a threshold compared with such a result
-is compared with the theorem itself. What agrees with a float or an integer to forty digits is it.
+`down` return the next float on the safe side, so that a threshold compared with the result is
+compared with the theorem itself. A result that agrees with a float or an integer to forty digits is
+taken for it.
 """
 
 import functools
@@ -35,7 +36,7 @@ def exact(x: Any) -> Any:
     if isinstance(x, Fraction):
         return exact(x.numerator) / exact(x.denominator)
     if isinstance(x, int) and (excess := x.bit_length() - 200) > 0:
-        return Decimal(x >> excess) * Decimal(2) ** excess  # the digits of the rest take too long
+        return Decimal(x >> excess) * Decimal(2) ** excess  # more digits take too long
     return +Decimal(x)
 
 
@@ -44,7 +45,7 @@ def log(x: Any) -> Any:
     return x.ln() if isinstance(x, Interval) else _log(x)
 
 
-@functools.lru_cache(maxsize=256)  # of a curve over m, half of the time is ln delta
+@functools.lru_cache(maxsize=256)  # half of the time of a curve over m is ln delta
 def _log(x):
     return exact(x).ln(_CONTEXT)
 
@@ -90,7 +91,9 @@ def ceiling(x: Any) -> Any:
     if x.adjusted() >= 50:
         return int(x)
     near = x.to_integral_value()
-    return int(near if abs(x - near) <= _SAME * abs(x) else x.to_integral_value(ROUND_CEILING))
+    if _differs(x, near):
+        return int(x.to_integral_value(ROUND_CEILING))
+    return int(near)
 
 
 def at_most_one(x: Any) -> Any:

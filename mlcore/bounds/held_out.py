@@ -1,4 +1,4 @@
-"""What errors on fresh examples say about the true error: the tightest bounds there are.
+"""Bounds on the true error from errors on fresh examples: the tightest bounds there are.
 
 k errors on m independent examples that took no part in choosing the classifier are binomial, and
 the inverse of the binomial tail uses all that they say. The other bounds are for losses that are

@@ -1,8 +1,8 @@
-"""Whole arrays in formulas for single numbers: intervals that hold the exact values.
+"""Interval arithmetic: arrays in place of the numbers of a formula.
 
-A formula computed on intervals in long double tells most of its floats for certain: those where the
-whole interval rounds up to one. The others are left to the fifty digits of `rounding`. With a long
-double of 64 bits they are a few in a hundred.
+A formula computed on intervals of long doubles gives most of its results for certain: those where
+the whole interval rounds up to one float. The others, a few in a hundred where a long double has 64
+bits, are computed to the fifty digits of `directed_rounding`.
 """
 
 from collections.abc import Callable
@@ -16,11 +16,11 @@ _MOST_WHOLE = 2.0**53  # integers up to here are floats
 
 
 class Undecided(Exception):
-    """A formula asked for what intervals do not tell: entries have to be computed one by one."""
+    """Intervals do not decide a comparison: the entries have to be computed one by one."""
 
 
 class Interval:
-    """Arrays `low` and `high` of long doubles, between which the exact numbers are."""
+    """Arrays `low` and `high` of long doubles with the exact numbers between them."""
 
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
@@ -30,7 +30,7 @@ class Interval:
 
     @classmethod
     def of(cls, values: np.ndarray) -> Self:
-        """Return the numbers of an array of integers or floats, exactly; Undecided for others."""
+        """Return the exact numbers of an array of integers or floats; Undecided for other types."""
         if values.dtype.kind not in "iuf" or values.dtype.itemsize > 8:
             raise Undecided
         wide = values.astype(np.longdouble)
@@ -41,7 +41,7 @@ class Interval:
     def inside(
         self, *, above=None, at_least=None, below=None, at_most=None, whole=False
     ) -> Self:  # fmt: skip
-        """Return the numbers as they are if all are finite and inside the range, or Undecided."""
+        """Return the numbers as they are, or raise Undecided if one is not finite and in range."""
         x = self.low
         good = np.isfinite(x)
         for limit, is_inside in (
@@ -97,8 +97,8 @@ class Interval:
     def exp(self) -> "Interval":
         """Return e to these powers."""
         found = self._increasing(np.exp)
-        # Of what a long double cannot hold, rounding up needs no more than that it is positive,
-        # if the smallest of its numbers stay below all floats whatever they are multiplied by.
+        # Powers too small for a long double: it is enough that they are positive, if the smallest
+        # long doubles times any factor of a formula stay below all floats.
         positive = _TINY if _TINY < np.longdouble(1e-300) ** 10 else np.nan
         tiny = found.high < 4 * _TINY
         return Interval(np.where(tiny, positive, found.low), np.where(tiny, 4 * _TINY, found.high))
@@ -116,15 +116,15 @@ class Interval:
         return self._increasing(np.expm1)
 
     def up(self) -> np.ndarray:
-        """Return the least floats that are not below; NaN where the interval does not tell."""
+        """Return the least floats that are not below; NaN where the interval holds several."""
         low, high = (_least_float(ends) for ends in (self.low, self.high))
         return np.where((low == high) & np.isfinite(high), high, np.nan)
 
     def ceiling(self) -> np.ndarray:
-        """Return the least integers that are not below, as floats; NaN where it does not tell."""
+        """Return the least integers that are not below, as floats; NaN where there are several."""
         low, high = np.ceil(self.low), np.ceil(self.high)
-        told = (low == high) & (np.abs(high) < _MOST_WHOLE)
-        return np.where(told, high, np.nan).astype(np.float64)
+        single = (low == high) & (np.abs(high) < _MOST_WHOLE)
+        return np.where(single, high, np.nan).astype(np.float64)
 
     def _increasing(self, function: Callable[[np.ndarray], np.ndarray]) -> "Interval":
         return _outward(function(self.low), function(self.high))
@@ -146,7 +146,7 @@ def _interval(x: Any) -> Interval:
 
 
 def _outward(low, high):
-    """The interval with what rounding may have taken from it: two units in the last place."""
+    """The interval, wider by the rounding: two units in the last place."""
     return Interval(
         low - (2 * _EPS * np.abs(low) + _TINY), high + (2 * _EPS * np.abs(high) + _TINY)
     )

@@ -1,4 +1,4 @@
-"""The one door for user input: everything behind it is finite, contiguous and of a known type.
+"""Validation of user input: what passes is finite, contiguous and of a known type.
 
 An error names the argument, what was found and what is allowed, and comes before any work.
 Nothing here changes its input, or copies what is already in order.

@@ -1,4 +1,4 @@
-"""From whatever Python can pass to a plain array of finite real numbers."""
+"""Conversion of any array-like to a plain array of finite real numbers."""
 
 import numbers
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What `certify` returns: bounds with their assumptions, and the report that is made of them."""
+"""The result of `certify`: bounds with their assumptions, and the report on them."""
 
 import math
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ from mlcore.bounds.certificates.report import as_html, as_text, in_words
 from mlcore.bounds.held_out import test_set_sample_size
 
 BINOMIAL = "binomial test-set bound"
-_NEARBY = 500  # counts of errors among which a smaller sample may hide, up to a billion examples
+_NEARBY = 500  # counts of errors below the one found that are tried too, up to a billion examples
 
 
 @dataclass(frozen=True)
 class Bound:
-    """One bound on the true error, with all that it rests on.
+    """One bound on the true error, with its assumptions.
 
     Parameters
     ----------
@@ -57,13 +57,13 @@ class Bound:
 
     @property
     def vacuous(self) -> bool:
-        """Whether it says nothing: an error is never below 0 or above 1, a loss in its range."""
+        """True for a bound that says nothing: at the end of the range of errors or losses."""
         low, high = self.inputs.get("loss_range", (0.0, 1.0))
         return self.value <= low if self.kind == "lower" else self.value >= high
 
     @property
     def trivial(self) -> bool:
-        """Whether it is an upper bound on an error rate that is no better than a coin's."""
+        """True for an upper bound on an error rate of 1/2 or more, no better than a coin's."""
         return self.kind != "lower" and "loss_range" not in self.inputs and self.value >= 0.5
 
     def __float__(self) -> float:
@@ -72,7 +72,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What may be promised of a classifier; made by `certify`, and printed as a report.
+    """Bounds on the true error of a classifier, made by `certify` and printed as a report.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Certificate:
     interval : tuple of two Bound, or None
         Lower and upper bound that hold together at 1 - delta, from fresh examples.
     heuristics : tuple of Bound
-        Quantities that guarantee nothing.
+        Estimates without a guarantee.
     left_out : tuple of str
         Why other bounds are absent.
     target : float or None
@@ -102,7 +102,7 @@ class Certificate:
         Recall, error and precision of each class, from fresh examples. All of them hold together
         at 1 - delta, in place of `bounds`.
     unsure : str or None
-        What is not known of the examples; the report begins with it.
+        Doubts whether the examples are fresh; the report begins with them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What may be promised of a classifier: the bounds that apply to it, each paid for."""
+"""Certificates of a classifier: the bounds that apply to it, each charged its part of delta."""
 
 import math
 from collections.abc import Callable
@@ -209,7 +209,7 @@ def certify(
 
 
 def _of_errors(inputs, role, delta, budget):
-    """The exact bound, two that are never smaller, and both ends at once."""
+    """The exact bound, two that are never smaller, and a two-sided interval."""
     k, m = inputs["k"], inputs["m"]
     rate = math.nextafter(k / m, 1) if k else 0.0
     nats = math.nextafter(-math.log(delta) / m, math.inf)
@@ -233,7 +233,7 @@ def _of_errors(inputs, role, delta, budget):
 
 
 def _of_losses(losses, inputs, role, delta, budget):
-    """Two bounds on the expected loss, of which either may be smaller, and both ends at once."""
+    """Two bounds on the expected loss, either of which may be smaller, and a two-sided interval."""
     m, (low, high) = len(losses), inputs["loss_range"]
     mean, length = inputs["mean_loss"], high - low
     share = min(1.0, max(0.0, (mean - low) / length))
@@ -303,7 +303,7 @@ def _losses(loss, y, predicted, loss_range):
 
 
 def _training(classifier, model, X, y, predicted, role, X_train, y_train, counted):
-    """The training examples, if there are any."""
+    """The training examples and what the classifier says of them, None if there are none."""
     if role == "train":
         for name, value in (("X_train", X_train), ("y_train", y_train)):
             if value is not None:
@@ -338,7 +338,7 @@ def _unused(data, vc_dimension, n_hypotheses):
 
 
 def _share(delta, parts):
-    """The largest float of which so many are no more than delta."""
+    """The largest float that is at most delta / parts."""
     share = float(Fraction(delta) / parts)
     if Fraction(share) * parts > Fraction(delta):
         share = math.nextafter(share, 0)

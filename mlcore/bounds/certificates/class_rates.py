@@ -1,4 +1,4 @@
-"""What may be promised of each class: its recall, its error, and the precision of its label."""
+"""Bounds for each class: its recall, its error, and the precision of its label."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What a fitted binary classifier shows of itself: hyperplane, support vectors, signed cosines.
+"""Hyperplane, support vectors and signed cosines of a fitted binary classifier.
 
 Read from attributes under the names that scikit-learn's classifiers use as well.
 """
@@ -12,17 +12,17 @@ from mlcore.kernels.kernel import FunctionKernel
 from mlcore.kernels.resolve import as_kernel
 from mlcore.kernels.vector_kernels import VectorKernel
 
-_ROUNDING = 32  # units of the last place, by which a computed cosine may be too large
+_ROUNDING = 32  # units in the last place by which a computed cosine may be too large
 _BITS = 64  # of a float
 
 
 class Machine(NamedTuple):
-    """A classifier by the sign of <w, phi(x)> + b, as far as it can be read.
+    """A classifier by the sign of <w, phi(x)> + b, as far as its attributes show it.
 
-    linear : whether phi(x) = x and w is in `coef_`
-    expansion : whether w is a sum over support vectors
-    gamma_bits : bits in which a width that the data have chosen is told
-    counted : whether the settings that a search compared are paid for as candidates
+    linear : phi(x) = x, and w is in `coef_`
+    expansion : w is a sum over support vectors
+    gamma_bits : description length, in bits, of a width chosen from the data
+    counted : the settings that a search compared are charged as candidates
     """
 
     linear: bool
@@ -32,18 +32,18 @@ class Machine(NamedTuple):
 
 
 def as_machine(estimator: Any, counted: bool) -> Machine | None:
-    """Return what is known of a binary classifier's hyperplane, None if it shows none.
+    """Return the hyperplane of a binary classifier, None if its attributes show none.
 
-    `counted` : whether the settings that a search compared are paid for as candidates.
+    `counted`: the settings that a search compared are charged as candidates.
     """
     expansion = is_expansion(estimator)
-    coef = _shown(estimator, "coef_")
+    coef = _attribute(estimator, "coef_")
     linear = (
         coef is not None
         and not sparse.issparse(coef)
         and np.ndim(coef) in (1, 2)
         and np.size(coef) == np.shape(coef)[-1]
-        and _shown(estimator, "classes_") is not None
+        and _attribute(estimator, "classes_") is not None
         and hasattr(estimator, "decision_function")
     )
     if not (linear or expansion):
@@ -53,23 +53,23 @@ def as_machine(estimator: Any, counted: bool) -> Machine | None:
 
 
 def is_expansion(estimator: Any) -> bool:
-    """Return whether it is a support vector classifier of two classes."""
-    support, dual_coef = _shown(estimator, "support_"), _shown(estimator, "dual_coef_")
+    """Return True for a support vector classifier of two classes."""
+    support, dual_coef = _attribute(estimator, "support_"), _attribute(estimator, "dual_coef_")
     return (
         support is not None
         and dual_coef is not None
         and np.asarray(support).dtype.kind in "iu"
         and np.shape(dual_coef) == (1, len(support))
-        and len(_shown(estimator, "classes_", ())) == 2
+        and len(_attribute(estimator, "classes_", ())) == 2
         and hasattr(estimator, "kernel")
         and hasattr(estimator, "decision_function")
     )
 
 
 def description_bits(estimator: Any, counted: bool) -> int | None:
-    """Return in how many bits the settings are told that the data have chosen; None if unknown.
+    """Return the description length, in bits, of settings chosen from the data; None if unknown.
 
-    Support vectors and these bits determine the machine: its cost, its width, its class weights.
+    Support vectors and these settings (cost, width, class weights) determine the machine.
     """
     parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
     if "nu" in parameters or not {"C", "Cs"} & set(parameters):
@@ -80,8 +80,8 @@ def description_bits(estimator: Any, counted: bool) -> int | None:
 
 
 def has_free_vector(estimator: Any) -> bool:
-    """Return whether a multiplier is below its bound: its vector alone fixes the intercept."""
-    bounded = _shown(estimator, "margin_error_indices_")
+    """Return True if a multiplier is below its bound, so that its vector fixes the intercept."""
+    bounded = _attribute(estimator, "margin_error_indices_")
     if bounded is not None:
         return not np.isin(estimator.support_, bounded).all()
     beta = _beta(estimator)
@@ -90,9 +90,9 @@ def has_free_vector(estimator: Any) -> bool:
 
 
 def may_be_indefinite(estimator: Any) -> bool:
-    """Return whether its kernel is one that need not have a feature space."""
+    """Return True if its kernel need not be positive semidefinite."""
     kernel = _kernel(estimator)
-    # A user's kernel is assumed to have one: it cannot be known.
+    # A user's kernel is assumed to be: it cannot be known.
     return isinstance(kernel, VectorKernel) and not kernel.positive_semidefinite
 
 
@@ -147,12 +147,12 @@ def signed_cosines(
 
 
 def fitted_to(estimator: Any, X: Any) -> bool:
-    """Return whether X holds the support vectors in the rows where the fit found them."""
+    """Return True if X holds the support vectors in the rows where the fit found them."""
     support = np.asarray(estimator.support_)
-    shape = _shown(estimator, "shape_fit_")
+    shape = _attribute(estimator, "shape_fit_")
     if X.shape[0] <= support.max(initial=-1) or (shape and X.shape[0] != shape[0]):
         return False
-    vectors = _shown(estimator, "support_vectors_")
+    vectors = _attribute(estimator, "support_vectors_")
     if vectors is None or vectors.shape[0] != len(support):  # a precomputed kernel keeps none
         return X.shape[0] == X.shape[1]
     if len(support) == 0 or vectors.shape[1] != X.shape[1]:
@@ -164,7 +164,7 @@ def fitted_to(estimator: Any, X: Any) -> bool:
     return bool(np.array_equal(np.asarray(rows).astype(vectors.dtype), vectors))
 
 
-def _shown(estimator, name, otherwise=None):
+def _attribute(estimator, name, otherwise=None):
     try:
         return getattr(estimator, name, otherwise)
     except (AttributeError, ValueError):  # scikit-learn's coef_ exists for linear kernels only
@@ -190,13 +190,13 @@ def _squares(X):
 
 def _kernel(estimator):
     """The kernel, with the width of the fit."""
-    shown = {name: _shown(estimator, name) for name in ("degree", "coef0")}
-    gamma = _shown(estimator, "gamma_", _shown(estimator, "_gamma"))
+    shown = {name: _attribute(estimator, name) for name in ("degree", "coef0")}
+    gamma = _attribute(estimator, "gamma_", _attribute(estimator, "_gamma"))
     return as_kernel(estimator.kernel, gamma=gamma, **shown)
 
 
 def _diagonal(estimator, X):
-    """k(x, x) of every row, or why it is unknown."""
+    """k(x, x) of every row, or the reason why it is unknown."""
     kernel = _kernel(estimator)
     if isinstance(kernel, FunctionKernel):
         return "k(x, x) of a kernel that is a function is not known"

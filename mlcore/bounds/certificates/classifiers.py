@@ -1,7 +1,6 @@
-"""What a classifier is to `certify`: a fitted model of any library, a function, or predictions.
+"""Classifiers of any kind for `certify`: fitted models of any library, functions, predictions.
 
-Models are read from attributes under the names that scikit-learn's have as well; no library is
-imported for it.
+Models are read from their attributes, by scikit-learn's names; no library is imported for it.
 """
 
 import math
@@ -26,10 +25,10 @@ _SEVERAL = ("estimators_", "calibrated_classifiers_")  # parts of one model, eac
 class Classifier(NamedTuple):
     """The source of predictions.
 
-    name : what the report calls it
+    name : its name in the report
     model : the fitted model, None for a function or for predictions
     predict : a function of X; None for predictions
-    predictions : what it says of the examples, if that is all there is
+    predictions : the labels, of a classifier that is an array of predictions
     """
 
     name: str
@@ -39,9 +38,9 @@ class Classifier(NamedTuple):
 
 
 def as_classifier(given: Any, name: str, *, scored: bool = False) -> Classifier:
-    """Return what was given as a classifier; what is none is refused, regressors if not `scored`.
+    """Return `given` as a classifier, or raise ValueError.
 
-    `scored` : whether a loss is measured, for which any predictions will do.
+    `scored`: a loss is measured, so that a regressor will do.
     """
     allowed = "a fitted classifier, a function of X that returns labels, or an array of predictions"
     if isinstance(given, type):
@@ -68,7 +67,7 @@ def as_classifier(given: Any, name: str, *, scored: bool = False) -> Classifier:
 def labels_of(
     classifier: Classifier, X: Any, y: Any, *, suffix: str = "", scored: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels and what the classifier says of them, checked to be comparable."""
+    """Return true and predicted labels, checked to be of one length and one type."""
     if y is None:
         refuse("y" + suffix, y, "the true labels, after X or, for predictions, as y=...")
     labels = _array(y, "y" + suffix)
@@ -120,7 +119,7 @@ def parts_of(model: Any, X: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def searched(model: Any) -> tuple[Any, int]:
-    """Return the model that searches have chosen, and among how many they chose in all."""
+    """Return the model inside nested searches, and the number of models that they compared."""
     count = 1
     while True:
         results = _own(model, "cv_results_")
@@ -141,7 +140,7 @@ def _n_compared(model, results):
 
 
 def _kind(model):
-    """What scikit-learn would call it: "classifier", "clusterer", ... or None."""
+    """Its kind in scikit-learn's words, "classifier", "clusterer", ... or None."""
     kind = getattr(model, "_kind", None) or getattr(model, "_estimator_type", None)
     kind = kind if kind in ("classifier", *_NAMED) else None
     if kind is None and type(model).__module__.partition(".")[0] != "mlcore":
@@ -173,7 +172,7 @@ def _n_rows(X, name):
 
 
 def _refuse_other_types(labels, predicted, y, name):
-    """Labels of one type never equal predictions of another: all would count as errors."""
+    """Refuse labels of another type than the predictions: all would count as errors."""
     types = [_type_names(array) for array in (labels, predicted)]
     if not types[0] & types[1]:
         found, said = (" and ".join(sorted(t)) for t in types)

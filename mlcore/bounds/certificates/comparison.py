@@ -115,7 +115,7 @@ def error_difference_interval(b: Any, c: Any, m: Any, delta: Any) -> tuple[Any, 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What examples tell of the difference of two classifiers; made by `compare_classifiers`.
+    """Difference of two classifiers on the same examples, made by `compare_classifiers`.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class Comparison:
     p_value : float
         Of McNemar's exact test that both err equally often.
     unsure : str or None
-        What is not known of the examples; the report begins with it.
+        Doubts whether the examples are fresh; the report begins with them.
 
     Examples
     --------

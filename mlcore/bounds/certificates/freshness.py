@@ -1,7 +1,7 @@
-"""Whether examples that are said to be fresh are those that a classifier was fitted to.
+"""Search for training examples among those that are said to be fresh.
 
-Some models keep training examples: support vectors, neighbours. They are looked for among what the
-models inside a pipeline, a search or an ensemble see of the examples.
+Some models keep training examples: support vectors, neighbours. They are looked for in the rows as
+they reach the models inside a pipeline, a search or an ensemble.
 """
 
 from typing import Any
@@ -14,14 +14,14 @@ from mlcore.bounds.certificates.classifiers import Classifier, as_table, parts_o
 
 _KEPT = ("support_vectors_", "X_fit_", "X_train_", "_fit_X")
 _MANY = 8  # rows that agree are no coincidence, even where rows repeat
-_FEW = 3  # the same where no two rows are equal
+_FEW = 3  # the same number where no two rows are equal
 _CLOSE = 1e-6  # relative: a transformer may round otherwise when it is fitted
 
 
 def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | None:
-    """Return what cannot be known of the examples, None if they can be taken for fresh.
+    """Return a sentence of doubt that the examples are fresh, None if there is no reason for it.
 
-    Raises ValueError if they are training examples.
+    Raise ValueError if they are training examples.
     """
     table = None if X is None else as_table(X)
     if table is not None and X_train is not None:
@@ -29,8 +29,8 @@ def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | 
         same = X is X_train or _shares_memory(table, other)
         keys, others = _keys(table, other)
         found = np.isin(keys, others)
-        apart = len(found) >= _FEW and _distinct(table, other)
-        if same or np.array_equal(np.sort(keys), np.sort(others)) or (found.all() and apart):
+        distinct = len(found) >= _FEW and _distinct(table, other)
+        if same or np.array_equal(np.sort(keys), np.sort(others)) or (found.all() and distinct):
             refuse("X", X, f'no training examples for role="{role}", but it is X_train')
         return _shared(found, "X_train")
     most, shown = np.zeros(0, dtype=bool), False
@@ -80,7 +80,7 @@ def _kept_rows(part):
 
 
 def _in_place(part, rows, seen):
-    """Whether the rows are where the fit found them, but for rounding."""
+    """True if the rows of `seen` that the fit used are these rows, but for rounding."""
     places = getattr(part, "support_", None)
     places = np.arange(rows.shape[0]) if places is None else np.asarray(places)
     shape = getattr(part, "shape_fit_", None)

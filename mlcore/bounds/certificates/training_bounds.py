@@ -1,4 +1,4 @@
-"""Bounds from the training examples: each family where its assumptions can be seen to hold."""
+"""Bounds from the training examples, each family where its assumptions can be checked."""
 
 import math
 from collections.abc import Callable
@@ -56,7 +56,7 @@ class Training:
 
     @cached_property
     def fitted(self) -> bool:
-        """Whether the support vectors are among the examples, where the fit found them."""
+        """True if the support vectors are in the rows where the fit found them."""
         return is_expansion(self.estimator) and fitted_to(self.estimator, self.X)
 
     @cached_property
@@ -69,10 +69,10 @@ class Training:
 
 
 def families(data: Training) -> dict[str, Callable[[Training, float], Bound | str]]:
-    """Return those that the kind of classifier admits, by name; what the labels are is not asked.
+    """Return the families of bounds for this kind of classifier, by name, whatever the labels are.
 
     Each returns its bound at a delta, or the reason why it has none. The number of families must
-    not depend on the sample, since it divides delta.
+    not depend on the sample, since delta is divided by it.
     """
     found = {}
     if data.machine is not None and data.machine.expansion:
@@ -89,7 +89,7 @@ def families(data: Training) -> dict[str, Callable[[Training, float], Bound | st
 
 
 def heuristics(data: Training) -> list[Bound]:
-    """Return what the training examples suggest and do not guarantee."""
+    """Return estimates from the training examples that guarantee nothing."""
     counts = data.counts
     found = [
         Bound(
@@ -158,7 +158,7 @@ def _compression(data, delta):
 
 
 def _margins(data, delta):
-    """Signed cosines and the delta left of it, or the reason why there are none."""
+    """Signed cosines, or the reason why there are none, and delta over the widths described."""
     left = delta * 2.0**-data.machine.gamma_bits
     if isinstance(data.cosines, str) or left > 0:
         return data.cosines, left

@@ -1,1 +1,1 @@
-"""How far averages and counts stray from their expectations, and the entropies in the exponents."""
+"""Deviations of averages and counts from their expectations, and the entropies in the exponents."""

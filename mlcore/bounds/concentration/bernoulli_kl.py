@@ -1,4 +1,4 @@
-"""The relative entropy of two coins and its inverses: the exponent of every bound on an error rate.
+"""Relative entropy of two coins, and its inverses: the exponent of every bound on an error rate.
 
 Plain formulas lose all digits where the coins nearly agree, which is where large samples put them.
 With h = p - q,

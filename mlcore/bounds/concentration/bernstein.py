@@ -1,4 +1,4 @@
-"""How far an average strays from its expectation, from its variance as well as from a range.
+"""Deviation of an average from its expectation, by its variance and its range.
 
 All these inequalities are relatives of Bennett's, whose exponent is (1 + u) ln(1 + u) - u.
 """

@@ -1,4 +1,4 @@
-"""How far an average strays from its expectation, from the ranges of independent variables alone.
+"""Deviation of an average from its expectation, by the ranges of independent variables alone.
 
 `*_epsilon` is the deviation that is exceeded with probability at most `delta`, `*_delta` the
 probability of exceeding `epsilon`, `*_sample_size` the least number of variables that suffices. All

@@ -1,4 +1,4 @@
-"""Tables of zeros and ones: checked, without repetitions, as bitsets."""
+"""Tables of zeros and ones: validation, distinct rows, bitsets."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -27,7 +27,7 @@ def as_table(H: Any, name: str = "H") -> np.ndarray:
 
 
 def distinct_concepts(table: np.ndarray, max_size: int | None) -> np.ndarray:
-    """Return the rows that differ, in the order in which they come first."""
+    """Return the distinct rows, in the order of their first occurrence."""
     packed = np.packbits(table, axis=1)
     rows = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
     first = np.unique(rows, return_index=True)[1]
@@ -39,7 +39,7 @@ def distinct_concepts(table: np.ndarray, max_size: int | None) -> np.ndarray:
 
 
 def as_integers(table: np.ndarray) -> list[int]:
-    """Return every column as the integer whose bit h is the value of concept h."""
+    """Return each column as an integer: bit h is the value of concept h."""
     packed = np.packbits(table.T, axis=1, bitorder="little")
     return [int.from_bytes(column.tobytes(), "little") for column in packed]
 
@@ -54,14 +54,14 @@ def as_bitsets(table: np.ndarray) -> np.ndarray:
 
 
 def bitset_of(columns: Iterable[int], words: int) -> np.ndarray:
-    """Return a set of columns as one such row."""
+    """Return a set of columns as a bitset of 64-bit words."""
     mask = np.zeros((1, 64 * words), dtype=np.int8)
     mask[0, list(columns)] = 1
     return as_bitsets(mask)[0]
 
 
 def search_arrays(packed: np.ndarray, depths: int) -> tuple[np.ndarray, ...]:
-    """Return rows, cells and columns for each depth of a search; at depth 0 one cell."""
+    """Return arrays of rows, cells and columns for each depth of a search; depth 0 is one cell."""
     n, words = packed.shape
     rows = np.empty((depths, n * words), dtype=np.uint64)
     rows[0] = packed.ravel()
@@ -71,12 +71,12 @@ def search_arrays(packed: np.ndarray, depths: int) -> tuple[np.ndarray, ...]:
 
 
 def as_max_sets(max_sets: Any) -> int | None:
-    """Return the most sets of points to go through, None for any number."""
+    """Return the checked limit on the sets of points of a search, None for no limit."""
     return None if max_sets is None else as_count(max_sets, "max_sets", at_least=1)
 
 
 def refuse_sets(n_sets: int, max_sets: int | None, table: np.ndarray) -> None:
-    """Raise ValueError where a search in a table has gone through too many sets of points."""
+    """Raise ValueError if a search has gone through more than `max_sets` sets of points."""
     if max_sets is not None and n_sets > max_sets:
         n_concepts, n_points = table.shape
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Patterns that the concepts of a table show on some of its points, and the most on any so many."""
+"""Growth function of a table: the most patterns that its concepts show on m points."""
 
 import math
 from typing import Any
@@ -62,7 +62,7 @@ def dichotomies(H: Any, subset: Any) -> np.ndarray:
 
 
 def shatters(H: Any, subset: Any) -> bool:
-    """Tell whether the concepts of a table show all patterns there are on some of its points.
+    """Return True if the concepts of a table show all patterns on some of its points.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def shatters(H: Any, subset: Any) -> bool:
     Returns
     -------
     shattered : bool
-        Whether there are 2^len(subset) patterns.
+        True for 2^len(subset) patterns.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def shatters(H: Any, subset: Any) -> bool:
 def growth_function(H: Any, m: Any, *, max_sets: int | None = 3_000_000) -> Any:
     """Count the most patterns that the concepts of a table show on `m` of its points.
 
-    Exact, by branch and bound over sets of columns, whose number is the cost in the worst case.
+    Exact, by branch and bound over sets of columns, all of which are tried in the worst case.
 
     Parameters
     ----------

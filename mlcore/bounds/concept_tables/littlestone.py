@@ -1,6 +1,6 @@
-"""Mistakes on sequences that some concept of a table labels: the least, and those of learners.
+"""Worst-case mistakes on sequences that a concept labels: the least, and those of learners.
 
-A version space is an integer whose bit h tells whether concept h is still possible.
+A version space is an integer: bit h is set while concept h is possible.
 """
 
 from typing import Any
@@ -16,11 +16,10 @@ _ALGORITHMS = ("soa", "halving", "consistent")
 def littlestone_dimension(H: Any, *, max_size: int | None = 4096) -> int:
     """Compute the Littlestone dimension of a class given as a table.
 
-    It is the depth of the largest complete tree of points all of whose paths some concept labels,
-    and so the least number of mistakes that a deterministic learner can guarantee on sequences
-    labelled by a concept. A version space has dimension t if some point splits it into two of
-    dimension t - 1; those that were decided are remembered. Time and memory are exponential in
-    the worst case.
+    That is the depth of the deepest complete binary tree of points each of whose paths is labelled
+    by a concept, and the fewest mistakes that a deterministic learner can guarantee on sequences
+    labelled by a concept. A version space has dimension t or more if some point splits it into two
+    of dimension t - 1 or more; results are kept. Time and memory are exponential in the worst case.
 
     Parameters
     ----------
@@ -56,11 +55,11 @@ def littlestone_dimension(H: Any, *, max_size: int | None = 4096) -> int:
 
 
 class LittlestoneTree:
-    """Littlestone dimensions of the version spaces of one class, each decided once."""
+    """Littlestone dimensions of the version spaces of one class, each computed once."""
 
     def __init__(self, columns):
         self._columns = columns
-        self._known = {}  # version space: (a dimension it has, one it has not)
+        self._known = {}  # version space: its dimension is at least the first, below the second
 
     def dimension(self, space):
         """Return the dimension of a version space, -1 for the empty one."""
@@ -112,10 +111,9 @@ def worst_case_mistakes(
     Returns
     -------
     mistakes : int
-        The value of the game against an opponent who chooses points and labels, found by going
-        through the version spaces that can be reached, the most promising first. There can be
-        exponentially many; of those that only differ in the order of points and concepts, most are
-        gone through once.
+        The value of the game against an opponent who chooses points and labels: a search through
+        the version spaces that can be reached, the most promising first. There can be exponentially
+        many; those that differ only in the order of points and concepts are mostly tried once.
 
     Raises
     ------
@@ -145,7 +143,7 @@ def worst_case_mistakes(
     table = distinct_concepts(as_table(H), max_size)
     shape = table.shape
     if algorithm == "halving":
-        table = np.unique(table, axis=0)  # its order says nothing here, and equal tables are named
+        table = np.unique(table, axis=0)  # any order does; a sorted one finds more equal tables
         steps, same_tables = _halving_steps, _SameTables(table)
     else:
         steps, same_tables = _consistent_steps, None
@@ -163,19 +161,19 @@ def worst_case_mistakes(
 
 
 def majority(space: int, ones: int) -> int:
-    """Return what most concepts of a version space say, 1 on a tie; `ones` are those that say 1."""
+    """Return the label of most concepts of a version space, 1 on a tie; `ones` are those for 1."""
     return int(2 * ones.bit_count() >= space.bit_count())
 
 
 def _value(everyone, following, same_tables):
-    """Return the most mistakes from a version space; a branch that cannot bring more is left out.
+    """Return the most mistakes from a version space, by branch and bound.
 
     `following` returns the steps that can be taken, see `_consistent_steps`.
     """
     values: dict[int, int] = {}
-    limits: dict[int, int] = {}  # the most mistakes that can follow on those looked at
-    # Version spaces under way, with their tables, what may follow, and the most mistakes so far and
-    # ever: a list, for recursion could be as deep as there are concepts.
+    limits: dict[int, int] = {}  # upper bounds on the values
+    # The branch being searched: version space, name of its table, steps left, most mistakes found,
+    # upper bound. A list, since recursion could be as deep as there are concepts.
     path = [[everyone, None, *following(everyone, 1)]]
     while path:
         space, name, steps, best, limit = path[-1]
@@ -206,11 +204,11 @@ def _value(everyone, following, same_tables):
 
 
 def _consistent_steps(space, columns):
-    """Return the steps, the best of those to a single concept, and the most that there can be.
+    """Return the steps, the best value of steps to one concept, and an upper bound on the value.
 
-    A step is (bound, mistake, size, version space), the mistakes from there on and whether it is
-    one; ascending. Only mistakes count here: a label that the first concept gives can as well come
-    after the next mistake, which leaves the same version space, and so after all of them.
+    A step is (upper bound on the value after it, mistakes in it, size, version space); the steps
+    ascend. Only mistakes are steps: a label that the first concept gives leaves the same version
+    space if it comes after the next mistake instead, and so after all of them.
     """
     first, sides = space & -space, set()
     for column in columns:
@@ -219,16 +217,16 @@ def _consistent_steps(space, columns):
             side ^= space
         if side:
             sides.add(side)
-    # A mistake rules out a concept, and a point brings but one.
+    # A mistake rules out a concept, and a point brings at most one mistake.
     limit = min(space.bit_count() - 1, len(sides))
     sizes = sorted((side.bit_count(), side) for side in sides)
     return [(size, 1, size, side) for size, side in sizes if size > 1], min(limit, 1), limit
 
 
 def _halving_steps(space, columns):
-    """As `_consistent_steps`, of the halving algorithm.
+    """The steps of the halving algorithm, as in `_consistent_steps`.
 
-    A mistake leaves no more than the concepts in the minority, and later ones half of them each.
+    A mistake leaves at most the minority of the concepts, and each later one half of those.
     """
     n, steps, largest = space.bit_count(), {}, 0
     for column in columns:
@@ -248,20 +246,20 @@ def _halving_steps(space, columns):
 
 
 class _SameTables:
-    """Values of version spaces whose tables differ in the order of points and of concepts only.
+    """Values of version spaces by the name of their table, whatever the order of rows and columns.
 
-    Names cost more than a step, so they are given from the thousandth version space on, and to few
-    of them unless names turn out to be known.
+    A name costs more than a step: names are computed from the thousandth version space on, and for
+    few of them unless many names turn out to be known.
     """
 
     def __init__(self, table):
         self.values = {}
         self._table = table
-        self._given = self._known = 0
+        self._computed = self._known = 0
 
     def name(self, space, n_spaces):
-        """Return the name of a version space's table, None if none is given."""
-        if n_spaces < 1000 or self._given > 8 + 4 * self._known + n_spaces // 32:
+        """Return the name of a version space's table, None if it is not computed."""
+        if n_spaces < 1000 or self._computed > 8 + 4 * self._known + n_spaces // 32:
             return None
         rows = self._table[_members(space, len(self._table))]
         sizes = rows.sum(axis=0, dtype=np.int64)
@@ -273,7 +271,7 @@ class _SameTables:
         packed = np.packbits(splitting.T, axis=1)
         distinct = sorted({column.tobytes() for column in packed})
         name = len(rows).to_bytes(4) + b"".join(distinct)
-        self._given += 1
+        self._computed += 1
         self._known += name in self.values
         return name
 

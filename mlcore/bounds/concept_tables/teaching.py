@@ -1,4 +1,4 @@
-"""How many examples teach a concept."""
+"""Teaching dimension: the examples that single out a concept."""
 
 from typing import Any
 
@@ -15,11 +15,12 @@ from mlcore.bounds.concept_tables.concept_table import (
 
 
 def teaching_dimension(H: Any, *, max_sets: int | None = 300_000) -> int:
-    """Compute how many labelled points tell every concept of a table from all the others.
+    """Compute the number of labelled points that single out any concept of a table.
 
-    The largest, over concepts, of the least number of points that no other concept labels alike:
-    a minimum hitting set for each. A search takes a point that tells the concept from the nearest
-    one left, most useful points first, and ends where as many points more cannot tell it from all.
+    It is the largest, over concepts, of the least number of points that no other concept labels
+    alike: a minimum hitting set for each. The search branches over the points that exclude the
+    nearest concept left, those that exclude most first, and leaves a branch whose remaining points
+    cannot exclude all.
 
     Parameters
     ----------
@@ -61,9 +62,9 @@ def teaching_dimension(H: Any, *, max_sets: int | None = 300_000) -> int:
 
 
 class _TeachingSets:
-    """Search for the points that tell a concept from all others of a table.
+    """Search for the points that single out a concept of a table.
 
-    A set of other concepts is an integer whose bit g tells whether it holds the g-th nearest one.
+    A set of other concepts is an integer: bit g stands for the g-th nearest one.
     """
 
     def __init__(self, table, max_sets):
@@ -72,16 +73,16 @@ class _TeachingSets:
         self._n_sets, self._max_sets = 0, max_sets
 
     def prepare(self, concept):
-        """Go over to another concept."""
+        """Set the concept that is searched for."""
         differs = self._table[:, self._columns] ^ concept[self._columns]
         order = np.argsort(differs.sum(axis=1, dtype=np.int64), kind="stable")
         self._differs = differs[order[1:]]  # the nearest is the concept itself
         self._alike = as_integers(1 - self._differs)
 
     def found(self, n_points):
-        """Tell whether so many points tell the concept from all others."""
-        # What is left to do, the most promising last: others, points that may be taken, points
-        # whose sets are all done.
+        """Return True if so many points single out the concept."""
+        # Branches, the most promising last: concepts not yet excluded, points that may be taken,
+        # points whose sets are all done.
         stack = [((1 << len(self._differs)) - 1, n_points, frozenset())]
         while stack:
             others, n_points, passed = stack.pop()

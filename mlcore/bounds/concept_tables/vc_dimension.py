@@ -1,7 +1,4 @@
-"""Classes given as a table, one row for each concept and one column for each point.
-
-The VC dimension of what a table of zeros and ones shows, and that of its dual. Both are exact.
-"""
+"""Exact VC dimension of a table, one row for each concept, one column for each point; its dual."""
 
 from typing import Any
 
@@ -21,19 +18,20 @@ from mlcore.bounds.concept_tables.concept_table import (
 from mlcore.threads import items_per_call
 
 NO_LIMIT = 2**62  # sets of columns
-OPERATIONS_OF_A_WORD = 12  # of a row, which is read and counted for each column
+OPERATIONS_OF_A_WORD = 12  # to read 64 columns of a row and to count their ones
 _RUNNING, _FOUND = 0, 1
 
 
 def vc_dimension(H: Any, *, return_set: bool = False, max_size: int | None = None) -> Any:
     """Compute the VC dimension of a class given as a table.
 
-    It is the size of the largest set of points on which the concepts show all patterns. The search
-    goes through sets of columns in ascending order and keeps the concepts apart by their patterns;
-    a column goes on only if it leaves enough concepts on either side of every pattern, and a set
-    only if enough columns go on (Östergård's bound from the sets of later columns included). Time
-    is quasi-polynomial in the worst case, with N concepts and n points no more than
-    ``n ** log2(N)`` sets, and the problem complete for LOGNP: fair coins are hard to search.
+    That is the size of the largest set of points on which the concepts show all patterns. The
+    search goes through sets of columns in ascending order and divides the concepts into cells by
+    their patterns. A column stays a candidate only if it leaves enough concepts on both sides in
+    every cell, and a set is extended only if enough candidates remain (Östergård's bound from the
+    sets of later columns included). Time is quasi-polynomial in the worst case: at most ``n **
+    log2(N)`` sets for N concepts and n points. The problem is complete for LOGNP; tables of fair
+    coins are hard.
 
     Parameters
     ----------
@@ -116,9 +114,9 @@ def dual_vc_dimension(H: Any, *, max_size: int | None = None) -> int:
 def largest_shattered_set(
     table: np.ndarray, at_most: int | None = None, max_sets: int | None = None
 ) -> tuple[int, ...]:
-    """Return the columns of a largest shattered set, or of one of `at_most`; the rows differ.
+    """Return the columns of a largest shattered set, of at most `at_most`, of distinct rows.
 
-    ValueError after more than `max_sets` sets of columns.
+    Raise ValueError after more than `max_sets` sets of columns.
     """
     columns = separating_columns(table)
     packed = as_bitsets(table[:, columns])
@@ -133,7 +131,7 @@ def largest_shattered_set(
     for first in reversed(range(len(columns))):
         if len(best) == deepest:
             break
-        # A set in which `first` is new has at most one column more than the best without it.
+        # The best set with `first` has at most one column more than the best without it.
         among_last[first] = len(best) + 1
         candidates[0] = bitset_of(range(first, len(columns)), candidates.shape[1])
         place[0] = 0

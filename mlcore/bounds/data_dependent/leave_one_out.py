@@ -1,4 +1,4 @@
-"""How many leave-one-out errors a machine can have, told from one fit.
+"""Bounds on the leave-one-out errors of a machine, from one fit.
 
 They count errors of the machines trained without one example each, and are nearly unbiased for the
 error of a machine trained on one example less. None holds with a probability of 1 - delta.

@@ -1,4 +1,4 @@
-"""How many hypotheses named finite classes have, as natural logarithms."""
+"""Sizes of named finite classes, as natural logarithms."""
 
 import math
 from collections.abc import Callable

@@ -344,7 +344,7 @@ def _log_events(n_hypotheses, log_n, setting, tight):
 
 
 def _exponent(epsilon, setting, tight):
-    """What every example contributes to the exponent of one event."""
+    """The share of each example in the exponent of one event."""
     epsilon = exact(epsilon)
     if setting == "realizable":
         return -log1p(-epsilon) if tight else epsilon

@@ -1,4 +1,4 @@
-"""Mistakes of online learners that no sequence can make them exceed."""
+"""Mistake bounds: the most mistakes that online learners make on any sequence."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the mistakes of an online learner on a random sequence say of its hypotheses."""
+"""Errors of the hypotheses of an online learner, from its mistakes on a random sequence."""
 
 from typing import Any
 

@@ -237,5 +237,5 @@ def doubling_trick_regret(alpha: Any, T: Any) -> Any:
 
 
 def _doubling():
-    """What not knowing the horizon costs: 1 / (1 - 1 / sqrt 2)."""
+    """The factor for an unknown horizon: 1 / (1 - 1 / sqrt 2)."""
     return 2 + exact(2).sqrt()

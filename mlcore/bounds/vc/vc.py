@@ -1,4 +1,4 @@
-"""How far true and empirical errors of a class of VC dimension d can be apart, with constants.
+"""Distance of true and empirical errors over a class of VC dimension d, with constants.
 
 All bounds need i.i.d. examples and a class that is fixed before the data; Phi is the bound of
 `sauer_bound` on its growth.

@@ -1,4 +1,4 @@
-"""How many examples suffice, and without how many nothing does: VC bounds as sample sizes.
+"""Sample sizes by VC dimension: sufficient ones, and necessary ones.
 
 All of them need i.i.d. examples and a class of VC dimension d that is fixed before the data; Phi is
 the bound of `sauer_bound` on its growth. Double sampling, from which the default follows: if some
