@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.svm.cross_validation.alpha_seeding: a binary problem and those of its folds.
+"""Hot loops of mlcore.svm.cross_validation.alpha_seeding: a binary problem and its folds.
 
 Row 0 of `beta`, `product` = beta K, `lower` and `upper` belongs to the problem on all m samples,
 every other row to a fold, where held-out samples have bounds of 0; beta sums to 0. The bounds of a
@@ -14,21 +14,21 @@ from mlcore._ext.bias cimport bias, bias_of, bias_over
 from mlcore._ext.descent cimport USUAL_WAIT, descent, take_over
 from mlcore._ext.feasible_start cimport balance
 from mlcore._ext.gram_rows cimport add_product
-from mlcore._ext.optimality cimport gain_of_rise, loss_of_fall
-from mlcore._ext.working_set cimport begin, fill_square, run
+from mlcore._ext.optimality cimport up_value, low_value
+from mlcore._ext.working_set cimport begin, fill_submatrix, run
 
 cdef enum:
     LINE = 16
     ENTIRE = 640  # up to so many variables, K itself is worked on
-    LEAST = 256   # variables of a smaller square
-    CROWD = 512   # so many in the first rounds, when far too many are free
-    EARLY = 8     # such rounds
+    LEAST = 256   # variables of the smallest working set
+    CROWD = 512   # most in the first EARLY rounds of row 0, when far too many are free
+    EARLY = 8
     HALVINGS = 16
 
 
 cdef struct edges:
-    double top, bottom       # the largest gain of a rise, the least loss of a fall
-    Py_ssize_t rises, falls  # their variables
+    double top, bottom       # the maximum over I_up, the minimum over I_low
+    Py_ssize_t up, low       # their variables, the worst violating pair
     Py_ssize_t free
 
 
@@ -82,13 +82,13 @@ def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[
            const double[:, ::1] lower, const double[:, ::1] upper, double[:, ::1] beta,
            double[:, ::1] product, Py_ssize_t first, Py_ssize_t last, double tol,
            int64_t max_steps, double unopposed, int64_t[::1] steps, double[::1] violation,
-           double[::1] level, floating[:, ::1] squares, Py_ssize_t side, floating[:, ::1] single,
-           double[:, ::1] wide, int64_t[:, ::1] whole, int8_t[:, ::1] marks,
-           floating[:, ::1] faces, Py_ssize_t room, int n_threads):
+           double[::1] multiplier, floating[:, ::1] squares, Py_ssize_t side,
+           floating[:, ::1] single, double[:, ::1] wide, int64_t[:, ::1] whole,
+           int8_t[:, ::1] marks, floating[:, ::1] faces, Py_ssize_t room, int n_threads):
     """Bring rows first..last to a violation of `tol`, each in at most `max_steps` pair steps.
 
-    `steps`, `violation` and `level` (the multiplier of the sum, +-`unopposed` where only one class
-    is left) receive a value for each row.
+    `steps`, `violation` and `multiplier` (of the sum, +-`unopposed` where only one class is left)
+    receive a value for each row.
     Scratch for each thread: `squares` of side² values, `faces` of room²; `single` 4, `wide` 10,
     `whole` 4 and `marks` 2 for each variable, rounded up to LINE.
     """
@@ -100,7 +100,7 @@ def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[
             K, diagonal, &linear[0], &lower[r, 0], &upper[r, 0], &beta[r, 0], &product[r, 0], tol,
             max_steps, unopposed, &squares[thread, 0], side, &single[thread, 0], &wide[thread, 0],
             &whole[thread, 0], &marks[thread, 0], &faces[thread, 0], room, r == 0, &violation[r],
-            &level[r])
+            &multiplier[r])
 
 
 cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
@@ -109,7 +109,7 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
                         double unopposed, floating* square, Py_ssize_t side, floating* single,
                         double* wide, int64_t* chosen, int8_t* marks, floating* face,
                         Py_ssize_t room_of_face, bint crowded, double* violation,
-                        double* level) noexcept nogil:
+                        double* multiplier) noexcept nogil:
     cdef Py_ssize_t m = K.shape[0], room, count, t
     cdef int64_t spent = 0, allowed, moved
     cdef int64_t* slots = chosen + (m + LINE - 1) // LINE * LINE
@@ -121,7 +121,7 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
         e = find_edges(m, linear, lower, upper, beta, product)
         violation[0] = max(0.0, e.top - e.bottom)
         if violation[0] <= tol or spent >= max_steps or stuck:
-            level[0] = find_level(m, linear, lower, upper, beta, product, unopposed)
+            multiplier[0] = find_multiplier(m, linear, lower, upper, beta, product, unopposed)
             return spent
         room = max(<Py_ssize_t> LEAST, e.free + e.free // 2)
         if turn < EARLY and crowded:
@@ -132,7 +132,7 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
             count = m
             for t in range(m):
                 chosen[t] = t
-            if not direct:  # as many steps as cost about a square
+            if not direct:  # as many steps as cost about what a submatrix does
                 allowed = min(allowed, 8 * room * room // m)
         else:
             goal = max(goal, 0.1 * violation[0])
@@ -149,24 +149,24 @@ cdef edges find_edges(Py_ssize_t m, const double* linear, const double* lower, c
                       const double* beta, const double* product) noexcept nogil:
     cdef edges e
     cdef Py_ssize_t t
-    cdef double gradient, rise, fall
-    e.top, e.bottom, e.rises, e.falls, e.free = -INFINITY, INFINITY, 0, 0, 0
+    cdef double gradient, up, low
+    e.top, e.bottom, e.up, e.low, e.free = -INFINITY, INFINITY, 0, 0, 0
     for t in range(m):
         gradient = product[t] + linear[t]
-        rise = gain_of_rise(gradient, beta[t], upper[t], 0)
-        fall = loss_of_fall(gradient, beta[t], lower[t], 0)
-        if rise > e.top:
-            e.top, e.rises = rise, t
-        if fall < e.bottom:
-            e.bottom, e.falls = fall, t
+        up = up_value(gradient, beta[t], upper[t], 0)
+        low = low_value(gradient, beta[t], lower[t], 0)
+        if up > e.top:
+            e.top, e.up = up, t
+        if low < e.bottom:
+            e.bottom, e.low = low, t
         e.free += lower[t] < beta[t] < upper[t]
     return e
 
 
-cdef double find_level(Py_ssize_t m, const double* linear, const double* lower,
-                       const double* upper, const double* beta, const double* product,
-                       double unopposed) noexcept nogil:
-    """The multiplier of the sum."""
+cdef double find_multiplier(Py_ssize_t m, const double* linear, const double* lower,
+                            const double* upper, const double* beta, const double* product,
+                            double unopposed) noexcept nogil:
+    """Return the multiplier of the sum."""
     cdef bias found
     cdef bint up = False, down = False
     cdef Py_ssize_t t
@@ -181,7 +181,7 @@ cdef double find_level(Py_ssize_t m, const double* linear, const double* lower,
 cdef Py_ssize_t choose(Py_ssize_t m, const double* linear, const double* lower,
                        const double* upper, const double* beta, const double* product, edges e,
                        Py_ssize_t room, double* score, int64_t* chosen) noexcept nogil:
-    """Free variables and those that violate most, or nearly, at most about `room`: their number.
+    """Choose free variables and those that violate most or nearly, about `room`; return how many.
 
     `score` is scratch of m.
     """
@@ -212,7 +212,7 @@ cdef Py_ssize_t choose(Py_ssize_t m, const double* linear, const double* lower,
         threshold = 0.5 * (low + high)
     if halving > 0:
         threshold = high
-    score[e.rises] = score[e.falls] = 2 * gap  # the worst pair, or nothing may move
+    score[e.up] = score[e.low] = 2 * gap  # the worst pair, or nothing may move
     for t in range(m):
         if score[t] > threshold:
             chosen[count] = t
@@ -226,7 +226,7 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
                           const int64_t* chosen, bint entire, floating* square, floating* single,
                           double* wide, int64_t* slots, int8_t* marks, floating* face,
                           Py_ssize_t room_of_face, double tol, int64_t max_steps) noexcept nogil:
-    """Descend on the chosen variables, whose new values go to `wide`: the pair steps and faces."""
+    """Descend on the chosen variables, whose new values go to `wide`; return the steps."""
     cdef descent d
     cdef Py_ssize_t padded = (count + LINE - 1) // LINE * LINE, r, t
     cdef floating* own = single + 3 * padded
@@ -242,7 +242,7 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
         own[r] = diagonal[t]
     d.s.K, d.s.stride = &K[0, 0], K.shape[1]
     if not entire:
-        fill_square(&K[0, 0], K.shape[1], count, chosen, padded, square)
+        fill_submatrix(&K[0, 0], K.shape[1], count, chosen, padded, square)
         d.s.K, d.s.stride = square, padded
     d.s.n_spans, d.s.begin[0], d.s.group[0] = 1, 0, 0
     d.s.end[0] = count if entire else padded
@@ -256,9 +256,9 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
 
 
 def decide(const floating[:, ::1] K, const int64_t[::1] samples, const double[:, ::1] beta,
-           const double[::1] level, const int64_t[:, ::1] spans, int64_t[::1] slots,
+           const double[::1] multiplier, const int64_t[:, ::1] spans, int64_t[::1] slots,
            double[::1] change, double[:, ::1] out):
-    """out[r, a:b] = sum_t beta[r, t] K[samples[t], a:b] - level[r] for each (r, a, b) of `spans`.
+    """out[r, a:b] = sum_t beta[r, t] K[samples[t], a:b] - multiplier[r], (r, a, b) being `spans`.
 
     `spans` are sorted by r; `slots` and `change` are scratch of m.
     """
@@ -274,6 +274,6 @@ def decide(const floating[:, ::1] K, const int64_t[::1] samples, const double[:,
                         slots[count], change[count] = samples[t], beta[r, t]
                         count += 1
             for t in range(spans[p, 1], spans[p, 2]):
-                out[r, t] = -level[r]
+                out[r, t] = -multiplier[r]
             add_product(count, &slots[0], &change[0], &K[0, 0], K.shape[1], spans[p, 1],
                         spans[p, 2], &out[r, 0], 1)

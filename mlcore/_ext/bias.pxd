@@ -1,4 +1,4 @@
-"""The multiplier of an equality constraint from the gains of its variables, one at a time.
+"""The multiplier of an equality constraint from the gradients of its variables, one at a time.
 
 `bias_of` is the one rule for every machine: the mean over the free variables, or the middle of the
 interval that the KKT conditions leave where there are none, or its end where it has only one. A
@@ -12,8 +12,8 @@ from libc.stdint cimport int8_t
 
 cdef struct bias:
     double rounding
-    double top, bottom  # the largest gain of a rise, the least loss of a fall
-    double total        # of the gains of free variables
+    double top, bottom  # the maximum over I_up, the minimum over I_low
+    double total        # of minus the gradients of free variables
     Py_ssize_t free
 
 

@@ -1,4 +1,4 @@
-"""The small problem of a working set, the state of its descent, and what both its ways need.
+"""State of a descent on a small problem, and what pair steps and Newton steps share.
 
 Inline, so that no call crosses a module.
 """
@@ -7,7 +7,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int8_t, int64_t
 
 from mlcore._ext.gram_rows cimport add_product
-from mlcore._ext.optimality cimport gain_of_rise, loss_of_fall
+from mlcore._ext.optimality cimport up_value, low_value
 from mlcore._ext.simd.smo cimport smo_working_set
 
 cdef enum:
@@ -47,7 +47,7 @@ cdef inline bint inside(const smo_working_set* s, Py_ssize_t t) noexcept nogil:
 
 
 cdef inline Py_ssize_t count_free(const descent* d) noexcept nogil:
-    """Variables inside their box, or in the face in hand."""
+    """Number of variables strictly within their bounds, or of the face under way."""
     cdef Py_ssize_t t, f = 0
     cdef int p
     for p in range(d.s.n_spans):
@@ -58,7 +58,7 @@ cdef inline Py_ssize_t count_free(const descent* d) noexcept nogil:
 
 
 cdef inline double violation(const descent* d, bint of_face) noexcept nogil:
-    """The largest, of all variables or of those of the face."""
+    """Largest KKT violation, of all variables or of those of the face."""
     cdef double top[2]
     cdef double bottom[2]
     cdef Py_ssize_t t
@@ -69,14 +69,14 @@ cdef inline double violation(const descent* d, bint of_face) noexcept nogil:
         k = d.s.group[p]
         for t in range(d.s.begin[p], d.s.end[p]):
             if d.marks[t] or not of_face:
-                top[k] = max(top[k], gain_of_rise(d.G[t], d.s.beta[t], d.s.upper[t], d.s.epsilon))
-                bottom[k] = min(bottom[k], loss_of_fall(d.G[t], d.s.beta[t], d.s.lower[t],
-                                                        d.s.epsilon))
+                top[k] = max(top[k], up_value(d.G[t], d.s.beta[t], d.s.upper[t], d.s.epsilon))
+                bottom[k] = min(bottom[k], low_value(d.G[t], d.s.beta[t], d.s.lower[t],
+                                                     d.s.epsilon))
     return max(top[0] - bottom[0], top[1] - bottom[1])
 
 
 cdef inline bint balanced(const descent* d, bint summing) noexcept nogil:
-    """Whether each group has its sum, up to the rounding of one value, or of `summing` them."""
+    """True if each group has its sum, up to the rounding of one value, or of `summing` them."""
     cdef double excess[2]
     cdef double size[2]
     cdef double value

@@ -1,10 +1,10 @@
 """Newton steps on the face of the free variables. Inline, so that no call crosses a module.
 
-All others are fixed; those that leave their box are fixed at its wall and the rest steps again,
-until none leaves. Near the solution this takes a few Cholesky factorisations where pair steps
-crawl. The objective is then minimised along the way from the start to the point reached: it never
-rises. Which variables are free is for the pair steps to find out, to which it returns (Moré and
-Toraldo, SIAM J. Optim. 1, 1991, with pair steps in place of projected gradients).
+All others are fixed. Free variables that leave their bounds are fixed there and the rest steps
+again, until none leaves: near the solution a few Cholesky factorisations in place of very many
+pair steps. The objective is then minimised on the line from the start to the point reached, so it
+never rises. Pair steps, which follow, find out which variables are free (Moré and Toraldo, SIAM J.
+Optim. 1, 1991, with pair steps in place of projected gradients).
 """
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, isfinite
@@ -39,7 +39,10 @@ cdef inline void begin_face(descent* d) noexcept nogil:
 
 
 cdef inline outcome face_round(descent* d, const floating* K) noexcept nogil:
-    """A Newton step of the free variables, and their walls; ENDED where none is left to take."""
+    """Make a Newton step of the free variables and fix those that leave their bounds.
+
+    Return GOES_ON where the rest must step again, ENDED where not or where no step is possible.
+    """
     cdef Py_ssize_t t, f = 0, hits = 0
     cdef int64_t of_group[2]
     cdef int p, _solve
@@ -57,7 +60,7 @@ cdef inline outcome face_round(descent* d, const floating* K) noexcept nogil:
     for _solve in range(REFINED):
         if not newton_step(d, K, f, of_group):
             return ENDED
-        hits = stop_at_walls(d, K, f)
+        hits = stop_at_bounds(d, K, f)
         if hits > 0 or violation(d, True) <= 0.1 * d.tol:
             break
     d.rounds += 1
@@ -65,7 +68,7 @@ cdef inline outcome face_round(descent* d, const floating* K) noexcept nogil:
 
 
 cdef inline bint factorise(descent* d, const floating* K, Py_ssize_t f) noexcept nogil:
-    """Factorise K between the free variables, in its precision; False where it is not positive."""
+    """Factorise K between the free variables; False where it is not positive definite."""
     cdef const int64_t* slots = d.slots
     cdef floating* H = <floating*> d.H
     cdef double highest = 0
@@ -94,7 +97,7 @@ cdef inline bint newton_step(descent* d, const floating* K, Py_ssize_t f,
     cdef floating* second = x + 2 * f
     cdef double missing[2]
     cdef double a[2][2]
-    cdef double level[2]
+    cdef double multiplier[2]
     cdef double determinant
     cdef int columns = 1, p, k, column
     cdef int which[2]  # the group of each column
@@ -113,7 +116,7 @@ cdef inline bint newton_step(descent* d, const floating* K, Py_ssize_t f,
                     first[column * f + r] = 1 if which[column] == d.s.group[p] else 0
                 r += 1
     cholesky_solve(<int> f, columns, <const floating*> d.H, x)
-    # The sums decide the level of G in each group: row by row of A, sum(x + level column).
+    # The required sum of each group decides its multiplier: sum(x + multiplier column).
     a[0][0] = a[0][1] = a[1][0] = a[1][1] = 0
     r = 0
     for p in range(d.s.n_spans):
@@ -126,15 +129,15 @@ cdef inline bint newton_step(descent* d, const floating* K, Py_ssize_t f,
                     a[k][1] += second[r]
                 r += 1
     if columns == 2:
-        level[0], level[1] = missing[which[0]] / a[0][0], 0
+        multiplier[0], multiplier[1] = missing[which[0]] / a[0][0], 0
     else:
         determinant = a[0][0] * a[1][1] - a[0][1] * a[1][0]
-        level[0] = (a[1][1] * missing[0] - a[0][1] * missing[1]) / determinant
-        level[1] = (a[0][0] * missing[1] - a[1][0] * missing[0]) / determinant
+        multiplier[0] = (a[1][1] * missing[0] - a[0][1] * missing[1]) / determinant
+        multiplier[1] = (a[0][0] * missing[1] - a[1][0] * missing[0]) / determinant
     for r in range(f):
-        change[r] = x[r] + level[0] * first[r]
+        change[r] = x[r] + multiplier[0] * first[r]
         if columns == 3:
-            change[r] += level[1] * second[r]
+            change[r] += multiplier[1] * second[r]
         if not isfinite(change[r]):
             return False
     for r in range(f):
@@ -143,8 +146,9 @@ cdef inline bint newton_step(descent* d, const floating* K, Py_ssize_t f,
     return True
 
 
-cdef inline void walls(const descent* d, Py_ssize_t t, double* low, double* high) noexcept nogil:
-    """Where a free variable must stay: its box, or with epsilon its half of its sign."""
+cdef inline void bounds_of_face(const descent* d, Py_ssize_t t, double* low,
+                                double* high) noexcept nogil:
+    """Bounds of a free variable: its own, or with epsilon those of its sign."""
     low[0], high[0] = d.s.lower[t], d.s.upper[t]
     if d.s.epsilon > 0:
         if d.marks[d.n + t] > 0:
@@ -153,8 +157,8 @@ cdef inline void walls(const descent* d, Py_ssize_t t, double* low, double* high
             high[0] = 0
 
 
-cdef inline Py_ssize_t stop_at_walls(descent* d, const floating* K, Py_ssize_t f) noexcept nogil:
-    """Fix the variables that left their walls there; how many."""
+cdef inline Py_ssize_t stop_at_bounds(descent* d, const floating* K, Py_ssize_t f) noexcept nogil:
+    """Fix the variables that left their bounds at them; return how many."""
     cdef double* change = d.wide + 2 * d.n
     cdef double* beta = d.s.beta
     cdef int64_t* moved = d.slots + d.n
@@ -163,7 +167,7 @@ cdef inline Py_ssize_t stop_at_walls(descent* d, const floating* K, Py_ssize_t f
     cdef double low = 0, high = 0, at
     for r in range(f):
         t = d.slots[r]
-        walls(d, t, &low, &high)
+        bounds_of_face(d, t, &low, &high)
         if low < beta[t] < high:
             continue
         at = low if beta[t] <= low else high
@@ -180,7 +184,7 @@ cdef inline Py_ssize_t stop_at_walls(descent* d, const floating* K, Py_ssize_t f
 cdef inline double line_search(descent* d, const floating* K) noexcept nogil:
     """Go from the start towards the point reached, made feasible, as far as the objective falls.
 
-    How far: 1 is all the way.
+    Return the part of the way, at most 1.
     """
     cdef smo_working_set* s = &d.s
     cdef double* start = d.wide
@@ -188,11 +192,11 @@ cdef inline double line_search(descent* d, const floating* K) noexcept nogil:
     cdef double longest = 0, slope = 0, curve = 0, step, part
     cdef Py_ssize_t t
     cdef int p, k
-    # What is missing to a sum would keep a variable off its bound, and make it count as free.
+    # A sum that is not exact would keep a variable off its bound, and make it count as free.
     cdef bint feasible = balanced(d, False)
     if not feasible:
         for k in range(2):
-            level_group(d, k)
+            restore_sum(d, k)
         feasible = balanced(d, True)
         for p in range(s.n_spans):
             for t in range(s.begin[p], s.end[p]):
@@ -202,7 +206,7 @@ cdef inline double line_search(descent* d, const floating* K) noexcept nogil:
     for p in range(s.n_spans):
         for t in range(s.begin[p], s.end[p]):
             longest = max(longest, fabs(s.beta[t] - start[t]))
-    # A step that comes from an open box and a singular matrix has no length to speak of.
+    # Without bounds and with a singular matrix, a step may be of any length.
     if not feasible or not longest < 1e30:
         for p in range(s.n_spans):
             for t in range(s.begin[p], s.end[p]):
@@ -225,8 +229,8 @@ cdef inline double line_search(descent* d, const floating* K) noexcept nogil:
     return part
 
 
-cdef inline void level_group(descent* d, int group) noexcept nogil:
-    """Bring a group to its sum by its free variables."""
+cdef inline void restore_sum(descent* d, int group) noexcept nogil:
+    """Bring a group to its sum by moving its free variables."""
     cdef double* x = d.wide + 3 * d.n
     cdef int64_t* slots = d.slots
     cdef double rest = d.total[group]

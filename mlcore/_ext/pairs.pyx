@@ -1,7 +1,7 @@
 """Hot loop of mlcore.svm.multiclass.pairs: many pairwise problems of small classes.
 
-Each problem has a square of K of its own, small enough for the nearest caches, and so have those
-of its folds, which begin at the solution on all samples of the pair.
+Each problem has a principal submatrix of K of its own, small enough for the nearest caches, for
+itself and its folds, which start from the solution on all samples of the pair.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
@@ -13,12 +13,12 @@ from mlcore._ext.optimality cimport optimality, optimality_of
 from mlcore._ext.small_problem cimport (
     LINE, WIDE, adopt, lay_out, refine, round_to_bounds, small_problem, solve, start_with_sums
 )
-from mlcore._ext.working_set cimport fill_square
+from mlcore._ext.working_set cimport fill_submatrix
 
 cdef enum:
     FIGURES = 9      # found for each pair
 
-cdef double NO_MARGIN = 1e-13  # times the largest gradient, as in mlcore.svm.svc
+cdef double NO_MARGIN = 1e-13  # times the largest gradient, as in mlcore.svm.formulations
 cdef double CONSTANT = 1e-24   # share of a mean square that is rounding
 
 
@@ -34,8 +34,9 @@ def solve_pairs(const floating[:, ::1] K, const floating[::1] diagonal, const in
 
     Samples of class c are order[starts[c]:starts[c + 1]]; `fold` is where each sample is held out.
     `dual_coef` (k - 1, n) and `held_out`, decision values, are in LIBSVM's layout. `figures` are
-    (dual, primal, KKT violation, |w|², level of each class, steps, violation, largest violation of
-    the folds). `sums` has no rows for machines with costs. With nu, each class has an equality of
+    (dual, primal, KKT violation, |w|², multiplier of each class, steps, violation, largest
+    violation of the folds). `sums` has no rows for machines with costs. With nu, each class has an
+    equality of
     its own: a row is (sum of the multipliers, nu as a part of the largest that is feasible), and
     the violation is at most `of_margin` times the margin, or `least`. Held-out values are near the
     scale of the solution on all samples of the pair, and +-`unopposed` where one class is left.
@@ -87,7 +88,7 @@ cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diago
         own.beta[t] = own.product[t] = 0
         of_slots[t] = diagonal[s]
         set_box(&own, t, side, cost[s])
-    fill_square(K, stride, m, members, padded, square)
+    fill_submatrix(K, stride, m, members, padded, square)
     if nu:
         own.second = first
         start_with_sums(&own, square, total)
@@ -96,13 +97,13 @@ cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diago
         settle_margin(&own, square, sums[1], of_margin, least)
     round_to_bounds(&own)
     found = optimality_of(padded, own.linear, own.lower, own.upper, 0, own.group, own.beta,
-                          own.product, own.level, total)
+                          own.product, own.multiplier, total)
     figures[0], figures[1], figures[2] = found.dual, found.primal, found.violation
-    figures[3], figures[4], figures[5] = found.squared_norm, own.level[0], own.level[1]
+    figures[3], figures[4], figures[5] = found.squared_norm, own.multiplier[0], own.multiplier[1]
     figures[6], figures[7], figures[8] = <double> own.steps, own.violation, 0
     for t in range(m):
         dual_coef[row_of(positive, negative, t < first), members[t]] = own.beta[t]
-        trained[t] = own.product[t] - own.level[0]
+        trained[t] = own.product[t] - own.multiplier[0]
     for f in range(n_folds):
         begin_fold(&own, square, members, cost, fold, f, dual_coef,
                    row_of(positive, negative, True), row_of(positive, negative, False))
@@ -114,7 +115,7 @@ cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diago
         for t in range(m):
             if fold[members[t]] == f:
                 s = row_of(positive, negative, t < first)
-                held_out[s, members[t]] = (shift + (own.product[t] - own.level[0]) * scale
+                held_out[s, members[t]] = (shift + (own.product[t] - own.multiplier[0]) * scale
                                            if side == 0 else side * unopposed)
 
 
@@ -132,7 +133,8 @@ cdef inline void set_box(small_problem* p, Py_ssize_t t, double side, double cos
 cdef void settle_margin(small_problem* p, const floating* square, double excess, double of_margin,
                         double least) noexcept nogil:
     """Solve to a violation that is small beside the margin; where the hulls meet, that is zero."""
-    cdef double size = 0, more, finer = max(of_margin * 0.5 * (p.level[0] - p.level[1]), least)
+    cdef double size = 0, more
+    cdef double finer = max(of_margin * 0.5 * (p.multiplier[0] - p.multiplier[1]), least)
     cdef double sides[2]
     cdef Py_ssize_t t
     if finer < p.violation:
@@ -142,13 +144,13 @@ cdef void settle_margin(small_problem* p, const floating* square, double excess,
         size = max(size, fabs(p.product[t]))
         sides[p.group[t]] += p.upper[t] - p.lower[t]
     if excess > 1:  # every margin from here on is optimal: the lighter class is all margin errors
-        more = (1 - 1 / excess) * (p.level[0] - p.level[1])
+        more = (1 - 1 / excess) * (p.multiplier[0] - p.multiplier[1])
         if sides[0] < sides[1]:
-            p.level[0] += more
+            p.multiplier[0] += more
         else:
-            p.level[1] -= more
-    if not 0.5 * (p.level[0] - p.level[1]) > NO_MARGIN * size:
-        p.level[0] = p.level[1] = 0.5 * (p.level[0] + p.level[1])
+            p.multiplier[1] -= more
+    if not 0.5 * (p.multiplier[0] - p.multiplier[1]) > NO_MARGIN * size:
+        p.multiplier[0] = p.multiplier[1] = 0.5 * (p.multiplier[0] + p.multiplier[1])
 
 
 cdef void to_scale_of(const small_problem* p, const double* trained, Py_ssize_t m,
@@ -163,11 +165,11 @@ cdef void to_scale_of(const small_problem* p, const double* trained, Py_ssize_t 
         weight = p.upper[t] - p.lower[t]
         total += weight
         mean[0] += weight * trained[t]
-        mean[1] += weight * (p.product[t] - p.level[0])
+        mean[1] += weight * (p.product[t] - p.multiplier[0])
     mean[0], mean[1] = mean[0] / total, mean[1] / total
     for t in range(m):
         weight = p.upper[t] - p.lower[t]
-        f = p.product[t] - p.level[0]
+        f = p.product[t] - p.multiplier[0]
         square[0] += weight * (trained[t] - mean[0]) * (trained[t] - mean[0])
         square[1] += weight * (f - mean[1]) * (f - mean[1])
     shift[0], scale[0] = 0, 1
@@ -192,7 +194,7 @@ cdef double only_side(const small_problem* p) noexcept nogil:
 cdef void begin_fold(small_problem* p, const floating* square, const int64_t* members,
                      const double* cost, const int64_t* fold, Py_ssize_t wanted,
                      double[:, ::1] dual_coef, int64_t row, int64_t other_row) noexcept nogil:
-    """Boxes without the samples held out, and a start in them near the solution on all."""
+    """Set bounds of 0 for the samples held out, and a start near the solution on all."""
     cdef Py_ssize_t t, s
     cdef double excess = 0, before
     for t in range(p.size):

@@ -1,4 +1,4 @@
-"""A dual problem small enough for one square of K, for loops that own many of them."""
+"""A dual problem small enough for one submatrix of K, for loops that own many of them."""
 from cython cimport floating
 from libc.stdint cimport int8_t, int64_t
 
@@ -23,14 +23,14 @@ cdef struct small_problem:
     int64_t* slots        # 2 padded
     int8_t* marks         # 2 padded
     int8_t* group
-    Py_ssize_t stride     # of the square of K
-    void* diagonal        # of that square
+    Py_ssize_t stride     # of the submatrix of K
+    void* diagonal        # of that submatrix
     void* face            # scratch, room²
     void* single          # scratch, 3 padded
     Py_ssize_t room
     double epsilon
     double violation
-    double level[2]
+    double multiplier[2]
     int64_t steps
 
 

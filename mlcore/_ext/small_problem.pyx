@@ -1,8 +1,8 @@
 """Hot loop of mlcore.svm.smo.small_problem: one dual problem, from its start to its solution.
 
-All variables are in one working set, with a square of K that is small enough for the nearest
-caches, or is K itself. Between two descents the product with K is brought up to date in double
-precision. A slot that stands for no variable has a box that is a point.
+All variables are in one working set, with a principal submatrix of K that fits the nearest caches,
+or K itself. Between two descents the product with K is brought up to date in double precision.
+Both bounds of a slot that stands for no variable are 0.
 """
 from cython cimport floating
 from libc.math cimport fabs
@@ -12,7 +12,7 @@ from libc.stdlib cimport qsort
 from mlcore._ext.bias cimport bias, bias_of, bias_over
 from mlcore._ext.descent cimport descent, take_over
 from mlcore._ext.optimality cimport violation_of
-from mlcore._ext.working_set cimport begin, fill_square, run
+from mlcore._ext.working_set cimport begin, fill_submatrix, run
 
 cdef enum:
     ROUNDS = 50
@@ -33,10 +33,10 @@ def solve_problem(const floating[:, ::1] K, const floating[::1] diagonal,
                   floating[::1] single, double[::1] wide, int64_t[::1] whole, int8_t[::1] marks):
     """Solve one problem to `tol`, or `exact`ly; returns (violation, steps).
 
-    It begins at `beta`, or where `total` has the required sums of the groups, with these.
+    The start is `beta`, or where `total` holds the required sums of the groups, one with these.
 
     `index` (m,) are the rows of K of the variables; `entire` says that these are all rows in their
-    order, and group 1 comes after group 0: K itself is then the square. `gradient` receives
+    order, and group 1 comes after group 0: then K itself is worked on. `gradient` receives
     K beta + linear. Scratch for slots, of which each group takes whole LINEs: `square` slots²
     unless `entire`, `face` of any size, `single` 4, `wide` WIDE, `whole` 4 and `marks` 3 for each.
     """
@@ -59,8 +59,8 @@ def solve_problem(const floating[:, ::1] K, const floating[::1] diagonal,
             p.stride, p.diagonal = K.shape[1], <void*> &diagonal[0]
             begin_and_solve(&p, &K[0, 0], total, tol, exact, max_steps)
         else:
-            take_square(&K[0, 0], K.shape[1], &diagonal[0], &index[0], padded, variables,
-                        &whole[3 * padded], &square[0, 0], &single[3 * padded])
+            take_submatrix(&K[0, 0], K.shape[1], &diagonal[0], &index[0], padded, variables,
+                           &whole[3 * padded], &square[0, 0], &single[3 * padded])
             p.stride, p.diagonal = padded, &single[3 * padded]
             begin_and_solve(&p, &square[0, 0], total, tol, exact, max_steps)
         round_to_bounds(&p)
@@ -73,7 +73,7 @@ def solve_problem(const floating[:, ::1] K, const floating[::1] diagonal,
 
 cdef Py_ssize_t take_slots(Py_ssize_t m, const int8_t* group, bint entire, Py_ssize_t size,
                            int64_t* variables) noexcept nogil:
-    """The variables of group 0, then those of group 1; the first slot of these."""
+    """Lay out the variables of group 0, then those of group 1; return the first slot of these."""
     cdef Py_ssize_t t, slot = 0, second = size
     cdef int wanted
     for wanted in range(2):
@@ -89,14 +89,14 @@ cdef Py_ssize_t take_slots(Py_ssize_t m, const int8_t* group, bint entire, Py_ss
     return second
 
 
-cdef void take_square(const floating* K, Py_ssize_t stride, const floating* diagonal,
-                      const int64_t* index, Py_ssize_t size, const int64_t* variables,
-                      int64_t* samples, floating* square, floating* of_slots) noexcept nogil:
+cdef void take_submatrix(const floating* K, Py_ssize_t stride, const floating* diagonal,
+                         const int64_t* index, Py_ssize_t size, const int64_t* variables,
+                         int64_t* samples, floating* square, floating* of_slots) noexcept nogil:
     cdef Py_ssize_t t
-    for t in range(size):  # what stands for no variable is copied in vain
+    for t in range(size):  # slots of no variable are copied too, unused
         samples[t] = index[max(variables[t], 0)]
         of_slots[t] = diagonal[samples[t]]
-    fill_square(K, stride, size, samples, size, square)
+    fill_submatrix(K, stride, size, samples, size, square)
 
 
 cdef void begin_and_solve(small_problem* p, const floating* square, const double[::1] total,
@@ -160,7 +160,7 @@ cdef int by_rank(const void* a, const void* b) noexcept nogil:
 
 cdef void lay_out(small_problem* p, Py_ssize_t padded, double* wide, int64_t* slots,
                   int8_t* marks) noexcept nogil:
-    """Arrays for so many slots, in `wide`, `slots` (2 padded) and `marks` (3 padded)."""
+    """Divide `wide`, `slots` (2 padded) and `marks` (3 padded) into the arrays of the problem."""
     p.padded, p.slots, p.marks, p.group = padded, slots, marks, marks + 2 * padded
     p.beta, p.product, p.linear = wide, wide + padded, wide + 2 * padded
     p.lower, p.upper, p.now = wide + 3 * padded, wide + 4 * padded, wide + 5 * padded
@@ -169,7 +169,7 @@ cdef void lay_out(small_problem* p, Py_ssize_t padded, double* wide, int64_t* sl
 
 cdef void solve(small_problem* p, const floating* square, double tol, bint exact,
                 int64_t max_steps) noexcept nogil:
-    """To `tol`, then as far as rounding lets `exact` go; the levels are those of the solution."""
+    """Solve to `tol`, with `exact` then as far as rounding allows; find the multipliers."""
     cdef double size = 1
     cdef Py_ssize_t t
     p.steps = settle(p, square, tol, max_steps, False)
@@ -178,11 +178,11 @@ cdef void solve(small_problem* p, const floating* square, double tol, bint exact
         for t in range(p.size):
             size = max(size, fabs(p.product[t] + p.linear[t]))
         refine(p, square, min(tol, 1e-12 * size))
-    find_levels(p)
+    find_multipliers(p)
 
 
 cdef void refine(small_problem* p, const floating* square, double tol) noexcept nogil:
-    """On to a smaller `tol`, or where that does not succeed, back."""
+    """Go on to a smaller `tol`; keep the solution before if that is worse."""
     cdef double before = p.violation
     cdef Py_ssize_t t
     for t in range(p.size):
@@ -192,16 +192,16 @@ cdef void refine(small_problem* p, const floating* square, double tol) noexcept 
     if p.violation > before:
         adopt(p, square, p.kept)
         p.violation = violation(p)
-    find_levels(p)
+    find_multipliers(p)
 
 
-cdef void find_levels(small_problem* p) noexcept nogil:
+cdef void find_multipliers(small_problem* p) noexcept nogil:
     cdef bias found
     cdef int8_t g
     for g in range(2):
         found = bias_over(p.size, p.product, p.linear, p.beta, p.lower, p.upper, p.epsilon,
                           p.group, g)
-        p.level[g] = bias_of(&found)
+        p.multiplier[g] = bias_of(&found)
 
 
 cdef double violation(const small_problem* p) noexcept nogil:
@@ -210,7 +210,7 @@ cdef double violation(const small_problem* p) noexcept nogil:
 
 cdef int64_t settle(small_problem* p, const floating* square, double tol, int64_t max_steps,
                     bint near) noexcept nogil:
-    """Pair steps and faces until the violation is at most `tol`; their number."""
+    """Make pair steps and faces until the violation is at most `tol`; return their number."""
     cdef descent d
     cdef Py_ssize_t t
     cdef int64_t spent = 0
@@ -231,7 +231,7 @@ cdef int64_t settle(small_problem* p, const floating* square, double tol, int64_
             p.now[t] = p.beta[t]
             p.gradient[t] = p.product[t] + p.linear[t]
         d.left = max_steps - spent
-        begin(&d, near, 0.5)  # the square is in cache: a face costs little
+        begin(&d, near, 0.5)  # the submatrix is in cache: a face costs little
         run(&d, square)
         spent += d.made
         if adopt(p, square, p.now) == 0:

@@ -1,11 +1,12 @@
-"""The descent of a small problem and its square of K, for loops that own many of them."""
+"""The descent of a small problem and its principal submatrix of K, for other loops."""
 from cython cimport floating
 from libc.stdint cimport int64_t
 
 from mlcore._ext.descent cimport descent
 
 
-cdef void fill_square(const floating* K, Py_ssize_t stride, Py_ssize_t count,
-                      const int64_t* chosen, Py_ssize_t padded, floating* square) noexcept nogil
+cdef void fill_submatrix(const floating* K, Py_ssize_t stride, Py_ssize_t count,
+                         const int64_t* chosen, Py_ssize_t padded,
+                         floating* square) noexcept nogil
 cdef void begin(descent* d, bint near, double wait) noexcept nogil
 cdef void run(descent* d, const floating* K) noexcept nogil

@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.svm.smo.working_set: squares of K, and the small problem of a working set.
+"""Hot loops of mlcore.svm.smo.working_set: submatrices of K, and the problem of a working set.
 
 The problem is solved by pair steps, and by Newton steps (face.pxd) where those are slow.
 """
@@ -11,18 +11,18 @@ from mlcore._ext.descent cimport (
     ENDED, GOES_ON, NEEDS_ROOM, USUAL_WAIT, count_free, descent, follow_from, outcome, violation
 )
 from mlcore._ext.face cimport begin_face, face_round, line_search, move_to_sum
-from mlcore._ext.optimality cimport gain_of_rise, loss_of_fall
+from mlcore._ext.optimality cimport up_value, low_value
 from mlcore._ext.simd.smo cimport smo, smo_working_set
 from mlcore._ext.simd.transpose cimport transpose
 
-cdef int64_t NEAR = 1 << 62  # pair steps since the last face: more than any wait for one
+cdef int64_t NEAR = 1 << 62  # pair steps since the last face: more than any wait
 
 cdef enum:
     CALL_STEPS = 20_000  # pair steps of one advance: some hundredths of a second
     LINE = 16            # values of a cache line, at least
 
 
-# ---- squares of K
+# ---- principal submatrices of K
 
 
 def gather(const floating[:, ::1] rows, const int64_t[::1] slots, const int64_t[::1] columns,
@@ -66,9 +66,10 @@ def mirror_rows(floating[:, ::1] K, const int64_t[::1] rows, const int64_t[::1] 
                 K[others[i], rows[r]] = K[rows[r], others[i]]
 
 
-cdef void fill_square(const floating* K, Py_ssize_t stride, Py_ssize_t count,
-                      const int64_t* chosen, Py_ssize_t padded, floating* square) noexcept nogil:
-    """K between the chosen, 0 in the padding; read half, the rest mirrored tile by tile."""
+cdef void fill_submatrix(const floating* K, Py_ssize_t stride, Py_ssize_t count,
+                         const int64_t* chosen, Py_ssize_t padded,
+                         floating* square) noexcept nogil:
+    """square = K between the chosen, 0 in the padding; half is read, the rest mirrored by tiles."""
     cdef Py_ssize_t r, c, tile, other
     cdef const floating* row
     for r in range(padded):
@@ -164,7 +165,7 @@ cdef void point_to(descent* d, const floating[:, ::1] K, const floating[::1] dia
 
 
 cdef void begin(descent* d, bint near, double wait) noexcept nogil:
-    """From a start that is `near` the solution, a face is tried at once; else after the `wait`."""
+    """Begin a descent: with a face if the start is `near` the solution, else after the `wait`."""
     d.wait = wait
     d.made = d.whole = d.failures = d.rounds = 0
     d.since = NEAR if near else 0
@@ -185,7 +186,7 @@ cdef outcome advance_d(descent* d) noexcept nogil:
 
 
 cdef outcome advance(descent* d, const floating* K) noexcept nogil:
-    """Some pair steps, or one round of a face."""
+    """Make some pair steps, or one round of a face."""
     cdef outcome found
     if d.rounds == 0:
         return pair_steps(d, K)
@@ -225,8 +226,8 @@ cdef outcome pair_steps(descent* d, const floating* K) noexcept nogil:
         for t in range(s.begin[p], s.end[p]):
             start[t] = s.beta[t]
             G[t] = <floating> d.G[t]
-            up[t] = <floating> gain_of_rise(0.0, s.beta[t], s.upper[t], s.epsilon)
-            low[t] = <floating> loss_of_fall(0.0, s.beta[t], s.lower[t], s.epsilon)
+            up[t] = <floating> up_value(0.0, s.beta[t], s.upper[t], s.epsilon)
+            low[t] = <floating> low_value(0.0, s.beta[t], s.lower[t], s.epsilon)
     made = smo(K, s, d.tol, allowed)
     d.left -= made
     d.made += made
@@ -240,5 +241,5 @@ cdef outcome pair_steps(descent* d, const floating* K) noexcept nogil:
 
 
 def nearest_with_sum(double[::1] x, const double[::1] low, const double[::1] high, double total):
-    """Move x within its box by one amount for all, to a sum of `total`, or as near as that goes."""
+    """Move x within its bounds, all by one amount, to a sum of `total`, or as near as can be."""
     move_to_sum(x.shape[0], &x[0], &low[0], &high[0], total)

@@ -240,7 +240,7 @@ def polynomial_features(X, degree: int, coef0: float = 1.0) -> np.ndarray:
 
 
 def is_positive_semidefinite(K, *, tol: float | None = None) -> tuple[bool, float]:
-    """Whether a symmetric matrix can be a Gram matrix (Mercer's condition on a sample).
+    """Return whether a symmetric matrix can be a Gram matrix (Mercer's condition on a sample).
 
     Parameters
     ----------

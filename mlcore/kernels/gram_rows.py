@@ -9,10 +9,9 @@ from mlcore._ext import gram_rows as _ext
 from mlcore.checks import require_memory
 from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads
+from mlcore.threads import effective_threads, items_per_call
 
 LINE = 16  # values; rows and groups of slots are padded to whole vectors
-_CALL = 2e8  # values of one compiled call: a tenth of a second, then Ctrl-C
 
 
 def padded(count: int) -> int:
@@ -169,7 +168,7 @@ class GramRows:
         """
         slots = self._slot[wanted]
         here = np.flatnonzero(slots >= 0)
-        step = max(1, int(_CALL // self.n))
+        step = items_per_call(3 * self.n)
         for start in range(0, len(here), step):
             part = here[start : start + step]
             yield self.rows, part, slots[part]

@@ -53,7 +53,7 @@ class KernelRows:
 
     @property
     def rounding(self) -> float:
-        """The size of the rounding errors in the values, about."""
+        """Approximate size of the rounding errors in the values."""
         return float(np.finfo(self.dtype).eps) / 2 * float(np.abs(self.diagonal).max())
 
     def fill(

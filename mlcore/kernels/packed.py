@@ -10,14 +10,13 @@ from mlcore._ext import packed as _ext
 from mlcore.checks.sparse import dense_if_full
 from mlcore.kernels.sample_lists import SampleLists, row_sums, shifted_lists
 from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, single_threaded_blas
+from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
 
 _FEW_VALUES = 1 << 14  # of rows that one thread prepares in less time than NumPy needs to begin
 _FEW = 8  # features: up to this, squares of differences cost no more than exp
 _LOG2_E = 1.4426950408889634
-_FAR = 1e14  # in units of 1 / gamma: the kernel value of anything as far apart is 0
+_FAR = 1e14  # distance in units of 1 / gamma: from there on the kernel value is 0
 _TILE_ROWS, _TILE_COLUMNS, _BAND = 256, 256, 4
-_CALL_TERMS = 1e9  # products of two numbers in one compiled call: a tenth of a second, then Ctrl-C
 _FRESH_TERMS = 128  # products that take as long as to write a value to memory not yet touched
 
 
@@ -93,7 +92,7 @@ class Packed:
 
     @property
     def condition(self):
-        """By how much more than one rounding a value may be off: what cancels in a distance."""
+        """Error of a value in units of one rounding, more than 1 where a distance cancels."""
         if self.kernel.row_term == "squares" and self.layout != "differences":
             return 1.0 + float(self.terms.max(initial=0.0))
         return max(1.0, float(np.abs(self.diagonal).max(initial=0.0)))
@@ -110,7 +109,7 @@ class Packed:
         return columns + sum(a.nbytes for a in arrays)
 
     def columns(self, chosen=None):
-        """The chosen samples as columns; all of them (kept for the next call) by default."""
+        """Return the chosen samples as columns; all of them, kept for the next call, by default."""
         if chosen is None:
             if self._all is None:
                 self._all = self._columns(np.arange(self.n), everything=True)
@@ -118,7 +117,7 @@ class Packed:
         return self._columns(np.ascontiguousarray(chosen, dtype=np.int64), everything=False)
 
     def only_columns(self):
-        """Itself, with all its columns at hand, and without what it needs to be rows."""
+        """Lay out all columns, forget what only rows need, and return self."""
         self.columns()
         if self.layout != "products":
             self._lists = self._sparse = None
@@ -152,7 +151,7 @@ class Packed:
         return code, gamma, kernel.coef0, kernel.degree
 
     def _waiting(self, threads):
-        """Return what each thread notes of its unfinished copies."""
+        """Return scratch in which each thread notes its unfinished copies."""
         return np.zeros((threads, _ext.PENDING), np.int64)
 
     @property
@@ -163,10 +162,10 @@ class Packed:
         return float(self._lists.indptr[-1]) / max(1, self.n)
 
     def _step(self, n_columns, rows):
-        """Rows of one compiled call."""
+        """Return how many rows one compiled call takes."""
         terms = max(4.0, self.terms_per_value)
         cost = max(1, n_columns) * (terms + _FRESH_TERMS)
-        return int(max(1, min(rows, _CALL_TERMS // cost)))
+        return min(rows, items_per_call(cost))
 
     def block(self, rows, columns, out, dest):
         """out[dest[r], :m] = k(rows[r], column) for the m columns; dest are rows of `out`."""
@@ -282,7 +281,7 @@ def _layout(X, kernel):
 
 
 def _scale(X, kernel):
-    """What X is multiplied by, in place of gamma; None unless float32 could not hold the terms."""
+    """Return the factor of X that stands for gamma; None unless float32 cannot hold the terms."""
     if kernel.gamma_power is None:
         return None
     values = X.data if sparse.issparse(X) else X

@@ -1,4 +1,4 @@
-"""From what users pass as ``kernel=`` and ``gamma=`` to a kernel object and a number."""
+"""Kernel object and number from what users pass as ``kernel=`` and ``gamma=``."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def as_kernel(
 
 
 def resolve_gamma(gamma: float | str, X, weight=None) -> float:
-    """The number that `gamma` means for these samples.
+    """Return the number that `gamma` means for these samples.
 
     Parameters
     ----------

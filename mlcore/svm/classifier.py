@@ -18,17 +18,17 @@ from mlcore.model import Classifier
 from mlcore.progress import Progress
 from mlcore.svm.machine import KernelMachine, Settings, kept_samples, product
 from mlcore.svm.margins import WithMargins
-from mlcore.svm.multiclass.binary_problems import binary_problems, sample_decisions, solved_duels
+from mlcore.svm.multiclass.binary_problems import binary_problems, sample_decisions, solved_tasks
 from mlcore.svm.multiclass.multiclass import (
-    Duel,
+    BinaryTask,
     LabelledSamples,
-    SolvedDuels,
+    SolvedTasks,
+    binary_tasks,
     confidences,
-    duel_weights,
-    duels,
     from_layout,
     pair_decisions,
     scales_in_layout,
+    task_weights,
     winners,
 )
 from mlcore.svm.multiclass.pairs import are_small, solve_pairs
@@ -81,7 +81,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         folds = None
         if probability:
             folds = held_out_folds(samples, settings.kernel, as_random_state(self.random_state))
-        chosen = duels(len(samples.classes), self.multi_class)
+        chosen = binary_tasks(len(samples.classes), self.multi_class)
         formulation.require_feasible(samples, chosen)
         problems = []
         if not self._small_pairs(samples, settings, probability):
@@ -93,8 +93,9 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
             left = settings.cache_size - samples.X.nbytes / 1e6
             settings = replace(settings, cache_size=max(left, 1e-3))
         with progress:
-            reaches = [p.reach for p in problems] or [float(formulation.cost(samples.cost).max())]
-            store = self._open_store(samples.X, settings, max(reaches))
+            bounds = [p.largest_bound for p in problems]
+            bounds = bounds or [float(formulation.cost(samples.cost).max())]
+            store = self._open_store(samples.X, settings, max(bounds))
             if packed:
                 samples = replace(samples, X=None)  # the store has its own
             fitted = None
@@ -105,7 +106,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
                 solutions = self._solve(problems, store, settings, progress)
                 if folds is None:
                     store = None  # its memory serves the support vectors
-                fitted = self._fit_duels(checked, samples, settings, problems, solutions)
+                fitted = self._fit_tasks(checked, samples, settings, problems, solutions)
                 if folds is not None:
                     trained = np.zeros((len(problems), len(samples.codes)))
                     for row, problem, solution in zip(trained, problems, solutions, strict=True):
@@ -150,8 +151,8 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
                 "of y instead."
             )
         several = len(classes) > 2
-        # A dual with a group for each class has K itself as the square of all, if they are sorted;
-        # a precomputed K is too large for a copy.
+        # A dual with a group for each class works on K itself if samples are sorted by class; a
+        # precomputed K is too large for a copy.
         sorts = several or settings.formulation.nu is not None
         if sorts and not settings.kernel.precomputed:
             order = np.argsort(codes if several else -codes, kind="stable")
@@ -162,7 +163,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
 
     # ---- the work
 
-    def _fit_duels(
+    def _fit_tasks(
         self,
         X: Any,
         samples: LabelledSamples,
@@ -171,10 +172,10 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         solutions: list[Solution],
     ) -> dict[str, Any]:
         """Return all fitted attributes but those of X from the solved binary problems."""
-        chosen = duels(len(samples.classes), self.multi_class)
+        chosen = binary_tasks(len(samples.classes), self.multi_class)
         self._require_separated(settings, solutions, chosen, samples.classes)
         self._warn_unconverged(solutions, settings)
-        solved, more = solved_duels(settings.formulation, samples, chosen, problems, solutions)
+        solved, more = solved_tasks(settings.formulation, samples, chosen, problems, solutions)
         return self._attributes_of(solved, X, samples, settings) | more
 
     def _small_pairs(self, samples: LabelledSamples, settings: Settings, probability: bool) -> bool:
@@ -220,9 +221,9 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         return fitted
 
     def _attributes_of(
-        self, solved: SolvedDuels, X: Any, samples: LabelledSamples, settings: Settings
+        self, solved: SolvedTasks, X: Any, samples: LabelledSamples, settings: Settings
     ) -> dict[str, Any]:
-        """Return the fitted attributes of solved duels, and of the rows of X they rest on."""
+        """Return the fitted attributes of solved tasks, and of the rows of X they rest on."""
         vectors = np.flatnonzero(solved.dual_coef.any(axis=0))
         vectors = vectors[np.argsort(samples.codes[vectors], kind="stable")]
         n_support = np.bincount(samples.codes[vectors], minlength=len(samples.classes))
@@ -230,7 +231,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         fitted = self._expansion(X, samples.rows[vectors], dual_coef, settings)
         if settings.kernel.linear:
             sizes = None if len(dual_coef) == len(solved.intercept) else n_support
-            fitted["coef_"] = duel_weights(dual_coef, fitted["support_vectors_"], sizes)
+            fitted["coef_"] = task_weights(dual_coef, fitted["support_vectors_"], sizes)
         with np.errstate(divide="ignore"):
             margins = 2 / solved.norms
         return {
@@ -248,24 +249,24 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         }
 
     def _require_separated(self, settings, solutions, chosen, classes):
-        for solution, duel in zip(solutions, chosen, strict=True):
+        for solution, task in zip(solutions, chosen, strict=True):
             stuck = settings.formulation.hard and self.max_iter < 0 and not solution.converged
             if solution.diverged or stuck:
                 other = (
                     "the rest"
-                    if duel.negative is None
-                    else f"class {classes.tolist()[duel.negative]!r}"
+                    if task.negative is None
+                    else f"class {classes.tolist()[task.negative]!r}"
                 )
                 raise ValueError(
                     f"C=inf asks {type(self).__name__} for a hard margin, but class "
-                    f"{classes.tolist()[duel.positive]!r} cannot be separated from {other} in the "
+                    f"{classes.tolist()[task.positive]!r} cannot be separated from {other} in the "
                     "feature space of this kernel: use a finite C."
                 )
 
     # ---- after the work
 
     def _decision_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield some rows of checked X, and their decision values (n, n_duels) float64."""
+        """Yield some rows of checked X, and their decision values (n, n_tasks) float64."""
         if "coef_" in vars(self):
             for rows in row_blocks(X, len(self.intercept_)):
                 yield rows, product(X[rows], self.coef_.T) + self.intercept_
@@ -278,14 +279,14 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
                 yield rows, pair_decisions(values, *fitted)
 
     def _decisions(self, X: Any) -> np.ndarray:
-        """Return the decision value of every duel for checked X: (n_samples, n_duels) float64."""
+        """Return the decision value of every task for checked X: (n_samples, n_tasks) float64."""
         decisions = np.empty((X.shape[0], len(self.intercept_)))
         for rows, block in self._decision_blocks(X):
             decisions[rows] = block
         return decisions
 
-    def _duels(self) -> list[Duel]:
-        return duels(len(self.classes_), self.multi_class)
+    def _tasks(self) -> list[BinaryTask]:
+        return binary_tasks(len(self.classes_), self.multi_class)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return decision values.
@@ -359,7 +360,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         samples = LabelledSamples(
             X, np.arange(len(weight)), self.classes_, codes, weight, self.class_weight_
         )
-        chosen = self._duels()
+        chosen = self._tasks()
         formulation = self._formulation()
         problems = binary_problems(formulation, samples, chosen, train=weight > 0)
         betas = np.zeros((len(chosen), len(weight)))

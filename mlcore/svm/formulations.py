@@ -1,4 +1,4 @@
-"""The primal problems of support vector machines, their duals, and the way between the two.
+"""Primal problems of support vector machines, their duals, and the way between the two.
 
 The duals are over signed multipliers b of the training samples (`mlcore.svm.smo.problem.Problem`).
 With the multipliers lambda of their equalities a solution is the function
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlcore.exceptions import warn
-from mlcore.svm.multiclass.multiclass import Duel, LabelledSamples, one_vs_rest
+from mlcore.svm.multiclass.multiclass import BinaryTask, LabelledSamples, one_vs_rest
 from mlcore.svm.smo.optimality import largest_nu, multiplier_values, nu_scale, nu_sums
 from mlcore.svm.smo.problem import Problem, Solution
 
@@ -21,12 +21,12 @@ _NO_MARGIN = 1e-13  # times the largest gradient, as in pairs.pyx
 
 
 class Formulation:
-    """A primal problem and its dual; what a machine asks of them.
+    """Primal problem, its dual, and how a solution of the dual becomes a function.
 
     Attributes
     ----------
     hard : bool
-        Whether no margin error is allowed.
+        True if no margin error is allowed.
     nu : float or None
         Of the classifiers whose classes each have a given sum of multipliers.
     """
@@ -48,7 +48,7 @@ class Formulation:
         """
         raise NotImplementedError
 
-    def require_feasible(self, samples: LabelledSamples, chosen: list[Duel]) -> None:
+    def require_feasible(self, samples: LabelledSamples, chosen: list[BinaryTask]) -> None:
         """Refuse samples for which a binary problem has no solution."""
 
     def gradient_scale(self, problems: list[Problem]) -> float:
@@ -150,11 +150,11 @@ class NuSVC(Formulation):
 
     def require_feasible(self, samples, chosen):
         weights = np.bincount(samples.codes, weights=samples.weight)
-        own = weights[[duel.positive for duel in chosen]]
+        own = weights[[task.positive for task in chosen]]
         if one_vs_rest(chosen):
             other = weights.sum() - own
         else:
-            other = weights[[duel.negative for duel in chosen]]
+            other = weights[[task.negative for task in chosen]]
         largest = float(largest_nu(own, other).min())
         if self.nu > largest * (1 + 1e-12):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""What all support vector machines share: settings, kernel expansion, optimality."""
+"""Base classes of support vector machines: settings, kernel expansion, optimality."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -96,13 +96,13 @@ class KernelMachine(KernelModel):
 
     # ---- the work
 
-    def _open_store(self, X: Any, settings: Settings, reach: float) -> KernelCache:
+    def _open_store(self, X: Any, settings: Settings, largest_bound: float) -> KernelCache:
         """Return the kernel rows over X, in float64 where tol and the multipliers need it."""
         tol = settings.tol
-        double = tol < 1e-4 or settings.few or not np.isfinite(reach)
+        double = tol < 1e-4 or settings.few or not np.isfinite(largest_bound)
         rows = settings.kernel.rows(X, double)
         # Errors of n terms of mixed signs add up to less than sqrt(n) of them.
-        if rows.rounding * reach * np.sqrt(rows.n) > 4 * tol and not double:
+        if rows.rounding * largest_bound * np.sqrt(rows.n) > 4 * tol and not double:
             rows = settings.kernel.rows(X, double=True)
         rows.warn_if_indefinite()
         return KernelCache(rows, settings.cache_size)
@@ -121,8 +121,8 @@ class KernelMachine(KernelModel):
         solutions = solve_many(problems, store, tol=tol, exact=exact, **limits)
         if limited:
             return solutions
-        reach = max(p.reach for p in problems)
-        rounding = store.kernel.rounding * reach * np.sqrt(store.kernel.n)
+        largest = max(p.largest_bound for p in problems)
+        rounding = store.kernel.rounding * largest * np.sqrt(store.kernel.n)
         finer = formulation.finer_tol(problems, solutions, settings.tol, rounding)
         if finer is None or finer >= max(s.violation for s in solutions):
             return solutions
@@ -232,7 +232,7 @@ class SingleProblemMachine(KernelMachine):
         problem = formulation.problem(y, formulation.cost(weight))
         settings = self._resolved(settings, used, weight)
         with progress:
-            store = self._open_store(used, settings, problem.reach)
+            store = self._open_store(used, settings, problem.largest_bound)
             (solution,) = self._solve([problem], store, settings, progress)
         store = used = None  # their memory serves the support vectors
         self._warn_unconverged([solution], settings)

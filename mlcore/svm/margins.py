@@ -41,6 +41,6 @@ class WithMargins:
     def _least_margins(self, X, y, scale):
         X = self._checked_later(X)
         codes = self._known_codes(y, X.shape[0])
-        signs = np.stack([duel.signs(codes) for duel in self._duels()], axis=1)
+        signs = np.stack([task.signs(codes) for task in self._tasks()], axis=1)
         margins = np.where(signs != 0, signs * self._decisions(X) * scale, np.inf)
         return margins.min(axis=1)

@@ -25,31 +25,10 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
 
     Parameters
     ----------
-    kernel : str, callable or Kernel, default="rbf"
-        "linear", "polynomial" (or "poly"), "rbf", "laplacian", "sigmoid", "cosine", "chi2",
-        "precomputed", a function of two sets of samples that returns their kernel values, or a
-        `mlcore.kernels.Kernel`.
-        Samples of a function may be strings or other objects, in a list or an array of one
-        dimension.
-    degree : int, default=3
-        Of the polynomial kernel.
-    gamma : "scale", "auto" or float, default="scale"
-        Width of the kernel; "scale" is 1 / (n_features * variance of X), where samples count by
-        their weights; "auto" is 1 / n_features.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
-    tol : float, default=1e-3
-        Largest violation of the optimality conditions that is accepted.
     nu : float, default=0.5
         In (0, 1].
-    cache_size : float, default=200
-        MB of kernel rows to keep.
-    verbose : bool or int, default=False
-        1 prints about one line a second, 2 every step.
-    max_iter : int, default=-1
-        Most SMO steps; -1 is no limit.
-    callback : callable or None, default=None
-        Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
+    kernel, degree, gamma, coef0, tol, cache_size, verbose, max_iter, callback
+        As in `SVC`.
 
     Attributes
     ----------

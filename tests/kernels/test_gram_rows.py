@@ -66,10 +66,13 @@ def test_memory_follows_the_cache_size(double):
     size = kernel.dtype.itemsize
     for cache_size in (10.0, 20.0):
         store = KernelCache(kernel, cache_size)
-        assert 64 < store.capacity < 2000 and store.square > 512
-        used = size * (store.capacity * padded(2000) + store.square**2)
+        assert 64 < store.capacity < 2000 and store.largest_submatrix > 512
+        used = size * (store.capacity * padded(2000) + store.largest_submatrix**2)
         assert 0.9 * cache_size <= used / 1e6 <= cache_size
-    assert KernelCache(kernel, 1e-6).capacity == 64 and KernelCache(kernel, 1e-6).square == 512
+    assert (
+        KernelCache(kernel, 1e-6).capacity == 64
+        and KernelCache(kernel, 1e-6).largest_submatrix == 512
+    )
     assert KernelCache(kernel, 1e4).capacity == 2000
 
 

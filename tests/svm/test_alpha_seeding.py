@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 from mlcore.kernels.resolve import as_kernel
 from mlcore.svm import SVC, SVCCV
 from mlcore.svm.cross_validation import alpha_seeding
-from mlcore.svm.cross_validation.alpha_seeding import SeededDuel, best_multiple, spans_of
+from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
 from mlcore.svm.smo.smo import KernelCache, solve
 
 CS, GAMMAS = [10.0, 0.1, 1.0], [0.05, 0.5, 5.0]
@@ -97,18 +97,18 @@ def seeded(n, tol=1e-6, max_iter=-1, scattered=False):
         row[f::3] = 0.0
     store = KernelCache(as_kernel("rbf", gamma=0.5).rows(X, double=True), 500)
     store.complete(10)
-    return SeededDuel(store, signs, boxes, tol, max_iter), store
+    return SeededTask(store, signs, boxes, tol, max_iter), store
 
 
 @pytest.mark.parametrize("n", [100, 900, 1500])
 @pytest.mark.parametrize("scattered", [False, True])
 def test_each_row_is_the_optimum_of_its_problem(n, scattered):
-    duel, store = seeded(n, scattered=scattered)
-    duel.prepare(0.1)
+    task, store = seeded(n, scattered=scattered)
+    task.prepare(0.1)
     for C, following in ((0.1, 1.0), (1.0, 5.0), (5.0, None)):
-        whole = duel.problem(0), duel.solution(0)
-        assert len(duel.advance(following)) == 0
-        folds = [(duel.problem(row), duel.solution(row)) for row in range(1, 4)]
+        whole = task.problem(0), task.solution(0)
+        assert len(task.advance(following)) == 0
+        folds = [(task.problem(row), task.solution(row)) for row in range(1, 4)]
         for problem, found in [whole, *folds]:
             assert found.violation <= 1e-6
             assert (found.beta >= problem.lower).all() and (found.beta <= problem.upper).all()
@@ -122,24 +122,24 @@ def test_each_row_is_the_optimum_of_its_problem(n, scattered):
 
 
 def test_decisions_of_held_out_samples_are_sums_over_the_kernel():
-    duel, store = seeded(300, scattered=True)
-    duel.prepare(1.0)
-    duel.advance(None)
+    task, store = seeded(300, scattered=True)
+    task.prepare(1.0)
+    task.advance(None)
     tests = [np.arange(300) % 3 == f for f in range(3)]
-    decisions = duel.decisions(spans_of(tests))
+    decisions = task.decisions(spans_of(tests))
     K = store.rows[:, :300]
     for f, test in enumerate(tests):
-        expected = duel.beta[1 + f] @ K[duel.index][:, test] - duel.level[1 + f]
+        expected = task.beta[1 + f] @ K[task.index][:, test] - task.multiplier[1 + f]
         assert_allclose(decisions[1 + f, np.flatnonzero(test)], expected, atol=1e-9)
 
 
 def test_max_iter_bounds_the_steps_of_each_problem():
-    duel, _ = seeded(300, max_iter=7)
-    duel.prepare(1.0)
-    assert duel.violation[0] > duel.tol
-    assert len(duel.advance(2.0)) == 3
-    assert duel.violation[0] > duel.tol
-    assert (duel.steps <= 7).all()
+    task, _ = seeded(300, max_iter=7)
+    task.prepare(1.0)
+    assert task.violation[0] > task.tol
+    assert len(task.advance(2.0)) == 3
+    assert task.violation[0] > task.tol
+    assert (task.steps <= 7).all()
 
 
 def test_a_fold_of_one_class_decides_for_it():
@@ -148,10 +148,10 @@ def test_a_fold_of_one_class_decides_for_it():
     store.complete(10)
     boxes = np.ones((2, 300))
     boxes[1, y == 1] = 0.0
-    duel = SeededDuel(store, np.where(y == 1, 1.0, -1.0), boxes, 1e-3, -1)
-    duel.prepare(1.0)
-    duel.advance(None)
-    assert (duel.decisions(spans_of([y == 1]))[1] < 0).all()
+    task = SeededTask(store, np.where(y == 1, 1.0, -1.0), boxes, 1e-3, -1)
+    task.prepare(1.0)
+    task.advance(None)
+    assert (task.decisions(spans_of([y == 1]))[1] < 0).all()
 
 
 def test_one_split_alone_is_searched_too():

@@ -5,7 +5,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
-from mlcore.svm.multiclass.multiclass import confidences, duels, from_layout, pair_decisions, votes
+from mlcore.svm.multiclass.multiclass import (
+    binary_tasks,
+    confidences,
+    from_layout,
+    pair_decisions,
+    votes,
+)
 
 
 def machine(n_classes, seed, n_rows=5):
@@ -25,7 +31,7 @@ def machine(n_classes, seed, n_rows=5):
 def test_pair_decisions_are_the_sums_of_each_duel(n_classes, n_rows, dtype):
     values, dual_coef, n_support, intercept = machine(n_classes, 0, n_rows)
     values = values.astype(dtype)
-    chosen = duels(n_classes, "ovo")
+    chosen = binary_tasks(n_classes, "ovo")
     betas = from_layout(chosen, dual_coef, np.repeat(np.arange(n_classes), n_support))
     expected = values.astype(np.float64) @ betas.T + intercept
     found = pair_decisions(values, dual_coef, n_support, intercept)
@@ -48,11 +54,11 @@ def test_votes_and_confidences_count_each_duel(n_classes):
     decisions = np.random.default_rng(n_classes).normal(size=(50, n_classes * (n_classes - 1) // 2))
     decisions[::3, ::2] = 0.0  # not positive: won by the second
     won, total = np.zeros((2, 50, n_classes))
-    for column, duel in zip(decisions.T, duels(n_classes, "ovo"), strict=True):
+    for column, task in zip(decisions.T, binary_tasks(n_classes, "ovo"), strict=True):
         for row, value in enumerate(column):
-            won[row, duel.positive if value > 0 else duel.negative] += 1
-            total[row, duel.positive] += value
-            total[row, duel.negative] -= value
+            won[row, task.positive if value > 0 else task.negative] += 1
+            total[row, task.positive] += value
+            total[row, task.negative] -= value
     assert_array_equal(votes(decisions, n_classes), won)
     expected = won + total / (3 * (abs(total) + 1))
     assert_allclose(confidences(decisions, n_classes), expected, rtol=1e-14)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mlcore._ext.working_set import nearest_with_sum
 from mlcore.kernels.resolve import as_kernel
 from mlcore.svm.smo.kernel_cache import KernelCache
-from mlcore.svm.smo.smo import offers
+from mlcore.svm.smo.smo import up_and_low
 from mlcore.svm.smo.working_set import WorkingSet
 
 NO_ONE = np.zeros(0, dtype=np.intp)
@@ -19,15 +19,15 @@ def samples(n, d=3, seed=0):
     return np.random.default_rng([n, d, seed]).normal(size=(n, d))
 
 
-# ---- offers
+# ---- up_and_low
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.25])
-def test_offers_are_one_sided_derivatives(epsilon):
+def test_values_of_I_up_and_I_low_are_one_sided_derivatives(epsilon):
     lower, upper = np.array([-2.0, -2, 0, -2, -2, 1]), np.array([2.0, 2, 2, 0, 2, 1])
     beta = np.array([1.0, -1, 0, 0, 0, 1])
     g = np.arange(6) - 2.5
-    rise, fall = offers(g, beta, lower, upper, epsilon)
+    rise, fall = up_and_low(g, beta, lower, upper, epsilon)
     h = 1e-7
     for i in range(6):
         slope_up = g[i] + epsilon * (abs(beta[i] + h) - abs(beta[i])) / h
@@ -94,26 +94,26 @@ def test_the_whole_matrix_serves_as_the_square_of_all_variables():
     for index in (np.arange(100), some):
         m = len(index)
         working = WorkingSet(store, index, 0.0, (np.arange(m), NO_ONE))
-        assert working.may_borrow
+        assert working.may_share
         working.load((np.arange(m), NO_ONE))
-        assert working.borrowed and working.K is store.rows
+        assert working.shared and working.K is store.rows
         K, variables = square_of(working)
         assert_array_equal(variables, np.arange(m))
         assert_allclose(K, kernel.block(index, index), atol=1e-15)
         half = np.arange(m // 2)
         working.load((half, NO_ONE))  # and an own square for fewer
         K, variables = square_of(working)
-        assert not working.borrowed
+        assert not working.shared
         assert_allclose(K, kernel.block(index[variables], index[variables]), atol=1e-15)
         working.load((np.arange(m), NO_ONE))
-        assert working.borrowed
+        assert working.shared
 
 
 @pytest.mark.parametrize("index", [np.arange(20)[::-1], np.arange(0, 100, 9), np.r_[:9, :9]])
-def test_what_is_in_no_order_or_in_too_many_runs_is_not_borrowed(index):
+def test_what_is_in_no_order_or_in_too_many_runs_is_not_shared(index):
     store = KernelCache(as_kernel("rbf", gamma=0.1).rows(samples(100), double=False), 200.0)
     store.complete()
-    assert not WorkingSet(store, index, 0.0, (np.arange(len(index)), NO_ONE)).may_borrow
+    assert not WorkingSet(store, index, 0.0, (np.arange(len(index)), NO_ONE)).may_share
 
 
 # ---- the small problem
@@ -141,7 +141,7 @@ def test_solve_reports_what_moved_and_reaches_the_tolerance(epsilon):
     assert_array_equal(np.flatnonzero(beta), moved)
     assert_array_equal(beta[moved], change)
     assert (beta >= lower).all() and (beta <= upper).all() and abs(beta.sum()) < 1e-12
-    rise, fall = offers(K @ beta + q, beta, lower, upper, epsilon)
+    rise, fall = up_and_low(K @ beta + q, beta, lower, upper, epsilon)
     assert rise.max() - fall.min() <= 1e-6 + 1e-12
 
 
@@ -163,7 +163,7 @@ def test_a_face_that_settles_solves_the_problem(epsilon, C, seed):
     beta = np.zeros(150)
     working.solve(beta, q.copy(), lower, upper, tol=1e-8, max_steps=10**6)
     assert working.faces[1] > 0
-    rise, fall = offers(K @ beta + q, beta, lower, upper, epsilon)
+    rise, fall = up_and_low(K @ beta + q, beta, lower, upper, epsilon)
     assert rise.max() - fall.min() <= 1e-7
 
 
@@ -198,7 +198,7 @@ def test_the_sum_of_each_group_stays():
     assert working.faces[1] > 0
     for k, each in zip(members, (1.0, -2.0), strict=True):
         assert abs(beta[k].sum() - each * len(k)) <= 1e-12 * np.abs(beta[k]).sum()
-        rise, fall = offers(K @ beta + q, beta, lower, upper, 0.0)
+        rise, fall = up_and_low(K @ beta + q, beta, lower, upper, 0.0)
         assert rise[k].max() - fall[k].min() <= 1e-7
 
 

@@ -1,8 +1,8 @@
-"""The problems of one duel, on all samples and on those of each fold, for one C after another.
+"""A binary problem and those of its folds, solved for one C after another by alpha seeding.
 
 A fold leaves out only a part of the samples, so it starts from the solution on all of them, whose
 product with K is known: only the rows of what was left out, or moved, are added to it
-(DeCoste and Wagstaff, KDD 2000). All of K is at hand, and held-out samples have a box of 0: the
+(DeCoste and Wagstaff, KDD 2000). All of K is at hand, and held-out samples have bounds of 0: the
 product holds their decision values too.
 """
 
@@ -17,18 +17,17 @@ from mlcore.svm.multiclass.binary_problems import UNOPPOSED
 from mlcore.svm.smo.bias import round_to_bounds
 from mlcore.svm.smo.smo import KernelCache, Problem, Solution, resolved
 from mlcore.svm.smo.working_set import principal_submatrix
-from mlcore.threads import effective_threads
+from mlcore.threads import effective_threads, items_per_call
 
 _CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-C
-_CALL_TERMS = 1e9  # values of K that the call visits: some tenths of a second
 _STEPS = 30  # pair steps for each sample; what needs more is left to the solver of single problems
-_SIDE = 2048  # of the largest square of a working set
+_SIDE = 2048  # variables of the largest working set
 _TOUCHES = 500  # of a variable in a problem of a fold, at least
 _FACE = 1024  # most free variables that a face is tried with
 
 
-class SeededDuel:
-    """A duel at one width of the kernel.
+class SeededTask:
+    """A binary problem and those of its folds at one width of the kernel.
 
     `prepare` the first C, then `advance` from each to the next: the problem on all samples is one C
     ahead of the folds, so that threads work on both.
@@ -52,7 +51,7 @@ class SeededDuel:
         Samples that take part.
     beta, product : float64 (1 + n_folds, m)
         The solutions, and K beta.
-    level : float64 (1 + n_folds,)
+    multiplier : float64 (1 + n_folds,)
         The multiplier of the sum: a decision value is the product less this.
     """
 
@@ -81,7 +80,7 @@ class SeededDuel:
         shape = unit_bounds.shape
         self.beta, self.product = np.zeros(shape), np.zeros(shape)
         self.steps = np.zeros(shape[0], dtype=np.int64)
-        self.violation, self.level = np.zeros(shape[0]), np.zeros(shape[0])
+        self.violation, self.multiplier = np.zeros(shape[0]), np.zeros(shape[0])
         self.C, self.lower, self.upper = 0.0, np.empty(shape), np.empty(shape)
         m, rows, dtype = shape[1], effective_threads(shape[0] * shape[1] * _TOUCHES), self.K.dtype
         side, face, wide = min(_SIDE, padded(m)), min(_FACE, padded(m)), padded(m)
@@ -140,7 +139,8 @@ class SeededDuel:
     def _settle(self, first: int, last: int) -> None:
         """Bring some rows to `tol`, as far as pair steps get."""
         steps, left = np.zeros_like(self.steps), self.max_iter
-        at_once = min(_CALL_STEPS, int(_CALL_TERMS / (len(self.linear) * (last - first))) + 1)
+        work = 0.6 * len(self.linear) * (last - first)  # of a step in each row
+        at_once = min(_CALL_STEPS, items_per_call(work) + 1)
         if left < 0:
             left = _STEPS * max(1000, len(self.linear))
         while True:
@@ -159,9 +159,9 @@ class SeededDuel:
         squares, faces, single, wide, whole, marks = self._scratch
         _ext.settle(
             self.K, self.diagonal, self.linear, self.lower, self.upper, self.beta, self.product,
-            first, last, self.tol, max_steps, UNOPPOSED, self.steps, self.violation, self.level,
-            squares, math.isqrt(squares.shape[1]) - 16, single, wide, whole, marks, faces,
-            math.isqrt(faces.shape[1]), threads,
+            first, last, self.tol, max_steps, UNOPPOSED, self.steps, self.violation,
+            self.multiplier, squares, math.isqrt(squares.shape[1]) - 16, single, wide, whole,
+            marks, faces, math.isqrt(faces.shape[1]), threads,
         )  # fmt: skip
 
     def problem(self, row: int) -> Problem:
@@ -183,13 +183,13 @@ class SeededDuel:
         """Return a solution as the solver of single problems would."""
         problem, product = self.problem(row), self.product[row]
         beta = round_to_bounds(self.beta[row], problem.lower, problem.upper)
-        level, violation = float(self.level[row]), float(self.violation[row])
+        multiplier, violation = float(self.multiplier[row]), float(self.violation[row])
         return Solution(
             beta=beta,
             gradient=product + self.linear,
             objective=float(beta @ (0.5 * product + self.linear)),
             violation=violation,
-            multipliers=[(level, level, level)],
+            multipliers=[(multiplier, multiplier, multiplier)],
             n_iter=int(self.steps[row]),
             converged=violation <= self.tol,
         )
@@ -197,12 +197,12 @@ class SeededDuel:
     def decisions(self, spans: np.ndarray) -> np.ndarray:
         """Return decision values (1 + n_folds, n), filled for (row, first, last) of `spans`."""
         if self.index is None:
-            return self.product - self.level[:, None]
+            return self.product - self.multiplier[:, None]
         n = self._everything.shape[1]
         out = np.empty((len(self.beta), n))
         slots, change = np.empty(len(self.linear), dtype=np.int64), np.empty(len(self.linear))
         _ext.decide(
-            self._everything, self.samples, self.beta, self.level, spans, slots, change, out
+            self._everything, self.samples, self.beta, self.multiplier, spans, slots, change, out
         )
         return out
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from mlcore.checks import as_choice, as_class_weights, as_real
 from mlcore.svm.classifier import SupportVectorClassifier
-from mlcore.svm.cross_validation.alpha_seeding import SeededDuel, best_multiple, spans_of
+from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
 from mlcore.svm.cross_validation.folds import Fold, folds_of
 from mlcore.svm.formulations import CSVC
 from mlcore.svm.machine import FEW, Settings
 from mlcore.svm.multiclass.binary_problems import binary_problems, held_out_decisions
-from mlcore.svm.multiclass.multiclass import Duel, LabelledSamples, duels, winners
+from mlcore.svm.multiclass.multiclass import BinaryTask, LabelledSamples, binary_tasks, winners
 from mlcore.svm.smo.feasible_start import feasible_start
 from mlcore.svm.smo.smo import Problem, Solution
 from mlcore.threads import single_threaded_blas
@@ -160,7 +160,7 @@ class SVCCV(SupportVectorClassifier):
         checked = self._training_samples(X)
         samples = self._labelled(checked, y, sample_weight, settings)
         folds = folds_of(self.cv, X, y, samples, checked.shape[0], type(self).__name__)
-        chosen = duels(len(samples.classes), self.multi_class)
+        chosen = binary_tasks(len(samples.classes), self.multi_class)
         widths = self._resolved_gammas(gammas, settings, samples)
 
         scores = np.empty((len(Cs), len(widths), len(folds)))
@@ -183,7 +183,7 @@ class SVCCV(SupportVectorClassifier):
             if solutions is None:
                 store = self._open_store(samples.X, at, Cs[c] * float(samples.cost.max()))
                 solutions = self._solve(problems, store, at, progress)
-            fitted = self._fit_duels(checked, samples, at, problems, solutions)
+            fitted = self._fit_tasks(checked, samples, at, problems, solutions)
         results = _results(Cs, widths, scores.reshape(-1, len(folds)))
         self._set_fitted(
             X,
@@ -220,7 +220,7 @@ class SVCCV(SupportVectorClassifier):
         self,
         samples: LabelledSamples,
         folds: list[Fold],
-        chosen: list[Duel],
+        chosen: list[BinaryTask],
         Cs: list[float],
         settings: Settings,
         scoring: str,
@@ -228,7 +228,7 @@ class SVCCV(SupportVectorClassifier):
         progress: Any,
         before: list[tuple[list[Problem], list[Solution] | None]] | None,
     ) -> list[tuple[list[Problem], list[Solution] | None]]:
-        """Fill `scores` (n_Cs, n_folds); return for each C the duels on all samples.
+        """Fill `scores` (n_Cs, n_folds); return for each C the tasks on all samples.
 
         They are solved where all of K is at hand, else they have a start. `before` is what the
         width before this one returned.
@@ -236,16 +236,16 @@ class SVCCV(SupportVectorClassifier):
         found = None
         for C in (min(Cs), max(Cs)):  # few multipliers reach a large C: single precision may do
             store = self._open_store(samples.X, settings, C * float(samples.cost.max()))
-            task = samples, folds, chosen, Cs, settings, store, progress
+            search = samples, folds, chosen, Cs, settings, store, progress
             store.complete(len(chosen) * len(folds) * len(Cs))
             if store.whole and not settings.few:
                 with single_threaded_blas():  # the order of its sums depends on its threads
-                    found = self._search_whole(*task, before, C == max(Cs))
+                    found = self._search_whole(*search, before, C == max(Cs))
             elif C == max(Cs):
-                found = self._search_rows(*task)
+                found = self._search_rows(*search)
             if found is not None:
                 break
-            del store, task  # one at a time: `cache_size` bounds the fit
+            del store, search  # one at a time: `cache_size` bounds the fit
         decisions, fits = found
         for (c, f), values in decisions.items():
             named = winners(values, len(samples.classes), self.multi_class, self.break_ties)
@@ -272,9 +272,9 @@ class SVCCV(SupportVectorClassifier):
             for f, test in enumerate(tests)
         }
         fits, order = [([], []) for _ in Cs], np.argsort(Cs, kind="stable")
-        for number, duel in enumerate(chosen):
-            seeded = SeededDuel(
-                store, duel.signs(samples.codes), np.stack(boxes), settings.tol, settings.max_iter
+        for number, task in enumerate(chosen):
+            seeded = SeededTask(
+                store, task.signs(samples.codes), np.stack(boxes), settings.tol, settings.max_iter
             )
             if before is not None and before[order[0]][1] is not None:
                 seeded.start(before[order[0]][1][number].beta)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlcore.svm.formulations import Formulation
-from mlcore.svm.multiclass.multiclass import Duel, LabelledSamples, SolvedDuels, to_layout
+from mlcore.svm.multiclass.multiclass import BinaryTask, LabelledSamples, SolvedTasks, to_layout
 from mlcore.svm.smo.optimality import measure, merged_optimality, norm
 from mlcore.svm.smo.problem import Problem, Solution
 
@@ -15,7 +15,7 @@ UNOPPOSED = 1e100  # decision value where a fold leaves a binary problem only on
 def binary_problems(
     formulation: Formulation,
     samples: LabelledSamples,
-    chosen: list[Duel],
+    chosen: list[BinaryTask],
     *,
     train: np.ndarray | None = None,
     held_out: np.ndarray | None = None,
@@ -29,8 +29,8 @@ def binary_problems(
     """
     cost = formulation.cost(samples.cost) if cost is None else cost
     problems = []
-    for number, duel in enumerate(chosen):
-        signs = duel.signs(samples.codes)
+    for number, task in enumerate(chosen):
+        signs = task.signs(samples.codes)
         taking = signs != 0 if train is None else (signs != 0) & train
         present = taking if held_out is None else taking | held_out[number]
         index = None if present.all() else np.flatnonzero(present)
@@ -39,13 +39,13 @@ def binary_problems(
     return problems
 
 
-def solved_duels(
+def solved_tasks(
     formulation: Formulation,
     samples: LabelledSamples,
-    chosen: list[Duel],
+    chosen: list[BinaryTask],
     problems: list[Problem],
     solutions: list[Solution],
-) -> tuple[SolvedDuels, dict[str, Any]]:
+) -> tuple[SolvedTasks, dict[str, Any]]:
     """Return the decision functions of solved binary problems, and further fitted attributes."""
     betas = np.zeros((len(chosen), len(samples.rows)))
     errors = np.zeros(len(samples.rows), dtype=bool)
@@ -61,7 +61,7 @@ def solved_duels(
         beta[place] = scale * solution.beta
         reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
         errors[place] |= reached & (solution.beta != 0)
-    solved = SolvedDuels(
+    solved = SolvedTasks(
         dual_coef=to_layout(chosen, betas, samples.codes, len(samples.classes)),
         intercept=np.array(biases),
         norms=np.array(norms),

@@ -1,6 +1,6 @@
 """Many classes from binary machines: one-vs-one and one-vs-rest, and LIBSVM's layout of the duals.
 
-A duel is one binary problem. Its decision value is positive for `positive`; `negative` is a class,
+A task is one binary problem. Its decision value is positive for `positive`; `negative` is a class,
 or None for all the rest.
 """
 
@@ -18,13 +18,13 @@ _TILE_ROWS = 64  # whose sums by class stay in cache
 
 @dataclass(frozen=True)
 class LabelledSamples:
-    """The samples that take part, as the solver sees them.
+    """Samples of a fit that have weight, in the order of the solver.
 
     Attributes
     ----------
     X : ndarray or CSR of shape (m, d), or (m, m) for a precomputed kernel
-        Rows with weight; sorted by class where there are several duels, so that the rows of a
-        duel are contiguous, or where the dual has a group for each class.
+        Rows with weight; sorted by class where there are several tasks, so that the rows of a
+        task are contiguous, or where the dual has a group for each class.
     rows : (m,) intp
         Their places in the X of the fit.
     classes, codes : sorted labels, and the index of each row's class
@@ -45,7 +45,7 @@ class LabelledSamples:
         return self.weight * self.class_weight[self.codes]
 
 
-class Duel(NamedTuple):
+class BinaryTask(NamedTuple):
     """One binary problem between classes, given by their codes."""
 
     positive: int
@@ -58,37 +58,37 @@ class Duel(NamedTuple):
         return positive.astype(np.float64) - negative
 
 
-def duels(n_classes: int, multi_class: str) -> list[Duel]:
+def binary_tasks(n_classes: int, multi_class: str) -> list[BinaryTask]:
     """Return the binary problems, in the order of `intercept_`.
 
-    Two classes are always one duel, positive for the second class; one-vs-one then has (0, 1),
-    (0, 2), ... (1, 2), ..., positive for the first of each pair.
+    Two classes are always one, positive for the second class; one-vs-one then has (0, 1), (0, 2),
+    ... (1, 2), ..., positive for the first of each pair.
     """
     if n_classes == 2:
-        return [Duel(1, 0)]
+        return [BinaryTask(1, 0)]
     if multi_class == "ovr":
-        return [Duel(code, None) for code in range(n_classes)]
-    return [Duel(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+        return [BinaryTask(code, None) for code in range(n_classes)]
+    return [BinaryTask(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
 
 
-def one_vs_rest(chosen: list[Duel]) -> bool:
-    """Whether these duels are each against all the rest."""
+def one_vs_rest(chosen: list[BinaryTask]) -> bool:
+    """Return whether each of these tasks is one class against the rest."""
     return chosen[0].negative is None
 
 
 def layout_row(own: int, other: int) -> int:
-    """Row of LIBSVM's (n_classes - 1, n_SV) layout with the duals of `own` against `other`."""
+    """Return the row of `own` against `other` in LIBSVM's (n_classes - 1, n_SV) layout."""
     return other - (other > own)
 
 
-class SolvedDuels(NamedTuple):
-    """The solutions of all duels, over the n samples that take part.
+class SolvedTasks(NamedTuple):
+    """Solutions of all binary tasks, over the n samples with weight.
 
     Attributes
     ----------
-    dual_coef : (n_classes - 1, n) float64, or (n_duels, n) for one-vs-rest
-        In LIBSVM's layout; 0 for what is no support vector.
-    intercept, norms, n_iter : (n_duels,)
+    dual_coef : (n_classes - 1, n) float64, or (n_tasks, n) for one-vs-rest
+        In LIBSVM's layout; 0 for samples that are no support vectors.
+    intercept, norms, n_iter : (n_tasks,)
         Of each decision function: its constant, its |w|, and the steps that it took.
     optimality : Optimality
     errors : (n,) bool
@@ -106,14 +106,14 @@ class SolvedDuels(NamedTuple):
 
 
 def to_layout(
-    chosen: list[Duel], betas: np.ndarray, codes: np.ndarray, n_classes: int
+    chosen: list[BinaryTask], betas: np.ndarray, codes: np.ndarray, n_classes: int
 ) -> np.ndarray:
-    """Return `dual_coef` from the duals of each duel.
+    """Return `dual_coef` from the duals of each task.
 
     Parameters
     ----------
-    chosen : list of Duel
-    betas : (n_duels, n) float64
+    chosen : list of BinaryTask
+    betas : (n_tasks, n) float64
         Signed multipliers, zero for samples that take no part.
     codes : (n,) intp
         Class of each sample.
@@ -126,8 +126,8 @@ def to_layout(
         return betas
     dual_coef = np.zeros((n_classes - 1, betas.shape[1]))
     members = [np.flatnonzero(codes == code) for code in range(n_classes)]
-    for duel, beta in zip(chosen, betas, strict=True):
-        for own, other in (duel, duel[::-1]):
+    for task, beta in zip(chosen, betas, strict=True):
+        for own, other in (task, task[::-1]):
             dual_coef[layout_row(own, other), members[own]] = beta[members[own]]
     return dual_coef
 
@@ -141,27 +141,27 @@ def scales_in_layout(scale: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return factors[:, codes]
 
 
-def from_layout(chosen: list[Duel], dual_coef: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the (n_duels, n) duals of each duel: the inverse of `to_layout`."""
+def from_layout(chosen: list[BinaryTask], dual_coef: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the (n_tasks, n) duals of each task: the inverse of `to_layout`."""
     if one_vs_rest(chosen):
         return dual_coef
     betas = np.zeros((len(chosen), dual_coef.shape[1]))
     members = [np.flatnonzero(codes == code) for code in range(len(dual_coef) + 1)]
-    for duel, beta in zip(chosen, betas, strict=True):
-        for own, other in (duel, duel[::-1]):
+    for task, beta in zip(chosen, betas, strict=True):
+        for own, other in (task, task[::-1]):
             beta[members[own]] = dual_coef[layout_row(own, other), members[own]]
     return betas
 
 
-def duel_weights(
+def task_weights(
     dual_coef: np.ndarray, vectors: Any, n_support: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the weight vector of each duel, (n_duels, n_features) float64, of a linear kernel.
+    """Return the weight vector of each task, (n_tasks, n_features) float64, of a linear kernel.
 
     Parameters
     ----------
     dual_coef : (n_rows, n_SV) float64
-        A row for each duel; or, with `n_support`, in LIBSVM's layout of pairs.
+        A row for each task; or, with `n_support`, in LIBSVM's layout of pairs.
     vectors : ndarray or CSR (n_SV, n_features)
     n_support : (n_classes,) int, optional
         Vectors of each class, by which they are sorted.
@@ -172,7 +172,7 @@ def duel_weights(
             return dual_coef @ vectors
         k = len(n_support)
         weights = np.zeros((k * (k - 1) // 2, vectors.shape[1]))
-        place = np.zeros((k, k), dtype=np.intp)  # of the duel of two classes
+        place = np.zeros((k, k), dtype=np.intp)  # of the task of two classes
         place[np.triu_indices(k, 1)] = np.arange(len(weights))
         place += place.T
         ends = np.cumsum(n_support)
@@ -185,9 +185,9 @@ def duel_weights(
 def pair_decisions(
     values: np.ndarray, dual_coef: np.ndarray, n_support: np.ndarray, intercept: np.ndarray
 ) -> np.ndarray:
-    """Return the one-vs-one decision values (n, n_duels) float64.
+    """Return the one-vs-one decision values (n, n_tasks) float64.
 
-    Each class takes n_classes - 1 sums over its own vectors, where duels would need them all.
+    Each class takes n_classes - 1 sums over its own vectors, where tasks would need them all.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def pair_decisions(
         Kernel values against the support vectors, which are sorted by class.
     dual_coef : (n_classes - 1, n_SV) float64
     n_support : (n_classes,) int
-    intercept : (n_duels,) float64
+    intercept : (n_tasks,) float64
     """
     decisions = np.empty((len(values), len(intercept)))
     threads = effective_threads(len(values) * dual_coef.size)
@@ -210,7 +210,7 @@ def pair_decisions(
 
 
 def votes(decisions: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return how many one-vs-one duels each class wins: (n_samples, n_classes) float64."""
+    """Return how many one-vs-one tasks each class wins: (n_samples, n_classes) float64."""
     count = np.empty((len(decisions), n_classes))
     if len(decisions):
         _ext.vote(np.ascontiguousarray(decisions), count, effective_threads(decisions.size))
@@ -232,7 +232,7 @@ def confidences(decisions: np.ndarray, n_classes: int) -> np.ndarray:
 def winners(
     decisions: np.ndarray, n_classes: int, multi_class: str, break_ties: bool = False
 ) -> np.ndarray:
-    """Return the code of the class predicted for each row of decision values (n, n_duels).
+    """Return the code of the class predicted for each row of decision values (n, n_tasks).
 
     One-vs-one: most votes, among equals the first class or, with `break_ties`, the largest
     confidence. One-vs-rest: the largest decision value.

@@ -1,4 +1,4 @@
-"""Many small classes: the problems of all pairs, and of their folds, in a few compiled calls."""
+"""Problems of all pairs of many small classes, and of their folds, in a few compiled calls."""
 
 from typing import Any
 
@@ -9,18 +9,17 @@ from mlcore.kernels.gram_rows import padded
 from mlcore.scratch import scratch_array
 from mlcore.svm.formulations import FINEST
 from mlcore.svm.multiclass.binary_problems import UNOPPOSED
-from mlcore.svm.multiclass.multiclass import LabelledSamples, SolvedDuels, duels
+from mlcore.svm.multiclass.multiclass import LabelledSamples, SolvedTasks, binary_tasks
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.optimality import Optimality, nu_sums
 from mlcore.svm.smo.small_problem import MARKS, SINGLE, STEPS, WHOLE, WIDE
-from mlcore.threads import effective_threads, single_threaded_blas
+from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
 
 MOST = 640  # samples of a pair: more are for the solver of single problems
-_CALL_TERMS = 3e8  # values of K that a compiled call visits, about: some tenths of a second
 
 
 def are_small(samples: LabelledSamples) -> bool:
-    """Whether every pair of classes is small enough."""
+    """Return whether every pair of classes is small enough."""
     sizes = np.sort(np.bincount(samples.codes))
     return int(sizes[-2:].sum()) <= MOST
 
@@ -34,8 +33,8 @@ def solve_pairs(
     tol: float,
     exact: bool,
     progress: Any,
-) -> tuple[SolvedDuels, np.ndarray, np.ndarray] | None:
-    """Return the solved duels of all pairs and, where there are folds, held-out decision values.
+) -> tuple[SolvedTasks, np.ndarray, np.ndarray] | None:
+    """Return the solved tasks of all pairs and, where there are folds, held-out decision values.
 
     Parameters
     ----------
@@ -43,18 +42,18 @@ def solve_pairs(
     cost : (n,) float64
         Finite bounds of the multipliers.
     nu : float, optional
-        Where the multipliers have no linear term, but each class has a sum; then without folds.
+        Of a machine whose classes each have a given sum of multipliers; then without folds.
     store : KernelCache
     fold : (n,) int, optional
         The fold that holds each sample out, -1 for none.
     tol : float
     exact : bool
-        Whether to go on to rounding error.
+        True to go on to rounding error.
     progress : mlcore.progress.Progress
 
     Returns
     -------
-    solved : SolvedDuels
+    solved : SolvedTasks
     held_out : (n_classes - 1, n) float64
         In LIBSVM's layout: of the machine of two classes, without the sample's fold.
     rho : (n_pairs,) float64
@@ -63,7 +62,7 @@ def solve_pairs(
         None instead of all where K does not fit or a problem needs more steps than usual.
     """
     n_classes, n = len(samples.classes), len(cost)
-    pairs = np.array([tuple(duel) for duel in duels(n_classes, "ovo")], dtype=np.int64)
+    pairs = np.array([tuple(task) for task in binary_tasks(n_classes, "ovo")], dtype=np.int64)
     n_folds = 0 if fold is None else int(fold.max()) + 1
     store.complete(len(pairs) * (1 + n_folds))
     if not store.whole:
@@ -92,7 +91,7 @@ def solve_pairs(
         # Small weights make a small gradient.
         finer = tol * min(1.0, float((2 * sums[:, 0] / (nu * sizes[pairs].sum(axis=1))).min()))
         least = max(FINEST * tol, 4 * store.kernel.rounding * float(cost.max()) * np.sqrt(n))
-    at_once = max(1, int(_CALL_TERMS / (10 * m * m * (1 + n_folds))))
+    at_once = items_per_call(20 * m * m * (1 + n_folds))
     with single_threaded_blas():
         for start in range(0, len(pairs), at_once):
             now = slice(start, start + at_once)
@@ -110,7 +109,7 @@ def solve_pairs(
     optimality = Optimality(dual, primal, primal - dual, kkt)
     if len(pairs) == 1:
         optimality = Optimality(*(float(values[0]) for values in optimality))
-    solved = SolvedDuels(
+    solved = SolvedTasks(
         dual_coef=dual_coef,
         intercept=-above if nu is None else -0.5 * (above + below),
         norms=np.sqrt(np.maximum(squares, 0)),

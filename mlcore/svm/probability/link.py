@@ -1,4 +1,4 @@
-"""From decision values to probabilities: an increasing link, piecewise linear in the logit.
+"""Increasing link from decision values to probabilities, piecewise linear in the logit.
 
 Platt's sigmoid is a line in the logit. Here the line may bend at the quartiles of the held-out
 values, as far as their likelihood pays for it, which asymmetric and imbalanced classes need. Where
@@ -105,7 +105,7 @@ def on_scale_of(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> n
 def apply_link(decisions: np.ndarray, link: Link, *, anchored: bool) -> np.ndarray:
     """Return P(+) for decision values: increasing, if `anchored` above 1/2 for f > 0 only.
 
-    Decision values may be (n, n_duels), of as many links: (n_duels,), (n_duels, 4), (n_duels, 3).
+    Decision values may be (n, n_tasks), of as many links: (n_tasks,), (n_tasks, 4), (n_tasks, 3).
     """
     offsets = np.ascontiguousarray(link.offset).reshape(-1)
     slopes = np.ascontiguousarray(link.slopes).reshape(-1, 4)

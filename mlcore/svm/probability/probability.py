@@ -19,15 +19,20 @@ from mlcore.kernels.kernel import Kernel, of_numbers
 from mlcore.svm.cross_validation.folds import stratified_folds
 from mlcore.svm.formulations import Formulation
 from mlcore.svm.multiclass.binary_problems import binary_problems, only_side, sample_decisions
-from mlcore.svm.multiclass.multiclass import Duel, LabelledSamples, duels, from_layout, layout_row
+from mlcore.svm.multiclass.multiclass import (
+    BinaryTask,
+    LabelledSamples,
+    binary_tasks,
+    from_layout,
+    layout_row,
+)
 from mlcore.svm.probability.link import Link, apply_link, fit_link, on_scale_of
 from mlcore.svm.smo.feasible_start import feasible_start
 from mlcore.svm.smo.smo import Problem, Solution
-from mlcore.threads import effective_threads, single_threaded_blas
+from mlcore.threads import effective_threads, pieces, single_threaded_blas
 
 _FOLDS = 5
 _LEAST_PAIR = 1e-7
-_CALL_TERMS = 1e9  # cubes of the classes in one compiled call: tenths of a second, then Ctrl-C
 
 
 class OnlyWithProbability:
@@ -88,11 +93,9 @@ def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
     pairs, p = np.ascontiguousarray(pairs), np.empty((len(pairs), n_classes))
     threads = effective_threads(len(pairs) * n_classes**3)
     scratch = np.empty((threads, n_classes**2))
-    step = max(1, int(_CALL_TERMS / n_classes**3))
     with single_threaded_blas():
-        for start in range(0, len(pairs), step):
-            now = slice(start, start + step)
-            _ext.couple(pairs[now], _LEAST_PAIR, p[now], scratch, threads)
+        for first, last in pieces(len(pairs), n_classes**3):
+            _ext.couple(pairs[first:last], _LEAST_PAIR, p[first:last], scratch, threads)
     return p
 
 
@@ -125,7 +128,7 @@ def two_class(positive: np.ndarray, decisions: np.ndarray, dtype: np.dtype) -> n
 
 
 def link_attributes(links: list[Link]) -> dict[str, np.ndarray]:
-    """Return the fitted attributes that hold the link of each duel."""
+    """Return the fitted attributes that hold the link of each task."""
     offsets, slopes, knots = map(np.array, zip(*links, strict=True))
     return {"link_offsets_": offsets, "link_slopes_": slopes, "link_knots_": knots}
 
@@ -166,7 +169,7 @@ def held_out_folds(
 def calibrated(
     formulation: Formulation,
     samples: LabelledSamples,
-    chosen: list[Duel],
+    chosen: list[BinaryTask],
     fitted: dict[str, Any],
     trained: np.ndarray,
     folds: tuple[np.ndarray, int],
@@ -178,7 +181,7 @@ def calibrated(
     machine is next to constant, its scale is a matter of chance: values of folds that are far from
     the scale of the fit, whose values are `trained` (n_problems, n), are put on that.
     """
-    signs = np.stack([duel.signs(samples.codes) for duel in chosen])
+    signs = np.stack([task.signs(samples.codes) for task in chosen])
     fold, n_folds = folds
     betas = np.zeros(signs.shape)
     vector_codes = np.repeat(np.arange(len(samples.classes)), fitted["n_support_"])
@@ -216,7 +219,7 @@ def calibrated_pairs(
     n_classes, known = len(samples.classes), fold >= 0
     members = [np.flatnonzero(known & (samples.codes == c)) for c in range(n_classes)]
     links = []
-    for i, j in duels(n_classes, "ovo"):
+    for i, j in binary_tasks(n_classes, "ovo"):
         here = np.concatenate([members[i], members[j]])
         values = held_out[layout_row(i, j), members[i]], held_out[layout_row(j, i), members[j]]
         signs = np.repeat([1.0, -1.0], [len(members[i]), len(members[j])])

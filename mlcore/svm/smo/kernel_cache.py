@@ -1,11 +1,11 @@
-"""What a solver keeps of its kernel matrix, within the ``cache_size`` of a machine."""
+"""Rows of the kernel matrix that a solver keeps, within the ``cache_size`` of a machine."""
 
 from mlcore.kernels.gram_rows import GramRows, padded
 from mlcore.kernels.kernel_rows import KernelRows
 
 
 class KernelCache(GramRows):
-    """Rows of K over all training samples, and how large a principal submatrix may be.
+    """Rows of K over all training samples, and the bound on a principal submatrix.
 
     Parameters
     ----------
@@ -15,7 +15,7 @@ class KernelCache(GramRows):
 
     Attributes
     ----------
-    square : int
+    largest_submatrix : int
         Side of the largest principal submatrix of K that a solver may keep.
     """
 
@@ -28,7 +28,7 @@ class KernelCache(GramRows):
         # The rest serves to pack the samples of a submatrix, and a round's lists. With too few rows
         # or too small a submatrix, every round would fetch everything again.
         super().__init__(kernel, int(min(n, max(64, 0.66 * budget // (padded(n) * size)))))
-        self.square = int(max(512, (0.25 * budget / size) ** 0.5))
+        self.largest_submatrix = int(max(512, (0.25 * budget / size) ** 0.5))
 
     def complete(self, sharing: int = 1) -> None:
         """Compute and hold all of K, if there is room and it pays for `sharing` problems on it."""

@@ -1,4 +1,4 @@
-"""How near multipliers are to the optimum: both objectives, their gap, and the KKT conditions.
+"""Proof of optimality of dual multipliers: both objectives, their gap, and the KKT conditions.
 
 All machines here minimise, over signed multipliers b of the training samples,
 
@@ -25,7 +25,9 @@ _WITHIN = 1 - 1e-9  # a multiplier stays free on either side, which fixes rho an
 
 
 class Optimality(NamedTuple):
-    """What certifies a solution; floats, or one value per binary problem of a multi-class machine.
+    """Proof of how near a solution is to its optimum.
+
+    Values are floats, or arrays of one value per binary problem of a multi-class machine.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The dual problem of every support vector machine here, and what a solver finds."""
+"""Dual problem of support vector machines, and its solution."""
 
 import math
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ class Problem:
     total: tuple | None = None
 
     @cached_property
-    def reach(self) -> float:
+    def largest_bound(self) -> float:
         """The largest absolute value that a variable may take."""
         return float(max(self.upper.max(), -self.lower.min()))
 
@@ -48,9 +48,9 @@ class Problem:
 
         Without a linear term and epsilon the solution is proportional to the bounds.
         """
-        if not 0 < self.reach < np.inf or self.epsilon or is_plain(self.reach):
+        if not 0 < self.largest_bound < np.inf or self.epsilon or is_plain(self.largest_bound):
             return 0
-        return 0 if self.linear.any() else math.frexp(self.reach)[1]
+        return 0 if self.linear.any() else math.frexp(self.largest_bound)[1]
 
     def divided(self, power: int) -> "Problem":
         """Return the problem whose solution is this one's over 2 to the `power`."""
@@ -62,14 +62,14 @@ class Problem:
         return replace(self, **bounds)
 
 
-def is_plain(reach: float) -> bool:
-    """Whether squares of sums of values up to this one neither overflow nor vanish."""
-    return abs(math.frexp(reach)[1]) <= _PLAIN
+def is_plain(largest_bound: float) -> bool:
+    """Return whether squares of sums of values up to this one neither overflow nor vanish."""
+    return abs(math.frexp(largest_bound)[1]) <= _PLAIN
 
 
 @dataclass
 class Solution:
-    """The solver's result, and how near it is to the optimum.
+    """Result of a solver, and how near it is to the optimum.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Solution:
     n_iter : int
         Pair steps and Newton steps.
     converged, diverged : bool
-        Whether `tol` was reached; whether the objective falls without end (no finite optimum).
+        True if `tol` was reached; if the objective falls without end (no finite optimum).
     """
 
     beta: np.ndarray

@@ -1,4 +1,4 @@
-"""A small dual problem in one compiled call: where K is at hand, and all of it one working set."""
+"""Solver of small dual problems in one compiled call, all variables being the working set."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def solve_small(
         Where all of K fits, it is computed.
     tol : float
     exact : bool
-        Whether to go on to rounding error.
+        True to go on to rounding error.
     progress : mlcore.progress.Progress, optional
 
     Returns
@@ -38,7 +38,7 @@ def solve_small(
         None for other problems, where K does not fit, and where more steps than usual are needed.
     """
     m = len(problem.linear)
-    if m > MOST or not np.isfinite(problem.reach):
+    if m > MOST or not np.isfinite(problem.largest_bound):
         return None
     rows.complete()
     if not rows.whole:

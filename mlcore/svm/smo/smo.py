@@ -4,16 +4,18 @@ With signed multipliers b (for a classifier b_i = y_i a_i) each machine minimise
 
     1/2 b'Kb + q'b + epsilon sum_i |b_i|,   lower <= b <= upper,
 
-the sum of b over each of one or two groups being fixed. A variable may rise, at the gain
-u_i = -g_i -+ epsilon with g = Kb + q, or fall; the problem is solved when, in each group, no gain
-exceeds the loss of a fall by more than `tol` (the KKT conditions).
+the sum of b over each of one or two groups being fixed. With the gradient g = Kb + q, variables in
+I_up can increase and those in I_low can decrease; -g_i -+ epsilon is what the objective loses by
+it. The problem is solved when, in each group, the maximum over I_up exceeds the minimum over I_low
+by no more than `tol` (the KKT conditions).
 
-The solver works in rounds. A round picks the few thousand variables that are free or violate
-most, takes the square of K between them, and solves that small problem: by sequential minimal
-optimisation with second-order choice of the pair, and by Newton steps on the face of the free
-variables where pair steps crawl. Only then are full rows of K fetched, and only for variables that
-moved. Where K is cheap it is computed whole, half of it by symmetry, and is itself the first
-square. Where the required sums need few variables, the first set is a few times as many.
+The solver works in rounds. A round picks a working set, the few thousand variables that are free
+or violate most, takes the principal submatrix of K between them, and solves that small problem: by
+sequential minimal optimisation with second-order choice of the pair, and by Newton steps on the
+face of the free variables where pair steps are slow. Only then are full rows of K fetched, and only
+for variables that moved. Where K is cheap it is computed whole, half of it by symmetry, and is
+itself the first submatrix. Where the required sums need few variables, the first working set is a
+few times as many.
 """
 
 from dataclasses import replace
@@ -36,17 +38,17 @@ _ENTIRE = 2048  # up to this, all variables make one working set
 _FEW = 0.25  # part of the variables: where the required sums need more, all of K is worth its cost
 
 
-def offers(g, beta, lower, upper, epsilon):
-    """Gain of a rise of each variable (-inf where it cannot) and loss of a fall (inf)."""
+def up_and_low(g, beta, lower, upper, epsilon):
+    """Return -g -+ epsilon of variables in I_up (-inf elsewhere) and in I_low (inf elsewhere)."""
     if epsilon == 0:
         return np.where(beta < upper, -g, -np.inf), np.where(beta > lower, -g, np.inf)
-    rise = np.where(beta < upper, -g - np.where(beta >= 0, epsilon, -epsilon), -np.inf)
-    fall = np.where(beta > lower, -g - np.where(beta > 0, epsilon, -epsilon), np.inf)
-    return rise, fall
+    up = np.where(beta < upper, -g - np.where(beta >= 0, epsilon, -epsilon), -np.inf)
+    low = np.where(beta > lower, -g - np.where(beta > 0, epsilon, -epsilon), np.inf)
+    return up, low
 
 
 def solve(problem, rows, *, tol, exact=False, max_iter=-1, progress=None):
-    """The optimum of one problem, to a KKT violation of `tol`, or to what rounding lets be told.
+    """Return the optimum of one problem, to a KKT violation of `tol` or of what rounding allows.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ def solve(problem, rows, *, tol, exact=False, max_iter=-1, progress=None):
     rows : KernelCache
     tol : float
     exact : bool
-        Whether to go on from there to rounding error, where that is possible.
+        True to go on from there to rounding error, where that is possible.
     max_iter : int
         Bound on pair steps; -1 for none but a generous one.
     progress : mlcore.progress.Progress, optional
@@ -91,7 +93,7 @@ def solve(problem, rows, *, tol, exact=False, max_iter=-1, progress=None):
 
 
 def refined(problem, found, rows, *, tol, progress=None):
-    """The solution at a smaller `tol`, where that is possible; what converged has still done so."""
+    """Return the solution at a smaller `tol` if that is reached, else the one found before."""
     if found.diverged or not found.converged:
         return found
     more = {"max_iter": 100 * rows.kernel.n, "progress": progress}
@@ -102,14 +104,14 @@ def refined(problem, found, rows, *, tol, progress=None):
 
 
 def solve_many(problems, rows, **how):
-    """The solutions of several problems on the same samples, sharing their kernel rows."""
+    """Return the solutions of several problems on the same samples, which share kernel rows."""
     if len(problems) > 2:
         rows.complete(len(problems))
     return [solve(problem, rows, **how) for problem in problems]
 
 
 class _Solver:
-    MARGIN = 1.0  # of the violation: how far from it a bounded variable may be and still stay
+    MARGIN = 1.0  # in units of the violation: variables at a bound stay if they are that near to it
     FIRST, ROOM = 1536, 1.5  # least variables of a working set, and how many for each free one
     FULL, SUB = 0.3, 0.3  # a round ends at this part of the violation it began with
     # Where the required sums need few of the variables (more than LEAST), the first working set has
@@ -119,7 +121,7 @@ class _Solver:
     def __init__(self, problem, rows, tol, max_iter, progress):
         self.rows, self.asked, self.tol, self.progress = rows, tol, tol, progress
         m, n = len(problem.linear), rows.kernel.n
-        share = 1.0 if problem.total is None else _share(problem)
+        part = 1.0 if problem.total is None else _needed_part(problem)
         self.q, self.lower, self.upper = problem.linear, problem.lower, problem.upper
         self.epsilon = problem.epsilon
         self.index = np.arange(m) if problem.index is None else problem.index
@@ -138,13 +140,13 @@ class _Solver:
             self.SUB = 0.1
         if not rows.keeps:
             self.FIRST, self.ROOM = min(2560, max(1536, m // 3)), 1.25
-        if rows.kernel.linear:  # many constraints are tight: small sets go round in rings
+        if rows.kernel.linear:  # many constraints are tight: small sets would cycle
             self.FIRST = 2048
-        # Of two groups, far more than the sums need may end free: one square of all is safer.
+        # Of two groups, far more than the sums need may end free: one set of all is safer.
         least = _ENTIRE if len(self.members[1]) else self.LEAST
-        few = share <= _FEW and m > least and not (rows.whole or rows.kernel.linear)
+        few = part <= _FEW and m > least and not (rows.whole or rows.kernel.linear)
         if few:
-            self.FIRST = min(self.FIRST, max(self.SMALLEST, int(self.NEEDED * share * m)))
+            self.FIRST = min(self.FIRST, max(self.SMALLEST, int(self.NEEDED * part * m)))
             self.SUB = self.FEW_SUB
         else:
             rows.complete()
@@ -179,21 +181,21 @@ class _Solver:
         while True:
             self.tol = max(self.asked, resolved(self.product, self.q))
             self.gradient = self.product[self.index] + self.q
-            rise, fall = offers(self.gradient, self.beta, self.lower, self.upper, self.epsilon)
+            up, low = up_and_low(self.gradient, self.beta, self.lower, self.upper, self.epsilon)
             self.edges = [
-                (rise[k].max(), fall[k].min()) if len(k) else (0.0, 0.0) for k in self.members
+                (up[k].max(), low[k].min()) if len(k) else (0.0, 0.0) for k in self.members
             ]
             self.violation = max(0.0, *(top - bottom for top, bottom in self.edges))
             objective = self._objective()
             if self.progress is not None:
                 self.progress.step(self.working.n_iter, -objective, self.violation)
-            # Each round lowers a convex objective; a kernel that is not one may go round in rings.
+            # Each round lowers a convex objective; with an indefinite kernel rounds may cycle.
             idle = 0 if objective < least or self.violation <= self.tol else idle + 1
             least = min(least, objective)
             left = self.max_iter - self.working.n_iter
             if self.violation <= self.tol or left <= 0 or idle >= 5 or self._diverges(objective):
                 break
-            self.working.load(self._choose(rise, fall))
+            self.working.load(self._choose(up, low))
             moved, change = self.working.solve(
                 self.beta, self.gradient, self.lower, self.upper, tol=self._goal(),
                 max_steps=min(left, 200 * len(self.beta)),
@@ -207,7 +209,7 @@ class _Solver:
         """The violation at which the next round may end."""
         if self.entire:
             return 0.4 * self.tol
-        part = self.FULL if self.working.borrowed else self.SUB
+        part = self.FULL if self.working.shared else self.SUB
         return max(0.4 * self.tol, part * self.violation)
 
     def _objective(self):
@@ -215,7 +217,7 @@ class _Solver:
         return float(0.5 * (b @ (self.gradient + self.q)) + self.epsilon * np.abs(b).sum())
 
     def _diverges(self, objective):
-        """Whether the objective falls without end: only where a box is open.
+        """Return whether the objective falls without end, which needs an infinite bound.
 
         Then b'Kb stays small against |b|_1 squared; their ratio bounds the squared distance between
         the convex hulls of the classes, which rounding no longer tells from 0.
@@ -227,12 +229,12 @@ class _Solver:
         squared = float(self.beta @ self.product[self.index])
         return not np.isfinite(objective) or squared < 1e-13 * radius * size**2
 
-    def _choose(self, rise, fall):
-        """The variables of the next working set, per group, in ascending order."""
+    def _choose(self, up, low):
+        """Return the variables of the next working set, per group, in ascending order."""
         m = len(self.beta)
-        if self.entire and (self.working.may_borrow or m <= sum(self.working.limits)):
+        if self.entire and (self.working.may_share or m <= sum(self.working.limits)):
             return self.members
-        if self.working.may_borrow and self._candidates(rise, fall) > 0.6 * m:
+        if self.working.may_share and self._candidates(up, low) > 0.6 * m:
             return self.members
         chosen = []
         inside = (self.beta > self.lower) & (self.beta < self.upper) & (self.beta != 0)
@@ -240,9 +242,9 @@ class _Solver:
             self.members, self.edges, self.working.limits, strict=True
         ):
             size, gap, middle = len(members), top - bottom, 0.5 * (top + bottom)
-            up, down = rise[members] - middle, middle - fall[members]
+            above, below = up[members] - middle, middle - low[members]
             free = inside[members]
-            score = np.maximum(up, down)
+            score = np.maximum(above, below)
             candidates = score > -self.MARGIN * gap
             room = max(LINE, self.FIRST * size // m, int(self.ROOM * np.count_nonzero(free)))
             room = min(size, limit) if self.rows.whole else min(size, room, limit)
@@ -250,8 +252,8 @@ class _Solver:
                 half = room // 2
                 taken = np.zeros(size, dtype=bool)
                 drawn = self.mixture[members]
-                drawn[[up.argmax(), down.argmax()]] = 1.0  # the worst pair, or nothing may move
-                for side in (up * drawn, down * drawn):
+                drawn[[above.argmax(), below.argmax()]] = 1.0  # the worst pair, or nothing may move
+                for side in (above * drawn, below * drawn):
                     best = np.argpartition(-side, half)[:half]
                     taken[best[side[best] > 0]] = True
                 # The rest of the room: free variables, which the others' moves unsettle, then those
@@ -265,13 +267,13 @@ class _Solver:
             chosen.append(members[candidates])
         return chosen
 
-    def _candidates(self, rise, fall):
-        """How many variables violate, or nearly."""
+    def _candidates(self, up, low):
+        """Return how many variables violate, or nearly."""
         count = 0
         for members, (top, bottom) in zip(self.members, self.edges, strict=True):
             slack = (self.MARGIN - 0.5) * (top - bottom)
-            near = (rise[members] > bottom - slack) | (fall[members] < top + slack)
-            count += np.count_nonzero(near)
+            violating = (up[members] > bottom - slack) | (low[members] < top + slack)
+            count += np.count_nonzero(violating)
         return count
 
     def _solution(self, objective):
@@ -288,18 +290,18 @@ class _Solver:
 
 
 def resolved(product, linear):
-    """The least violation that rounding of the gradient leaves to be told."""
+    """Return the least violation that rounding of the gradient does not hide."""
     return _RESOLVED * (np.abs(product).max(initial=0) + np.abs(linear).max(initial=0))
 
 
-def _share(problem):
-    """The part of the variables that is needed, at least, to reach the required sums."""
-    reach = np.maximum(np.abs(problem.lower), np.abs(problem.upper)).sum()
-    return sum(abs(total) for total in problem.total) / max(reach, 1e-300)
+def _needed_part(problem):
+    """Return the part of the variables that is needed, at least, to reach the required sums."""
+    largest = np.maximum(np.abs(problem.lower), np.abs(problem.upper)).sum()
+    return sum(abs(total) for total in problem.total) / max(largest, 1e-300)
 
 
 def _spans(index, n):
-    """The runs of consecutive samples in use, or all samples when there are many runs."""
+    """Return the runs of consecutive samples in use, or all samples when there are many runs."""
     used = np.zeros(n + 2, dtype=np.int8)
     used[index + 1] = 1
     edges = np.flatnonzero(np.diff(used))

@@ -1,4 +1,4 @@
-"""A working set of the dual problem: its square of K, and the small problem solved on it."""
+"""A working set of the dual problem: its principal submatrix of K, and the problem on it."""
 
 import numpy as np
 
@@ -19,11 +19,12 @@ def principal_submatrix(K: np.ndarray, samples: np.ndarray) -> np.ndarray:
 
 
 class WorkingSet:
-    """Variables with the square of K between them, kept from round to round.
+    """Variables and the principal submatrix of K between them, kept from round to round.
 
-    The slots of group 0 come first, then those of group 1, each with some behind those in use that
-    hold nothing and cannot move. A variable keeps its slot as long as it stays. Where
-    all of K is at hand, it serves as the square of all variables, and a slot is a sample.
+    A variable has a slot, its row and column of the submatrix, as long as it stays. The slots of
+    group 0 come first, then those of group 1; each group may end with empty slots, which cannot
+    move. Where all of K is at hand and all variables are chosen, K itself is worked on, and a slot
+    is a sample.
 
     Attributes
     ----------
@@ -42,31 +43,31 @@ class WorkingSet:
         self.rows, self.index, self.epsilon = rows, index, epsilon
         self.n_iter, self.faces = 0, np.zeros(2, dtype=np.int64)
         m, sizes = len(index), [padded(len(k)) for k in members]
-        if sum(sizes) > rows.square:
-            sizes = [padded(-(-rows.square * len(k) // m)) for k in members]
+        if sum(sizes) > rows.largest_submatrix:
+            sizes = [padded(-(-rows.largest_submatrix * len(k) // m)) for k in members]
         self.limits = tuple(sizes)
         self._runs = _runs(index, members)
         self._slot_of = None
-        self._borrowed = False
+        self._shared = False
 
     @property
-    def may_borrow(self):
-        """Whether K itself can serve as the square of all variables."""
+    def may_share(self):
+        """True if all variables can be chosen with K itself in place of a submatrix."""
         return self._runs is not None and self.rows.whole
 
     @property
-    def borrowed(self):
-        """Whether it does."""
-        return self._borrowed
+    def shared(self):
+        """True if K itself is worked on."""
+        return self._shared
 
     def load(self, chosen):
         """Make `chosen` (two ascending arrays of variables) the set."""
         m = len(self.index)
-        if self.may_borrow and sum(map(len, chosen)) == m:
-            if not self._borrowed:
+        if self.may_share and sum(map(len, chosen)) == m:
+            if not self._shared:
                 self.K, self.spans = self.rows.rows, self._runs
                 self._slots, self._variables = self.index, np.arange(m)
-                self._borrowed, self._slot_of = True, None
+                self._shared, self._slot_of = True, None
             return
         if self._slot_of is None:
             self._forget()
@@ -94,15 +95,15 @@ class WorkingSet:
         self._fill(np.concatenate(entered))
 
     def _forget(self):
-        """An own, empty square."""
-        self._borrowed = False
+        """Begin an empty submatrix."""
+        self._shared = False
         self._room = (0, 0)
         self.spans = ((0, 0, 0), (0, 0, 1))
         self._variable = np.zeros(0, dtype=np.int64)  # of each slot, -1 for none
         self._slot_of = np.full(len(self.index), -1, dtype=np.int64)  # of each variable
 
     def _make_room(self, wanted):
-        """A square with slots for so many variables of each group, what is known copied over."""
+        """Enlarge the submatrix to so many variables of each group, if it is smaller."""
         if all(size <= room for size, room in zip(wanted, self._room, strict=True)):
             return
         room = tuple(
@@ -123,7 +124,7 @@ class WorkingSet:
         self.spans = ((0, end, 0), (room[0], room[0] + last - begin, 1))
 
     def _compact(self, begin, end):
-        """Close the gaps of one group; its new end."""
+        """Close the gaps of one group; return its new end."""
         old = begin + np.flatnonzero(self._variable[begin:end] >= 0)
         new = np.arange(begin, begin + len(old))
         used = np.concatenate([np.arange(b, e) for b, e, _ in self.spans])
@@ -139,10 +140,10 @@ class WorkingSet:
         return begin + padded(len(old))
 
     def _fill(self, entered):
-        """Rows and columns of K for the slots that have new variables."""
+        """Fill rows and columns of the slots that have new variables."""
         if len(entered) == 0:
             return
-        # All slots up to the last in use; what stands for no variable is computed in vain.
+        # All slots up to the last in use; empty ones are computed too, unused.
         used = np.arange(max(end for begin, end, _ in self.spans if end > begin))
         variables = self._variable[: len(used)]
         samples = np.where(variables >= 0, self.index[variables], 0)
@@ -160,7 +161,7 @@ class WorkingSet:
         _ext.mirror_rows(self.K, entered, used[stays], threads)
 
     def solve(self, beta, gradient, lower, upper, *, tol, max_steps):
-        """Improve the set's variables, to a violation of `tol` where that takes no too many steps.
+        """Improve the set's variables, to a violation of `tol` or for at most `max_steps`.
 
         Parameters
         ----------
@@ -184,8 +185,8 @@ class WorkingSet:
         descent = _ext.Descent(
             self.K, diagonal, b, G, low, high, self.spans, self.epsilon, tol, max_steps,
             single, np.empty((6, end)), np.empty((2, end), dtype=np.int64),
-            np.empty((2, end), dtype=np.int8), min(_FACE, max(256, self.rows.square // 2)),
-            effective_threads(),
+            np.empty((2, end), dtype=np.int8),
+            min(_FACE, max(256, self.rows.largest_submatrix // 2)), effective_threads(),
         )  # fmt: skip
         while (free := descent.advance()) is not None:  # between two calls, Ctrl-C is heard
             if free:
@@ -201,7 +202,7 @@ class WorkingSet:
 
 
 def _runs(index, members):
-    """The spans of samples of ascending variables, at most four of them; None if there are more."""
+    """Return the spans of samples of ascending variables; None if there are more than four."""
     group = np.zeros(len(index), dtype=np.int64)
     group[members[1]] = 1
     breaks = np.flatnonzero((np.diff(index) != 1) | (np.diff(group) != 0)) + 1
