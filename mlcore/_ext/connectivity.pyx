@@ -47,7 +47,7 @@ cdef inline bint less(const forest* f, int32_t p, int32_t q) noexcept nogil:
 
 
 cdef void sink(forest* f, int32_t p, Py_ssize_t i) noexcept nogil:
-    """Put edge p at place i of the heap, or below it."""
+    """Put edge p at place i of the heap, or below."""
     cdef Py_ssize_t child
     while True:
         child = 2 * i + 1
@@ -65,7 +65,7 @@ cdef void sink(forest* f, int32_t p, Py_ssize_t i) noexcept nogil:
 
 
 cdef void sift(forest* f, Py_ssize_t i) noexcept nogil:
-    """Move the edge at place i of the heap, the only one out of order, to where it belongs."""
+    """Restore the order of the heap, in which only the edge at place i may be out of place."""
     cdef int32_t p = f.heap[i]
     while i > 0 and less(f, p, f.heap[(i - 1) // 2]):
         f.heap[i] = f.heap[(i - 1) // 2]
@@ -101,7 +101,7 @@ cdef inline void leave_list(forest* f, int32_t e, int32_t cluster) noexcept nogi
 
 
 cdef double ward(const forest* f, int32_t a, int32_t b) noexcept nogil:
-    """The squared error that merging a and b adds."""
+    """Return the squared error that merging a and b adds."""
     cdef const double* x = f.means + f.slot[a] * f.d
     cdef const double* y = f.means + f.slot[b] * f.d
     cdef double total = 0
@@ -124,7 +124,7 @@ cdef forest as_forest(int kind, Py_ssize_t n_edges, const double[::1] size,
 
 def begin(int kind, const double[::1] size, double[:, ::1] means, const int32_t[::1] slot,
           int32_t[::1] head, int32_t[:, ::1] halves, double[::1] value, int32_t[:, ::1] heap):
-    """Fill the lists and the heap; halves[0] says both clusters of each edge; Ward: the values."""
+    """Fill the lists and the heap, and Ward's values; halves[0] has both clusters of each edge."""
     cdef Py_ssize_t n_edges = value.shape[0], p
     cdef forest f = as_forest(kind, n_edges, size, means, slot, head, halves, value, heap)
     with nogil:
@@ -142,10 +142,10 @@ def merge_edges(int kind, int64_t[::1] state, double[::1] size, double[:, ::1] m
                 int32_t[::1] slot, int32_t[::1] head, int32_t[:, ::1] halves,
                 double[::1] value, int32_t[:, ::1] heap, int32_t[::1] met,
                 int64_t[:, ::1] merged, double[::1] heights, Py_ssize_t work):
-    """Merge along the least edges; return how often, until about `work` numbers were read.
+    """Merge along the least edges until about `work` numbers are read; return the merges.
 
-    `state` is (edges left, next cluster); it and all arrays go on to the next call. `merged` takes
-    a sample of each of the two; `met` is -1 for every cluster.
+    `state` is (edges left, next cluster); the next call takes the same arrays. `merged` receives a
+    sample of each of the two clusters; `met` is -1 for every cluster.
     """
     cdef forest f = as_forest(kind, state[0], size, means, slot, head, halves, value, heap)
     cdef Py_ssize_t done = 0, j
@@ -175,7 +175,7 @@ def merge_edges(int kind, int64_t[::1] state, double[::1] size, double[:, ::1] m
                 after, c, p = f.next[e], f.end[e], met[f.end[e]]
                 if p < 0:
                     enter_list(&f, e, k)
-                else:  # the two are parallel now, and one is left
+                else:  # two edges have become parallel: one is left
                     p = p >> 1
                     if kind == AVERAGE:
                         f.value[p] += share * (f.value[e >> 1] - f.value[p])
@@ -202,7 +202,7 @@ def merge_edges(int kind, int64_t[::1] state, double[::1] size, double[:, ::1] m
 
 
 def shortest(const int32_t[:, ::1] edges, int64_t[::1] parent, int64_t[::1] taken):
-    """taken = the edges, in their order, that join two components; `parent` is 0, 1, 2 ..."""
+    """Set `taken` to the edges that join two components, in order; `parent` is 0, 1, 2, ..."""
     cdef Py_ssize_t p, done = 0
     cdef int64_t a, b
     with nogil:

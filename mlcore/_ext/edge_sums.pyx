@@ -14,7 +14,7 @@ cdef enum:
 
 cdef inline void split(Py_ssize_t n, const floating* row, const int32_t* codes, int32_t own,
                        const double* weights, double* inside, double* across) noexcept nogil:
-    """Weighted sums of `row` where the code is `own` and where it is not."""
+    """Sum weights times `row` where the code is `own`, and where it is not."""
     cdef double[LANES] within
     cdef double[LANES] beyond
     cdef double x
@@ -40,9 +40,9 @@ cdef inline void split(Py_ssize_t n, const floating* row, const int32_t* codes, 
 
 def dense_sums(const floating[:, ::1] K, Py_ssize_t first, const int32_t[::1] codes,
                const double[::1] weights, double[::1] inside, double[::1] across, int n_threads):
-    """inside[i], across[i] = weighted sums of row i of K over samples of its own code, of others.
+    """Set inside[i], across[i] to weighted sums of row i over samples of its own code, and others.
 
-    The rows are samples first, first + 1, ...; the columns are all.
+    The rows of K are samples first, first + 1, ...; its columns are all samples.
     """
     cdef Py_ssize_t i, n = K.shape[1]
     for i in prange(K.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
@@ -53,7 +53,7 @@ def dense_sums(const floating[:, ::1] K, Py_ssize_t first, const int32_t[::1] co
 def sparse_sums(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
                 const int32_t[::1] codes, const double[::1] weights, double[::1] inside,
                 double[::1] across, Py_ssize_t first, Py_ssize_t last, int n_threads):
-    """The same for rows first..last of a CSR matrix."""
+    """As `dense_sums` for rows first..last of a CSR matrix."""
     cdef Py_ssize_t i
     cdef int64_t t
     cdef double x, within, beyond

@@ -1,10 +1,10 @@
 """Hot loops of mlcore.cluster.linkage.lance_williams (simd/linkage.c).
 
 distance_tiles  the matrix of the distances between points;
-merge_nearest   clusters of a matrix, by the update of Lance and Williams: all pairs that are each
-                other's nearest in one pass, which leaves a smaller matrix; or where these are few,
-                and for centroids and medians, two clusters at a time: then a row is searched again
-                only when what was nearest in it is gone and its turn may have come.
+merge_nearest   merges of clusters, by the update of Lance and Williams: all pairs of reciprocal
+                nearest neighbours in one pass, which leaves a smaller matrix; if these are few, and
+                for centroids and medians, one pair at a time: then a row is searched again only
+                when its nearest cluster is gone and the row may have the least distance.
 
 Arrays are in C order and of the right shapes; every element has one writer.
 """
@@ -37,11 +37,11 @@ def distance_tiles(const double[:, ::1] X, const double[:, :, ::1] panels,
                    const double[:, ::1] centred, const double[::1] norms, bint squared,
                    double[:, ::1] D, double[:, ::1] scratch, Py_ssize_t first, Py_ssize_t last,
                    int n_threads):
-    """Rows of tiles first..last of the distances of points, or of their squares; these columns.
+    """Set rows of tiles first..last of D to the distances of points, or squares, and their mirror.
 
-    From differences, of a row of X and the `panels` of all; or where these are none from products
-    of `centred` rows, squared `norms` theirs, except where too much would cancel. `scratch` is
-    (n_threads, TILE_ROWS²).
+    From differences of rows of X and the `panels` of all; without panels from products of `centred`
+    rows with squared `norms`, except where too many digits would cancel. `scratch` is (n_threads,
+    TILE_ROWS²).
     """
     cdef Py_ssize_t n = X.shape[0], across = (n + TILE - 1) // TILE, tile, top, left, i, j, rows
     cdef Py_ssize_t columns, lost, k
@@ -75,7 +75,7 @@ def distance_tiles(const double[:, ::1] X, const double[:, :, ::1] panels,
                             g[i * TILE + j] = sqrt(g[i * TILE + j])
         for i in range(rows):
             memcpy(&D[top + i, left], g + i * TILE, columns * sizeof(double))
-        for j in range(0, columns, 8):  # values of a line together
+        for j in range(0, columns, 8):  # whole cache lines
             for i in range(rows):
                 for k in range(j, min(j + 8, columns)):
                     D[left + k, top + i] = g[i * TILE + k]
@@ -84,11 +84,11 @@ def distance_tiles(const double[:, ::1] X, const double[:, :, ::1] panels,
 def merge_nearest(int kind, int64_t[::1] state, double[::1] D, double[:, ::1] values,
                   int32_t[:, ::1] places, uint8_t[::1] stale, int64_t[::1] name,
                   int64_t[:, ::1] merged, double[::1] heights):
-    """Merge clusters of the matrix `D`; return how many merges there are more.
+    """Merge clusters of the matrix `D`; return the number of merges of this call.
 
-    `state` is (rows, length of a row, clusters left, 0, 0). The rows of `values` are what is gone,
-    sizes, nearest distances, and 7 of scratch; those of `places` nearest clusters, and 2 of
-    scratch. It and all arrays go on to the next call.
+    `state` is (rows, length of a row, clusters left, 0, 0). The rows of `values` are infinity for
+    clusters that are gone and else 0, sizes, nearest distances, and 7 of scratch; those of `places`
+    nearest clusters, and 2 of scratch. The next call takes the same arrays.
     """
     cdef cluster_matrix s
     cdef Py_ssize_t done

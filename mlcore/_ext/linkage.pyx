@@ -9,9 +9,9 @@ from mlcore._ext.union_find cimport root_of
 
 def label(const int64_t[:, ::1] merged, const double[::1] heights, const int64_t[::1] order,
           int64_t[::1] parent, int64_t[::1] cluster, double[:, ::1] Z):
-    """SciPy's linkage matrix of merges in `order`, each given by a sample of the two clusters.
+    """Set Z to SciPy's linkage matrix of merges in `order`, each given by samples of its clusters.
 
-    `parent` and `cluster` are 0, 1, ... n - 1 and change.
+    `parent` and `cluster` are 0, 1, ... n - 1 and are overwritten.
     """
     cdef Py_ssize_t k, n = parent.shape[0]
     cdef int64_t a, b, u, v, given
@@ -27,10 +27,10 @@ def label(const int64_t[:, ::1] merged, const double[::1] heights, const int64_t
 
 
 def cut(const int64_t[:, ::1] children, uint8_t[::1] kept, int64_t[::1] top, int64_t[::1] labels):
-    """Labels of the samples by their clusters, in order of the first sample of each; how many.
+    """Label samples by cluster, numbered in order of first samples; return the number of clusters.
 
-    A cluster is a merge that is `kept` together with all below it; `kept` is cut down to these.
-    `top` is 2 n - 1 of scratch.
+    A cluster is a merge that is `kept` together with all below it; other merges are removed from
+    `kept`. `top` is scratch, (2 n - 1,).
     """
     cdef Py_ssize_t n = labels.shape[0], k, i
     cdef int64_t c, n_labels = 0
@@ -46,7 +46,7 @@ def cut(const int64_t[:, ::1] children, uint8_t[::1] kept, int64_t[::1] top, int
         for k in range(n - 2, -1, -1):
             if kept[k]:
                 top[children[k, 0]] = top[children[k, 1]] = top[n + k]
-        # A cluster's number takes the place of its name where first met.
+        # The top merge of a cluster is replaced by its label, as -1 - label, when first met.
         for i in range(n):
             c = top[i]
             if c < n:

@@ -1,16 +1,16 @@
 """Hot loop of mlcore.cluster.cuts.max_flow: a maximum preflow (Goldberg and Tarjan, J. ACM 1988).
 
-First in, first out, with gaps, and with exact distances to the sink now and then. The capacities
-are real numbers: a push empties either the vertex or the edge, exactly, so rounding does not touch
-the bounds on the number of steps. Edges are in rows of a dense matrix, or of CSR.
+First in, first out, with the gap heuristic and global relabelling. Capacities are real numbers: a
+push makes either the excess or the residual capacity exactly 0, so that the bounds on the number of
+steps hold despite rounding. Edges are entries of a dense matrix, row by row, or of CSR.
 """
 from libc.stdint cimport int64_t
 
 cdef enum:
-    HEAD = 0  # the state: the queue's first place, its length,
+    HEAD = 0  # the state: the first place of the queue, its length,
     COUNT = 1
-    RELABELS = 2  # how many were lifted since distances were last exact,
-    STARTED = 3  # whether the source has sent all it can
+    RELABELS = 2  # relabels since labels were last exact,
+    STARTED = 3  # whether the edges of the source are saturated
 
 
 cdef struct network:
@@ -21,9 +21,9 @@ cdef struct network:
     const int64_t* backs   # the same edge the other way
     double* residual       # of edges
     double* excess         # of vertices
-    int64_t* label         # a lower bound on the steps to the sink; n: none is left
-    int64_t* arc           # where to look next
-    int64_t* counts        # vertices of a label
+    int64_t* label         # a lower bound on the distance to the sink; n: none is left
+    int64_t* arc           # current edge of a vertex
+    int64_t* counts        # vertices with a label
     int64_t* queue         # vertices with an excess
     int64_t* state
 
@@ -51,8 +51,8 @@ cdef inline void push(network* g, int64_t u, int64_t edge, double amount) noexce
     g.excess[v] += amount
 
 
-cdef int64_t measure(network* g) noexcept nogil:
-    """Labels that are distances to the sink, and the queue anew. Returns the edges seen."""
+cdef int64_t relabel_all(network* g) noexcept nogil:
+    """Set labels to exact distances to the sink, and rebuild the queue; return the edges seen."""
     cdef int64_t v, u, edge, at = 0, size = 1, seen = 0
     for v in range(g.n):
         g.label[v], g.counts[v], g.arc[v] = g.n, 0, first_edge(g, v)
@@ -76,15 +76,15 @@ cdef int64_t measure(network* g) noexcept nogil:
     return seen
 
 
-cdef int64_t lift(network* g, int64_t u) noexcept nogil:
-    """A larger label for `u`, none of whose edges leads down. Returns the edges seen."""
+cdef int64_t relabel(network* g, int64_t u) noexcept nogil:
+    """Raise the label of `u`, which has no admissible edge; return the edges seen."""
     cdef int64_t old = g.label[u], new = g.n, edge, v
     for edge in range(first_edge(g, u), first_edge(g, u + 1)):
         if g.residual[edge] > 0:
             new = min(new, g.label[head(g, u, edge)] + 1)
     g.state[RELABELS] += 1
     g.counts[old] -= 1
-    if g.counts[old] == 0:  # a gap: nobody above it gets down to the sink
+    if g.counts[old] == 0:  # a gap: the sink cannot be reached from above it
         for v in range(g.n):
             if old < g.label[v] < g.n:
                 g.counts[g.label[v]] -= 1
@@ -97,7 +97,7 @@ cdef int64_t lift(network* g, int64_t u) noexcept nogil:
 
 
 cdef int64_t discharge(network* g, int64_t u) noexcept nogil:
-    """Push the excess of `u` away, or find that it cannot reach the sink. Returns edges seen."""
+    """Push the excess of `u` on, or find that it cannot reach the sink; return the edges seen."""
     cdef int64_t seen = 0, edge = g.arc[u], begun = edge
     while g.label[u] < g.n:
         while edge < first_edge(g, u + 1):
@@ -107,7 +107,7 @@ cdef int64_t discharge(network* g, int64_t u) noexcept nogil:
                     g.arc[u] = edge
                     return seen + edge - begun + 1
             edge += 1
-        seen += edge - begun + lift(g, u)
+        seen += edge - begun + relabel(g, u)
         begun = edge = g.arc[u]
     return seen
 
@@ -115,10 +115,10 @@ cdef int64_t discharge(network* g, int64_t u) noexcept nogil:
 def push_relabel(double[::1] residual, const int64_t[::1] starts, const int64_t[::1] heads,
                  const int64_t[::1] backs, Py_ssize_t source, Py_ssize_t sink, double[::1] excess,
                  int64_t[:, ::1] vertices, int64_t[::1] state, int64_t work):
-    """Push from source to sink for about `work` edges seen; return whether no more gets there.
+    """Push towards the sink until about `work` edges are seen; return whether the flow is maximal.
 
-    Edges are n rows of n where `starts` is empty, else of a CSR matrix. `vertices` is (4, n);
-    its first row, at the end, is n for the source's side of a minimum cut, less for the sink's.
+    Edges are those of a dense matrix if `starts` is empty, else of CSR. `vertices` is (4, n); at
+    the end its first row is n on the source's side of a minimum cut, and less on the sink's.
     `excess[sink]` is the flow.
     """
     cdef network g
@@ -144,14 +144,14 @@ def push_relabel(double[::1] residual, const int64_t[::1] starts, const int64_t[
                     g.excess[u] += g.residual[edge]
                     g.residual[back(&g, source, edge)] += g.residual[edge]
                     g.residual[edge] = 0
-            work -= measure(&g)
+            work -= relabel_all(&g)
         while work > 0:
             if state[COUNT] == 0:
-                measure(&g)  # the labels are to tell the sides
+                relabel_all(&g)  # exact labels define the sides
                 if state[COUNT] == 0:
                     break
             if state[RELABELS] >= g.n:
-                work -= measure(&g)
+                work -= relabel_all(&g)
                 continue
             u = g.queue[state[HEAD]]
             state[HEAD] = (state[HEAD] + 1) % g.n

@@ -28,19 +28,19 @@ cdef cluster_set as_set(int kind, double slack, const int64_t[::1] start,
 
 def nearest_clusters(int kind, double slack, const int64_t[::1] start,
                      const double[:, ::1] points, const double[:, ::1] centres,
-                     const double[:, :, ::1] panels, const double[::1] spread,
+                     const double[:, :, ::1] panels, const double[::1] variance,
                      const double[::1] radius, const int64_t[::1] queries,
                      int32_t[:, ::1] found, double[:, ::1] squares, int64_t[::1] nearest,
                      double[::1] value, int n_threads):
-    """nearest[q], value[q] = the cluster nearest to queries[q], and how far it is.
+    """Set nearest[q] to the cluster nearest to queries[q], and value[q] to its distance.
 
-    Behind `panels`, `spread` and `radius` of the clusters come those of balls around the panels;
-    `found` and `squares` are (n_threads, 3 times what the panels hold) of scratch. Ward: `start`
-    counts clusters only, `points` may be `centres`.
+    In `panels`, `variance` and `radius`, those of balls around the panels follow the clusters';
+    `found` and `squares` are scratch, (n_threads, 3 times the clusters that the panels hold). For
+    Ward's, `start` counts clusters only, and `points` may be `centres`.
     """
     cdef cluster_set s = as_set(kind, slack, start, points)
     cdef Py_ssize_t n = queries.shape[0], batch, first
-    s.centres, s.panels, s.variance = &centres[0, 0], &panels[0, 0, 0], &spread[0]
+    s.centres, s.panels, s.variance = &centres[0, 0], &panels[0, 0, 0], &variance[0]
     s.radius = &radius[0]
     for batch in prange((n + LINKAGE_QUERIES - 1) // LINKAGE_QUERIES, nogil=True,
                         num_threads=n_threads, schedule="dynamic"):
@@ -53,7 +53,7 @@ def nearest_clusters(int kind, double slack, const int64_t[::1] start,
 def cluster_rows(int kind, const int64_t[::1] start, const double[:, ::1] points,
                  const double[:, :, ::1] panels, double[:, ::1] sums, double[:, ::1] D,
                  Py_ssize_t first, Py_ssize_t last, int n_threads):
-    """Rows first..last of the matrix of distances, from the diagonal on, and these columns.
+    """Set rows first..last of D to the distances of clusters, and the same columns.
 
     `sums` is (n_threads, points and a panel) of scratch.
     """

@@ -5,8 +5,8 @@ for a screen of m coordinates in single precision, and d for the pairs that it l
 
 The tree halves the points across the widest side of their box, again and again, until there is one
 panel of points in each leaf; all leaves but the last are full. Nodes are in preorder, root 0. In
-each round every component takes the shortest edge that leaves it (simd/spanning_tree.c).
-How far a point looked without finding another component is a bound that later rounds begin with.
+each round every component takes the shortest edge that leaves it (simd/spanning_tree.c). The radius
+within which a point has found no other component is a bound that later rounds start from.
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -30,11 +30,11 @@ PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
 def build(const double[:, ::1] columns, Py_ssize_t v, int64_t[:, ::1] orders, int64_t[::1] spare,
           uint8_t[::1] side, int64_t[:, ::1] span, int64_t[::1] right, int64_t[::1] node,
           double[:, :, ::1] boxes, double[:, :, ::1] panels):
-    """Build the nodes v, v + 1, ... of the tree; where it ended.
+    """Build the nodes v, v + 1, ... of the tree; return the first node that is not built yet.
 
-    `columns` are the features, `orders` the points by each of them: in the end, by nodes of the
-    tree first. `span` are the first leaf and the end of the leaves of each node, at first of the
-    root alone; `spare` and `side` are scratch. `boxes` are (nodes, 2, features).
+    `columns` are the features, `orders` the points sorted by each of them; in the end, those of a
+    node stand together. `span` has the first leaf of each node and the end of its leaves, at first
+    of the root alone; `spare` and `side` are scratch. `boxes` are (nodes, 2, features).
     """
     cdef Py_ssize_t n = columns.shape[1], d = columns.shape[0], work = 0
     cdef Py_ssize_t first, end, low, high, middle, i, f, widest, front, back
@@ -85,7 +85,7 @@ def build(const double[:, ::1] columns, Py_ssize_t v, int64_t[:, ::1] orders, in
 
 def begin_round(const int64_t[::1] component, const int64_t[::1] right, int64_t[::1] whole,
                 double[::1] best):
-    """Forget the edges of `best`, and fill the component of all points of a node, or -1."""
+    """Clear `best`, and set `whole` to the component of all points of a node, or -1 if several."""
     cdef Py_ssize_t i, v, a
     cdef int64_t own
     with nogil:
@@ -107,7 +107,7 @@ def nearest_others(const double[:, :, ::1] panels, const double[:, :, ::1] boxes
                    const int64_t[::1] right, const int64_t[::1] node,
                    const int64_t[::1] component, const int64_t[::1] whole, double[::1] bound,
                    double[::1] best, int64_t[::1] source, int64_t[::1] target, Py_ssize_t first):
-    """Shortest edges that leave the components, from the leaves first, ...; where it ended.
+    """Search the shortest edges out of the components, from leaf `first` on; return the next leaf.
 
     `bound` of points and `best` of components are squared; edges go from `source` to `target`.
     """
@@ -124,10 +124,10 @@ def nearest_others(const double[:, :, ::1] panels, const double[:, :, ::1] boxes
 def join(const double[::1] best, const int64_t[::1] source, const int64_t[::1] target,
          const int64_t[::1] order, int64_t[::1] parent, int64_t[::1] number,
          int64_t[::1] component, int64_t[:, ::1] edges, double[::1] squares):
-    """Add the edges of all components but those that close a circle; return how many.
+    """Add the edges of all components except those that close a cycle; return their number.
 
-    In a circle all edges are as long, so it does not matter which is left out. `component` of the
-    points gets the new numbers. `parent` and `number` are scratch, as long as `best`.
+    All edges of a cycle are equally long, so that any may be left out. `component` of the points
+    gets the new numbers. `parent` and `number` are scratch, as long as `best`.
     """
     cdef Py_ssize_t m = best.shape[0], c, i, done = 0
     cdef int64_t a, b, count = 0

@@ -1,8 +1,8 @@
 """Hot loops of mlcore.cluster.cuts.stoer_wagner: a round of Stoer and Wagner's algorithm.
 
 Vertices are taken one by one, always the one with the largest weight of edges to those taken
-before. The loops go from place `done` of the order to place `until`, so that the caller can look
-for Ctrl-C; their state is in its arrays, which are in C order and of the right shapes.
+before. A call fills places `done` to `until` of the order, so that the caller can look for Ctrl-C;
+its state is in the caller's arrays, which are in C order and of the right shapes.
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
@@ -15,10 +15,10 @@ cdef enum:
 
 def dense_order(const double[:, ::1] W, Py_ssize_t m, double[::1] reach, int64_t[::1] order,
                 double[::1] reached, Py_ssize_t done, Py_ssize_t until):
-    """order[t] = the vertex taken t-th, reached[t] = the weight of its edges to those before.
+    """Set order[t] to the t-th vertex, and reached[t] to the weight of its edges to those before.
 
-    Of the first m vertices of W, for done <= t < until. `reach` is that weight for all so far,
-    -infinity for those taken.
+    For done <= t < until, of the first m vertices of W. `reach` is the weight of the edges of each
+    vertex to those taken so far, -infinity for these.
     """
     cdef Py_ssize_t t, v, at, lane
     cdef double best
@@ -48,7 +48,7 @@ def dense_order(const double[:, ::1] W, Py_ssize_t m, double[::1] reach, int64_t
 
 
 cdef inline void rise(int64_t* heap, int64_t* place, const double* key, int64_t v) noexcept nogil:
-    """Move `v` up to where its key belongs."""
+    """Move `v` up the heap to its place."""
     cdef int64_t at = place[v], above
     while at > 0:
         above = (at - 1) // 2
@@ -63,7 +63,7 @@ cdef inline void rise(int64_t* heap, int64_t* place, const double* key, int64_t 
 
 cdef inline int64_t take_top(int64_t* heap, int64_t* place, const double* key,
                              int64_t size) noexcept nogil:
-    """Remove and return the vertex of the largest key; `size` counts it."""
+    """Remove the vertex of the largest key from a heap of `size`, and return it."""
     cdef int64_t top = heap[0], v = heap[size - 1], at = 0, below
     place[top] = -1
     while 2 * at + 1 < size - 1:
@@ -84,7 +84,7 @@ cdef inline int64_t take_top(int64_t* heap, int64_t* place, const double* key,
 def sparse_order(const int64_t[::1] indptr, const index[::1] indices, const double[::1] data,
                  double[::1] reach, int64_t[::1] heap, int64_t[::1] place, int64_t[::1] order,
                  double[::1] reached, Py_ssize_t done, Py_ssize_t until):
-    """The same for a CSR matrix. `heap` holds who is not taken, at `place`; -1 is who is."""
+    """As `dense_order` for CSR; `heap` has vertex v, if not yet taken, at place[v], else -1."""
     cdef Py_ssize_t t
     cdef int64_t e, v, n = order.shape[0]
     with nogil:

@@ -10,9 +10,9 @@ from mlcore.checks import as_samples
 from mlcore.cluster.metrics import PLAIN, as_metric, distances
 from mlcore.threads import effective_threads, items_per_call, pieces, single_threaded_blas
 
-_BLOCK = 2**22  # distances or sums held at a time
+_BLOCK = 2**22  # distances or sums in memory at a time
 _IN_CACHE = 2**16  # values
-_SUMS = 2**24  # sums that are held to form each distance once, which halves the time
+_SUMS = 2**24  # with at most so many sums, each distance is formed once, in half the time
 
 
 def check_distances(
@@ -55,16 +55,15 @@ def distance_sums(
     metric : str or callable
         As `check_distances` returns it.
     order : int64 array (m,)
-        The samples that take part, group by group.
+        The samples to sum over, group by group.
     starts : int64 array (k + 1,)
-        Where in `order` each group begins, and its end. No group is empty.
+        The start of each group in `order`, and the end. No group is empty.
     weights : float64 array (m,), optional
         Of the samples of `order`; ones by default.
     squared : bool
         Sum squares of distances instead.
     single : bool
-        Form products in single precision where it tells the distances to some of its eps: for sums
-        that are wanted in it.
+        Form products in single precision where that is accurate enough for sums in it.
 
     Yields
     ------
@@ -132,7 +131,7 @@ def _symmetric_sums(X, norms, starts, weights, squared, single, threads):
 
 
 def _placed(X, order):
-    """Samples in float64 around their mean, in a unit in which squares keep their digits."""
+    """Return samples in float64, centred and scaled by a power of two to below 1, and the power."""
     placed, largest = np.empty((len(order), X.shape[1])), 0.0
     step = max(1, _IN_CACHE // X.shape[1])
     blocks = [slice(start, start + step) for start in range(0, len(order), step)]
@@ -147,19 +146,19 @@ def _placed(X, order):
     for rows in blocks:
         placed[rows] -= mean
         largest = max(largest, np.abs(placed[rows]).max())
-    spread = int(np.frexp(largest)[1])
+    centred = int(np.frexp(largest)[1])
     for rows in blocks:
-        _scale(placed[rows], -spread)
-    return placed, power + spread
+        _scale(placed[rows], -centred)
+    return placed, power + centred
 
 
 def _scale(X, power):
-    """Multiply by a power of 2, in two steps that are in range."""
+    """Multiply by 2**power in two steps, as the factor itself may overflow."""
     X *= 2.0 ** (power // 2)
     X *= 2.0 ** (power - power // 2)
 
 
 def by_cluster(codes) -> tuple[np.ndarray, np.ndarray]:
-    """Return the samples in the order of their clusters, and where each cluster begins."""
+    """Return the samples ordered by cluster, and the start of each cluster and the end."""
     order = np.argsort(codes, kind="stable")
     return order, np.concatenate([[0], np.cumsum(np.bincount(codes))])

@@ -1,4 +1,4 @@
-"""What a partition costs under the objectives of clustering, and how far two partitions agree."""
+"""Costs of a partition under the objectives of clustering, and the agreement of two partitions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -42,11 +42,10 @@ def clustering_cost(
     metric: str | Callable = "euclidean",
     sample_weight: Any = None,
 ) -> float:
-    r"""What a partition costs under one of the objectives of clustering.
+    r"""Return the cost of any partition under one of the objectives of clustering.
 
-    Any partition can be asked about, from whichever model or by hand. With clusters C of weight
-    ``|C|``, their means c and members m, the first four are costs of samples X, the others of
-    affinities or kernel values K:
+    With clusters C of weight ``|C|``, their means c and members m, the first four are costs of
+    samples X, the others of affinities or kernel values K:
 
     ====================== ================================================================
     kmeans                 :math:`\sum_C \sum_{i \in C} \|x_i - c_C\|^2`
@@ -123,12 +122,12 @@ def clustering_cost(
 
 
 def adjusted_rand_index(labels_true: Any, labels: Any) -> float:
-    r"""How far two partitions agree on which pairs of samples belong together.
+    r"""Return how far two partitions agree on the pairs of samples that belong together.
 
     .. math:: \frac{pairs\ together\ in\ both - expected}{mean\ of\ pairs\ together - expected}
 
     where the expectation is over partitions with the same cluster sizes: 1 for equal partitions,
-    about 0 for unrelated ones, whatever the numbers and the names of their clusters.
+    about 0 for unrelated ones, for any numbers and names of clusters.
 
     Parameters
     ----------
@@ -138,12 +137,12 @@ def adjusted_rand_index(labels_true: Any, labels: Any) -> float:
     Returns
     -------
     index : float, from -0.5 to 1
-        Counted in integers, so exact but for one division.
+        Counted in integers: exact up to one division.
 
     Raises
     ------
     ValueError, TypeError
-        For labels that are none, or of different lengths.
+        For labels that are empty, or of different lengths.
 
     References
     ----------
@@ -166,7 +165,7 @@ def adjusted_rand_index(labels_true: Any, labels: Any) -> float:
     cells = np.unique(true * (found.max() + 1) + found, return_counts=True)[1]
     both, first, second = map(_pairs, (cells, np.bincount(true), np.bincount(found)))
     total = n * (n - 1) // 2
-    # Both sides times 2 total, which keeps them whole.
+    # Numerator and denominator times 2 total are integers.
     above = 2 * (both * total - first * second)
     below = (first + second) * total - 2 * first * second
     return above / below if below else 1.0
@@ -177,7 +176,7 @@ def _pairs(counts):
 
 
 def _weighted(X, labels, sample_weight):
-    """The samples that weigh something, their clusters 0, 1..., and their weights."""
+    """Return the samples of positive weight, their clusters 0, 1, ..., and their weights."""
     n = X.shape[0]
     _, codes = as_labels(labels, n, owner=_OWNER, name="labels")
     weights = as_weights(sample_weight, n)
@@ -198,14 +197,14 @@ def _around_means(X, codes, weights):
         means = (members @ X).toarray() / sizes
         rows = np.repeat(np.arange(n), np.diff(X.indptr))
         own = means[codes[rows], X.indices]
-        # A zero of x costs the square of the mean; what is stored, the difference to that.
+        # |x - mean|² is |mean|², corrected at the stored entries of x.
         squares = np.einsum("ij,ij->i", means, means)[codes]
         squares += np.bincount(rows, X.data * (X.data - 2 * own), n)
         squares = np.maximum(squares, 0)
     else:
         power = int(np.frexp(np.abs(X).max())[1])
         X = np.ldexp(X, -power, dtype=np.float64)
-        X -= X[0]  # what the samples share would cost digits of the means
+        X -= X[0]  # a large common offset would cost the means digits
         X -= ((members @ X) / sizes)[codes]
         squares = np.einsum("ij,ij->i", X, X)
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Silhouettes: how much nearer a sample is to its own cluster than to the next."""
+"""Silhouettes: how much closer samples are to their own cluster than to the next one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,12 +10,12 @@ from mlcore.cluster.scores.distance_sums import by_cluster, check_distances, dis
 
 
 def silhouette_samples(X: Any, labels: Any, *, metric: str | Callable = "euclidean") -> np.ndarray:
-    r"""How well each sample lies in its cluster.
+    r"""Return the silhouette of each sample, which says how well it fits its cluster.
 
     .. math:: s_i = \frac{b_i - a_i}{\max(a_i, b_i)}
 
-    where a is the mean distance to the other members of the own cluster, and b the least, over the
-    other clusters, of the mean distances to their members.
+    where a is the mean distance to the other members of its cluster, and b the least mean distance
+    to the members of another cluster.
 
     Parameters
     ----------
@@ -37,14 +37,14 @@ def silhouette_samples(X: Any, labels: Any, *, metric: str | Callable = "euclide
     ------
     ValueError, TypeError
         For bad samples; for labels of another length or all the same; for an unknown metric, one
-        that is negative or not finite for these samples, and distances that are none.
+        that is negative or not finite for these samples, and for invalid distances.
 
     Notes
     -----
-    O(n² d) time, on all threads for the Euclidean metrics, and the same bytes for any number of
-    them; O(n d) memory, and blocks of some megabytes of distances. The Euclidean distances of
-    float32 samples are formed in single precision, unless they are short beside the samples'
-    distances from the mean: so a mean distance is right to a few units of it, about 1e-7.
+    O(n² d) time, on all threads for the Euclidean metrics, with the same result for any number of
+    them; O(n d) memory, and blocks of some megabytes of distances. Euclidean distances of float32
+    samples are formed in single precision, unless they are short compared with the samples'
+    distances from the mean: a mean distance is accurate to a few units of it, about 1e-7.
 
     References
     ----------
@@ -66,19 +66,19 @@ def silhouette_samples(X: Any, labels: Any, *, metric: str | Callable = "euclide
     single = X.dtype == np.float32
     for places, sums in distance_sums(X, metric, order, starts, single=single):
         rows, mine = np.arange(len(sums)), own[places]
-        near = sums[rows, mine] / np.maximum(1, sizes[mine] - 1)
+        inside = sums[rows, mine] / np.maximum(1, sizes[mine] - 1)
         means = sums / sizes
         means[rows, mine] = np.inf
-        next_best = means.min(axis=1)
-        larger = np.maximum(near, next_best)
-        alone = (sizes[mine] == 1) | (larger == 0)
-        larger[alone] = 1
-        silhouettes[order[places]] = np.where(alone, 0, (next_best - near) / larger)
+        outside = means.min(axis=1)
+        larger = np.maximum(inside, outside)
+        undefined = (sizes[mine] == 1) | (larger == 0)
+        larger[undefined] = 1
+        silhouettes[order[places]] = np.where(undefined, 0, (outside - inside) / larger)
     return silhouettes
 
 
 def silhouette_score(X: Any, labels: Any, *, metric: str | Callable = "euclidean") -> float:
-    """The mean of the silhouettes: how compact clusters are, and how far apart.
+    """Return the mean of the silhouettes: high for compact and well separated clusters.
 
     Parameters
     ----------
