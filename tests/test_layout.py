@@ -99,6 +99,18 @@ def test_words_say_something():
     assert not {"utils", "util", "helpers", "common", "base", "misc"} & set(words)
 
 
+def test_folders_are_short():
+    """As many names as a reader takes in at once; the folder of the families counts modules."""
+    long = {}
+    for folder in {path.parent for path in SOURCES} - {PACKAGE / "_ext"}:
+        names = {p for p in SOURCES if p.parent == folder and not p.stem.startswith("__")}
+        if folder != PACKAGE:
+            names |= {path.parent for path in SOURCES if path.parent.parent == folder}
+        if len(names) > 14:
+            long[folder.name] = len(names)
+    assert not long
+
+
 def test_modules_are_short():
     long = {p.name: n for p in SOURCES if (n := len(p.read_text().splitlines())) >= 400}
     kernels = (PACKAGE / "_ext").glob("*.pyx")
