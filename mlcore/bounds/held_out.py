@@ -22,7 +22,7 @@ from mlcore.bounds.arguments import (
     as_reals,
 )
 from mlcore.bounds.calculator import calculator
-from mlcore.bounds.concentration.bernoulli_kl import far_rate
+from mlcore.bounds.concentration.bernoulli_kl import inverse_rates
 from mlcore.bounds.concentration.binomial_tail import (
     LARGEST_ODDS,
     largest_odds,
@@ -241,7 +241,7 @@ def hoeffding_bentkus_bound(mean_loss: Any, m: Any, delta: Any) -> Any:
     mean = as_rate(mean_loss, "mean_loss")
     m = as_counts(as_count(m, "m", at_least=1), "m")
     log_delta = np.log(as_delta(delta))
-    p, _ = far_rate(np.asarray(mean), np.asarray(1 - mean), _nats(-log_delta, m))
+    p, _ = inverse_rates(np.asarray(mean), np.asarray(1 - mean), _nats(-log_delta, m))
     # A mean that is k / m rounded stands for k.
     count = m * mean
     nearest = np.round(count)
@@ -295,7 +295,7 @@ def bernoulli_confidence_sequence(k: Any, m: Any, delta: Any) -> tuple[Any, Any]
     peak = excess(m) - excess(k) - excess(m - k)
     c = _nats(np.log1p(m) - log_delta + peak, m)
     q, r = k / m, (m - k) / m
-    return float(far_rate(r, q, c)[1]), float(far_rate(q, r, c)[0])
+    return float(inverse_rates(r, q, c)[1]), float(inverse_rates(q, r, c)[0])
 
 
 def _log(delta):

@@ -15,7 +15,7 @@ _MISSING = ("NoneType", "NAType", "NaTType")
 
 
 def plain_array(values: Any, name: str) -> np.ndarray:
-    """Return `values` as a NumPy array of any type and shape, or say why it is none.
+    """Return `values` as a NumPy array of any type and shape.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def real_array(values: Any, name: str) -> np.ndarray:
 
 
 def as_floats(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
-    """Return an array in C order, aligned, of native float32 or float64; the same if it is so."""
+    """Return an array of native float32 or float64 in C order, aligned; copied only if needed."""
     dtype = np.dtype(dtype)
     flags = array.flags
     if not (array.dtype == dtype and flags.c_contiguous and flags.aligned):
@@ -86,7 +86,7 @@ def as_floats(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
             what=f"a C-contiguous {dtype} copy of the data",
             instead=f"pass fewer rows, or C-contiguous {dtype} to begin with",
         )
-        with np.errstate(all="ignore"):  # what overflows is found by require_finite
+        with np.errstate(all="ignore"):  # require_finite finds overflow
             array = np.require(array, dtype, ["C", "A"])
     return array
 
@@ -97,14 +97,14 @@ def require_finite(
     """Refuse NaN, infinity, and rows whose squared norms come near overflow.
 
     The limit, a quarter of the largest float, keeps every squared distance of two rows finite.
-    The sum of all squares tells almost always, so this costs one pass over memory. It is not a
-    product of BLAS, whose threads go on waiting for work when it is done, and our own for them.
+    The sum of all squares nearly always decides, so this costs one pass over memory. BLAS does not
+    compute it, as its threads would then spin and hold up our own.
 
     Parameters
     ----------
     array : ndarray of float32 or float64, C-contiguous, one- or two-dimensional
     original : ndarray, optional
-        What `array` was converted from, to tell infinity from what became infinite.
+        The array before conversion, to tell infinity from values that overflowed in it.
     """
     limit = np.finfo(array.dtype).max / 4
     if _ext.sum_of_squares(array.reshape(-1)) <= limit:
@@ -120,9 +120,9 @@ def require_finite(
 
 
 def refuse_row(values, name, owner, row, original=None, columns=None) -> None:
-    """Raise the ValueError for the first bad value of a row, which has one.
+    """Raise the ValueError for the first bad value of a row that has one.
 
-    `columns` are the places of the values where they are not 0, 1, 2...
+    `columns`: the column of each value, if not 0, 1, 2...
     """
     source = values if original is None else np.atleast_1d(original[row])
     nan, infinite = np.isnan(source), np.isinf(source)

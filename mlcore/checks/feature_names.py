@@ -10,7 +10,7 @@ _SHOWN = 5
 
 
 def column_names(X: Any) -> np.ndarray | None:
-    """Return the column names of a data frame or table as an object array, None without such.
+    """Return the column names of a data frame or table as an object array, None if it has none.
 
     Raises
     ------
@@ -18,7 +18,7 @@ def column_names(X: Any) -> np.ndarray | None:
         If some of the names are strings and others are not.
     """
     columns = getattr(X, "column_names", None)
-    if not isinstance(columns, list):  # as those of pyarrow's tables, whose `columns` are values
+    if not isinstance(columns, list):  # the names of pyarrow tables, whose `columns` are values
         columns = getattr(X, "columns", None)
     if columns is None or callable(columns):
         return None
@@ -40,14 +40,14 @@ def column_names(X: Any) -> np.ndarray | None:
 
 
 def check_column_names(names: np.ndarray | None, seen: np.ndarray | None, owner: str) -> None:
-    """Compare the names of new data with those `seen` in fit.
+    """Compare the column names of new data with those `seen` in fit.
 
-    Only one side having names is a warning.
+    Names on one side only are a warning.
 
     Raises
     ------
     ValueError
-        If both have names and these differ, be it in order only.
+        If both have names and these differ, or their order does.
     """
     if names is None and seen is None:
         return

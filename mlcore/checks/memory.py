@@ -1,9 +1,9 @@
-"""Refuse what cannot fit before it is allocated: Linux grants more than it has, then kills."""
+"""Checks of free memory before an allocation, since Linux grants more than it has, then kills."""
 
 import os
 from pathlib import Path
 
-_TOO_SMALL_TO_ASK = 2**24  # asking takes 0.1 ms
+_UNCHECKED = 2**24  # bytes; a check takes 0.1 ms
 _CGROUPS = (  # version 2, then 1: the folder, its limit, its use
     ("/sys/fs/cgroup", "memory.max", "memory.current"),
     ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
@@ -18,12 +18,12 @@ def require_memory(n_rows: int, n_cols: int, itemsize: int, *, what: str, instea
     n_rows, n_cols, itemsize : int
         Shape, and bytes of one item.
     what, instead : str
-        What the array is, and the way out for the user; both end up in the message.
+        A name of the array, and advice to the user; both are in the message.
 
     Raises
     ------
     MemoryError
-        Naming the shape, the bytes needed, the bytes free and the way out.
+        Its message has the shape, the bytes needed, the bytes free and the advice.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def require_memory(n_rows: int, n_cols: int, itemsize: int, *, what: str, instea
     >>> require_memory(10, 10, 8, what="the Gram matrix", instead="use fewer rows")
     """
     needed = int(n_rows) * int(n_cols) * int(itemsize)
-    if needed <= _TOO_SMALL_TO_ASK:
+    if needed <= _UNCHECKED:
         return
     free = free_bytes()
     if needed > free:
@@ -42,7 +42,7 @@ def require_memory(n_rows: int, n_cols: int, itemsize: int, *, what: str, instea
 
 
 def free_bytes() -> int:
-    """Bytes this process can still allocate: of the machine, its container and its own limit."""
+    """Return the bytes that this process can allocate, by machine, container and its own limit."""
     return max(0, min(_free_on_machine(), _free_in_container(), _free_in_process()))
 
 
@@ -53,7 +53,7 @@ def _free_on_machine():
                 return int(line.split()[1]) * 1024
     except (OSError, ValueError, IndexError):
         pass
-    try:  # no /proc: what is installed is at least a bound
+    try:  # no /proc: installed memory is an upper bound
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return 2**63
@@ -71,7 +71,7 @@ def _free_in_container():
 
 
 def _reclaimable(path):
-    """Bytes of cached files, which count as used but are given up when asked for."""
+    """Bytes of cached files, which count as used but are freed on demand."""
     try:
         fields = dict(line.split() for line in path.read_text().splitlines())
         return int(fields.get("inactive_file", 0))

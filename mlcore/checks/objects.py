@@ -1,4 +1,4 @@
-"""Samples that are no numbers: strings, and whatever else a user's function compares."""
+"""Samples that are not numbers: strings, and other objects that a user's function compares."""
 
 import numbers
 from typing import Any
@@ -8,7 +8,7 @@ from scipy import sparse as sp
 
 
 def as_objects(X: Any) -> np.ndarray | None:
-    """Return samples that are no numbers as a column of objects, None where X is a matrix.
+    """Return samples that are not numbers as a column of objects, None if X is a matrix.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Samples: the matrix X that models are fitted to and asked about."""
+"""Samples: validation of the matrix X of models."""
 
 from typing import Any
 
@@ -21,9 +21,8 @@ def as_samples(
 ) -> np.ndarray | sp.csr_array:
     """Return `X` as an array, or sparse array, that compiled code can rely on.
 
-    float32 stays float32, float64 stays float64, every other real type becomes float64. What is
-    in order already is returned as it is, without a copy; `X` itself never changes. Time O(n d),
-    one pass over memory.
+    float32 stays float32, float64 stays float64, every other real type becomes float64. No copy
+    is made without need, and `X` itself never changes. Time O(n d), one pass over memory.
 
     Parameters
     ----------
@@ -33,13 +32,13 @@ def as_samples(
     name : str
         The argument that the errors name.
     accept_sparse : bool
-        Whether sparse input is taken. It becomes CSR with sorted indices and no duplicates.
+        Take sparse input, which becomes CSR with sorted indices and no duplicates.
     like : dtype or array, optional
         Convert to this precision, usually that of the fit.
     min_samples : int
         The least number of rows.
     check_finite : bool
-        Whether values of dense data are looked at; without, the caller does.
+        Check dense values; if False, the caller does.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Sparse samples: structure is proved sound before any compiled code follows an index."""
+"""Sparse samples: validation of structure before compiled code follows an index."""
 
 from itertools import chain
 from typing import Any
@@ -15,8 +15,8 @@ def as_canonical_csr(
 ) -> sp.csr_array:
     """Return data in any of SciPy's formats as CSR with sorted column indices and no duplicates.
 
-    Duplicate entries are summed, explicit zeros stay. Arrays in order already are shared with
-    `X`, which never changes. Time O(nnz), plus sorting where rows are unsorted.
+    Duplicate entries are summed, explicit zeros stay. `X` never changes; arrays are shared with it
+    where they need no change. Time O(nnz), plus sorting where rows are unsorted.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def _coo(X, name):
 
 
 def _dia(X, name):
-    """Return the entries within the matrix; those that are zero only fill up the diagonals."""
+    """Return the entries within the matrix, without zeros, which fill up the diagonals."""
     offsets = _integers(X.offsets, f"{name}.offsets")
     if X.data.ndim != 2 or len(offsets) != len(X.data):
         raise ValueError(
@@ -116,7 +116,7 @@ def _compressed(X, name, dtype):
         data = _real_data(data.ravel(), name, dtype).reshape(used, *block)
     else:
         data = _real_data(data, name, dtype)
-    # A new object: flags such as has_sorted_indices that a user may have set are worked out anew.
+    # A new object: flags that a user may have set, such as has_sorted_indices, are computed anew.
     return getattr(sp, f"{X.format}_array")((data, indices, indptr), shape=X.shape)
 
 
@@ -172,9 +172,9 @@ def _require_finite_rows(csr, name, owner):
 
 
 def dense_if_full(X: Any) -> Any:
-    """Return X (n, d) as an array where it is CSR and takes no more memory so, else X itself.
+    """Return a CSR matrix (n, d) as an array if that takes no more memory, else X itself.
 
-    So rows without zeros give the same bytes, sparse or not.
+    Rows without zeros then give the same bytes, sparse or not.
     """
     if not sp.issparse(X):
         return X

@@ -1,4 +1,4 @@
-"""The halving algorithm: most concepts that have never been wrong decide."""
+"""The halving algorithm: a majority vote of the concepts that have never been wrong."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The contract of online learners: rounds of prediction and update, one at a time or many at once.
+"""Contract of online learners: rounds of prediction and update, one at a time or many at once.
 
 A learner defines ``_start()``, its fitted attributes before the first round, from checked
 parameters; ``_point(state, x, name)``, a checked point; ``_label(state, point)``, its prediction;
@@ -18,8 +18,8 @@ from mlcore.model import Model
 class OnlineLearner(Model):
     """Base of models that learn from one point and its label, 0 or 1, after the other.
 
-    The first prediction needs no fit: the parameters alone decide it. Fitted attributes are there
-    from the first round on. Input that is refused, in whichever round, changes nothing.
+    The first prediction needs no fit: the parameters decide it. Fitted attributes exist from the
+    first round on. Input that is refused, in any round, changes nothing.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class OnlineLearner(Model):
         ValueError
             For wrong parameters, points or labels; the learner stays as it was.
         """
-        return self._play(self._start(), X, y)
+        return self._learn(self._start(), X, y)
 
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Learn from rounds in their order; the same as `update` with each of them.
@@ -70,7 +70,7 @@ class OnlineLearner(Model):
         ValueError
             For wrong points or labels; the learner stays as it was before the first of them.
         """
-        return self._play(self._state(), X, y)
+        return self._learn(self._state(), X, y)
 
     def update(self, x: Any, y: int) -> Self:
         """Learn that point `x` has label `y`.
@@ -136,7 +136,7 @@ class OnlineLearner(Model):
     def _state(self) -> Mapping[str, Any]:
         return vars(self) if "n_rounds_" in vars(self) else self._start()
 
-    def _play(self, state, X, y):
+    def _learn(self, state, X, y):
         points = self._points(state, X)
         labels = [_as_label(label, f"y[{i}]") for i, label in enumerate(_as_list(y, "y"))]
         if len(points) != len(labels):

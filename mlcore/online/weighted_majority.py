@@ -8,7 +8,7 @@ from mlcore.online.learner import OnlineLearner
 
 
 class WeightedMajority(OnlineLearner):
-    """Predict as the heavier half of the experts; an expert who errs loses a share of its weight.
+    """Predict as the experts of more weight; an expert who errs loses a part of its weight.
 
     Whatever the labels are, it makes no more mistakes than
     `mlcore.bounds.weighted_majority_mistake_bound` of the number of experts and the mistakes of the
@@ -20,7 +20,7 @@ class WeightedMajority(OnlineLearner):
         Read before the first round, and by `fit`. A point is what all experts advise, zeros and
         ones (or bool, or -1 and 1), so points `X` have shape (n_rounds, n_experts).
     beta : float in (0, 1), default=0.5
-        What a mistake leaves of a weight.
+        Factor of an expert's weight at each of its mistakes.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Relative entropy of two coins, and its inverses: the exponent of every bound on an error rate.
 
-Plain formulas lose all digits where the coins nearly agree, which is where large samples put them.
+Plain formulas lose all digits where the coins nearly agree, as they do for large samples.
 With h = p - q,
 
     kl(q, p) = q phi(h / q) + (1 - q) phi(-h / (1 - q)),    phi(x) = x - ln(1 + x) >= 0,
@@ -116,7 +116,7 @@ def kl_inverse_upper(q: Any, c: Any) -> Any:
     0.147675539298
     """
     q, c = _rate_and_budget(q, c)
-    return as_plain(far_rate(q, 1 - q, c)[0])
+    return as_plain(inverse_rates(q, 1 - q, c)[0])
 
 
 @calculator("q", "c", whole=True)
@@ -149,7 +149,7 @@ def kl_inverse_lower(q: Any, c: Any) -> Any:
     0.062910629847
     """
     q, c = _rate_and_budget(q, c)
-    return as_plain(far_rate(1 - q, q, c)[1])
+    return as_plain(inverse_rates(1 - q, q, c)[1])
 
 
 def excess_over_log(x: np.ndarray) -> np.ndarray:
@@ -168,7 +168,7 @@ def excess_over_log(x: np.ndarray) -> np.ndarray:
 
 
 def deviance(q: np.ndarray, p: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """``q phi(h / q)`` with h = p - q: one of the two terms of kl, and what replaces a power.
+    """``q phi(h / q)`` with h = p - q: one of the two terms of kl.
 
     ``q ln(q / p) + p - q``, where p, q and h are each given with all their digits.
     """
@@ -178,7 +178,7 @@ def deviance(q: np.ndarray, p: np.ndarray, h: np.ndarray) -> np.ndarray:
     return np.where(q > 0, term, h)
 
 
-def far_rate(q: np.ndarray, r: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def inverse_rates(q: np.ndarray, r: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The p >= q with kl(q, p) = c, rounded up, and 1 - p, rounded down; q + r = 1.
 
     Both are taken so that the smaller of them can be a tiny number with all its digits.
@@ -189,11 +189,11 @@ def far_rate(q: np.ndarray, r: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, n
     for start in range(0, q.size, _BLOCK):
         block = slice(start, start + _BLOCK)
         with np.errstate(all="ignore"):
-            p[block], s[block] = _far_rate(*(array[block] for array in flat))
+            p[block], s[block] = _inverse_rates(*(array[block] for array in flat))
     return p.reshape(q.shape), s.reshape(q.shape)
 
 
-def _far_rate(q, r, c):
+def _inverse_rates(q, r, c):
     # kl >= r v + q ln q, so v is at most `top`; the other start is a second-order expansion.
     top = (c - np.where(q > 0, q * np.log(q), 0.0)) / r
     h = np.sqrt(2 * q * r) * np.sqrt(c) + np.maximum(r - q, 0) * c * (2 / 3)

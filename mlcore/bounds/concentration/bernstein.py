@@ -354,7 +354,7 @@ def _bennett_rate(u):
 
 
 def _bennett_root(c, u):
-    """The number of the sign of u at which the rate, which is convex, is c; at u it is not less."""
+    """The root of rate = c with the sign of u, by Newton's method from u, with rate(u) >= c."""
     if u == -1:  # where the slope is infinite: start between there and the root
         u = (1 - c) ** 2 / 4 - 1
     while True:

@@ -29,9 +29,9 @@ def vc_dimension(H: Any, *, return_set: bool = False, max_size: int | None = Non
     search goes through sets of columns in ascending order and divides the concepts into cells by
     their patterns. A column stays a candidate only if it leaves enough concepts on both sides in
     every cell, and a set is extended only if enough candidates remain (Östergård's bound from the
-    sets of later columns included). Time is quasi-polynomial in the worst case: at most ``n **
-    log2(N)`` sets for N concepts and n points. The problem is complete for LOGNP; tables of fair
-    coins are hard.
+    sets of later columns included). Time is quasi-polynomial in the worst case: at most
+    ``n ** log2(N)`` sets for N concepts and n points. The problem is complete for LOGNP; tables of
+    fair coins are hard.
 
     Parameters
     ----------
