@@ -256,7 +256,7 @@ def test_sums_stay_exact_however_samples_move(dtype, scale):
         for j in np.flatnonzero(np.bincount(labels, minlength=k)):
             own = labels == j
             w = weights[own] / weights[own].sum()
-            assert_allclose(means.heights[j], w @ K[np.ix_(own, own)] @ w, rtol=1e-13)
+            assert_allclose(means.squared_norms[j], w @ K[np.ix_(own, own)] @ w, rtol=1e-13)
 
 
 # ---- laws

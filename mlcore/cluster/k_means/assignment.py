@@ -1,7 +1,7 @@
-"""Samples and the centres nearest to them: the passes of Lloyd's algorithm, dense and sparse.
+"""Assignment of samples to their nearest centres: the passes of Lloyd's algorithm.
 
-Both kinds take rows in a units and centres there, and keep `labels`. `assign` searches; `totals`
-gives the sums of the samples and of their weights by label.
+Dense, few and sparse samples have a kind each, which takes centres in the units of its samples and
+keeps `labels`. `assign` searches; `totals` gives the sums of samples and of weights by label.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ _FEW = 2**20  # multiplications of a pass: one thread, whose steps are a single 
 
 
 class Assignment:
-    """Dense samples: every centre is searched at first, then what bounds do not rule out.
+    """Assignment of dense samples: all centres are searched, later those not ruled out by bounds.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Assignment:
 
 
 def assignment_of(X, weights, units, n_clusters, max_iter):
-    """Return the assignment for `X`: sparse, of few samples, or for `max_iter` passes."""
+    """Return the assignment for `X`: sparse, of few samples, or of many for `max_iter` passes."""
     if sp.issparse(X):
         return SparseAssignment(X, weights, units, n_clusters, max_iter)
     if X.size * n_clusters <= _FEW:
@@ -125,6 +125,6 @@ def nearest_labels(X, units: Units, centers) -> np.ndarray:
 
 
 def _membership(labels, weights, n_clusters):
-    """The (k, n) matrix whose product with the samples is their weighted sums by label."""
+    """Return the (k, n) matrix whose product with samples is their weighted sums by label."""
     shape = n_clusters, len(labels)
     return sp.csc_array((weights, labels, np.arange(len(labels) + 1)), shape=shape)

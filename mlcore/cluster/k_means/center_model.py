@@ -1,4 +1,4 @@
-"""What models have in common whose clusters are given by centres."""
+"""Models whose clusters are given by centres: parameters, starts, prediction, sums over rows."""
 
 import numbers
 from typing import Any, ClassVar, NamedTuple, Self
@@ -29,16 +29,16 @@ _INITS = "k-means++", "random"
 
 
 class Statistics(NamedTuple):
-    """Sums over samples by the nearest of the centres before.
+    """Sums over samples by their nearest centres.
 
     Attributes
     ----------
     sums : (n_clusters, n_features) float64
-        Of weighted samples, measured from `origin_`.
+        Sums of weighted samples, measured from `origin_`.
     counts : (n_clusters,) float64
-        Of weights.
+        Sums of weights.
     objective : float
-        Of weighted squared distances.
+        Sum of weighted squared distances.
     """
 
     sums: np.ndarray
@@ -47,7 +47,7 @@ class Statistics(NamedTuple):
 
 
 class CenterModel(Transformer, Clusterer, Model):
-    """What models share that look for centres, whatever the distance from them."""
+    """Clustering by centres, whatever the distance from them."""
 
     cluster_centers_: np.ndarray
     inertia_: float
@@ -84,7 +84,7 @@ class CenterModel(Transformer, Clusterer, Model):
             as_integer(self.n_init, "n_init", owner=owner, at_least=1)
 
     def _weights(self, sample_weight, n_samples):
-        """Weights near 1, empty for ones, and the power of two that takes them back."""
+        """Return weights near 1, empty for ones, and the power of two that undoes their scaling."""
         weights, power, n_present = np.empty(0), 0, n_samples
         if sample_weight is not None:
             weights = as_weights(sample_weight, n_samples)
@@ -144,13 +144,13 @@ class CentroidModel(CenterModel):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the index of the nearest centre for each row of `X`, int32."""
-        X, units, centers = self._asked(X)
+        X, units, centers = self._later(X)
         return nearest_labels(X, units, centers)
 
     def transform(self, X: Any) -> Any:
         """Return the distances of each row of `X` from the centres, (n_samples, n_clusters)."""
         original = X
-        X, units, centers = self._asked(X)
+        X, units, centers = self._later(X)
         n, k = X.shape[0], len(centers)
         require_memory(n, k, X.dtype.itemsize, what="the distances", instead="pass fewer rows")
         out = np.empty((n, k), dtype=X.dtype)
@@ -184,7 +184,7 @@ class CentroidModel(CenterModel):
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Statistics:
         """Return the sums of the rows of `X` by their nearest centres; `y` is ignored."""
-        X, units, centers = self._asked(X)
+        X, units, centers = self._later(X)
         weights = np.empty(0) if sample_weight is None else as_weights(sample_weight, X.shape[0])
         assignment = assignment_of(X, weights, units, len(centers), 1)
         assignment.assign(centers)
@@ -201,8 +201,8 @@ class CentroidModel(CenterModel):
 
     # ---- for subclasses
 
-    def _asked(self, X):
-        """Samples of a later call, their units, and the centres in it."""
+    def _later(self, X):
+        """Return the samples of a call after the fit, their units, and the centres in these."""
         X = self._check_X(X, reset=False, like=getattr(self, "offsets_", None))
         origin = self.origin_ if self.origin_.any() and not sp.issparse(X) else None
         offsets = self.offsets_ if origin is not None else self.cluster_centers_
@@ -210,7 +210,7 @@ class CentroidModel(CenterModel):
         return X, units, np.ldexp(offsets, -units.power)
 
     def _starts(self, X, weights, units, n_starts, rng):
-        """Yield centres to start from, in the units."""
+        """Yield centres to start from, in these units."""
         drawn = isinstance(self.init, str)
         sampler = RowSampler(X, weights) if drawn else None
         for _ in range(n_starts):
@@ -232,7 +232,7 @@ class CentroidModel(CenterModel):
 
     @staticmethod
     def _placed(centers, units, X):
-        """The attributes that say where the centres are, from what they are in the units."""
+        """Return the attributes that hold the centres, from centres in these units."""
         offsets = np.ldexp(centers, units.power)
         if units.origin is None:
             return {

@@ -1,4 +1,4 @@
-"""k-medians clustering: the sum of absolute differences, which outliers hardly move."""
+"""k-medians clustering: least sum of absolute differences, which outliers hardly change."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -29,40 +29,21 @@ class KMedians(CenterModel):
 
     Parameters
     ----------
-    n_clusters : int, default=8
     init : str, array of shape (n_clusters, n_features) or callable, default="k-means++"
         Where to start: "k-means++", greedily, with the distances of this objective; "random"
         samples drawn by their weights; given centres; or what
         ``init(X, n_clusters, random_state=generator)`` returns.
-    n_init : "auto" or int, default="auto"
-        Starts, of which the one with the least objective is kept; "auto" is 10 for
-        ``init="random"`` and callables, else 1.
-    max_iter : int, default=300
-        Most steps from one start.
     tol : float, default=1e-4
         Stop when a step lowers the objective by at most so many times itself; 0 goes on until no
         label changes.
-    verbose : bool or int, default=False
-        1 prints about one line a second, 2 every step.
-    callback : callable or None, default=None
-        Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
-    random_state : None, int, Generator or RandomState, default=None
+    n_clusters, n_init, max_iter, verbose, callback, random_state
+        As in `KMeans`.
 
     Attributes
     ----------
-    cluster_centers_ : (n_clusters, n_features)
-        Fewer rows where the data have fewer distinct points.
-    labels_ : (n_samples,) int32
-        Nearest centre of each sample of the fit.
-    inertia_ : float
-        The objective.
-    objective_trace_ : (n_steps,) float64
-        The objective at each step, never increasing; the last is `inertia_`.
-    n_iter_ : int
-    converged_ : bool
-        Whether the last step met `tol`, or changed no label.
-    n_features_in_ : int
-    feature_names_in_ : (n_features,) object
+    cluster_centers_, labels_, inertia_, objective_trace_, n_iter_, converged_
+    n_features_in_, feature_names_in_
+        As in `KMeans`.
 
     Notes
     -----
@@ -182,7 +163,7 @@ class KMedians(CenterModel):
                 yield X[_plus_plus(X, weights, self.n_clusters, rng, sampler)]
 
     def _steps(self, X, weights, centers, progress, power):
-        """The fitted attributes that steps from these centres lead to."""
+        """Alternate assignments and medians from these centres; return the fitted attributes."""
         n, k = len(X), len(centers)
         labels, near = _nearest(X, centers)
         trace, converged = [_total(weights, near)], False
@@ -225,7 +206,7 @@ class KMedians(CenterModel):
 
 
 def _distances(X, centers):
-    """Yield rows and their distances from the centres, float64."""
+    """Yield slices of rows and the distances of these from the centres, float64."""
     step = max(1, _BLOCK // centers.size)
     for start in range(0, len(X), step):
         rows = slice(start, min(len(X), start + step))

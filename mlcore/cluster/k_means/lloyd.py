@@ -1,4 +1,4 @@
-"""Lloyd's algorithm: samples to their nearest centres, centres to the means of their samples."""
+"""Lloyd's algorithm: assign samples to the nearest centres, move centres to their means."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ _STEPS = 64  # of few samples in a call: less than a tenth of a second
 
 
 class Clustering(NamedTuple):
-    """What Lloyd's algorithm found, in the units of its samples."""
+    """Result of Lloyd's algorithm, in the units of its samples."""
 
     centers: np.ndarray
     labels: np.ndarray
@@ -80,7 +80,7 @@ def _steps(assignment, centers, max_iter, tol, squares, report):
 
 
 def _several_steps(assignment, centers, max_iter, tol, squares, report):
-    """The same, some steps in one call."""
+    """As `_steps`, with several steps in one call."""
     trace, moved, changed = [], True, 1
     while len(trace) < max_iter and changed and moved:
         n_steps = min(_STEPS, max_iter - len(trace))
@@ -94,7 +94,7 @@ def _several_steps(assignment, centers, max_iter, tol, squares, report):
 
 
 def _sparse_steps(assignment, centers, max_iter, tol, squares, report):
-    """The same, with centres that stay where the assignment keeps them."""
+    """As `_steps`, with centres that the assignment holds."""
     trace, converged = [], False
     assignment.place(centers)
     for step in range(1, max_iter + 1):
@@ -131,7 +131,7 @@ def means(sums, mass, centers):
 
 
 def squared_moves(before, now):
-    """Return how far each centre has moved, squared; blocks of rows stay in the cache."""
+    """Return the squared movement of each centre; blocks of rows stay in the cache."""
     found = np.empty(len(now))
     step = max(1, _IN_CACHE // now.shape[1])
     for start in range(0, len(now), step):
@@ -198,7 +198,7 @@ def _rounding(centers):
 
 
 def _renumbered(labels, kept, assignment, centers):
-    """Labels among the centres that are kept; samples without weight may have had another."""
+    """Return labels among the centres that are kept; samples of weight 0 may have had another."""
     number = (np.cumsum(kept) - 1).astype(np.int32)
     if not kept[labels].all():
         assignment.assign(np.where(kept[:, None], centers, centers[kept][0]))

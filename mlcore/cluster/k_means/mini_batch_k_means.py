@@ -1,4 +1,4 @@
-"""k-means on batches of samples: for more data than one pass of Lloyd's algorithm has time for."""
+"""k-means on batches of samples, for data that take too long for passes over all of them."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -28,9 +28,6 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-    init : str, array of shape (n_clusters, n_features) or callable, default="k-means++"
-        "k-means++", "random", centres or a function, as for `KMeans`.
     n_init : "auto" or int, default="auto"
         Starts, of which the one with the least objective on a batch is kept; "auto" is 3 for
         ``init="random"`` and callables, else 1.
@@ -40,20 +37,15 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         Samples in a batch, drawn by their weights.
     tol : float, default=0.0
         Stop when the sum of the squared shifts of the centres is at most so many times the mean
-        variance of the features; 0 does not look.
+        variance of the features; 0 never stops.
     max_no_improvement : int or None, default=10
         Stop when the smoothed objective of so many batches in a row was not the least so far; None
-        does not look.
-    verbose : bool or int, default=False
-        1 prints about one line a second, 2 every step.
-    callback : callable or None, default=None
-        Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
-    random_state : None, int, Generator or RandomState, default=None
+        never stops.
+    n_clusters, init, verbose, callback, random_state
+        As in `KMeans`.
 
     Attributes
     ----------
-    cluster_centers_ : (n_clusters, n_features)
-        Fewer rows where the data have fewer distinct points.
     labels_ : (n_samples,) int32
         Nearest centre of each sample of the fit; not after `partial_fit`.
     inertia_ : float
@@ -66,10 +58,8 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         Passes over as many samples as the data have, begun.
     converged_ : bool
         Whether the fit stopped before `max_iter`.
-    origin_, offsets_ :
-        As of `KMeans`.
-    n_features_in_ : int
-    feature_names_in_ : (n_features,) object
+    cluster_centers_, origin_, offsets_, n_features_in_, feature_names_in_
+        As in `KMeans`.
 
     References
     ----------
@@ -151,7 +141,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
             wide, counts = centers.astype(np.float64), np.zeros(len(centers))
             smoothed, share = None, min(1.0, 2 * size / (n + 1))
             least, n_worse, converged = np.inf, 0, False
-            own = min(n, size)  # what a batch counts for in a pass
+            own = min(n, size)  # samples of a pass that a batch stands for
             per_pass = -(-n // own)
             for step in range(1, int(self.max_iter) * n // own + 1):
                 sums, mass, value = batch(centers)
@@ -266,7 +256,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
 
 
 def _averaged(centers, counts, sums, mass):
-    """The means of all samples so far, from those of `counts` before."""
+    """Return the means of all samples so far, from means of samples of weight `counts`."""
     found, total = centers.copy(), counts + mass
     present = mass > 0
     change = sums[present] - mass[present, None] * centers[present]

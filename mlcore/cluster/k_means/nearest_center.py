@@ -1,4 +1,4 @@
-"""The nearest centre of each sample, pass after pass, without the searches that cannot change it.
+"""Nearest centre of each sample, pass after pass, without searches that cannot change it.
 
 `PlainSearch` compares a sample with every centre, or with none; `Bounds` with groups of centres.
 """
@@ -10,16 +10,16 @@ from mlcore.cluster.k_means.small_assignment import half_norms
 from mlcore.threads import single_threaded_blas
 
 _BOUNDS_BYTES = 2**27  # of the bounds, or a quarter of the data where that is more
-# Values of all centres that are compared sooner than bounds are kept.
+# Values of all centres up to which comparing all of them is faster than keeping bounds.
 _PLAIN_CENTERS = {4: 2**12, 8: 2**14}
-_WORTH = 2**22  # multiplications of a pass, from which more than the search itself pays
+_WORTH = 2**22  # multiplications of a pass from which gaps and screening pay
 _EPS = float(np.finfo(np.float64).eps)
 _SINGLE_EPS = float(np.finfo(np.float32).eps)
 _MACHINE_EPS = {np.dtype(np.float32): _SINGLE_EPS, np.dtype(np.float64): _EPS}
 
 
 class PlainSearch:
-    """All centres, for the samples whose labels may have changed; see `simd/lloyd_plain_loops.h`.
+    """Search of all centres, for samples whose labels may have changed (simd/lloyd_plain_loops.h).
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class PlainSearch:
         self._width = 1 << (d - 1).bit_length() if d < 16 else d
         self._screened = X.dtype == np.float64 and not small
         self._before, self._passed, self._reach = None, np.zeros(1), 0.0
-        # What is not written again where there are neither gaps nor screens.
+        # Constant where there are neither gaps nor screens.
         self._filtered, self._origin = False, np.zeros(max(8, self._width))
         self._limits = self._passed_single = np.zeros(max(n_clusters, 32), dtype=np.float32)
 
@@ -63,13 +63,13 @@ class PlainSearch:
         self._limits = np.zeros(max(k, 32), dtype=np.float32)
         self._filtered = self._before is not None and len(self._gaps) > 0
         if self._filtered:
-            away, near = _drifts(self._before, wide)
+            away, near = _movements(self._before, wide)
             self._passed = self._passed + away + near
             longest = (1 + d * _SINGLE_EPS) * float(self._longest.max())
             self._reach = max(self._reach, np.sqrt(longest) + self._origin_norm)
             slack = _slack(centers, self._reach, norms)
-            apart = np.maximum(_apart(wide, norms), 1e-300)
-            limits = _above(self._passed) + np.minimum(np.sqrt(slack), slack / (2 * apart))
+            half_gaps = np.maximum(_half_gaps(wide, norms), 1e-300)
+            limits = _above(self._passed) + np.minimum(np.sqrt(slack), slack / (2 * half_gaps))
             self._limits[:k] = _above(limits)
         self._before = wide
         self._passed_single = np.zeros(max(k, 32), dtype=np.float32)
@@ -96,7 +96,7 @@ class PlainSearch:
         self._errors[2:] = error, farthest
 
     def search(self, rows, block, weights, labels, sums, counts, n_threads):
-        """Search what the gaps leave open."""
+        """Search for samples whose gap does not rule out another label."""
         _ext.assign_plainly(
             block,
             weights,
@@ -120,7 +120,7 @@ class PlainSearch:
 
 
 class Bounds:
-    """Bounds on the distances of samples, as the centres move; see `_ext.nearest_center`."""
+    """Bounds on the distances of samples that follow moving centres; see `_ext.nearest_center`."""
 
     def __init__(self, X, units, n_clusters, n_chunks):
         n, d = X.shape
@@ -143,27 +143,27 @@ class Bounds:
         self.tally[...] = 0
         wide = centers.astype(np.float64)
         norms = np.square(wide).sum(axis=1)
-        apart = np.zeros(len(centers))
+        half_gaps = np.zeros(len(centers))
         self._first = self._centers is None
         if self._first:
             self._group(wide, centers.dtype)
         else:
-            drift, others = _drifts(self._centers, wide)
+            drift, others = _movements(self._centers, wide)
             self._away += drift
             self._near += others
             moved = np.where(self._fill, drift[self._places], 0).max(axis=1)
             self._drift[: len(moved)] += moved
-            apart = _apart(wide, norms)
+            half_gaps = _half_gaps(wide, norms)
         self._centers, self._moved = wide, centers
         groups = np.where(self._fill[:, :, None], centers[self._places], centers.dtype.type(0))
         self._groups = np.ascontiguousarray(groups.transpose(0, 2, 1))
         halves = np.where(self._fill, half_norms(centers)[self._places], np.inf)
         self._half_norms = halves.astype(centers.dtype)
         self._slack = _slack(centers, self._reach, norms)
-        self._floats = *map(_above, (self._away, self._near, self._drift)), _below(apart)
+        self._floats = *map(_above, (self._away, self._near, self._drift)), _below(half_gaps)
 
     def search(self, rows, block, weights, labels, sums, counts, n_threads):
-        """Search what the bounds leave open."""
+        """Search for samples whose bounds do not rule out another label."""
         shape = n_threads, _ext.BATCH, self._places.size
         _ext.assign(
             block,
@@ -217,7 +217,7 @@ def lower_to_candidates(X, candidates, weights, nearest, objectives, n_threads, 
 
 
 def share_to_begin_bounds(X, n_clusters):
-    """The share of labels that change in a pass at which bounds begin to pay; -1 is never."""
+    """Return the share of changed labels in a pass below which bounds pay; -1 is never."""
     n, d = X.shape
     n_groups = _n_groups(n_clusters, X.dtype)
     bounds_bytes = n * (X.dtype.itemsize + 8 + 4 * (-(-n_groups // 4) * 4))
@@ -236,23 +236,23 @@ def _n_groups(n_clusters, dtype):
 
 
 def _near_together(centers, members, size):
-    """Yield groups of `size` centres: halves along the widest direction, again and again."""
+    """Yield groups of `size` centres, halved again and again along the widest direction."""
     if len(members) <= size:
         yield np.sort(members)
         return
-    spread = centers[members] - centers[members].mean(axis=0)
-    direction = spread.T @ (spread @ np.ones(spread.shape[1]) + 1e-3)
+    offsets = centers[members] - centers[members].mean(axis=0)
+    direction = offsets.T @ (offsets @ np.ones(offsets.shape[1]) + 1e-3)
     for _ in range(10):  # of the power method
-        direction = spread.T @ (spread @ direction)
+        direction = offsets.T @ (offsets @ direction)
         direction /= np.linalg.norm(direction) + 1e-300
-    order = members[np.argsort(spread @ direction, kind="stable")]
+    order = members[np.argsort(offsets @ direction, kind="stable")]
     half = -(-len(members) // (2 * size)) * size
     yield from _near_together(centers, order[:half], size)
     yield from _near_together(centers, order[half:], size)
 
 
-def _drifts(before, now):
-    """How far each centre moved, and how far any other may have."""
+def _movements(before, now):
+    """Return how far each centre moved, and the largest movement of any other."""
     drift = np.sqrt(np.square(now - before).sum(axis=1)) * (1 + 1e-9)
     farthest = np.argmax(drift)
     others = np.full(len(drift), drift[farthest])
@@ -260,8 +260,8 @@ def _drifts(before, now):
     return drift, others
 
 
-def _apart(centers, norms):
-    """Half the distance of each centre from the next, or less."""
+def _half_gaps(centers, norms):
+    """Return half the distance of each centre from the nearest other, or less."""
     with single_threaded_blas():
         squares = norms[:, None] + norms - 2 * (centers @ centers.T)
     np.fill_diagonal(squares, np.inf)
@@ -269,7 +269,7 @@ def _apart(centers, norms):
 
 
 def _slack(centers, reach, norms):
-    """What roundings may change in a difference of squared distances, for samples within reach."""
+    """Return a bound on rounding in differences of squared distances, for samples within reach."""
     reach = reach + np.sqrt(norms.max())
     return (centers.shape[1] + 4) * float(np.finfo(centers.dtype).eps) * reach**2
 

@@ -1,4 +1,4 @@
-"""Where squared distances are measured from, and in which unit, so that they keep their digits."""
+"""Origin and unit of squared distances, chosen so that these keep their digits."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,24 +15,24 @@ from mlcore.threads import (
 )
 
 _BLOCK = 2**21  # values of a block that must be formed
-_FEW = 2**13  # values, of which one pass tells all at once in a fifth of the time
+_FEW = 2**13  # values, whose moments one pass gives in a fifth of the time
 _CHUNKS = 32  # sums that threads fill side by side
-_BESIDE = 32  # features: fewer are added with those of other rows
-_PILOT = 256  # rows that tell whether the data lie far from 0
-# The data are far where the square of their mean exceeds their spread so many times: products
-# then lose more than 3 of the 24 bits, 10 of the 53.
+_BESIDE = 32  # features: where there are fewer, several rows are added side by side
+_PILOT = 256  # rows that decide whether the data lie far from 0
+# The data are far where the squared norm of their mean exceeds their variance so many times:
+# products then lose more than 3 of the 24 bits, 10 of the 53.
 _FAR = {4: 2.0**6, 8: 2.0**20}
-_SQUARES = 2.0**-40, 2.0**80  # within which neither they nor bounds in single precision lose digits
+_SQUARES = 2.0**-40, 2.0**80  # in this range bounds in single precision lose no digits
 
 
 class Units(NamedTuple):
-    """A sample x stands for ``(x - origin) 2^-power``; blocks of rows are formed on use."""
+    """Origin and unit: a sample x becomes ``(x - origin) 2^-power``, in blocks of rows on use."""
 
     origin: np.ndarray | None = None
     power: int = 0
 
     def place(self, X):
-        """Return rows in this units: `X` itself where that is the same."""
+        """Return rows in these units: `X` itself where they are the data's own."""
         if sp.issparse(X):
             X = X.astype(np.float64, copy=False)
             if self.power:
@@ -59,7 +59,7 @@ class Units(NamedTuple):
         return max(1, min(n, int(size)))
 
     def blocks(self, X, work: float) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield rows of `X` in this units; `work` is what a row costs, in multiplications."""
+        """Yield slices of rows and these in units, where a row costs `work` multiplications."""
         n, size = X.shape[0], self.block_size(X, work)
         if size == n:
             yield slice(0, n), self.place(X)
@@ -70,7 +70,7 @@ class Units(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Sums over the rows in a units: of the weights, of the squares, and the mean variance."""
+    """Sum of the weights, weighted sum of squared norms, mean variance of the features."""
 
     weight: float
     squares: float
@@ -78,7 +78,7 @@ class Moments(NamedTuple):
 
 
 def choose_units(X, weights, origin=None) -> tuple[Units, Moments]:
-    """Return a units for `X`, and its moments there; `weights` are empty for ones."""
+    """Return units for `X`, and its moments in them; `weights` are empty for ones."""
     if origin is None and not sp.issparse(X) and X.size <= _FEW:
         moments = _near_and_plain(X, weights)
         if moments is not None:
@@ -96,20 +96,20 @@ def choose_units(X, weights, origin=None) -> tuple[Units, Moments]:
 
 
 def _near_and_plain(X, weights):
-    """The moments of few samples whose units is the data's own; None for others."""
+    """Return the moments of few samples whose units are the data's own; None for others."""
     n, d = X.shape
     step = max(1, n // _PILOT)
     rows = min(_PILOT, -(-n // step))
-    center, spread, weight, squares, mean = _ext.moments(X, weights, step, rows)
+    center, variance, weight, squares, mean = _ext.moments(X, weights, step, rows)
     low, high = _SQUARES
     mean_square = squares / weight
-    if center <= _FAR[X.dtype.itemsize] * spread and low * d <= mean_square <= high / n:
+    if center <= _FAR[X.dtype.itemsize] * variance and low * d <= mean_square <= high / n:
         return Moments(weight, squares, max(0.0, mean_square - mean) / d)
     return None
 
 
 def shared_units(X, offsets, origin) -> Units:
-    """Return the units for distances from rows of `X` to ``origin + offsets``."""
+    """Return units for distances from rows of `X` to ``origin + offsets``."""
     units = Units(origin)
     largest = max(_largest(X, units), float(np.abs(offsets).max()))
     low, high = _SQUARES
@@ -117,15 +117,15 @@ def shared_units(X, offsets, origin) -> Units:
 
 
 def far_origin(X) -> np.ndarray | None:
-    """Return a point amid data that lie far from 0, None for others; in the precision of `X`."""
+    """Return the mean of some rows, in the type of `X`, if the data lie far from 0; else None."""
     if sp.issparse(X):
         return None
     pilot = X[:: max(1, len(X) // _PILOT)][:_PILOT].astype(np.float64)
     power = _power(np.abs(pilot).max())
     pilot = np.ldexp(pilot, -power)
     mean = pilot.mean(axis=0)
-    spread = ((pilot - mean) ** 2).sum(axis=1).mean()
-    if mean @ mean <= _FAR[X.dtype.itemsize] * spread or not mean.any():
+    variance = ((pilot - mean) ** 2).sum(axis=1).mean()
+    if mean @ mean <= _FAR[X.dtype.itemsize] * variance or not mean.any():
         return None
     return np.ldexp(mean, power).astype(X.dtype)
 

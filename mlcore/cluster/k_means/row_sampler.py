@@ -31,7 +31,7 @@ class RowSampler:
 
     @property
     def order(self) -> np.ndarray:
-        """All rows, along the projection."""
+        """Indices of all rows, sorted along the projection."""
         return self._order
 
     def draw(self, uniform, factor=None) -> np.ndarray:
@@ -59,7 +59,7 @@ class RowSampler:
         return found
 
     def draw_many(self, uniform) -> np.ndarray:
-        """Return what `draw` does, for many numbers and again and again."""
+        """Return rows as `draw` does, faster for many numbers or calls."""
         n = len(self._order)
         if not len(self._weights):
             return self._order[np.minimum((uniform * n).astype(np.int64), n - 1)]

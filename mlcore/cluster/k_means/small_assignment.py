@@ -1,4 +1,4 @@
-"""Few dense samples and the centres nearest to them: many steps of Lloyd's algorithm in a call."""
+"""Assignment of few dense samples: several steps of Lloyd's algorithm in one call."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def half_norms(centers) -> np.ndarray:
 
 
 class SmallAssignment:
-    """Few dense samples: every centre is searched, and several steps of Lloyd's are one call.
+    """Assignment of few dense samples: all centres are searched, several steps in one call.
 
     Parameters
     ----------
@@ -44,11 +44,10 @@ class SmallAssignment:
         )
 
     def steps(self, centers, n_steps, tol, squares, same):
-        """Return what up to so many steps of Lloyd's algorithm come to.
+        """Take up to `n_steps` steps of Lloyd's algorithm.
 
-        That is the centres, the objectives before each step, the squared moves of the centres in
-        it, how many labels changed in the last, and whether it moved the centres by more than
-        `tol`.
+        Return the centres, the objective before each step, the squared movement of the centres in
+        each, how many labels the last changed, and whether it moved the centres by more than `tol`.
         """
         centers = centers.copy()
         trace, shifts = np.empty(n_steps), np.empty(n_steps)

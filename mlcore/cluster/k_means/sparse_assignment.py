@@ -1,4 +1,4 @@
-"""Sparse samples and the centres nearest to them: the passes of Lloyd's algorithm on CSR."""
+"""Assignment of sparse samples: the passes of Lloyd's algorithm on CSR rows."""
 
 from collections.abc import Iterator
 
@@ -9,12 +9,12 @@ from mlcore.cluster.k_means.origin_and_unit import Units
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, pieces
 
-_RECOUNT = 4  # more than one in so many labels changed: sums are formed anew
+_RECOUNT = 4  # sums are formed anew where more than one label in so many changed
 _EPS = float(np.finfo(np.float64).eps)
 
 
 class SparseRows:
-    """CSR samples in a units, for the compiled loops.
+    """CSR samples in units, for the compiled loops.
 
     Attributes
     ----------
@@ -51,11 +51,11 @@ class SparseRows:
 
 
 class SparseAssignment:
-    """As `Assignment`, of CSR samples: all centres are searched, or none where a bound tells.
+    """Assignment of CSR samples: all centres are searched, or none where a bound rules out change.
 
-    A bound on how much nearer the own centre is than any other is kept of each sample; it gives
-    way as centres move (Hamerly, SDM 2010). Centres and sums are kept as columns, which a step of
-    Lloyd's algorithm moves in one pass.
+    For each sample a bound says how much nearer its centre is than any other; it shrinks as centres
+    move (Hamerly, SDM 2010). Centres and sums are columns, which a step of Lloyd's algorithm
+    updates in one pass.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class SparseAssignment:
 
 
 def _zeros(shape, dtype):
-    """Zeros that begin on a cache line: a row of columns is as few lines as can be."""
+    """Return zeros that begin on a cache line, so that rows of columns span the fewest lines."""
     array = scratch_array(shape, dtype)
     array[...] = 0
     return array

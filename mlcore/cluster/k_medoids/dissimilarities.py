@@ -1,7 +1,7 @@
-"""How far samples are from each other: metrics by name, of the user, or given as a matrix.
+"""Distances between samples for k-medoids: by a metric, or given as a matrix.
 
-A search over medoids asks for rows: `Stored` has all of them, `OnDemand` forms the inner products
-that tell Euclidean distances, some rows at a time.
+The search over medoids asks for rows: `Stored` has all of them; `OnDemand` forms inner products,
+which give Euclidean distances, some rows at a time.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _FORMS = {  # of the values in a row, by the power of the Euclidean distance tha
 }  # fmt: skip
 _BLOCK = 2**20  # values formed at a time
 _STORED_BYTES = 2**30  # of a matrix of inner products at most
-_CHEAP = 64  # products that form a value again in less time than new memory takes to keep it
+_CHEAP = 64  # terms of an inner product up to which forming it again beats storing it
 _EXACT = 2**24  # differences that are formed rather than products: some milliseconds
 _FEW = 2**20  # values, of which all may be looked at in one call several times
 
@@ -37,11 +37,11 @@ class Stored:
     ----------
     values : (n, n) array
     form : str
-        What a value is; see `_ext.fasterpam`.
+        Meaning of a value; see `_ext.fasterpam`.
     norms : (n,) array
         Squared, for inner products; else empty.
     far : float
-        What no sample costs more than.
+        Upper bound on the costs of samples.
     few : bool
         Whether swaps may be tried in one call.
     """
@@ -52,7 +52,7 @@ class Stored:
         self.few = form in ("values", "squares") and values.size <= _FEW
 
     def blocks(self, order) -> Iterator[tuple]:
-        """Yield rows, where they begin and whose they are."""
+        """Yield an array of rows, places in it, and the samples whose rows these are."""
         for first, last in pieces(len(order), 2 * self.n):
             yield self.values, order[first:last], order[first:last]
 
@@ -61,7 +61,7 @@ class Stored:
         return self.values[j]
 
     def between(self, medoids, samples):
-        """Return rows of medoids, where they begin, and in which columns these samples are."""
+        """Return an array of rows, the places of the medoids' rows, and the samples' columns."""
         return self.values, medoids, samples
 
     def exact(self, medoids):
@@ -77,7 +77,7 @@ class Stored:
 
 
 class OnDemand:
-    """Inner products, formed again whenever they are asked for; as `Stored`."""
+    """Inner products, formed at each request; methods as in `Stored`."""
 
     def __init__(self, Z, form, norms, far):
         self.form, self.norms, self.far = form, norms, far
@@ -148,12 +148,12 @@ class Dissimilarity:
 
     @property
     def precomputed(self):
-        """Whether samples are given as a matrix of distances."""
+        """True if samples are given as a matrix of distances."""
         return self.metric == "precomputed"
 
     @property
     def euclidean(self):
-        """Whether inner products tell the distances."""
+        """True if inner products give the distances."""
         return self.metric in _EUCLIDEAN
 
     def rows(self, X, weights):

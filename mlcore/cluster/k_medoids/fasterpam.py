@@ -1,4 +1,4 @@
-"""FasterPAM: a medoid gives way to a sample as soon as that lowers the objective."""
+"""FasterPAM: swaps of a medoid for a sample, each made as soon as it lowers the objective."""
 
 from typing import NamedTuple
 
@@ -8,15 +8,15 @@ from mlcore._ext import fasterpam as _ext
 from mlcore.k_means_plus_plus import greedy_seeds, seeds_of_matrix
 from mlcore.threads import effective_threads
 
-_ROUNDING = 1e-13  # of the objective: what a sum in double precision may miss
-_FEWEST = 256  # samples that a search is prepared on
+_ROUNDING = 1e-13  # error of a sum in double precision, relative to the objective
+_FEWEST = 256  # samples of the smallest part that medoids are prepared on
 _GROWTH = 4  # from one part of the samples to the next
-_PER_MEDOID = 20  # so many at least
+_PER_MEDOID = 20  # samples of a part at least
 _ROUNDS = 20  # on a part
 
 
 class Found(NamedTuple):
-    """Medoids, as samples, and how the search went."""
+    """Medoids (indices of samples), objectives after swaps, rounds, convergence."""
 
     medoids: np.ndarray
     trace: list
@@ -25,7 +25,7 @@ class Found(NamedTuple):
 
 
 class NearestMedoids:
-    """Samples with their nearest and their next medoid.
+    """Nearest and second nearest medoid of each sample, and their costs.
 
     Parameters
     ----------
@@ -53,10 +53,10 @@ class NearestMedoids:
         self._settle()
 
     def first_improving(self, block, start, threshold):
-        """Return the place in a block of the first sample worth a swap, its slot, and changes.
+        """Return the place of the first sample worth a swap, its slot, and the changes tried.
 
-        These are of the samples tried, it included; the place is that after the last if there is
-        none.
+        `changes` holds the change of the objective for each sample tried, the found one included.
+        The place is the length of the block if there is none.
         """
         values, places, candidates = block
         threads = effective_threads(self._rows.n * (len(candidates) - start))
@@ -69,7 +69,7 @@ class NearestMedoids:
         return at, int(slots[at]), changes[start : at + 1]
 
     def swap(self, slot, sample) -> bool:
-        """Make `sample` the medoid in `slot`; return False, and do not, if that does not pay."""
+        """Make `sample` the medoid in `slot`; undo and return False unless the objective falls."""
         state = self.near, self.second, self.labels, self.seconds
         before = *(array.copy() for array in state), self._removal.copy(), self.objective
         old, self.medoids[slot] = self.medoids[slot], sample
@@ -95,10 +95,10 @@ class NearestMedoids:
         return False
 
     def swaps(self, candidates, share, drift):
-        """Try candidates of few stored rows in turn, as the two methods above do.
+        """Try candidates of few stored rows in turn, as `first_improving` and `swap` do.
 
-        Return what each would change when it was tried, the drift then, the objectives after swaps,
-        and the last drift.
+        Return the change of each when it was tried, the drift then, the objectives after swaps, and
+        the last drift.
         """
         n, k = self._rows.n, len(self.medoids)
         changes, drifts = np.empty(len(candidates)), np.empty(len(candidates))
@@ -152,7 +152,7 @@ def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Found:
     E. Schubert, P. Rousseeuw, *Fast and eager k-medoids clustering*, Information Systems 101, 2021.
     """
     trace, share = [state.objective], max(tol, _ROUNDING)
-    # What a swap for each candidate would change at best when it was tried; and `drift` then.
+    # Best change of the objective by each candidate when it was tried, and `drift` then.
     changes, drifts = np.full(len(order), -np.inf), np.zeros(len(order))
     drift = 0.0
     for n_iter in range(1, max_iter + 1):
@@ -193,7 +193,7 @@ def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Found:
 
 
 def prepared(rows, medoids, order, draw) -> np.ndarray:
-    """Return medoids to start from: those that swaps find on parts of the samples.
+    """Return medoids found by swaps on parts of the samples, to start from.
 
     A part a quarter as large takes a sixteenth of the time, and leaves few swaps to the whole.
 
@@ -225,7 +225,7 @@ def prepared(rows, medoids, order, draw) -> np.ndarray:
 
 
 def build(rows, weights, n_clusters, order) -> np.ndarray:
-    """Return medoids found one after the other, each the one that lowers the objective most.
+    """Return medoids chosen one by one, each the sample that lowers the objective most.
 
     References
     ----------
@@ -298,7 +298,7 @@ def _costs(rows, medoid):
 
 
 def _limits(rows, second):
-    """What the value in a candidate's row must reach, or stay below, to cost less than `second`."""
+    """Return the values in a candidate's row at which samples cost `second`."""
     if rows.form == "values":
         return second
     if rows.form == "squares":

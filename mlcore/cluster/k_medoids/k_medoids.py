@@ -42,7 +42,6 @@ class KMedoids(Transformer, Clusterer, Model):
 
     Parameters
     ----------
-    n_clusters : int, default=8
     metric : str or callable, default="euclidean"
         A metric of ``scipy.spatial.distance``, or "manhattan", "l1", "l2"; "precomputed", when X
         holds the distances themselves; or ``metric(x, y)`` of two rows.
@@ -59,7 +58,8 @@ class KMedoids(Transformer, Clusterer, Model):
         1 prints about one line a second, 2 every swap.
     callback : callable or None, default=None
         Called with ``step=, objective=, change=, seconds=`` at every swap; raising stops the fit.
-    random_state : None, int, Generator or RandomState, default=None
+    n_clusters, random_state
+        As in `KMeans`.
 
     Attributes
     ----------
@@ -82,8 +82,8 @@ class KMedoids(Transformer, Clusterer, Model):
         Rounds over the samples, the last one begun included.
     converged_ : bool
         Whether no swap is left.
-    n_features_in_ : int
-    feature_names_in_ : (n_features,) object
+    n_features_in_, feature_names_in_
+        As in `KMeans`.
 
     Notes
     -----
@@ -238,7 +238,7 @@ class KMedoids(Transformer, Clusterer, Model):
 
         With ``metric="precomputed"`` rows hold distances from all samples of the fit.
         """
-        X, blocks = self._asked(X)
+        X, blocks = self._later(X)
         labels = np.empty(len(X), dtype=np.int32)
         for rows, distances in blocks:
             labels[rows] = np.argmin(distances, axis=1)
@@ -247,7 +247,7 @@ class KMedoids(Transformer, Clusterer, Model):
     def transform(self, X: Any) -> Any:
         """Return the distances of each row of `X` from the medoids, (n_samples, n_clusters)."""
         original = X
-        X, blocks = self._asked(X)
+        X, blocks = self._later(X)
         n, k = len(X), len(self.medoid_indices_)
         require_memory(n, k, X.dtype.itemsize, what="the distances", instead="pass fewer rows")
         out = np.empty((n, k), dtype=X.dtype)
@@ -320,7 +320,7 @@ class KMedoids(Transformer, Clusterer, Model):
         return plus_plus(rows, weights, self.n_clusters, sampler, rng)
 
     def _summary(self, X, weights, dissimilarity, fitted, exact):
-        """The attributes that exact distances tell; `exact` if the search had them."""
+        """Return the attributes that need exact distances: `exact` if the search had them."""
         n, k = len(X), len(fitted["medoid_indices_"])
         labels, near = np.empty(n, dtype=np.int32), np.empty(n)
         silhouettes = np.zeros(n)
@@ -351,8 +351,8 @@ class KMedoids(Transformer, Clusterer, Model):
             ),
         }
 
-    def _asked(self, X):
-        """Samples of a later call, and their distances from the medoids in blocks of rows."""
+    def _later(self, X):
+        """Return the samples of a call after the fit, and their distances in blocks of rows."""
         X = self._check_X(X, reset=False, like=getattr(self, "cluster_centers_", None))
         dissimilarity = Dissimilarity(self.metric, self.power, type(self).__name__)
         if dissimilarity.precomputed:

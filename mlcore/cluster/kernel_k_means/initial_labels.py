@@ -1,4 +1,4 @@
-"""Labels for kernel k-means to start from: by the nearest of samples drawn in feature space."""
+"""Initial labels for kernel k-means: the nearest of seeds drawn in feature space."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ _ROWS = 256
 
 
 class KernelStarts:
-    """Draws samples, and labels all by the nearest of them.
+    """Labels by the nearest of samples that are drawn.
 
     Draws depend neither on the order of samples nor on whether weights or copies repeat them.
 

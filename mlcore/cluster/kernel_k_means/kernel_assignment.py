@@ -1,4 +1,4 @@
-"""Samples in clusters whose means lie in a kernel's feature space, known by kernel values alone."""
+"""Assignment of samples to means in a kernel's feature space, from kernel values alone."""
 
 from typing import NamedTuple
 
@@ -8,18 +8,18 @@ from mlcore._ext import kernel_assignment as _ext
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
-_DRIFT = 4.0  # masses that may come and go before the sums of a cluster are formed anew
+_DRIFT = 4.0  # times its mass that may join and leave before a cluster is summed anew
 
 
 class Means(NamedTuple):
-    """Clusters, and what the distances from their means need beside the kernel.
+    """Clusters, and the masses and squared norms of their means in feature space.
 
     Attributes
     ----------
     labels : (n,) int32
     mass : (k,) float64
         Weights by cluster.
-    heights : (k,) float64
+    squared_norms : (k,) float64
         Squared norms of the means; 0 where there is no mass.
     objective : float
         Weighted squared distances of the samples from the means of their clusters.
@@ -27,16 +27,15 @@ class Means(NamedTuple):
 
     labels: np.ndarray
     mass: np.ndarray
-    heights: np.ndarray
+    squared_norms: np.ndarray
     objective: float
 
 
 class KernelAssignment:
-    """Sums over clusters of kernel values, kept up to date as samples move.
+    """Sums of kernel values over each cluster, updated as samples change clusters.
 
-    A cluster costs a row of K for each sample that came or went, or for each that it has, where
-    these are fewer, or so much has come and gone that rounding could show: never more than a pass
-    over K a step.
+    An update takes a row of K for each sample that joined or left a cluster; or, where these are
+    fewer or rounding has added up, for each of its samples: at most one pass over K a step.
 
     Parameters
     ----------
@@ -55,7 +54,7 @@ class KernelAssignment:
 
     @property
     def slack(self) -> float:
-        """What rounding may change in an objective, about."""
+        """Estimate of the rounding error of an objective."""
         eps = float(np.finfo(self._gram.dtype).eps)
         return 64 * eps * float((self._weights * np.abs(self._gram.diagonal)).sum())
 
@@ -97,28 +96,30 @@ class KernelAssignment:
         with np.errstate(over="ignore", invalid="ignore"):
             squares = np.bincount(labels, self._weights * own, self._k)
             inverse = np.divide(1.0, mass, out=np.zeros(self._k), where=mass > 0)
-            heights = squares * inverse * inverse
-            self._distances = self._gram.diagonal - 2 * inverse[labels] * own + heights[labels]
+            squared_norms = squares * inverse * inverse
+            self._distances = (
+                self._gram.diagonal - 2 * inverse[labels] * own + squared_norms[labels]
+            )
             objective = float((self._weights * self._distances).sum())
         if not np.isfinite(objective):
             raise ValueError(
                 "The kernel's values are too large: sums of them overflow float64. Rescale X, or "
                 "lower what multiplies it in the kernel."
             )
-        return Means(labels, mass, heights, objective)
+        return Means(labels, mass, squared_norms, objective)
 
     def differs(self, labels) -> bool:
-        """Whether any sample of positive weight has another label now."""
+        """Return True if any sample of positive weight has another label now."""
         return bool(((labels != self._labels) & self._present).any())
 
     def nearest(self, means) -> np.ndarray:
         """Return the label of the nearest mean for each sample, the first of equals."""
         present = means.mass > 0
         scales = np.divide(2.0, means.mass, out=np.zeros(self._k), where=present)
-        heights = np.where(present, means.heights, np.inf)
+        squared_norms = np.where(present, means.squared_norms, np.inf)
         labels = np.empty(self._gram.n, dtype=np.int32)
         threads = effective_threads(self._sums.size)
-        _ext.nearest(self._sums, scales, heights, labels, threads)
+        _ext.nearest(self._sums, scales, squared_norms, labels, threads)
         return labels
 
     def fill_empty(self, labels) -> None:
@@ -144,7 +145,7 @@ def _count(labels, k):
 
 
 class Descent(NamedTuple):
-    """What the algorithm found from one start."""
+    """Result of the algorithm from one start."""
 
     means: Means
     trace: np.ndarray
@@ -188,7 +189,7 @@ def descend(assignment, labels, max_iter, tol, report) -> Descent:
 
 
 def without_empty(assignment, means) -> tuple[np.ndarray, np.ndarray]:
-    """Return labels among the clusters that have samples of positive weight, and which have."""
+    """Return labels among the clusters with mass, and the mask of these clusters."""
     kept = means.mass > 0
     labels = means.labels
     if not kept[labels].all():  # of samples without weight

@@ -78,11 +78,8 @@ class KernelKMeans(Clusterer, KernelModel):
     cache_size : float, default=1000
         MB for the Gram matrix. Where it does not fit, rows are computed again, in blocks of up to
         32 MB, whenever a step needs them; of a costly kernel, those that fit are kept.
-    verbose : bool or int, default=False
-        1 prints about one line a second, 2 every step.
-    callback : callable or None, default=None
-        Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
-    random_state : None, int, Generator or RandomState, default=None
+    verbose, callback, random_state
+        As in `KMeans`.
 
     Attributes
     ----------
@@ -92,9 +89,6 @@ class KernelKMeans(Clusterer, KernelModel):
         The objective of `labels_`.
     objective_trace_ : (n_iter_,) float64
         The objective after each step, never increasing; the last is `inertia_`.
-    n_iter_ : int
-    converged_ : bool
-        Whether the last step met `tol`, or changed no label.
     coefficients_ : (n_samples,) float64
         Weight of each sample in the mean of its cluster:
         :math:`c_j = \sum_{i \in \psi_j}` ``coefficients_[i]`` :math:`\phi(x_i)`.
@@ -103,8 +97,8 @@ class KernelKMeans(Clusterer, KernelModel):
     X_fit_ : (n_samples, n_features)
         The samples of the fit, which `predict` needs; empty with ``kernel="precomputed"``.
     gamma_ : float
-    n_features_in_ : int
-    feature_names_in_ : (n_features,) object
+    n_iter_, converged_, n_features_in_, feature_names_in_
+        As in `KMeans`.
 
     Notes
     -----
@@ -234,7 +228,7 @@ class KernelKMeans(Clusterer, KernelModel):
             n_iter_=len(trace),
             converged_=best.converged,
             coefficients_=weights / mass[labels],
-            center_squared_norms_=best.means.heights[kept],
+            center_squared_norms_=best.means.squared_norms[kept],
             X_fit_=_copy(samples) if not self._precomputed else np.empty((0, 0), samples.dtype),
             gamma_=gamma,
         )
@@ -357,7 +351,7 @@ class KernelKMeans(Clusterer, KernelModel):
 
 
 def _copy(X):
-    """X in memory of its own, which later changes of the user's do not reach."""
+    """Return a copy of X, which later changes of the user's array do not reach."""
     if not of_numbers(X):
         return X[:]
     if sp.issparse(X):
