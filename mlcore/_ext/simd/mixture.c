@@ -27,8 +27,6 @@ enum {
   MIX_LINE = 8,
   LINE_VECTORS = MIX_LINE / MIX_LANES
 };
-/* Entries whose columns are prefetched: a large table is in no near cache. */
-enum { MIX_AHEAD = 16 };
 #define MIX_FAR 69.31471805599453 /* 100 ln 2 */
 #define MIX_ALL UINT64_MAX        /* lines that are near; those beyond 64 always count as near */
 #define IS_NEAR(lines, line) ((line) >= 64 || ((lines) >> (line) & 1))
@@ -48,10 +46,6 @@ INLINE void mixture_gather(const int width, const int valued, const ptrdiff_t st
   for (int v = 0; v < width; v++) even[v] = load_d(from + v * MIX_LANES), odd[v] = (vdouble){0};
   ptrdiff_t p = begin;
   for (; p + 2 <= end; p += 2) {
-    for (int v = 0; stride > MIX_LINE && p + MIX_AHEAD + 2 <= end && v < width; v += LINE_VECTORS) {
-      __builtin_prefetch(table + columns[p + MIX_AHEAD] * stride + v * MIX_LANES);
-      __builtin_prefetch(table + columns[p + MIX_AHEAD + 1] * stride + v * MIX_LANES);
-    }
     const double *a = table + columns[p] * stride, *b = table + columns[p + 1] * stride;
     for (int v = 0; v < width; v++) {
       vdouble x = load_d(a + v * MIX_LANES), y = load_d(b + v * MIX_LANES);
@@ -83,8 +77,6 @@ INLINE void mixture_scatter(const int width, const int valued, const ptrdiff_t s
   vdouble share[MIX_STRIP];
   for (int v = 0; v < width; v++) share[v] = load_d(r + v * MIX_LANES);
   for (ptrdiff_t p = begin; p < end; p++) {
-    for (int v = 0; stride > MIX_LINE && p + MIX_AHEAD < end && v < width; v += LINE_VECTORS)
-      __builtin_prefetch(sums + columns[p + MIX_AHEAD] * stride + v * MIX_LANES, 1);
     double *to = sums + columns[p] * stride;
     for (int v = 0; v < width; v++) {
       vdouble x = valued ? values[p] * share[v] : share[v];

@@ -9,8 +9,6 @@
 #include "smo.h"
 #include "precision.h"
 
-enum { NAME(AHEAD) = 4096 / sizeof(REAL) }; /* prefetch across pages, where the hardware stops */
-
 /* After beta[t] changed: where can it go now? At beta = 0 the term epsilon |beta| has a kink. */
 static inline void NAME(refresh)(smo_working_set *s, int64_t t) {
   const double b = s->beta[t];
@@ -56,7 +54,6 @@ static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int
     const int both = t + 2 * LANES <= last;
 #define HALF(h)                                                        \
   {                                                                    \
-    __builtin_prefetch(kj + t + NAME(AHEAD));                          \
     const VEC g = LOAD(G + t) + ci * LOAD(ki + t) + cj * LOAD(kj + t); \
     STORE(G + t, g);                                                   \
     const VEC rise = LOAD(up + t) - g, fall = LOAD(low + t) - g;       \
@@ -112,7 +109,6 @@ static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start
     const int both = t + 2 * LANES <= last;
 #define HALF(h)                                                                               \
   {                                                                                           \
-    __builtin_prefetch(ki + t + NAME(AHEAD));                                                 \
     const VEC gap = NAME(max)((VEC){0}, gain + (LOAD(G + t) - LOAD(low + t)));                \
     const VEC curvature =                                                                     \
         NAME(max)((VEC){0} + least_curvature, (Kii + LOAD(diagonal + t)) - 2 * LOAD(ki + t)); \

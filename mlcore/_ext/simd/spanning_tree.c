@@ -176,13 +176,8 @@ INLINE ptrdiff_t query_leaf(point_tree *t, ptrdiff_t d, ptrdiff_t leaf) {
 /* Shortest edges that leave the components, from the leaves first, first + 1, ... until much work
    is done; where it ended. */
 static ptrdiff_t nearest_others(point_tree *t, ptrdiff_t first) {
-  for (ptrdiff_t work = 0; first < t->leaves && work < 1 << 20; first++) switch (t->d) {
-    case 2: work += query_leaf(t, 2, first); break;
-    case 3: work += query_leaf(t, 3, first); break;
-    case 4: work += query_leaf(t, 4, first); break;
-    case 5: work += query_leaf(t, 5, first); break;
-    default: work += query_leaf(t, t->d, first);
-    }
+  for (ptrdiff_t work = 0; first < t->leaves && work < 1 << 20; first++)
+    work += query_leaf(t, t->d, first);
   return first;
 }
 
