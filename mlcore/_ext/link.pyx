@@ -1,7 +1,7 @@
 """Loops of mlcore.svm.probability.link: its link, fitted by Newton's method and applied.
 
 The logit of a value x is c[0] + sum_k c[k] r_k(x): r_k is the part of the way from knot 1 to x that
-lies in piece k. The slopes c[1:] are at least `least`; those held there by the gradient are left
+lies in piece k. The slopes c[1:] are at least `least`; those that the gradient keeps there are left
 out of the Newton step (D. Bertsekas, *Projected Newton methods*, SIAM J. Control 20, 1982).
 """
 from cython.parallel cimport prange
@@ -72,15 +72,15 @@ cdef double loss_of(const double[::1] x, const double[::1] target, const double[
     return total
 
 
-cdef void newton_step(int p, const double* H, const double* g, const bint* held,
+cdef void newton_step(int p, const double* H, const double* g, const bint* fixed,
                       double* step) noexcept nogil:
-    """Solve H step = g over what is not held, by Cholesky's factors; a pivot of 0 gives no step."""
+    """Solve H step = g for what is not fixed, by Cholesky; a pivot of 0 gives no step."""
     cdef double L[MOST * MOST]
     cdef int i, j, k
     cdef double s
     for i in range(p):
         for j in range(i + 1):
-            if held[i] or held[j]:
+            if fixed[i] or fixed[j]:
                 L[i * MOST + j] = 1.0 if i == j else 0.0
                 continue
             s = H[i * MOST + j]
@@ -91,7 +91,7 @@ cdef void newton_step(int p, const double* H, const double* g, const bint* held,
             else:
                 L[i * MOST + j] = s / L[j * MOST + j]
     for i in range(p):
-        s = 0 if held[i] else g[i]
+        s = 0 if fixed[i] else g[i]
         for k in range(i):
             s -= L[i * MOST + k] * step[k]
         step[i] = s / L[i * MOST + i]
@@ -109,23 +109,23 @@ cdef void minimise(const double[::1] x, const double[::1] target, const double[:
     cdef double H[MOST * MOST]
     cdef double step[MOST]
     cdef double new[MOST]
-    cdef bint held[MOST]
+    cdef bint fixed[MOST]
     cdef bint near
     cdef double loss, found, length, promised
     cdef int _turn, _halving, j, p = pieces + 1
     for _turn in range(STEPS):
         loss = loss_of(x, target, weight, knots, pieces, stiffness, c, g, H)
-        held[0] = False
+        fixed[0] = False
         for j in range(1, p):
-            held[j] = c[j] <= least and g[j] > 0
-        newton_step(p, H, g, held, step)
+            fixed[j] = c[j] <= least and g[j] > 0
+        newton_step(p, H, g, fixed, step)
         length, promised = 1, 0
         for j in range(p):
-            promised += step[j] * (0 if held[j] else g[j])
+            promised += step[j] * (0 if fixed[j] else g[j])
         near = promised <= 1e-8 * (1 + fabs(loss))  # rounding of the loss hides what is left
         for _halving in range(HALVINGS):
             for j in range(p):
-                new[j] = c[j] - length * (0 if held[j] else step[j])
+                new[j] = c[j] - length * (0 if fixed[j] else step[j])
                 if j > 0:
                     new[j] = max(new[j], least)
             if near:

@@ -25,7 +25,9 @@ def couple(const double[:, ::1] pairs, double least, double[:, ::1] p, double[:,
 
 cdef void couple_row(int k, const double* pair, double least, double* p,
                      double* A) noexcept nogil:
-    """Where the sum is one, p'Qp and p'(Q + ee')p differ by one; p is along (Q + ee')⁻¹ e.
+    """p = the minimiser of p'Qp of sum one, which is along (Q + ee')⁻¹ e.
+
+    With a sum of one, p'Qp and p'(Q + ee')p differ by one.
 
     Q is singular where the pairs are consistent. Q + ee' never is: where v sums to zero, v'Qv is at
     least the sum of min(v_i², v_j²) over the i and j of opposite signs. So Cholesky's factors do.
@@ -45,7 +47,7 @@ cdef void couple_row(int k, const double* pair, double least, double* p,
         p[i] = 1
     solve_positive(k, A, p)
     for i in range(k):
-        p[i] = max(p[i], 0)  # what is below is rounding
+        p[i] = max(p[i], 0)  # negative values are rounding
         total += p[i]
     for i in range(k):
         p[i] /= total
@@ -68,7 +70,7 @@ cdef inline Py_ssize_t largest(Py_ssize_t k, const double* p) noexcept nogil:
 
 
 cdef void agree_row(Py_ssize_t k, double* p, Py_ssize_t winner, double least) noexcept nogil:
-    """Values are taken into the mean, largest first and marked -1, until the next is below it."""
+    """Average the winner with the largest values, marked -1, until the next is below the mean."""
     cdef Py_ssize_t c, count = 1, next_one = largest(k, p)
     cdef double total, less
     if next_one == winner:
@@ -103,7 +105,7 @@ cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
 
 
 cdef inline uint64_t entry(double value, int64_t column) noexcept nogil:
-    """Of a value at a column: 0 for a value of 0, so that it does not matter if it is stored."""
+    """Hash of a value at a column; 0 for a value of 0, whether it is stored or not."""
     cdef uint64_t bits
     if value == 0:
         return 0

@@ -8,7 +8,7 @@ from mlcore._ext.simd.transpose cimport transpose
 
 cdef struct pending:
     simd_copies waiting[2]  # a finished tile and its transpose, copied while the next is computed
-    int half                # of the scratch, that the next tile takes
+    int half                # of the scratch, 0 or 1: where the next tile goes
 
 
 cdef inline void copy_pending(const floating* like, pending* of_threads,

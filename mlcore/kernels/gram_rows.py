@@ -45,9 +45,9 @@ class GramRows:
     dtype : float32 or float64
         Of the values.
     whole : bool
-        Whether row i of `rows` is row i of K, for every i.
+        True if row i of `rows` is row i of K, for every i.
     keeps : bool
-        Whether rows are kept at all: those that cost little are computed again instead.
+        False if rows cost so little that they are computed again instead of kept.
     """
 
     CHEAP = 32.0  # products per value: up to this, to compute it again is as quick as to fetch it
@@ -114,8 +114,8 @@ class GramRows:
     def _at_once(self):
         return max(1, min(self.n, self.PASSING // (padded(self.n) * self.dtype.itemsize)))
 
-    def held(self, samples: np.ndarray) -> np.ndarray:
-        """Return the slot of each sample's row, -1 where it is not held."""
+    def cached(self, samples: np.ndarray) -> np.ndarray:
+        """Return the slot of each sample's row, -1 where it is not cached."""
         return self._slot[samples]
 
     def fetch(self, samples: np.ndarray) -> np.ndarray:
@@ -164,7 +164,7 @@ class GramRows:
         """Yield all of the `wanted` rows (repeats allowed) as (array, part, slots).
 
         ``array[slots]`` are the rows ``wanted[part]`` of K, in the first n columns; `part` ascends.
-        What is not held passes by and is not kept.
+        Rows that are not cached are computed and not kept.
         """
         slots = self._slot[wanted]
         here = np.flatnonzero(slots >= 0)

@@ -1,4 +1,4 @@
-"""Rows of a Gram matrix that is never formed: what a solver asks of a kernel and its samples."""
+"""Rows of a Gram matrix, computed from a kernel and its samples where they are needed."""
 
 from typing import Any
 
@@ -19,9 +19,9 @@ class KernelRows:
     kernel : Kernel
     X : ndarray (n, d), CSR or what `kernel.encode` returns
     size : float
-        Of the largest value, about.
+        Approximate size of the largest value.
     double : bool
-        Whether values are in float64; in float32 otherwise, where `size` allows.
+        True for values in float64; otherwise they are in float32, where `size` allows.
 
     Attributes
     ----------
@@ -32,11 +32,11 @@ class KernelRows:
     diagonal : float64 (n,)
         k(x, x).
     linear : bool
-        Whether K b is X (X'b), so that no rows of K are needed.
+        True if K b is X (X'b), so that no rows of K are needed.
     halves : bool
-        Whether `fill_all` takes half the work of `fill`: where the kernel is known symmetric.
+        True if `fill_all` takes half the work of `fill`, the kernel being known as symmetric.
     terms : float
-        Products of two numbers that one value costs; infinite where it cannot be said.
+        Products of two numbers that one value costs; infinite where that is not known.
     nbytes : int
         Memory held beside the samples.
     """

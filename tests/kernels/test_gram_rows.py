@@ -20,7 +20,7 @@ def rbf_rows(n, d=5, double=True):
 
 def rows_of(store, kernel_rows, wanted):
     slots = store.fetch(wanted)
-    assert_array_equal(store.held(wanted), slots)
+    assert_array_equal(store.cached(wanted), slots)
     return store.rows[slots, : kernel_rows.n]
 
 
@@ -56,7 +56,7 @@ def test_rows_asked_for_again_are_not_computed_again():
     store.fetch(np.arange(60, 80))  # evicts 16 of those not used last, 0 to 19
     store.fetch(np.arange(20, 60))
     assert asked == [40, 20, 20]
-    assert (store.held(np.arange(20)) < 0).sum() == 16
+    assert (store.cached(np.arange(20)) < 0).sum() == 16
 
 
 @pytest.mark.parametrize("double", [False, True])
@@ -103,7 +103,7 @@ def test_complete_holds_the_matrix_row_by_row(double):
     assert_array_equal(store.rows[:130, :130], expected)
     wanted = np.array([3, 129, 0])
     assert_array_equal(store.fetch(wanted), wanted)
-    assert_array_equal(store.held(wanted), wanted)
+    assert_array_equal(store.cached(wanted), wanted)
 
 
 def test_the_whole_matrix_is_computed_where_it_fits_and_pays():
@@ -188,7 +188,7 @@ def test_pieces_hold_every_row_once(n_kept, monkeypatch):
     assert (found == 1).all()
     K = gram_matrix(samples(80), gamma=0.2)
     assert_allclose(gram.block(wanted), K[wanted], rtol=1e-14)
-    assert (gram.held(np.arange(80)) >= 0).sum() == n_kept
+    assert (gram.cached(np.arange(80)) >= 0).sum() == n_kept
 
 
 @pytest.mark.parametrize(("d", "kept"), [(5, 0), (40, 30)])

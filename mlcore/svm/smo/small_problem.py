@@ -11,8 +11,8 @@ from mlcore.svm.smo.bias import constraint_multipliers
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.problem import Problem, Solution
 
-MOST = 1024  # variables: more are for the solver that works in rounds
-STEPS = 50  # for each variable: what needs more is left to that solver too
+MOST = 1024  # variables; the solver that works in rounds takes more
+STEPS = 50  # pair steps for each variable; that solver takes problems that need more
 WIDE, WHOLE, MARKS, SINGLE = 14, 4, 3, 4  # scratch of a problem, vectors of each type
 _FACE = 640  # most free variables that a Newton step is tried with
 

@@ -74,14 +74,14 @@ class WorkingSet:
         self._make_room([len(members) for members in chosen])
         entered, spans = [], []
         for members, (begin, end, group) in zip(chosen, self.spans, strict=True):
-            held = self._variable[begin:end]
+            present = self._variable[begin:end]
             stay = np.zeros(m + 1, dtype=bool)  # the last for slots of no variable
             stay[members] = True
-            leaving = held[~stay[held] & (held >= 0)]
-            held[~stay[held]] = -1
+            leaving = present[~stay[present] & (present >= 0)]
+            present[~stay[present]] = -1
             self._slot_of[leaving] = -1
             new = members[self._slot_of[members] < 0]
-            if len(members) < 0.85 * len(held):
+            if len(members) < 0.85 * len(present):
                 end = self._compact(begin, end)
             end = max(end, begin + padded(len(members)))
             holes = begin + np.flatnonzero(self._variable[begin:end] < 0)[: len(new)]
@@ -149,13 +149,13 @@ class WorkingSet:
         samples = np.where(variables >= 0, self.index[variables], 0)
         threads, store = effective_threads(len(entered) * len(used)), self.rows
         mine = samples[entered]
-        slots = store.held(mine)
-        held = (slots >= 0) & store.keeps
-        if store.kernel.halves and 2 * np.count_nonzero(~held) > len(used):
+        slots = store.cached(mine)
+        cached = (slots >= 0) & store.keeps
+        if store.kernel.halves and 2 * np.count_nonzero(~cached) > len(used):
             store.kernel.fill_all(self.K, samples)
             return
-        _ext.gather(store.rows, slots[held], samples, self.K, entered[held], used, threads)
-        store.kernel.fill(mine[~held], self.K, entered[~held], samples)
+        _ext.gather(store.rows, slots[cached], samples, self.K, entered[cached], used, threads)
+        store.kernel.fill(mine[~cached], self.K, entered[~cached], samples)
         stays = np.ones(len(used), dtype=bool)
         stays[entered] = False
         _ext.mirror_rows(self.K, entered, used[stays], threads)
