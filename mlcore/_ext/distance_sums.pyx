@@ -1,11 +1,11 @@
 """Hot loops of mlcore.cluster.scores.distance_sums.
 
-Distances of samples to groups, summed as they come.
+Sums of the distances of samples to groups.
 
-A tile of squared distances is |x|² + |y|² - 2 x.y with one matrix product; where that leaves too
-little of the norms, digits are lost, and the differences are summed instead. Single precision loses
-them sooner; a tile in which it does so more than here and there is formed anew in double. Tiles
-stay in cache, and no matrix of distances is formed. Arrays are in C order and of the right shapes.
+A tile of squared distances is |x|² + |y|² - 2 x.y with one matrix product; where most of the norms
+cancels, differences are summed instead. Single precision loses digits sooner: a tile with many such
+distances is formed again in double. Tiles stay in cache, and no matrix of distances is formed.
+Arrays are in C order and of the right shapes.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
@@ -21,12 +21,12 @@ cdef enum:
     TILE_COLUMNS = 256
     BAND = 384
     PART = 128
-    FEW = 32  # one in so many distances is formed anew by itself, more with their whole tile
+    FEW = 32  # if more than one in so many distances cancels, the whole tile is formed again
 
 SCRATCH = TILE_ROWS * TILE_COLUMNS + TILE_COLUMNS  # values for each thread
 BAND_ROWS = BAND
-# The least of |x - y|² / (|x|² + |y|²) with digits enough: a product of two vectors is off by some
-# eps |x| |y|, so relative to the square by some eps / NEAR.
+# The least |x - y|² / (|x|² + |y|²) with enough digits: a product of two vectors is off by some
+# eps |x| |y|, and the square, relatively, by some eps / NEAR.
 cdef double NEAR = 1e-3
 cdef float NEAR_SINGLE = 0.25
 
@@ -35,7 +35,7 @@ cdef inline Py_ssize_t form_tile(Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t
                                  const floating* X, const floating* X_norms, const floating* Y,
                                  const floating* Y_norms, floating near, bint squared,
                                  floating* tile, Py_ssize_t stride) noexcept nogil:
-    """Distances from products, -1 for those that have lost digits; return how many these are."""
+    """Form distances from products, -1 where digits cancel; return the number of these."""
     cdef Py_ssize_t i, lost = 0
     gemm_nt(<int> rows, <int> columns, <int> d, <floating> -2, X, <int> d, Y, <int> d,
             <floating> 0, tile, <int> stride)
@@ -47,7 +47,7 @@ cdef inline Py_ssize_t form_tile(Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t
 cdef inline void mend_tile(Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t d, const double* X,
                            const double* Y, bint squared, floating* tile,
                            Py_ssize_t stride) noexcept nogil:
-    """Distances from differences in place of -1."""
+    """Replace each -1 by the distance from differences."""
     cdef Py_ssize_t i, j
     cdef double square
     for i in range(rows):
@@ -77,7 +77,7 @@ cdef inline void add_tile(Py_ssize_t top, Py_ssize_t rows, Py_ssize_t left, Py_s
 def distance_sums(const double[:, ::1] X, const double[::1] X_norms, const double[:, ::1] Y,
                   const double[::1] Y_norms, const double[::1] weights, const int64_t[::1] starts,
                   bint squared, double[:, ::1] sums, double[:, ::1] scratch, int n_threads):
-    """sums[i, g] = sum of weights[j] |x_i - y_j|, or squared, over starts[g] <= j < starts[g + 1].
+    """Set sums[i, g] to the sum of weights[j] |x_i - y_j|, or squares, for samples j of group g.
 
     Norms are squared. `scratch` is (n_threads, SCRATCH).
     """

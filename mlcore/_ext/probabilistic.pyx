@@ -56,7 +56,7 @@ def descend(const floating[:, ::1] F, double[:, ::1] G, double[:, ::1] M, Py_ssi
 def descend_sparse(const floating[::1] data, const index[::1] indices, const index[::1] indptr,
                    double[:, ::1] G, double[:, ::1] M, Py_ssize_t first, Py_ssize_t last,
                    double[::1] product, double[::1] before, double[::1] gain):
-    """The same for CSR; `product` (k,) is scratch."""
+    """As `descend` for CSR; `product` (k,) is scratch."""
     cdef Py_ssize_t k = M.shape[0], i, j, at
     cdef double diagonal
     with nogil:
@@ -74,7 +74,7 @@ def descend_sparse(const floating[::1] data, const index[::1] indices, const ind
 
 cdef bint descend_row(Py_ssize_t k, double diagonal, const double* product, double* g, double* M,
                       double* before, double* gain) noexcept nogil:
-    """Minimise over the entries of one row; whether any changed. `before` receives the old row."""
+    """Minimise over the entries of a row; return whether any changed. `before` gets the old row."""
     cdef Py_ssize_t j, s
     cdef double x, p, q, squares = 0, lowered, decrease = 0, change = 0
     for j in range(k):
@@ -104,7 +104,7 @@ cdef bint descend_row(Py_ssize_t k, double diagonal, const double* product, doub
 
 
 cdef inline double decrease_to(double p, double q, double a, double x) noexcept nogil:
-    """How much less it is at its minimiser x than at a, without the cancellation of a difference.
+    """Return by how much the objective is lower at its minimiser x than at a, without cancellation.
     """
     cdef double slope = 4 * q if x == 0 else 0
     return (a - x) * ((a - x) * (a * a + 2 * a * x + 3 * x * x + 2 * p) + slope)
@@ -115,7 +115,7 @@ cdef inline double value(double p, double q, double x) noexcept nogil:
 
 
 cdef inline double minimiser(double p, double q) noexcept nogil:
-    """Where x⁴ + 2 p x² + 4 q x is least for x >= 0: Newton's method on x³ + p x + q, from above.
+    """Return the minimiser of x⁴ + 2 p x² + 4 q x, x >= 0: Newton's method for x³ + p x + q = 0.
     """
     cdef double x, step
     cdef int _
