@@ -100,7 +100,7 @@ def mix(X: Matrix, counts: Labels, folder: Path) -> float:
     print(len(answers.probabilities_), [values.size for values in answers.categories_])
     bits = BernoulliMixture(2, binarize=1.0, random_state=0).fit(counts)
     trials = BinomialMixture(2, n_trials=4, random_state=0).fit(counts)
-    print(bits.means_.max(), trials.mean_trials_.shape, trials.collapsed_components_)
+    print(bits.means_.max(), trials.mean_totals_.shape, trials.collapsed_components_)
     return mixture.aic(X)
 
 

@@ -71,7 +71,7 @@ class BernoulliMixture(OfSuccesses, DiscreteMixture):
     collapsed_components_ : (n_collapsed,) intp
         Components that have lost all their samples, or all but 16 eps of the weight. A warning
         names them.
-    mean_trials_ : (n_features, n_components) float64
+    mean_totals_ : (n_features, n_components) float64
         Share of the rows where each feature is known.
     total_weight_ : float
         Of the samples seen.

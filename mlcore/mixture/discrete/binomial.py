@@ -24,55 +24,26 @@ class BinomialMixture(OfSuccesses, DiscreteMixture):
     n_components : int, default=1
     n_trials : int or (n_features,) of int, default=1
         Trials behind each number of successes, which need not be whole: at least 1.
-    alpha : float, default=0.01
-        Pseudo-count of a success and of a failure in every feature of every component (a Beta
-        prior), which keeps what a component has not seen from being impossible there for ever; 0
-        is plain maximum likelihood. At least 0.
-    missing : {"error", "ignore"}, default="error"
-        Whether NaN is refused, or a missing value, which takes no part: exact EM where values are
-        missing at random.
-    tol : float, default=1e-4
-        EM ends when the mean objective of a sample moves by less.
-    max_iter : int, default=200
-        Most steps of EM; 0 keeps the start.
-    n_init : int, default=1
-        Starts, of which the best goes on after ten steps. A start is the best of six after five
-        steps on at most 512 rows; these begin from rows far from each other, mixed with the mean.
     weights_init : (n_components,), default=None
     means_init : (n_components, n_features), default=None
         Given starts.
-    random_state : None, int, Generator or RandomState, default=None
-    warm_start : bool, default=False
-        Start `fit` where the previous one ended, if that was of the same shape.
-    verbose : bool or int, default=False
-        1 prints about one line a second, 2 every step.
-    callback : callable or None, default=None
-        Called with ``step=, objective=, change=, seconds=`` after every step; raising stops the
-        fit.
+    alpha, missing, tol, max_iter, n_init, random_state, warm_start, verbose, callback
+        As in `BernoulliMixture`.
 
     Attributes
     ----------
-    weights_ : (n_components,) float64
-        Descending, unless part of the start was given: then in the order given.
     means_ : (n_components, n_features) float64
         Probabilities of success, mu.
     log_likelihood_trace_ : (n_iter_,) float64
         Mean log-likelihood of a sample before each step, and with `alpha` the logarithm of the
         prior, ``alpha * sum(log mu + log(1 - mu))``, divided by the number of samples: what EM
         never decreases.
-    lower_bound_ : float
-        The last of these.
-    n_iter_ : int
-    converged_ : bool
-    collapsed_components_ : (n_collapsed,) intp
-        Components that have lost all their samples, or all but 16 eps of the weight. A warning
-        names them.
-    mean_trials_ : (n_features, n_components) float64
+    mean_totals_ : (n_features, n_components) float64
         Mean number of known trials of each feature.
-    total_weight_ : float
-        Of the samples seen.
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
+    others
+        As in `BernoulliMixture`.
 
     Notes
     -----

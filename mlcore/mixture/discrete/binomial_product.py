@@ -200,14 +200,14 @@ class BinomialProduct(DiscreteComponents):
         failures = 1 - p
         known = getattr(mixture, "_failures_", failures)  # the same, to more digits where small
         failures = np.where(np.abs(known - failures) <= _ROUNDING, known, failures)
-        return Parameters(mixture.weights_, np.concatenate([p, failures]), mixture.mean_trials_)
+        return Parameters(mixture.weights_, np.concatenate([p, failures]), mixture.mean_totals_)
 
     def attributes(self, parameters):
         p, failures = np.split(parameters.table, 2)
         return {
             "weights_": parameters.weights,
             "means_": np.ascontiguousarray(p.T),
-            "mean_trials_": parameters.trials,
+            "mean_totals_": parameters.trials,
             "_failures_": failures.copy(),
         }
 

@@ -38,31 +38,18 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
         maximum likelihood. At least 0.
     missing : {"error", "ignore"}, default="error"
         Whether NaN is refused, or a missing answer.
-    tol : float, default=1e-4
-        EM ends when the mean objective of a sample moves by less.
-    max_iter : int, default=200
-        Most steps of EM; 0 keeps the start.
-    n_init : int, default=1
-        Starts, of which the best goes on after ten steps. A start is the best of six after five
-        steps on at most 512 rows; these begin from rows far from each other, mixed with the mean.
     weights_init : (n_components,), default=None
     probabilities_init : list of (n_components, n_categories) arrays, default=None
         Given starts, one array for each item, with rows of sum 1. Their columns are the item's
         categories in ascending order; where not all of them occur in the data, the categories are
         0, 1, ... by column.
-    random_state : None, int, Generator or RandomState, default=None
     warm_start : bool, default=False
         Start `fit` where the previous one ended, if that had the same categories.
-    verbose : bool or int, default=False
-        1 prints about one line a second, 2 every step.
-    callback : callable or None, default=None
-        Called with ``step=, objective=, change=, seconds=`` after every step; raising stops the
-        fit.
+    tol, max_iter, n_init, random_state, verbose, callback
+        As in `BernoulliMixture`.
 
     Attributes
     ----------
-    weights_ : (n_components,) float64
-        Descending, unless part of the start was given: then in the order start_values.
     probabilities_ : list of (n_components, n_categories) float64
         One array for each item; rows sum to 1.
     categories_ : list of (n_categories,) float64
@@ -70,19 +57,12 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
     log_likelihood_trace_ : (n_iter_,) float64
         Mean log-likelihood of a sample before each step, and with `alpha` the logarithm of the
         prior, ``alpha * sum(log P)``, divided by the number of samples: what EM never decreases.
-    lower_bound_ : float
-        The last of these.
-    n_iter_ : int
-    converged_ : bool
-    collapsed_components_ : (n_collapsed,) intp
-        Components that have lost all their samples, or all but 16 eps of the weight. A warning
-        names them.
-    mean_trials_ : (n_items, n_components) float64
+    mean_totals_ : (n_items, n_components) float64
         Share of the rows that answer each item.
-    total_weight_ : float
-        Of the samples seen.
     n_features_in_ : int
     feature_names_in_ : (n_items,) object
+    others
+        As in `BernoulliMixture`.
 
     Notes
     -----
@@ -333,7 +313,7 @@ class CategoricalComponents(DiscreteComponents):
 
     def parameters(self, mixture):
         table = np.vstack([p.T for p in mixture.probabilities_])
-        return Parameters(mixture.weights_, table, mixture.mean_trials_)
+        return Parameters(mixture.weights_, table, mixture.mean_totals_)
 
     def attributes(self, parameters):
         edges = np.cumsum([0, *self._sizes])
@@ -342,7 +322,7 @@ class CategoricalComponents(DiscreteComponents):
             "weights_": parameters.weights,
             "probabilities_": [np.ascontiguousarray(parameters.table[a:b].T) for a, b in parts],
             "categories_": self.categories,
-            "mean_trials_": parameters.trials,
+            "mean_totals_": parameters.trials,
         }
 
     def arrays(self, mixture):

@@ -14,7 +14,7 @@ from mlcore.model_cache import cached
 class DiscreteMixture(Mixture):
     """Estimators of mixtures of `DiscreteComponents`, with a prior of `alpha`."""
 
-    mean_trials_: np.ndarray
+    mean_totals_: np.ndarray
 
     def __init__(
         self,

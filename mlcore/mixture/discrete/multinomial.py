@@ -29,47 +29,25 @@ class MultinomialMixture(DiscreteMixture):
         Pseudo-count of every word in every component (a Dirichlet prior), which keeps a word that
         a component has not seen from being impossible there for ever; 0 is plain maximum
         likelihood. At least 0.
-    tol : float, default=1e-4
-        EM ends when the mean objective of a sample moves by less.
-    max_iter : int, default=200
-        Most steps of EM; 0 keeps the start.
-    n_init : int, default=1
-        Starts, of which the best goes on after ten steps. A start is the best of six after five
-        steps on at most 512 rows; these begin from rows far from each other, mixed with the mean.
     weights_init : (n_components,), default=None
     means_init : (n_components, n_features), default=None
         Given starts; rows of `means_init` sum to 1.
-    random_state : None, int, Generator or RandomState, default=None
-    warm_start : bool, default=False
-        Start `fit` where the previous one ended, if that was of the same shape.
-    verbose : bool or int, default=False
-        1 prints about one line a second, 2 every step.
-    callback : callable or None, default=None
-        Called with ``step=, objective=, change=, seconds=`` after every step; raising stops the
-        fit.
+    tol, max_iter, n_init, random_state, warm_start, verbose, callback
+        As in `BernoulliMixture`.
 
     Attributes
     ----------
-    weights_ : (n_components,) float64
-        Descending, unless part of the start was given: then in the order start_values.
     means_ : (n_components, n_features) float64
         Probabilities of the words, u; rows sum to 1.
     log_likelihood_trace_ : (n_iter_,) float64
         Mean log-likelihood of a sample before each step, and with `alpha` the logarithm of the
         prior, ``alpha * sum(log u)``, divided by the number of samples: what EM never decreases.
-    lower_bound_ : float
-        The last of these.
-    n_iter_ : int
-    converged_ : bool
-    collapsed_components_ : (n_collapsed,) intp
-        Components that have lost all their samples, or all but 16 eps of the weight. A warning
-        names them.
-    mean_trials_ : (1, n_components) float64
+    mean_totals_ : (1, n_components) float64
         Mean number of words of a row.
-    total_weight_ : float
-        Of the samples seen.
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
+    others
+        As in `BernoulliMixture`.
 
     Notes
     -----
@@ -252,13 +230,13 @@ class MultinomialComponents(DiscreteComponents):
         return rows.sparse.loop(len(parameters.weights)).sum_of_table()
 
     def parameters(self, mixture):
-        return Parameters(mixture.weights_, mixture.means_.T, mixture.mean_trials_)
+        return Parameters(mixture.weights_, mixture.means_.T, mixture.mean_totals_)
 
     def attributes(self, parameters):
         return {
             "weights_": parameters.weights,
             "means_": np.ascontiguousarray(parameters.table.T),
-            "mean_trials_": parameters.trials,
+            "mean_totals_": parameters.trials,
         }
 
     def arrays(self, mixture):

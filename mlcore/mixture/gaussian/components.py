@@ -164,7 +164,7 @@ class GaussianComponents(Components):
             "precisions_": precisions(self.kind, factors),
             "precisions_cholesky_": factors,
             "origin_": self.scale.origin,
-            "spread_": self.scale.variances,
+            "data_variances_": self.scale.variances,
         }
 
     def parameters(self, mixture):

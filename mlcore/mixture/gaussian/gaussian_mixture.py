@@ -76,7 +76,7 @@ class GaussianMixture(TakesMissing, Mixture):
     Attributes
     ----------
     weights_ : (n_components,) float64
-        Descending, unless part of the start was given: then in the order start_values.
+        Descending, unless part of the start was given: then in the order given.
     means_ : (n_components, n_features) float64
     covariances_ : float64
         (n_components, n_features, n_features) if full, (n_features, n_features) if tied,
@@ -101,7 +101,7 @@ class GaussianMixture(TakesMissing, Mixture):
         Of the samples seen.
     origin_ : (n_features,) of the type of the data
         A point near the data that moments are taken about.
-    spread_ : (n_features,) float64
+    data_variances_ : (n_features,) float64
         Variances of the data.
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
@@ -131,7 +131,7 @@ class GaussianMixture(TakesMissing, Mixture):
     precisions_cholesky_: np.ndarray
     covariance_type_: str
     origin_: np.ndarray
-    spread_: np.ndarray
+    data_variances_: np.ndarray
 
     def __init__(
         self,
@@ -257,7 +257,7 @@ class GaussianMixture(TakesMissing, Mixture):
         return self._of_scale(int(self.n_components), self.covariance_type, scale)
 
     def _fitted_components(self):
-        scale = DataScale(self.origin_, self.spread_)
+        scale = DataScale(self.origin_, self.data_variances_)
         return self._of_scale(len(self.weights_), self.covariance_type_, scale)
 
     def _of_scale(self, n_components, kind, scale):
