@@ -21,14 +21,14 @@ cdef struct weighted:
 
 def nearest(const floating[:, ::1] X, const floating[:, ::1] centers, Py_ssize_t first,
             Py_ssize_t last, int32_t[::1] labels, double[::1] near):
-    """Labels and distances of samples first..last."""
+    """Label samples first..last by their nearest centres, and set their distances `near`."""
     cdef Py_ssize_t i, j
     cdef double distance
     with nogil:
         for i in range(first, last):
             near[i] = INFINITY
             for j in range(centers.shape[0]):
-                distance = apart(X.shape[1], &X[i, 0], &centers[j, 0])
+                distance = absolute_difference(X.shape[1], &X[i, 0], &centers[j, 0])
                 if distance < near[i]:
                     near[i], labels[i] = distance, <int32_t> j
 
@@ -65,7 +65,7 @@ def medians(const floating[:, ::1] X, const double[::1] weights, const int32_t[:
             int64_t[::1] members, double[::1] values, floating[:, ::1] centers):
     """Move features first..last of the centres to the weighted medians of their samples.
 
-    Where any value between two samples is a median, it is the middle; a centre without samples
+    Where all values between two samples are medians, the middle is taken; a centre without samples
     stays. `counts` are of samples with weight. Scratch: `ends` (k,), `members` (n,) and `values`
     (n,), or (2 n,) with weights.
     """
@@ -115,13 +115,15 @@ def seeds(const floating[:, ::1] X, const double[::1] weights, const int32_t[::1
             used += count
             for t in range(count):
                 for i in range(n):
-                    costs[1 + t, i] = apart(X.shape[1], &X[i, 0], &X[candidates[t], 0])
+                    costs[1 + t, i] = absolute_difference(X.shape[1], &X[i, 0],
+                                                          &X[candidates[t], 0])
             rows[c] = candidates[keep_best(&costs[0, 0], n, count, w)]
             c += 1
     return c
 
 
-cdef inline double apart(Py_ssize_t d, const floating* x, const floating* y) noexcept nogil:
+cdef inline double absolute_difference(Py_ssize_t d, const floating* x,
+                                       const floating* y) noexcept nogil:
     cdef double total = 0
     cdef Py_ssize_t f
     for f in range(d):
@@ -130,7 +132,7 @@ cdef inline double apart(Py_ssize_t d, const floating* x, const floating* y) noe
 
 
 cdef double median(double* v, Py_ssize_t m) noexcept nogil:
-    """By Hoare's selection; the values change their places."""
+    """Median of m values by Hoare's selection, which reorders them."""
     cdef Py_ssize_t middle = (m - 1) // 2, low = 0, high = m - 1, i, j
     cdef double pivot, above
     while low < high:

@@ -37,19 +37,19 @@ def add_rows(const floating[:, ::1] rows, const int64_t[::1] slots, const double
                          &sums[j, 0])
 
 
-def nearest(const double[:, ::1] sums, const double[::1] scales, const double[::1] heights,
-            int32_t[::1] labels, int n_threads):
-    """labels[i] = the first j of the least heights[j] - scales[j] sums[j, i]."""
+def nearest(const double[:, ::1] sums, const double[::1] scales,
+            const double[::1] squared_norms, int32_t[::1] labels, int n_threads):
+    """labels[i] = the first j of least squared_norms[j] - scales[j] sums[j, i]."""
     cdef Py_ssize_t n = labels.shape[0], part
     for part in prange((n + PART - 1) // PART, nogil=True, num_threads=n_threads,
                        schedule="static"):
         nearest_part(sums.shape[0], min(n - part * PART, <Py_ssize_t> PART), &scales[0],
-                     &heights[0], &sums[0, part * PART], sums.shape[1], &labels[part * PART])
+                     &squared_norms[0], &sums[0, part * PART], sums.shape[1], &labels[part * PART])
 
 
 cdef inline void nearest_part(Py_ssize_t k, Py_ssize_t count, const double* scales,
-                              const double* heights, const double* sums, Py_ssize_t stride,
-                              int32_t* labels) noexcept nogil:
+                              const double* squared_norms, const double* sums,
+                              Py_ssize_t stride, int32_t* labels) noexcept nogil:
     cdef double least[PART]
     cdef double value
     cdef Py_ssize_t i, j
@@ -58,7 +58,7 @@ cdef inline void nearest_part(Py_ssize_t k, Py_ssize_t count, const double* scal
         labels[i] = 0
     for j in range(k):
         for i in range(count):
-            value = heights[j] - scales[j] * sums[j * stride + i]
+            value = squared_norms[j] - scales[j] * sums[j * stride + i]
             if value < least[i]:
                 least[i] = value
                 labels[i] = <int32_t> j

@@ -1,19 +1,18 @@
-"""Hot loops of mlcore.cluster.k_means.origin_and_unit.
-
-The moments of samples, of few with all else in one pass.
-"""
+"""Hot loops of mlcore.cluster.k_means.origin_and_unit: moments of samples."""
 from cython cimport floating
 from cython.parallel cimport prange
 
 
 def moments(const floating[:, ::1] X, const double[::1] weights, Py_ssize_t step, Py_ssize_t rows):
-    """Of `rows` samples, each the `step`-th: the squared norm of their mean, and how far they are
-    from it, squared, on average. Of all: their weight, the weighted sum of their squares, and the
-    squared norm of their weighted mean. `weights` is empty for ones.
+    """Return moments of every `step`-th sample, `rows` in number, and of all samples.
+
+    Of the former: the squared norm of the mean, and the mean squared distance from it. Of all: the
+    weight, the weighted sum of squared norms, and the squared norm of the weighted mean. `weights`
+    is empty for ones.
     """
     cdef Py_ssize_t n = X.shape[0], i, f
     cdef bint weighted = weights.shape[0] > 0
-    cdef double center = 0, spread = 0, weight = 0, squares = 0, mean = 0, w, x, own, middle
+    cdef double center = 0, variance = 0, weight = 0, squares = 0, mean = 0, w, x, own, middle
     with nogil:
         for f in range(X.shape[1]):
             own = 0
@@ -23,7 +22,7 @@ def moments(const floating[:, ::1] X, const double[::1] weights, Py_ssize_t step
             center = center + middle * middle
             for i in range(rows):
                 x = X[i * step, f] - middle
-                spread = spread + x * x
+                variance = variance + x * x
             for i in range(n):
                 w, x = weights[i] if weighted else 1, X[i, f]
                 own += w * x
@@ -31,7 +30,7 @@ def moments(const floating[:, ::1] X, const double[::1] weights, Py_ssize_t step
                 if f == 0:
                     weight = weight + w
             mean = mean + own * own
-    return center, spread / rows, weight, squares, mean / weight**2
+    return center, variance / rows, weight, squares, mean / weight**2
 
 
 cdef inline void add_rows(Py_ssize_t count, Py_ssize_t width, const floating* X,
