@@ -1,4 +1,4 @@
-"""The tour: what mlcore does, shown on the handwritten digits it ships, in a few seconds.
+"""Tour of mlcore on the handwritten digits it ships, in a few seconds.
 
 A section is a generator of lines, listed in `SECTIONS`; its docstring is its heading.
 """
@@ -19,7 +19,7 @@ _ASCII = str.maketrans("─×²", "-x2")  # of equal width, so that tables stay 
 
 
 class Digits(NamedTuple):
-    """Images and labels to learn from, and held-out ones; in file order, so every run is equal."""
+    """Images and labels to learn from, and held-out ones, in file order."""
 
     X: np.ndarray
     y: np.ndarray

@@ -1,4 +1,4 @@
-"""The leading eigenvectors of a large symmetric matrix, in few passes over it."""
+"""Leading eigenvectors of a large symmetric matrix, in few passes over it."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -11,10 +11,10 @@ from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg
 from mlcore._ext import eigen as _ext
 from mlcore.threads import effective_threads, pieces, single_threaded_blas
 
-_WIDTH = 8  # vectors of a block come in multiples of so many
-_DENSE = 400  # rows up to which LAPACK's whole decomposition is quicker
-_ORTHOGONAL = 1e-14  # cosines that are but rounding
-_BLOCKS = 10  # of the basis: more make a step dear, fewer make steps many
+_WIDTH = 8  # the number of vectors in a block is a multiple of this
+_DENSE = 400  # rows up to which a full decomposition by LAPACK is quicker
+_ORTHOGONAL = 1e-14  # cosines below this are rounding
+_BLOCKS = 10  # blocks in the basis: with more a step costs more, with fewer there are more steps
 
 
 class Operator(Protocol):
@@ -25,10 +25,10 @@ class Operator(Protocol):
     n : int
         Rows.
     sparse : bool
-        Whether it takes far less memory than n² values; else the basis of the search is held to a
-        sixteenth of these.
+        True if it takes far less memory than n² values; if not, the basis of the search takes at
+        most a sixteenth of them.
     size : float
-        At least the largest eigenvalue by modulus.
+        Upper bound of the largest eigenvalue by modulus.
     """
 
     n: int
@@ -47,7 +47,7 @@ class Operator(Protocol):
 
 
 class Scaled:
-    """The symmetric matrix ``diag(scale) K diag(scale) + diag(shift)``, which is never formed.
+    """Symmetric matrix ``diag(scale) K diag(scale) + diag(shift)``, which is never formed.
 
     Parameters
     ----------
@@ -72,13 +72,13 @@ class Scaled:
 
     @property
     def size(self) -> float:
-        """The largest absolute row sum, for K of at least 0: no eigenvalue is larger."""
+        """Largest absolute row sum, for non-negative K: a bound of all eigenvalues."""
         ones = np.ones(self.n) if self.scale is None else self.scale
         sums = times(self.K, ones[:, None])[:, 0] * ones
         return float((sums if self.shift is None else sums + np.abs(self.shift)).max())
 
     def dense(self) -> np.ndarray:
-        """The matrix itself, float64: for a small one."""
+        """Return a copy of the matrix, float64, which the caller may overwrite."""
         S = self.K.toarray() if self.sparse else self.K
         S = S.astype(np.float64)
         if self.scale is not None:
@@ -90,7 +90,7 @@ class Scaled:
 
 
 def times(K, V: np.ndarray) -> np.ndarray:
-    """Return ``K @ V`` in float64, the matrix read once for all columns of V.
+    """Return ``K @ V`` in float64, reading K once for all columns of V.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def times(K, V: np.ndarray) -> np.ndarray:
 
 
 class Eigenpairs(NamedTuple):
-    """What `leading_eigenpairs` found.
+    """Result of `leading_eigenpairs`.
 
     Attributes
     ----------
@@ -123,11 +123,11 @@ class Eigenpairs(NamedTuple):
         Descending.
     vectors : (n, k)
     next_value : float
-        About the eigenvalue after these; -inf if there is none.
+        Estimate of the eigenvalue after these; -inf if there is none.
     residuals : (k,)
-        ``|S v - value v|``, over the largest eigenvalue by modulus.
+        ``|S v - value v|``, divided by the largest eigenvalue by modulus.
     trace : (n_iter,)
-        The sum of the k values at each step, never decreasing.
+        Sum of the k values after each step, never decreasing.
     converged : bool
     """
 
@@ -154,24 +154,24 @@ def leading_eigenpairs(
     """Find the k algebraically largest eigenvalues and their eigenvectors.
 
     Block Lanczos with full orthogonalisation, restarted from its best vectors: a step reads the
-    matrix once for a block of vectors, and equal eigenvalues are found as well as others. Small
-    matrices are decomposed by LAPACK.
+    matrix once for a block of vectors, and equal eigenvalues are all found. Small matrices are
+    decomposed by LAPACK.
 
     Parameters
     ----------
     S : Operator
     k : int
     rng : Generator
-        Draws the block to start from.
+        Draws the first block.
     known : (n, c), c <= k, optional
         Orthonormal eigenvectors of the largest eigenvalues, which are then not sought.
     start : (n, `block_size` - 1), optional
-        Vectors to start from: drawn ones, or better.
+        Vectors of the first block, instead of drawn ones.
     tol : float
-        Largest residual, relative to the largest eigenvalue by modulus; the eigenvalue after the
-        k-th is found to its square root.
+        Largest residual, relative to the largest eigenvalue by modulus; the square root of it for
+        the eigenvalue after the k-th.
     max_iter : int
-        Most steps.
+        Largest number of steps.
     report : callable, optional
         Called with each step, the sum of the k values and the largest residual.
     solver : {"arpack", "lobpcg"}, optional
@@ -197,7 +197,7 @@ def leading_eigenpairs(
     n = S.n
     known = np.empty((n, 0)) if known is None else known
     fixed = known.shape[1]
-    sought = min(n, k + 1) - fixed  # with the one after
+    sought = min(n, k + 1) - fixed  # `next_value` too
     search = _Search(S, known, k - fixed, sought, tol, report)
     with single_threaded_blas():
         if by_lapack(n, k):
@@ -208,22 +208,22 @@ def leading_eigenpairs(
             if start is None:
                 start = rng.standard_normal((n, block_size(k) - 1))
             found = search.by_lanczos(start, rng, max_iter)
-    # The sign is nobody's: the largest entry is positive.
+    # Eigenvectors have no sign of their own: make the largest entry positive.
     largest = np.abs(found.vectors).argmax(axis=0)
     signs = np.where(found.vectors[largest, np.arange(k)] < 0, -1.0, 1.0)
     return found._replace(vectors=found.vectors * signs)
 
 
 def block_size(k: int) -> int:
-    """Vectors of a product for k eigenvectors, one that may be known among them.
+    """Return the number of vectors in a block for k eigenvectors, a known one counted.
 
-    More than k make fewer steps, and cost little while the matrix has to come from memory.
+    More vectors than k make fewer steps, and cost little where reading the matrix takes the time.
     """
     return -(-(k + max(3, k // 4)) // _WIDTH) * _WIDTH
 
 
 def by_lapack(n: int, k: int) -> bool:
-    """Whether a matrix is small enough, for k eigenvectors, to be decomposed as a whole."""
+    """Return True if n rows are so few that LAPACK's full decomposition is quicker."""
     return n <= max(_DENSE, 3 * _BLOCKS * block_size(k) // 2)
 
 
@@ -239,7 +239,7 @@ class _Search:
         A = S.dense()
         size = np.abs(A).sum(axis=1).max()
         product = S @ known
-        A -= 2 * size * known @ known.T  # to the lower end of the spectrum
+        A -= 2 * size * known @ known.T  # moves known eigenvalues to the lower end of the spectrum
         span = [S.n - self.sought, S.n - 1]
         if self.sought:
             values, vectors = linalg.eigh(
@@ -257,12 +257,15 @@ class _Search:
         S, known = self.S, self.known
         product, size = S @ known, S.size
 
-        def others(V):  # what is known, to the lower end of the spectrum
+        def deflated(V):  # moves known eigenvalues to the lower end of the spectrum
             return S @ V - 2 * size * known @ (known.T @ V)
 
         shape, start = (S.n, S.n), rng.standard_normal((S.n, self.sought))
         A = LinearOperator(
-            shape, matvec=lambda v: others(v.reshape(-1, 1))[:, 0], matmat=others, dtype=start.dtype
+            shape,
+            matvec=lambda v: deflated(v.reshape(-1, 1))[:, 0],
+            matmat=deflated,
+            dtype=start.dtype,
         )
         if solver == "arpack":
             values, vectors = eigsh(
@@ -283,7 +286,7 @@ class _Search:
         room = _BLOCKS * block if S.sparse else min(_BLOCKS * block, max(6 * block, n // 16))
         V = np.empty((fixed + room, n))  # a row is a vector of the basis
         V[:fixed] = known.T
-        H = np.zeros((room, room))  # the matrix in that basis, but for what is known
+        H = np.zeros((room, room))  # S in the basis, without the known eigenvectors
         X, _ = _orthonormal(X, V[:fixed], 0.0, rng)
         m, steps, size = 0, [], 0.0
         while True:
@@ -297,7 +300,7 @@ class _Search:
                 known_product, W = both[:, :fixed], both[:, fixed:]
             C = basis @ W
             W -= basis.T @ C
-            again = basis @ W  # what rounding has left of the basis
+            again = basis @ W  # twice, as rounding leaves a part along the basis
             W -= basis.T @ again
             C = (C + again)[fixed:]
             H[:m, m - block : m] = C
@@ -323,7 +326,7 @@ class _Search:
         return self._result(known_product, values[: self.sought], vectors, residuals, steps, size)
 
     def _result(self, product, values, vectors, residuals, steps, size):
-        """What is known, whose product with the matrix this is, and what was found."""
+        """Return the known eigenpairs, from `product`, their product with S, and the found ones."""
         fixed = np.einsum("ij,ij->j", self.known, product)
         size = max(size, np.abs(fixed).max(initial=0.0)) or 1.0
         k = self.known.shape[1] + self.leading
@@ -340,10 +343,10 @@ class _Search:
 
 
 def _orthonormal(W, basis, size, rng):
-    """X and R with W = X R, X orthonormal, orthogonal to the basis as W is.
+    """Return X and R with ``W = X R``, X orthonormal and orthogonal to the basis, as W is.
 
-    Directions that W lacks are drawn anew, with zeros in R: what they bring may belong to an
-    eigenvalue that is there more than once.
+    If the rank of W is deficient, the other columns of X are drawn, with zeros in R: they may find
+    further eigenvectors of a multiple eigenvalue.
     """
     X, R, order = linalg.qr(W, mode="economic", pivoting=True, check_finite=False)
     rank = int(np.count_nonzero(np.abs(R.diagonal()) > 4 * np.finfo(np.float64).eps * size))
@@ -351,7 +354,7 @@ def _orthonormal(W, basis, size, rng):
         X[:, rank:] = rng.standard_normal((len(X), W.shape[1] - rank))
         X /= np.linalg.norm(X, axis=0)
         R[rank:] = 0.0
-    # QR is orthonormal even where W is little but rounding, which may lie along the basis.
+    # Columns of W that are mostly rounding may have a part along the basis.
     for _ in range(2):
         along = basis @ X
         if np.abs(along).max(initial=0.0) < _ORTHOGONAL:

@@ -29,7 +29,7 @@ _joint: dict[str, type] = {}
 
 
 def peer_class(name: str) -> type:
-    """Return mlcore's class `name`, or a subclass that is scikit-learn's too where that is loaded.
+    """Return mlcore's class `name`; if scikit-learn is loaded, a subclass of both classes `name`.
 
     scikit-learn's ensembles and searches catch and filter their own classes only.
     """

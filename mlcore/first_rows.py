@@ -1,8 +1,8 @@
-"""The first rows of data that come block by block, kept until there are enough for a start.
+"""First rows of data that come in blocks, kept by `partial_fit` for its start.
 
-A fit to a block of a few rows finds what these few have in common; later steps hardly leave it. So
-`partial_fit` keeps its first rows, and fits to all of them anew each time that they have grown by
-half, until there are enough for each component or cluster: from there on it takes steps.
+A start fitted to a few rows is poor, and later steps hardly leave it. So `partial_fit` keeps its
+first rows, and fits to all of them again each time that their number has grown by half, until there
+are enough for each component or cluster; from then on each block is a step.
 """
 
 from typing import Any, Self
@@ -15,14 +15,14 @@ from mlcore.checks.feature_names import check_column_names, column_names
 from mlcore.model import Model
 
 _ENOUGH = 100  # rows for each component or cluster
-_GROWTH = 1.5  # of the first rows, after which they are fitted to anew
+_GROWTH = 1.5  # factor of the number of rows after which they are fitted again
 
 
 class KeepsFirstRows(Model):
-    """A model whose `partial_fit` begins with more than its first block.
+    """Model whose `partial_fit` starts from more rows than its first block.
 
     A subclass may define ``_fitted_to_first(X, weight)``, a model fitted to the first rows,
-    ``_as_first(X, like)``, rows checked to be kept, and ``_enough(n_features)``, how many of them
+    ``_as_first(X, like)``, a checked block, and ``_enough(n_features)``, the number of rows that
     are enough for each component or cluster.
     """
 
@@ -33,7 +33,7 @@ class KeepsFirstRows(Model):
         super()._set_fitted(X_original, **attributes)
 
     def _take_first(self, X: Any, sample_weight: Any, n_groups: int) -> Self:
-        """Add a block to the first rows, `n_groups` at least, and fit to them if that is due."""
+        """Add a block to the first rows; fit to them if they are enough for a new fit."""
         owner, held = type(self).__name__, self._first_rows or {}
         names = column_names(X)
         if held:
@@ -59,7 +59,7 @@ class KeepsFirstRows(Model):
             if names is not None:
                 found["feature_names_in_"] = names
         if n_rows < enough:
-            blocks[-1] = X.copy()  # who sends blocks may use one array for all
+            blocks[-1] = X.copy()  # the caller may read each block into the same array
             weights[-1] = None if weight is None else weight.copy()
             kept = {"blocks": blocks, "weights": weights, "names": names}
             kept |= {"n_rows": n_rows, "n_fitted": n_fitted}
@@ -73,7 +73,7 @@ class KeepsFirstRows(Model):
         return _ENOUGH
 
     def _fitted_to_first(self, X, weight):
-        # To start from an earlier fit to fewer rows would keep what it found in these.
+        # A warm start would keep the poor fit to fewer rows.
         model = type(self)(**self.get_params(deep=False) | {"warm_start": False})
         return model.fit(X, sample_weight=weight).set_params(warm_start=self.warm_start)
 

@@ -1,7 +1,7 @@
-"""Greedy k-means++: seeds drawn in proportion to what samples cost at the seeds so far.
+"""Greedy k-means++: seeds drawn in proportion to the samples' costs at the seeds so far.
 
-Of ``2 + log k`` candidates drawn so, the one that leaves the least objective becomes a seed. There
-are fewer seeds than asked for where the samples have fewer distinct points.
+Of ``2 + log k`` drawn candidates the one that leaves the least objective becomes a seed. There are
+fewer than k seeds if there are fewer distinct samples.
 
 References
 ----------
@@ -16,11 +16,11 @@ import numpy as np
 from mlcore._ext import k_means_plus_plus as _ext
 from mlcore.threads import pieces
 
-_OPERATIONS_OF_A_VALUE = 4  # of a sample, for each candidate
+_OPERATIONS_OF_A_VALUE = 4  # per feature of a sample and candidate
 
 
 class Costs(Protocol):
-    """Costs of samples at their nearest seeds, for an objective that is their weighted sum.
+    """Costs of samples at their nearest seeds; the objective is their weighted sum.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Costs(Protocol):
     nearest: np.ndarray
 
     def add_best(self, candidates: np.ndarray) -> int:
-        """Make a seed of the candidate that leaves the least objective, and return it."""
+        """Make the candidate that leaves the least objective a seed, and return it."""
 
 
 def n_candidates(n_seeds: int) -> int:
@@ -39,14 +39,14 @@ def n_candidates(n_seeds: int) -> int:
 
 
 def greedy_seeds(costs: Costs, n_seeds: int, sampler, rng) -> np.ndarray:
-    """Return up to `n_seeds` samples, int64.
+    """Return the indices of up to `n_seeds` samples, int64.
 
     Parameters
     ----------
     costs : Costs
     n_seeds : int
     sampler : RowSampler
-        Draws samples by their weights, times the costs.
+        Draws samples in proportion to weight times cost.
     rng : Generator or RandomState
     """
     seeds = [costs.add_best(sampler.draw(rng.random(1)))]
@@ -59,9 +59,10 @@ def greedy_seeds(costs: Costs, n_seeds: int, sampler, rng) -> np.ndarray:
 
 
 def seeds_of_points(X, weights, order, n_seeds: int, rng) -> np.ndarray:
-    """Return up to `n_seeds` rows of few samples X (n, d), int64, by squared distances.
+    """Return the indices of up to `n_seeds` rows of X (n, d), int64; costs are squared distances.
 
-    `weights` are empty for ones; `order` (n,) int32 is the order in which rows are drawn along.
+    For few samples. `weights` is empty for ones; `order` (n,) int32 is the order of the rows in the
+    cumulative sums that samples are drawn by.
     """
     (n, d), seeds = X.shape, np.empty(n_seeds, dtype=np.int64)
     trials = n_candidates(n_seeds)
@@ -80,9 +81,10 @@ def seeds_of_points(X, weights, order, n_seeds: int, rng) -> np.ndarray:
 
 
 def seeds_of_matrix(matrix, weights, order, n_seeds: int, rng, *, squared=False) -> np.ndarray:
-    """Return up to `n_seeds` of few samples, int64, by a matrix (n, n) of costs, or of their roots.
+    """Return the indices of up to `n_seeds` samples, int64, by a matrix (n, n) of costs.
 
-    Row j is what samples cost at sample j, its square if `squared`; others as `seeds_of_points`.
+    Row j has the costs of all samples at sample j, or with `squared` the roots of them. Other
+    arguments as in `seeds_of_points`.
     """
     n, seeds, trials = len(order), np.empty(n_seeds, dtype=np.int64), n_candidates(n_seeds)
     uniform = rng.random(1 + (n_seeds - 1) * trials)

@@ -1,6 +1,6 @@
-"""Mixins of models: what all classifiers, regressors, clusterers and so on have in common.
+"""Mixins for classifiers, regressors, outlier detectors, clusterers and transformers.
 
-Like all mixins they are listed before `Model`.
+A model lists them before `Model`.
 """
 
 import sys
@@ -19,7 +19,7 @@ class Classifier:
     classes_: np.ndarray
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the (weighted) share of samples whose label `predict` gives.
+        """Return the accuracy: the (weighted) share of samples whose label `predict` gives.
 
         Parameters
         ----------
@@ -47,17 +47,17 @@ class Classifier:
     def _weighted_labels(
         self, y: Any, sample_weight: Any, n_samples: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the labels of a fit, checked: of samples with weight, at least two different.
+        """Check the labels for a fit; samples of positive weight need at least two classes.
 
         Returns
         -------
         classes : (n_classes,)
             Sorted.
         codes : (n_present,) intp
-            Class of each sample with weight.
+            Class of each sample of positive weight.
         weight : (n_samples,) float64
         rows : (n_present,) intp
-            Places of the samples with weight.
+            Indices of these samples.
         """
         owner = type(self).__name__
         classes, codes = as_labels(y, n_samples, owner=owner, min_classes=2)
@@ -74,7 +74,7 @@ class Classifier:
         return classes, codes, weight, rows
 
     def _known_codes(self, y: Any, n_samples: int) -> np.ndarray:
-        """Return the place in `classes_` of each label, (n_samples,) intp; refuse others."""
+        """Return the index in `classes_` of each label, (n_samples,) intp; refuse others."""
         labels, codes = as_labels(y, n_samples, owner=type(self).__name__)
         known = {label: code for code, label in enumerate(self.classes_.tolist())}
         foreign = [label for label in labels.tolist() if label not in known]
@@ -94,7 +94,7 @@ class Regressor:
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R², 1 for exact predictions.
 
-        ``1 - sum_i w_i (y_i - f(x_i))² / sum_i w_i (y_i - mean(y))²``; where all of `y` is equal,
+        ``1 - sum_i w_i (y_i - f(x_i))² / sum_i w_i (y_i - mean(y))²``; for constant `y`,
         1 if the predictions are exact and 0 otherwise.
 
         Parameters
@@ -110,10 +110,10 @@ class Regressor:
         y, predicted, weights = y[present], predicted[present], weights[present]
         weights = weights / weights.max()
         residual, residual_power = _sum_of_squares(y - predicted, weights)
-        spread, spread_power = _sum_of_squares(y - np.average(y, weights=weights), weights)
-        if spread == 0:
+        total, total_power = _sum_of_squares(y - np.average(y, weights=weights), weights)
+        if total == 0:
             return float(residual == 0)
-        return float(1 - np.ldexp(residual / spread, residual_power - spread_power))
+        return float(1 - np.ldexp(residual / total, residual_power - total_power))
 
 
 class OutlierDetector:
@@ -138,7 +138,7 @@ class Clusterer:
 
 
 class Transformer:
-    """Mixin of models that map samples to new features; they define `_n_out()`, how many."""
+    """Mixin of models that map samples to new features, of which `_n_out()` gives the number."""
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit to `X`, then return it transformed."""
@@ -170,7 +170,7 @@ class Transformer:
         return np.asarray([f"{stem}{i}" for i in range(self._n_out())], dtype=object)
 
     def _wrap(self, out: np.ndarray, X: Any) -> Any:
-        """Return `out` as what `set_output`, or scikit-learn's configuration, asks for."""
+        """Return `out` as the container that `set_output` or scikit-learn's configuration names."""
         form = getattr(self, "_sklearn_output_config", {}).get("transform")
         if form is None and "sklearn" in sys.modules:
             form = sys.modules["sklearn"].get_config()["transform_output"]

@@ -1,4 +1,4 @@
-"""The estimator protocol: parameters, fitted state, tags, pickling, and what scikit-learn expects.
+"""Estimator protocol: parameters, fitted state, tags, pickling, and what scikit-learn expects.
 
 scikit-learn is never imported here except inside calls that scikit-learn itself makes, yet models
 work in its pipelines, searches and ensembles.
@@ -40,13 +40,13 @@ __all__ = [
 ]
 
 _BY_POSITION = inspect.Parameter.POSITIONAL_ONLY
-_UNCHANGED = "$UNCHANGED$"  # scikit-learn's mark for a request left as it is
+_UNCHANGED = "$UNCHANGED$"  # scikit-learn's default: the request stays as it is
 _WITH_WEIGHTS = ("fit", "partial_fit", "score", "predict", "transform")
 _OUTLIVE_FIT = ("_requests", "_sklearn_output_config", "_skl_callbacks")
 
 
 class Model:
-    """What all models share.
+    """Base of all models.
 
     `__init__` of a model takes keyword arguments only and stores each, untouched, under its own
     name. `fit` checks, computes, and hands all results at once to `_set_fitted`, so that a fit
@@ -71,7 +71,7 @@ class Model:
                 )
         return super().__new__(cls)
 
-    # Of a model without `__init__`, which takes no arguments.
+    # The signature shown for a model without `__init__`.
     __new__.__signature__ = inspect.Signature([inspect.Parameter("cls", _BY_POSITION)])
 
     @classmethod
@@ -82,7 +82,7 @@ class Model:
         return {name: parameters[name].default for name in sorted(parameters) if name != "self"}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; with `deep`, also those of models among them, as a__b."""
+        """Return the parameters by name; with `deep`, nested models' too, as a__b."""
         found = {}
         for name in self._defaults():
             value = getattr(self, name)
@@ -92,7 +92,7 @@ class Model:
         return found
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, a__b reaching into parameter a; all of them, or on error none.
+        """Set parameters by name, a__b for parameter b of model a; on error, set none.
 
         Raises
         ------
@@ -136,7 +136,7 @@ class Model:
     # ---- fitted state
 
     def _set_fitted(self, X_original: Any, **attributes: Any) -> None:
-        """Replace the whole fitted state: the last statement of `fit`, and its only change.
+        """Replace the whole fitted state; `fit` changes nothing else and ends with this call.
 
         `X_original` is X as the user passed it, for its shape and column names. Every name in
         `attributes` ends in "_".
@@ -152,9 +152,9 @@ class Model:
         self._update_state(fitted | attributes, forget=filter(_is_fitted_name, vars(self)))
 
     def _update_state(self, changed: dict[str, Any], forget: Iterable[str] = ()) -> None:
-        """Replace some attributes, and forget others, by one assignment.
+        """Change some attributes and delete others by one assignment.
 
-        A signal finds the old state or the new one, never a mixture of both.
+        A signal handler sees the old state or the new one, never a mixture of both.
         """
         state = vars(self).copy()
         for name in list(forget):
@@ -179,10 +179,10 @@ class Model:
         like: Any = None,
         min_samples: int = 1,
     ) -> Any:
-        """Return `X` as `checks.as_samples` does, in `fit` (reset) or a later call (not reset).
+        """Return `X` checked by `checks.as_samples`, in `fit` (reset) or a later call.
 
-        Later calls also need the fit, its column names and its number of columns. By default
-        sparse input is taken where the model's tags say so.
+        A later call also needs a fitted model, and its column names and number of columns. By
+        default sparse input is accepted if the model's tags say so.
         """
         owner = type(self).__name__
         if accept_sparse is None:

@@ -1,4 +1,4 @@
-"""Cache of what the first call of a fitted model makes of its arrays, for later calls."""
+"""Cache of values derived from a fitted model's arrays, for later calls."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -9,15 +9,16 @@ import numpy as np
 from scipy import sparse
 
 Made = TypeVar("Made")
-# From a model to its arrays, settings and what was made of them.
+# model -> (arrays, settings, the value made from them)
 _CACHE: WeakKeyDictionary[Any, tuple] = WeakKeyDictionary()
 
 
 def cached(model: Any, arrays: Sequence[Any], settings: Any, make: Callable[[], Made]) -> Made:
-    """Return what `make()` made of a model's arrays (dense or CSR) and settings, called once.
+    """Return `make()`, a value derived from a model's arrays (dense or CSR), computed once.
 
-    The result lives as long as the model, outside of it: no copy, pickle or saved file holds it.
-    Other arrays (compared by identity) or settings replace it. The arrays become read-only.
+    It is computed again for other arrays (compared by identity) or settings. It lives as long as
+    the model, but outside of it: no copy, pickle or saved file holds it. The arrays become
+    read-only.
     """
     entry = _CACHE.get(model)
     if entry is not None:
@@ -28,7 +29,7 @@ def cached(model: Any, arrays: Sequence[Any], settings: Any, make: Callable[[], 
     for array in arrays:
         parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
         for part in parts:
-            if isinstance(part, np.ndarray):  # no list of objects
+            if isinstance(part, np.ndarray):  # not a list of objects
                 part.flags.writeable = False
     made = make()
     _CACHE[model] = tuple(arrays), settings, made

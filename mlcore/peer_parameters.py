@@ -1,6 +1,6 @@
-"""scikit-learn's parameters that models here do not have, and what to do instead.
+"""Advice for parameters of scikit-learn that models here do not have.
 
-A constructor that is called with one says so; the page "Coming from scikit-learn" lists them.
+The error of a constructor called with one gives it; the page "Coming from scikit-learn" lists them.
 """
 
 from functools import lru_cache
@@ -8,7 +8,7 @@ from functools import lru_cache
 _THREADS = "drop it: threads are as many as OMP_NUM_THREADS or threadpoolctl say"
 _SEARCH = "drop it: the machine is an SVC, and the best is fitted again to all samples"
 
-# By class, or by a base of it; older versions' parameters too.
+# By class or base class; parameters of older versions too.
 INSTEAD: dict[str, dict[str, str]] = {
     "Model": {"n_jobs": _THREADS},
     "KernelMachine": {
@@ -49,7 +49,7 @@ INSTEAD: dict[str, dict[str, str]] = {
 
 @lru_cache(1024)  # a constructor asks for each of its arguments
 def instead_of(kind: type, name: str) -> str | None:
-    """Return what to do instead of passing a parameter of scikit-learn's, None where unknown.
+    """Return the advice for a parameter of scikit-learn, None if there is none.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def save(model: Model, path: str | os.PathLike) -> None:
     ----------
     model : Model
     path : path-like
-        Used as it is: no suffix is added; ".npz" is customary.
+        No suffix is added; ".npz" is customary.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def load(path: str | os.PathLike) -> Any:
     Returns
     -------
     model : Model
-        Of the class that was saved, with the same parameters and fitted attributes.
+        The saved class, parameters and fitted attributes.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def load(path: str | os.PathLike) -> Any:
     SVC(C=10.0)
     """
     if not zipfile.is_zipfile(path):
-        with open(path, "rb"):  # a missing file, or a folder, says so itself
+        with open(path, "rb"):  # raises OSError for a missing file or a folder
             raise ValueError(f"{path} is not an mlcore model file, or it is truncated.")
     try:
         with np.load(path, allow_pickle=False) as archive:
@@ -118,7 +118,7 @@ def load(path: str | os.PathLike) -> Any:
         header = json.loads(arrays[_HEADER].tobytes().decode())
     except (OSError, MemoryError):
         raise
-    except Exception as error:  # whatever zip, NumPy and JSON make of a damaged file
+    except Exception as error:  # zip, NumPy and JSON raise many types for a damaged file
         raise ValueError(f"{path} is not a readable mlcore model file: {error}") from None
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise ValueError(f"{path} is an archive, but not of an mlcore model.")
@@ -138,15 +138,15 @@ def load(path: str | os.PathLike) -> Any:
 
 
 class _Writer:
-    """Turns values into nodes that JSON can hold, and collects arrays, each of them once."""
+    """Converter of values to nodes that JSON can hold; collects the arrays, each of them once."""
 
     def __init__(self):
         self.arrays = {}
-        self._kept = {}  # id -> (name, array); holding the array keeps its id its own
+        self._kept = {}  # id -> (name, array); the reference keeps the id from being used again
 
     def node(self, value, place):
         """Return a JSON value: a plain scalar as it is, everything else as {"type": ...}."""
-        if type(value) is int and value.bit_length() > 64:  # too long to print, perhaps
+        if type(value) is int and value.bit_length() > 64:  # Python does not print very long ones
             return {"type": "int", "hex": hex(value)}
         if value is None or type(value) in (bool, int, float, str):
             return value
@@ -197,7 +197,7 @@ class _Writer:
 
 
 class _Reader:
-    """Turns nodes back into values."""
+    """Converter of nodes back to values."""
 
     def __init__(self, arrays):
         self._arrays = arrays

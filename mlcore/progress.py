@@ -1,7 +1,7 @@
-"""What a long fit tells its user while it runs.
+"""Progress reports of a long fit: lines on the screen, and a callback.
 
 Ctrl-C needs nothing here: a compiled call lasts less than half a second, and Python looks for
-signals between two of them. A fit writes its results only at its end, so none is left half done.
+signals between two of them. A fit writes its results only at its end, so none is left half written.
 """
 
 import time
@@ -14,7 +14,7 @@ _SECONDS_BETWEEN_LINES = 1.0
 
 
 class Progress:
-    """Print and hand on the steps of one fit.
+    """Print the steps of one fit, and pass them to a callback.
 
     Parameters
     ----------
@@ -59,11 +59,11 @@ class Progress:
 
     @property
     def active(self) -> bool:
-        """Whether anybody listens; without, a solver need not work out what it reports."""
+        """True if steps are printed or passed on; if not, a solver need not compute the report."""
         return self._verbose > 0 or self._callback is not None
 
     def step(self, step: int, objective: float, change: float) -> None:
-        """Report one step: its number, the objective reached, and the change that `tol` bounds."""
+        """Report one step: its number, the objective, and the change that `tol` bounds."""
         if not self.active:
             return
         seconds = time.perf_counter() - self._start
@@ -81,13 +81,13 @@ class Progress:
             self._callback(step=step, objective=objective, change=change, seconds=seconds)
 
     def note(self, text: str) -> None:
-        """Print what begins now, or why the steps have ended, after the last step."""
+        """Print a remark, such as why the steps have ended, after the last step."""
         if self._verbose:
             self.close()
             print(f"{self._name}  {text}", flush=True)
 
     def close(self) -> None:
-        """Print the last step if the pace of lines has kept it back."""
+        """Print the last step if it came too soon after the line before."""
         if self._unprinted is not None:
             print(self._unprinted, flush=True)
             self._unprinted = None

@@ -7,7 +7,7 @@ from mlcore.scratch import scratch_array
 
 
 def stable_order(values: np.ndarray) -> np.ndarray:
-    """Return the indices that sort `values`, equal values in their order, in O(n) time.
+    """Return the indices that sort `values`, equal ones in input order, in O(n) time.
 
     One pass over the values for each of their eight bytes.
 

@@ -1,4 +1,4 @@
-"""Fits that are sums over rows: one seam for data in memory, in files, or on other machines."""
+"""Interface of fits that are sums over rows, in memory, in files or on other machines."""
 
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -13,9 +13,9 @@ def __dir__() -> list[str]:
 
 @runtime_checkable
 class RowSums(Protocol):
-    """What a model offers whose fit is a repetition of sums over the rows of the data.
+    """Protocol of models whose fit repeats sums over the rows of the data.
 
-    ``fit`` is a loop over these four, and so is any other way through the data::
+    ``fit`` is a loop over these four methods, and so is a fit to data in blocks::
 
         model.begin(first_block)
         for step in range(n_steps):
@@ -25,9 +25,9 @@ class RowSums(Protocol):
                 total = part if total is None else model.merge(total, part)
             model.update(total)
 
-    Statistics are a NamedTuple of arrays that do not grow with the rows; they pickle, so that a
-    block may be summed by another process that holds a copy of the model. What rows are summed
-    under are the parameters after `begin` or the last `update`.
+    Statistics are a NamedTuple of arrays that do not grow with the rows; they can be
+    pickled, so that another process with a copy of the model may sum a block. The sums are computed
+    with the parameters after `begin` or the last `update`.
 
     Examples
     --------
@@ -38,16 +38,16 @@ class RowSums(Protocol):
     """
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the parameters to start from, by `X` where none are given."""
+        """Set the starting parameters, from `X` unless they are given."""
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Return the sums over the rows of `X` under the parameters now, which stay."""
+        """Return the sums over the rows of `X`; the parameters do not change."""
 
     def merge(self, a: Any, b: Any) -> Any:
-        """Return the sums over the rows of both; in any order, up to rounding."""
+        """Return the sums over the rows of both; the order matters only for rounding."""
 
     def update(self, statistics: Any) -> Self:
-        """Replace the parameters by what the sums say: one step, or the answer."""
+        """Compute new parameters from the sums: one step of an iteration, or the whole fit."""
 
 
 def merged(a: Any, b: Any) -> Any:
@@ -56,17 +56,17 @@ def merged(a: Any, b: Any) -> Any:
     Parameters
     ----------
     a, b : NamedTuple
-        Of the same model: arrays of the same shapes, numbers.
+        Statistics of the same model: numbers, and arrays of the same shapes.
 
     Returns
     -------
     NamedTuple
-        Of the same type.
+        The sums, of the same type.
 
     Raises
     ------
     TypeError
-        If they are not of one kind.
+        If their types differ.
     ValueError
         If their shapes differ.
 

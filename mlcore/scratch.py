@@ -1,9 +1,10 @@
-"""Memory of large arrays that one call leaves to the next.
+"""Reuse of the memory of large work arrays by later calls.
 
 New memory is dear: the system clears every page on its first use, and a virtual machine may have to
-ask its host for each, which can take longer than the fit. So work arrays and Gram matrices from
-256 KB up are kept, a bounded part of them, marked as free: the system takes their pages back when
-it needs them. Those below 1 MB have a list of their own, so that they do not push out the large.
+ask its host for each, which can take longer than the fit. So buffers of work arrays and Gram
+matrices from 256 KB up are kept, a bounded number, marked as free: the system takes their pages
+back when it needs them. Those below 1 MB have a list of their own, so that they do not push out the
+larger ones.
 """
 
 import mmap
@@ -14,9 +15,9 @@ import numpy as np
 
 _LEAST = 256 << 10  # bytes: smaller arrays come from the allocator, which keeps their pages
 _LARGE = 1 << 20
-_KEPT_BYTES = 256 << 20  # of one buffer; what lies behind is given back at once
-_KEPT_BUFFERS = 8  # of the large ones, and as many of the small, less than 1 MB each
-_SLACK = 4  # a buffer so many times too large waits for a larger array
+_KEPT_BYTES = 256 << 20  # of one buffer; pages beyond are given back at once
+_KEPT_BUFFERS = 8  # in each of the two lists
+_SLACK = 4  # largest ratio of a buffer's size to that of the array that it serves
 _LINE = 64  # bytes of a cache line
 # append and pop are atomic: any thread, and the garbage collector, may call them
 _free_large: list = []
@@ -24,7 +25,7 @@ _free_small: list = []
 
 
 class _Memory:
-    """The base of one array and of its views: when it is collected, none of them is left."""
+    """Base of one array and its views, collected when none of them is left."""
 
     def __init__(self, array: np.ndarray):
         self.__array_interface__ = array.__array_interface__
@@ -32,10 +33,10 @@ class _Memory:
 
 
 def scratch_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An uninitialised array that begins on a cache line.
+    """Return an uninitialised array that begins on a cache line.
 
-    A large one's memory is kept for later ones when it and its views are gone. Vectors that lie
-    across two lines cost twice: loops that visit an array often need it aligned.
+    The memory of a large one is reused once the array and its views are gone. Alignment matters to
+    loops that read an array often: a vector that lies across two cache lines costs twice.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def scratch_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         raw = np.empty(size + _LINE, dtype=np.uint8)
         start = -raw.__array_interface__["data"][0] % _LINE
         return np.ndarray(shape, dtype, raw, start)
-    # In steps of an eighth to a quarter: arrays of about the same size leave one buffer, not many.
+    # Rounded up, by less than a quarter, so that arrays of about the same size share one buffer.
     step = 1 << size.bit_length() - 3
     whole = -(-size // step) * step
     free = _free_large if whole >= _LARGE else _free_small
@@ -71,13 +72,13 @@ def scratch_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         if hasattr(mmap, "MADV_HUGEPAGE"):
             buffer.madvise(mmap.MADV_HUGEPAGE)
     memory = _Memory(np.frombuffer(buffer, dtype, count).reshape(shape))
-    # Not when Python ends: an array that is still there may be read until the last moment.
+    # Not when Python exits: an array that still exists may be read until then.
     weakref.finalize(memory, _give_back, free, buffer).atexit = False
     return np.asarray(memory)
 
 
 def _taken(free, size):
-    """The smallest kept buffer that is large enough, or None."""
+    """Take the smallest buffer that fits out of the list; None if there is none."""
     candidates = []
     while free:
         try:

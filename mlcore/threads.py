@@ -1,4 +1,4 @@
-"""Threads of compiled loops, the length of one call between two looks at Ctrl-C, and BLAS."""
+"""Threads of compiled loops and of BLAS; work per compiled call, so that Ctrl-C is soon seen."""
 
 import math
 import os
@@ -12,22 +12,22 @@ from threadpoolctl import ThreadpoolController
 from mlcore._ext import threads as _ext
 
 OPERATIONS_PER_CALL = 600_000_000  # at most some tenths of a second on one thread
-_WORTH = 1_000_000  # operations: some tenths of a millisecond
+_WORTH = 1_000_000  # operations that pay for waking threads: some tenths of a millisecond
 _forked = False
 _lock, _users, _limits = threading.Lock(), 0, []
 
 
 def effective_threads(work: float = math.inf) -> int:
-    """Threads that a compiled loop uses now.
+    """Return the number of threads that a compiled loop uses.
 
     Follows ``OMP_NUM_THREADS`` and threadpoolctl's limits. In a forked child it is 1: GNU OpenMP
-    waits for ever on threads that a fork did not copy.
+    waits for ever for threads that a fork did not copy.
 
     Parameters
     ----------
     work : float
-        Elementary operations of the loop. Where they take less time than threads need to wake, on a
-        busy machine far less, the answer is 1.
+        Elementary operations of the loop. The result is 1 where they take less time than threads
+        need to wake on a busy machine.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def effective_threads(work: float = math.inf) -> int:
 
 
 def items_per_call(work: float) -> int:
-    """Return how many items one compiled call takes, so that Python soon looks for Ctrl-C again.
+    """Return how many items one compiled call takes, so that Python soon sees Ctrl-C.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def items_per_call(work: float) -> int:
 
 
 def pieces(n: int, work: float) -> Iterator[tuple[int, int]]:
-    """Yield the first item and the one past the last of each compiled call over n items.
+    """Yield the range (first, last + 1) of items of each compiled call, n items in all.
 
     `work` as in `items_per_call`.
     """
@@ -64,13 +64,13 @@ def pieces(n: int, work: float) -> Iterator[tuple[int, int]]:
 
 @cache
 def _blas() -> list:
-    """The loaded BLAS libraries; finding them takes milliseconds, so once."""
+    """Return the loaded BLAS libraries, cached, as finding them takes milliseconds."""
     return [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas"]
 
 
 def _limit(library, n_threads: int) -> None:
-    # From threadpoolctl 3.8 on only the thread that set a limit first is heard; the limit is the
-    # process's, and here whoever enters first and leaves last must be.
+    # From threadpoolctl 3.8 on only the thread that first set a limit may change it; here that is
+    # any thread, the first to enter and the last to leave.
     release = getattr(library, "clear_controlling_thread", lambda force: None)
     release(force=True)
     library.set_num_threads(n_threads)
@@ -78,7 +78,7 @@ def _limit(library, n_threads: int) -> None:
 
 
 class _SingleThreadedBLAS:
-    """What `single_threaded_blas` returns: a class, as a generator would cost as much again."""
+    """Context manager of `single_threaded_blas`; a generator would cost twice as much."""
 
     def __enter__(self) -> None:
         global _users, _limits
@@ -104,9 +104,9 @@ _single_threaded_blas = _SingleThreadedBLAS()
 
 
 def single_threaded_blas() -> AbstractContextManager[None]:
-    """Hold BLAS to one thread inside the block, because the caller's own threads call it.
+    """Limit BLAS to one thread inside the block, because the caller's own threads call it.
 
-    Nested and concurrent uses count: the last to leave restores the limits.
+    Uses may be nested and concurrent: the last to leave restores the limits.
     """
     return _single_threaded_blas
 
@@ -114,7 +114,7 @@ def single_threaded_blas() -> AbstractContextManager[None]:
 def _after_fork_in_child() -> None:
     global _forked, _lock, _users, _limits
     _forked = True
-    # Another thread of the parent may have held the lock; it does not exist here.
+    # A thread of the parent, which does not exist here, may have held the lock.
     _lock, _users, _limits = threading.Lock(), 0, []
 
 

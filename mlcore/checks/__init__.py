@@ -1,7 +1,7 @@
-"""Validation of user input: what passes is finite, contiguous and of a known type.
+"""Validation of user input, which returns finite, contiguous arrays of a known type.
 
 An error names the argument, what was found and what is allowed, and comes before any work.
-Nothing here changes its input, or copies what is already in order.
+Nothing here changes its input, or copies it without need.
 """
 
 from mlcore.checks.feature_names import check_column_names, column_names

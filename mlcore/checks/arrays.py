@@ -20,7 +20,7 @@ def plain_array(values: Any, name: str) -> np.ndarray:
     Raises
     ------
     TypeError
-        For sparse matrices, generators, None and other single objects, foreign array libraries.
+        For sparse matrices, generators, None and other single objects, arrays of other libraries.
     ValueError
         For ragged nesting and arrays with masked values.
     """
@@ -96,15 +96,15 @@ def require_finite(
 ) -> None:
     """Refuse NaN, infinity, and rows whose squared norms come near overflow.
 
-    The limit, a quarter of the largest float, keeps every squared distance of two rows finite.
-    The sum of all squares nearly always decides, so this costs one pass over memory. BLAS does not
-    compute it, as its threads would then spin and hold up our own.
+    The limit, a quarter of the largest float, keeps every squared distance of two rows finite. The
+    sum of all squares is nearly always below it, so this costs one pass over memory. BLAS does not
+    compute the sum, as its waiting threads would slow down our own.
 
     Parameters
     ----------
     array : ndarray of float32 or float64, C-contiguous, one- or two-dimensional
     original : ndarray, optional
-        The array before conversion, to tell infinity from values that overflowed in it.
+        The array before conversion, to tell infinity from a value that overflowed.
     """
     limit = np.finfo(array.dtype).max / 4
     if _ext.sum_of_squares(array.reshape(-1)) <= limit:
@@ -120,9 +120,9 @@ def require_finite(
 
 
 def refuse_row(values, name, owner, row, original=None, columns=None) -> None:
-    """Raise the ValueError for the first bad value of a row that has one.
+    """Raise the ValueError for the first bad value of a row.
 
-    `columns`: the column of each value, if not 0, 1, 2...
+    `columns` has the column of each value of a sparse row.
     """
     source = values if original is None else np.atleast_1d(original[row])
     nan, infinite = np.isnan(source), np.isinf(source)

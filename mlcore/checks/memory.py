@@ -1,9 +1,9 @@
-"""Checks of free memory before an allocation, since Linux grants more than it has, then kills."""
+"""Checks of free memory before an allocation: Linux grants too much, then kills the process."""
 
 import os
 from pathlib import Path
 
-_UNCHECKED = 2**24  # bytes; a check takes 0.1 ms
+_UNCHECKED = 2**24  # bytes allowed without a check, which takes 0.1 ms
 _CGROUPS = (  # version 2, then 1: the folder, its limit, its use
     ("/sys/fs/cgroup", "memory.max", "memory.current"),
     ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
@@ -18,7 +18,7 @@ def require_memory(n_rows: int, n_cols: int, itemsize: int, *, what: str, instea
     n_rows, n_cols, itemsize : int
         Shape, and bytes of one item.
     what, instead : str
-        A name of the array, and advice to the user; both are in the message.
+        Name of the array and advice to the user, for the message.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def require_memory(n_rows: int, n_cols: int, itemsize: int, *, what: str, instea
 
 
 def free_bytes() -> int:
-    """Return the bytes that this process can allocate, by machine, container and its own limit."""
+    """Return the bytes that machine, container and process limit leave to allocate."""
     return max(0, min(_free_on_machine(), _free_in_container(), _free_in_process()))
 
 
@@ -71,7 +71,7 @@ def _free_in_container():
 
 
 def _reclaimable(path):
-    """Bytes of cached files, which count as used but are freed on demand."""
+    """Return the bytes of cached files, which count as used but are freed on demand."""
     try:
         fields = dict(line.split() for line in path.read_text().splitlines())
         return int(fields.get("inactive_file", 0))

@@ -1,7 +1,7 @@
-"""Checks of hyper-parameters: each returns the value in the type its user computes with.
+"""Checks of hyper-parameters, which return the value as a plain Python type.
 
-Every error names the parameter, what was found and what is allowed. A value of a wrong type is a
-TypeError, or the `wrong_type` that is asked for.
+Every error names the parameter, what was found and what is allowed. A value of a wrong type raises
+TypeError, or the exception `wrong_type`.
 """
 
 import math
@@ -43,7 +43,7 @@ def as_real(
     """
     limits = above, at_least, below, at_most
     kind = "a number" if allow_inf else "a finite number"
-    # Common types come first: an abstract type takes long to answer.
+    # float and int come first: isinstance takes long for an abstract type.
     if not isinstance(value, (float, int, numbers.Real)) or isinstance(value, (bool, np.bool_)):
         _refuse(wrong_type, owner, name, value, within(kind, *limits))
     try:
@@ -112,7 +112,7 @@ def as_choice(
     owner: str = "",
     wrong_type: type[Exception] = TypeError,
 ) -> Any:
-    """Return `value` if it is one of `choices`, which the error lists.
+    """Return `value` if it is one of `choices`; the error lists them.
 
     Choices are strings, numbers or None, but no bools.
 
@@ -121,7 +121,7 @@ def as_choice(
     TypeError
         If `value` is of another type than every choice.
     ValueError
-        If it is none of them.
+        If it is none of the choices.
     """
     choices = tuple(choices)
     for choice in choices:
@@ -151,8 +151,8 @@ def as_random_state(
     Parameters
     ----------
     seed : None, int, numpy.random.Generator, SeedSequence, BitGenerator or RandomState
-        None is fresh entropy; an int gives the same numbers every time; a Generator is used, and
-        so advanced, as it is; a RandomState is asked for a seed, and so advanced too.
+        None is fresh entropy; an int gives the same numbers every time; a Generator is returned as
+        it is; a RandomState draws a seed, which advances it.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def as_random_state(
 
 
 def require_random_state(seed: Any, name: str = "random_state", *, owner: str = "") -> None:
-    """Raise as `as_random_state` does, and draw nothing."""
+    """Raise the errors of `as_random_state` without drawing anything."""
     if seed is None or isinstance(seed, _RANDOM_SOURCES):
         return
     allowed = "None, an integer >= 0, a numpy.random.Generator or RandomState"
@@ -185,7 +185,7 @@ def within(
     below: float | None = None,
     at_most: float | None = None,
 ) -> str:
-    """Return a kind of number and its limits in words: "an integer >= 1 and <= 9"."""
+    """Return a text such as "an integer >= 1 and <= 9"."""
     limits = ((">", above), (">=", at_least), ("<", below), ("<=", at_most))
     words = (
         f"{sign} {limit if isinstance(limit, int) else f'{limit:.15g}'}"
@@ -201,7 +201,7 @@ def refuse(name: str, value: Any, allowed: str) -> NoReturn:
 
 
 def _refuse(error, owner, name, value, allowed, found=""):
-    """Raise `error`; a TypeError names the type of what is no number."""
+    """Raise `error`; a TypeError for a value that is no number names its type."""
     try:
         shown = repr(value)
     except ValueError:

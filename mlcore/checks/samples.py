@@ -1,4 +1,4 @@
-"""Samples: validation of the matrix X of models."""
+"""Validation of samples, the matrix X."""
 
 from typing import Any
 
@@ -28,9 +28,9 @@ def as_samples(
     ----------
     X : array-like, data frame or SciPy sparse array of shape (n_samples, n_features)
     owner : str
-        Model or function that the errors name.
+        Model or function to name in errors.
     name : str
-        The argument that the errors name.
+        Argument to name in errors.
     accept_sparse : bool
         Take sparse input, which becomes CSR with sorted indices and no duplicates.
     like : dtype or array, optional
@@ -38,7 +38,7 @@ def as_samples(
     min_samples : int
         The least number of rows.
     check_finite : bool
-        Check dense values; if False, the caller does.
+        Check dense values; False if the caller does.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def as_samples(
 
 
 def float_type(dtype: np.dtype) -> np.dtype:
-    """Return the type that values of `dtype` are computed in: float32 or float64."""
+    """Return the type to compute with, float32 or float64, for values of `dtype`."""
     single = dtype.kind == "f" and dtype.itemsize == 4
     return np.dtype(np.float32 if single else np.float64)
 

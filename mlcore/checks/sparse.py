@@ -1,4 +1,4 @@
-"""Sparse samples: validation of structure before compiled code follows an index."""
+"""Validation of sparse samples: their structure, before compiled code follows an index."""
 
 from itertools import chain
 from typing import Any
@@ -116,7 +116,7 @@ def _compressed(X, name, dtype):
         data = _real_data(data.ravel(), name, dtype).reshape(used, *block)
     else:
         data = _real_data(data, name, dtype)
-    # A new object: flags that a user may have set, such as has_sorted_indices, are computed anew.
+    # A new object computes its flags: a user may have set has_sorted_indices wrongly.
     return getattr(sp, f"{X.format}_array")((data, indices, indptr), shape=X.shape)
 
 
@@ -174,7 +174,7 @@ def _require_finite_rows(csr, name, owner):
 def dense_if_full(X: Any) -> Any:
     """Return a CSR matrix (n, d) as an array if that takes no more memory, else X itself.
 
-    Rows without zeros then give the same bytes, sparse or not.
+    Results for samples without zeros are then the same bytes, sparse or dense.
     """
     if not sp.issparse(X):
         return X

@@ -1,4 +1,4 @@
-"""Targets, labels and weights: one value for each sample."""
+"""Validation of targets, labels and weights, one value for each sample."""
 
 import math
 import numbers
@@ -34,7 +34,7 @@ def as_targets(y: Any, n_samples: int, *, owner: str = "") -> np.ndarray:
 
 
 def label_type(labels: np.ndarray) -> str:
-    """Return the type of checked labels by name: numbers of all kinds are one, "number".
+    """Return the name of the type of checked labels; for all kinds of numbers it is "number".
 
     Examples
     --------
@@ -61,7 +61,7 @@ def as_labels(
     min_classes : int
         The least number of different labels.
     name : str
-        The argument that the errors name.
+        Argument to name in errors.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def as_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
 def scaled_weights(weights: Any, *, plain: int = 99) -> tuple[Any, int]:
     """Return non-negative `weights` divided by 2**power, with the largest in [1/2, 1), and power.
 
-    They come back as they are, with power 0, if power is from -plain to plain; so does None.
+    If power is from -plain to plain, or weights are None, return them unchanged and 0.
     """
     if weights is None:
         return None, 0
@@ -203,7 +203,7 @@ def as_class_weights(
                 "to weight."
             )
         totals = np.bincount(codes, weights=sample_weight, minlength=len(classes))
-        present = totals > 0  # an absent class takes no part, whatever its own factor would be
+        present = totals > 0  # the weight of an absent class does not matter
         weights[present] = totals.sum() / (present.sum() * totals[present])
         return weights
     if not isinstance(class_weight, dict):
@@ -213,7 +213,7 @@ def as_class_weights(
         )
     known = {label: code for code, label in enumerate(classes.tolist())}
     foreign = [key for key in class_weight if key not in known]
-    # A fold of a search may lack a class, so a dict that covers all of `classes` may have more.
+    # A fold may lack a class, so a dict with all of `classes` may have other keys too.
     if foreign and len(class_weight) - len(foreign) < len(classes):
         raise ValueError(
             f"class_weight has the key {foreign[0]!r}, which is no class of y: the classes are "

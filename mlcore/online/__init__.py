@@ -1,4 +1,4 @@
-"""Online learning: predict a label, see the right one, learn; mistakes are bounded on any sequence.
+"""Online learners, which predict, see the label, and learn; mistakes are bounded on any sequence.
 
 All learners share one contract, that of `mlcore.online.learner.OnlineLearner`.
 """

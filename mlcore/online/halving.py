@@ -1,4 +1,4 @@
-"""The halving algorithm: a majority vote of the concepts that have never been wrong."""
+"""Halving algorithm: majority vote of the concepts that have never been wrong."""
 
 from typing import Any
 
@@ -11,11 +11,12 @@ from mlcore.online.learner import OnlineLearner
 
 
 class Halving(OnlineLearner):
-    """Predict as most of the concepts that have never been wrong, and 1 on a tie.
+    """Predict the label given by most of the concepts that have never been wrong, 1 on a tie.
 
-    On labels that some concept gives, it makes no more mistakes than the base-2 logarithm of the
-    number of concepts (`mlcore.bounds.halving_mistake_bound`): each one rules out half of those
-    that are left. A label that none of them gives is refused. A round takes O(n_concepts) time.
+    If some concept gives all labels, the number of mistakes is at most the base-2 logarithm of the
+    number of concepts (`mlcore.bounds.halving_mistake_bound`): each one rules out at least half of
+    those that are left. A label that none of these gives is refused. A round takes O(n_concepts)
+    time.
 
     Parameters
     ----------
@@ -28,9 +29,9 @@ class Halving(OnlineLearner):
     concepts_ : (n_distinct, n_points) array of bool
         The different rows of `H`, in order of their first occurrence.
     possible_ : (n_distinct,) array of bool
-        Which of them have never been wrong: the version space.
+        True for those that have never been wrong: the version space.
     n_possible_ : int
-        How many these are.
+        Number of concepts in the version space.
     mistakes_ : int
         Rounds whose label differed from the prediction.
     n_rounds_ : int
@@ -58,7 +59,7 @@ class Halving(OnlineLearner):
     """
 
     concepts_: np.ndarray
-    _version_space: int  # the concepts that have never been wrong, bit h for row h of `concepts_`
+    _version_space: int  # as a bitset: bit h for row h of `concepts_`
 
     def __init__(self, H: Any) -> None:
         self.H = H
@@ -91,12 +92,12 @@ class Halving(OnlineLearner):
         return {"_version_space": sides[y]}
 
     def _sides(self, state, x):
-        """The size of version spaces, and those that labels 0 and 1 of point x would leave."""
+        """Return the size function, and the version spaces after labels 0 and 1 of point x."""
         concepts, space = state["concepts_"], state["_version_space"]
         size, columns = cached(self, (concepts,), None, lambda: self._bitsets(concepts))
         ones = space & columns[x]
         return size, space ^ ones, ones
 
     def _bitsets(self, concepts):
-        """The function that a prediction compares version spaces by, and the columns of a table."""
+        """Return the size function that predictions compare version spaces by, and H's columns."""
         return int.bit_count, as_integers(concepts)

@@ -1,9 +1,9 @@
-"""Contract of online learners: rounds of prediction and update, one at a time or many at once.
+"""Base of online learners: rounds of prediction and update, one at a time or many at once.
 
-A learner defines ``_start()``, its fitted attributes before the first round, from checked
-parameters; ``_point(state, x, name)``, a checked point; ``_label(state, point)``, its prediction;
-and ``_learned(state, point, label)``, the attributes that change when the right label is seen.
-`state` is the dictionary of fitted attributes; none of these changes it.
+A learner defines ``_start()``, which checks its parameters and returns the fitted attributes before
+the first round; ``_point(state, x, name)``, a checked point; ``_label(state, point)``, its
+prediction; and ``_learned(state, point, label)``, the attributes that the label changes. `state` is
+the dictionary of fitted attributes; none of these methods changes it.
 """
 
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ from mlcore.model import Model
 
 
 class OnlineLearner(Model):
-    """Base of models that learn from one point and its label, 0 or 1, after the other.
+    """Base of models that learn from a sequence of points with labels 0 and 1.
 
-    The first prediction needs no fit: the parameters decide it. Fitted attributes exist from the
-    first round on. Input that is refused, in any round, changes nothing.
+    They predict without a fit, from their parameters. Fitted attributes exist after the first
+    round. Refused input, in any round, changes nothing.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class OnlineLearner(Model):
     n_rounds_: int
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Forget all rounds, then learn from these as `partial_fit` does.
+        """Forget all earlier rounds, then learn from these in their order.
 
         Parameters
         ----------
@@ -52,7 +52,7 @@ class OnlineLearner(Model):
         return self._learn(self._start(), X, y)
 
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """Learn from rounds in their order; the same as `update` with each of them.
+        """Learn from rounds in their order, as `update` does from one.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class OnlineLearner(Model):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return labels as predicted now, before any of these points is learned from.
+        """Return the labels predicted for points, none of which is learned from.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class OnlineLearner(Model):
         return [self._point(state, x, f"X[{i}]") for i, x in enumerate(_as_list(X, "X"))]
 
     def _next(self, state, point, label):
-        """The fitted attributes after one more round."""
+        """Return the fitted attributes after one more round."""
         mistakes = state.get("mistakes_", 0) + (self._label(state, point) != label)
         counts = {"mistakes_": mistakes, "n_rounds_": state.get("n_rounds_", 0) + 1}
         return {**state, **self._learned(state, point, label), **counts}

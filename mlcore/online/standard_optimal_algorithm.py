@@ -1,16 +1,16 @@
-"""The standard optimal algorithm: the side of larger Littlestone dimension decides."""
+"""Standard optimal algorithm: predict the label of larger Littlestone dimension."""
 
 from mlcore.bounds.concept_tables.littlestone import LittlestoneTree
 from mlcore.online.halving import Halving
 
 
 class StandardOptimalAlgorithm(Halving):
-    """Predict the label whose possible concepts have the larger Littlestone dimension, 1 on a tie.
+    """Predict the label whose version space has the larger Littlestone dimension, 1 on a tie.
 
-    Possible are those that have never been wrong. On labels that some concept gives, it makes no
-    more mistakes than the Littlestone dimension of the class
-    (`mlcore.bounds.littlestone_dimension`): each one lowers that of those left. The dimensions that
-    predictions need take exponential time in the worst case; each is computed once.
+    The version space of a label has the concepts that give it and have never been wrong. If some
+    concept gives all labels, the number of mistakes is at most the Littlestone dimension of the
+    class (`mlcore.bounds.littlestone_dimension`): each one lowers the dimension of the version
+    space. The dimensions take exponential time in the worst case; each is computed once.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The weighted majority algorithm: experts vote, and lose weight when they err."""
+"""Weighted majority algorithm: experts vote, and lose weight when they err."""
 
 import numpy as np
 
@@ -8,16 +8,16 @@ from mlcore.online.learner import OnlineLearner
 
 
 class WeightedMajority(OnlineLearner):
-    """Predict as the experts of more weight; an expert who errs loses a part of its weight.
+    """Predict the label of more weight among the experts; one that errs loses part of its weight.
 
-    Whatever the labels are, it makes no more mistakes than
+    For any labels the number of mistakes is at most
     `mlcore.bounds.weighted_majority_mistake_bound` of the number of experts and the mistakes of the
     best. A round takes O(n_experts) time.
 
     Parameters
     ----------
     n_experts : int
-        Read before the first round, and by `fit`. A point is what all experts advise, zeros and
+        Read before the first round, and by `fit`. A point is the advice of all experts, zeros and
         ones (or bool, or -1 and 1), so points `X` have shape (n_rounds, n_experts).
     beta : float in (0, 1), default=0.5
         Factor of an expert's weight at each of its mistakes.
@@ -26,7 +26,7 @@ class WeightedMajority(OnlineLearner):
     ----------
     expert_mistakes_ : (n_experts,) array of int64
     weights_ : (n_experts,) array of float64
-        `beta` to the power of these; the largest is 1.
+        `beta` to the power of `expert_mistakes_`, scaled so that the largest is 1.
     mistakes_ : int
         Rounds whose label differed from the prediction.
     n_rounds_ : int
@@ -35,7 +35,7 @@ class WeightedMajority(OnlineLearner):
     Raises
     ------
     ValueError
-        At a prediction or round, for parameters out of range and for advice of another length.
+        At a prediction or round, for parameters out of range and for advice of a wrong length.
 
     References
     ----------
