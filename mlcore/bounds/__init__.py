@@ -1,4 +1,4 @@
-"""Bounds of learning theory as numbers: each a theorem with its assumptions, rounded to be safe."""
+"""Bounds of learning theory as numbers, each a theorem with its assumptions, rounded safely."""
 
 from mlcore.bounds.certificates.certificate import Bound, Certificate
 from mlcore.bounds.certificates.certify import certify

@@ -1,4 +1,4 @@
-"""Validation for the bounds: arguments inside the domain of a theorem, or a ValueError.
+"""Validation of arguments of the bounds: inside the domain of the theorem, or a ValueError.
 
 Every error names the argument, the value found and the range allowed. Counts are Python integers of
 any size; bool is no number here, and 10.0 is the integer 10.
@@ -19,7 +19,7 @@ as_bool = functools.partial(parameters.as_bool, wrong_type=ValueError)
 
 
 def as_count(value: Any, name: str, *, at_least: int = 0, at_most: int | None = None) -> Any:
-    """Return an integer inside the range, of any size; an interval of integers as it is."""
+    """Return an integer of any size inside the range; an `Interval` is checked and returned."""
     if isinstance(value, Interval):
         return value.inside(at_least=at_least, at_most=at_most, whole=True)
     return parameters.as_integer(
@@ -34,7 +34,7 @@ def as_count(value: Any, name: str, *, at_least: int = 0, at_most: int | None = 
 
 
 def as_real(value: Any, name: str, *, allow_inf: bool = False, **limits: Any) -> Any:
-    """Return a float inside the range, infinity only where it is allowed; an interval as it is."""
+    """Return a float inside the range; an `Interval` is checked and returned."""
     if isinstance(value, Interval):
         return value.inside(**limits)
     return parameters.as_real(value, name, allow_inf=allow_inf, wrong_type=ValueError, **limits)
@@ -46,19 +46,19 @@ def as_delta(value: Any, name: str = "delta") -> float:
 
 
 def as_rate(value: Any, name: str) -> float:
-    """Return a share of a whole, 0 and 1 included."""
+    """Return a rate, from 0 to 1."""
     return as_real(value, name, at_least=0, at_most=1)
 
 
 def as_positive(value: Any, name: str) -> float:
-    """Return a finite number above 0: a radius, a margin, a norm, a deviation."""
+    """Return a finite number above 0, such as a radius, a margin or a norm."""
     return as_real(value, name, above=0)
 
 
 def as_counts(
     value: Any, name: str, *, at_least: int = 0, at_most: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return integers, one or an array of any shape, as float64."""
+    """Return integers inside the range, one or an array of any shape, as float64."""
     if is_single(value):
         array = np.asarray(as_float(as_count(value, name, at_least=at_least), name))
     else:
@@ -107,7 +107,7 @@ def as_reals(
 
 
 def as_float(count: int, name: str) -> float:
-    """Return the float nearest to an integer, which must have one."""
+    """Return the float nearest to an integer, which must be below 2**1024."""
     try:
         return float(count)
     except OverflowError:
@@ -115,7 +115,7 @@ def as_float(count: int, name: str) -> float:
 
 
 def as_log_delta(delta: Any, log_delta: Any) -> np.ndarray:
-    """Return the natural logarithm of a probability of failure, given as itself or as that."""
+    """Return the natural logarithm of a probability of failure from either of the arguments."""
     if (delta is None) == (log_delta is None):
         refuse("log_delta", log_delta, "given if delta is None, and only then")
     if log_delta is not None:
@@ -124,7 +124,7 @@ def as_log_delta(delta: Any, log_delta: Any) -> np.ndarray:
 
 
 def is_single(value: Any) -> bool:
-    """Return whether a value is to be checked as one number, not as an array of them."""
+    """Return True if a value is to be checked as one number, not as an array."""
     several = hasattr(value, "__len__") or hasattr(value, "__array__")
     return not several or isinstance(value, (str, bytes, np.generic))
 

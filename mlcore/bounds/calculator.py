@@ -1,4 +1,4 @@
-"""Decorator of the calculators: arguments may be arrays; a delta above 1/2 gets a warning."""
+"""Decorator that lets calculators take arrays and warns of a delta above 1/2."""
 
 import functools
 import inspect
@@ -23,12 +23,12 @@ _BLOCK = 4096  # entries whose intervals fit in the cache
 def calculator(
     *names: str, whole: bool = False, elementwise: bool = False
 ) -> Callable[[Callable[_P, Any]], Callable[_P, Any]]:
-    """Let the arguments `names` of a function of single numbers be arrays, which broadcast.
+    """Let a function of numbers take arrays, which broadcast, as its arguments `names`.
 
-    Every entry of the result is that of a call with single numbers, and so is every error, which
-    names the place as well. Keywords that the function collects are among the names. `whole` is
-    for functions that take whole arrays themselves, of which the shapes are only checked here, and
-    `elementwise` for formulas that can be computed on intervals, most entries at once.
+    Every entry of the result is that of a call with numbers, and so is every error, which also
+    names the place. Keywords collected by ``**`` count as named. `whole` is for functions that
+    take arrays themselves, so that only the shapes are checked here; `elementwise` is for formulas
+    that can be computed on intervals, most entries at once.
     """
 
     def decorate(function):
@@ -83,7 +83,7 @@ def _called_by_mlcore(frame):
 
 
 def _broadcast(several):
-    """The arguments as arrays, and the shape that they broadcast to."""
+    """Return the arguments as arrays, and the shape that they broadcast to."""
     arrays = {}
     for name, value in several.items():
         try:
@@ -98,12 +98,12 @@ def _broadcast(several):
 
 
 def _at(place, arrays):
-    """The entries of all arrays at a place of the common shape, as numbers."""
+    """Return the entries of all arrays at an index of the common shape, as numbers."""
     return {name: _entry(array[_own(place, array)]) for name, array in arrays.items()}
 
 
 def _own(place, array):
-    """A place of the common shape as one of the array: no leading axes, 0 where it has length 1."""
+    """Return an index of the common shape as an index of an array that broadcasts to it."""
     last = place[len(place) - array.ndim :]
     return tuple(i if n > 1 else 0 for i, n in zip(last, array.shape, strict=True))
 
@@ -114,7 +114,7 @@ def _entry(value):
 
 
 def _at_once(function, given, arrays, shape):
-    """All entries by intervals, one by one where these are undecided; None where all are."""
+    """Return all entries, computed one by one where intervals do not decide; None if none do."""
     flat = {name: np.broadcast_to(array, shape).ravel() for name, array in arrays.items()}
     results = []
     for start in range(0, math.prod(shape), _BLOCK):
@@ -152,7 +152,7 @@ def _each(function, given, arrays, shape):
 
 
 def _gathered(results, shape):
-    """Integers as int64 or, where one is larger, as objects; everything else as float64."""
+    """Return integers as int64, or as objects if one is too large, other results as float64."""
     whole = results and all(isinstance(result, int) for result in results)
     try:
         array = np.array(results, dtype=np.int64 if whole else np.float64)

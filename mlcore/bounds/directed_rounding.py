@@ -1,9 +1,8 @@
 """Arithmetic to fifty digits, with one rounding at the end, to the safe side.
 
 A formula computed in `working_digits` has errors far below the last digit of a float. `up` and
-`down` return the next float on the safe side, so that a threshold compared with the result is
-compared with the theorem itself. A result that agrees with a float or an integer to forty digits is
-taken for it.
+`down` return the next float on the safe side, so that comparing a threshold with the result decides
+as the exact value would. A result within 1e-40, relative, of a float or an integer is taken for it.
 """
 
 import functools
@@ -25,12 +24,12 @@ _SMALL = Decimal("1e-12")  # below, five terms of a series are exact to fifty di
 
 
 def working_digits() -> AbstractContextManager:
-    """Compute with fifty digits inside the block, whatever the caller's decimal context is."""
+    """Compute with fifty digits inside the block, independent of the caller's decimal context."""
     return localcontext(_CONTEXT)
 
 
 def exact(x: Any) -> Any:
-    """Return x to fifty digits, an interval as it is."""
+    """Return x to fifty digits; an interval is returned unchanged."""
     if isinstance(x, Interval):
         return x
     if isinstance(x, Fraction):
@@ -45,7 +44,7 @@ def log(x: Any) -> Any:
     return x.ln() if isinstance(x, Interval) else _log(x)
 
 
-@functools.lru_cache(maxsize=256)  # half of the time of a curve over m is ln delta
+@functools.lru_cache(maxsize=256)  # for a curve over m, ln delta is half of the time
 def _log(x):
     return exact(x).ln(_CONTEXT)
 
@@ -74,14 +73,16 @@ def up(x: Any) -> Any:
     """Return the least float that is not below x."""
     if isinstance(x, Interval):
         return x.up()
-    near = float(x)
-    return math.nextafter(near, math.inf) if _differs(x, near) and x > Decimal(near) else near
+    nearest = float(x)
+    above = _differs(x, nearest) and x > Decimal(nearest)
+    return math.nextafter(nearest, math.inf) if above else nearest
 
 
 def down(x: Decimal) -> float:
     """Return the greatest float that is not above x."""
-    near = float(x)
-    return math.nextafter(near, -math.inf) if _differs(x, near) and x < Decimal(near) else near
+    nearest = float(x)
+    below = _differs(x, nearest) and x < Decimal(nearest)
+    return math.nextafter(nearest, -math.inf) if below else nearest
 
 
 def ceiling(x: Any) -> Any:
@@ -90,10 +91,10 @@ def ceiling(x: Any) -> Any:
         return x.ceiling()
     if x.adjusted() >= 50:
         return int(x)
-    near = x.to_integral_value()
-    if _differs(x, near):
+    nearest = x.to_integral_value()
+    if _differs(x, nearest):
         return int(x.to_integral_value(ROUND_CEILING))
-    return int(near)
+    return int(nearest)
 
 
 def at_most_one(x: Any) -> Any:
@@ -111,5 +112,5 @@ def floor(x: Decimal) -> int:
     return -ceiling(-x)
 
 
-def _differs(x, near):
-    return abs(x - Decimal(near)) > _SAME * abs(x)
+def _differs(x, nearest):
+    return abs(x - Decimal(nearest)) > _SAME * abs(x)

@@ -1,8 +1,8 @@
-"""Bounds on the true error from errors on fresh examples: the tightest bounds there are.
+"""Bounds on the true error from errors on fresh examples, the tightest bounds there are.
 
-k errors on m independent examples that took no part in choosing the classifier are binomial, and
-the inverse of the binomial tail uses all that they say. The other bounds are for losses that are
-not 0 or 1, and for looking at the count after every example.
+The errors on m independent examples that took no part in choosing the classifier are binomial, and
+no bound from their number is better than the inverse of the binomial tail. The other bounds are for
+losses other than 0 and 1, and for looking at the count after every example.
 """
 
 import math
@@ -52,7 +52,7 @@ def binomial_tail_inversion(k: Any, m: Any, delta: Any, *, log_delta: Any = None
     delta : float in (0, 1), or array
         Probability that the bound fails.
     log_delta : float below 0, or array, optional
-        Its natural logarithm, given in place of `delta` (which is then None) where that underflows.
+        Natural logarithm of delta, in place of `delta` (then None) where that underflows.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def clopper_pearson(k: Any, m: Any, delta: Any) -> tuple[Any, Any]:
 
 @calculator("epsilon", "delta", "errors")
 def test_set_sample_size(epsilon: Any, delta: Any, *, errors: Any = 0) -> Any:
-    r"""Fresh examples on which at most `errors` errors prove an error rate below `epsilon`.
+    r"""Number of fresh examples on which `errors` errors prove an error rate below `epsilon`.
 
     The least :math:`m > errors` with :math:`P(\mathrm{Bin}(m, \epsilon) \le errors) \le \delta`:
     the size from which `binomial_tail_inversion` is at most `epsilon`. Without errors it is about
@@ -166,7 +166,7 @@ def test_set_sample_size(epsilon: Any, delta: Any, *, errors: Any = 0) -> Any:
     delta : float in (0, 1), or array
         Probability that the bound fails.
     errors : int at least 0, or array, default=0
-        Errors that are expected, or allowed.
+        Errors allowed on them.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def test_set_sample_size(epsilon: Any, delta: Any, *, errors: Any = 0) -> Any:
     return high
 
 
-test_set_sample_size.__test__ = False  # its name is no invitation to pytest
+test_set_sample_size.__test__ = False  # pytest would collect it by its name
 
 
 @calculator("mean_loss", "m", "delta")
@@ -242,7 +242,7 @@ def hoeffding_bentkus_bound(mean_loss: Any, m: Any, delta: Any) -> Any:
     m = as_counts(as_count(m, "m", at_least=1), "m")
     log_delta = np.log(as_delta(delta))
     p, _ = inverse_rates(np.asarray(mean), np.asarray(1 - mean), _nats(-log_delta, m))
-    # A mean that is k / m rounded stands for k.
+    # A mean within the rounding of k / m counts as k errors.
     count = m * mean
     nearest = np.round(count)
     close = np.abs(count - nearest) <= 2 * _EPSILON * count
@@ -258,7 +258,7 @@ def bernoulli_confidence_sequence(k: Any, m: Any, delta: Any) -> tuple[Any, Any]
 
     .. math:: \{p : B(k + 1, m - k + 1) / (p^k (1 - p)^{m - k}) < 1 / \delta\},
 
-    where B is the beta function: one may look after every example, and stop or go on at will.
+    where B is the beta function: one may look after every example, and stop at any time.
     Assumes independent examples. The ratio is a martingale that starts at 1, a
     mixture of likelihood ratios over uniform alternatives, which reaches :math:`1 / \delta` with
     probability at most :math:`\delta` (Ville's inequality).
@@ -308,7 +308,7 @@ def _upper(k, m, log_delta):
     none, some = k == 0, (k > 0) & (k < m)
     p[none] = -np.expm1(log_delta[none] / m[none] * (1 + 3 * _EPSILON)) * (1 + _EPSILON)
     odds = largest_odds(k[some], m[some], log_delta[some])
-    p[some] = np.where(odds < 1, odds / (1 + odds), 1 - 1 / (1 + odds))  # near 1, one rounding
+    p[some] = np.where(odds < 1, odds / (1 + odds), 1 - 1 / (1 + odds))  # fewer roundings near 1
     return np.minimum(np.nextafter(p, 2), 1)
 
 
@@ -321,7 +321,7 @@ def _lower(k, m, log_delta):
     odds = largest_odds((m - k)[some], m[some], log_delta[some])
     p[some] = np.where(odds < 1, 1 - odds / (1 + odds), 1 / (1 + odds))
     p[some] *= odds < LARGEST_ODDS
-    # A single error: 1 - (1 - p)^m = delta, also where the odds against p have no float.
+    # For one error 1 - (1 - p)^m = delta, even if the odds against p overflow.
     once = (k == 1) & (m > 1)
     nothing = np.log1p(-np.exp(log_delta[once] * (1 + 2 * _EPSILON))) / m[once]
     p[once] = -np.expm1(nothing) * (1 - 4 * _EPSILON)
@@ -329,14 +329,14 @@ def _lower(k, m, log_delta):
 
 
 def _nats(total, m):
-    """A budget of nats for each example, rounded up."""
+    """Return `total` nats divided by m examples, rounded up."""
     return total / m * (1 + 8 * _EPSILON)
 
 
 def _tail_is_at_most(k, m, p, delta):
     log_tail, log_delta = log_binomial_tail(k, m, p), math.log(delta)
-    near = 1e-13 * (1 - log_delta)
-    if abs(log_tail - log_delta) > near or m > 2000:
+    rounding = 1e-13 * (1 - log_delta)
+    if abs(log_tail - log_delta) > rounding or m > 2000:
         return log_tail <= log_delta
     p, total = Fraction(p), Fraction(0)
     for i in range(k + 1):

@@ -1,8 +1,7 @@
-"""Interval arithmetic: arrays in place of the numbers of a formula.
+"""Interval arithmetic on arrays of long doubles, for formulas of single numbers.
 
-A formula computed on intervals of long doubles gives most of its results for certain: those where
-the whole interval rounds up to one float. The others, a few in a hundred where a long double has 64
-bits, are computed to the fifty digits of `directed_rounding`.
+Most results are certain: the whole interval rounds up to one float. The others, a few in a hundred
+where a long double has 64 bits, are computed to the fifty digits of `directed_rounding`.
 """
 
 from collections.abc import Callable
@@ -16,11 +15,11 @@ _MOST_WHOLE = 2.0**53  # integers up to here are floats
 
 
 class Undecided(Exception):
-    """Intervals do not decide a comparison: the entries have to be computed one by one."""
+    """Raised where intervals do not decide: the entries have to be computed one by one."""
 
 
 class Interval:
-    """Arrays `low` and `high` of long doubles with the exact numbers between them."""
+    """Exact numbers enclosed between arrays `low` and `high` of long doubles."""
 
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
@@ -30,7 +29,7 @@ class Interval:
 
     @classmethod
     def of(cls, values: np.ndarray) -> Self:
-        """Return the exact numbers of an array of integers or floats; Undecided for other types."""
+        """Return the interval of an array of integers or floats, or raise Undecided."""
         if values.dtype.kind not in "iuf" or values.dtype.itemsize > 8:
             raise Undecided
         wide = values.astype(np.longdouble)
@@ -41,7 +40,7 @@ class Interval:
     def inside(
         self, *, above=None, at_least=None, below=None, at_most=None, whole=False
     ) -> Self:  # fmt: skip
-        """Return the numbers as they are, or raise Undecided if one is not finite and in range."""
+        """Return self, or raise Undecided if a number is not finite and in range."""
         x = self.low
         good = np.isfinite(x)
         for limit, is_inside in (
@@ -91,13 +90,13 @@ class Interval:
         return self * self
 
     def sqrt(self) -> "Interval":
-        """Return the square roots, of 0 where the interval reaches below."""
+        """Return the square roots; numbers below 0 count as 0."""
         return self._increasing(lambda x: np.sqrt(np.maximum(x, 0)))
 
     def exp(self) -> "Interval":
         """Return e to these powers."""
         found = self._increasing(np.exp)
-        # Powers too small for a long double: it is enough that they are positive, if the smallest
+        # Of powers too small for a long double it is enough that they are positive, if the smallest
         # long doubles times any factor of a formula stay below all floats.
         positive = _TINY if _TINY < np.longdouble(1e-300) ** 10 else np.nan
         tiny = found.high < 4 * _TINY
@@ -116,12 +115,12 @@ class Interval:
         return self._increasing(np.expm1)
 
     def up(self) -> np.ndarray:
-        """Return the least floats that are not below; NaN where the interval holds several."""
+        """Return the least floats not below; NaN where there are several."""
         low, high = (_least_float(ends) for ends in (self.low, self.high))
         return np.where((low == high) & np.isfinite(high), high, np.nan)
 
     def ceiling(self) -> np.ndarray:
-        """Return the least integers that are not below, as floats; NaN where there are several."""
+        """Return the least integers not below, as floats; NaN where there are several."""
         low, high = np.ceil(self.low), np.ceil(self.high)
         single = (low == high) & (np.abs(high) < _MOST_WHOLE)
         return np.where(single, high, np.nan).astype(np.float64)
@@ -139,19 +138,19 @@ def _interval(x: Any) -> Interval:
     if isinstance(x, Interval):
         return x
     if isinstance(x, Decimal) or (isinstance(x, int) and abs(x) > _MOST_WHOLE):
-        near = np.asarray(np.longdouble(str(x)))
-        return _outward(near, near)
-    near = np.asarray(x, dtype=np.longdouble)
-    return Interval(near, near)
+        rounded = np.asarray(np.longdouble(str(x)))
+        return _outward(rounded, rounded)
+    same = np.asarray(x, dtype=np.longdouble)
+    return Interval(same, same)
 
 
 def _outward(low, high):
-    """The interval, wider by the rounding: two units in the last place."""
+    """Return the interval widened by the rounding, two units in the last place."""
     return Interval(
         low - (2 * _EPS * np.abs(low) + _TINY), high + (2 * _EPS * np.abs(high) + _TINY)
     )
 
 
 def _least_float(x):
-    near = x.astype(np.float64)
-    return np.where(near < x, np.nextafter(near, np.inf), near)
+    nearest = x.astype(np.float64)
+    return np.where(nearest < x, np.nextafter(nearest, np.inf), nearest)

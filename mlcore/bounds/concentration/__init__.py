@@ -1,1 +1,1 @@
-"""Deviations of averages and counts from their expectations, and the entropies in the exponents."""
+"""Concentration inequalities for averages and counts, and the relative entropies in them."""

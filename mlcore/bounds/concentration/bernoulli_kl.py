@@ -1,14 +1,12 @@
-"""Relative entropy of two coins, and its inverses: the exponent of every bound on an error rate.
+"""Relative entropy of two Bernoulli distributions, the exponent of bounds on rates; its inverses.
 
-Plain formulas lose all digits where the coins nearly agree, as they do for large samples.
-With h = p - q,
+The plain formula loses all digits where p is near q, as it is for large samples. With h = p - q,
 
     kl(q, p) = q phi(h / q) + (1 - q) phi(-h / (1 - q)),    phi(x) = x - ln(1 + x) >= 0,
 
-because the terms of first order cancel; what is left is a sum without cancellation. The inverses
+because the terms of first order cancel; both terms left are non-negative. The inverses
 solve kl = c by Newton's method for v = ln((1 - q) / (1 - p)), in which kl is convex with slope
-h / p: every step lands on the far side of the root, which is the safe side, and both a tiny h and a
-tiny 1 - p keep their digits.
+h / p: every step lands on the safe side of the root, and a tiny h and a tiny 1 - p keep all digits.
 """
 
 from typing import Any
@@ -50,7 +48,7 @@ def phi(x: Any) -> Any:
 
 @calculator("q", "p", whole=True)
 def kl_bernoulli(q: Any, p: Any) -> Any:
-    """Return the relative entropy of a coin of probability `q` from one of probability `p`.
+    """Return the relative entropy of a Bernoulli distribution with `q` from one with `p`.
 
     ``q ln(q / p) + (1 - q) ln((1 - q) / (1 - p))`` in nats, where ``0 ln 0 = 0``.
 
@@ -89,8 +87,7 @@ def kl_inverse_upper(q: Any, c: Any) -> Any:
     """Return the largest p that is within `c` nats of `q`: ``sup {p >= q : kl(q, p) <= c}``.
 
     Chernoff's bound: if k of m independent trials succeeded, then with probability at least
-    ``1 - delta`` the probability of success is at most this, with q = k / m and
-    c = ln(1 / delta) / m.
+    ``1 - delta`` the probability of success is at most p, for q = k / m and c = ln(1 / delta) / m.
 
     Parameters
     ----------
@@ -123,7 +120,7 @@ def kl_inverse_upper(q: Any, c: Any) -> Any:
 def kl_inverse_lower(q: Any, c: Any) -> Any:
     """Return the smallest p that is within `c` nats of `q`: ``inf {p <= q : kl(q, p) <= c}``.
 
-    The mirror image of `kl_inverse_upper`, and a lower bound on a probability of success with the
+    The mirror image of `kl_inverse_upper`: a lower bound on the probability of success with the
     same confidence.
 
     Parameters
@@ -135,7 +132,7 @@ def kl_inverse_lower(q: Any, c: Any) -> Any:
     Returns
     -------
     p : float or ndarray
-        Never above the exact value; a tiny one keeps its digits.
+        Never above the exact value; accurate even if tiny.
 
     References
     ----------
@@ -153,9 +150,9 @@ def kl_inverse_lower(q: Any, c: Any) -> Any:
 
 
 def excess_over_log(x: np.ndarray) -> np.ndarray:
-    """phi for arrays, x >= -1; infinite at -1.
+    """Return phi(x) for an array x >= -1, infinite at -1.
 
-    With r = x / (2 + x), ln(1 + x) = 2 atanh(r) and x = 2 r + r x, so near 0 phi is r x less a
+    With r = x / (2 + x), ln(1 + x) = 2 atanh(r) and x = 2 r + r x, so near 0 phi is r x minus a
     series that begins with r³.
     """
     r = x / (2 + x)
@@ -168,9 +165,9 @@ def excess_over_log(x: np.ndarray) -> np.ndarray:
 
 
 def deviance(q: np.ndarray, p: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """``q phi(h / q)`` with h = p - q: one of the two terms of kl.
+    """Return ``q phi(h / q) = q ln(q / p) + p - q``, one of the two terms of kl.
 
-    ``q ln(q / p) + p - q``, where p, q and h are each given with all their digits.
+    q, p and h = p - q are given separately, as a difference of floats would lose digits.
     """
     ratio = q / p
     log_ratio = np.where(ratio < np.inf, np.log(ratio), np.log(q) - np.log(p))
@@ -179,9 +176,9 @@ def deviance(q: np.ndarray, p: np.ndarray, h: np.ndarray) -> np.ndarray:
 
 
 def inverse_rates(q: np.ndarray, r: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The p >= q with kl(q, p) = c, rounded up, and 1 - p, rounded down; q + r = 1.
+    """Return the p >= q with kl(q, p) = c, rounded up, and 1 - p, rounded down; r is 1 - q.
 
-    Both are taken so that the smaller of them can be a tiny number with all its digits.
+    Of each pair the smaller number may be tiny and still have all its digits.
     """
     q, r, c = np.broadcast_arrays(q, r, c)
     flat = q.ravel(), r.ravel(), c.ravel()
@@ -205,7 +202,7 @@ def _inverse_rates(q, r, c):
         kl = deviance(q, q + h, h) + r * np.where(v < 0.25, excess_over_log(gap), v + gap)
         step = (kl - c) * (q + h) / h
         moving &= (np.abs(step) > 8 * _EPSILON * v) & (step < v)
-        if iteration:  # only the first step may come from below: later, that is rounding
+        if iteration:  # only the first step may go up; later ones that do are rounding
             moving &= step > 0
         v = np.where(moving, v - step, v)
         if not moving.any():

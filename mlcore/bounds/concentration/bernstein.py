@@ -1,6 +1,6 @@
-"""Deviation of an average from its expectation, by its variance and its range.
+"""Bernstein's, Bennett's and Chernoff's inequalities: deviations bounded by variance and range.
 
-All these inequalities are relatives of Bennett's, whose exponent is (1 + u) ln(1 + u) - u.
+All are related to Bennett's, whose exponent is (1 + u) ln(1 + u) - u.
 """
 
 from decimal import Decimal
@@ -31,7 +31,7 @@ _TAILS, _FORMS = ("upper", "lower"), ("exact", "simple")
 
 @calculator("t", "mu", elementwise=True)
 def chernoff_delta(t: Any, mu: Any, *, tail: str, form: str = "exact") -> Any:
-    r"""Probability that a sum strays from its expectation by the factor 1 + t or 1 - t.
+    r"""Probability that a sum reaches 1 + t or 1 - t times its expectation, by Chernoff's bound.
 
     For a sum of independent variables in [0, 1] of expectation :math:`\mu`:
     :math:`P(\sum X \ge (1 + t) \mu) \le \exp(-\mu ((1 + t) \ln(1 + t) - t))` and, for
@@ -78,7 +78,7 @@ def chernoff_delta(t: Any, mu: Any, *, tail: str, form: str = "exact") -> Any:
 
 @calculator("mu", "delta")
 def chernoff_deviation(mu: Any, delta: Any, *, tail: str, form: str = "exact") -> Any:
-    r"""Factor t by which a sum strays from its expectation with probability at most `delta`.
+    r"""Relative deviation t of a sum that is reached with probability at most `delta`.
 
     The t at which `chernoff_delta` is `delta`. For the lower tail it is at most 1, because a sum
     of non-negative variables is not negative.
@@ -141,11 +141,11 @@ def bernstein_epsilon(
     delta : float in (0, 1), or array
         Probability that the bound fails.
     variance : float at least 0, or array
-        The true one, or an upper bound known beforehand.
+        True variance, or an upper bound known beforehand.
     b : float above 0, or array, default=1.0
         Bound on X - E X, and on its absolute value if two-sided.
     two_sided : bool, default=False
-        Whether deviations in both directions count.
+        True for deviations in both directions.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def bernstein_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
     epsilon : float above 0, or array
     m : int at least 1, or array
     variance : float at least 0, or array
-        The true one, or an upper bound known beforehand.
+        True variance, or an upper bound known beforehand.
     b : float above 0, or array, default=1.0
         Bound on X - E X.
 
@@ -210,7 +210,7 @@ def bernstein_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
 
 @calculator("epsilon", "delta", "variance", "b", elementwise=True)
 def bernstein_sample_size(epsilon: Any, delta: Any, variance: Any, b: Any = 1.0) -> Any:
-    r"""Variables from which an average is within `epsilon`, by Bernstein's inequality.
+    r"""Number of variables whose average is within `epsilon`, by Bernstein's inequality.
 
     The least m at which `bernstein_delta` is at most `delta`:
     :math:`\lceil 2 (\sigma^2 + b \epsilon / 3) \ln(1 / \delta) / \epsilon^2 \rceil`.
@@ -221,7 +221,7 @@ def bernstein_sample_size(epsilon: Any, delta: Any, variance: Any, b: Any = 1.0)
     delta : float in (0, 1), or array
         Probability that the bound fails.
     variance : float at least 0, or array
-        The true one, or an upper bound known beforehand.
+        True variance, or an upper bound known beforehand.
     b : float above 0, or array, default=1.0
         Bound on X - E X.
 
@@ -259,7 +259,7 @@ def bennett_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
     epsilon : float above 0, or array
     m : int at least 1, or array
     variance : float at least 0, or array
-        The true one, or an upper bound known beforehand.
+        True variance, or an upper bound known beforehand.
     b : float above 0, or array, default=1.0
         Bound on X - E X.
 
@@ -293,7 +293,7 @@ def bennett_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
 def empirical_bernstein_epsilon(
     m: Any, delta: Any, sample_variance: Any, *, value_range: Any = 1.0
 ) -> Any:
-    r"""Deviation of an average from its expectation, from the variance of the sample itself.
+    r"""Deviation of an average from its expectation, by the variance of the sample.
 
     With probability at least :math:`1 - \delta`, the expectation of independent variables in an
     interval of length R exceeds their average by at most
@@ -306,7 +306,7 @@ def empirical_bernstein_epsilon(
     delta : float in (0, 1), or array
         Probability that the bound fails.
     sample_variance : float at least 0, or array
-        With divisor m - 1.
+        Unbiased variance, with divisor m - 1.
     value_range : float above 0, or array, default=1.0
         Length of the interval of every variable.
 
@@ -345,7 +345,7 @@ def _bernstein_scale(epsilon, variance, b):
 
 
 def _bennett_rate(u):
-    """(1 + u) ln(1 + u) - u for u >= -1, also for tiny u."""
+    """Return (1 + u) ln(1 + u) - u for u >= -1, accurate for tiny u."""
     if abs(u) < Decimal("1e-6"):  # the sum of (-u)^j / (j (j - 1)), to forty digits
         return sum((-u) ** j / (j * (j - 1)) for j in range(2, 10))
     if u == -1:
@@ -354,7 +354,7 @@ def _bennett_rate(u):
 
 
 def _bennett_root(c, u):
-    """The root of rate = c with the sign of u, by Newton's method from u, with rate(u) >= c."""
+    """Return the root of rate = c by Newton's method from u, of its sign and with rate(u) >= c."""
     if u == -1:  # where the slope is infinite: start between there and the root
         u = (1 - c) ** 2 / 4 - 1
     while True:

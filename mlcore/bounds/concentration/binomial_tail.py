@@ -1,16 +1,16 @@
-"""Tails of the binomial distribution, to the last digits at any sample size, and their inverse.
+"""Tail probabilities of the binomial distribution, accurate at any sample size; their inverse.
 
 For p above the median of the tail, P(Bin(m, p) <= k) = P(Bin(m, p) = k) R with
 
     R = (m - k) * integral from 0 to 1 of (1 + s / w)^k (1 - s)^(m - k - 1) ds,   w = p / (1 - p),
 
 a logarithmically concave, nearly monotone integrand that Gauss's rule on its effective support
-integrates to machine precision, whatever m is. Below the median the other tail is computed the same
-way. Everything is kept in logarithms, so 1e-1000000 is as good as 0.1.
+integrates to machine precision for every m. Below the median the other tail is computed the same
+way. All probabilities are logarithms, so that 1e-1000000 does not underflow.
 
 The inverse works in the odds w. ln P(Bin <= k) is concave in ln w, as the logarithm of the survival
-function of a log-concave density, so every step of Newton's method lands on or above the root: the
-upper bound that it returns errs, if at all, to the safe side.
+function of a log-concave density, so every step of Newton's method lands on or above the root,
+which is the safe side of an upper bound.
 """
 
 import math
@@ -51,7 +51,7 @@ _BLOCK, _COLUMNS = 4096, 512  # pairs at a time, so that they, and their nodes, 
 
 
 class Rule(NamedTuple):
-    """Gauss's rule on [0, 1], a node a row, for integrands down to exp(-depth) of their start."""
+    """Gauss's rule on [0, 1], one row for each node, for integrands down to exp(-depth) at 0."""
 
     nodes: np.ndarray
     weights: np.ndarray
@@ -139,7 +139,7 @@ def binomial_tail(k: Any, m: Any, p: Any) -> Any:
 
 
 def log_factorial_excess(n: np.ndarray) -> np.ndarray:
-    """ln n! - (n ln n - n) for whole n >= 0, without forming the large terms."""
+    """Return ln n! - (n ln n - n) for integers n >= 0 without computing the large terms."""
     n = np.asarray(n, dtype=np.float64)
     large = np.maximum(n, 16.0)
     inverse = 1 / (large * large)
@@ -151,17 +151,17 @@ def log_factorial_excess(n: np.ndarray) -> np.ndarray:
 
 
 def log_choose(m: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """ln of the binomial coefficient for 0 <= k < m, with all digits also where m is huge."""
+    """Return ln C(m, k) for 0 <= k < m, accurate for huge m."""
     return _entropy(k, m) + _edge(k, m)
 
 
 def fair_tail_ratio(k: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """The sum of the binomial coefficients of m up to the k-th, divided by it; k below m / 2."""
+    """Return the sum of C(m, i) over i <= k, divided by C(m, k), for k < m / 2."""
     return _tail_ratio(k, m, np.ones_like(m), m - 1 - 2 * k, _CAREFUL)
 
 
 def largest_odds(k: np.ndarray, m: np.ndarray, log_delta: np.ndarray) -> np.ndarray:
-    """The odds w at which ln P(Bin(m, w / (1 + w)) <= k) = log_delta, rounded up; 0 < k < m.
+    """Return the odds w at which ln P(Bin(m, w / (1 + w)) <= k) = log_delta, rounded up; 0 < k < m.
 
     One-dimensional arrays of one length; odds above 1e300 are returned as 1e300.
     """
@@ -174,7 +174,7 @@ def largest_odds(k: np.ndarray, m: np.ndarray, log_delta: np.ndarray) -> np.ndar
 
 
 def _solve(k, m, log_delta):
-    target = log_delta * (1 + 2.0**-48)  # what the rounding of a tail can hide
+    target = log_delta * (1 + 2.0**-48)  # lower by the rounding of a tail
     edge = _edge(k, m)
     # (1 - p)^m <= tail <= C(m, k) (1 - p)^(m - k)
     least = np.fmin(np.expm1(-target / m), LARGEST_ODDS)
@@ -205,7 +205,7 @@ def _solve(k, m, log_delta):
 
 
 def _near_odds(k, m, log_delta):
-    """Abramowitz and Stegun 26.5.22: a beta quantile from the normal one, in odds."""
+    """Return about the odds wanted, by Abramowitz and Stegun 26.5.22 for a beta quantile."""
     a, b = k + 1, m - k
     y = ndtri_exp(log_delta)
     h = 2 / (1 / (2 * a - 1) + 1 / (2 * b - 1))
@@ -221,12 +221,12 @@ def _entropy(k, m):
 
 
 def _edge(k, m):
-    """ln C(m, k) less m times the entropy of k / m."""
+    """Return ln C(m, k) minus m times the entropy of k / m."""
     return log_factorial_excess(m) - log_factorial_excess(k) - log_factorial_excess(m - k)
 
 
 def _tail(k, m, p, rest, lead, edge, rule):
-    """ln P(Bin <= k), and minus its slope in the log-odds; rest = 1 - p, lead = m p - k."""
+    """Return ln P(Bin <= k) and minus its slope in the log-odds; rest = 1 - p, lead = m p - k."""
     point = edge - deviance(k, m * p, lead) - deviance(m - k, m * rest, -lead)
     # Below the median, the other tail: at most m - k - 1 successes of probability 1 - p.
     other = 3 * lead < 2 - p
@@ -241,7 +241,7 @@ def _tail(k, m, p, rest, lead, edge, rule):
 
 
 def _tail_ratio(k, m, odds, tilt, rule):
-    """R of the module's head; tilt = ((m - 1) p - k) / p is minus the integrand's slope at 0."""
+    """Return R of the module docstring; tilt = ((m - 1) p - k) / p is minus the slope at s = 0."""
     b = m - k - 1
     curve = k / odds / odds
     # The support ends where tilt s + b s²/2 + k phi(s / w) reaches rule.depth, or at 1, with
@@ -255,7 +255,7 @@ def _tail_ratio(k, m, odds, tilt, rule):
     for start in range(0, len(m), _COLUMNS):
         c = slice(start, start + _COLUMNS)
         s, x = rule.nodes * -width[c], rule.nodes * (width[c] / odds[c])
-        if rule.careful:  # logarithms of opposite sign cancel: nothing is lost to their sizes
+        if rule.careful:  # without the cancellation of large logarithms of opposite sign
             exponent = tilt[c] * s - k[c] * excess_over_log(x) - b[c] * excess_over_log(s)
         else:
             exponent = np.log1p(x, out=x)
@@ -263,6 +263,6 @@ def _tail_ratio(k, m, odds, tilt, rule):
             exponent += np.multiply(np.log1p(s, out=s), b[c], out=s)
         values = np.exp(exponent, out=exponent)
         values *= rule.weights
-        # One order of the sum whatever the number of columns is: np.sum has another for one.
+        # The same order of summation for any number of columns: np.sum has another for one.
         total[c] = np.add.reduce(values) if values.shape[1] > 1 else np.cumsum(values)[-1]
     return (m - k) * width * total

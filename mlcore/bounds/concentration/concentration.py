@@ -1,9 +1,8 @@
-"""Deviation of an average from its expectation, by the ranges of independent variables alone.
+"""Hoeffding's inequality and others that need only the ranges of independent variables.
 
 `*_epsilon` is the deviation that is exceeded with probability at most `delta`, `*_delta` the
 probability of exceeding `epsilon`, `*_sample_size` the least number of variables that suffices. All
-three come from one formula computed to fifty digits and rounded once, so they agree with each other
-at every threshold.
+three come from one formula computed to fifty digits and rounded once, so they agree exactly.
 """
 
 import math
@@ -50,7 +49,7 @@ def hoeffding_epsilon(m: Any, delta: Any, *, value_range: Any = 1.0, two_sided: 
     value_range : float above 0, or m of them, default=1.0
         Lengths of the intervals, known beforehand.
     two_sided : bool, default=True
-        Whether deviations in both directions count.
+        True for deviations in both directions.
 
     Returns
     -------
@@ -76,7 +75,7 @@ def hoeffding_epsilon(m: Any, delta: Any, *, value_range: Any = 1.0, two_sided: 
 
 @calculator("epsilon", "m", elementwise=True)
 def hoeffding_delta(epsilon: Any, m: Any, *, value_range: Any = 1.0, two_sided: bool = True) -> Any:
-    r"""Probability that an average strays by `epsilon` or more, by Hoeffding's inequality.
+    r"""Probability that an average deviates by `epsilon` or more, by Hoeffding's inequality.
 
     At most :math:`c \exp(-2 m \epsilon^2 / R^2)` for m independent variables in intervals of length
     R, where c is 2, or 1 for one direction; for unequal lengths
@@ -89,7 +88,7 @@ def hoeffding_delta(epsilon: Any, m: Any, *, value_range: Any = 1.0, two_sided: 
     value_range : float above 0, or m of them, default=1.0
         Lengths of the intervals, known beforehand.
     two_sided : bool, default=True
-        Whether deviations in both directions count.
+        True for deviations in both directions.
 
     Returns
     -------
@@ -119,7 +118,7 @@ def hoeffding_delta(epsilon: Any, m: Any, *, value_range: Any = 1.0, two_sided: 
 def hoeffding_sample_size(
     epsilon: Any, delta: Any, *, value_range: Any = 1.0, two_sided: bool = True
 ) -> Any:
-    r"""Variables from which an average is within `epsilon`, by Hoeffding's inequality.
+    r"""Number of variables whose average is within `epsilon`, by Hoeffding's inequality.
 
     The least m with :math:`c \exp(-2 m \epsilon^2 / R^2) \le \delta`, that is
     :math:`\lceil R^2 \ln(c / \delta) / (2 \epsilon^2) \rceil`.
@@ -132,7 +131,7 @@ def hoeffding_sample_size(
     value_range : float above 0, or array, default=1.0
         Length of the interval of every variable.
     two_sided : bool, default=True
-        Whether deviations in both directions count.
+        True for deviations in both directions.
 
     Returns
     -------
@@ -196,7 +195,7 @@ def mcdiarmid_epsilon(c: Iterable[float], delta: Any) -> Any:
 
 @calculator("m", "delta", elementwise=True)
 def dkw_epsilon(m: Any, delta: Any) -> Any:
-    r"""Largest distance between a distribution function and that of a sample.
+    r"""Largest distance between a distribution function and the empirical one.
 
     With probability at least :math:`1 - \delta`, the empirical distribution function of m
     independent draws is within :math:`\sqrt{\ln(2 / \delta) / (2m)}` of the true one at all points
@@ -238,7 +237,7 @@ def union_bound(deltas: Iterable[float]) -> float:
     Parameters
     ----------
     deltas : iterable of float in (0, 1)
-        Probabilities that each fails, whatever their dependence.
+        Probability that each fails; they need not be independent.
 
     Returns
     -------
@@ -254,13 +253,13 @@ def union_bound(deltas: Iterable[float]) -> float:
         refuse("deltas", deltas, "a sequence of numbers > 0 and < 1")
     checked = [as_delta(delta, f"deltas[{i}]") for i, delta in enumerate(deltas)]
     total = sum(map(Fraction, checked), Fraction(0))
-    near = float(total)
+    nearest = float(total)
     warn_of_confidence(max(checked, default=0.0), "deltas")
-    return min(1.0, near if near >= total else math.nextafter(near, 1))
+    return min(1.0, nearest if nearest >= total else math.nextafter(nearest, 1))
 
 
 def _mean_square(value_range, m):
-    """R², or the mean of R_i², as a Decimal."""
+    """Return R², or the mean of R_i², as a Decimal."""
     if is_single(value_range):
         return exact(as_positive(value_range, "value_range")) ** 2
     ranges = as_reals(value_range, "value_range", above=0)
@@ -275,6 +274,6 @@ def _sum_of_squares(values, name):
     largest = float(values.max())
     if largest == 0:
         return Decimal(0)
-    shares = values.ravel() / largest
-    # Quotients and squares are right to their last digits, and the sum of them to its own.
-    return exact(largest) ** 2 * exact(math.fsum(shares * shares)) * (1 + exact(2.0**-50))
+    scaled = values.ravel() / largest
+    # A quotient, its square and the sum are each rounded once; the last factor covers all three.
+    return exact(largest) ** 2 * exact(math.fsum(scaled * scaled)) * (1 + exact(2.0**-50))

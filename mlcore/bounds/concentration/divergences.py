@@ -1,4 +1,4 @@
-"""Relative entropies between the distributions that PAC-Bayes bounds are used with, in nats."""
+"""Relative entropies, in nats, of the distributions that PAC-Bayes bounds are used with."""
 
 import math
 from typing import Any
@@ -8,11 +8,11 @@ import numpy as np
 from mlcore.bounds.arguments import as_reals, refuse
 from mlcore.bounds.concentration.bernoulli_kl import excess_over_log
 
-_SUM_TOLERANCE = 1e-9  # by which probabilities may fail to add up to 1
+_SUM_TOLERANCE = 1e-9  # largest difference of a sum of probabilities from 1
 
 
 def gaussian_kl(mu_q: Any, sigma_q: Any, mu_p: Any, sigma_p: Any) -> float:
-    r"""Return the relative entropy of one Gaussian of independent coordinates from another.
+    r"""Return the relative entropy of one Gaussian with diagonal covariance from another.
 
     .. math:: \sum_i \ln \frac{\sigma_{p, i}}{\sigma_{q, i}}
               + \frac{\sigma_{q, i}^2 + (\mu_{q, i} - \mu_{p, i})^2}{2 \sigma_{p, i}^2} - \frac 1 2.
@@ -51,7 +51,7 @@ def gaussian_kl(mu_q: Any, sigma_q: Any, mu_p: Any, sigma_p: Any) -> float:
         shape = np.broadcast_shapes(mu_q.shape, sigma_q.shape, mu_p.shape, sigma_p.shape)
     except ValueError:
         refuse("mu_q", mu_q.tolist(), "of a shape that fits those of sigma_q, mu_p and sigma_p")
-    # With x = (sigma_q / sigma_p)² - 1, a coordinate's spread costs (x - ln(1 + x)) / 2.
+    # With x = (sigma_q / sigma_p)² - 1, the variances of a coordinate add (x - ln(1 + x)) / 2.
     with np.errstate(over="ignore"):
         x = (sigma_q - sigma_p) / sigma_p * (sigma_q / sigma_p + 1)
         shift = (mu_q - mu_p) / sigma_p
@@ -60,7 +60,7 @@ def gaussian_kl(mu_q: Any, sigma_q: Any, mu_p: Any, sigma_p: Any) -> float:
 
 
 def categorical_kl(q: Any, p: Any) -> float:
-    r"""Return the relative entropy of one distribution on finitely many outcomes from another.
+    r"""Return the relative entropy of one categorical distribution from another.
 
     .. math:: \sum_i q_i \ln \frac{q_i}{p_i}, \qquad 0 \ln 0 = 0.
 
@@ -72,7 +72,7 @@ def categorical_kl(q: Any, p: Any) -> float:
     Returns
     -------
     divergence : float
-        Infinite if `p` rules out what `q` does not.
+        Infinite if an outcome has probability 0 under `p` only.
 
     Raises
     ------
@@ -95,11 +95,11 @@ def categorical_kl(q: Any, p: Any) -> float:
         refuse("p", p.tolist(), f"of the length of q, {len(q)}")
     if (p[q > 0] == 0).any():
         return math.inf
-    # As p - q adds up to 0, its first-order terms are left out, and with them their cancellation.
+    # p - q adds up to 0, so the terms of first order are left out, which would cancel.
     possible = q > 0
     q, p, rest = q[possible], p[possible], p[~possible]
-    near = np.abs(p - q) < 0.25 * q
-    terms = np.where(near, q * excess_over_log((p - q) / q), p - q + q * (np.log(q) - np.log(p)))
+    close = np.abs(p - q) < 0.25 * q
+    terms = np.where(close, q * excess_over_log((p - q) / q), p - q + q * (np.log(q) - np.log(p)))
     return math.fsum([*terms, *rest])
 
 

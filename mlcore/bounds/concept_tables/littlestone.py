@@ -26,7 +26,7 @@ def littlestone_dimension(H: Any, *, max_size: int | None = 4096) -> int:
     H : array-like of shape (n_concepts, n_points)
         Zeros and ones; bool, or -1 and 1, are taken too.
     max_size : int or None, default=4096
-        The most different concepts; more are refused.
+        Largest number of different concepts allowed.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def worst_case_mistakes(
         "halving" predicts as most concepts that are still possible, and 1 on a tie; "consistent"
         as the first of them in the table.
     max_size : int or None, default=4096
-        The most different concepts; more are refused.
+        Largest number of different concepts allowed.
     max_spaces : int or None, default=500_000
         The most version spaces to go through for "halving" and "consistent", some twenty seconds;
         a class that leads to more is refused.

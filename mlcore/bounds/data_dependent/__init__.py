@@ -1,1 +1,1 @@
-"""Bounds that the training data sharpen: margins, PAC-Bayes, Rademacher, compression."""
+"""Data-dependent bounds: margins, PAC-Bayes, Rademacher complexity, sample compression."""

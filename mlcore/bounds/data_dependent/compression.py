@@ -1,4 +1,4 @@
-"""The bound for classifiers that can be rebuilt from a few of their training examples."""
+"""Sample compression: classifiers that can be rebuilt from a few of their training examples."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from mlcore.bounds.concentration.binomial_tail import log_choose
 from mlcore.bounds.directed_rounding import exact, log, up, working_digits
 from mlcore.bounds.held_out import binomial_tail_inversion
 
-_ERROR = 1e-14  # relative, of the logarithm of a binomial coefficient; the bound is above it
+_ERROR = 1e-14  # bound of the relative error of the logarithm of a binomial coefficient
 
 
 @calculator("k", "m", "delta", "errors", "log_messages")
@@ -38,8 +38,8 @@ def sample_compression_bound(
 
     For a support vector machine k is the number of all its support vectors, bounded ones included,
     and there are no errors: trained on these alone it is the same machine, and on every other point
-    y f(x) is at least 1. The solver's answer must then depend on the solution only: w is unique,
-    and a fixed rule must choose among equal intercepts. For a condensed nearest-neighbour rule k is
+    y f(x) is at least 1. The machine must depend on the solution only: w is unique, and a
+    fixed rule must choose among optimal intercepts. For a condensed nearest-neighbour rule k is
     the number of prototypes.
 
     Parameters
@@ -50,7 +50,7 @@ def sample_compression_bound(
     errors : int or array, default=0
         At most m - k.
     log_messages : float or array, default=0.0
-        The natural logarithm of the number of messages; at least 0.
+        Natural logarithm of the number of messages; at least 0.
     method : {"binomial", "closed"}, default="binomial"
         "closed" is for no errors only.
 

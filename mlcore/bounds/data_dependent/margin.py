@@ -1,4 +1,4 @@
-"""Bounds for classifiers that separate with a margin: linear machines, kernel machines, votes."""
+"""Margin bounds for linear machines, kernel machines and votes."""
 
 import math
 from fractions import Fraction
@@ -22,10 +22,10 @@ from mlcore.bounds.calculator import calculator
 from mlcore.bounds.concentration.bernoulli_kl import kl_inverse_upper
 from mlcore.bounds.directed_rounding import at_most_one, exact, log, log1p, up, working_digits
 
-_ALLOWANCE = Fraction(10**12 + 1, 10**12)  # 1 / 0.1² in binary is a little less than 100
-_ROUNDING = 1e-9  # by which a computed cosine may exceed 1
-_ERROR = 1e-14  # relative, of a mean of normal probabilities and of a sum: the bound is above it
-_GRID = 64  # values of mu, between neighbours of which the bound has one minimum
+_ALLOWANCE = Fraction(10**12 + 1, 10**12)  # so that 1 / 0.1², less than 100 in binary, is 100
+_ROUNDING = 1e-9  # largest excess of a computed cosine over 1
+_ERROR = 1e-14  # bound of the relative error of a mean of normal probabilities and of a sum
+_GRID = 64  # values of mu; between neighbours the bound has one minimum
 
 
 @calculator("radius", "margin", "n_features")
@@ -33,8 +33,7 @@ def margin_vc_dimension(radius: Any, margin: Any, n_features: Any = None) -> Any
     r"""Bound the VC dimension of hyperplanes that keep a margin in a ball.
 
     Hyperplanes that separate points of a ball of radius R with a margin of at least
-    :math:`\gamma` have VC dimension at most :math:`\min(\lfloor R^2 / \gamma^2 \rfloor, n) + 1`;
-    the 1 stands outside the minimum.
+    :math:`\gamma` have VC dimension at most :math:`\min(\lfloor R^2 / \gamma^2 \rfloor, n) + 1`.
 
     Ball and margin are fixed in advance. A margin observed on the data must not be used in a bound
     for classes of that dimension, as the class would depend on the data: `rademacher_margin_bound`,
@@ -45,7 +44,7 @@ def margin_vc_dimension(radius: Any, margin: Any, n_features: Any = None) -> Any
     radius, margin : float or array
         R and gamma.
     n_features : int or array, optional
-        n; in a feature space of unlimited dimension there is none.
+        n; None in a feature space of unlimited dimension.
 
     Returns
     -------
@@ -104,14 +103,14 @@ def rademacher_margin_bound(
               + \sqrt{\frac{\ln \log_2 (2 \rho_\max / \rho)}{m}}
               + \sqrt{\frac{\ln (2 / \delta)}{2 m}}.
 
-    With the trace of the Gram matrix, :math:`\Lambda \sqrt{\operatorname{tr} K} / m` takes the
-    place of :math:`R \Lambda / \sqrt m` in the first, whose last term becomes
+    With the trace of the Gram matrix, :math:`R \Lambda / \sqrt m` in the first becomes
+    :math:`\Lambda \sqrt{\operatorname{tr} K} / m`, and its last term
     :math:`3 \sqrt{\ln (2 / \delta) / 2 m}`.
 
     Parameters
     ----------
     margin_error : float or array
-        The share of training points with :math:`y \langle w, x \rangle \le \rho`.
+        Share of training points with :math:`y \langle w, x \rangle \le \rho`.
     m : int or array
     delta : float in (0, 1), or array
     rho : float or array
@@ -120,11 +119,11 @@ def rademacher_margin_bound(
     w_norm : float or array, default=1.0
         Lambda, fixed in advance.
     uniform : bool, default=False
-        Whether `rho` was chosen after seeing the data.
+        True if `rho` was chosen after seeing the data.
     rho_max : float or array, optional
-        Fixed in advance; for `uniform`, and only then.
+        Largest `rho`, fixed in advance; only with `uniform`.
     trace : float or array, optional
-        The sum of k(x, x) over the training points; only for a fixed `rho`.
+        Sum of k(x, x) over the training points; only for a fixed `rho`.
 
     Returns
     -------
@@ -183,14 +182,14 @@ def pac_bayes_margin_bound(margins: Any, delta: Any, *, mu: Any = None, gibbs: b
     With :math:`\gamma_i = y_i \langle w, x_i \rangle / ||w|| ||x_i||`, the PAC-Bayes bound for
     Gaussian weights around :math:`\mu w / ||w||`, whose relative entropy from those around 0 is
     :math:`\mu^2 / 2`, says with probability at least :math:`1 - \delta`, for all :math:`\mu > 0` at
-    once, that a machine drawn from them errs at most
+    once, that a machine drawn from them errs with probability at most
 
     .. math:: \mathrm{kl}^{-1} \left( \frac 1 m \sum_i \bar \Phi(\mu \gamma_i),
               \frac{\mu^2 / 2 + \ln (2 \sqrt m / \delta)}{m} \right).
 
-    The machine itself errs at most twice as often: where it is wrong, half of those drawn are.
-    It has to pass through the origin of the feature space. For an intercept append a constant
-    feature: the kernel is k + 1, and the squared norm of the weights :math:`||w||^2 + b^2`.
+    The machine itself errs at most twice as often: where it is wrong, at least half of those drawn
+    are. It must have no intercept; to have one, append a constant feature: the kernel is then k + 1
+    and the squared norm of the weights :math:`||w||^2 + b^2`.
 
     Parameters
     ----------
@@ -198,9 +197,9 @@ def pac_bayes_margin_bound(margins: Any, delta: Any, *, mu: Any = None, gibbs: b
         In [-1, 1]; 0 for a point at the origin.
     delta : float in (0, 1), or array
     mu : float or array, optional
-        By default the best, which is allowed as the bound holds for all.
+        By default the best, as the bound holds for all at once.
     gibbs : bool, default=False
-        The error of machines drawn, instead of twice it.
+        True for the bound on drawn machines, without the factor 2.
 
     Returns
     -------
@@ -239,7 +238,7 @@ def pac_bayes_margin_bound(margins: Any, delta: Any, *, mu: Any = None, gibbs: b
 
     if mu is not None:
         return min(1.0, factor * bound(as_positive(mu, "mu")))
-    # Beyond sqrt(2 m), the budget is more than 1; below 1e-3 nearly half of the draws err.
+    # Beyond sqrt(2 m) the cost is over 1 nat per example; below 1e-3 nearly half of draws err.
     grid = np.linspace(math.log(1e-3), 0.5 * math.log(2 * m) + 2, _GRID)
     best = int(np.argmin([bound(math.exp(x)) for x in grid]))
     around = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
@@ -271,7 +270,7 @@ def fat_shattering_margin_bound(
         R and gamma.
     delta : float in (0, 1/2), or array
     margin_error : float or array, default=0.0
-        The share of training points with :math:`y \langle w, x \rangle < \gamma`.
+        Share of training points with :math:`y \langle w, x \rangle < \gamma`.
 
     Returns
     -------
@@ -324,7 +323,7 @@ def boosting_margin_bound(margin_error: Any, m: Any, delta: Any, *, d: Any, rho:
     Parameters
     ----------
     margin_error : float or array
-        The share of training points with :math:`y f(x) \le \rho`.
+        Share of training points with :math:`y f(x) \le \rho`.
     m : int or array
     delta : float in (0, 1), or array
     d : int or array
@@ -366,5 +365,5 @@ def boosting_margin_bound(margin_error: Any, m: Any, delta: Any, *, d: Any, rho:
 
 
 def _floor_of_square(radius, margin, factor):
-    """The integer part of factor (radius / margin)², without overflow."""
+    """Return the integer part of factor (radius / margin)², without overflow."""
     return math.floor(factor * (Fraction(radius) / Fraction(margin)) ** 2 * _ALLOWANCE)

@@ -1,4 +1,4 @@
-"""PAC-Bayes bounds: the risk of classifiers drawn from a distribution that the data has chosen."""
+"""PAC-Bayes bounds on the risk of a classifier drawn from a posterior distribution."""
 
 from decimal import Decimal
 from typing import Any
@@ -17,7 +17,7 @@ from mlcore.bounds.calculator import calculator
 from mlcore.bounds.concentration.bernoulli_kl import kl_inverse_upper
 from mlcore.bounds.directed_rounding import exact, expm1, log, up, working_digits
 
-_SERIES_FROM = 1_000_000  # the terms left out of Ramanujan's series are below 1e-20 of it
+_SERIES_FROM = 1_000_000  # from here the terms left out of Ramanujan's series are a relative 1e-20
 _NEGLIGIBLE = Decimal("1e-30")
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510")
 
@@ -89,7 +89,7 @@ def pac_bayes_kl_bound(
     mc_draws: Any = None,
     mc_delta: Any = None,
 ) -> Any:
-    r"""Bound the risk of a classifier drawn at random, by the relative entropy of two coins.
+    r"""Bound the risk of a randomly drawn classifier by the binary relative entropy.
 
     Let P be a distribution on classifiers fixed before the data, the m examples i.i.d., losses in
     [0, 1], and :math:`B = (\mathrm{KL}(Q, P) + \ln (2 \sqrt m / \delta)) / m`. With probability
@@ -109,10 +109,10 @@ def pac_bayes_kl_bound(
     m : int or array
     delta : float in (0, 1), or array
     xi : {"maurer", "exact"}, default="maurer"
-        2 sqrt(m), or the smaller `maurer_xi` in its place.
+        2 sqrt(m) in B, or the smaller `maurer_xi`.
     mc_draws, mc_delta : int, and float in (0, 1), or arrays, optional
-        If `risk` is itself a mean over so many draws from Q, it is first replaced by its upper
-        bound ``kl_inverse_upper(risk, ln(2 / mc_delta) / mc_draws)``; the whole then holds with
+        If `risk` is a mean over `mc_draws` draws from Q, it is first replaced by its upper bound
+        ``kl_inverse_upper(risk, ln(2 / mc_delta) / mc_draws)``; the result then holds with
         probability at least ``1 - delta - mc_delta``.
 
     Returns
@@ -157,7 +157,7 @@ def pac_bayes_mcallester_bound(
     mc_draws: Any = None,
     mc_delta: Any = None,
 ) -> Any:
-    r"""Bound the risk of a classifier drawn at random by a square root.
+    r"""Bound the risk of a randomly drawn classifier by a square root.
 
     Under the conditions of `pac_bayes_kl_bound`, from which it follows by Pinsker's inequality,
     :math:`\hat r + \sqrt{B / 2}`.
@@ -203,7 +203,7 @@ def pac_bayes_quadratic_bound(
     mc_draws: Any = None,
     mc_delta: Any = None,
 ) -> Any:
-    r"""Bound the risk of a classifier drawn at random, more sharply where it is small.
+    r"""Bound the risk of a randomly drawn classifier, more sharply for a small risk.
 
     Under the conditions of `pac_bayes_kl_bound`,
     :math:`\left( \sqrt{\hat r + B / 2} + \sqrt{B / 2} \right)^2`.
@@ -251,7 +251,7 @@ def pac_bayes_lambda_bound(
     mc_draws: Any = None,
     mc_delta: Any = None,
 ) -> Any:
-    r"""Bound the risk of a classifier drawn at random by a sum that is easy to minimise over Q.
+    r"""Bound the risk of a randomly drawn classifier by a sum that is easy to minimise over Q.
 
     Under the conditions of `pac_bayes_kl_bound`, for all :math:`\lambda` in (0, 2) at once,
 
@@ -303,14 +303,14 @@ def pac_bayes_catoni_bound(
     mc_draws: Any = None,
     mc_delta: Any = None,
 ) -> Any:
-    r"""Bound the risk of a classifier drawn at random with a parameter fixed before the data.
+    r"""Bound the risk of a randomly drawn classifier with a parameter fixed before the data.
 
     Under the conditions of `pac_bayes_kl_bound`, for one C > 0 fixed in advance,
 
     .. math:: \frac{1 - \exp(-C \hat r - (\mathrm{KL}(Q, P) + \ln (1 / \delta)) / m)}{1 - e^{-C}},
 
-    or the least value over a grid fixed in advance, at :math:`\delta` over its length. The forms
-    without the exponential that are sometimes printed are not theorems.
+    or the least value over a grid fixed in advance, at :math:`\delta` divided by its length. Forms
+    without the exponential, which are sometimes printed, are not theorems.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ def pac_bayes_catoni_bound(
 
 
 def _risk_and_complexity(risk, kl, m, delta, mc_draws, mc_delta):
-    """The empirical risk, and B of the docstrings."""
+    """Return the empirical risk and B of `pac_bayes_kl_bound`."""
     risk = exact(_as_mean_risk(risk, mc_draws, mc_delta))
     kl, m, delta = _as_entropy(kl), as_count(m, "m", at_least=1), as_delta(delta)
     return risk, (exact(kl) + log(2) + log(m) / 2 - log(delta)) / exact(m)

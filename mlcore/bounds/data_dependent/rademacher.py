@@ -1,4 +1,4 @@
-"""Rademacher complexities, the bounds they give, and the bound of uniform stability."""
+"""Rademacher complexities, the error bounds that they give, and the uniform stability bound."""
 
 import math
 from typing import Any
@@ -20,10 +20,10 @@ from mlcore.bounds.directed_rounding import at_most_one, exact, log, up, working
 from mlcore.checks import as_random_state, as_samples
 from mlcore.threads import items_per_call
 
-_EXACT_POINTS = 24  # 2^24 sign vectors are the most that are gone through
+_EXACT_POINTS = 24  # up to here all 2^m sign vectors are tried
 _DRAWS = 10_000
-_OPERATIONS_OF_A_VALUE = 6  # of a vector, at each sign vector: added, and compared twice
-_RESTART = 4096  # sign vectors after which sums begin anew, so that no rounding builds up
+_OPERATIONS_OF_A_VALUE = 6  # per value and sign vector: an addition and two comparisons
+_RESTART = 4096  # sign vectors after which sums are computed anew, against rounding
 
 
 @calculator("n_vectors", "m", "radius", elementwise=True)
@@ -40,7 +40,7 @@ def massart_bound(n_vectors: Any, m: Any, radius: Any = None) -> Any:
         N, at least 1.
     m : int or array
     radius : float or array, optional
-        r; by default the norm of vectors of signs, the root of `m`.
+        r; by default the root of `m`, the norm of vectors of signs.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def kernel_rademacher_bound(trace: Any, m: Any, norm: Any) -> Any:
 
 @calculator("x_inf", "m", "norm1", "n_features", elementwise=True)
 def linear_l1_rademacher_bound(x_inf: Any, m: Any, norm1: Any, n_features: Any) -> Any:
-    r"""Bound the empirical Rademacher complexity of linear functions with small absolute weights.
+    r"""Bound the empirical Rademacher complexity of linear functions of bounded L1 norm.
 
     For ``x -> <w, x>`` with ``||w||_1 <= Lambda`` on samples whose features are at most R in
     magnitude, it is at most :math:`\Lambda R \sqrt{2 \ln (2 n) / m}`: the extreme points are 2n
@@ -175,13 +175,13 @@ def rademacher_error_bound(
     Parameters
     ----------
     risk : float or array
-        The share of training errors, in [0, 1].
+        Share of training errors, in [0, 1].
     rademacher : float or array
-        The complexity of the class itself (its losses have half of it), or an upper bound.
+        Complexity of the class itself (that of its losses is half of it), or an upper bound.
     m : int or array
     delta : float in (0, 1), or array
     empirical : bool, default=True
-        Whether `rademacher` is that of this sample (the first bound) or the expectation.
+        True if `rademacher` is that of this sample (the first bound), False for the expectation.
 
     Returns
     -------
@@ -217,7 +217,7 @@ def rademacher_error_bound(
 
 @calculator("risk", "beta", "m", "delta", "loss_bound")
 def stability_bound(risk: Any, beta: Any, m: Any, delta: Any, *, loss_bound: Any = 1.0) -> Any:
-    r"""Bound the risk of what a uniformly stable algorithm learns.
+    r"""Bound the risk of the hypothesis that a uniformly stable algorithm learns.
 
     If replacing one of the m i.i.d. samples never changes a loss by more than :math:`\beta`, and
     losses are in [0, M], then with probability at least :math:`1 - \delta`
@@ -231,9 +231,9 @@ def stability_bound(risk: Any, beta: Any, m: Any, delta: Any, *, loss_bound: Any
     Parameters
     ----------
     risk : float or array
-        The mean loss on the training samples, in [0, `loss_bound`].
+        Mean loss on the training samples, in [0, `loss_bound`].
     beta : float or array
-        The stability; at least 0.
+        Stability; at least 0.
     m : int or array
     delta : float in (0, 1), or array
     loss_bound : float or array, default=1.0
@@ -280,16 +280,16 @@ def empirical_rademacher(
     r"""Compute the empirical Rademacher complexity of a finite class on a sample.
 
     It is :math:`\frac{1}{m} E_\sigma \max_h \sum_i \sigma_i h(x_i)` over independent fair signs.
-    Up to 24 points it is exact: all sign vectors in the order of a Gray code, in which neighbours
-    differ in one sign, each pair of opposite ones once. On more points, or with `n_draws`, it is a
+    Up to 24 points it is exact, by all sign vectors in the order of a Gray code: neighbours differ
+    in one sign, and opposite ones are taken together. On more points, or with `n_draws`, it is a
     mean over random sign vectors.
 
     Parameters
     ----------
     H : array-like of shape (n_functions, m)
-        The values of every function at every point, real numbers as they are.
+        Value of every function at every point.
     n_draws : int, optional
-        Sign vectors to draw; 10,000 by default where there are too many for all.
+        Number of sign vectors to draw; by default 10,000 for more than 24 points.
     random_state : None, int, Generator or RandomState
         For the signs drawn.
 
@@ -297,7 +297,7 @@ def empirical_rademacher(
     -------
     complexity : float
     half_width : float
-        Only for a mean over draws: it is off by more with probability at most 0.05, by
+        Only for a mean over draws: its error is larger with probability at most 0.05, by
         McDiarmid's inequality.
 
     Raises

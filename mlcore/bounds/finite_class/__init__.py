@@ -1,1 +1,1 @@
-"""Classes of finitely many hypotheses: their sizes, and union bounds over them."""
+"""Finite hypothesis classes: their sizes, and union bounds over them."""

@@ -1,4 +1,4 @@
-"""Sizes of named finite classes, as natural logarithms."""
+"""Logarithms of the sizes of well-known finite classes."""
 
 import math
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def log_class_size(name: str, **params: Any) -> Any:
     Returns
     -------
     log_n : float or ndarray
-        Never below the exact value: for `log_n` of the other functions.
+        Never below the exact value; an argument `log_n` of the other functions.
         An array where an argument is one; arrays broadcast.
 
     References
@@ -54,7 +54,7 @@ def log_class_size(name: str, **params: Any) -> Any:
 
 
 def as_named_counts(name: str, params: dict[str, Any], needed: dict[str, int]) -> list[int]:
-    """The integers that a named class needs, each at least as large as stated, and no others."""
+    """Return the checked parameters of a named class; `needed` has the least value of each."""
     if set(params) != set(needed):
         listed = ", ".join(f"{word} >= {least}" for word, least in needed.items()) or "none"
         refuse("params", params, f"the parameters of {name!r}: {listed}")

@@ -1,4 +1,6 @@
-"""Finite classes: a union bound over hypotheses that were fixed before the data.
+"""Sample sizes and deviations for finite classes, by a union bound over their hypotheses.
+
+The hypotheses are fixed before the data.
 
 Three settings. "realizable": some hypothesis makes no error, and every hypothesis that makes none
 on the sample has error at most epsilon. "uniform": true and empirical error of every hypothesis
@@ -46,9 +48,9 @@ def finite_class_sample_size(
     tight: bool = False,
     log_n: Any = None,
 ) -> Any:
-    r"""Examples that suffice to learn from a class of N hypotheses.
+    r"""Number of examples that suffice to learn a class of N hypotheses.
 
-    With probability at least :math:`1 - \delta` over so many independent examples: if "realizable",
+    With probability at least :math:`1 - \delta` over m independent examples: if "realizable",
     :math:`\lceil \ln(N / \delta) / \epsilon \rceil`, every consistent hypothesis has error at most
     :math:`\epsilon`; if "uniform", :math:`\lceil \ln(2N / \delta) / (2 \epsilon^2) \rceil`, all
     empirical errors are within :math:`\epsilon` of the true ones; if "agnostic",
@@ -67,7 +69,7 @@ def finite_class_sample_size(
         Use :math:`-\ln(1 - \epsilon)` in place of :math:`\epsilon`, and N + 1 one-sided events in
         place of 2N in the agnostic setting.
     log_n : float at least 0, or array, optional
-        ln N, in place of a number of hypotheses (which is then None) that is huge.
+        ln N, in place of `n_hypotheses` (then None), for a huge N.
 
     Returns
     -------
@@ -125,7 +127,7 @@ def finite_class_epsilon(
     tight : bool, default=False
         Use :math:`1 - (\delta / N)^{1/m}`, and N + 1 in place of 2N in the agnostic setting.
     log_n : float at least 0, or array, optional
-        ln N, in place of a number of hypotheses (which is then None) that is huge.
+        ln N, in place of `n_hypotheses` (then None), for a huge N.
 
     Returns
     -------
@@ -163,7 +165,7 @@ def finite_class_delta(
     tight: bool = False,
     log_n: Any = None,
 ) -> Any:
-    r"""Probability that `m` examples mislead about a class of N hypotheses.
+    r"""Probability that the guarantee of `m` examples for a class of N hypotheses fails.
 
     The statement of `finite_class_sample_size` fails with probability at most
     :math:`N e^{-\epsilon m}` if "realizable", :math:`2N e^{-2 \epsilon^2 m}` if "uniform", and
@@ -179,7 +181,7 @@ def finite_class_delta(
     tight : bool, default=False
         Use :math:`N (1 - \epsilon)^m`, and N + 1 in place of 2N in the agnostic setting.
     log_n : float at least 0, or array, optional
-        ln N, in place of a number of hypotheses (which is then None) that is huge.
+        ln N, in place of `n_hypotheses` (then None), for a huge N.
 
     Returns
     -------
@@ -207,7 +209,7 @@ def finite_class_delta(
 
 @calculator("k", "m", "delta", "log_prior")
 def occam_bound(k: Any, m: Any, delta: Any, *, log_prior: Any) -> Any:
-    r"""Upper bound on the error rate of a hypothesis that was given a prior weight.
+    r"""Upper bound on the error rate of a hypothesis of given prior weight.
 
     With probability at least :math:`1 - \delta`, for all hypotheses h at once, the true error is at
     most `binomial_tail_inversion` of the k errors on the m training examples at
@@ -247,7 +249,7 @@ def occam_bound(k: Any, m: Any, delta: Any, *, log_prior: Any) -> Any:
 
 @calculator("epsilon", "delta", "dim", elementwise=True)
 def rectangle_sample_size(epsilon: Any, delta: Any, *, dim: Any = 2, tight: bool = False) -> Any:
-    r"""Examples from which the tightest box around the positive ones has error at most `epsilon`.
+    r"""Number of examples whose tightest box around the positive ones errs at most `epsilon`.
 
     The target is an unknown axis-parallel box in d dimensions. The 2d strips along its faces, each
     of mass :math:`\epsilon / (2d)`, are all hit with probability at least :math:`1 - \delta` by
@@ -289,7 +291,7 @@ def rectangle_sample_size(epsilon: Any, delta: Any, *, dim: Any = 2, tight: bool
 
 @calculator("n_variables", "epsilon", "delta", elementwise=True)
 def conjunction_sample_size(n_variables: Any, epsilon: Any, delta: Any) -> Any:
-    r"""Examples from which every consistent conjunction has error at most `epsilon`.
+    r"""Number of examples with which consistent conjunctions have error at most `epsilon`.
 
     :math:`\lceil (n \ln 3 + \ln(1 / \delta)) / \epsilon \rceil`, since in a conjunction each of n
     Boolean variables is plain, negated or absent: a realizable class of :math:`3^n` hypotheses.
@@ -329,7 +331,7 @@ def _deviation(epsilon, setting):
 
 
 def _log_events(n_hypotheses, log_n, setting, tight):
-    """ln of the number of events in the union bound: N, 2N or N + 1."""
+    """Return the logarithm of the number of events in the union bound: N, 2N or N + 1."""
     if (n_hypotheses is None) == (log_n is None):
         refuse("log_n", log_n, "given if n_hypotheses is None, and only then")
     if log_n is None:
@@ -344,7 +346,7 @@ def _log_events(n_hypotheses, log_n, setting, tight):
 
 
 def _exponent(epsilon, setting, tight):
-    """The share of each example in the exponent of one event."""
+    """Return the exponent of the probability of one event, per example."""
     epsilon = exact(epsilon)
     if setting == "realizable":
         return -log1p(-epsilon) if tight else epsilon

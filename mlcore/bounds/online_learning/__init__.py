@@ -1,1 +1,1 @@
-"""Online learners: mistake bounds, regret, and what both say of fresh examples."""
+"""Bounds for online learners: mistakes, regret, and risk on fresh examples."""

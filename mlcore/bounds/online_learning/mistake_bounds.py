@@ -1,4 +1,4 @@
-"""Mistake bounds: the most mistakes that online learners make on any sequence."""
+"""Mistake bounds of online learners, which hold on any sequence."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from mlcore.bounds.directed_rounding import exact, log, log1p, up, working_digit
 def halving_mistake_bound(n: Any) -> Any:
     r"""Bound the mistakes of the halving algorithm by the logarithm of the number of concepts.
 
-    It predicts as most of the concepts that have never been wrong, so on labels that one of the n
-    concepts gives, every mistake rules out at least half of those left: at most
-    :math:`\lfloor \log_2 n \rfloor`.
+    It predicts the label given by most of the concepts that have never been wrong. If one of the n
+    concepts gives all labels, every mistake rules out at least half of those left, so there are at
+    most :math:`\lfloor \log_2 n \rfloor`.
 
     Parameters
     ----------
@@ -49,14 +49,14 @@ def weighted_majority_mistake_bound(
 ) -> Any:
     r"""Bound the mistakes of the weighted majority algorithm on any sequence.
 
-    An expert who errs keeps the share :math:`\beta` of its weight. With N experts, the best of
-    whom makes m mistakes, following the heavier side makes at most
+    The weight of an expert that errs is multiplied by :math:`\beta`. With N experts, the best of
+    which makes m mistakes, a prediction by the heavier side makes at most
 
     .. math:: \frac{\ln N + m \ln (1 / \beta)}{\ln (2 / (1 + \beta))},
 
-    and following an expert drawn with probability proportional to the weights makes no more in
-    expectation than the same numerator over :math:`1 - \beta`. Proof: a mistake leaves at most
-    :math:`(1 + \beta) / 2` of the total weight, which never falls below that of the best.
+    mistakes, and one by an expert drawn with probability proportional to its weight makes in
+    expectation at most the same numerator divided by :math:`1 - \beta`. Proof: a mistake leaves at
+    most :math:`(1 + \beta) / 2` of the total weight, which never falls below that of the best.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def weighted_majority_mistake_bound(
         At least 1 expert, at least 0 mistakes.
     beta : float in (0, 1), or array
     randomized : bool, default=False
-        Whether an expert is drawn; the bound is then on the expectation.
+        True if an expert is drawn; the bound is then on the expectation.
 
     Returns
     -------
@@ -115,8 +115,8 @@ def perceptron_mistake_bound(
 
     .. math:: M \le \left( \frac{a + \sqrt{a^2 + 4 L}}{2} \right)^2 \le L + a \sqrt L + a^2,
 
-    which is :math:`(R / \gamma)^2` for L = 0. The machine passes through the origin and starts
-    at 0.
+    which is :math:`(R / \gamma)^2` for L = 0. The perceptron has no intercept and
+    starts at 0.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def perceptron_mistake_bound(
     hinge_loss : float or array, default=0.0
         L; at least 0.
     tight : bool, default=True
-        The first of the two bounds, or the second.
+        True for the first of the two bounds, False for the second.
 
     Returns
     -------
@@ -168,10 +168,10 @@ def perceptron_mistake_bound(
 
 @calculator("k", "n", elementwise=True)
 def winnow_mistake_bound(k: Any, n: Any) -> Any:
-    r"""Bound the mistakes of Winnow on disjunctions of few of many variables.
+    r"""Bound the mistakes of Winnow on disjunctions of k out of n variables.
 
-    On labels given by a disjunction of k out of n variables, Winnow with threshold n and factor 2
-    makes at most :math:`2 + 3 k (1 + \log_2 n)` mistakes: each relevant weight doubles at most
+    On labels given by such a disjunction, Winnow with threshold n and factor 2 makes at most
+    :math:`2 + 3 k (1 + \log_2 n)` mistakes: each relevant weight doubles at most
     :math:`1 + \log_2 n` times, and mistakes on negative examples are fewer than 2 more than twice
     those on positive ones.
 

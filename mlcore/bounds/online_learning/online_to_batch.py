@@ -1,4 +1,4 @@
-"""Errors of the hypotheses of an online learner, from its mistakes on a random sequence."""
+"""Risk of the hypotheses of an online learner, from its mistakes on i.i.d. examples."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from mlcore.bounds.directed_rounding import at_most_one, exact, log, up, working
 
 @calculator("mistakes", "T", elementwise=True)
 def online_to_batch_expected(mistakes: Any, T: Any) -> Any:
-    r"""Estimate the risk of a hypothesis drawn from those that an online learner went through.
+    r"""Estimate the risk of a hypothesis drawn from the sequence of an online learner.
 
     Each :math:`h_t` is tested on an example it has not seen, so over T i.i.d. examples the expected
-    risk of one of :math:`h_1, \ldots, h_T`, drawn uniformly, is the expectation of M / T. A
-    statement on expectations only: it holds for no single sequence with any probability.
+    risk of one of :math:`h_1, \ldots, h_T`, drawn uniformly, is the expectation of M / T. This
+    is a statement on expectations only, and none with high probability.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Regret of online learners: how much more they lose than the best of their class would have."""
+"""Regret bounds of online learners: their loss in excess of that of the best of a class."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def hedge_regret_bound(n_experts: Any, T: Any, *, form: str = "tight") -> Any:
 
 @calculator("ldim", "T", "n_hypotheses")
 def littlestone_regret_bound(ldim: Any, T: Any, *, n_hypotheses: Any = None) -> Any:
-    r"""Bound the regret that is possible for a class of given Littlestone dimension.
+    r"""Bound the regret that some learner attains for a class of given Littlestone dimension.
 
     Some learner with predictions in [0, 1] has, against every h of H and for any T labels,
     absolute loss at most that of h plus
@@ -66,7 +66,7 @@ def littlestone_regret_bound(ldim: Any, T: Any, *, n_hypotheses: Any = None) -> 
         At least 0.
     T : int or array
     n_hypotheses : int or array, optional
-        The size of the class, if it is finite.
+        Size of the class, if it is finite.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def projected_ogd_regret_bound(
 
 @calculator("alpha", "T", elementwise=True)
 def doubling_trick_regret(alpha: Any, T: Any) -> Any:
-    r"""Bound the regret of restarts with twice the horizon, for a learner that must know it.
+    r"""Bound the regret of a learner restarted with doubled horizons, for an unknown horizon.
 
     If the regret is at most :math:`\alpha \sqrt T` for T known in advance, then horizons of
     1, 2, 4... rounds one after the other have in all at most
@@ -237,5 +237,5 @@ def doubling_trick_regret(alpha: Any, T: Any) -> Any:
 
 
 def _doubling():
-    """The factor for an unknown horizon: 1 / (1 - 1 / sqrt 2)."""
+    """Return the factor for an unknown horizon, 1 / (1 - 1 / sqrt 2)."""
     return 2 + exact(2).sqrt()

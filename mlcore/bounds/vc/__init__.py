@@ -1,1 +1,1 @@
-"""Classes of finite VC dimension: growth, uniform bounds, sample sizes, known dimensions."""
+"""Bounds and sample sizes for classes of finite VC dimension, and known VC dimensions."""

@@ -1,4 +1,4 @@
-"""The growth function of a class of VC dimension d: on m points, at most Phi_d(m) labellings."""
+"""Sauer's bound Phi_d(m) on the labellings of m points by a class of VC dimension d."""
 
 from decimal import Decimal
 from typing import Any
@@ -10,7 +10,7 @@ from mlcore.bounds.calculator import calculator
 from mlcore.bounds.concentration.binomial_tail import fair_tail_ratio, log_choose
 from mlcore.bounds.directed_rounding import exact, log, log1p, up, working_digits
 
-_ONE_BY_ONE = 2000  # terms, a microsecond each
+_ONE_BY_ONE = 2000  # terms that are added one by one, a microsecond each
 
 
 @calculator("m", "d")
@@ -89,7 +89,7 @@ def log_sauer_bound(m: Any, d: Any, *, method: str = "sauer") -> Any:
 
 
 def log_growth(m: int, d: int) -> Decimal:
-    """ln Phi_d(m) inside `working_digits`; in large dimensions above it by 1e-14 of itself."""
+    """Return ln Phi_d(m) inside `working_digits`; for large d above it, by a relative 1e-14."""
     if d >= m:
         return m * log(2)
     if d <= _ONE_BY_ONE or m.bit_length() > 1000:
@@ -111,7 +111,7 @@ def log_growth(m: int, d: int) -> Decimal:
 
 
 def largest_size(holds, start: int = 1) -> int:
-    """The last integer at which a condition holds that is true up to there, and at `start`."""
+    """Return the largest integer at which a condition holds that is true from `start` up to it."""
     low, high = start, 2 * start
     while holds(high):
         low, high = high, 2 * high

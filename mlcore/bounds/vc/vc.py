@@ -1,7 +1,6 @@
-"""Distance of true and empirical errors over a class of VC dimension d, with constants.
+"""Uniform deviation of true and empirical errors over a class of VC dimension d.
 
-All bounds need i.i.d. examples and a class that is fixed before the data; Phi is the bound of
-`sauer_bound` on its growth.
+All bounds need i.i.d. examples and a class that is fixed before the data; Phi is `sauer_bound`.
 """
 
 from collections.abc import Callable
@@ -25,7 +24,7 @@ def vc_deviation(
     method: str,
     log_growth: Callable[[int], float] | None = None,
 ) -> Any:
-    r"""Largest distance of true and empirical errors in a class of VC dimension `d`.
+    r"""Largest difference of true and empirical errors in a class of VC dimension `d`.
 
     With probability at least :math:`1 - \delta` over `m` examples, no hypothesis deviates by more
     than
@@ -135,7 +134,7 @@ def vc_error_bound(k: Any, m: Any, d: Any, delta: Any, *, method: str = "relativ
 
 
 def _growth_of(d, bound):
-    """The logarithm of the growth function, from a VC dimension or from the caller."""
+    """Return the logarithm of the growth function, from a VC dimension or from the caller."""
     if (d is None) == (bound is None):
         refuse("log_growth", bound, "given if d is None, and only then")
     if bound is None:
@@ -155,6 +154,6 @@ def _deviation(m, growth, log_delta, method):
         step = Decimal(1) / m
         return step + (step * step + (growth(2 * m) + log(6) - log_delta) / m).sqrt()
     if method == "devroye":
-        room = 2 * m - 4
-        return (2 + (4 + room * (growth(m * m) + log(4) - log_delta)).sqrt()) / room
+        n = 2 * m - 4
+        return (2 + (4 + n * (growth(m * m) + log(4) - log_delta)).sqrt()) / n
     return (2 * growth(m) / m).sqrt() + (-log_delta / (2 * m)).sqrt()

@@ -17,10 +17,10 @@ def known_vc_dimension(name: str, **params: Any) -> Any:
     r"""Return the VC dimension of a well-known class.
 
     On the line: "thresholds" x >= a, 1; "signed_thresholds" in both directions, 2; "intervals", 2;
-    "unions_of_intervals" (k, of at most k), 2k; "unbounded_unions_of_intervals", infinite, as it
-    is only where their number has no bound; "sine", the signs of sin(wx), infinite, because *some*
-    set of every size is shattered, such as the points :math:`2^{-i}`, while long runs of equally
-    spaced points are not.
+    "unions_of_intervals" (k), of at most k intervals, 2k; "unbounded_unions_of_intervals", of any
+    number of them, infinite; "sine", the signs of sin(wx), infinite, because *some* set of every
+    size is shattered, such as the points :math:`2^{-i}`, while long runs of equally spaced points
+    are not.
 
     In space: "halfspaces" (n), n + 1; "homogeneous_halfspaces" (n), n; "balls" (n), n + 1;
     "rectangles" (n), parallel to the axes, 2n; "polynomial_threshold" (n, degree),
@@ -38,7 +38,7 @@ def known_vc_dimension(name: str, **params: Any) -> Any:
     name : str
         One of the names above.
     **params :
-        What stands in brackets, integers at least 1, except k >= 3 for "convex_polygons", or
+        The parameters in brackets, integers at least 1, except k >= 3 for "convex_polygons", or
         arrays of them.
 
     Returns
@@ -82,7 +82,7 @@ def vc_dimension_upper_bound(name: str, **params: Any) -> Any:
     name : str
         One of the names above.
     **params :
-        What stands in brackets, integers at least 1 or as stated, or arrays of them.
+        The parameters in brackets, integers at least 1 or as stated, or arrays of them.
 
     Returns
     -------

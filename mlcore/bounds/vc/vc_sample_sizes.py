@@ -1,12 +1,11 @@
-"""Sample sizes by VC dimension: sufficient ones, and necessary ones.
+"""Sufficient and necessary sample sizes for classes of VC dimension d.
 
-All of them need i.i.d. examples and a class of VC dimension d that is fixed before the data; Phi is
-the bound of `sauer_bound` on its growth. Double sampling, from which the default follows: if some
-region of mass epsilon, in which a consistent hypothesis errs, is missed by a sample of m, a second
-sample of m hits it at least epsilon m / 2 times with probability at least 1/2 (for which
-m >= 8 ln 2 / epsilon suffices, and any m with a bound below 1 is that large). Of l points marked
-among 2m, all fall into the second half with probability at most 2^-l; so the first event has
-probability at most 2 Phi_d(2m) 2^(-epsilon m / 2).
+All of them need i.i.d. examples and a class that is fixed before the data; Phi is `sauer_bound`.
+The default follows from double sampling: if a sample of m misses some region of mass epsilon in
+which a consistent hypothesis errs, a second sample of m hits it at least epsilon m / 2 times with
+probability at least 1/2 (for which m >= 8 ln 2 / epsilon suffices, and any m with a bound below 1
+is that large). Of l points marked among 2m, all fall into the second half with probability at most
+2^-l; so the first event has probability at most 2 Phi_d(2m) 2^(-epsilon m / 2).
 
 The rate (d + ln(1 / delta)) / epsilon, without a logarithm of 1 / epsilon, is attained by majority
 votes of hypotheses learnt on subsamples (S. Hanneke, 2016), not by any consistent learner; its
@@ -31,7 +30,7 @@ _METHODS = {  # the default first
 def vc_sample_size(
     d: Any, epsilon: Any, delta: Any, *, setting: str = "realizable", method: str | None = None
 ) -> Any:
-    r"""Examples that suffice to learn from a class of VC dimension `d`.
+    r"""Number of examples that suffice to learn a class of VC dimension `d`.
 
     With probability at least :math:`1 - \delta`: if "realizable", every hypothesis of the class
     without errors on the sample has error at most :math:`\epsilon`; if "uniform", every empirical
@@ -106,7 +105,7 @@ def vc_sample_size(
 
 @calculator("m", "d", "epsilon")
 def double_sampling_delta(m: Any, d: Any, epsilon: Any) -> Any:
-    r"""Probability that a consistent hypothesis misleads, by double sampling.
+    r"""Probability that a consistent hypothesis has error above `epsilon`, by double sampling.
 
     In the realizable setting, over `m` examples, some hypothesis of a class of VC dimension `d`
     has no error on the sample and a true error above `epsilon` with probability at most
@@ -144,7 +143,7 @@ def double_sampling_delta(m: Any, d: Any, epsilon: Any) -> Any:
 
 @calculator("d", "epsilon", "delta")
 def vc_sample_size_lower(d: Any, epsilon: Any, delta: Any, *, setting: str = "realizable") -> Any:
-    r"""Examples without which no learner succeeds on every distribution.
+    r"""Number of examples that every learner needs on some distribution.
 
     For classes of VC dimension `d` with at least two concepts that agree somewhere and differ
     elsewhere, and a learner that with probability at least :math:`1 - \delta` comes within
@@ -208,7 +207,7 @@ def _log_double_sampling(m, d, epsilon):
 
 
 def _least_size(log_failure, log_delta):
-    """The least m at which a failure probability, which first rises, is at most delta."""
+    """Return the least m at which a failure probability, which may first rise, is at most delta."""
     low, high = 0, 1
     while log_failure(high) > log_delta:
         low, high = high, 2 * high
