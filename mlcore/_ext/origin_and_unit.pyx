@@ -4,11 +4,11 @@ from cython.parallel cimport prange
 
 
 def moments(const floating[:, ::1] X, const double[::1] weights, Py_ssize_t step, Py_ssize_t rows):
-    """Return moments of every `step`-th sample, `rows` in number, and of all samples.
+    """Return moments of a pilot (every `step`-th sample, `rows` in number) and of all samples.
 
-    Of the former: the squared norm of the mean, and the mean squared distance from it. Of all: the
-    weight, the weighted sum of squared norms, and the squared norm of the weighted mean. `weights`
-    is empty for ones.
+    The pilot's are the squared norm of its mean and the mean squared distance from it; the others
+    the weight, the weighted sum of squared norms, and the squared norm of the weighted mean.
+    `weights` is empty for ones.
     """
     cdef Py_ssize_t n = X.shape[0], i, f
     cdef bint weighted = weights.shape[0] > 0
@@ -52,8 +52,8 @@ def add_powers(const floating[:, ::1] X, const double[::1] weights, double[:, :,
                int n_threads):
     """sums[chunk, 0] += sum of w x, and sums[chunk, 1] += sum of w x², in double precision.
 
-    `weights` is empty for ones; then sums may be of some rows side by side, so that none waits for
-    the one before.
+    `weights` is empty for ones; then `sums` may have room for several rows side by side, so that no
+    addition waits for the one before.
     """
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], n_chunks = sums.shape[0], chunk
     cdef Py_ssize_t step = (n + n_chunks - 1) // n_chunks

@@ -1,4 +1,6 @@
-"""Hot loops of mlcore.cluster: steps of Lloyd's algorithm on few samples, many of them in a call.
+"""Hot loops of mlcore.cluster.k_means.small_assignment: steps of Lloyd's algorithm.
+
+A call makes several steps on few samples.
 
 Labels are those of simd/lloyd_plain_loops.h, which compares every centre. Arrays are in C order and
 of the right shapes: X (n, d), centers (k, d), labels (n,), sums (k, d) and counts (k,) of weighted
@@ -18,41 +20,41 @@ SCRATCH = LLOYD_SCRATCH
 
 cdef enum:
     CENTERS = 4  # compared at a time
-cdef double LOST = 1e-9  # share of all weights below which a difference of sums is counted again
+cdef double RECOUNT_BELOW = 1e-9  # share of all weights: smaller sums are formed anew
 
 
 def assign(const floating[:, ::1] X, const double[::1] weights, const floating[:, ::1] centers,
            int32_t[::1] labels, double[:, ::1] sums, double[::1] counts, floating[::1] scratch):
     """Label samples by their nearest centres; return how many labels changed.
 
-    `sums` of no rows are left out.
+    `sums` has no rows if only labels are wanted.
     """
     cdef int64_t changed
     with nogil:
-        changed = assigned(X, weights, centers, labels, sums, counts, scratch)
+        changed = assign_samples(X, weights, centers, labels, sums, counts, scratch)
     return changed
 
 
 def steps(const floating[:, ::1] X, const double[::1] weights, floating[:, ::1] centers,
           int32_t[::1] labels, double[:, ::1] sums, double[::1] counts, double[:, ::1] moved,
           double[::1] mass, floating[::1] scratch, double[::1] squared, double squares, double tol,
-          double same, double[::1] trace, double[::1] shifts):
+          double duplicate, double[::1] trace, double[::1] shifts):
     """Move the centres until no label changes, or they move by `tol` or less, or `trace` is full.
 
-    `squares` is the weighted sum of the squared norms of the samples, `same` the squared distance
-    of equal samples relative to the squared norm of a centre. `moved`, `mass` and `squared` are
-    scratch as `sums`, `counts` and for each sample. Return the steps, the labels changed in the
-    last and whether the centres had moved by more than `tol`.
+    `squares` is the weighted sum of the squared norms of the samples; samples are duplicates if
+    their squared distance is at most `duplicate` times the squared norm of a centre. Scratch:
+    `moved` (k, d), `mass` (k,) and `squared` (n,). Return the steps, the labels changed in the
+    last, and True if it moved the centres by more than `tol`.
     """
     cdef Py_ssize_t step = 0, j, f, k = centers.shape[0], d = centers.shape[1]
     cdef int64_t changed = 1
-    cdef double shift = INFINITY, apart
+    cdef double shift = INFINITY, change
     cdef floating now
     cdef bint empty
     with nogil:
         while step < trace.shape[0] and changed > 0 and shift > tol:
-            changed = assigned(X, weights, centers, labels, sums, counts, scratch)
-            trace[step] = by_sums(centers, sums, counts, squares)
+            changed = assign_samples(X, weights, centers, labels, sums, counts, scratch)
+            trace[step] = objective_of_sums(centers, sums, counts, squares)
             shifts[step] = 0
             step += 1
             if changed == 0:
@@ -63,23 +65,23 @@ def steps(const floating[:, ::1] X, const double[::1] weights, floating[:, ::1] 
             for j in range(k):
                 empty = empty or mass[j] <= 0
             if empty:
-                reseed(X, weights, centers, labels, moved, mass, squared, same)
+                reseed(X, weights, centers, labels, moved, mass, squared, duplicate)
             shift = 0
             for j in range(k):
                 if mass[j] <= 0:
                     continue
                 for f in range(d):
                     now = <floating> (moved[j, f] / mass[j])
-                    apart = <double> now - centers[j, f]
+                    change = <double> now - centers[j, f]
                     centers[j, f] = now
-                    shift = shift + apart * apart
+                    shift = shift + change * change
             shifts[step - 1] = shift
     return step, changed, shift > tol
 
 
 def distances(const floating[:, ::1] X, const double[::1] weights,
               const floating[:, ::1] centers, const int32_t[::1] labels, double[::1] squared):
-    """The weighted sum of `squared`, the squared distances from the centres of the labels; and the
+    """Set `squared` distances from the centres of the labels; return their weighted sum, and the
     largest of a sample with weight."""
     cdef Py_ssize_t i
     cdef bint weighted = weights.shape[0] > 0
@@ -96,16 +98,17 @@ def distances(const floating[:, ::1] X, const double[::1] weights,
 
 
 def half_norms(const floating[:, ::1] centers, floating[::1] out):
-    """out[j] = |c_j|² / 2, as samples are compared with."""
+    """out[j] = |c_j|² / 2."""
     cdef Py_ssize_t j
     with nogil:
         for j in range(centers.shape[0]):
             out[j] = <floating> (0.5 * squared_norm(centers.shape[1], &centers[j, 0]))
 
 
-cdef int64_t assigned(const floating[:, ::1] X, const double[::1] weights,
-                      const floating[:, ::1] centers, int32_t[::1] labels, double[:, ::1] sums,
-                      double[::1] counts, floating[::1] scratch) noexcept nogil:
+cdef int64_t assign_samples(const floating[:, ::1] X, const double[::1] weights,
+                            const floating[:, ::1] centers, int32_t[::1] labels,
+                            double[:, ::1] sums, double[::1] counts,
+                            floating[::1] scratch) noexcept nogil:
     cdef lloyd_pass s
     cdef Py_ssize_t k = centers.shape[0], d = centers.shape[1], j
     cdef Py_ssize_t padded = (k + CENTERS - 1) // CENTERS * CENTERS
@@ -134,15 +137,15 @@ cdef int64_t assigned(const floating[:, ::1] X, const double[::1] weights,
 
 cdef void recount(const floating[:, ::1] X, const double[::1] weights, const int32_t[::1] labels,
                   double[:, ::1] sums, double[::1] counts) noexcept nogil:
-    """Sums of the rows again, where what is left of a difference of larger ones is too little."""
+    """Form sums anew if a cluster's weight is so small a difference that digits are lost."""
     cdef Py_ssize_t i, j, f, d = X.shape[1]
     cdef double total = 0
-    cdef bint lost = False
+    cdef bint cancelled = False
     for j in range(counts.shape[0]):
         total += counts[j]
     for j in range(counts.shape[0]):
-        lost = lost or (counts[j] != 0 and counts[j] < LOST * total)
-    if not lost:
+        cancelled = cancelled or (counts[j] != 0 and counts[j] < RECOUNT_BELOW * total)
+    if not cancelled:
         return
     memset(&sums[0, 0], 0, sums.shape[0] * d * sizeof(double))
     memset(&counts[0], 0, counts.shape[0] * sizeof(double))
@@ -153,9 +156,9 @@ cdef void recount(const floating[:, ::1] X, const double[::1] weights, const int
             sums[j, f] += weights[i] * X[i, f]
 
 
-cdef double by_sums(const floating[:, ::1] centers, const double[:, ::1] sums,
-                    const double[::1] counts, double squares) noexcept nogil:
-    """sum w |x - c|² = sum w |x|² - 2 c.sum w x + (sum w) |c|², by clusters."""
+cdef double objective_of_sums(const floating[:, ::1] centers, const double[:, ::1] sums,
+                              const double[::1] counts, double squares) noexcept nogil:
+    """Objective: sum w |x - c|² = sum w |x|² - 2 c.sum w x + (sum w) |c|², by clusters."""
     cdef Py_ssize_t j, f, d = centers.shape[1]
     cdef double value = 0, inner
     for j in range(centers.shape[0]):
@@ -169,14 +172,14 @@ cdef double by_sums(const floating[:, ::1] centers, const double[:, ::1] sums,
 
 cdef void reseed(const floating[:, ::1] X, const double[::1] weights,
                  const floating[:, ::1] centers, const int32_t[::1] labels, double[:, ::1] sums,
-                 double[::1] mass, double[::1] squared, double same) noexcept nogil:
+                 double[::1] mass, double[::1] squared, double duplicate) noexcept nogil:
     """Give clusters without samples those farthest from their centres, if others can spare them."""
     cdef Py_ssize_t i, j, f, at, old, d = X.shape[1]
     cdef bint weighted = weights.shape[0] > 0
     cdef double rounding = 0, most, weight
     own_distances(X, centers, labels, squared)
     for j in range(centers.shape[0]):
-        rounding = max(rounding, same * squared_norm(d, &centers[j, 0]))
+        rounding = max(rounding, duplicate * squared_norm(d, &centers[j, 0]))
     for j in range(centers.shape[0]):
         if mass[j] > 0:
             continue

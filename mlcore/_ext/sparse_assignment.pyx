@@ -1,11 +1,10 @@
-"""Hot loops of mlcore.cluster.k_means.sparse_assignment: rows in CSR format and centres near them.
+"""Hot loops of mlcore.cluster.k_means.sparse_assignment: nearest centres of CSR rows.
 
-Centres are the columns of a dense matrix whose rows, padded with zeros to `padded(k)`, are one
-feature each: an entry x of a row adds x times such a row to the products with all centres, which
-stay in registers (simd/sparse_products.c). The search reads columns in single precision, which are
-half as long, and knows how far it can be wrong; double precision tells what it cannot. Sums of rows
-are columns as well, in double precision. Every element has one writer, so the thread count never
-changes a bit.
+Centres are the columns of a dense matrix (d, padded(k)), padded with zeros: an entry x of a sample
+adds x times one row of it to the products with all centres, which stay in registers
+(simd/sparse_products.c). The search reads a copy in single precision, half as long, and repeats in
+double precision what the error bound leaves undecided. Sums of samples are columns as well, in
+double precision. Every element has one writer, so the thread count never changes a bit.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
@@ -20,14 +19,14 @@ from mlcore._ext.simd.sparse_products cimport (
 )
 
 cdef enum:
-    STRIP = 64  # features that are turned together
+    STRIP = 64  # features that are transposed together
 
 GROUP = SPARSE_GROUP
 LINE = SPARSE_LINE
 
 
 def padded(Py_ssize_t n_columns):
-    """So many columns that each row of them fills lines of the cache, or half of one."""
+    """Return a number of columns whose rows fill cache lines, or half of one."""
     if n_columns <= SPARSE_GROUP:
         return SPARSE_GROUP
     return (n_columns + SPARSE_LINE - 1) // SPARSE_LINE * SPARSE_LINE
@@ -35,7 +34,7 @@ def padded(Py_ssize_t n_columns):
 
 cdef inline const sparse_row_loops* loops(const floating* data,
                                           const index* indices) noexcept nogil:
-    """Those of these types."""
+    """Return the loops for these types."""
     cdef const sparse_products_loops* table = sparse_products_table
     if floating is float:
         if index is int32_t:
@@ -51,7 +50,7 @@ cdef inline const sparse_row_loops* loops(const floating* data,
 
 cdef inline void search(const sparse_search* s, Py_ssize_t i, const double* values,
                         const double* half_norms) noexcept nogil:
-    """Label of a row whose products are known, and how much nearer its centre is at least."""
+    """Set the label of row i from its products with the centres, and its gap."""
     cdef double best = half_norms[0] - values[0], second = half_norms[1] - values[1]
     cdef double lower, upper, value
     cdef Py_ssize_t j
@@ -97,17 +96,17 @@ cdef int64_t search_rows(const sparse_search* s, const sparse_row_loops* loop, P
 def assign(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
            Py_ssize_t first, Py_ssize_t last, const double[:, ::1] columns,
            const float[:, ::1] singles, const double[::1] half_norms, const float[::1] halves,
-           const double[::1] norms, const double[::1] passed, double longest, double slack,
+           const double[::1] norms, const double[::1] movement, double longest, double slack,
            bint filtered, int32_t[::1] labels, double[::1] gaps, double[:, ::1] products,
            float[:, ::1] scratch, int n_threads):
-    """Labels of rows first..last: the nearest centre, of equally near ones the first.
+    """Label rows first..last by their nearest centres, the first of equals; return how many change.
 
-    Return how many changed. Padded centres have infinite `half_norms`, and `halves`, which are the
-    same in single precision; `longest` is the largest norm. `gaps`, which may be empty, hold by how
-    much the own centre was nearer than any other, plus what centres may have come nearer by then,
-    of which `passed` is the sum by label; where `filtered`, a row with a gap left is not searched.
-    `slack` is more than roundings in double precision change in a squared distance. Scratch:
-    `products` (n_threads, padded centres), and `scratch` as long in whole lines.
+    `half_norms`, and `halves` in single precision, are infinite for padding; `longest` is the
+    largest norm of a centre. `gaps` may be empty. A gap is a lower bound on how much nearer the own
+    centre is than any other, stored plus `movement`: by label, the total movements of the own
+    centre and of any other at most. Where `filtered`, a row with a positive gap is not searched.
+    `slack` exceeds the rounding of a squared distance in double precision. Scratch: `products`
+    (n_threads, padded centres), and `scratch` (n_threads, the same in whole cache lines).
     """
     cdef Py_ssize_t batch, start
     cdef int64_t changed = 0
@@ -117,7 +116,7 @@ def assign(const int64_t[::1] indptr, const index[::1] indices, const floating[:
     cdef const sparse_row_loops* loop = loops(values, at)
     s.indptr, s.indices, s.data = &indptr[0], at, values
     s.columns, s.halves, s.stride = &singles[0, 0], &halves[0], columns.shape[1]
-    s.longest, s.slack, s.norms, s.passed = longest, slack, &norms[0], &passed[0]
+    s.longest, s.slack, s.norms, s.passed = longest, slack, &norms[0], &movement[0]
     s.filtered, s.labels = filtered, &labels[0]
     s.gaps = &gaps[0] if gaps.shape[0] > 0 else NULL
     for batch in prange((last - first + SPARSE_BATCH - 1) // SPARSE_BATCH, nogil=True,
@@ -131,8 +130,7 @@ def assign(const int64_t[::1] indptr, const index[::1] indices, const floating[:
 
 def set_columns(const floating[:, ::1] centers, double[:, ::1] columns, float[:, ::1] singles,
                 double[::1] norms):
-    """The rows of `centers` as columns, in double and in single precision, and their squared norms.
-    """
+    """Set columns in double and single precision to `centers`, and add to `norms` their squares."""
     cdef Py_ssize_t strip, start, f, j, d = centers.shape[1]
     with nogil:
         for strip in range((d + STRIP - 1) // STRIP):
@@ -145,13 +143,13 @@ def set_columns(const floating[:, ::1] centers, double[:, ::1] columns, float[:,
 
 
 def move(const double[:, ::1] sums, const double[::1] mass, bint single, double[:, ::1] columns,
-         float[:, ::1] singles, double[::1] norms, double[::1] passed, double[:, :, ::1] scratch,
+         float[:, ::1] singles, double[::1] norms, double[::1] movement, double[:, :, ::1] scratch,
          int n_threads):
-    """Columns become the means of the rows by label; those without any stay.
+    """Set columns to the means of the samples by label; those without any stay.
 
-    Update their squared norms, and `passed` by how much each centre may be less nearer than all
-    others. Return the sum of the squared moves, and what the objective was before less the squared
-    norms of the samples. `scratch` is (groups, 3, SPARSE_GROUP).
+    Update their squared norms, and add to `movement` how far each centre moved and how far any
+    other at most. Return the sum of the squared movements, and the objective before minus the
+    squared norms of the samples. `scratch` is (groups, 3, SPARSE_GROUP).
     """
     cdef Py_ssize_t g, j, d = sums.shape[0], stride = sums.shape[1], farthest = 0
     cdef double value = 0, shift = 0, most = 0, second = 0, length
@@ -173,14 +171,14 @@ def move(const double[:, ::1] sums, const double[::1] mass, bint single, double[
         elif length > second:
             second = length
     for j in range(scratch.shape[0] * SPARSE_GROUP):
-        passed[j] += (scratch[j // SPARSE_GROUP, 1, j % SPARSE_GROUP]
-                      + (second if j == farthest else most))
+        movement[j] += (scratch[j // SPARSE_GROUP, 1, j % SPARSE_GROUP]
+                        + (second if j == farthest else most))
     return shift, value
 
 
-def spread(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
-           const int64_t[::1] rows, bint present, double[:, ::1] columns):
-    """These rows become the first columns, which were zeros; or zeros again if not `present`."""
+def fill_columns(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
+                 const int64_t[::1] rows, bint present, double[:, ::1] columns):
+    """Set the first columns, which are zeros, to these rows; or to zeros if not `present`."""
     cdef Py_ssize_t j
     cdef int64_t t
     for j in range(rows.shape[0]):
@@ -191,10 +189,10 @@ def spread(const int64_t[::1] indptr, const index[::1] indices, const floating[:
 def compare(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
             Py_ssize_t first, Py_ssize_t last, const double[:, ::1] columns,
             const int64_t[::1] rows, const double[::1] norms, double rounding,
-            double[:, ::1] left, double[:, ::1] products, int n_threads):
-    """left[1 + j, i] = |x_i - x|² for the `rows` x that columns j hold, or left[0, i] if less.
+            double[:, ::1] costs, double[:, ::1] products, int n_threads):
+    """costs[1 + j, i] = |x_i - x|² for the `rows` x that columns j hold, or costs[0, i] if less.
 
-    The square is 0 where it is less than `rounding` of both norms. `products` is scratch,
+    A square is 0 if at most `rounding` times the sum of both norms. `products` is scratch,
     (n_threads, padded columns).
     """
     cdef Py_ssize_t batch, i, j, stride = columns.shape[1]
@@ -213,14 +211,13 @@ def compare(const int64_t[::1] indptr, const index[::1] indices, const floating[
             for j in range(rows.shape[0]):
                 both = norms[i] + norms[rows[j]]
                 square = both - 2 * product[j]
-                left[1 + j, i] = min(left[0, i], square if square > rounding * both else 0)
+                costs[1 + j, i] = min(costs[0, i], square if square > rounding * both else 0)
 
 
 def own_squares(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
                 Py_ssize_t first, Py_ssize_t last, const floating[:, ::1] centers,
                 const double[::1] center_norms, const int32_t[::1] labels, double[::1] out):
-    """out[i - first] = |x_i - c|² with the centre of its label; from differences where x is given.
-    """
+    """out[i - first] = |x_i - c|², c the centre of its label; from differences at non-zeros."""
     cdef Py_ssize_t i
     cdef int64_t t
     cdef const floating* center
@@ -240,9 +237,9 @@ def own_squares(const int64_t[::1] indptr, const index[::1] indices, const float
 def add_rows(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
              Py_ssize_t first, Py_ssize_t last, const double[::1] weights,
              const int32_t[::1] before, const int32_t[::1] now, double[:, ::1] sums):
-    """Add rows to the sums of their labels now, and take them from those before, -1 for none.
+    """Add rows to the sums of their labels `now`, and subtract them from those `before`.
 
-    Sums are columns; `weights` is empty for ones.
+    -1 is no label. Sums are columns; `weights` is empty for ones.
     """
     cdef Py_ssize_t i
     cdef int64_t t

@@ -28,7 +28,7 @@ SHAPES = [
 
 @pytest.fixture(autouse=True)
 def every_means_for_the_smallest_problems(monkeypatch):
-    monkeypatch.setattr(nearest_center, "_WORTH", 0)
+    monkeypatch.setattr(nearest_center, "_MIN_WORK", 0)
 
 
 def samples(n, d, k, dtype, seed=0):

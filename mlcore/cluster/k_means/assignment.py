@@ -1,7 +1,8 @@
 """Assignment of samples to their nearest centres: the passes of Lloyd's algorithm.
 
-Dense, few and sparse samples have a kind each, which takes centres in the units of its samples and
-keeps `labels`. `assign` searches; `totals` gives the sums of samples and of weights by label.
+`Assignment` is for dense samples, `SmallAssignment` for few of them, `SparseAssignment` for CSR
+rows. Each takes centres in the units of its samples and keeps `labels`; `assign` searches, `totals`
+gives the sums of samples and of weights by label.
 """
 
 import numpy as np
@@ -19,13 +20,13 @@ from mlcore.cluster.k_means.sparse_assignment import SparseAssignment
 from mlcore.threads import effective_threads
 
 _CHUNKS = 32  # sums that threads fill side by side
-_CHUNK_ROWS = 1024  # at least: those that ask for the same centres are searched together
-_SUMS = 2**22  # values of all of them
-_FEW = 2**20  # multiplications of a pass: one thread, whose steps are a single call
+_CHUNK_ROWS = 1024  # at least: samples left to the same centres are searched together
+_SUMS = 2**22  # values of all chunks
+_FEW = 2**20  # multiplications of a pass: one thread makes several steps in a call
 
 
 class Assignment:
-    """Assignment of dense samples: all centres are searched, later those not ruled out by bounds.
+    """Assignment of dense samples: all centres are searched, later those that bounds leave.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ class Assignment:
     units : Units
     n_clusters : int
     max_iter : int
-        The passes to expect at most: for one, nothing is kept for the next.
+        Most passes to expect; for one, nothing is kept for the next.
     """
 
     def __init__(self, X, weights, units: Units, n_clusters: int, max_iter: int):
@@ -54,7 +55,7 @@ class Assignment:
         """Give each sample the label of its nearest centre, and return how many labels changed."""
         k, d = centers.shape
         if self._share <= self._bounds_below:
-            self._search, self._bounds_below = None, -1  # one after the other in memory
+            self._search, self._bounds_below = None, -1  # freed before the bounds are allocated
             self._search = Bounds(self.X, self.units, k, len(self._counts))
         threads = effective_threads(len(self.X) * k * d)
         self._search.move(centers, threads)
@@ -71,7 +72,7 @@ class Assignment:
         """Return the weighted sums (k, d) and the weights (k,) by label, both float64."""
         counts = self._counts.sum(axis=0)
         if len(self.weights) and ((counts != 0) & (counts < 1e-9 * counts.sum())).any():
-            self._recount()  # what is left of a difference of larger sums
+            self._recount()  # so small a difference of sums has lost its digits
             counts = self._counts[0].copy()
         return self._sums.sum(axis=0), counts
 
@@ -84,7 +85,7 @@ class Assignment:
             self._counts[0] += members.sum(axis=1)
 
     def distances(self, centers):
-        """Yield rows, and the squares of their distances from the centres of their labels."""
+        """Yield slices of rows and squared distances from the centres of their labels."""
         threads = effective_threads(self.X.size)
         for rows, block in self.units.blocks(self.X, 2**14 + self.X.shape[1]):
             yield rows, own_distances(block, centers, self.labels[rows], threads)
@@ -95,7 +96,7 @@ class Assignment:
 
 
 def assignment_of(X, weights, units, n_clusters, max_iter):
-    """Return the assignment for `X`: sparse, of few samples, or of many for `max_iter` passes."""
+    """Return the assignment that suits `X`, for `max_iter` passes at most."""
     if sp.issparse(X):
         return SparseAssignment(X, weights, units, n_clusters, max_iter)
     if X.size * n_clusters <= _FEW:
@@ -104,7 +105,7 @@ def assignment_of(X, weights, units, n_clusters, max_iter):
 
 
 def nearest_labels(X, units: Units, centers) -> np.ndarray:
-    """Return the label of the nearest centre for each row of `X`, without any sums."""
+    """Return the label of the nearest centre for each row of `X`."""
     if sp.issparse(X):
         assignment = SparseAssignment(X, np.empty(0), units, len(centers), 1, summed=False)
         assignment.assign(centers)
@@ -116,7 +117,7 @@ def nearest_labels(X, units: Units, centers) -> np.ndarray:
         return small.labels
     threads = effective_threads(X.size * k)
     labels = np.full(len(X), -1, dtype=np.int32)
-    search = PlainSearch(X, k, _CHUNKS, lasting=False)
+    search = PlainSearch(X, k, _CHUNKS, several_passes=False)
     search.move(centers, threads)
     no_sums = np.empty((_CHUNKS, 0, d)), np.empty((_CHUNKS, 0))
     for rows, block in units.blocks(X, k * d):
@@ -125,6 +126,6 @@ def nearest_labels(X, units: Units, centers) -> np.ndarray:
 
 
 def _membership(labels, weights, n_clusters):
-    """Return the (k, n) matrix whose product with samples is their weighted sums by label."""
+    """Return the (k, n) matrix W such that W X are the weighted sums of samples by label."""
     shape = n_clusters, len(labels)
     return sp.csc_array((weights, labels, np.arange(len(labels) + 1)), shape=shape)

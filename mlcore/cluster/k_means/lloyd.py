@@ -7,11 +7,11 @@ import numpy as np
 from mlcore.cluster.k_means.small_assignment import SmallAssignment
 from mlcore.cluster.k_means.sparse_assignment import SparseAssignment
 
-# Samples nearer than this, relative to their norm, are one point: the mean of equal samples is
-# theirs up to the rounding of a sum.
-_SAME = 4096 * float(np.finfo(np.float64).eps)
+# Distance, relative to the norm, below which samples are duplicates: their mean differs from them
+# by the rounding of a sum.
+_DUPLICATE = 4096 * float(np.finfo(np.float64).eps)
 _IN_CACHE = 2**15  # values
-_STEPS = 64  # of few samples in a call: less than a tenth of a second
+_STEPS = 64  # in a call for few samples: less than a tenth of a second
 
 
 class Clustering(NamedTuple):
@@ -26,15 +26,16 @@ class Clustering(NamedTuple):
 
 
 def lloyd(assignment, centers, max_iter, tol, squares, report) -> Clustering:
-    """Repeat the two steps until no label changes, the centres move by `tol` or less, or the end.
+    """Repeat both steps until no label changes or the centres move by `tol` or less.
 
     Parameters
     ----------
     assignment : Assignment, SmallAssignment or SparseAssignment
     centers : (k, d) array
     max_iter : int
+        Most repetitions.
     tol : float
-        Bounds the sum of the squared shifts of the centres.
+        Bound on the sum of the squared movements of the centres.
     squares : float
         The weighted sum of the squared norms of all samples.
     report : callable
@@ -62,7 +63,7 @@ def _steps(assignment, centers, max_iter, tol, squares, report):
     for step in range(1, max_iter + 1):
         changed = assignment.assign(centers)
         sums, mass = assignment.totals()
-        trace.append(_by_sums(squares, sums, mass, centers))
+        trace.append(_objective_of_sums(squares, sums, mass, centers))
         if changed == 0:
             report(step, trace[-1], 0.0)
             converged = True
@@ -80,12 +81,12 @@ def _steps(assignment, centers, max_iter, tol, squares, report):
 
 
 def _several_steps(assignment, centers, max_iter, tol, squares, report):
-    """As `_steps`, with several steps in one call."""
+    """As `_steps`, for few samples: several steps in one call."""
     trace, moved, changed = [], True, 1
     while len(trace) < max_iter and changed and moved:
         n_steps = min(_STEPS, max_iter - len(trace))
         centers, values, shifts, changed, moved = assignment.steps(
-            centers, n_steps, tol, squares, _SAME**2
+            centers, n_steps, tol, squares, _DUPLICATE**2
         )
         for value, shift in zip(values, shifts, strict=True):
             trace.append(value)
@@ -94,7 +95,7 @@ def _several_steps(assignment, centers, max_iter, tol, squares, report):
 
 
 def _sparse_steps(assignment, centers, max_iter, tol, squares, report):
-    """As `_steps`, with centres that the assignment holds."""
+    """As `_steps`, for CSR samples: the assignment holds the centres."""
     trace, converged = [], False
     assignment.place(centers)
     for step in range(1, max_iter + 1):
@@ -102,7 +103,7 @@ def _sparse_steps(assignment, centers, max_iter, tol, squares, report):
         sums, mass = assignment.totals()
         if changed and (mass <= 0).any():
             centers = assignment.centers()
-            value = _by_sums(squares, sums, mass, centers)
+            value = _objective_of_sums(squares, sums, mass, centers)
             moved = means(*_reseed(assignment, centers, sums, mass), centers)
             shift = float(squared_moves(centers, moved).sum())
             assignment.place(moved)
@@ -121,7 +122,7 @@ _STEPS_OF = {SmallAssignment: _several_steps, SparseAssignment: _sparse_steps}
 
 
 def means(sums, mass, centers):
-    """Return the means of the samples by label; a centre without any stays."""
+    """Return the means of the samples by label; a centre without samples stays."""
     present = mass > 0
     if present.all():
         return (sums / mass[:, None]).astype(centers.dtype, copy=False)
@@ -140,8 +141,8 @@ def squared_moves(before, now):
     return found
 
 
-def _by_sums(squares, sums, mass, centers):
-    # sum w |x - c|² = sum w |x|² - 2 c.sum w x + (sum w) |c|², by clusters.
+def _objective_of_sums(squares, sums, mass, centers):
+    """Return sum w |x - c|² = sum w |x|² - 2 c.sum w x + (sum w) |c|², by clusters."""
     norms = np.einsum("jd,jd->j", centers, centers, dtype=np.float64)
     inner = mass * norms - 2 * np.einsum("jd,jd->j", centers, sums, dtype=np.float64)
     return max(0.0, squares + float(inner[mass > 0].sum()))
@@ -194,11 +195,12 @@ def _reseed(assignment, centers, sums, mass):
 
 
 def _rounding(centers):
-    return _SAME**2 * float(np.square(centers, dtype=np.float64).sum(axis=1).max())
+    """Return the squared distance up to which a sample equals its centre but for rounding."""
+    return _DUPLICATE**2 * float(np.square(centers, dtype=np.float64).sum(axis=1).max())
 
 
 def _renumbered(labels, kept, assignment, centers):
-    """Return labels among the centres that are kept; samples of weight 0 may have had another."""
+    """Return labels among the centres kept; samples of weight 0 may have to change."""
     number = (np.cumsum(kept) - 1).astype(np.int32)
     if not kept[labels].all():
         assignment.assign(np.where(kept[:, None], centers, centers[kept][0]))

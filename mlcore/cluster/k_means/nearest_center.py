@@ -1,6 +1,7 @@
-"""Nearest centre of each sample, pass after pass, without searches that cannot change it.
+"""Nearest centre of each sample in the passes of Lloyd's algorithm.
 
-`PlainSearch` compares a sample with every centre, or with none; `Bounds` with groups of centres.
+Bounds rule out searches that change no label. `PlainSearch` compares a sample with all centres or
+none; `Bounds` with some groups of centres.
 """
 
 import numpy as np
@@ -9,41 +10,41 @@ from mlcore._ext import nearest_center as _ext
 from mlcore.cluster.k_means.small_assignment import half_norms
 from mlcore.threads import single_threaded_blas
 
-_BOUNDS_BYTES = 2**27  # of the bounds, or a quarter of the data where that is more
+_BOUNDS_BYTES = 2**27  # of all bounds at most, or a quarter of the data where that is more
 # Values of all centres up to which comparing all of them is faster than keeping bounds.
 _PLAIN_CENTERS = {4: 2**12, 8: 2**14}
-_WORTH = 2**22  # multiplications of a pass from which gaps and screening pay
+_MIN_WORK = 2**22  # multiplications of a pass from which gaps and screening pay
 _EPS = float(np.finfo(np.float64).eps)
 _SINGLE_EPS = float(np.finfo(np.float32).eps)
 _MACHINE_EPS = {np.dtype(np.float32): _SINGLE_EPS, np.dtype(np.float64): _EPS}
 
 
 class PlainSearch:
-    """Search of all centres, for samples whose labels may have changed (simd/lloyd_plain_loops.h).
+    """Search of all centres, for samples whose labels may change (simd/lloyd_plain_loops.h).
 
     Parameters
     ----------
     X : (n, d) array
     n_clusters, n_chunks : int
-    lasting : bool
-        Whether there will be more than one pass.
+    several_passes : bool
+        True if there will be more than one pass: gaps are kept from one to the next.
     """
 
-    def __init__(self, X, n_clusters, n_chunks, lasting):
+    def __init__(self, X, n_clusters, n_chunks, several_passes):
         self._n, d = X.shape
-        small = X.size * n_clusters < _WORTH
+        small = X.size * n_clusters < _MIN_WORK
         self.tally = np.zeros((n_chunks, 3), dtype=np.int64)
-        self._longest = np.zeros(n_chunks, dtype=np.float32)
-        self._gaps = np.empty(self._n if lasting and not small else 0, dtype=np.float32)
+        self._max_squares = np.zeros(n_chunks, dtype=np.float32)
+        self._gaps = np.empty(self._n if several_passes and not small else 0, dtype=np.float32)
         self._width = 1 << (d - 1).bit_length() if d < 16 else d
         self._screened = X.dtype == np.float64 and not small
-        self._before, self._passed, self._reach = None, np.zeros(1), 0.0
+        self._previous, self._movement, self._max_norm = None, np.zeros(1), 0.0
         # Constant where there are neither gaps nor screens.
         self._filtered, self._origin = False, np.zeros(max(8, self._width))
-        self._limits = self._passed_single = np.zeros(max(n_clusters, 32), dtype=np.float32)
+        self._limits = self._movement_single = np.zeros(max(n_clusters, 32), dtype=np.float32)
 
     def move(self, centers, n_threads):
-        """Take note of where the centres are now."""
+        """Set the centres, and by how much their movements may have narrowed gaps."""
         k, d = centers.shape
         wide = centers.astype(np.float64)
         norms = np.einsum("jd,jd->j", wide, wide)
@@ -61,19 +62,19 @@ class PlainSearch:
             self._single = np.empty((0, d), dtype=np.float32), np.empty(0, dtype=np.float32)
             return
         self._limits = np.zeros(max(k, 32), dtype=np.float32)
-        self._filtered = self._before is not None and len(self._gaps) > 0
+        self._filtered = self._previous is not None and len(self._gaps) > 0
         if self._filtered:
-            away, near = _movements(self._before, wide)
-            self._passed = self._passed + away + near
-            longest = (1 + d * _SINGLE_EPS) * float(self._longest.max())
-            self._reach = max(self._reach, np.sqrt(longest) + self._origin_norm)
-            slack = _slack(centers, self._reach, norms)
+            own, others = _movements(self._previous, wide)
+            self._movement = self._movement + own + others
+            longest = (1 + d * _SINGLE_EPS) * float(self._max_squares.max())
+            self._max_norm = max(self._max_norm, np.sqrt(longest) + self._origin_norm)
+            slack = _slack(centers, self._max_norm, norms)
             half_gaps = np.maximum(_half_gaps(wide, norms), 1e-300)
-            limits = _above(self._passed) + np.minimum(np.sqrt(slack), slack / (2 * half_gaps))
+            limits = _above(self._movement) + np.minimum(np.sqrt(slack), slack / (2 * half_gaps))
             self._limits[:k] = _above(limits)
-        self._before = wide
-        self._passed_single = np.zeros(max(k, 32), dtype=np.float32)
-        self._passed_single[:k] = _above(self._passed)
+        self._previous = wide
+        self._movement_single = np.zeros(max(k, 32), dtype=np.float32)
+        self._movement_single[:k] = _above(self._movement)
         self._origin, self._origin_norm = np.zeros(max(8, self._width)), 0.0
         self._single = np.empty((0, d), dtype=np.float32), np.empty(0, dtype=np.float32)
         if self._screened:
@@ -90,7 +91,7 @@ class PlainSearch:
         singles = np.zeros((padded, d), dtype=np.float32)
         halves = np.full(padded, np.inf, dtype=np.float32)
         singles[:k], halves[:k] = offsets, 0.5 * norms
-        # Also what double precision rounds, and what single precision loses below its range.
+        # The terms added bound rounding in double precision and underflow in single.
         farthest = norms.max() + 12 * _EPS / _SINGLE_EPS * self._origin_norm**2 + 2.0**-100
         self._single = singles, halves
         self._errors[2:] = error, farthest
@@ -105,7 +106,7 @@ class PlainSearch:
             *self._single,
             self._origin,
             self._errors,
-            self._passed_single,
+            self._movement_single,
             self._limits,
             self._filtered,
             labels,
@@ -113,14 +114,14 @@ class PlainSearch:
             sums,
             counts,
             self.tally,
-            self._longest,
+            self._max_squares,
             self._scratch,
             n_threads,
         )
 
 
 class Bounds:
-    """Bounds on the distances of samples that follow moving centres; see `_ext.nearest_center`."""
+    """Bounds on distances of samples from moving centres; see `_ext.nearest_center`."""
 
     def __init__(self, X, units, n_clusters, n_chunks):
         n, d = X.shape
@@ -128,18 +129,18 @@ class Bounds:
         self._norms = np.empty(n, dtype=X.dtype)
         for rows, block in units.blocks(X, 2**14 + d):
             np.einsum("id,id->i", block, block, out=self._norms[rows])
-        self._reach = float(np.sqrt(self._norms.max()))
+        self._max_norm = float(np.sqrt(self._norms.max()))
         n_groups = _n_groups(n_clusters, X.dtype)
         stride = -(-n_groups // 4) * 4
         self._upper, self._lower = (np.empty(n, dtype=np.float32) for _ in range(2))
         self._lowers = np.empty((n, stride if n_groups > 1 else 1), dtype=np.float32)
         self._lowers[:, n_groups:] = np.inf
         self._centers = None
-        self._away, self._near = np.zeros(n_clusters), np.zeros(n_clusters)
-        self._drift = np.zeros(stride)
+        self._own_moved, self._others_moved = np.zeros(n_clusters), np.zeros(n_clusters)
+        self._group_moved = np.zeros(stride)
 
     def move(self, centers, n_threads):
-        """Take note of where the centres are now."""
+        """Set the centres, and add their movements since the last pass to the totals."""
         self.tally[...] = 0
         wide = centers.astype(np.float64)
         norms = np.square(wide).sum(axis=1)
@@ -148,19 +149,20 @@ class Bounds:
         if self._first:
             self._group(wide, centers.dtype)
         else:
-            drift, others = _movements(self._centers, wide)
-            self._away += drift
-            self._near += others
-            moved = np.where(self._fill, drift[self._places], 0).max(axis=1)
-            self._drift[: len(moved)] += moved
+            own, others = _movements(self._centers, wide)
+            self._own_moved += own
+            self._others_moved += others
+            in_group = np.where(self._fill, own[self._places], 0).max(axis=1)
+            self._group_moved[: len(in_group)] += in_group
             half_gaps = _half_gaps(wide, norms)
         self._centers, self._moved = wide, centers
         groups = np.where(self._fill[:, :, None], centers[self._places], centers.dtype.type(0))
         self._groups = np.ascontiguousarray(groups.transpose(0, 2, 1))
         halves = np.where(self._fill, half_norms(centers)[self._places], np.inf)
         self._half_norms = halves.astype(centers.dtype)
-        self._slack = _slack(centers, self._reach, norms)
-        self._floats = *map(_above, (self._away, self._near, self._drift)), _below(half_gaps)
+        self._slack = _slack(centers, self._max_norm, norms)
+        movements = self._own_moved, self._others_moved, self._group_moved
+        self._floats = *map(_above, movements), _below(half_gaps)
 
     def search(self, rows, block, weights, labels, sums, counts, n_threads):
         """Search for samples whose bounds do not rule out another label."""
@@ -189,8 +191,9 @@ class Bounds:
         )
 
     def _group(self, centers, dtype):
+        """Set the centre at each place of the groups, which places are filled, and each group."""
         width = _ext.GROUP[dtype.itemsize]
-        groups = list(_near_together(centers, np.arange(len(centers)), width))
+        groups = list(_groups_of_near(centers, np.arange(len(centers)), width))
         self._places = np.zeros((len(groups), width), dtype=f"i{dtype.itemsize}")
         self._fill = np.zeros((len(groups), width), dtype=bool)
         self._home = np.empty(len(centers), dtype=np.int32)
@@ -208,16 +211,16 @@ def own_distances(X, centers, labels, n_threads) -> np.ndarray:
 
 
 def lower_to_candidates(X, candidates, weights, nearest, objectives, n_threads, *, take):
-    """Add the objectives with each candidate as one more centre to `objectives` (chunks, t).
+    """Add to `objectives` (n_chunks, n_candidates) those with each candidate as one more centre.
 
-    With `take`, lower `nearest`, the squared distances from the centres, by the one candidate.
+    With `take`, there is one candidate, and it lowers `nearest`, the squared distances, instead.
     """
     panels = np.empty((n_threads, X.shape[1] * _ext.PANEL_WIDTH[X.itemsize]), dtype=X.dtype)
     _ext.lower_to_candidates(X, candidates, weights, nearest, objectives, panels, take, n_threads)
 
 
 def share_to_begin_bounds(X, n_clusters):
-    """Return the share of changed labels in a pass below which bounds pay; -1 is never."""
+    """Return the share of changed labels in a pass below which bounds pay; -1 for never."""
     n, d = X.shape
     n_groups = _n_groups(n_clusters, X.dtype)
     bounds_bytes = n * (X.dtype.itemsize + 8 + 4 * (-(-n_groups // 4) * 4))
@@ -235,46 +238,47 @@ def _n_groups(n_clusters, dtype):
     return -(-n_clusters // _ext.GROUP[dtype.itemsize])
 
 
-def _near_together(centers, members, size):
-    """Yield groups of `size` centres, halved again and again along the widest direction."""
+def _groups_of_near(centers, members, size):
+    """Yield groups of `size` centres near each other, by halving along the widest direction."""
     if len(members) <= size:
         yield np.sort(members)
         return
     offsets = centers[members] - centers[members].mean(axis=0)
     direction = offsets.T @ (offsets @ np.ones(offsets.shape[1]) + 1e-3)
-    for _ in range(10):  # of the power method
+    for _ in range(10):  # power method
         direction = offsets.T @ (offsets @ direction)
         direction /= np.linalg.norm(direction) + 1e-300
     order = members[np.argsort(offsets @ direction, kind="stable")]
     half = -(-len(members) // (2 * size)) * size
-    yield from _near_together(centers, order[:half], size)
-    yield from _near_together(centers, order[half:], size)
+    yield from _groups_of_near(centers, order[:half], size)
+    yield from _groups_of_near(centers, order[half:], size)
 
 
 def _movements(before, now):
     """Return how far each centre moved, and the largest movement of any other."""
-    drift = np.sqrt(np.square(now - before).sum(axis=1)) * (1 + 1e-9)
-    farthest = np.argmax(drift)
-    others = np.full(len(drift), drift[farthest])
-    others[farthest] = np.delete(drift, farthest).max(initial=0)
-    return drift, others
+    moved = np.sqrt(np.square(now - before).sum(axis=1)) * (1 + 1e-9)
+    farthest = np.argmax(moved)
+    others = np.full(len(moved), moved[farthest])
+    others[farthest] = np.delete(moved, farthest).max(initial=0)
+    return moved, others
 
 
 def _half_gaps(centers, norms):
-    """Return half the distance of each centre from the nearest other, or less."""
+    """Return a lower bound on half the distance of each centre from the nearest other."""
     with single_threaded_blas():
         squares = norms[:, None] + norms - 2 * (centers @ centers.T)
     np.fill_diagonal(squares, np.inf)
     return np.sqrt(np.maximum(0, squares.min(axis=1) - 1e-12 * norms.max())) / 2
 
 
-def _slack(centers, reach, norms):
-    """Return a bound on rounding in differences of squared distances, for samples within reach."""
-    reach = reach + np.sqrt(norms.max())
-    return (centers.shape[1] + 4) * float(np.finfo(centers.dtype).eps) * reach**2
+def _slack(centers, max_norm, norms):
+    """Return a bound on rounding in differences of squared distances; `max_norm` of samples."""
+    largest = max_norm + np.sqrt(norms.max())
+    return (centers.shape[1] + 4) * float(np.finfo(centers.dtype).eps) * largest**2
 
 
 def _above(x):
+    """Return float32 values above x; `_below`, below."""
     return np.nextafter(x.astype(np.float32), np.float32(np.inf)) * np.float32(1 + 1e-6)
 
 

@@ -1,4 +1,4 @@
-"""Origin and unit of squared distances, chosen so that these keep their digits."""
+"""Origin and unit of samples, chosen so that squared distances keep their digits."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,10 +14,10 @@ from mlcore.threads import (
     single_threaded_blas,
 )
 
-_BLOCK = 2**21  # values of a block that must be formed
-_FEW = 2**13  # values, whose moments one pass gives in a fifth of the time
+_BLOCK = 2**21  # values of a block that is a copy
+_FEW = 2**13  # values; one compiled pass gives their moments in a fifth of the time
 _CHUNKS = 32  # sums that threads fill side by side
-_BESIDE = 32  # features: where there are fewer, several rows are added side by side
+_NARROW = 32  # features: if there are fewer, several rows are added side by side
 _PILOT = 256  # rows that decide whether the data lie far from 0
 # The data are far where the squared norm of their mean exceeds their variance so many times:
 # products then lose more than 3 of the 24 bits, 10 of the 53.
@@ -32,7 +32,7 @@ class Units(NamedTuple):
     power: int = 0
 
     def place(self, X):
-        """Return rows in these units: `X` itself where they are the data's own."""
+        """Return rows in these units; `X` itself if there is neither origin nor power."""
         if sp.issparse(X):
             X = X.astype(np.float64, copy=False)
             if self.power:
@@ -44,12 +44,12 @@ class Units(NamedTuple):
         return np.ldexp(X, -self.power) if self.power else X
 
     def back(self, squares):
-        """Return squared distances, or sums of such, in the unit of the data."""
+        """Return squared distances, or sums of them, in the unit of the data."""
         with np.errstate(all="ignore"):
             return np.ldexp(squares, 2 * self.power)
 
     def block_size(self, X, work: float) -> int:
-        """Return how many rows a block has, where a row costs `work` multiplications."""
+        """Return the number of rows of a block, if a row costs `work` multiplications."""
         n, d = X.shape
         size = items_per_call(max(work, d))
         if sp.issparse(X):
@@ -59,7 +59,7 @@ class Units(NamedTuple):
         return max(1, min(n, int(size)))
 
     def blocks(self, X, work: float) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield slices of rows and these in units, where a row costs `work` multiplications."""
+        """Yield slices of rows, and the rows in units, if a row costs `work` multiplications."""
         n, size = X.shape[0], self.block_size(X, work)
         if size == n:
             yield slice(0, n), self.place(X)
@@ -80,7 +80,7 @@ class Moments(NamedTuple):
 def choose_units(X, weights, origin=None) -> tuple[Units, Moments]:
     """Return units for `X`, and its moments in them; `weights` are empty for ones."""
     if origin is None and not sp.issparse(X) and X.size <= _FEW:
-        moments = _near_and_plain(X, weights)
+        moments = _moments_in_own_units(X, weights)
         if moments is not None:
             return Units(), moments
     units = Units(far_origin(X) if origin is None else origin)
@@ -95,8 +95,8 @@ def choose_units(X, weights, origin=None) -> tuple[Units, Moments]:
     return units, moments
 
 
-def _near_and_plain(X, weights):
-    """Return the moments of few samples whose units are the data's own; None for others."""
+def _moments_in_own_units(X, weights):
+    """Return the moments of few samples that need neither origin nor power; None for others."""
     n, d = X.shape
     step = max(1, n // _PILOT)
     rows = min(_PILOT, -(-n // step))
@@ -131,6 +131,7 @@ def far_origin(X) -> np.ndarray | None:
 
 
 def _in_cache(X):
+    """Return work for `Units.blocks` such that blocks fit the cache."""
     return OPERATIONS_PER_CALL / max(256, 2**16 // X.shape[1])
 
 
@@ -149,16 +150,16 @@ def _moments(X, weights, units):
     if sp.issparse(X):
         return _sparse_moments(X, weights, units)
     n, d = X.shape
-    beside = 1 if len(weights) else max(1, _BESIDE // d)
-    sums = np.zeros((_CHUNKS, 2, beside * d))
+    side_by_side = 1 if len(weights) else max(1, _NARROW // d)
+    sums = np.zeros((_CHUNKS, 2, side_by_side * d))
     threads = effective_threads(4 * X.size)
     for rows, block in units.blocks(X, d):
         w = weights[rows] if len(weights) else weights
         _ext.add_powers(block, w, sums, threads)
     weight = float(weights.sum()) if len(weights) else float(n)
     with np.errstate(over="ignore", invalid="ignore"):
-        first, second = sums.reshape(_CHUNKS, 2, beside, d).sum(axis=(0, 2))
-        return _of_sums(weight, first, float(second.sum()))
+        first, second = sums.reshape(_CHUNKS, 2, side_by_side, d).sum(axis=(0, 2))
+        return _moments_of_sums(weight, first, float(second.sum()))
 
 
 def _sparse_moments(X, weights, units):
@@ -170,10 +171,10 @@ def _sparse_moments(X, weights, units):
             of_entries = np.repeat(w, np.diff(block.indptr)) if len(weights) else 1.0
             squares += float(np.dot(of_entries * block.data, block.data))
         weight = float(weights.sum()) if len(weights) else float(X.shape[0])
-        return _of_sums(weight, sums, squares)
+        return _moments_of_sums(weight, sums, squares)
 
 
-def _of_sums(weight, sums, squares):
+def _moments_of_sums(weight, sums, squares):
     mean = sums / weight
     variance = max(0.0, squares / weight - float(mean @ mean)) / len(mean)
     return Moments(weight, squares, variance)

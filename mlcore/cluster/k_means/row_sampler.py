@@ -1,7 +1,7 @@
 """Draws of rows in proportion to their weights.
 
-Rows are drawn along one fixed projection of the data, so that neither their order nor whether
-weights or copies repeat them makes a difference.
+Rows are drawn along one fixed projection of the data, so that neither their order nor repetition by
+weights or by copies changes the draws.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ class RowSampler:
         return self._order
 
     def draw(self, uniform, factor=None) -> np.ndarray:
-        """Return a row for each of the numbers in [0, 1); none where all probabilities are 0.
+        """Return a row for each number in [0, 1), or no rows if all probabilities are 0.
 
         `factor` multiplies the weights.
         """
@@ -59,7 +59,7 @@ class RowSampler:
         return found
 
     def draw_many(self, uniform) -> np.ndarray:
-        """Return rows as `draw` does, faster for many numbers or calls."""
+        """Return rows as `draw` does; faster for many numbers or calls."""
         n = len(self._order)
         if not len(self._weights):
             return self._order[np.minimum((uniform * n).astype(np.int64), n - 1)]
@@ -77,7 +77,7 @@ class RowSampler:
 
 
 def random_rows(sampler, n_clusters, n_samples, rng) -> np.ndarray:
-    """Return different rows, drawn one after the other by their weights."""
+    """Return distinct rows, drawn one after the other by their weights."""
     left = np.ones(n_samples)
     rows = []
     while len(rows) < n_clusters:

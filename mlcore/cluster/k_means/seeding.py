@@ -10,11 +10,11 @@ from mlcore.threads import effective_threads
 
 _CHUNKS = 8  # sums that threads fill side by side
 _FEW_ROWS = 2**14
-_FEW = 2**24  # differences of a start: some milliseconds, in a single call
+_FEW = 2**24  # differences of one start: some milliseconds, in a single call
 
 
 def k_means_plus_plus(X, weights, units, n_clusters, rng, sampler) -> np.ndarray:
-    """Return up to `n_clusters` rows of X, by squared distances.
+    """Return indices of up to `n_clusters` rows of X, seeds by squared distances.
 
     Parameters
     ----------
@@ -67,13 +67,14 @@ class _SparseDistances:
     def __init__(self, X, weights, units, most_candidates):
         self._rows, self._weights = SparseRows(X, units), weights
         self._columns = seed_columns(self._rows.d, most_candidates)
-        self._left = np.empty((1 + most_candidates, self._rows.n))  # from seeds; with a candidate
-        self.nearest = self._left[0]
+        # At the nearest seed, then with each candidate as one more.
+        self._costs = np.empty((1 + most_candidates, self._rows.n))
+        self.nearest = self._costs[0]
         self.nearest[:] = np.inf
 
     def add_best(self, candidates):
-        self._rows.compare(candidates, self._columns, self._left)
-        costs, weights = self._left[1 : 1 + len(candidates)], self._weights
+        self._rows.compare(candidates, self._columns, self._costs)
+        costs, weights = self._costs[1 : 1 + len(candidates)], self._weights
         best = np.argmin([cost @ weights if len(weights) else cost.sum() for cost in costs])
         self.nearest[:] = costs[best]
         return int(candidates[best])

@@ -7,7 +7,7 @@ from mlcore.cluster.k_means.origin_and_unit import Units
 
 
 def half_norms(centers) -> np.ndarray:
-    """Return half the squared norms of centres, the same bits for every kind of search."""
+    """Return half the squared norms of centres, compiled: all searches use the same bits."""
     halves = np.empty(len(centers), dtype=centers.dtype)
     _ext.half_norms(centers, halves)
     return halves
@@ -24,7 +24,7 @@ class SmallAssignment:
     units : Units
     n_clusters : int
     summed : bool
-        Whether there are sums beside the labels.
+        False if only labels are wanted.
     """
 
     def __init__(self, X, weights, units: Units, n_clusters: int, summed: bool = True):
@@ -43,18 +43,18 @@ class SmallAssignment:
             self._X, self.weights, centers, self.labels, self._sums, self._counts, self._scratch
         )
 
-    def steps(self, centers, n_steps, tol, squares, same):
+    def steps(self, centers, n_steps, tol, squares, duplicate):
         """Take up to `n_steps` steps of Lloyd's algorithm.
 
         Return the centres, the objective before each step, the squared movement of the centres in
-        each, how many labels the last changed, and whether it moved the centres by more than `tol`.
+        each, how many labels the last one changed, and True if it moved centres by more than `tol`.
         """
         centers = centers.copy()
         trace, shifts = np.empty(n_steps), np.empty(n_steps)
         made, changed, moved = _ext.steps(
             self._X, self.weights, centers, self.labels, self._sums, self._counts,
             np.empty_like(self._sums), np.empty_like(self._counts), self._scratch,
-            np.empty(len(self._X)), squares, tol, same, trace, shifts,
+            np.empty(len(self._X)), squares, tol, duplicate, trace, shifts,
         )  # fmt: skip
         return centers, trace[:made].tolist(), shifts[:made].tolist(), changed, moved
 
@@ -63,6 +63,6 @@ class SmallAssignment:
         return self._sums, self._counts
 
     def objective(self, centers):
-        """Return the sum of the squared distances from the centres, and the largest."""
+        """Return the weighted sum of squared distances from the centres, and the largest."""
         squared = np.empty(len(self._X))
         return _ext.distances(self._X, self.weights, centers, self.labels, squared)

@@ -9,7 +9,7 @@ from mlcore.cluster.k_means.origin_and_unit import Units
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, pieces
 
-_RECOUNT = 4  # sums are formed anew where more than one label in so many changed
+_RECOUNT = 4  # sums are formed anew where more than 1 label in so many changed
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -19,7 +19,7 @@ class SparseRows:
     Attributes
     ----------
     norms : (n,) float64
-        Squared.
+        Squared norms.
     """
 
     def __init__(self, X, units: Units):
@@ -30,32 +30,32 @@ class SparseRows:
         _ext.row_norms(self.entries[0], self.X.data, self.norms)
 
     def parts(self, n_centers: int) -> Iterator[tuple[int, int]]:
-        """Yield first and last rows of parts that are compared with so many centres in a call."""
+        """Yield first and last rows of parts, each compared with so many centres in one call."""
         yield from pieces(self.n, 2 * self.X.nnz / self.n * n_centers + self.d / 32 + 2)
 
-    def compare(self, rows, columns, left):
-        """Set left[1 + j] to the squared distances of samples from rows[j], or left[0] if less.
+    def compare(self, rows, columns, costs):
+        """Set costs[1 + j] to the squared distances of samples from rows[j], or costs[0] if less.
 
-        They are 0 where there is but rounding. `columns` are zeros, as scratch, and are left so.
+        Distances within rounding become 0. `columns` is scratch, zeros before and after.
         """
         stride = columns.shape[1]
         threads = effective_threads(self.X.nnz * stride)
         products = scratch_array((threads, stride), np.float64)
-        _ext.spread(*self.entries, rows, True, columns)
+        _ext.fill_columns(*self.entries, rows, True, columns)
         for first, last in self.parts(stride):
             _ext.compare(
-                *self.entries, first, last, columns, rows, self.norms, 64 * _EPS, left, products,
+                *self.entries, first, last, columns, rows, self.norms, 64 * _EPS, costs, products,
                 threads,
             )  # fmt: skip
-        _ext.spread(*self.entries, rows, False, columns)
+        _ext.fill_columns(*self.entries, rows, False, columns)
 
 
 class SparseAssignment:
-    """Assignment of CSR samples: all centres are searched, or none where a bound rules out change.
+    """Assignment of CSR samples: all centres are searched, or none where a bound rules it out.
 
-    For each sample a bound says how much nearer its centre is than any other; it shrinks as centres
-    move (Hamerly, SDM 2010). Centres and sums are columns, which a step of Lloyd's algorithm
-    updates in one pass.
+    The gap of a sample bounds how much nearer its centre is than any other; it shrinks as centres
+    move (Hamerly, SDM 2010). Centres and sums are stored as columns, which a step of Lloyd's
+    algorithm updates in one pass.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ class SparseAssignment:
     units : Units
     n_clusters : int
     max_iter : int
-        The passes to expect at most: for one, no bounds are kept.
+        Most passes to expect; for one, no gaps are kept.
     summed : bool
-        Whether there are sums beside the labels.
+        False if only labels are wanted.
     """
 
     def __init__(
@@ -82,13 +82,13 @@ class SparseAssignment:
         self._columns = _zeros(shape, np.float64)
         self._singles = _zeros(shape, np.float32)
         self._sums = _zeros(shape if summed else (0, shape[1]), np.float64)
-        self._mass, self._norms, self._passed = np.zeros((3, shape[1]))
-        self._reach = float(np.sqrt(self._rows.norms.max()))
-        self._placed = None  # centres as rows
+        self._mass, self._norms, self._movement = np.zeros((3, shape[1]))
+        self._max_norm = float(np.sqrt(self._rows.norms.max()))
+        self._center_rows = None  # centres as rows
 
     def assign(self, centers) -> int:
         """Give each sample the label of its nearest centre, and return how many labels changed."""
-        if self._placed is None or centers is not self._placed:
+        if self._center_rows is None or centers is not self._center_rows:
             self.place(centers)
         return self.search()
 
@@ -96,7 +96,7 @@ class SparseAssignment:
         """Set the centres."""
         self._norms[...] = 0
         _ext.set_columns(centers, self._columns, self._singles, self._norms)
-        self._placed, self._bounded = centers, False
+        self._center_rows, self._bounded = centers, False
 
     def search(self) -> int:
         """Give each sample the label of its nearest centre, and return how many labels changed."""
@@ -104,17 +104,17 @@ class SparseAssignment:
         half_norms = np.full(-(-stride // _ext.LINE) * _ext.LINE, np.inf)
         half_norms[:k] = self._norms[:k] / 2
         longest = float(np.sqrt(self._norms.max()))
-        slack = 2 * (rows.d + 4) * _EPS * (self._reach + longest) ** 2
+        slack = 2 * (rows.d + 4) * _EPS * (self._max_norm + longest) ** 2
         threads = effective_threads(rows.X.nnz * stride)
         products = scratch_array((threads, stride), np.float64)
         singles = scratch_array((threads, len(half_norms)), np.float32)
         if not self._bounded:
-            self._passed[...] = 0
+            self._movement[...] = 0
         before, changed = self.labels.copy(), 0
         for first, last in rows.parts(stride):
             changed += _ext.assign(
                 *rows.entries, first, last, self._columns, self._singles, half_norms,
-                half_norms.astype(np.float32), rows.norms, self._passed, longest, slack,
+                half_norms.astype(np.float32), rows.norms, self._movement, longest, slack,
                 self._bounded, self.labels, self._gaps, products, singles, threads,
             )  # fmt: skip
         self._bounded = len(self._gaps) > 0
@@ -136,29 +136,29 @@ class SparseAssignment:
     def move(self) -> tuple[float, float]:
         """Move centres to the means of their samples; those without any stay.
 
-        Return the sum of their squared moves, and the objective before less the weighted sum of
-        the squared norms of the samples.
+        Return the sum of their squared movements, and the objective before the move minus the
+        weighted sum of the squared norms of the samples.
         """
-        self._placed = None
+        self._center_rows = None
         groups = -(-self._k // _ext.GROUP)
         threads = effective_threads(self._sums.size)
         return _ext.move(
             self._sums, self._mass, self._dtype == np.float32, self._columns, self._singles,
-            self._norms, self._passed, np.empty((groups, 3, _ext.GROUP)), threads,
+            self._norms, self._movement, np.empty((groups, 3, _ext.GROUP)), threads,
         )  # fmt: skip
 
     def centers(self):
         """Return the centres as rows."""
-        if self._placed is None:
-            self._placed = self._columns[:, : self._k].T.astype(self._dtype, order="C")
-        return self._placed
+        if self._center_rows is None:
+            self._center_rows = self._columns[:, : self._k].T.astype(self._dtype, order="C")
+        return self._center_rows
 
     def totals(self):
         """Return the weighted sums (k, d) and the weights (k,) by label, both float64."""
         return self._sums[:, : self._k].T, self._mass[: self._k]
 
     def distances(self, centers):
-        """Yield rows, and the squares of their distances from the centres of their labels."""
+        """Yield slices of rows and squared distances from the centres of their labels."""
         norms = np.einsum("jd,jd->j", centers, centers, dtype=np.float64)
         centers = centers.astype(self._rows.X.dtype, copy=False)
         for first, last in self._rows.parts(8):
@@ -172,12 +172,12 @@ class SparseAssignment:
 
 
 def _zeros(shape, dtype):
-    """Return zeros that begin on a cache line, so that rows of columns span the fewest lines."""
+    """Return zeros aligned to a cache line, so that rows of columns span the fewest lines."""
     array = scratch_array(shape, dtype)
     array[...] = 0
     return array
 
 
 def seed_columns(n_features, n_rows):
-    """Return scratch for comparisons with so many rows."""
+    """Return the columns that `SparseRows.compare` needs for up to `n_rows` rows."""
     return _zeros((n_features, _ext.padded(n_rows)), np.float64)
