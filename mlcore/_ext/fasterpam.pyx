@@ -1,10 +1,10 @@
-"""Hot loops of mlcore.cluster: swaps of medoids (simd/medoids_loops.h).
+"""Hot loops of mlcore.cluster.k_medoids.fasterpam: swaps of medoids (simd/medoids_loops.h).
 
-A sample costs what `form` makes of a value in the row of a medoid: the value or its square, or the
-root of the squared distance that an inner product tells, or that itself or its square. `near` and
-`second` are what the nearest and the next medoid cost, `labels` and `seconds` the slots these are
-in. With m the cheapest of both and of the candidate, a candidate saves near - min(near, d) at once,
-and removing the medoid of slot i costs min(max(d, near), second) - near for each of its samples:
+The cost of a sample comes from a value in the row of a medoid, by `form`: the value or its square;
+or, for inner products, the Euclidean distance, its square or its fourth power. `nearest` and
+`second` are the costs at the nearest and the second nearest medoid, `labels` and `second_labels`
+their slots. A candidate at which a sample costs d saves nearest - min(nearest, d) at once, and
+removing the medoid of slot i costs min(max(d, nearest), second) - nearest for each of its samples:
 all slots are compared in one pass over a row (Schubert & Rousseeuw, Information Systems 101, 2021).
 
 Candidates are evaluated side by side, each by one thread, and the first that improves is taken, so
@@ -25,8 +25,8 @@ FORMS = {"values": MEDOID_VALUES, "squares": MEDOID_SQUARES, "roots": MEDOID_ROO
          "products": MEDOID_PRODUCTS, "fourths": MEDOID_FOURTHS}
 
 cdef enum:
-    FEWEST_TOGETHER = 16  # candidates that threads share, as long as swaps are near one another
-    MOST_TOGETHER = 512
+    FIRST_BATCH = 16  # candidates that threads share; doubled as long as none improves
+    LARGEST_BATCH = 512
 
 
 cdef inline floating cost(int form, floating value, floating norm, floating other,
@@ -44,29 +44,30 @@ cdef inline floating cost(int form, floating value, floating norm, floating othe
 
 def first_improving(const floating[:, :] values, const int64_t[::1] places,
                     const int64_t[::1] candidates, Py_ssize_t start, double threshold, int form,
-                    const floating[::1] near, const floating[::1] second,
+                    const floating[::1] nearest, const floating[::1] second,
                     const floating[::1] limits, const floating[::1] norms,
                     const double[::1] weights, const int32_t[::1] labels,
                     const double[::1] removal, double[:, ::1] losses, double[::1] changes,
                     int32_t[::1] slots, int n_threads):
-    """The first of candidates[start:] whose change is below `threshold`; their number if none is.
+    """Return the first c >= start whose candidate changes the objective by less than `threshold`.
 
-    Row places[c] of `values` belongs to candidates[c]; rows are contiguous. `changes` and `slots`
-    receive the change and the slot it is for. `losses` is scratch, (n_threads, 4 k).
+    It is the number of candidates if there is none. Row places[c] of `values`, contiguous, belongs
+    to candidates[c]. `changes` and `slots` receive the change by candidate c and the slot of the
+    medoid that it would replace. `losses` is scratch, (n_threads, 4 k).
     """
     cdef medoid_pass s
     cdef Py_ssize_t n_candidates = candidates.shape[0], found = candidates.shape[0]
-    cdef Py_ssize_t together = FEWEST_TOGETHER, stop, c
-    s.form, s.n, s.k = form, near.shape[0], removal.shape[0]
-    s.near, s.second, s.limits = &near[0], &second[0], &limits[0]
+    cdef Py_ssize_t batch = FIRST_BATCH, stop, c
+    s.form, s.n, s.k = form, nearest.shape[0], removal.shape[0]
+    s.near, s.second, s.limits = &nearest[0], &second[0], &limits[0]
     s.norms = &norms[0] if norms.shape[0] > 0 else NULL
     s.weights = &weights[0] if weights.shape[0] > 0 else NULL
     s.labels, s.removal = &labels[0], &removal[0]
     if n_threads == 1:
-        together = 1
+        batch = 1
     with nogil:
         while start < n_candidates and found == n_candidates:
-            stop = min(n_candidates, start + together)
+            stop = min(n_candidates, start + batch)
             for c in prange(start, stop, num_threads=n_threads, schedule="dynamic",
                             chunksize=4):
                 changes[c] = medoid_change(&s, &values[places[c], 0], candidates[c],
@@ -77,13 +78,13 @@ def first_improving(const floating[:, :] values, const int64_t[::1] places,
                     break
             start = stop
             if n_threads > 1:
-                together = min(MOST_TOGETHER, 2 * together)
+                batch = min(LARGEST_BATCH, 2 * batch)
     return found
 
 
 cpdef void costs(const floating[::1] row, Py_ssize_t medoid, int form, const floating[::1] norms,
                  floating[::1] out) noexcept nogil:
-    """What every sample costs at this medoid, whose row is given."""
+    """Set `out` to the costs of all samples at this medoid, whose row is given."""
     cdef Py_ssize_t i
     cdef floating norm = norms[medoid] if norms.shape[0] > 0 else 0
     for i in range(row.shape[0]):
@@ -91,54 +92,55 @@ cpdef void costs(const floating[::1] row, Py_ssize_t medoid, int form, const flo
                       i == medoid)
 
 
-def admit(const floating[::1] d, int slot, floating[::1] near, floating[::1] second,
-          int32_t[::1] labels, int32_t[::1] seconds):
-    """Account for one medoid more, at which samples cost d."""
+def add_medoid(const floating[::1] d, int slot, floating[::1] nearest, floating[::1] second,
+               int32_t[::1] labels, int32_t[::1] second_labels):
+    """Update the two nearest medoids for a new one in `slot`, at which samples cost d."""
     cdef Py_ssize_t i
     with nogil:
         for i in range(d.shape[0]):
-            if d[i] < near[i] or labels[i] < 0:
+            if d[i] < nearest[i] or labels[i] < 0:
                 if labels[i] >= 0:
-                    second[i], seconds[i] = near[i], labels[i]
-                near[i], labels[i] = d[i], slot
+                    second[i], second_labels[i] = nearest[i], labels[i]
+                nearest[i], labels[i] = d[i], slot
             elif d[i] < second[i]:
-                second[i], seconds[i] = d[i], slot
+                second[i], second_labels[i] = d[i], slot
 
 
-cpdef Py_ssize_t replace(const floating[::1] d, int slot, floating[::1] near,
-                         floating[::1] second, int32_t[::1] labels, int32_t[::1] seconds,
-                         int64_t[::1] lost) noexcept nogil:
-    """Account for another medoid in `slot`, at which samples cost d; return how many are lost.
+cpdef Py_ssize_t replace_medoid(const floating[::1] d, int slot, floating[::1] nearest,
+                                floating[::1] second, int32_t[::1] labels,
+                                int32_t[::1] second_labels, int64_t[::1] stale) noexcept nogil:
+    """Replace the medoid in `slot` by one at which samples cost d; return how many are stale.
 
-    They are listed in `lost`: their next medoid is the new one for now, others may be nearer.
+    The samples listed in `stale` have the new medoid as second nearest; others may be nearer.
     """
-    cdef Py_ssize_t i, n_lost = 0
+    cdef Py_ssize_t i, n_stale = 0
     for i in range(d.shape[0]):
         if labels[i] == slot:
             if d[i] <= second[i]:
-                near[i] = d[i]
+                nearest[i] = d[i]
                 continue
-            near[i], labels[i] = second[i], seconds[i]
-            second[i], seconds[i] = d[i], slot
-            lost[n_lost] = i
-            n_lost += 1
-        elif d[i] < near[i]:
-            second[i], seconds[i] = near[i], labels[i]
-            near[i], labels[i] = d[i], slot
+            nearest[i], labels[i] = second[i], second_labels[i]
+            second[i], second_labels[i] = d[i], slot
+            stale[n_stale] = i
+            n_stale += 1
+        elif d[i] < nearest[i]:
+            second[i], second_labels[i] = nearest[i], labels[i]
+            nearest[i], labels[i] = d[i], slot
         elif d[i] <= second[i]:
-            second[i], seconds[i] = d[i], slot
-        elif seconds[i] == slot:
+            second[i], second_labels[i] = d[i], slot
+        elif second_labels[i] == slot:
             second[i] = d[i]
-            lost[n_lost] = i
-            n_lost += 1
-    return n_lost
+            stale[n_stale] = i
+            n_stale += 1
+    return n_stale
 
 
-cpdef void seek(const floating[:, ::1] values, const int64_t[::1] places,
-                const int64_t[::1] medoids, const int64_t[::1] columns, const int64_t[::1] lost,
-                int form, const floating[::1] norms, const int32_t[::1] labels,
-                floating[::1] second, int32_t[::1] seconds) noexcept nogil:
-    """Find the next medoids of the samples `lost`, which are these columns of `values`."""
+cpdef void find_second(const floating[:, ::1] values, const int64_t[::1] places,
+                       const int64_t[::1] medoids, const int64_t[::1] columns,
+                       const int64_t[::1] stale, int form, const floating[::1] norms,
+                       const int32_t[::1] labels, floating[::1] second,
+                       int32_t[::1] second_labels) noexcept nogil:
+    """Find the second nearest medoids of the samples `stale`, which have these `columns`."""
     cdef Py_ssize_t slot, t, i, medoid
     cdef floating norm, d
     cdef const floating* row
@@ -146,111 +148,114 @@ cpdef void seek(const floating[:, ::1] values, const int64_t[::1] places,
         medoid = medoids[slot]
         row = &values[places[slot], 0]
         norm = norms[medoid] if form >= MEDOID_ROOTS else 0
-        for t in range(lost.shape[0]):
-            i = lost[t]
-            if labels[i] == slot or seconds[i] == slot:
+        for t in range(stale.shape[0]):
+            i = stale[t]
+            if labels[i] == slot or second_labels[i] == slot:
                 continue
             d = cost(form, row[columns[t]], norm, norms[i] if form >= MEDOID_ROOTS else norm,
                      i == medoid)
             if d < second[i]:
-                second[i], seconds[i] = d, <int32_t> slot
+                second[i], second_labels[i] = d, <int32_t> slot
 
 
-cpdef double settle(const floating[::1] near, const floating[::1] second,
-                    const int32_t[::1] labels, const double[::1] weights,
-                    double[::1] removal) noexcept nogil:
-    """The objective, and by slot what it would cost to remove the medoid."""
+cpdef double sum_costs(const floating[::1] nearest, const floating[::1] second,
+                       const int32_t[::1] labels, const double[::1] weights,
+                       double[::1] removal) noexcept nogil:
+    """Return the objective, and set `removal` to its increase without the medoid of each slot."""
     cdef Py_ssize_t i
     cdef double objective = 0, w = 1
     cdef bint weighted = weights.shape[0] > 0
     for i in range(removal.shape[0]):
         removal[i] = 0
-    for i in range(near.shape[0]):
+    for i in range(nearest.shape[0]):
         if weighted:
             w = weights[i]
-        objective = objective + w * near[i]
-        removal[labels[i]] += w * (<double> second[i] - near[i])
+        objective = objective + w * nearest[i]
+        removal[labels[i]] += w * (<double> second[i] - nearest[i])
     return objective
 
 
 def swaps(const floating[:, ::1] values, const int64_t[::1] candidates, int form, double share,
-          const double[::1] weights, int64_t[::1] medoids, floating[::1] near,
-          floating[::1] second, int32_t[::1] labels, int32_t[::1] seconds, double[::1] removal,
-          floating[::1] limits, floating[:, ::1] work, int32_t[:, ::1] slots, int64_t[::1] lost,
-          double[:, ::1] losses, double[::1] changes, double[::1] drifts, double[::1] trace):
-    """Try candidates in turn; swap when that lowers the objective, trace[0] at first, by more than
-    a `share` of it.
+          const double[::1] weights, int64_t[::1] medoids, floating[::1] nearest,
+          floating[::1] second, int32_t[::1] labels, int32_t[::1] second_labels,
+          double[::1] removal, floating[::1] limits, floating[:, ::1] work, int32_t[:, ::1] slots,
+          int64_t[::1] stale, double[:, ::1] losses, double[::1] changes, double[::1] decreases,
+          double[::1] trace):
+    """Try candidates in turn; swap if that lowers the objective by more than a `share` of it.
 
-    `values` are costs or their roots, `limits` what `second` makes of these; both and all that a
-    swap changes are kept. trace[1:] receives the objectives after swaps, and candidate c its change
-    and how far what a swap may change had moved when it was tried, since drifts[0]. Scratch: `work`
-    (3, n), `slots` (2, n), `lost` (n,) and `losses` (2, 4 k). Return the swaps and the last drift.
+    `values` are costs or their roots, `limits` those of `second`. trace[0] is the objective at
+    first, trace[1:] receives those after swaps; `changes` the change by each candidate when it was
+    tried, and `decreases` the sum of `largest_decrease` until then, which begins at decreases[0].
+    Scratch: `work` (3, n), `slots` (2, n), `stale` (n,) and `losses` (2, 4 k). Return the number of
+    swaps and the last decrease.
     """
     cdef medoid_pass s
-    cdef Py_ssize_t n = near.shape[0], k = removal.shape[0], c, n_lost, made = 0
+    cdef Py_ssize_t n = nearest.shape[0], k = removal.shape[0], c, n_stale, made = 0
     cdef int64_t sample, old
     cdef int32_t slot = 0
-    cdef double drift = drifts[0], now
-    cdef floating[::1] d = work[0], near_before = work[1], second_before = work[2]
+    cdef double decrease = decreases[0], now
+    cdef floating[::1] d = work[0], nearest_before = work[1], second_before = work[2]
     cdef const floating[::1] norms = limits[:0]
     s.form, s.n, s.k = form, n, k
-    s.near, s.second, s.limits, s.norms = &near[0], &second[0], &limits[0], NULL
+    s.near, s.second, s.limits, s.norms = &nearest[0], &second[0], &limits[0], NULL
     s.weights = &weights[0] if weights.shape[0] > 0 else NULL
     s.labels, s.removal = &labels[0], &removal[0]
     with nogil:
         for c in range(candidates.shape[0]):
             sample = candidates[c]
             changes[c] = medoid_change(&s, &values[sample, 0], sample, &losses[0, 0], &slot)
-            drifts[c] = drift
+            decreases[c] = decrease
             if not changes[c] < -share * trace[made]:
                 continue
-            memcpy(&near_before[0], &near[0], n * sizeof(floating))
+            memcpy(&nearest_before[0], &nearest[0], n * sizeof(floating))
             memcpy(&second_before[0], &second[0], n * sizeof(floating))
             memcpy(&slots[0, 0], &labels[0], n * sizeof(int32_t))
-            memcpy(&slots[1, 0], &seconds[0], n * sizeof(int32_t))
+            memcpy(&slots[1, 0], &second_labels[0], n * sizeof(int32_t))
             memcpy(&losses[1, 0], &removal[0], k * sizeof(double))
             old, medoids[slot] = medoids[slot], sample
             costs(values[sample], sample, form, norms, d)
-            n_lost = replace(d, slot, near, second, labels, seconds, lost)
-            if n_lost > 0 and k > 1:
-                seek(values, medoids, medoids, lost[:n_lost], lost[:n_lost], form, norms, labels,
-                     second, seconds)
-            now = settle(near, second, labels, weights, removal)
+            n_stale = replace_medoid(d, slot, nearest, second, labels, second_labels, stale)
+            if n_stale > 0 and k > 1:
+                find_second(values, medoids, medoids, stale[:n_stale], stale[:n_stale], form, norms,
+                            labels, second, second_labels)
+            now = sum_costs(nearest, second, labels, weights, removal)
             if now < trace[made]:
                 made += 1
                 trace[made] = now
-                drift += moved(slot, d, near_before, second_before, slots[0], near, weights)
-                bounded(form, second, limits)
-            else:  # rounding
-                memcpy(&near[0], &near_before[0], n * sizeof(floating))
+                decrease += largest_decrease(slot, d, nearest_before, second_before, slots[0],
+                                             nearest, weights)
+                set_limits(form, second, limits)
+            else:  # the decrease was rounding: undo
+                memcpy(&nearest[0], &nearest_before[0], n * sizeof(floating))
                 memcpy(&second[0], &second_before[0], n * sizeof(floating))
                 memcpy(&labels[0], &slots[0, 0], n * sizeof(int32_t))
-                memcpy(&seconds[0], &slots[1, 0], n * sizeof(int32_t))
+                memcpy(&second_labels[0], &slots[1, 0], n * sizeof(int32_t))
                 memcpy(&removal[0], &losses[1, 0], k * sizeof(double))
                 medoids[slot] = old
-            changes[c], drifts[c] = 0, drift
-    return made, drift
+            changes[c], decreases[c] = 0, decrease
+    return made, decrease
 
 
-cdef void bounded(int form, const floating[::1] second, floating[::1] limits) noexcept nogil:
+cdef void set_limits(int form, const floating[::1] second, floating[::1] limits) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(second.shape[0]):
         limits[i] = <floating> sqrt(second[i]) if form == MEDOID_SQUARES else second[i]
 
 
-cpdef double moved(int slot, const floating[::1] costs, const floating[::1] near,
-                   const floating[::1] second, const int32_t[::1] labels, const floating[::1] now,
-                   const double[::1] weights) noexcept nogil:
-    """By how much at most a swap has lowered what any other would change, from what was before.
+cpdef double largest_decrease(int slot, const floating[::1] costs, const floating[::1] nearest,
+                              const floating[::1] second, const int32_t[::1] labels,
+                              const floating[::1] now, const double[::1] weights) noexcept nogil:
+    """Return a bound on the decrease, by a swap, of the change of the objective by any other swap.
 
-    With medoid i removed a sample costs e, and with the candidate min(d, e) instead of `near`. The
-    new medoid lowers e to what the sample costs there at least; e was `second` where i was its
-    nearest medoid, else `near`; and it is as it was for the slot of the swap itself.
+    `nearest`, `second` and `labels` are of before the swap, `now` is `nearest` after it, `costs`
+    are at the new medoid. Without medoid i a sample costs e (`second` if i was its nearest medoid,
+    else `nearest`), and min(d, e) with a candidate at which it costs d. The new medoid lowers e to
+    `costs` at least, and not at all if i is the medoid that the swap removed.
     """
     cdef Py_ssize_t i
     cdef double total = 0, without, change
     for i in range(costs.shape[0]):
-        without = second[i] if labels[i] == slot else near[i]
-        change = max(<double> now[i] - near[i], 0.0) + max(without - costs[i], 0.0)
+        without = second[i] if labels[i] == slot else nearest[i]
+        change = max(<double> now[i] - nearest[i], 0.0) + max(without - costs[i], 0.0)
         total += change * weights[i] if weights.shape[0] > 0 else change
     return total

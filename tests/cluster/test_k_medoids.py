@@ -115,7 +115,7 @@ def test_swaps_lower_what_others_would_change_by_no_more_than_they_say(seed):
         if sample not in state.medoids and state.swap(slot, sample):
             assert_allclose(state.objective, objective(D, state.medoids, weights), rtol=ROUNDING)
             now = changes(D, state.medoids, weights)
-            assert (now >= before - state.drift - 1e-12).all()
+            assert (now >= before - state.decrease - 1e-12).all()
             before = now
 
 
@@ -134,8 +134,8 @@ def test_swaps_in_one_call_are_those_made_one_by_one(k, power, dtype, seed):
     found, told = [], []
     for few in True, False:
         rows = Dissimilarity("precomputed", power, "test").rows(D, weights)
-        assert rows.few
-        rows.few = few
+        assert rows.small
+        rows.small = few
         state, steps = NearestMedoids(rows, weights, start), []
         found.append(
             swap_medoids(
@@ -164,7 +164,7 @@ def test_medoids_drawn_in_one_call_are_those_drawn_one_by_one(seed, power):
     sampler, found = RowSampler(X, weights), []
     for few in True, False:
         rows = Dissimilarity("euclidean", power, "test").rows(X, weights)
-        rows.few = few
+        rows.small = few
         found.append(plus_plus(rows, weights, 4, sampler, np.random.default_rng(seed)))
     assert_array_equal(*found)
 
@@ -178,7 +178,7 @@ def test_distances_of_few_samples_are_those_of_scipy(n, d, dtype):
         expected = cdist(X, X, metric)
         assert_allclose(rows.values, expected, rtol=4 * np.finfo(dtype).eps)
         assert_array_equal(rows.values, rows.values.T)
-        assert rows.far >= expected.max() ** power * (1 - 16 * np.finfo(dtype).eps)
+        assert rows.max_cost >= expected.max() ** power * (1 - 16 * np.finfo(dtype).eps)
 
 
 def test_all_optima_of_small_problems_are_found_from_some_start():

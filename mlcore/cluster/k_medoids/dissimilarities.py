@@ -1,7 +1,7 @@
 """Distances between samples for k-medoids: by a metric, or given as a matrix.
 
-The search over medoids asks for rows: `Stored` has all of them; `OnDemand` forms inner products,
-which give Euclidean distances, some rows at a time.
+The search over medoids asks for rows: `Stored` keeps the whole matrix; `OnDemand` forms inner
+products, which give Euclidean distances, some rows at a time.
 """
 
 from collections.abc import Iterator
@@ -20,39 +20,39 @@ from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, pieces
 
 _EUCLIDEAN = "euclidean", "sqeuclidean"
-_FORMS = {  # of the values in a row, by the power of the Euclidean distance that is wanted
+_FORMS = {  # form of the values in a row, by the power of the Euclidean distance in the cost
     1: "roots", 2: "products", 4: "fourths",
 }  # fmt: skip
 _BLOCK = 2**20  # values formed at a time
-_STORED_BYTES = 2**30  # of a matrix of inner products at most
+_STORED_BYTES = 2**30  # most bytes of a matrix of inner products
 _CHEAP = 64  # terms of an inner product up to which forming it again beats storing it
-_EXACT = 2**24  # differences that are formed rather than products: some milliseconds
-_FEW = 2**20  # values, of which all may be looked at in one call several times
+_EXACT = 2**24  # differences up to which they are formed, not products: some milliseconds
+_FEW = 2**20  # values of a matrix that one call may read several times
 
 
 class Stored:
-    """The whole matrix: row j holds values for sample j as a medoid.
+    """Whole matrix of values; row j is for sample j as a medoid.
 
     Attributes
     ----------
     values : (n, n) array
     form : str
-        Meaning of a value; see `_ext.fasterpam`.
+        How a value gives a cost; see `_ext.fasterpam`.
     norms : (n,) array
-        Squared, for inner products; else empty.
-    far : float
+        Squared norms, for inner products; else empty.
+    max_cost : float
         Upper bound on the costs of samples.
-    few : bool
-        Whether swaps may be tried in one call.
+    small : bool
+        True if the samples are few enough to try swaps in one call.
     """
 
-    def __init__(self, values, form, norms, far):
-        self.values, self.form, self.norms, self.far = values, form, norms, far
+    def __init__(self, values, form, norms, max_cost):
+        self.values, self.form, self.norms, self.max_cost = values, form, norms, max_cost
         self.n, self.dtype = len(values), values.dtype
-        self.few = form in ("values", "squares") and values.size <= _FEW
+        self.small = form in ("values", "squares") and values.size <= _FEW
 
     def blocks(self, order) -> Iterator[tuple]:
-        """Yield an array of rows, places in it, and the samples whose rows these are."""
+        """Yield an array of rows, places in it, and the samples of these rows."""
         for first, last in pieces(len(order), 2 * self.n):
             yield self.values, order[first:last], order[first:last]
 
@@ -60,28 +60,28 @@ class Stored:
         """Return the row of sample j."""
         return self.values[j]
 
-    def between(self, medoids, samples):
-        """Return an array of rows, the places of the medoids' rows, and the samples' columns."""
+    def submatrix(self, medoids, samples):
+        """Return an array, the places of the medoids' rows in it, and the samples' columns."""
         return self.values, medoids, samples
 
     def exact(self, medoids):
-        """Return distances from medoids, (n, k), if they are stored in double precision."""
+        """Return distances (n, k) from medoids if they are stored in double precision."""
         if self.form not in ("values", "squares") or self.dtype != np.float64:
             return None
         return np.ascontiguousarray(self.values[medoids].T)
 
     def part(self, chosen):
-        """Return the same for these samples only."""
+        """Return rows of these samples only."""
         norms = self.norms[chosen] if len(self.norms) else self.norms
-        return Stored(self.values[np.ix_(chosen, chosen)], self.form, norms, self.far)
+        return Stored(self.values[np.ix_(chosen, chosen)], self.form, norms, self.max_cost)
 
 
 class OnDemand:
-    """Inner products, formed at each request; methods as in `Stored`."""
+    """Rows of inner products, formed at each request; methods as in `Stored`."""
 
-    def __init__(self, Z, form, norms, far):
-        self.form, self.norms, self.far = form, norms, far
-        self.n, self.dtype, self.few = len(Z), Z.dtype, False
+    def __init__(self, Z, form, norms, max_cost):
+        self.form, self.norms, self.max_cost = form, norms, max_cost
+        self.n, self.dtype, self.small = len(Z), Z.dtype, False
         self._Z = Z
         self._packed = Packed(Z, Linear(), dtype=Z.dtype)
         self._step = min(self.n, max(16, _BLOCK // self.n))
@@ -99,7 +99,7 @@ class OnDemand:
         self._packed.block(np.array([j]), self._packed.columns(), out, np.arange(1))
         return out[0]
 
-    def between(self, medoids, samples):
+    def submatrix(self, medoids, samples):
         out = np.empty((len(medoids), len(samples)), dtype=self.dtype)
         at = np.arange(len(medoids))
         self._packed.block(medoids, self._packed.columns(samples), out, at)
@@ -109,34 +109,35 @@ class OnDemand:
         return None
 
     def part(self, chosen):
-        return _inner_products(self._Z[chosen], self.form, self.norms[chosen], self.far)
+        return _inner_products(self._Z[chosen], self.form, self.norms[chosen], self.max_cost)
 
     def stored(self):
-        """Return the same with all rows."""
+        """Return `Stored` rows of the same values."""
         values = scratch_array((self.n, self.n), self.dtype)
         self._packed.symmetric(values)
-        return Stored(values, self.form, self.norms, self.far)
+        return Stored(values, self.form, self.norms, self.max_cost)
 
     @property
     def worth_storing(self):
+        """True if all rows fit `_STORED_BYTES` and are dear to form again."""
         size = self.n**2 * self.dtype.itemsize
         dear = self._packed.terms_per_value > _CHEAP or self._step == self.n
         return dear and size <= _STORED_BYTES
 
 
-def _inner_products(Z, form, norms, far):
-    rows = OnDemand(Z, form, norms, far)
+def _inner_products(Z, form, norms, max_cost):
+    rows = OnDemand(Z, form, norms, max_cost)
     return rows.stored() if rows.worth_storing else rows
 
 
 class Dissimilarity:
-    """A metric for given samples.
+    """Metric, and its power in the objective, for the samples of a fit.
 
     Parameters
     ----------
     metric : str or callable
     power : 1 or 2
-        A sample costs its distance to this power.
+        The cost of a sample is its distance to this power.
     owner : str
         The model that errors name.
     """
@@ -144,7 +145,7 @@ class Dissimilarity:
     def __init__(self, metric, power, owner):
         self.metric, self.power, self.owner = as_metric(metric, owner), power, owner
         self.unit = 0  # costs of `rows` are those of the data times 2^-unit
-        self.fitted = {}  # what the metric learns from the samples of the fit
+        self.fitted = {}  # parameters of the metric that depend on the samples of the fit
 
     @property
     def precomputed(self):
@@ -169,8 +170,8 @@ class Dissimilarity:
         if len(Z) * Z.size <= _EXACT:
             return self._from_differences(Z)
         norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
-        far = float((4 * norms.max()) ** (exponent / 2))
-        return _inner_products(Z, _FORMS[exponent], norms.astype(Z.dtype), far)
+        max_cost = float((4 * norms.max()) ** (exponent / 2))
+        return _inner_products(Z, _FORMS[exponent], norms.astype(Z.dtype), max_cost)
 
     def _given(self, D):
         n = len(D)
@@ -179,11 +180,11 @@ class Dissimilarity:
                 f"{self.owner}: X has shape {D.shape}, but with metric='precomputed' it must be "
                 "the square matrix of the distances between all samples."
             )
-        least, largest, apart = extremes(D)
+        least, largest, asymmetry = extremes(D)
         self.require_not_negative(D, least)
-        if apart > rounding_of_distances(D.dtype) * largest:
+        if asymmetry > rounding_of_distances(D.dtype) * largest:
             raise ValueError(
-                f"{self.owner}: X is not symmetric (X[i, j] and X[j, i] are up to {apart:g} "
+                f"{self.owner}: X is not symmetric (X[i, j] and X[j, i] are up to {asymmetry:g} "
                 "apart), but with metric='precomputed' it must be: pass (X + X.T) / 2."
             )
         form = "values" if self.power == 1 else "squares"
@@ -229,7 +230,7 @@ class Dissimilarity:
     def blocks(self, X, fitted) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield rows of X and their float64 distances (not powers) from the medoids of a fit.
 
-        Euclidean ones are formed from differences: nothing cancels.
+        Euclidean distances are formed from differences: no digits cancel.
         """
         medoids = fitted["medoid_indices_"]
         n, k = len(X), len(medoids)
@@ -254,7 +255,7 @@ class Dissimilarity:
 
 
 def _squares(X, centers):
-    """Squared distances in double precision, from differences."""
+    """Return squared distances (n, k) in double precision, from differences."""
     out = np.empty((len(X), len(centers)))
     threads = effective_threads(X.size * len(centers))
     for j in range(len(centers)):

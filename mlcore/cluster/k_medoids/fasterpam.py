@@ -9,14 +9,14 @@ from mlcore.k_means_plus_plus import greedy_seeds, seeds_of_matrix
 from mlcore.threads import effective_threads
 
 _ROUNDING = 1e-13  # error of a sum in double precision, relative to the objective
-_FEWEST = 256  # samples of the smallest part that medoids are prepared on
+_FEWEST = 256  # samples of the smallest part that swaps are made on
 _GROWTH = 4  # from one part of the samples to the next
-_PER_MEDOID = 20  # samples of a part at least
-_ROUNDS = 20  # on a part
+_PER_MEDOID = 20  # least samples of a part
+_ROUNDS = 20  # on a part at most
 
 
-class Found(NamedTuple):
-    """Medoids (indices of samples), objectives after swaps, rounds, convergence."""
+class Swaps(NamedTuple):
+    """Result of swaps: medoids (indices of samples), objectives, rounds, convergence."""
 
     medoids: np.ndarray
     trace: list
@@ -40,85 +40,88 @@ class NearestMedoids:
         self.medoids = medoids.copy()
         n, k, dtype = rows.n, len(medoids), rows.dtype
         self._form = _ext.FORMS[rows.form]
-        self.near = np.full(n, np.inf, dtype=dtype)
-        # The only medoid cannot be removed: any bound on what samples cost cancels.
-        self.second = np.full(n, rows.far if k == 1 else np.inf, dtype=dtype)
-        self.labels, self.seconds = (np.full(n, -1, dtype=np.int32) for _ in range(2))
+        self.nearest = np.full(n, np.inf, dtype=dtype)
+        # The only medoid cannot be removed: any bound on costs cancels.
+        self.second = np.full(n, rows.max_cost if k == 1 else np.inf, dtype=dtype)
+        self.labels, self.second_labels = (np.full(n, -1, dtype=np.int32) for _ in range(2))
         self._costs = np.empty(n, dtype=dtype)
-        self._lost = np.empty(n, dtype=np.int64)
+        self._stale = np.empty(n, dtype=np.int64)
         self._removal = np.empty(k)
         for slot, medoid in enumerate(self.medoids):
             self._cost(medoid)
-            _ext.admit(self._costs, slot, self.near, self.second, self.labels, self.seconds)
-        self._settle()
+            _ext.add_medoid(
+                self._costs, slot, self.nearest, self.second, self.labels, self.second_labels
+            )
+        self._sum_costs()
 
     def first_improving(self, block, start, threshold):
-        """Return the place of the first sample worth a swap, its slot, and the changes tried.
+        """Return the place of the first improving candidate, its slot, and the changes.
 
-        `changes` holds the change of the objective for each sample tried, the found one included.
-        The place is the length of the block if there is none.
+        Changes of the objective are of candidates from `start` to that place, both included. The
+        place is the length of the block if no candidate improves.
         """
         values, places, candidates = block
         threads = effective_threads(self._rows.n * (len(candidates) - start))
         changes, slots = np.empty(len(candidates)), np.zeros(len(candidates) + 1, dtype=np.int32)
         at = _ext.first_improving(
-            values, places, candidates, start, threshold, self._form, self.near, self.second,
+            values, places, candidates, start, threshold, self._form, self.nearest, self.second,
             self._limits, self._rows.norms, self._weights, self.labels, self._removal,
             np.empty((threads, 4 * len(self.medoids))), changes, slots, threads,
         )  # fmt: skip
         return at, int(slots[at]), changes[start : at + 1]
 
     def swap(self, slot, sample) -> bool:
-        """Make `sample` the medoid in `slot`; undo and return False unless the objective falls."""
-        state = self.near, self.second, self.labels, self.seconds
+        """Make `sample` the medoid in `slot`; undo and return False if that is no improvement."""
+        state = self.nearest, self.second, self.labels, self.second_labels
         before = *(array.copy() for array in state), self._removal.copy(), self.objective
         old, self.medoids[slot] = self.medoids[slot], sample
         self._cost(sample)
-        n_lost = _ext.replace(self._costs, slot, *state, self._lost)
-        if n_lost and len(self.medoids) > 1:
-            lost = self._lost[:n_lost]
-            values, places, columns = self._rows.between(self.medoids, lost)
-            _ext.seek(
-                values, places, self.medoids, columns, lost, self._form, self._rows.norms,
-                self.labels, self.second, self.seconds,
+        n_stale = _ext.replace_medoid(self._costs, slot, *state, self._stale)
+        if n_stale and len(self.medoids) > 1:
+            stale = self._stale[:n_stale]
+            values, places, columns = self._rows.submatrix(self.medoids, stale)
+            _ext.find_second(
+                values, places, self.medoids, columns, stale, self._form, self._rows.norms,
+                self.labels, self.second, self.second_labels,
             )  # fmt: skip
-        self._settle()
+        self._sum_costs()
         if self.objective < before[-1]:
-            near, second, labels = before[:3]
-            self.drift = _ext.moved(
-                slot, self._costs, near, second, labels, self.near, self._weights
+            nearest, second, labels = before[:3]
+            self.decrease = _ext.largest_decrease(
+                slot, self._costs, nearest, second, labels, self.nearest, self._weights
             )
             return True
-        self.near, self.second, self.labels, self.seconds, self._removal, self.objective = before
+        self.nearest, self.second, self.labels, self.second_labels = before[:4]
+        self._removal, self.objective = before[4:]
         self.medoids[slot] = old
         self._limit()
         return False
 
-    def swaps(self, candidates, share, drift):
-        """Try candidates of few stored rows in turn, as `first_improving` and `swap` do.
+    def swaps(self, candidates, share, decrease):
+        """Try candidates in turn, as `first_improving` and `swap` do, in a call for few samples.
 
-        Return the change of each when it was tried, the drift then, the objectives after swaps, and
-        the last drift.
+        Return the change of each when it was tried, the decrease then, the objectives after swaps,
+        and the last decrease.
         """
         n, k = self._rows.n, len(self.medoids)
-        changes, drifts = np.empty(len(candidates)), np.empty(len(candidates))
+        changes, decreases = np.empty(len(candidates)), np.empty(len(candidates))
         trace = np.empty(len(candidates) + 1)
-        trace[0], drifts[0] = self.objective, drift
-        made, drift = _ext.swaps(
+        trace[0], decreases[0] = self.objective, decrease
+        made, decrease = _ext.swaps(
             self._rows.values, candidates, self._form, share, self._weights, self.medoids,
-            self.near, self.second, self.labels, self.seconds, self._removal, self._limits,
-            np.empty((3, n), dtype=self.near.dtype), np.empty((2, n), dtype=np.int32), self._lost,
-            np.empty((2, 4 * k)), changes, drifts, trace,
+            self.nearest, self.second, self.labels, self.second_labels, self._removal, self._limits,
+            np.empty((3, n), dtype=self.nearest.dtype), np.empty((2, n), dtype=np.int32),
+            self._stale, np.empty((2, 4 * k)), changes, decreases, trace,
         )  # fmt: skip
         self.objective = float(trace[made])
-        return changes, drifts, trace[1 : made + 1].tolist(), drift
+        return changes, decreases, trace[1 : made + 1].tolist(), decrease
 
     def _cost(self, medoid):
         _ext.costs(self._rows.row(medoid), medoid, self._form, self._rows.norms, self._costs)
 
-    def _settle(self):
-        self.objective = _ext.settle(
-            self.near, self.second, self.labels, self._weights, self._removal
+    def _sum_costs(self):
+        self.objective = _ext.sum_costs(
+            self.nearest, self.second, self.labels, self._weights, self._removal
         )
         self._limit()
 
@@ -126,22 +129,22 @@ class NearestMedoids:
         self._limits = _limits(self._rows, self.second)
 
 
-def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Found:
-    """Swap until no candidate in `order` is worth a swap.
+def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Swaps:
+    """Swap until no candidate in `order` improves the objective.
 
-    A round tries all of them, a later one those that may have become worth a swap: swaps since
-    have lowered what others would change by no more than a sum over samples, whatever the metric.
-    The last round, without a swap, leaves none.
+    The first round tries all candidates, later ones those that may improve by now: each swap lowers
+    the change of the objective by any other candidate by at most `decrease`, a sum over samples,
+    whatever the metric. A round without a swap ends the search.
 
     Parameters
     ----------
     rows : Stored or OnDemand
     state : NearestMedoids
-        Of the samples of `rows` to the medoids to start from.
+        Starts from its medoids, of the samples of `rows`.
     order : int64 array
         Candidates.
     tol : float
-        Swaps that lower the objective by a smaller share of it are left.
+        Swaps that lower the objective by a smaller share of it are not made.
     max_iter : int
         Most rounds.
     report : callable, optional
@@ -152,20 +155,21 @@ def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Found:
     E. Schubert, P. Rousseeuw, *Fast and eager k-medoids clustering*, Information Systems 101, 2021.
     """
     trace, share = [state.objective], max(tol, _ROUNDING)
-    # Best change of the objective by each candidate when it was tried, and `drift` then.
-    changes, drifts = np.full(len(order), -np.inf), np.zeros(len(order))
-    drift = 0.0
+    # Best change of the objective by each candidate when it was tried, and total `decrease` then.
+    changes, decreases = np.full(len(order), -np.inf), np.zeros(len(order))
+    decrease = 0.0
     for n_iter in range(1, max_iter + 1):
-        least = changes - (drift - drifts)
+        least = changes - (decrease - decreases)
         left = np.flatnonzero(least < -share * state.objective)
         if n_iter > 1:
             left = left[np.argsort(least[left], kind="stable")]  # the most promising first
         before = len(trace)
         for block in rows.blocks(order[left]):
             candidates, at = block[2], 0
-            if rows.few:
+            if rows.small:
                 now, left = left[: len(candidates)], left[len(candidates) :]
-                changes[now], drifts[now], values, drift = state.swaps(candidates, share, drift)
+                found = state.swaps(candidates, share, decrease)
+                changes[now], decreases[now], values, decrease = found
                 for value in values:
                     trace.append(value)
                     if report is not None:
@@ -175,25 +179,25 @@ def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Found:
                 threshold = -share * state.objective
                 found, slot, tried = state.first_improving(block, at, threshold)
                 now = left[at : at + len(tried)]
-                changes[now], drifts[now] = tried, drift
+                changes[now], decreases[now] = tried, decrease
                 at = found + 1
                 if found == len(candidates):
                     break
                 if state.swap(slot, candidates[found]):
-                    drift += state.drift
+                    decrease += state.decrease
                     trace.append(state.objective)
                     if report is not None:
                         report(len(trace) - 1, trace[-1], trace[-2] - trace[-1])
-                changes[now[-1]], drifts[now[-1]] = 0.0, drift
+                changes[now[-1]], decreases[now[-1]] = 0.0, decrease
             left = left[len(candidates) :]
         if len(trace) == before:
-            return Found(state.medoids, trace, n_iter, True)
-    converged = not (changes - (drift - drifts) < -share * state.objective).any()
-    return Found(state.medoids, trace, n_iter, converged)
+            return Swaps(state.medoids, trace, n_iter, True)
+    converged = not (changes - (decrease - decreases) < -share * state.objective).any()
+    return Swaps(state.medoids, trace, n_iter, converged)
 
 
-def prepared(rows, medoids, order, draw) -> np.ndarray:
-    """Return medoids found by swaps on parts of the samples, to start from.
+def improve_on_parts(rows, medoids, order, draw) -> np.ndarray:
+    """Return initial medoids, improved by swaps on ever larger parts of the samples.
 
     A part a quarter as large takes a sixteenth of the time, and leaves few swaps to the whole.
 
@@ -232,33 +236,33 @@ def build(rows, weights, n_clusters, order) -> np.ndarray:
     L. Kaufman, P. Rousseeuw, *Finding groups in data*, Wiley, 1990, chapter 2: BUILD.
     """
     form, norms = _ext.FORMS[rows.form], rows.norms
-    near = np.full(rows.n, rows.far, dtype=rows.dtype)
+    nearest = np.full(rows.n, rows.max_cost, dtype=rows.dtype)
     labels, nothing = np.zeros(rows.n, dtype=np.int32), np.zeros(1)
     medoids = []
     for _ in range(n_clusters):
-        least, best, limits = np.inf, -1, _limits(rows, near)
+        least, best, limits = np.inf, -1, _limits(rows, nearest)
         for values, places, candidates in rows.blocks(order):
             threads = effective_threads(rows.n * len(candidates))
             changes, slots = np.empty(len(candidates)), np.empty(len(candidates), dtype=np.int32)
             _ext.first_improving(
-                values, places, candidates, 0, -np.inf, form, near, near, limits, norms, weights,
-                labels, nothing, np.empty((threads, 4)), changes, slots, threads,
+                values, places, candidates, 0, -np.inf, form, nearest, nearest, limits, norms,
+                weights, labels, nothing, np.empty((threads, 4)), changes, slots, threads,
             )  # fmt: skip
             at = int(np.argmin(changes))
             if changes[at] < least:
                 least, best = changes[at], int(candidates[at])
         medoids.append(best)
         order = order[order != best]
-        near = np.minimum(near, _costs(rows, best))
+        nearest = np.minimum(nearest, _costs(rows, best))
     return np.array(medoids)
 
 
 def plus_plus(rows, weights, n_clusters, sampler, rng) -> np.ndarray:
     """Return medoids drawn by greedy k-means++.
 
-    Where all samples equal medoids, the others are the first that are left.
+    If fewer samples are distinct, the other medoids are the first unused samples.
     """
-    if rows.few:
+    if rows.small:
         squared = rows.form == "squares"
         medoids = seeds_of_matrix(
             rows.values, weights, sampler.order, n_clusters, rng, squared=squared
@@ -274,7 +278,7 @@ def plus_plus(rows, weights, n_clusters, sampler, rng) -> np.ndarray:
 
 
 class _Costs:
-    """Costs of samples at their nearest medoids, as `k_means_plus_plus.Costs`."""
+    """Costs of samples at their nearest medoids, as in `k_means_plus_plus.Costs`."""
 
     def __init__(self, rows, weights):
         self._rows, self._weights = rows, weights
@@ -298,7 +302,7 @@ def _costs(rows, medoid):
 
 
 def _limits(rows, second):
-    """Return the values in a candidate's row at which samples cost `second`."""
+    """Return the values in a candidate's row that correspond to costs of `second`."""
     if rows.form == "values":
         return second
     if rows.form == "squares":

@@ -20,8 +20,8 @@ from mlcore.cluster.k_medoids.dissimilarities import Dissimilarity
 from mlcore.cluster.k_medoids.fasterpam import (
     NearestMedoids,
     build,
+    improve_on_parts,
     plus_plus,
-    prepared,
     swap_medoids,
 )
 from mlcore.model import Clusterer, Model, Transformer, warn
@@ -46,14 +46,14 @@ class KMedoids(Transformer, Clusterer, Model):
         A metric of ``scipy.spatial.distance``, or "manhattan", "l1", "l2"; "precomputed", when X
         holds the distances themselves; or ``metric(x, y)`` of two rows.
     power : 1 or 2, default=1
-        Of the distance in the objective.
+        Power of the distance in the objective.
     init : str or array of int (n_clusters,), default="k-medoids++"
         Where to start: "k-medoids++", greedily; "random" samples drawn by their weights; "build",
         each in turn the best one, which takes `n_clusters` rounds; or given samples.
     max_iter : int, default=100
         Most rounds over all samples.
     tol : float, default=0.0
-        Swaps that lower the objective by a smaller share of it are left.
+        Swaps that lower the objective by a smaller share of it are not made.
     verbose : bool or int, default=False
         1 prints about one line a second, 2 every swap.
     callback : callable or None, default=None
@@ -81,7 +81,7 @@ class KMedoids(Transformer, Clusterer, Model):
     n_iter_ : int
         Rounds over the samples, the last one begun included.
     converged_ : bool
-        Whether no swap is left.
+        True if no swap is left that lowers the objective.
     n_features_in_, feature_names_in_
         As in `KMeans`.
 
@@ -184,7 +184,7 @@ class KMedoids(Transformer, Clusterer, Model):
                     values = np.ldexp([objective, change], dissimilarity.unit)
                     progress.step(step, float(values[0]), float(values[1]))
 
-            # Without coordinates, their numbers put samples in order.
+            # Without coordinates, samples are ordered by their indices.
             along = np.arange(len(checked))[:, None] if dissimilarity.precomputed else checked
             sampler = RowSampler(along, weights)
             order = sampler.order.astype(np.int64)
@@ -198,7 +198,7 @@ class KMedoids(Transformer, Clusterer, Model):
             def draw(m):
                 return sampler.draw_many((np.arange(m) + 0.5) / m)
 
-            better = prepared(rows, start, order, draw)
+            better = improve_on_parts(rows, start, order, draw)
             other = state if better is start else NearestMedoids(rows, weights, better)
             if other.objective < trace[0]:
                 state = other
@@ -279,7 +279,7 @@ class KMedoids(Transformer, Clusterer, Model):
         return tol, as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
 
     def _weights(self, sample_weight, n_samples):
-        """Weights, empty for ones."""
+        """Return checked weights, empty for ones."""
         weights, n_present = np.empty(0), n_samples
         if sample_weight is not None:
             weights = as_weights(sample_weight, n_samples)
@@ -322,7 +322,7 @@ class KMedoids(Transformer, Clusterer, Model):
     def _summary(self, X, weights, dissimilarity, fitted, exact):
         """Return the attributes that need exact distances: `exact` if the search had them."""
         n, k = len(X), len(fitted["medoid_indices_"])
-        labels, near = np.empty(n, dtype=np.int32), np.empty(n)
+        labels, nearest = np.empty(n, dtype=np.int32), np.empty(n)
         silhouettes = np.zeros(n)
         if exact is None:
             blocks = dissimilarity.blocks(X, fitted)
@@ -332,7 +332,7 @@ class KMedoids(Transformer, Clusterer, Model):
         for rows, distances in blocks:
             at = np.arange(len(distances))
             labels[rows] = own = np.argmin(distances, axis=1)
-            near[rows] = first = distances[at, own]
+            nearest[rows] = first = distances[at, own]
             if k > 1:
                 distances[at, own] = np.inf
                 second = distances.min(axis=1)
@@ -340,7 +340,7 @@ class KMedoids(Transformer, Clusterer, Model):
                 silhouettes[rows] = 1 - first / np.where(second > 0, second, 1)
                 silhouettes[rows][second == 0] = 0
         with np.errstate(over="ignore"):
-            costs = near**self.power
+            costs = nearest**self.power
             inertia = float(weights @ costs) if len(weights) else float(costs.sum())
         return {
             "labels_": labels,
