@@ -11,7 +11,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int8_t, int64_t
 
 from mlcore._ext.bias cimport bias, bias_of, bias_over
-from mlcore._ext.descent cimport USUAL_WAIT, descent, take_over
+from mlcore._ext.descent cimport DEFAULT_WAIT, descent, take_over
 from mlcore._ext.feasible_start cimport balance
 from mlcore._ext.gram_rows cimport add_product
 from mlcore._ext.optimality cimport up_value, low_value
@@ -19,14 +19,14 @@ from mlcore._ext.working_set cimport begin, fill_submatrix, run
 
 cdef enum:
     LINE = 16
-    ENTIRE = 640  # up to so many variables, K itself is worked on
-    LEAST = 256   # variables of the smallest working set
-    CROWD = 512   # most in the first EARLY rounds of row 0, when far too many are free
-    EARLY = 8
+    ENTIRE = 640      # up to so many variables, K itself is worked on
+    LEAST = 256       # variables of the smallest working set
+    EARLY = 8         # rounds of row 0 in which far too many variables are free:
+    EARLY_MOST = 512  # variables of a working set then
     HALVINGS = 16
 
 
-cdef struct edges:
+cdef struct extremes:
     double top, bottom       # the maximum over I_up, the minimum over I_low
     Py_ssize_t up, low       # their variables, the worst violating pair
     Py_ssize_t free
@@ -35,10 +35,11 @@ cdef struct edges:
 def seed(const floating[:, ::1] K, const double[:, ::1] lower, const double[:, ::1] upper,
          double ratio, double[:, ::1] beta, double[:, ::1] product, int64_t[:, ::1] slots,
          double[:, ::1] change, int n_threads):
-    """Start the folds from row 0.
+    """Start the folds from the solution of row 0.
 
-    A solution with no variable at its old bound, `ratio` times the new, stays as it is, because it
-    is one for all larger bounds. `slots` and `change` are scratch, (n_threads, m).
+    A fold whose solution has no variable at its old bound, `ratio` times the new one, keeps it,
+    because it solves the problem for all larger bounds. `slots` and `change` are scratch,
+    (n_threads, m).
     """
     cdef Py_ssize_t r
     cdef int thread
@@ -51,7 +52,7 @@ def seed(const floating[:, ::1] K, const double[:, ::1] lower, const double[:, :
 
 cdef bint inside_bounds(Py_ssize_t m, const double* lower, const double* upper, double ratio,
                         const double* beta) noexcept nogil:
-    """Tell whether no variable is at `ratio` times the bound that is not 0."""
+    """True if no variable is at `ratio` times its bound that is not 0."""
     cdef Py_ssize_t t
     for t in range(m):
         if (upper[t] > 0 and beta[t] >= ratio * upper[t]
@@ -82,15 +83,15 @@ def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[
            const double[:, ::1] lower, const double[:, ::1] upper, double[:, ::1] beta,
            double[:, ::1] product, Py_ssize_t first, Py_ssize_t last, double tol,
            int64_t max_steps, double unopposed, int64_t[::1] steps, double[::1] violation,
-           double[::1] multiplier, floating[:, ::1] squares, Py_ssize_t side,
-           floating[:, ::1] single, double[:, ::1] wide, int64_t[:, ::1] whole,
+           double[::1] multiplier, floating[:, ::1] submatrices, Py_ssize_t side,
+           floating[:, ::1] single, double[:, ::1] wide, int64_t[:, ::1] integers,
            int8_t[:, ::1] marks, floating[:, ::1] faces, Py_ssize_t room, int n_threads):
     """Bring rows first..last to a violation of `tol`, each in at most `max_steps` pair steps.
 
     `steps`, `violation` and `multiplier` (of the sum, +-`unopposed` where only one class is left)
     receive a value for each row.
-    Scratch for each thread: `squares` of side² values, `faces` of room²; `single` 4, `wide` 10,
-    `whole` 4 and `marks` 2 for each variable, rounded up to LINE.
+    Scratch for each thread: `submatrices` of side² values, `faces` of room²; `single` 4, `wide`
+    10, `integers` 4 and `marks` 2 for each variable, rounded up to LINE.
     """
     cdef Py_ssize_t r
     cdef int thread
@@ -98,34 +99,34 @@ def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[
         thread = threadid()
         steps[r] = settle_row(
             K, diagonal, &linear[0], &lower[r, 0], &upper[r, 0], &beta[r, 0], &product[r, 0], tol,
-            max_steps, unopposed, &squares[thread, 0], side, &single[thread, 0], &wide[thread, 0],
-            &whole[thread, 0], &marks[thread, 0], &faces[thread, 0], room, r == 0, &violation[r],
-            &multiplier[r])
+            max_steps, unopposed, &submatrices[thread, 0], side, &single[thread, 0],
+            &wide[thread, 0], &integers[thread, 0], &marks[thread, 0], &faces[thread, 0], room,
+            r == 0, &violation[r], &multiplier[r])
 
 
 cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
                         const double* linear, const double* lower, const double* upper,
                         double* beta, double* product, double tol, int64_t max_steps,
-                        double unopposed, floating* square, Py_ssize_t side, floating* single,
+                        double unopposed, floating* submatrix, Py_ssize_t side, floating* single,
                         double* wide, int64_t* chosen, int8_t* marks, floating* face,
-                        Py_ssize_t room_of_face, bint crowded, double* violation,
+                        Py_ssize_t room_of_face, bint limits_early, double* violation,
                         double* multiplier) noexcept nogil:
     cdef Py_ssize_t m = K.shape[0], room, count, t
     cdef int64_t spent = 0, allowed, moved
     cdef int64_t* slots = chosen + (m + LINE - 1) // LINE * LINE
-    cdef edges e
+    cdef extremes e
     cdef double goal
     cdef bint direct, stuck = False
     cdef int turn = 0
     while True:
-        e = find_edges(m, linear, lower, upper, beta, product)
+        e = find_extremes(m, linear, lower, upper, beta, product)
         violation[0] = max(0.0, e.top - e.bottom)
         if violation[0] <= tol or spent >= max_steps or stuck:
             multiplier[0] = find_multiplier(m, linear, lower, upper, beta, product, unopposed)
             return spent
         room = max(<Py_ssize_t> LEAST, e.free + e.free // 2)
-        if turn < EARLY and crowded:
-            room = min(room, <Py_ssize_t> CROWD)
+        if turn < EARLY and limits_early:
+            room = min(room, <Py_ssize_t> EARLY_MOST)
         direct = m <= ENTIRE or room > min(side, 6 * m // 10)
         allowed, goal = max_steps - spent, 0.8 * tol
         if direct or turn == 0:
@@ -138,16 +139,17 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
             goal = max(goal, 0.1 * violation[0])
             count = choose(m, linear, lower, upper, beta, product, e, room, wide, chosen)
         spent += solve_chosen(K, diagonal, linear, lower, upper, beta, product, count, chosen,
-                              direct or turn == 0, square, single, wide, slots, marks, face,
+                              direct or turn == 0, submatrix, single, wide, slots, marks, face,
                               room_of_face, goal, allowed)
         moved = take_over(count, chosen, wide, beta, slots, wide, &K[0, 0], K.shape[1], m, product)
         stuck = moved == 0 and turn > 0
         turn += 1
 
 
-cdef edges find_edges(Py_ssize_t m, const double* linear, const double* lower, const double* upper,
-                      const double* beta, const double* product) noexcept nogil:
-    cdef edges e
+cdef extremes find_extremes(Py_ssize_t m, const double* linear, const double* lower,
+                            const double* upper, const double* beta,
+                            const double* product) noexcept nogil:
+    cdef extremes e
     cdef Py_ssize_t t
     cdef double gradient, up, low
     e.top, e.bottom, e.up, e.low, e.free = -INFINITY, INFINITY, 0, 0, 0
@@ -179,9 +181,9 @@ cdef double find_multiplier(Py_ssize_t m, const double* linear, const double* lo
 
 
 cdef Py_ssize_t choose(Py_ssize_t m, const double* linear, const double* lower,
-                       const double* upper, const double* beta, const double* product, edges e,
+                       const double* upper, const double* beta, const double* product, extremes e,
                        Py_ssize_t room, double* score, int64_t* chosen) noexcept nogil:
-    """Choose free variables and those that violate most or nearly, about `room`; return how many.
+    """Choose about `room` variables, the free ones and the worst violators; return their number.
 
     `score` is scratch of m.
     """
@@ -223,7 +225,7 @@ cdef Py_ssize_t choose(Py_ssize_t m, const double* linear, const double* lower,
 cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal,
                           const double* linear, const double* lower, const double* upper,
                           const double* beta, const double* product, Py_ssize_t count,
-                          const int64_t* chosen, bint entire, floating* square, floating* single,
+                          const int64_t* chosen, bint entire, floating* submatrix, floating* single,
                           double* wide, int64_t* slots, int8_t* marks, floating* face,
                           Py_ssize_t room_of_face, double tol, int64_t max_steps) noexcept nogil:
     """Descend on the chosen variables, whose new values go to `wide`; return the steps."""
@@ -242,15 +244,15 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
         own[r] = diagonal[t]
     d.s.K, d.s.stride = &K[0, 0], K.shape[1]
     if not entire:
-        fill_submatrix(&K[0, 0], K.shape[1], count, chosen, padded, square)
-        d.s.K, d.s.stride = square, padded
+        fill_submatrix(&K[0, 0], K.shape[1], count, chosen, padded, submatrix)
+        d.s.K, d.s.stride = submatrix, padded
     d.s.n_spans, d.s.begin[0], d.s.group[0] = 1, 0, 0
     d.s.end[0] = count if entire else padded
     d.s.G, d.s.up, d.s.low, d.s.diagonal = single, single + padded, single + 2 * padded, own
     d.s.beta, d.s.lower, d.s.upper, d.s.epsilon = wide, low, high, 0
     d.n, d.tol, d.left, d.n_threads = padded, tol, max_steps, 1
     d.H, d.room, d.limit = face, room_of_face, room_of_face
-    begin(&d, False, USUAL_WAIT)
+    begin(&d, False, DEFAULT_WAIT)
     run(&d, <const floating*> d.s.K)
     return d.made
 

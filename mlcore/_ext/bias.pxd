@@ -19,7 +19,7 @@ cdef struct bias:
 
 cdef inline bias bias_begin(Py_ssize_t m, const double* beta, const int8_t* group,
                             int8_t wanted) noexcept nogil:
-    """The rule before its first variable; `group` may be NULL."""
+    """Start the rule for a group, or for all variables if `group` is NULL."""
     cdef bias b
     cdef Py_ssize_t t
     b.rounding, b.top, b.bottom, b.total, b.free = 0, -INFINITY, INFINITY, 0, 0
@@ -32,26 +32,24 @@ cdef inline bias bias_begin(Py_ssize_t m, const double* beta, const int8_t* grou
 
 cdef inline void bias_take(bias* b, double gradient, double beta, double lower, double upper,
                            double epsilon) noexcept nogil:
-    """Take in one variable."""
-    cdef bint rises = upper - beta > b.rounding, falls = beta - lower > b.rounding
+    """Add one variable."""
+    cdef bint in_up = upper - beta > b.rounding, in_low = beta - lower > b.rounding
     cdef bint kink = epsilon > 0 and fabs(beta) <= b.rounding
-    cdef double rise = -gradient - (epsilon if beta > 0 or kink else -epsilon)
-    cdef double fall = -gradient - (-epsilon if beta < 0 or kink else epsilon)
-    if rises:
-        b.top = max(b.top, rise)
-    if falls:
-        b.bottom = min(b.bottom, fall)
-    if rises and falls and not kink:
+    cdef double up = -gradient - (epsilon if beta > 0 or kink else -epsilon)
+    cdef double low = -gradient - (-epsilon if beta < 0 or kink else epsilon)
+    if in_up:
+        b.top = max(b.top, up)
+    if in_low:
+        b.bottom = min(b.bottom, low)
+    if in_up and in_low and not kink:
         b.free += 1
-        b.total += rise
+        b.total += up
 
 
 cdef inline bias bias_over(Py_ssize_t m, const double* product, const double* linear,
                            const double* beta, const double* lower, const double* upper,
                            double epsilon, const int8_t* group, int8_t wanted) noexcept nogil:
-    """The rule after all variables of a group; their gradient is product + linear, which may be
-    NULL, and so may `group`.
-    """
+    """Apply the rule to all variables of a group; gradients are product + linear (NULL: 0)."""
     cdef bias b = bias_begin(m, beta, group, wanted)
     cdef Py_ssize_t t
     for t in range(m):

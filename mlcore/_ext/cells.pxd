@@ -1,4 +1,4 @@
-"""Rows as bitsets over columns: cells of them, divided by columns, and sets of columns.
+"""Rows as bitsets over columns, divided into cells by the values of columns.
 
 A row is `words` 64-bit words, the lowest bit of the first for the first column. A cell is a span of
 rows with the same values in the columns chosen so far.
@@ -25,7 +25,7 @@ cdef inline int64_t size(span cell) noexcept nogil:
 
 cdef inline void divide(const uint64_t* rows, span cell, Py_ssize_t words, Py_ssize_t x,
                         uint64_t* to, span* parts) noexcept nogil:
-    """Copy a cell, its rows with 0 in column x to the front and those with 1 to the back."""
+    """Copy a cell with its rows that have 0 in column x first and those that have 1 last."""
     cdef int64_t i, at, front = cell.begin, back = cell.end - 1, one
     cdef Py_ssize_t g, word = x // WORD, bit = x % WORD
     if words == 1:
@@ -47,7 +47,7 @@ cdef inline void divide(const uint64_t* rows, span cell, Py_ssize_t words, Py_ss
 
 cdef inline uint64_t differing(const uint64_t* rows, int64_t n, Py_ssize_t words,
                                uint64_t wanted) noexcept nogil:
-    """Columns with a one and a zero among n rows; only the `wanted` ones are exact."""
+    """Columns in which n rows differ; exact for the `wanted` columns only."""
     cdef int64_t i = 0, stop
     cdef uint64_t some = 0, every = ~(<uint64_t> 0)
     while i < n and wanted & ~(some & ~every):
@@ -61,7 +61,7 @@ cdef inline uint64_t differing(const uint64_t* rows, int64_t n, Py_ssize_t words
 
 cdef inline void take(Py_ssize_t x, Py_ssize_t words, uint64_t* candidates,
                       uint64_t* rest) noexcept nogil:
-    """Take x, the first column, from candidates, and copy what is left."""
+    """Remove x, the first column, from candidates, and copy the others to `rest`."""
     cdef Py_ssize_t g
     candidates[x // WORD] &= candidates[x // WORD] - 1
     for g in range(words):

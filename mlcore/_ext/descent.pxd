@@ -12,7 +12,7 @@ from mlcore._ext.simd.smo cimport smo_working_set
 
 cdef enum:
     WORTH = 1_000_000  # operations that pay for waking threads, as in mlcore.threads
-    USUAL_WAIT = 3     # for a face, see `descent`
+    DEFAULT_WAIT = 3   # for a face, see `descent`
 
 
 cdef enum outcome:
@@ -27,17 +27,17 @@ cdef struct descent:
     double tol
     int64_t left       # pair steps that may still be made
     int64_t made       # pair steps and faces
-    int64_t whole      # faces whose step was taken whole
+    int64_t full_steps  # faces whose step was taken whole
     int n_threads
     void* H            # scratch in the precision of K, room²
-    Py_ssize_t room    # a face of more variables waits for a larger H,
-    Py_ssize_t limit   # of still more is not tried
+    Py_ssize_t room    # variables of the largest face that H can hold
+    Py_ssize_t limit   # variables of the largest face that is tried
     Py_ssize_t n       # slots, in use or not
     double* wide       # scratch, 6 n
     int64_t* slots     # scratch, 2 n
     int8_t* marks      # scratch, 2 n
     int64_t since      # pair steps since the last face
-    double wait        # for the next, in pair steps a variable, at least
+    double wait        # pair steps per variable before the next face, at least
     int failures, rounds
     double total[2]
 
@@ -76,7 +76,7 @@ cdef inline double violation(const descent* d, bint of_face) noexcept nogil:
 
 
 cdef inline bint balanced(const descent* d, bint summing) noexcept nogil:
-    """True if each group has its sum, up to the rounding of one value, or of `summing` them."""
+    """True if each group has its sum, up to the rounding of one value, or with `summing` of all."""
     cdef double excess[2]
     cdef double size[2]
     cdef double value
@@ -92,8 +92,8 @@ cdef inline bint balanced(const descent* d, bint summing) noexcept nogil:
     return fabs(excess[0]) <= 1e-13 * size[0] and fabs(excess[1]) <= 1e-13 * size[1]
 
 
-cdef inline void follow(descent* d, const floating* K, int64_t count, const int64_t* slots,
-                        const double* change) noexcept nogil:
+cdef inline void update_gradient(descent* d, const floating* K, int64_t count,
+                                 const int64_t* slots, const double* change) noexcept nogil:
     """Bring G up to date after beta[slots] += change."""
     cdef Py_ssize_t first, last
     cdef int p
@@ -105,7 +105,8 @@ cdef inline void follow(descent* d, const floating* K, int64_t count, const int6
                     d.n_threads if count * (last - first) > WORTH else 1)
 
 
-cdef inline void follow_from(descent* d, const floating* K, const double* start) noexcept nogil:
+cdef inline void update_gradient_from(descent* d, const floating* K,
+                                      const double* start) noexcept nogil:
     """Bring G up to date after beta moved away from `start`."""
     cdef double* change = d.wide + 2 * d.n
     cdef int64_t* moved = d.slots + d.n
@@ -117,13 +118,13 @@ cdef inline void follow_from(descent* d, const floating* K, const double* start)
             if d.s.beta[t] != start[t]:
                 moved[count], change[count] = t, d.s.beta[t] - start[t]
                 count += 1
-    follow(d, K, count, moved, change)
+    update_gradient(d, K, count, moved, change)
 
 
 cdef inline int64_t take_over(Py_ssize_t count, const int64_t* variables, const double* values,
                               double* beta, int64_t* moved, double* change, const floating* K,
                               Py_ssize_t stride, Py_ssize_t m, double* product) noexcept nogil:
-    """beta[variables] = values, and product = K beta brought up to date; return how many changed.
+    """Set beta[variables] = values, update product = K beta, and return the number that changed.
 
     `variables` is NULL for the first `count`. `moved` and `change` (count,) are scratch, `change`
     may be `values`. K has m columns, rows `stride` values apart.

@@ -1,10 +1,10 @@
 """Newton steps on the face of the free variables. Inline, so that no call crosses a module.
 
-All others are fixed. Free variables that leave their bounds are fixed there and the rest steps
-again, until none leaves: near the solution a few Cholesky factorisations in place of very many
-pair steps. The objective is then minimised on the line from the start to the point reached, so it
-never rises. Pair steps, which follow, find out which variables are free (Moré and Toraldo, SIAM J.
-Optim. 1, 1991, with pair steps in place of projected gradients).
+All other variables are fixed. Free variables that leave their bounds are fixed there and the rest
+steps again, until none leaves: near the solution a few Cholesky factorisations replace very many
+pair steps. A line search from the start to the point reached keeps the objective from rising. The
+pair steps that follow find which variables are free (Moré and Toraldo, SIAM J. Optim. 1, 1991, with
+pair steps in place of projected gradients).
 """
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, isfinite
@@ -12,7 +12,8 @@ from libc.stdint cimport int8_t, int64_t
 
 from mlcore._ext.blas cimport cholesky, cholesky_solve
 from mlcore._ext.descent cimport (
-    ENDED, GOES_ON, NEEDS_ROOM, balanced, descent, follow, follow_from, inside, outcome, violation
+    ENDED, GOES_ON, NEEDS_ROOM, balanced, descent, inside, outcome, update_gradient,
+    update_gradient_from, violation
 )
 from mlcore._ext.simd.smo cimport smo_working_set
 
@@ -41,7 +42,7 @@ cdef inline void begin_face(descent* d) noexcept nogil:
 cdef inline outcome face_round(descent* d, const floating* K) noexcept nogil:
     """Make a Newton step of the free variables and fix those that leave their bounds.
 
-    Return GOES_ON where the rest must step again, ENDED where not or where no step is possible.
+    Return GOES_ON if the rest must step again, ENDED if not or if no step is possible.
     """
     cdef Py_ssize_t t, f = 0, hits = 0
     cdef int64_t of_group[2]
@@ -142,7 +143,7 @@ cdef inline bint newton_step(descent* d, const floating* K, Py_ssize_t f,
             return False
     for r in range(f):
         d.s.beta[slots[r]] += change[r]
-    follow(d, K, f, slots, change)
+    update_gradient(d, K, f, slots, change)
     return True
 
 
@@ -158,7 +159,7 @@ cdef inline void bounds_of_face(const descent* d, Py_ssize_t t, double* low,
 
 
 cdef inline Py_ssize_t stop_at_bounds(descent* d, const floating* K, Py_ssize_t f) noexcept nogil:
-    """Fix the variables that left their bounds at them; return how many."""
+    """Fix variables that left their bounds at the bounds; return their number."""
     cdef double* change = d.wide + 2 * d.n
     cdef double* beta = d.s.beta
     cdef int64_t* moved = d.slots + d.n
@@ -177,14 +178,14 @@ cdef inline Py_ssize_t stop_at_bounds(descent* d, const floating* K, Py_ssize_t 
             moved[count], change[count] = t, at - beta[t]
             count += 1
             beta[t] = at
-    follow(d, K, count, moved, change)
+    update_gradient(d, K, count, moved, change)
     return hits
 
 
 cdef inline double line_search(descent* d, const floating* K) noexcept nogil:
-    """Go from the start towards the point reached, made feasible, as far as the objective falls.
+    """Minimise the objective between the start and the point reached, made feasible.
 
-    Return the part of the way, at most 1.
+    Return the part of the way taken, at most 1.
     """
     cdef smo_working_set* s = &d.s
     cdef double* start = d.wide
@@ -202,7 +203,7 @@ cdef inline double line_search(descent* d, const floating* K) noexcept nogil:
             for t in range(s.begin[p], s.end[p]):
                 d.G[t] = start_G[t]
         if feasible:
-            follow_from(d, K, start)
+            update_gradient_from(d, K, start)
     for p in range(s.n_spans):
         for t in range(s.begin[p], s.end[p]):
             longest = max(longest, fabs(s.beta[t] - start[t]))
@@ -256,7 +257,7 @@ cdef inline void restore_sum(descent* d, int group) noexcept nogil:
 
 cdef inline void move_to_sum(Py_ssize_t n, double* x, const double* low, const double* high,
                              double total) noexcept nogil:
-    """x = clip(x + t, low, high) with t such that the sum is `total`, as near as t can bring it."""
+    """x = clip(x + t, low, high), with the t whose sum is nearest to `total`."""
     cdef double left = INFINITY, right = -INFINITY, middle, reached
     cdef Py_ssize_t i
     cdef int _halving

@@ -1,4 +1,4 @@
-"""Loops of mlcore.svm.smo.feasible_start."""
+"""Loops of mlcore.svm.smo.feasible_start: sums of multipliers within their bounds."""
 from libc.stdint cimport int8_t, int64_t
 
 

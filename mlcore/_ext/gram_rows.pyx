@@ -9,7 +9,7 @@ cdef enum:
 
 def accumulate(const int64_t[::1] slots, const double[::1] a, const floating[:, ::1] rows,
                double[::1] g, Py_ssize_t first, Py_ssize_t last, int n_threads):
-    """g[first:last] += sum_r a[r] rows[slots[r], first:last], whatever the threads in one order."""
+    """g[first:last] += sum_r a[r] rows[slots[r], first:last], in the order of r on any threads."""
     if slots.shape[0] > 0:
         with nogil:
             add_product(slots.shape[0], &slots[0], &a[0], &rows[0, 0], rows.shape[1], first, last,

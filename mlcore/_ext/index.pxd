@@ -1,4 +1,4 @@
-"""Integers of either width: the indices of sparse matrices, and places among groups."""
+"""Integers of 32 or 64 bits, as in the indices of sparse matrices."""
 from libc.stdint cimport int32_t, int64_t
 
 ctypedef fused index:

@@ -19,7 +19,7 @@ cdef inline double clip(double x, double low, double high) noexcept nogil:
 
 
 cdef inline void ramps(double x, const double* knots, int pieces, double* r) noexcept nogil:
-    """1, then r_k(x); one piece is the line itself."""
+    """r = (1, r_1(x), ...); with one piece, r_1 is x less the middle knot."""
     cdef int k
     cdef double low, high
     r[0] = 1
@@ -35,7 +35,7 @@ cdef inline void ramps(double x, const double* knots, int pieces, double* r) noe
 cdef double loss_of(const double[::1] x, const double[::1] target, const double[::1] weight,
                     const double* knots, int pieces, double stiffness, const double* c,
                     double* g, double* H) noexcept nogil:
-    """The penalised negative log-likelihood; its gradient and Hessian, unless NULL."""
+    """Return the penalised negative log-likelihood; g, H become its derivatives unless NULL."""
     cdef Py_ssize_t i
     cdef int j, k, p = pieces + 1
     cdef double r[MOST]
@@ -74,7 +74,7 @@ cdef double loss_of(const double[::1] x, const double[::1] target, const double[
 
 cdef void newton_step(int p, const double* H, const double* g, const bint* fixed,
                       double* step) noexcept nogil:
-    """Solve H step = g for what is not fixed, by Cholesky; a pivot of 0 gives no step."""
+    """Solve H step = g for the coefficients not fixed, by Cholesky; a pivot of 0 gives no step."""
     cdef double L[MOST * MOST]
     cdef int i, j, k
     cdef double s
@@ -110,8 +110,8 @@ cdef void minimise(const double[::1] x, const double[::1] target, const double[:
     cdef double step[MOST]
     cdef double new[MOST]
     cdef bint fixed[MOST]
-    cdef bint near
-    cdef double loss, found, length, promised
+    cdef bint full_step
+    cdef double loss, found, length, predicted
     cdef int _turn, _halving, j, p = pieces + 1
     for _turn in range(STEPS):
         loss = loss_of(x, target, weight, knots, pieces, stiffness, c, g, H)
@@ -119,30 +119,30 @@ cdef void minimise(const double[::1] x, const double[::1] target, const double[:
         for j in range(1, p):
             fixed[j] = c[j] <= least and g[j] > 0
         newton_step(p, H, g, fixed, step)
-        length, promised = 1, 0
+        length, predicted = 1, 0
         for j in range(p):
-            promised += step[j] * (0 if fixed[j] else g[j])
-        near = promised <= 1e-8 * (1 + fabs(loss))  # rounding of the loss hides what is left
+            predicted += step[j] * (0 if fixed[j] else g[j])
+        full_step = predicted <= 1e-8 * (1 + fabs(loss))  # rounding of the loss hides what is left
         for _halving in range(HALVINGS):
             for j in range(p):
                 new[j] = c[j] - length * (0 if fixed[j] else step[j])
                 if j > 0:
                     new[j] = max(new[j], least)
-            if near:
+            if full_step:
                 break
             found = loss_of(x, target, weight, knots, pieces, stiffness, new, NULL, NULL)
-            if found <= loss - 1e-4 * length * promised:
+            if found <= loss - 1e-4 * length * predicted:
                 break
             length *= 0.5
         for j in range(p):
             c[j] = new[j]
-        if promised <= 1e-22 * (1 + fabs(loss)):
+        if predicted <= 1e-22 * (1 + fabs(loss)):
             return
 
 
 def fit(const double[::1] x, const double[::1] target, const double[::1] weight,
         const double[::1] knots, double stiffness, double least, double[::1] c):
-    """Fill c (5,): one slope first, then all four near it, `stiffness` in units of that slope."""
+    """Fit c (5,): first a line, then four slopes near its own, `stiffness` in units of that."""
     cdef double line[MOST]
     cdef int k
     with nogil:
@@ -159,8 +159,8 @@ def apply(const double[:, ::1] x, const double[::1] offsets, const double[:, ::1
           const double[:, ::1] knots, double least, double[:, ::1] p, int n_threads):
     """p[r, k] = the probability of x[r, k] by link k.
 
-    With `least` above 0 the logit has the sign of x: at 0 it has `least` of the smallest slope, and
-    far from there it is `least` at least.
+    With `least` above 0 the logit has the sign of x: its slope at 0 is at least `least` times the
+    smallest slope, and its absolute value grows to at least `least` far from 0.
     """
     cdef Py_ssize_t r, k, m = x.shape[1]
     for r in prange(x.shape[0], nogil=True, num_threads=n_threads, schedule="static"):

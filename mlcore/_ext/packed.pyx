@@ -1,11 +1,12 @@
 """Hot loops of mlcore.kernels.packed: kernel values between samples, block by block.
 
-Three ways to the inner products, chosen by the caller from the shape of the data:
+Three layouts for inner products, chosen by the caller from the shape of the data:
 panels      (or differences) rows as lists of non-zeros against panels of 64 or 32 packed columns:
             few features, dense data with many zeros, moderately sparse data;
 products    BLAS on tiles of dense rows: many features, few zeros;
 inverted    rows against a list of samples per feature: very sparse data.
-Values are finished (norms, exp) while the tile is in cache; every element has one writer.
+Inner products become kernel values (norms, exp) while the tile is in cache; one thread writes each
+element.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
@@ -28,7 +29,7 @@ from mlcore._ext.tiles cimport (
 
 cdef enum:
     BAND = 4
-    CACHES = 1 << 24  # bytes; a larger result is written past the caches
+    CACHES = 1 << 24  # bytes; larger results are written past the caches
     TILE_ROWS = 256
     TILE_COLUMNS = 256
 
@@ -38,7 +39,7 @@ KINDS = {"linear": KERNEL_LINEAR, "polynomial": KERNEL_POLYNOMIAL, "rbf": KERNEL
          "chi2": KERNEL_CHI2}
 RBF_DIFFERENCES = KERNEL_RBF_DIFFERENCES
 PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}  # samples in a panel, by bytes of a value
-PENDING = (sizeof(pending) + 7) // 8  # int64 in which a thread notes what it has still to copy
+PENDING = (sizeof(pending) + 7) // 8  # int64 that hold the pending copies of a thread
 
 
 def pack_panels(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
@@ -76,7 +77,7 @@ def panel_block(int kind, double gamma, double coef0, int degree,
     cdef pending* own
     cdef pending* of_threads = <pending*> &waiting[0, 0]
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
-    # Rows first: what is written lies together, and so do the pages that are new.
+    # Rows first, so that new pages are touched in order.
     for tile_at in prange((rows.shape[0] + step - 1) // step * across, nogil=True,
                           num_threads=n_threads, schedule="dynamic"):
         top = tile_at // across * step
@@ -197,7 +198,7 @@ def inverted_block(int kind, double gamma, double coef0, int degree, const int64
                    const floating[::1] member_values, const floating[::1] column_terms,
                    floating[:, ::1] out, const int64_t[::1] dest, Py_ssize_t n_columns,
                    int n_threads):
-    """The same from a list of (sample, value) per feature: only shared features are touched."""
+    """out[dest[r], c] = k(sample rows[r], column c) from a list of (sample, value) per feature."""
     cdef kernel_spec spec
     cdef Py_ssize_t r, j
     cdef int64_t t, f, u

@@ -16,7 +16,7 @@ def couple(const double[:, ::1] pairs, double least, double[:, ::1] p, double[:,
            int n_threads):
     """p[r] = the minimiser of sum_{i != j} (r_ji p_i - r_ij p_j)² of sum one; pairs[r] are r_ij.
 
-    They are held to [least, 1 - least]. `p` (n, k), `scratch` (n_threads, k²); O(n k³) time.
+    They are clipped to [least, 1 - least]. `p` (n, k), `scratch` (n_threads, k²); O(n k³) time.
     """
     cdef Py_ssize_t r
     for r in prange(pairs.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
@@ -30,7 +30,7 @@ cdef void couple_row(int k, const double* pair, double least, double* p,
     With a sum of one, p'Qp and p'(Q + ee')p differ by one.
 
     Q is singular where the pairs are consistent. Q + ee' never is: where v sums to zero, v'Qv is at
-    least the sum of min(v_i², v_j²) over the i and j of opposite signs. So Cholesky's factors do.
+    least the sum of min(v_i², v_j²) over the i and j of opposite signs. Cholesky factors suffice.
     """
     cdef int i, j
     cdef double won, total = 0
@@ -53,15 +53,15 @@ cdef void couple_row(int k, const double* pair, double least, double* p,
         p[i] /= total
 
 
-def agree(double[:, ::1] p, const Py_ssize_t[::1] winner, double least, int n_threads):
-    """p[r] becomes the nearest whose largest value is that of winner[r], `least` of it above."""
+def reconcile(double[:, ::1] p, const Py_ssize_t[::1] winner, double least, int n_threads):
+    """p[r] becomes the nearest in which winner[r] has the largest value, by `least` relatively."""
     cdef Py_ssize_t r
     for r in prange(p.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
-        agree_row(p.shape[1], &p[r, 0], winner[r], least)
+        reconcile_row(p.shape[1], &p[r, 0], winner[r], least)
 
 
 cdef inline Py_ssize_t largest(Py_ssize_t k, const double* p) noexcept nogil:
-    """The first of the largest."""
+    """The first index of the largest value."""
     cdef Py_ssize_t c, best = 0
     for c in range(1, k):
         if p[c] > p[best]:
@@ -69,7 +69,7 @@ cdef inline Py_ssize_t largest(Py_ssize_t k, const double* p) noexcept nogil:
     return best
 
 
-cdef void agree_row(Py_ssize_t k, double* p, Py_ssize_t winner, double least) noexcept nogil:
+cdef void reconcile_row(Py_ssize_t k, double* p, Py_ssize_t winner, double least) noexcept nogil:
     """Average the winner with the largest values, marked -1, until the next is below the mean."""
     cdef Py_ssize_t c, count = 1, next_one = largest(k, p)
     cdef double total, less
@@ -115,7 +115,7 @@ cdef inline uint64_t entry(double value, int64_t column) noexcept nogil:
 
 def hash_rows(const floating[:, ::1] X, const int64_t[::1] codes, uint64_t[::1] hashes,
               int n_threads):
-    """hashes[i] = the sum over the entries of row i, and its code as that of a column before."""
+    """hashes[i] = sum of the hashes of the entries of row i; its code counts as column -1."""
     cdef Py_ssize_t i
     for i in prange(X.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
         hashes[i] = entry(<double> codes[i], -1) + hash_of_row(X.shape[1], &X[i, 0])

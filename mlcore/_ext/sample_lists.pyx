@@ -26,7 +26,7 @@ cdef inline int64_t nonzeros(const sample* x, Py_ssize_t d) noexcept nogil:
 
 def fill_lists(const sample[:, ::1] X, const int64_t[::1] indptr, int32_t[::1] indices,
                floating[::1] values, int n_threads):
-    """The non-zeros of each row; `indptr` (n + 1,) counts them, one slot of slack at the end."""
+    """Fill the lists of non-zeros; `indptr` (n + 1,) bounds them, and one slot is spare."""
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], i, f
     cdef int64_t at, last
     for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
@@ -43,7 +43,7 @@ def fill_lists(const sample[:, ::1] X, const int64_t[::1] indptr, int32_t[::1] i
 def shifted_lists(const sample[:, ::1] X, const double[::1] shift, bint zeros, double unit,
                   bint absolute, int64_t[::1] indptr, int32_t[::1] indices,
                   floating[::1] values, floating[::1] terms):
-    """The lists of the rows of X - shift, and what their squares, or absolute values, sum to.
+    """Fill the lists of X - shift, and the sums of squares, or of absolute values, of its rows.
 
     `shift` may be None; `zeros` keeps zeros. terms[i] is the sum times `unit`. `indices` and
     `values` (n d + 1), `indptr` (n + 1).

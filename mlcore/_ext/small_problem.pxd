@@ -1,4 +1,4 @@
-"""A dual problem small enough for one submatrix of K, for loops that own many of them."""
+"""Dual problem of few variables on one principal submatrix of K, for other loops."""
 from cython cimport floating
 from libc.stdint cimport int8_t, int64_t
 
@@ -16,7 +16,7 @@ cdef struct small_problem:
     double* linear
     double* lower
     double* upper
-    double* now           # beta of the descent
+    double* trial         # beta of the descent
     double* kept          # beta before a refinement, and of the start
     double* gradient
     double* wide          # scratch of the descent, 6 padded
@@ -36,10 +36,11 @@ cdef struct small_problem:
 
 cdef void lay_out(small_problem* p, Py_ssize_t padded, double* wide, int64_t* slots,
                   int8_t* marks) noexcept nogil
-cdef int64_t adopt(small_problem* p, const floating* square, const double* values) noexcept nogil
-cdef void solve(small_problem* p, const floating* square, double tol, bint exact,
+cdef int64_t adopt(small_problem* p, const floating* submatrix,
+                   const double* values) noexcept nogil
+cdef void solve(small_problem* p, const floating* submatrix, double tol, bint exact,
                 int64_t max_steps) noexcept nogil
 cdef void round_to_bounds(small_problem* p) noexcept nogil
-cdef void start_with_sums(small_problem* p, const floating* square,
+cdef void start_with_sums(small_problem* p, const floating* submatrix,
                           const double* total) noexcept nogil
-cdef void refine(small_problem* p, const floating* square, double tol) noexcept nogil
+cdef void refine(small_problem* p, const floating* submatrix, double tol) noexcept nogil

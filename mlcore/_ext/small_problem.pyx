@@ -16,7 +16,7 @@ from mlcore._ext.working_set cimport begin, fill_submatrix, run
 
 cdef enum:
     ROUNDS = 50
-    PROBES = 256  # variables whose density tells where to start
+    PROBES = 256  # variables of the kernel density that the start is chosen by
 
 
 cdef struct ranked:
@@ -29,22 +29,22 @@ def solve_problem(const floating[:, ::1] K, const floating[::1] diagonal,
                   const double[::1] linear, const double[::1] lower, const double[::1] upper,
                   double epsilon, const double[::1] total, double tol, bint exact,
                   int64_t max_steps, double[::1] beta,
-                  double[::1] gradient, floating[:, ::1] square, floating[:, ::1] face,
-                  floating[::1] single, double[::1] wide, int64_t[::1] whole, int8_t[::1] marks):
+                  double[::1] gradient, floating[:, ::1] submatrix, floating[:, ::1] face,
+                  floating[::1] single, double[::1] wide, int64_t[::1] integers, int8_t[::1] marks):
     """Solve one problem to `tol`, or `exact`ly; returns (violation, steps).
 
-    The start is `beta`, or where `total` holds the required sums of the groups, one with these.
+    The start is `beta`, or a start with the required sums of the groups if `total` holds them.
 
-    `index` (m,) are the rows of K of the variables; `entire` says that these are all rows in their
-    order, and group 1 comes after group 0: then K itself is worked on. `gradient` receives
-    K beta + linear. Scratch for slots, of which each group takes whole LINEs: `square` slots²
-    unless `entire`, `face` of any size, `single` 4, `wide` WIDE, `whole` 4 and `marks` 3 for each.
+    `index` (m,) are the rows of K of the variables; with `entire` these are all rows in order, with
+    group 1 after group 0, and K itself is worked on. `gradient` receives
+    K beta + linear. Scratch for slots, each group padded to whole LINEs: `submatrix` slots² unless
+    `entire`, `face` of any size, `single` 4, `wide` WIDE, `integers` 4 and `marks` 3 for each slot.
     """
     cdef small_problem p
     cdef Py_ssize_t m = beta.shape[0], padded = wide.shape[0] // WIDE, t
-    cdef int64_t* variables = &whole[2 * padded]  # of the slots, -1 for none
+    cdef int64_t* variables = &integers[2 * padded]  # of the slots, -1 for none
     with nogil:
-        lay_out(&p, padded, &wide[0], &whole[0], &marks[0])
+        lay_out(&p, padded, &wide[0], &integers[0], &marks[0])
         p.size = m if entire else padded
         p.second = take_slots(m, &group[0], entire, p.size, variables)
         p.epsilon, p.single, p.face, p.room = epsilon, &single[0], &face[0, 0], face.shape[0]
@@ -60,9 +60,9 @@ def solve_problem(const floating[:, ::1] K, const floating[::1] diagonal,
             begin_and_solve(&p, &K[0, 0], total, tol, exact, max_steps)
         else:
             take_submatrix(&K[0, 0], K.shape[1], &diagonal[0], &index[0], padded, variables,
-                           &whole[3 * padded], &square[0, 0], &single[3 * padded])
+                           &integers[3 * padded], &submatrix[0, 0], &single[3 * padded])
             p.stride, p.diagonal = padded, &single[3 * padded]
-            begin_and_solve(&p, &square[0, 0], total, tol, exact, max_steps)
+            begin_and_solve(&p, &submatrix[0, 0], total, tol, exact, max_steps)
         round_to_bounds(&p)
         for t in range(p.size):
             if variables[t] >= 0:
@@ -73,7 +73,7 @@ def solve_problem(const floating[:, ::1] K, const floating[::1] diagonal,
 
 cdef Py_ssize_t take_slots(Py_ssize_t m, const int8_t* group, bint entire, Py_ssize_t size,
                            int64_t* variables) noexcept nogil:
-    """Lay out the variables of group 0, then those of group 1; return the first slot of these."""
+    """Assign slots to the variables of group 0, then 1; return the first slot of group 1."""
     cdef Py_ssize_t t, slot = 0, second = size
     cdef int wanted
     for wanted in range(2):
@@ -91,33 +91,35 @@ cdef Py_ssize_t take_slots(Py_ssize_t m, const int8_t* group, bint entire, Py_ss
 
 cdef void take_submatrix(const floating* K, Py_ssize_t stride, const floating* diagonal,
                          const int64_t* index, Py_ssize_t size, const int64_t* variables,
-                         int64_t* samples, floating* square, floating* of_slots) noexcept nogil:
+                         int64_t* samples, floating* submatrix,
+                         floating* slot_diagonal) noexcept nogil:
     cdef Py_ssize_t t
     for t in range(size):  # slots of no variable are copied too, unused
         samples[t] = index[max(variables[t], 0)]
-        of_slots[t] = diagonal[samples[t]]
-    fill_submatrix(K, stride, size, samples, size, square)
+        slot_diagonal[t] = diagonal[samples[t]]
+    fill_submatrix(K, stride, size, samples, size, submatrix)
 
 
-cdef void begin_and_solve(small_problem* p, const floating* square, const double[::1] total,
+cdef void begin_and_solve(small_problem* p, const floating* submatrix, const double[::1] total,
                           double tol, bint exact, int64_t max_steps) noexcept nogil:
     cdef double sums[2]
     if total.shape[0] > 0:
         sums[0], sums[1] = total[0], total[1] if total.shape[0] > 1 else 0.0
-        start_with_sums(p, square, sums)
+        start_with_sums(p, submatrix, sums)
     else:
-        begin_at(p, square, p.beta)
-    solve(p, square, tol, exact, max_steps)
+        begin_at(p, submatrix, p.beta)
+    solve(p, submatrix, tol, exact, max_steps)
 
 
-cdef void begin_at(small_problem* p, const floating* square, const double* values) noexcept nogil:
+cdef void begin_at(small_problem* p, const floating* submatrix,
+                   const double* values) noexcept nogil:
     cdef Py_ssize_t t
     for t in range(p.size):
-        p.now[t], p.beta[t], p.product[t] = values[t], 0, 0
-    adopt(p, square, p.now)
+        p.trial[t], p.beta[t], p.product[t] = values[t], 0, 0
+    adopt(p, submatrix, p.trial)
 
 
-cdef void start_with_sums(small_problem* p, const floating* square,
+cdef void start_with_sums(small_problem* p, const floating* submatrix,
                           const double* total) noexcept nogil:
     """Start as `start_with_sums` of mlcore.svm.smo does, the density being of some variables."""
     cdef ranked* order = <ranked*> p.wide
@@ -129,7 +131,7 @@ cdef void start_with_sums(small_problem* p, const floating* square,
     if plain:
         for t in range(p.size):
             p.kept[t] = sign_of(p, t) if t % step == 0 and p.upper[t] > p.lower[t] else 0
-        begin_at(p, square, p.kept)
+        begin_at(p, submatrix, p.kept)
     for t in range(p.size):
         order[t].rank, order[t].slot = sign_of(p, t) * (p.product[t] if plain else p.linear[t]), t
         p.kept[t] = 0
@@ -139,7 +141,7 @@ cdef void start_with_sums(small_problem* p, const floating* square,
         t = order[r].slot
         p.kept[t] = left_in_box(p, t, left[p.group[t]])
         left[p.group[t]] -= p.kept[t]
-    begin_at(p, square, p.kept)
+    begin_at(p, submatrix, p.kept)
 
 
 cdef inline double sign_of(const small_problem* p, Py_ssize_t t) noexcept nogil:
@@ -163,34 +165,34 @@ cdef void lay_out(small_problem* p, Py_ssize_t padded, double* wide, int64_t* sl
     """Divide `wide`, `slots` (2 padded) and `marks` (3 padded) into the arrays of the problem."""
     p.padded, p.slots, p.marks, p.group = padded, slots, marks, marks + 2 * padded
     p.beta, p.product, p.linear = wide, wide + padded, wide + 2 * padded
-    p.lower, p.upper, p.now = wide + 3 * padded, wide + 4 * padded, wide + 5 * padded
+    p.lower, p.upper, p.trial = wide + 3 * padded, wide + 4 * padded, wide + 5 * padded
     p.kept, p.gradient, p.wide = wide + 6 * padded, wide + 7 * padded, wide + 8 * padded
 
 
-cdef void solve(small_problem* p, const floating* square, double tol, bint exact,
+cdef void solve(small_problem* p, const floating* submatrix, double tol, bint exact,
                 int64_t max_steps) noexcept nogil:
-    """Solve to `tol`, with `exact` then as far as rounding allows; find the multipliers."""
+    """Solve to `tol`, or with `exact` as far as rounding allows, and find the multipliers."""
     cdef double size = 1
     cdef Py_ssize_t t
-    p.steps = settle(p, square, tol, max_steps, False)
+    p.steps = settle(p, submatrix, tol, max_steps, False)
     p.violation = violation(p)
     if exact and p.violation <= tol:
         for t in range(p.size):
             size = max(size, fabs(p.product[t] + p.linear[t]))
-        refine(p, square, min(tol, 1e-12 * size))
+        refine(p, submatrix, min(tol, 1e-12 * size))
     find_multipliers(p)
 
 
-cdef void refine(small_problem* p, const floating* square, double tol) noexcept nogil:
-    """Go on to a smaller `tol`; keep the solution before if that is worse."""
+cdef void refine(small_problem* p, const floating* submatrix, double tol) noexcept nogil:
+    """Solve to a smaller `tol`; restore the previous solution if the new one is worse."""
     cdef double before = p.violation
     cdef Py_ssize_t t
     for t in range(p.size):
         p.kept[t] = p.beta[t]
-    p.steps += settle(p, square, tol, 100 * p.size, True)
+    p.steps += settle(p, submatrix, tol, 100 * p.size, True)
     p.violation = violation(p)
     if p.violation > before:
-        adopt(p, square, p.kept)
+        adopt(p, submatrix, p.kept)
         p.violation = violation(p)
     find_multipliers(p)
 
@@ -208,8 +210,8 @@ cdef double violation(const small_problem* p) noexcept nogil:
     return violation_of(p.size, p.linear, p.lower, p.upper, p.epsilon, p.group, p.beta, p.product)
 
 
-cdef int64_t settle(small_problem* p, const floating* square, double tol, int64_t max_steps,
-                    bint near) noexcept nogil:
+cdef int64_t settle(small_problem* p, const floating* submatrix, double tol, int64_t max_steps,
+                    bint face_first) noexcept nogil:
     """Make pair steps and faces until the violation is at most `tol`; return their number."""
     cdef descent d
     cdef Py_ssize_t t
@@ -218,30 +220,31 @@ cdef int64_t settle(small_problem* p, const floating* square, double tol, int64_
     d.s.n_spans = 1 if p.second >= p.size else 2
     d.s.begin[0], d.s.end[0], d.s.group[0] = 0, min(p.second, p.size), 0
     d.s.begin[1], d.s.end[1], d.s.group[1] = p.second, p.size, 1
-    d.s.K, d.s.stride, d.s.diagonal, d.s.epsilon = square, p.stride, p.diagonal, p.epsilon
+    d.s.K, d.s.stride, d.s.diagonal, d.s.epsilon = submatrix, p.stride, p.diagonal, p.epsilon
     d.s.G = p.single
     d.s.up, d.s.low = <floating*> p.single + p.padded, <floating*> p.single + 2 * p.padded
-    d.s.beta, d.s.lower, d.s.upper = p.now, p.lower, p.upper
+    d.s.beta, d.s.lower, d.s.upper = p.trial, p.lower, p.upper
     d.G, d.wide, d.slots, d.marks = p.gradient, p.wide, p.slots, p.marks
     d.n, d.tol, d.n_threads = p.padded, 0.4 * tol, 1
     d.H, d.room, d.limit = p.face, p.room, p.room
     while left > 0 and violation(p) > tol and spent < max_steps:
         left -= 1
         for t in range(p.size):
-            p.now[t] = p.beta[t]
+            p.trial[t] = p.beta[t]
             p.gradient[t] = p.product[t] + p.linear[t]
         d.left = max_steps - spent
-        begin(&d, near, 0.5)  # the submatrix is in cache: a face costs little
-        run(&d, square)
+        begin(&d, face_first, 0.5)  # the submatrix is in cache: a face costs little
+        run(&d, submatrix)
         spent += d.made
-        if adopt(p, square, p.now) == 0:
+        if adopt(p, submatrix, p.trial) == 0:
             break
     return spent
 
 
-cdef int64_t adopt(small_problem* p, const floating* square, const double* values) noexcept nogil:
-    """Make these the multipliers, and the product theirs; return how many changed."""
-    return take_over(p.size, NULL, values, p.beta, p.slots, p.wide, square, p.stride, p.size,
+cdef int64_t adopt(small_problem* p, const floating* submatrix,
+                   const double* values) noexcept nogil:
+    """Take these multipliers, update the product, and return the number that changed."""
+    return take_over(p.size, NULL, values, p.beta, p.slots, p.wide, submatrix, p.stride, p.size,
                      p.product)
 
 

@@ -13,7 +13,7 @@ cdef struct pending:
 
 cdef inline void copy_pending(const floating* like, pending* of_threads,
                               Py_ssize_t n_threads) noexcept nogil:
-    """Copy what still waits in any thread; `like` tells the precision."""
+    """Copy the pending tiles of all threads; `like` tells the precision."""
     cdef Py_ssize_t thread
     for thread in range(n_threads):
         copy_waiting(like, of_threads[thread].waiting, True)
@@ -30,7 +30,7 @@ cdef inline simd_copies copies(const floating* tile, Py_ssize_t stride, Py_ssize
 
 cdef inline void copy_waiting(const floating* like, simd_copies* waiting,
                               bint past) noexcept nogil:
-    """Copy all of both; `like` tells the precision."""
+    """Finish both pending copies; `like` tells the precision."""
     cdef int i
     for i in range(2):
         copy(like, waiting + i, past)
@@ -45,29 +45,29 @@ cdef inline void copy_tile(const floating* tile, Py_ssize_t stride, Py_ssize_t r
 
 
 cdef inline void copy_to_both_places(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
-                                     Py_ssize_t columns, bint diagonal, floating* turned,
+                                     Py_ssize_t columns, bint diagonal, floating* transposed,
                                      floating* below, floating* above, Py_ssize_t n,
                                      bint past) noexcept nogil:
     """Copy a tile and its transpose at once; arguments as of `both_places`."""
     cdef simd_copies waiting[2]
     waiting[0] = copies(tile, stride, 0, 0, below, n, <int64_t*> NULL)
-    both_places(tile, stride, rows, columns, diagonal, turned, below, above, n, waiting)
+    both_places(tile, stride, rows, columns, diagonal, transposed, below, above, n, waiting)
     copy_waiting(tile, waiting, past)
 
 
 cdef inline void both_places(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,
-                             Py_ssize_t columns, bint diagonal, floating* turned,
+                             Py_ssize_t columns, bint diagonal, floating* transposed,
                              floating* below, floating* above, Py_ssize_t n,
                              simd_copies* waiting) noexcept nogil:
-    """Let a tile and its transpose wait; of a diagonal tile the lower half counts.
+    """Queue a tile and its transpose; of a diagonal tile, the lower half and its mirror image.
 
-    `turned` is scratch like the tile.
+    `transposed` is scratch like the tile.
     """
     cdef Py_ssize_t r
-    transpose(tile, stride, rows, columns, turned, stride)
+    transpose(tile, stride, rows, columns, transposed, stride)
     if diagonal:
         for r in range(rows):
-            memcpy(turned + r * stride, tile + r * stride, (r + 1) * sizeof(floating))
+            memcpy(transposed + r * stride, tile + r * stride, (r + 1) * sizeof(floating))
     else:
         waiting[0] = copies(tile, stride, rows, columns, below, n, <int64_t*> NULL)
-    waiting[1] = copies(turned, stride, columns, rows, above, n, <int64_t*> NULL)
+    waiting[1] = copies(transposed, stride, columns, rows, above, n, <int64_t*> NULL)

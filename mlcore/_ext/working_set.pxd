@@ -1,4 +1,4 @@
-"""The descent of a small problem and its principal submatrix of K, for other loops."""
+"""Descent on a small problem, and principal submatrices of K, for other loops."""
 from cython cimport floating
 from libc.stdint cimport int64_t
 
@@ -7,6 +7,6 @@ from mlcore._ext.descent cimport descent
 
 cdef void fill_submatrix(const floating* K, Py_ssize_t stride, Py_ssize_t count,
                          const int64_t* chosen, Py_ssize_t padded,
-                         floating* square) noexcept nogil
-cdef void begin(descent* d, bint near, double wait) noexcept nogil
+                         floating* submatrix) noexcept nogil
+cdef void begin(descent* d, bint face_first, double wait) noexcept nogil
 cdef void run(descent* d, const floating* K) noexcept nogil

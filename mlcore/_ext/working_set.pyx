@@ -8,14 +8,15 @@ from libc.stdint cimport int8_t, int64_t
 from libc.string cimport memmove
 
 from mlcore._ext.descent cimport (
-    ENDED, GOES_ON, NEEDS_ROOM, USUAL_WAIT, count_free, descent, follow_from, outcome, violation
+    DEFAULT_WAIT, ENDED, GOES_ON, NEEDS_ROOM, count_free, descent, outcome, update_gradient_from,
+    violation
 )
 from mlcore._ext.face cimport begin_face, face_round, line_search, move_to_sum
 from mlcore._ext.optimality cimport up_value, low_value
 from mlcore._ext.simd.smo cimport smo, smo_working_set
 from mlcore._ext.simd.transpose cimport transpose
 
-cdef int64_t NEAR = 1 << 62  # pair steps since the last face: more than any wait
+cdef int64_t FACE_DUE = 1 << 62  # pair steps since the last face: more than any wait
 
 cdef enum:
     CALL_STEPS = 20_000  # pair steps of one advance: some hundredths of a second
@@ -27,7 +28,7 @@ cdef enum:
 
 def gather(const floating[:, ::1] rows, const int64_t[::1] slots, const int64_t[::1] columns,
            floating[:, ::1] K, const int64_t[::1] dest, const int64_t[::1] places, int n_threads):
-    """K[dest[r], places[c]] = rows[slots[r], columns[c]]; runs in both are copied whole."""
+    """K[dest[r], places[c]] = rows[slots[r], columns[c]]; runs in both are copied at once."""
     cdef Py_ssize_t m = columns.shape[0], r
     if m == 0 or slots.shape[0] == 0:
         return
@@ -68,8 +69,8 @@ def mirror_rows(floating[:, ::1] K, const int64_t[::1] rows, const int64_t[::1] 
 
 cdef void fill_submatrix(const floating* K, Py_ssize_t stride, Py_ssize_t count,
                          const int64_t* chosen, Py_ssize_t padded,
-                         floating* square) noexcept nogil:
-    """square = K between the chosen, 0 in the padding; half is read, the rest mirrored by tiles."""
+                         floating* submatrix) noexcept nogil:
+    """submatrix = K between the chosen variables, 0 in the padding; half is mirrored, by tiles."""
     cdef Py_ssize_t r, c, tile, other
     cdef const floating* row
     for r in range(padded):
@@ -77,15 +78,15 @@ cdef void fill_submatrix(const floating* K, Py_ssize_t stride, Py_ssize_t count,
         if r < count:
             row = K + chosen[r] * stride
             for c in range(tile, count):
-                square[r * padded + c] = row[chosen[c]]
+                submatrix[r * padded + c] = row[chosen[c]]
         for c in range(count if r < count else tile, padded):
-            square[r * padded + c] = 0
+            submatrix[r * padded + c] = 0
     for r in range(padded // LINE):
         tile = r * LINE
         for c in range(r):
             other = c * LINE
-            transpose(square + other * padded + tile, padded, LINE, LINE,
-                      square + tile * padded + other, padded)
+            transpose(submatrix + other * padded + tile, padded, LINE, LINE,
+                      submatrix + tile * padded + other, padded)
 
 
 # ---- the small problem
@@ -103,7 +104,7 @@ cdef class Descent:
     cdef descent d
     cdef bint doubles
     cdef int64_t max_steps
-    cdef tuple arrays  # that d points to
+    cdef tuple arrays  # keeps alive what d points to
     cdef object face
 
     def __init__(self, K, diagonal, double[::1] beta, double[::1] G, const double[::1] lower,
@@ -126,13 +127,13 @@ cdef class Descent:
             point_to[double](&self.d, K, diagonal, single)
         else:
             point_to[float](&self.d, K, diagonal, single)
-        begin(&self.d, False, USUAL_WAIT)
+        begin(&self.d, False, DEFAULT_WAIT)
 
     def advance(self):
         """Make some pair steps or one Newton step: some hundredths of a second.
 
-        Returns None at the end, else the free variables for which `take_face` must give room before
-        the next call, or 0.
+        Returns None at the end, else the number of free variables for which `take_face` must give
+        scratch before the next call, or 0.
         """
         cdef outcome found
         with nogil:
@@ -150,8 +151,8 @@ cdef class Descent:
             self.d.H = address[float](face)
 
     def counts(self):
-        """Return (steps, faces, faces with a whole step); a face is one of the steps."""
-        return self.d.made, self.d.made - (self.max_steps - self.d.left), self.d.whole
+        """Return (steps, faces, faces with a whole step); each face counts as one step."""
+        return self.d.made, self.d.made - (self.max_steps - self.d.left), self.d.full_steps
 
 
 cdef void* address(floating[:, ::1] values):
@@ -164,15 +165,15 @@ cdef void point_to(descent* d, const floating[:, ::1] K, const floating[::1] dia
     d.s.G, d.s.up, d.s.low = &single[0, 0], &single[1, 0], &single[2, 0]
 
 
-cdef void begin(descent* d, bint near, double wait) noexcept nogil:
-    """Begin a descent: with a face if the start is `near` the solution, else after the `wait`."""
+cdef void begin(descent* d, bint face_first, double wait) noexcept nogil:
+    """Begin a descent: with a face if `face_first`, for a start near the solution."""
     d.wait = wait
-    d.made = d.whole = d.failures = d.rounds = 0
-    d.since = NEAR if near else 0
+    d.made = d.full_steps = d.failures = d.rounds = 0
+    d.since = FACE_DUE if face_first else 0
 
 
 cdef void run(descent* d, const floating* K) noexcept nogil:
-    """Go on to the end; the face has all the room that it may need."""
+    """Advance to the end; the face needs all the room that `limit` allows."""
     while advance(d, K) == GOES_ON:
         pass
 
@@ -198,7 +199,7 @@ cdef outcome advance(descent* d, const floating* K) noexcept nogil:
     if line_search(d, K) < 1:
         d.failures += 1
         return GOES_ON
-    d.whole += 1
+    d.full_steps += 1
     d.failures = 0
     return ENDED if violation(d, False) <= d.tol else GOES_ON
 
@@ -234,12 +235,12 @@ cdef outcome pair_steps(descent* d, const floating* K) noexcept nogil:
     d.since += made
     if s.violation <= d.tol or made < allowed or d.left <= 0:
         return ENDED
-    follow_from(d, K, start)
+    update_gradient_from(d, K, start)
     if d.since >= patience and f <= d.limit:
         begin_face(d)
     return GOES_ON
 
 
 def nearest_with_sum(double[::1] x, const double[::1] low, const double[::1] high, double total):
-    """Move x within its bounds, all by one amount, to a sum of `total`, or as near as can be."""
+    """Move all of x by one amount, clipped to its bounds, to the sum nearest to `total`."""
     move_to_sum(x.shape[0], &x[0], &low[0], &high[0], total)

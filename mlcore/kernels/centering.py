@@ -8,7 +8,7 @@ from mlcore.kernels.gram import as_square, require_out
 
 
 def center_gram(K, *, out: np.ndarray | None = None) -> np.ndarray:
-    """K of samples whose mean in feature space is moved to the origin.
+    """Return the Gram matrix of samples after moving their mean in feature space to the origin.
 
     K - 1K/n - K1/n + 1K1/n², where 1 is the matrix of ones.
 

@@ -1,4 +1,4 @@
-"""Sums of kernel values against vectors that stay the same from call to call."""
+"""Kernel expansions sum_j a_j k(x, v_j) over fixed vectors v_j."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,12 +14,12 @@ _VALUES = 1_000_000  # kernel values, or features, of a block of rows: some mega
 
 
 class Expansion:
-    """Vectors v_j laid out for sums_j a_j k(x, v_j), block of rows x by block.
+    """Vectors v_j prepared for sum_j a_j k(x, v_j), one block of rows x at a time.
 
     Parameters
     ----------
-    V : ndarray or CSR (m, d), what `kernel.encode` returns, or for kernel values that are given the
-        columns (m,) to take
+    V : ndarray or CSR (m, d), a result of `kernel.encode`, or the columns (m,) of a precomputed
+        kernel
     kernel : Kernel
     """
 
@@ -28,9 +28,9 @@ class Expansion:
         self._values = kernel.against(V) if self._m else None
 
     def blocks(self, X: Any, width: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield some rows of X, as a slice, and their kernel values against all vectors.
+        """Yield slices of rows of X, and their kernel values against all vectors.
 
-        `width` values for each row are what the caller makes of them.
+        `width` is the number of values per row that the caller computes: it bounds blocks too.
         """
         out = None
         for rows in row_blocks(X, max(self._m, width)):
@@ -51,12 +51,12 @@ class Expansion:
 
 
 def kept_expansion(model: Any, V: Any, kernel: Kernel) -> Expansion:
-    """Return the `Expansion` of a fitted model's vectors, `kept` from its first call on."""
+    """Return the `Expansion` of a fitted model's vectors, cached from the first call on."""
     return cached(model, (V,), kernel, lambda: Expansion(V, kernel))
 
 
 def row_blocks(X: Any, width: int) -> Iterator[slice]:
-    """Yield the rows of X in turn, as many at once as have some megabytes of `width` values."""
+    """Yield slices of rows of X whose features, or `width` values each, take some megabytes."""
     n = X.shape[0]
     stored = X.nnz // max(1, n) if sparse.issparse(X) else X.shape[1]
     step = max(1, _VALUES // max(1, width, stored))

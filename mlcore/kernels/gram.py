@@ -1,4 +1,4 @@
-"""Gram matrices: kernel values between samples, and what checks them."""
+"""Gram matrices: computed, checked, and as inner products of polynomial features."""
 
 from collections.abc import Callable
 from itertools import combinations_with_replacement
@@ -156,7 +156,7 @@ def require_out(out, shape: tuple, dtype) -> None:
 
 
 def as_square(K, owner: str) -> np.ndarray:
-    """K as samples are checked, and square."""
+    """Return K checked as samples are, and square."""
     K = as_samples(K, owner=owner, name="K")
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"K has shape {K.shape}; {owner} needs a square matrix.")
@@ -185,11 +185,11 @@ def symmetric_part(K: np.ndarray, owner: str) -> np.ndarray:
 
 
 def polynomial_features(X, degree: int, coef0: float = 1.0) -> np.ndarray:
-    """The feature map whose inner product is the polynomial kernel (x.y + coef0)^degree.
+    """Return the feature map whose inner product is the polynomial kernel (x.y + coef0)^degree.
 
     One column per monomial, with the square root of its multinomial coefficient: C(d + k - 1, k)
-    columns for degree k when ``coef0=0``, else C(d + k, k). It is there to check and to teach the
-    kernel, which computes the same inner products without the map.
+    columns for degree k when ``coef0=0``, else C(d + k, k). It serves to check and to teach the
+    kernel, which computes the same inner products without it.
 
     Parameters
     ----------
@@ -240,14 +240,14 @@ def polynomial_features(X, degree: int, coef0: float = 1.0) -> np.ndarray:
 
 
 def is_positive_semidefinite(K, *, tol: float | None = None) -> tuple[bool, float]:
-    """Return whether a symmetric matrix can be a Gram matrix (Mercer's condition on a sample).
+    """Test if a symmetric matrix can be a Gram matrix (Mercer's condition on a sample).
 
     Parameters
     ----------
     K : array-like (n, n)
     tol : float, optional
-        How far below 0 the smallest eigenvalue may lie; ``n * eps * largest`` by default, which is
-        the rounding of the eigenvalues themselves.
+        Distance that the smallest eigenvalue may lie below 0; ``n * eps * largest`` by default, the
+        rounding of the eigenvalues themselves.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Rows of a Gram matrix within a bound of memory: all kept, kept by use, or computed again."""
+"""Rows of a Gram matrix in bounded memory: all kept, the last used kept, or recomputed."""
 
 from collections.abc import Iterator, Sequence
 from typing import Self
@@ -128,8 +128,8 @@ class GramRows:
         missing = samples[slots < 0]
         if len(missing):
             order = np.argsort(self._used, kind="stable")[: len(missing)]
-            gone = self._owner[order]
-            self._slot[gone[gone >= 0]] = -1
+            evicted = self._owner[order]
+            self._slot[evicted[evicted >= 0]] = -1
             self._owner[order] = -1
             self._used[order] = 0
             self.kernel.fill(missing, self.rows, order)  # if interrupted, the slots hold nothing

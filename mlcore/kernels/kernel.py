@@ -1,4 +1,4 @@
-"""The contract of a kernel: a function k(x, y) of two samples, and what algorithms ask of it."""
+"""Base class of kernels: a function k(x, y) of two samples, its rows and its properties."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -13,9 +13,9 @@ from mlcore.kernels.kernel_rows import CalledRows, KernelRows, MatrixRows
 class Kernel:
     """A function k(x, y) of two samples of any kind, for models that take ``kernel=``.
 
-    A subclass computes values (`__call__`) and, where samples are not rows of numbers, checks them
-    (`encode`). All else has a default: `diagonal` for one that costs less, the class attribute
-    `positive_semidefinite` for a kernel that is known to be an inner product.
+    A subclass computes values (`__call__`) and, if samples are not rows of numbers, checks them
+    (`encode`). All else has a default: override `diagonal` if it costs less than calls, and the
+    class attribute `positive_semidefinite` if the kernel is known to be an inner product.
 
     Notes
     -----
@@ -44,11 +44,11 @@ class Kernel:
     array([0, 1])
     """
 
-    positive_semidefinite: bool | None = None  # None: not known, so models try it on some samples
+    positive_semidefinite: bool | None = None  # None: unknown, tested on some samples
     uses_gamma: ClassVar[bool] = False
-    linear: ClassVar[bool] = False  # whether k(x, y) is x.y
-    precomputed: ClassVar[bool] = False  # whether samples are given as rows of kernel values
-    packed: ClassVar[bool] = False  # whether `rows` and `against` hold samples of their own
+    linear: ClassVar[bool] = False  # True if k(x, y) is x.y
+    precomputed: ClassVar[bool] = False  # True if samples are rows of kernel values
+    packed: ClassVar[bool] = False  # True if `rows` and `against` copy their samples
 
     @property
     def name(self) -> str:
@@ -138,7 +138,7 @@ class Kernel:
 
 
 def of_numbers(samples: Any) -> bool:
-    """Return whether samples are rows of numbers, not objects."""
+    """Return True if samples are rows of numbers, not objects."""
     return getattr(samples, "dtype", np.dtype(object)).kind != "O"
 
 
@@ -171,7 +171,7 @@ class FunctionKernel(Kernel):
 
 
 class PrecomputedKernel(Kernel):
-    """Kernel values that are given: a sample is its row of them."""
+    """Matrix of kernel values from the user: a sample is its row."""
 
     name = "precomputed"
     precomputed = True
@@ -183,5 +183,5 @@ class PrecomputedKernel(Kernel):
         return MatrixRows(self, X, double)
 
     def against(self, V: Any) -> Callable[..., np.ndarray]:
-        """Return ``values(X, out=None)``: of rows of kernel values those with the samples V."""
+        """Return ``values(X, out=None)``, the columns V of rows X of kernel values."""
         return lambda X, out=None: X[:, V]

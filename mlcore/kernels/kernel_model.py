@@ -1,4 +1,4 @@
-"""Estimators with a kernel: its parameters, and the samples that it can be of."""
+"""Base class of estimators with a kernel: its parameters, and checks of their samples."""
 
 from typing import Any, ClassVar
 

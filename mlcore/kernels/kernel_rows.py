@@ -38,7 +38,7 @@ class KernelRows:
     terms : float
         Products of two numbers that one value costs; infinite where that is not known.
     nbytes : int
-        Memory held beside the samples.
+        Memory taken beside the samples.
     """
 
     linear = halves = False
@@ -79,7 +79,7 @@ class KernelRows:
     ) -> None:
         """Warn of a kernel that is not positive semi-definite on some of the samples.
 
-        `so` says what follows. Kernels that always are cost nothing.
+        `so` states the consequence. Kernels known to be positive semi-definite are not tested.
         """
         if self.kernel.positive_semidefinite:
             return
@@ -97,7 +97,7 @@ class KernelRows:
 
 
 class PackedRows(KernelRows):
-    """Rows for a kernel of vectors, from samples that are laid out for it."""
+    """Rows for a kernel of vectors, from samples packed for it."""
 
     def __init__(self, kernel: Any, X: np.ndarray | sparse.csr_array, double: bool) -> None:
         super().__init__(kernel, X, kernel.largest(X), double)

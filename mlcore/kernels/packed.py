@@ -1,6 +1,6 @@
-"""Samples laid out so that kernel values between them come block by block, in cache.
+"""Samples packed for computing kernel values between them in blocks that fit the cache.
 
-The one place that knows the layouts of `mlcore._ext.packed`: panels, products and inverted lists.
+The only module that knows the layouts of `mlcore._ext.packed`: panels, products and inverted lists.
 """
 
 import numpy as np
@@ -12,12 +12,12 @@ from mlcore.kernels.sample_lists import SampleLists, row_sums, shifted_lists
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
 
-_FEW_VALUES = 1 << 14  # of rows that one thread prepares in less time than NumPy needs to begin
-_FEW = 8  # features: up to this, squares of differences cost no more than exp
+_FEW_VALUES = 1 << 14  # of rows that one compiled call packs before NumPy calls would start
+_FEW = 8  # features: up to this, squared differences cost no more than exp
 _LOG2_E = 1.4426950408889634
-_FAR = 1e14  # distance in units of 1 / gamma: from there on the kernel value is 0
+_FAR = 1e14  # distance in units of 1 / gamma from which on the kernel value is 0
 _TILE_ROWS, _TILE_COLUMNS, _BAND = 256, 256, 4
-_FRESH_TERMS = 128  # products that take as long as to write a value to memory not yet touched
+_FRESH_TERMS = 128  # products in the time of a write to memory not touched before
 
 
 class Packed:
@@ -42,23 +42,24 @@ class Packed:
             self.layout, self.shift, self.scale = like.layout, like.shift, like.scale
         self.kernel = kernel = kernel if self.scale is None else kernel.with_gamma(1.0)
         self._dense = self._lists = self._sparse = self._all = None
-        if (like is not None or kernel.exponential) and self._take_few(X):
+        if (like is not None or kernel.exponential) and self._lay_out_few(X):
             return
         if self.layout == "differences" and sparse.issparse(X):
             X = X.toarray()
         with np.errstate(over="ignore"):  # to infinity: what is infinitely far has the value 0
             X = _transformed(X, kernel, self.shift, self.scale, self.dtype)
-            squares = None if kernel.row_term == "absolute" else row_sums(X, "squares")
-            self.diagonal = np.ones(self.n) if kernel.exponential else kernel.at(squares)
+            squared_norms = None if kernel.row_term == "absolute" else row_sums(X, "squares")
+            exponential = kernel.exponential
+            self.diagonal = np.ones(self.n) if exponential else kernel.diagonal_from(squared_norms)
             if kernel.row_term == "squares":
-                terms = kernel.gamma * _LOG2_E * squares
+                terms = kernel.gamma * _LOG2_E * squared_norms
             elif kernel.row_term == "absolute":
                 terms = row_sums(X, "absolute")
             else:
                 terms = np.zeros(self.n)
             self.terms = terms.astype(self.dtype)
         if kernel.overflows:
-            self.norm = float(np.sqrt(squares.max(initial=0.0)))
+            self.norm = float(np.sqrt(squared_norms.max(initial=0.0)))
             kernel.require_range(self.norm * (like or self).norm, self.dtype)
         if self.layout == "products":
             if sparse.issparse(X):
@@ -74,8 +75,8 @@ class Packed:
                     (values[:-1], indices[:-1], indptr), shape=(self.n, self.d)
                 )
 
-    def _take_few(self, X):
-        """Take few dense rows, whose diagonal is 1 or unused, in one compiled call, if it can."""
+    def _lay_out_few(self, X):
+        """Pack few dense rows, of unit or unused diagonal, in one call; False if it cannot."""
         if sparse.issparse(X) or X.size > _FEW_VALUES or self.scale is not None:
             return False
         kernel = self.kernel
@@ -92,14 +93,14 @@ class Packed:
 
     @property
     def condition(self):
-        """Error of a value in units of one rounding, more than 1 where a distance cancels."""
+        """Error of a value in units of one rounding; above 1 if squared distances cancel."""
         if self.kernel.row_term == "squares" and self.layout != "differences":
             return 1.0 + float(self.terms.max(initial=0.0))
         return max(1.0, float(np.abs(self.diagonal).max(initial=0.0)))
 
     @property
     def nbytes(self):
-        """Memory that the layout holds, or will when its columns are asked for."""
+        """Bytes of the layout, its columns included."""
         arrays = [self._dense] if self._dense is not None else list(self._lists)
         columns = 0
         if self.layout in ("panels", "differences"):
@@ -117,7 +118,7 @@ class Packed:
         return self._columns(np.ascontiguousarray(chosen, dtype=np.int64), everything=False)
 
     def only_columns(self):
-        """Lay out all columns, forget what only rows need, and return self."""
+        """Pack all columns, free the lists that only rows need, and return self."""
         self.columns()
         if self.layout != "products":
             self._lists = self._sparse = None
@@ -260,7 +261,7 @@ class Packed:
 
 
 def _layout(X, kernel):
-    """(layout, shift, scale): how inner products of such data are quickest and most exact."""
+    """Return (layout, shift, scale) for the fastest and most accurate inner products of X."""
     n, d = X.shape
     if sparse.issparse(X):
         density = X.nnz / max(1, n * d)
@@ -275,7 +276,7 @@ def _layout(X, kernel):
             layout = "differences"
         shift = None
         if kernel.shift_invariant and density > 0.35:
-            # Differences do not change, but the squares that cancel in them get smaller.
+            # Differences do not change, but the squared norms that cancel in them get smaller.
             shift = X.mean(axis=0, dtype=np.float64)
     return layout, shift, _scale(X, kernel)
 
@@ -314,12 +315,12 @@ def _transformed(X, kernel, shift, scale, dtype):
 
 
 def _times(X, factors):
-    """Row i times factors[i], in float64, as a copy."""
+    """Return a float64 copy of X with row i times factors[i]."""
     if sparse.issparse(X):
         return _with_data(X, X.data * np.repeat(factors, np.diff(X.indptr)))
     return X * factors[:, None]
 
 
 def _with_data(X, data):
-    """CSR of the same pattern, its indices still in order, as the lists of non-zeros need them."""
+    """Return CSR of the same pattern, with indices still in order, as lists of non-zeros need."""
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)

@@ -1,4 +1,4 @@
-"""Kernel object and number from what users pass as ``kernel=`` and ``gamma=``."""
+"""Resolution of the parameters ``kernel`` and ``gamma`` to a `Kernel` and a number."""
 
 from typing import Any
 
@@ -24,21 +24,21 @@ def as_kernel(
     precomputed: bool = True,
     owner: str = "",
 ) -> Kernel:
-    """Return the kernel that is meant by a name, by a user's function or by itself.
+    """Return the `Kernel` for a name, for a user's function or for a `Kernel`.
 
     Parameters
     ----------
     kernel : str, callable or Kernel
     gamma, degree, coef0 : checked parameters of a kernel by name; `gamma` may be a rule's name
     precomputed : bool
-        Whether "precomputed" is one of the names.
+        True if "precomputed" is one of the names.
     owner : str
         Model that the error names.
 
     Raises
     ------
     TypeError, ValueError
-        For what is no kernel.
+        If `kernel` is none of these.
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -84,20 +84,20 @@ def resolve_gamma(gamma: float | str, X, weight=None) -> float:
 
 
 def _weighted_scale(X, weight) -> float:
-    """Return gamma="scale" where samples have weights: copies and weights then agree."""
+    """Return gamma="scale" of weighted samples; a weight of 2 counts as a copy."""
     weight = weight / weight.max()
     n_features = X.shape[1]
     total = weight.sum() * n_features
     rows = X.sum(axis=1, dtype=np.float64)
     mean = float((weight * np.asarray(rows).ravel()).sum()) / total
-    spread = 0.0
+    squares = 0.0
     for start in range(0, X.shape[0], _BLOCK):
         block, w = X[start : start + _BLOCK], weight[start : start + _BLOCK]
         if sparse.issparse(block):
             stored = np.diff(block.indptr)
             inside = np.repeat(w, stored) @ (block.data.astype(np.float64) - mean) ** 2
-            spread += float(inside + mean**2 * (w @ (n_features - stored)))
+            squares += float(inside + mean**2 * (w @ (n_features - stored)))
         else:
-            spread += float(w @ ((block.astype(np.float64) - mean) ** 2).sum(axis=1))
-    variance = spread / total
+            squares += float(w @ ((block.astype(np.float64) - mean) ** 2).sum(axis=1))
+    variance = squares / total
     return 1.0 / (n_features * variance) if variance > 0 else 1.0

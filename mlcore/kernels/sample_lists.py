@@ -1,4 +1,4 @@
-"""Samples as lists of their non-zeros: made from rows, summed with weights."""
+"""Samples as lists of their non-zeros, and weighted sums of them."""
 
 from typing import NamedTuple, Self
 
@@ -27,8 +27,7 @@ class SampleLists(NamedTuple):
     def of(cls, X: np.ndarray | sparse.csr_array, dtype: np.dtype, *, zeros: bool) -> Self:
         """Return the lists of the rows of X; `zeros` keeps the zeros of dense rows.
 
-        Lists that are not full have one value more, so that there is a first to take the address
-        of.
+        Lists that are not full have a spare value, so that even empty ones have an address.
         """
         if sparse.issparse(X):
             indices, values = (X.indices, X.data) if X.nnz else (np.zeros(1), np.zeros(1))

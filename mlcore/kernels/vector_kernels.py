@@ -1,7 +1,8 @@
 """Kernels of rows of numbers, computed by the loops of `mlcore._ext.packed`.
 
-To add one: its class here, with what the layouts of `mlcore.kernels.packed` ask of it, and how the
-loops finish its values (`value` and `term` in mlcore/_ext/simd/kernel_loops.h).
+To add one: its class here, with the properties that the layouts of `mlcore.kernels.packed` need,
+and its terms and values in the loops (`visit` and `transform` in
+mlcore/_ext/simd/kernel_loops.h).
 """
 
 from collections.abc import Callable
@@ -36,25 +37,25 @@ class VectorKernel(Kernel):
     uses_gamma: ClassVar[bool] = True
     packed: ClassVar[bool] = True
 
-    # What is added to inner products, from each sample: gamma times its "squares", the sum of its
-    # "absolute" values, or nothing.
+    # Term of each sample beside inner products: gamma times the sum of its "squares", the sum of
+    # its "absolute" values, or none.
     row_term: ClassVar[str | None] = None
     exponential: ClassVar[bool] = False  # exp(-gamma ...): the loops compute a power of 2
-    differences: ClassVar[bool] = False  # a sum over features of terms that are no products
+    differences: ClassVar[bool] = False  # a sum over features of terms other than products
     shift_invariant: ClassVar[bool] = False  # k(x + c, y + c) = k(x, y)
     gamma_power: ClassVar[float | None] = None  # X times gamma ** gamma_power stands for gamma
     overflows: ClassVar[bool] = False  # values may be out of range: `require_range` says so
-    unit_norm: ClassVar[bool] = False  # of the samples' directions only
+    unit_norm: ClassVar[bool] = False  # a kernel of the samples' directions only
 
     def with_gamma(self, gamma: float) -> Self:
         return replace(self, gamma=gamma)
 
-    def at(self, squares: np.ndarray) -> np.ndarray:
-        """Return k(x, x), float64 (n,), from |x|²; exponential kernels are 1 there."""
+    def diagonal_from(self, squared_norms: np.ndarray) -> np.ndarray:
+        """Return k(x, x), float64 (n,), from |x|²; exponential kernels need none: it is 1."""
         raise NotImplementedError
 
     def largest(self, X: np.ndarray | sparse.csr_array) -> float:
-        """Return a number of the size of the largest |k(x, y)| on these samples."""
+        """Return the approximate largest |k(x, y)| on these samples."""
         return 1.0
 
     def require_range(self, norms: float, dtype: np.dtype) -> None:
@@ -64,7 +65,9 @@ class VectorKernel(Kernel):
         return self.against(Y)(X)
 
     def diagonal(self, X: np.ndarray | sparse.csr_array) -> np.ndarray:
-        return np.ones(X.shape[0]) if self.exponential else self.at(row_sums(X, "squares"))
+        if self.exponential:
+            return np.ones(X.shape[0])
+        return self.diagonal_from(row_sums(X, "squares"))
 
     def rows(self, X: np.ndarray | sparse.csr_array, double: bool) -> KernelRows:
         return PackedRows(self, X, double)
@@ -90,8 +93,8 @@ class Linear(VectorKernel):
     uses_gamma = False
     linear = True
 
-    def at(self, squares):
-        return squares
+    def diagonal_from(self, squared_norms):
+        return squared_norms
 
     def largest(self, X):
         return float(row_sums(X, "squares").max(initial=0.0))
@@ -108,8 +111,8 @@ class Polynomial(VectorKernel):
     def positive_semidefinite(self):
         return True if self.coef0 >= 0 else None
 
-    def at(self, squares):
-        return (self.gamma * squares + self.coef0) ** self.degree
+    def diagonal_from(self, squared_norms):
+        return (self.gamma * squared_norms + self.coef0) ** self.degree
 
     def largest(self, X):
         largest = row_sums(X, "squares").max(initial=0.0)
@@ -117,10 +120,10 @@ class Polynomial(VectorKernel):
             return float((self.gamma * largest + abs(self.coef0)) ** self.degree)
 
     def require_range(self, norms, dtype):
-        reach = max(self.gamma * norms + abs(self.coef0), 1.0)
-        if self.degree * np.log(reach) >= np.log(np.finfo(dtype).max):
+        base = max(self.gamma * norms + abs(self.coef0), 1.0)
+        if self.degree * np.log(base) >= np.log(np.finfo(dtype).max):
             raise ValueError(
-                f"The polynomial kernel overflows {np.dtype(dtype)}: its values reach {reach:.3g} "
+                f"The polynomial kernel overflows {np.dtype(dtype)}: its values reach {base:.3g} "
                 f"to the power of degree={self.degree}. Scale the features, or lower gamma, coef0 "
                 "or degree."
             )
@@ -151,8 +154,8 @@ class Sigmoid(VectorKernel):
     positive_semidefinite = None
     gamma_power = 0.5
 
-    def at(self, squares):
-        return np.tanh(self.gamma * squares + self.coef0)
+    def diagonal_from(self, squared_norms):
+        return np.tanh(self.gamma * squared_norms + self.coef0)
 
 
 class Cosine(VectorKernel):
@@ -162,8 +165,8 @@ class Cosine(VectorKernel):
     uses_gamma = False
     unit_norm = True
 
-    def at(self, squares):
-        return (squares > 0).astype(np.float64)
+    def diagonal_from(self, squared_norms):
+        return (squared_norms > 0).astype(np.float64)
 
 
 class Chi2(VectorKernel):

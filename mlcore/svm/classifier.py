@@ -40,7 +40,7 @@ from mlcore.svm.smo.smo import KernelCache, Problem, Solution
 
 
 class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
-    """A classifier made of binary machines, which share their kernel rows."""
+    """Classifier made of binary machines that share their kernel rows."""
 
     class_weight_: np.ndarray
     margin_: Any  # a float, or an array where there are several problems
@@ -68,7 +68,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
             For parameters or data out of range, before any work; for ``C=inf`` on classes that
             cannot be separated; for an infeasible ``nu``.
         MemoryError
-            If what must be held does not fit.
+            If the data or the kernel rows do not fit in memory.
         """
         settings = self._settings(self.gamma)
         formulation = settings.formulation
@@ -89,7 +89,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         settings = self._resolved(settings, samples.X, samples.weight)
         packed = settings.kernel.packed
         if samples.X is not checked and isinstance(samples.X, np.ndarray) and not packed:
-            # The copy of X in another order counts against the memory that was allowed.
+            # The reordered copy of X counts towards `cache_size`.
             left = settings.cache_size - samples.X.nbytes / 1e6
             settings = replace(settings, cache_size=max(left, 1e-3))
         with progress:
@@ -122,7 +122,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         self._set_fitted(X, **fitted)
         return self
 
-    # ---- before the work
+    # ---- validation
 
     def _check_choices(self) -> None:
         owner = type(self).__name__
@@ -161,7 +161,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
             kept_samples(X, rows, settings), rows, classes, codes, weight[rows], factors
         )
 
-    # ---- the work
+    # ---- training
 
     def _fit_tasks(
         self,
@@ -171,7 +171,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         problems: list[Problem],
         solutions: list[Solution],
     ) -> dict[str, Any]:
-        """Return all fitted attributes but those of X from the solved binary problems."""
+        """Return the fitted attributes, but for those of X, from the solved binary problems."""
         chosen = binary_tasks(len(samples.classes), self.multi_class)
         self._require_separated(settings, solutions, chosen, samples.classes)
         self._warn_unconverged(solutions, settings)
@@ -179,7 +179,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         return self._attributes_of(solved, X, samples, settings) | more
 
     def _small_pairs(self, samples: LabelledSamples, settings: Settings, probability: bool) -> bool:
-        """Return whether the binary problems are pairs of small classes, with finite costs."""
+        """Return True if the binary problems are pairs of small classes with finite costs."""
         pairs = self.multi_class == "ovo" or len(samples.classes) == 2
         if settings.formulation.nu is not None:
             pairs = pairs and not probability and is_plain(float(samples.cost.max()))
@@ -195,7 +195,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         folds: tuple[np.ndarray, int] | None,
         progress: Progress,
     ) -> dict[str, Any] | None:
-        """Return all fitted attributes of a machine of small pairs; None where that fails."""
+        """Return the fitted attributes of a machine of small pairs; None if `solve_pairs` fails."""
         formulation = settings.formulation
         fold = None if folds is None else folds[0]
         cost = formulation.cost(samples.cost)
@@ -223,7 +223,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
     def _attributes_of(
         self, solved: SolvedTasks, X: Any, samples: LabelledSamples, settings: Settings
     ) -> dict[str, Any]:
-        """Return the fitted attributes of solved tasks, and of the rows of X they rest on."""
+        """Return the fitted attributes of solved tasks and of their support vectors."""
         vectors = np.flatnonzero(solved.dual_coef.any(axis=0))
         vectors = vectors[np.argsort(samples.codes[vectors], kind="stable")]
         n_support = np.bincount(samples.codes[vectors], minlength=len(samples.classes))
@@ -263,10 +263,10 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
                     "feature space of this kernel: use a finite C."
                 )
 
-    # ---- after the work
+    # ---- prediction and verification
 
     def _decision_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield some rows of checked X, and their decision values (n, n_tasks) float64."""
+        """Yield slices of rows of checked X, and their decision values (n, n_tasks) float64."""
         if "coef_" in vars(self):
             for rows in row_blocks(X, len(self.intercept_)):
                 yield rows, product(X[rows], self.coef_.T) + self.intercept_
@@ -336,12 +336,12 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         return winners(decisions, len(self.classes_), self.multi_class, self.break_ties)
 
     def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Optimality:
-        """Recompute from the kernel itself, in float64, how near the fit is to its optimum.
+        """Recompute the optimality of the fit from the kernel itself, in float64.
 
         Parameters
         ----------
         X, y, sample_weight :
-            What `fit` was given.
+            The arguments of `fit`.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Primal problems of support vector machines, their duals, and the way between the two.
+"""Formulations of support vector machines: primal problems, their duals, and how they relate.
 
 The duals are over signed multipliers b of the training samples (`mlcore.svm.smo.problem.Problem`).
 With the multipliers lambda of their equalities a solution is the function
@@ -21,14 +21,14 @@ _NO_MARGIN = 1e-13  # times the largest gradient, as in pairs.pyx
 
 
 class Formulation:
-    """Primal problem, its dual, and how a solution of the dual becomes a function.
+    """A primal problem, its dual, and the decision function of a dual solution.
 
     Attributes
     ----------
     hard : bool
         True if no margin error is allowed.
     nu : float or None
-        Of the classifiers whose classes each have a given sum of multipliers.
+        Of classifiers whose dual fixes the sum of each class's multipliers; else None.
     """
 
     nu: float | None
@@ -41,10 +41,9 @@ class Formulation:
     def problem(
         self, target: np.ndarray, cost: np.ndarray, index: np.ndarray | None = None
     ) -> Problem:
-        """Return the dual for the signs of classes, or values, `target`.
+        """Return the dual for the `target` of each sample, the sign of its class or its value.
 
-        Samples of cost 0 are only to be predicted. `index` are the places of the variables among
-        the rows of K.
+        Samples of cost 0 are only predicted. `index` holds the row of K of each variable.
         """
         raise NotImplementedError
 
@@ -52,19 +51,19 @@ class Formulation:
         """Refuse samples for which a binary problem has no solution."""
 
     def gradient_scale(self, problems: list[Problem]) -> float:
-        """Return the scale that small weights give the gradient, and so `tol`."""
+        """Return the factor by which small weights shrink the gradient, and so `tol`."""
         return 1.0
 
     def finer_tol(
         self, problems: list[Problem], solutions: list[Solution], tol: float, rounding: float
     ) -> float | None:
-        """Return the tolerance to which to go on, None where these solutions will do."""
+        """Return the smaller tolerance that is still needed, None if there is none."""
         return None
 
     def scale_and_multipliers(
         self, problem: Problem, solution: Solution
     ) -> tuple[float, np.ndarray]:
-        """Return s and the multipliers of the equalities."""
+        """Return s and the multipliers lambda of the equalities."""
         return 1.0, multiplier_values(solution)
 
     def attributes(self, multipliers: np.ndarray, norms: np.ndarray) -> dict[str, Any]:
@@ -175,7 +174,7 @@ class NuSVC(Formulation):
         sides = float(problem.upper.sum()), -float(problem.lower.sum())
         _, excess = nu_sums(*sides, self.nu)
         if excess > 1:
-            # Every rho from here on is optimal: the lighter class is all margin errors.
+            # Any larger rho is optimal too: the lighter class is all margin errors.
             more = (1 - 1 / excess) * (above - below)
             above, below = (above + more, below) if sides[0] < sides[1] else (above, below - more)
         rho = 0.5 * (above - below)

@@ -35,10 +35,10 @@ class Settings:
     tol: float
     cache_size: float
     max_iter: int
-    few: bool = False  # samples to train on: then their problems are solved to rounding error
+    few: bool = False  # True to solve to rounding error, for at most FEW samples
 
     def of_width(self, gamma: float, few: bool) -> Self:
-        """Return the settings of a kernel of this width, for few samples or for more."""
+        """Return the settings with this width of the kernel, and `few`."""
         return replace(self, kernel=self.kernel.with_gamma(gamma), gamma=gamma, few=few)
 
 
@@ -60,7 +60,7 @@ class KernelMachine(KernelModel):
     fit_status_: int
     shape_fit_: tuple[int, int]
 
-    # ---- before the work
+    # ---- validation
 
     def _formulation(self) -> Formulation:
         """Return the primal and dual of this machine, its parameters checked."""
@@ -87,14 +87,14 @@ class KernelMachine(KernelModel):
         return Progress(self.verbose, self.callback, type(self).__name__)
 
     def _resolved(self, settings: Settings, X: Any, weight: np.ndarray) -> Settings:
-        """Return the settings with gamma as a number; X and the weights without absent samples."""
+        """Return the settings with gamma as a number, for samples X of positive weight."""
         gamma, kernel = settings.gamma, settings.kernel
         if kernel.precomputed or not of_numbers(X):
             gamma = 0.0 if isinstance(gamma, str) else gamma
         gamma = resolve_gamma(gamma, X, weight)
         return settings.of_width(gamma, few=X.shape[0] <= FEW)
 
-    # ---- the work
+    # ---- training
 
     def _open_store(self, X: Any, settings: Settings, largest_bound: float) -> KernelCache:
         """Return the kernel rows over X, in float64 where tol and the multipliers need it."""
@@ -112,7 +112,8 @@ class KernelMachine(KernelModel):
     ) -> list[Solution]:
         """Solve all problems over one store of kernel rows.
 
-        Small problems go on to rounding error, so that a weight of 2 and a copy give equal digits.
+        Problems of few samples are solved to rounding error: a weight of 2 then gives the same
+        digits as a copy.
         """
         formulation, limited = settings.formulation, settings.max_iter >= 0
         tol = settings.tol * min(1.0, formulation.gradient_scale(problems))
@@ -164,7 +165,7 @@ class KernelMachine(KernelModel):
             "shape_fit_": tuple(map(int, X.shape)),
         }
 
-    # ---- after the work
+    # ---- prediction and verification
 
     @property
     def _precision(self) -> np.dtype:
@@ -178,7 +179,7 @@ class KernelMachine(KernelModel):
     def _value_blocks(
         self, X: Any, expansion: Expansion | None = None
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield some rows of checked X, and their kernel values against the support vectors."""
+        """Yield slices of rows of checked X, and their kernel values with the support vectors."""
         if expansion is None:
             kernel = self._fitted_kernel
             if kernel.precomputed:
@@ -188,7 +189,7 @@ class KernelMachine(KernelModel):
         yield from expansion.blocks(X, len(self.intercept_))
 
     def _verification_samples(self, X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
-        """Return the training data again, in float64, and their weights."""
+        """Return the training samples passed again, in float64, and their weights."""
         X = self._checked_later(X)
         if X.shape[0] != self.shape_fit_[0]:
             raise ValueError(
@@ -198,7 +199,7 @@ class KernelMachine(KernelModel):
         return as_double(X), as_weights(sample_weight, X.shape[0])
 
     def _exact_sums(self, X: Any, coef: np.ndarray) -> np.ndarray:
-        """Return sum_j coef[c, j] k(x_i, v_j) in float64, whatever the type of the fit: (n, c)."""
+        """Return sum_j coef[c, j] k(x_i, v_j), (n, c), in float64 even if the fit is in float32."""
         expansion = None
         if not self._precomputed:
             expansion = Expansion(as_double(self.support_vectors_), self._fitted_kernel)
@@ -289,7 +290,7 @@ class SingleProblemMachine(KernelMachine):
 
 
 def as_double(X: Any) -> Any:
-    """Return samples in float64, objects as they are."""
+    """Return samples in float64, objects unchanged."""
     return X.astype(np.float64, copy=False) if of_numbers(X) else X
 
 
@@ -300,7 +301,7 @@ def product(A: Any, B: Any) -> np.ndarray:
 
 
 def kept_samples(X: Any, rows: np.ndarray, settings: Settings) -> Any:
-    """Return those rows of X (of a precomputed kernel: rows and columns), X itself if it is all."""
+    """Return these rows of X (of a precomputed kernel, and columns); X itself if they are all."""
     if np.array_equal(rows, np.arange(X.shape[0])):
         return X
     return X[np.ix_(rows, rows)] if settings.kernel.precomputed else X[rows]

@@ -1,4 +1,4 @@
-"""Margins of examples: by how much a classifier is right about them."""
+"""Functional and geometric margins of labelled samples."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ import numpy as np
 
 
 class WithMargins:
-    """Mixin of the classifiers here: the margins of labelled samples."""
+    """Mixin of classifiers: the margins of labelled samples."""
 
     def functional_margins(self, X: Any, y: Any) -> np.ndarray:
-        """Return y f(x), by how much each sample is on its label's side; below 1 is inside.
+        """Return y f(x): negative if misclassified, below 1 if inside the margin.
 
         With several classes, the least over the binary problems that the sample's class is in.
 

@@ -15,7 +15,7 @@ _BORDER = 1e-10
 
 
 class OneClassSVM(OutlierDetector, SingleProblemMachine):
-    r"""Find the hyperplane that parts most samples from the origin of feature space.
+    r"""Find the hyperplane that separates most samples from the origin of feature space.
 
     .. math:: \min_{w, \rho} \tfrac12 |w|^2 - \nu \rho \sum_i w_i
         + \sum_i w_i \max(0, \rho - w \cdot \phi(x_i)),
@@ -48,7 +48,7 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
     coef_ : (1, n_features) float64
         w, with the linear kernel only.
     dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float
-        How near the fit is to its optimum, see `verify`.
+        Optimality of the fit, see `verify`.
     margin_error_indices_ : (n_errors,) intp
         Rows of the training data with a multiplier at its bound w_i: the outliers.
     gamma_ : float
@@ -121,7 +121,7 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
         TypeError, ValueError
             For parameters or data out of range, before any work.
         MemoryError
-            If what must be held does not fit.
+            If the data or the kernel rows do not fit in memory.
         """
         self._fit(X, None, sample_weight)
         return self
@@ -129,7 +129,7 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return w.phi(x) - rho for each row of `X`: negative for outliers.
 
-        Values that rounding could not tell from 0 are 0: a sample on the border is inside.
+        Values within rounding of 0 become 0, so that a sample on the border is inside.
         """
         values = self._values(X)
         rounding = max(_BORDER, 8 * float(np.finfo(values.dtype).eps)) * abs(self.offset_)
@@ -145,12 +145,12 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Optimality:
-        """Recompute from the kernel itself, in float64, how near the fit is to its optimum.
+        """Recompute the optimality of the fit from the kernel itself, in float64.
 
         Parameters
         ----------
         X, sample_weight :
-            What `fit` was given.
+            The arguments of `fit`.
         y : ignored
 
         Returns

@@ -32,33 +32,33 @@ class SVC(WithProbabilities, SupportVectorClassifier):
         Samples of a function may be strings or other objects, in a list or an array of one
         dimension.
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma : "scale", "auto" or float, default="scale"
         Width of the kernel; "scale" is 1 / (n_features * variance of X), where samples count by
         their weights; "auto" is 1 / n_features.
     coef0 : float, default=0.0
         Constant of the polynomial and sigmoid kernels.
     probability : bool, default=False
-        Whether to fit `predict_proba`, which costs five more, warm-started fits.
+        True to fit `predict_proba`, by five more, warm-started fits.
     tol : float, default=1e-3
         Largest violation of the optimality conditions that is accepted.
     cache_size : float, default=200
         MB of kernel rows to keep.
     class_weight : dict, "balanced" or None, default=None
-        Factor of C for each class; "balanced" makes their sums of sample weights equal. Moves what
-        `predict` names, not `predict_proba`, which is of the data as they are: they may differ.
+        Factor of C for each class; "balanced" makes their sums of sample weights equal. It moves
+        the boundary of `predict`, but not `predict_proba`: the two may name different classes.
     verbose : bool or int, default=False
         1 prints about one line a second, 2 every step.
     max_iter : int, default=-1
         Most SMO steps for each binary problem; -1 is no limit.
     decision_function_shape : "ovr" or "ovo", default="ovr"
-        What `decision_function` returns for more than two classes.
+        Columns of `decision_function` for more than two classes: one per class or one per pair.
     break_ties : bool, default=False
-        Whether `predict` breaks equal votes by confidence rather than by the order of classes.
+        True to break equal votes of `predict` by confidence rather than by the order of classes.
     multi_class : "ovo" or "ovr", default="ovo"
         Binary problems between all pairs of classes, or of each class against the rest.
     random_state : int, Generator or None, default=None
-        Of the folds behind `predict_proba`.
+        Draws the folds that `predict_proba` is fitted on.
     callback : callable or None, default=None
         Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
 
@@ -79,7 +79,7 @@ class SVC(WithProbabilities, SupportVectorClassifier):
     coef_ : (n_problems, n_features) float64
         w, with the linear kernel only.
     dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float or (n_problems,)
-        How near the fit is to its optimum, see `verify`.
+        Optimality of the fit, see `verify`.
     margin_ : float or (n_problems,) float64
         2 / |w|.
     margin_error_indices_ : (n_errors,) intp

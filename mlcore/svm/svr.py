@@ -1,4 +1,4 @@
-"""Support vector regression: with a tube of given width, or with a bound nu on what leaves it."""
+"""Support vector regression: with a tube of given width, or a bound nu on the samples outside."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -35,7 +35,7 @@ class SupportVectorRegressor(Regressor):
         TypeError, ValueError
             For parameters or data out of range, before any work.
         MemoryError
-            If what must be held does not fit.
+            If the data or the kernel rows do not fit in memory.
         """
         self._fit(X, y, sample_weight)
         return self
@@ -55,7 +55,7 @@ class SupportVectorRegressor(Regressor):
         return self._values(X)
 
     def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Optimality:
-        """Recompute from the kernel itself, in float64, how near the fit is to its optimum.
+        """Recompute the optimality of the fit from the kernel itself, in float64.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class SVR(SupportVectorRegressor, SingleProblemMachine):
     coef_ : (1, n_features) float64
         w, with the linear kernel only.
     dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float
-        How near the fit is to its optimum, see `verify`.
+        Optimality of the fit, see `verify`.
     margin_error_indices_ : (n_errors,) intp
         Rows of the training data with a multiplier at its bound C_i: outside the tube.
     gamma_ : float

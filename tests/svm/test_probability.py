@@ -12,9 +12,9 @@ from scipy.special import expit
 from mlcore.svm import SVC, NuSVC
 from mlcore.svm.probability.link import Link, apply_link
 from mlcore.svm.probability.probability import (
-    agreeing,
     couple,
     distinct_rows,
+    reconciled,
     two_class,
 )
 
@@ -80,11 +80,11 @@ def test_coupling_in_pieces_gives_the_same_bytes(monkeypatch):
 
 def test_agreement_takes_equal_values_and_leaves_what_agrees():
     p = np.array([[0.4, 0.4, 0.2, 0.0], [0.1, 0.5, 0.4, 0.0], [0.5, 0.3, 0.2, 0.0]])
-    found = agreeing(p, np.array([1, 2, 3]), np.dtype(np.float64))
+    found = reconciled(p, np.array([1, 2, 3]), np.dtype(np.float64))
     exact = [[0.4, 0.4, 0.2, 0], [0.1, 0.45, 0.45, 0], [0.8 / 3, 0.8 / 3, 0.2, 0.8 / 3]]
     assert_allclose(found, exact, atol=1e-14)
     assert_array_equal(found.argmax(axis=1), [1, 2, 3])
-    assert_array_equal(agreeing(p, p.argmax(axis=1), np.dtype(np.float32)), p)
+    assert_array_equal(reconciled(p, p.argmax(axis=1), np.dtype(np.float32)), p)
 
 
 @given(st.integers(3, 6), st.integers(0, 2**31), st.sampled_from([np.float32, np.float64]))
@@ -93,7 +93,7 @@ def test_agreement_is_the_nearest_that_names_the_winner(n_classes, seed, dtype):
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(n_classes), size=4)
     winner = rng.integers(0, n_classes, 4)
-    q = agreeing(p, winner, np.dtype(dtype))
+    q = reconciled(p, winner, np.dtype(dtype))
     assert_array_equal(q.astype(dtype).argmax(axis=1), winner)
     assert_allclose(q.sum(axis=1), 1, atol=1e-12)
     assert (q >= 0).all()

@@ -1,4 +1,4 @@
-"""A binary problem and those of its folds, solved for one C after another by alpha seeding.
+"""A binary problem and the problems of its folds, for increasing C, by alpha seeding.
 
 A fold leaves out only a part of the samples, so it starts from the solution on all of them, whose
 product with K is known: only the rows of what was left out, or moved, are added to it
@@ -22,12 +22,12 @@ from mlcore.threads import effective_threads, items_per_call
 _CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-C
 _STEPS = 30  # pair steps for each sample; what needs more is left to the solver of single problems
 _SIDE = 2048  # variables of the largest working set
-_TOUCHES = 500  # of a variable in a problem of a fold, at least
+_TOUCHES = 500  # times that a fold's problem visits each variable, at least
 _FACE = 1024  # most free variables that a face is tried with
 
 
 class SeededTask:
-    """A binary problem and those of its folds at one width of the kernel.
+    """A binary problem and the problems of its folds, at one width of the kernel.
 
     `prepare` the first C, then `advance` from each to the next: the problem on all samples is one C
     ahead of the folds, so that threads work on both.
@@ -37,7 +37,7 @@ class SeededTask:
     store : KernelCache
         With all of K.
     signs : float64 (n,)
-        Of each sample's class, 0 where it takes no part.
+        Sign of each sample's class, 0 if it takes no part.
     unit_bounds : float64 (1 + n_folds, n)
         Bounds of the absolute multipliers at C = 1, of all samples and of each fold, 0 where held
         out.
@@ -63,7 +63,7 @@ class SeededTask:
         tol: float,
         max_iter: int,
     ) -> None:
-        self._asked, self.tol, self.max_iter = tol, tol, max_iter
+        self._requested_tol, self.tol, self.max_iter = tol, tol, max_iter
         taking = np.flatnonzero(signs)
         self.samples, K = taking, store.rows
         self.index = None
@@ -94,20 +94,20 @@ class SeededTask:
         )
 
     def start(self, beta: np.ndarray) -> None:
-        """Begin with multipliers of all samples that another width of the kernel has led to."""
+        """Start all samples from the multipliers found at another width of the kernel."""
         moved = np.flatnonzero(beta)
         self.beta[0] = beta
         add_rows(moved, beta[moved], self.K, self.product[0], 0, len(beta))
 
     def prepare(self, C: float) -> None:
-        """Solve the problem on all samples for this C, no less than those before."""
+        """Solve the problem on all samples for this C, at least the one before."""
         self._grow(C)
         self._settle(0, 1)
 
     def advance(self, following: float | None) -> np.ndarray:
-        """Solve the folds for the C that is prepared, and prepare the `following`, at once.
+        """Solve the folds for the prepared C while preparing the `following` one.
 
-        Returns the folds that pair steps did not settle.
+        Returns the rows of folds whose violation is still above `tol`.
         """
         C, ratio = self.C, self._ratio
         self._set_bounds(slice(1, None), C)
@@ -123,7 +123,7 @@ class SeededTask:
         return 1 + np.flatnonzero(self.violation[1:] > self.tol)
 
     def _grow(self, C: float) -> None:
-        """Begin the problem on all samples for this C with a multiple of where it stands."""
+        """Start the problem on all samples for this C from a multiple of its last solution."""
         self._ratio = self.C / C
         if self.C > 0:
             growth = best_multiple(self.beta[0], self.linear, self.product[0], C / self.C)
@@ -137,14 +137,14 @@ class SeededTask:
         self.upper[rows] = C * self._unit_upper[rows]
 
     def _settle(self, first: int, last: int) -> None:
-        """Bring some rows to `tol`, as far as pair steps get."""
+        """Solve rows first..last to `tol`, or until their pair steps run out."""
         steps, left = np.zeros_like(self.steps), self.max_iter
         work = 0.6 * len(self.linear) * (last - first)  # of a step in each row
         at_once = min(_CALL_STEPS, items_per_call(work) + 1)
         if left < 0:
             left = _STEPS * max(1000, len(self.linear))
         while True:
-            self.tol = max(self._asked, resolved(self.product, self.linear))
+            self.tol = max(self._requested_tol, resolved(self.product, self.linear))
             self._step(first, last, min(left, at_once))
             steps += self.steps
             left -= int(self.steps[first:last].max())
@@ -156,16 +156,16 @@ class SeededTask:
     def _step(self, first: int, last: int, max_steps: int) -> None:
         m = len(self.linear)
         threads = effective_threads((last - first) * m * _TOUCHES)
-        squares, faces, single, wide, whole, marks = self._scratch
+        submatrices, faces, single, wide, integers, marks = self._scratch
         _ext.settle(
             self.K, self.diagonal, self.linear, self.lower, self.upper, self.beta, self.product,
             first, last, self.tol, max_steps, UNOPPOSED, self.steps, self.violation,
-            self.multiplier, squares, math.isqrt(squares.shape[1]) - 16, single, wide, whole,
-            marks, faces, math.isqrt(faces.shape[1]), threads,
+            self.multiplier, submatrices, math.isqrt(submatrices.shape[1]) - 16, single, wide,
+            integers, marks, faces, math.isqrt(faces.shape[1]), threads,
         )  # fmt: skip
 
     def problem(self, row: int) -> Problem:
-        """Return one of the problems, to start where it stands."""
+        """Return the problem of a row, to start from its multipliers."""
         return Problem(
             linear=self.linear,
             lower=self.lower[row].copy(),
@@ -175,12 +175,12 @@ class SeededTask:
         )
 
     def replace(self, row: int, solution: Solution) -> None:
-        """Take over the solution of `problem(row)`."""
+        """Store a solution of `problem(row)`."""
         self.beta[row], self.product[row] = solution.beta, solution.gradient - self.linear
         self._step(row, row + 1, 0)
 
     def solution(self, row: int) -> Solution:
-        """Return a solution as the solver of single problems would."""
+        """Return the `Solution` of a row."""
         problem, product = self.problem(row), self.product[row]
         beta = round_to_bounds(self.beta[row], problem.lower, problem.upper)
         multiplier, violation = float(self.multiplier[row]), float(self.violation[row])
@@ -210,9 +210,10 @@ class SeededTask:
 def best_multiple(
     beta: np.ndarray, linear: np.ndarray, product: np.ndarray, longest: float
 ) -> float:
-    """Return the best s, 1 <= s <= longest, for s beta as a start where C is so much larger.
+    """Return the s, 1 <= s <= longest, for which s beta has the least objective.
 
-    Multiples keep the sum at zero, and on their ray the objective is a parabola.
+    s beta is a start for a C larger by the factor `longest`: its sum stays zero, and its objective
+    is a parabola in s.
     """
     curvature = float(beta @ product)
     best = -float(beta @ linear) / curvature if curvature > 0 else longest
@@ -220,7 +221,7 @@ def best_multiple(
 
 
 def spans_of(folds: list[np.ndarray]) -> np.ndarray:
-    """Return the runs of held-out samples as rows (1 + fold, first, last), intp, by fold."""
+    """Return the runs of held-out samples of each fold as rows (1 + fold, first, last), int64."""
     spans = []
     for f, test in enumerate(folds):
         edges = np.flatnonzero(np.diff(np.concatenate([[0], test.astype(np.int8), [0]])))

@@ -20,7 +20,7 @@ class Fold(NamedTuple):
 def stratified_folds(
     codes: np.ndarray, n_folds: int, random_state: np.random.Generator | None = None
 ) -> np.ndarray:
-    """Return the fold in which each sample is held out, every fold with its share of each class.
+    """Return the fold in which each sample is held out, classes in equal parts over the folds.
 
     Without `random_state` the folds are those of scikit-learn's StratifiedKFold without shuffling:
     with the samples sorted by class, classes in the order of their first appearance, place r

@@ -43,7 +43,7 @@ class SVCCV(SupportVectorClassifier):
         Number of stratified folds (unshuffled), an object whose ``split(X, y)`` yields pairs of
         training and test indices, or such pairs.
     scoring : "accuracy" or "balanced_accuracy", default="accuracy"
-        Share of test samples named right, or its mean over the classes; by `sample_weight`.
+        Accuracy on test samples, or its mean over the classes, both weighted by `sample_weight`.
     cache_size : float, default=200
         MB of kernel rows to keep. The search is quickest if all n_samples² fit.
     class_weight : dict, "balanced" or None, default=None
@@ -55,7 +55,7 @@ class SVCCV(SupportVectorClassifier):
     Attributes
     ----------
     C_, gamma_ : float
-        The pair with the highest mean score; of equals the first, C before gamma, in grid order.
+        The pair with the highest mean score; of several the first in grid order, C before gamma.
     best_score_ : float
         Its mean score.
     best_index_ : int
@@ -148,7 +148,7 @@ class SVCCV(SupportVectorClassifier):
         TypeError, ValueError
             For parameters or data out of range, before any work.
         MemoryError
-            If what must be held does not fit.
+            If the data or the kernel rows do not fit in memory.
         """
         owner = type(self).__name__
         settings = self._settings("scale")
@@ -195,7 +195,7 @@ class SVCCV(SupportVectorClassifier):
         )
         return self
 
-    # ---- before the work
+    # ---- validation
 
     def _checked_gammas(self, settings: Settings) -> list[float | str]:
         if not settings.kernel.uses_gamma:
@@ -214,7 +214,7 @@ class SVCCV(SupportVectorClassifier):
             return [0.1 * scale, scale, 10 * scale]
         return [resolved(gamma) for gamma in gammas]
 
-    # ---- the work
+    # ---- training
 
     def _search_width(
         self,
@@ -230,8 +230,8 @@ class SVCCV(SupportVectorClassifier):
     ) -> list[tuple[list[Problem], list[Solution] | None]]:
         """Fill `scores` (n_Cs, n_folds); return for each C the tasks on all samples.
 
-        They are solved where all of K is at hand, else they have a start. `before` is what the
-        width before this one returned.
+        Tasks are solved if all of K fits, else they only have a start. `before` is the result for
+        the previous width.
         """
         found = None
         for C in (min(Cs), max(Cs)):  # few multipliers reach a large C: single precision may do
@@ -256,7 +256,7 @@ class SVCCV(SupportVectorClassifier):
     def _search_whole(self, samples, folds, chosen, Cs, settings, store, progress, before, exact):
         """Decision values of held-out samples by (C, fold), with all of K.
 
-        None where multipliers turn out too large for its precision, unless it is `exact`.
+        None if multipliers turn out too large for the precision of K, unless K is `exact`.
         """
         rounding = store.kernel.rounding * np.sqrt(store.kernel.n)
         exact = exact or store.kernel.dtype == np.float64
@@ -281,7 +281,7 @@ class SVCCV(SupportVectorClassifier):
             seeded.prepare(Cs[order[0]])
             for c, following in zip(order, [*order[1:], None], strict=True):
                 if seeded.violation[0] > seeded.tol:
-                    self._settle_alone(seeded, 0, store, settings, progress)
+                    self._solve_row(seeded, 0, store, settings, progress)
                 last = seeded.solution(0)
                 fits[c][0].append(seeded.problem(0))
                 fits[c][1].append(last)
@@ -290,14 +290,14 @@ class SVCCV(SupportVectorClassifier):
                 if not exact and rounding * largest > 4 * settings.tol:
                     return None
                 for row in unsettled:
-                    self._settle_alone(seeded, row, store, settings, progress)
+                    self._solve_row(seeded, row, store, settings, progress)
                 progress.step(last.n_iter, -last.objective, last.violation)
                 values = seeded.decisions(spans)
                 for f, test in enumerate(tests):
                     decisions[c, f][:, number] = values[1 + f, test]
         return decisions, fits
 
-    def _settle_alone(self, seeded, row, store, settings, progress):
+    def _solve_row(self, seeded, row, store, settings, progress):
         if settings.max_iter < 0:
             (solution,) = self._solve([seeded.problem(row)], store, settings, progress)
             seeded.replace(row, solution)
@@ -358,7 +358,7 @@ class SVCCV(SupportVectorClassifier):
 
 
 def _sequence(values: Any, name: str, owner: str) -> list:
-    """Return `values` as a list, refusing what is no sequence or empty."""
+    """Return `values` as a list; refuse an empty one and anything but a sequence."""
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
         raise TypeError(
             f"{owner}: {name}={values!r} is of type {type(values).__name__}, but must be a "
@@ -370,7 +370,7 @@ def _sequence(values: Any, name: str, owner: str) -> list:
 
 
 def _score(codes: np.ndarray, named: np.ndarray, weight: np.ndarray, scoring: str) -> float:
-    """Return the share of samples named right, or its mean over the classes."""
+    """Return the weighted accuracy, or its mean over the classes."""
     right = codes == named
     if scoring == "accuracy":
         return float(np.average(right, weights=weight))

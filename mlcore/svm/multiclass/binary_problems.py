@@ -24,8 +24,8 @@ def binary_problems(
     """Return the dual of each binary problem, on all samples or on those of the mask `train`.
 
     Samples of `held_out` (one mask for each problem) become variables whose box is a point: they
-    cost no iteration, and the solver's gradient holds their decision values. `cost` are bounds of
-    the multipliers that are not those of the formulation.
+    cost no iteration, and the solver's gradient holds their decision values. `cost` replaces the
+    formulation's bounds of the multipliers.
     """
     cost = formulation.cost(samples.cost) if cost is None else cost
     problems = []
@@ -74,7 +74,7 @@ def solved_tasks(
 
 
 def sample_decisions(formulation: Formulation, problem: Problem, solution: Solution) -> np.ndarray:
-    """Return the decision values of a binary problem's samples, those held out too."""
+    """Return the decision values of a binary problem's samples, held-out ones included."""
     if side := only_side(problem):
         return np.full(len(problem.lower), side * UNOPPOSED)
     scale, multipliers = formulation.scale_and_multipliers(problem, solution)
@@ -96,6 +96,6 @@ def held_out_decisions(
 
 
 def only_side(problem: Problem) -> int:
-    """Return the sign of the samples that may have a multiplier; 0 where both sides may."""
+    """Return +1 or -1 if only samples of that sign can have a multiplier, else 0."""
     movable = problem.upper > problem.lower
     return int((movable & (problem.upper > 0)).any()) - int((problem.lower < 0).any())

@@ -13,7 +13,7 @@ from mlcore._ext import multiclass as _ext
 from mlcore.checks.sparse import dense_if_full
 from mlcore.threads import effective_threads, single_threaded_blas
 
-_TILE_ROWS = 64  # whose sums by class stay in cache
+_TILE_ROWS = 64  # rows of values whose sums by class stay in cache
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def binary_tasks(n_classes: int, multi_class: str) -> list[BinaryTask]:
 
 
 def one_vs_rest(chosen: list[BinaryTask]) -> bool:
-    """Return whether each of these tasks is one class against the rest."""
+    """Return True if each of these tasks is one class against the rest."""
     return chosen[0].negative is None
 
 
@@ -89,7 +89,7 @@ class SolvedTasks(NamedTuple):
     dual_coef : (n_classes - 1, n) float64, or (n_tasks, n) for one-vs-rest
         In LIBSVM's layout; 0 for samples that are no support vectors.
     intercept, norms, n_iter : (n_tasks,)
-        Of each decision function: its constant, its |w|, and the steps that it took.
+        Constant, |w| and solver steps of each decision function.
     optimality : Optimality
     errors : (n,) bool
         Samples with a multiplier at its bound.
@@ -187,7 +187,7 @@ def pair_decisions(
 ) -> np.ndarray:
     """Return the one-vs-one decision values (n, n_tasks) float64.
 
-    Each class takes n_classes - 1 sums over its own vectors, where tasks would need them all.
+    One product for each class with its own vectors replaces one for each pair with all vectors.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Problems of all pairs of many small classes, and of their folds, in a few compiled calls."""
+"""Solver of all pairwise problems of small classes, and of their folds, in few compiled calls."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ from mlcore.svm.multiclass.binary_problems import UNOPPOSED
 from mlcore.svm.multiclass.multiclass import LabelledSamples, SolvedTasks, binary_tasks
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.optimality import Optimality, nu_sums
-from mlcore.svm.smo.small_problem import MARKS, SINGLE, STEPS, WHOLE, WIDE
+from mlcore.svm.smo.small_problem import INTEGERS, MARKS, SINGLE, STEPS, WIDE
 from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
 
 MOST = 640  # samples of a pair: more are for the solver of single problems
 
 
 def are_small(samples: LabelledSamples) -> bool:
-    """Return whether every pair of classes is small enough."""
+    """Return True if every pair of classes has at most `MOST` samples."""
     sizes = np.sort(np.bincount(samples.codes))
     return int(sizes[-2:].sum()) <= MOST
 
@@ -55,11 +55,13 @@ def solve_pairs(
     -------
     solved : SolvedTasks
     held_out : (n_classes - 1, n) float64
-        In LIBSVM's layout: of the machine of two classes, without the sample's fold.
+        In LIBSVM's layout: decision values of the pairwise machine trained without the sample's
+        fold.
     rho : (n_pairs,) float64
         Half the difference of the multipliers of the sums: with nu, the margin, by which solutions
         are still to be divided.
-        None instead of all where K does not fit or a problem needs more steps than usual.
+
+    None is returned instead if K does not fit or a problem runs out of steps.
     """
     n_classes, n = len(samples.classes), len(cost)
     pairs = np.array([tuple(task) for task in binary_tasks(n_classes, "ovo")], dtype=np.int64)
@@ -80,7 +82,7 @@ def solve_pairs(
         scratch_array((threads, m * m), dtype),
         scratch_array((threads, SINGLE * m), dtype),
         np.empty((threads, (WIDE + 1) * m)),
-        np.empty((threads, WHOLE * m), dtype=np.int64),
+        np.empty((threads, INTEGERS * m), dtype=np.int64),
         np.empty((threads, MARKS * m), dtype=np.int8),
     )
     diagonal = store.kernel.diagonal.astype(dtype)

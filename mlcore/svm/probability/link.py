@@ -1,10 +1,10 @@
 """Increasing link from decision values to probabilities, piecewise linear in the logit.
 
 Platt's sigmoid is a line in the logit. Here the line may bend at the quartiles of the held-out
-values, as far as their likelihood pays for it, which asymmetric and imbalanced classes need. Where
-no class was reweighted, a decision value of 0 is where both classes are equally probable, and the
-link is held to its side of 1/2; weights of the classes move the boundary but not the
-probabilities, so there it is not.
+values, as far as their likelihood pays for it, which asymmetric and imbalanced classes need.
+Without class weights both classes are equally probable at a decision value of 0, so the link is
+anchored: above 1/2 for positive values only. Class weights move the boundary but not the
+probabilities, so with them it is not.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from mlcore._ext import link as _ext
 from mlcore.threads import effective_threads
 
 _STIFFNESS = 8.0  # nats for two changes of slope by as much as the slope of one line
-_LEAST_SLOPE = 1e-3  # over the deviation of the values: what labels that fall with f get
+_LEAST_SLOPE = 1e-3  # over the deviation of the values: the slope where labels fall with f
 _CONSTANT = 1e-24  # share of a mean square that is rounding
 _TERMS = 50  # operations for a probability, about
 _QUARTILES = np.array([0.25, 0.5, 0.75])
@@ -83,11 +83,11 @@ def fit_link(decisions: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> Li
 
 
 def on_scale_of(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return `others` as they are, or with the mean and deviation of `values` if far from those.
+    """Return `others`, moved to the mean and deviation of `values` if theirs are far from these.
 
-    Two machines that are next to constant can rank samples alike and differ a thousandfold in
-    scale, or more in the mean than samples do. Means and deviations, by weight, are near up to a
-    half of the deviation and up to a factor of two. As in _ext/pairs.pyx.
+    Two nearly constant machines can rank samples alike and differ a thousandfold in scale, or more
+    in the mean than samples do. Far is more than half a deviation between the weighted means, or
+    more than a factor of two between the deviations. As in _ext/pairs.pyx.
     """
     total = weight.sum()
     means = [float((weight * f).sum() / total) for f in (values, others)]

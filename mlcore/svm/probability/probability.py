@@ -1,7 +1,7 @@
 """Probabilities from decision values: one increasing link per binary problem, coupled for many.
 
-The links are fitted to the data as they are: weights of the samples are copies, weights of the
-classes are a wish for another boundary and do not count. Without them `predict` names the larger
+The links are fitted to the data as they are: weights of samples are copies, weights of classes
+only move the boundary and do not count. Without them `predict` names the larger
 probability; with them it need not.
 """
 
@@ -36,7 +36,7 @@ _LEAST_PAIR = 1e-7
 
 
 class OnlyWithProbability:
-    """A method that exists only where the model's parameter `probability` is true."""
+    """Descriptor of a method that exists only if the model's `probability` is true."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -53,10 +53,10 @@ class OnlyWithProbability:
 
 
 def distinct_rows(X: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of rows that differ in X or label, and which of them each row equals.
+    """Return the first of each distinct (row, label), and the index among these of each row's own.
 
-    Their order depends on what rows hold, not on where or how. O(n d) time. Rows are told apart by
-    64 bits of a hash.
+    Their order depends on the values, not on the order or storage of the rows. Rows are compared by
+    64 bits of a hash. O(n d) time.
     """
     codes, hashes = codes.astype(np.int64, copy=False), np.empty(len(codes), dtype=np.uint64)
     for rows in row_blocks(X, 1):
@@ -72,7 +72,7 @@ def distinct_rows(X: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return class probabilities that agree best with probabilities of pairs.
+    """Return the class probabilities that fit the probabilities of pairs best.
 
     Minimises sum_{i != j} (r_ji p_i - r_ij p_j)² with the p summing to one.
 
@@ -99,8 +99,8 @@ def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
     return p
 
 
-def agreeing(p: np.ndarray, winner: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return the probabilities nearest to `p` whose largest is the predicted class's.
+def reconciled(p: np.ndarray, winner: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return the probabilities nearest to `p` in which the predicted class has the largest.
 
     Votes of pairs and coupled probabilities can name different classes. Where they do, the
     predicted class and those above it share their sum equally (the Euclidean projection onto
@@ -116,7 +116,7 @@ def agreeing(p: np.ndarray, winner: np.ndarray, dtype: np.dtype) -> np.ndarray:
         Precision in which the result stays strict.
     """
     p = p.copy()
-    _ext.agree(p, winner, 8 * float(np.finfo(dtype).eps), effective_threads(p.size))
+    _ext.reconcile(p, winner, 8 * float(np.finfo(dtype).eps), effective_threads(p.size))
     return p
 
 
@@ -175,11 +175,11 @@ def calibrated(
     folds: tuple[np.ndarray, int],
     solve: Callable[[list[Problem]], list[Solution]],
 ) -> dict[str, np.ndarray]:
-    """Return the attributes of the binary problems' links, fitted to decision values held out.
+    """Return the attributes of the links, fitted to held-out decision values of each problem.
 
-    The folds share the kernel rows of the fit, by `solve`, and start from its multipliers. Where a
-    machine is next to constant, its scale is a matter of chance: values of folds that are far from
-    the scale of the fit, whose values are `trained` (n_problems, n), are put on that.
+    The folds share the kernel rows of the fit, by `solve`, and start from its multipliers. A nearly
+    constant machine has an arbitrary scale: folds whose scale is far from that of the fit, whose
+    decision values are `trained` (n_problems, n), are put on it.
     """
     signs = np.stack([task.signs(samples.codes) for task in chosen])
     fold, n_folds = folds
@@ -215,7 +215,7 @@ def calibrated(
 def calibrated_pairs(
     samples: LabelledSamples, held_out: np.ndarray, fold: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return the attributes of the pairs' links; decision values are in LIBSVM's layout."""
+    """Return the attributes of the pairs' links, from decision values in LIBSVM's layout."""
     n_classes, known = len(samples.classes), fold >= 0
     members = [np.flatnonzero(known & (samples.codes == c)) for c in range(n_classes)]
     links = []
@@ -228,7 +228,7 @@ def calibrated_pairs(
 
 
 class WithProbabilities:
-    """Mixin of classifiers with `predict_proba` where their parameter `probability` is true."""
+    """Mixin of classifiers that have `predict_proba` if their `probability` is true."""
 
     link_offsets_: np.ndarray
     link_slopes_: np.ndarray
@@ -236,13 +236,13 @@ class WithProbabilities:
 
     @OnlyWithProbability
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, in the data as they are.
+        """Return the probability of each class, without regard to `class_weight`.
 
         Two classes: an increasing function of the decision value. More: one-vs-one pairs are
         coupled, one-vs-rest values normalised. Without `class_weight`, `predict` names the class
         of the largest probability: results that contradict it are replaced by the nearest that do
-        not. Class weights that differ move the boundary of `predict` but not the probabilities,
-        which are those of the data as they are: the two may then name different classes.
+        not. Class weights move the boundary of `predict` but not the probabilities: the two may
+        then name different classes.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class WithProbabilities:
         else:
             p = couple(p, len(self.classes_))
         if anchored:
-            p = agreeing(p, self._winners(decisions), dtype)
+            p = reconciled(p, self._winners(decisions), dtype)
         return p.astype(dtype, copy=False)
 
     @OnlyWithProbability

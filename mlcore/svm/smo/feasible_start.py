@@ -1,4 +1,4 @@
-"""Starts of a solver that lie within their bounds and have the required sums."""
+"""Feasible starts of a solver: multipliers within their bounds, with the required sums."""
 
 from typing import Any
 

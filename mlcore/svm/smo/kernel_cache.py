@@ -19,19 +19,19 @@ class KernelCache(GramRows):
         Side of the largest principal submatrix of K that a solver may keep.
     """
 
-    LITTLE = 256 << 20  # bytes: up to this, all values that cost little are computed at once
-    SMALL = 2048  # samples: up to this, one submatrix of all is all that a solver asks for
+    LITTLE = 256 << 20  # bytes of a K of cheap values: up to this, all of it is computed at once
+    SMALL = 2048  # samples: up to this, the submatrix of all is the only one that is needed
 
     def __init__(self, kernel: KernelRows, cache_size: float) -> None:
         n, size = kernel.n, kernel.dtype.itemsize
         budget = max(0.0, cache_size * 1e6 - kernel.nbytes)
-        # The rest serves to pack the samples of a submatrix, and a round's lists. With too few rows
+        # The rest of the budget is for packed samples and the lists of a round. With too few rows,
         # or too small a submatrix, every round would fetch everything again.
         super().__init__(kernel, int(min(n, max(64, 0.66 * budget // (padded(n) * size)))))
         self.largest_submatrix = int(max(512, (0.25 * budget / size) ** 0.5))
 
     def complete(self, sharing: int = 1) -> None:
-        """Compute and hold all of K, if there is room and it pays for `sharing` problems on it."""
+        """Compute and keep all of K, if it fits and that pays for `sharing` problems on it."""
         n = self.n
         little = not self.keeps and n * padded(n) * self.dtype.itemsize <= self.LITTLE
         if self.whole or self.capacity < n or not (sharing > 2 or n <= self.SMALL or little):

@@ -1,4 +1,4 @@
-"""Proof of optimality of dual multipliers: both objectives, their gap, and the KKT conditions.
+"""Optimality of dual multipliers: both objectives, their gap, and the KKT conditions.
 
 All machines here minimise, over signed multipliers b of the training samples,
 
@@ -21,11 +21,11 @@ import numpy as np
 from mlcore._ext import optimality as _ext
 from mlcore.svm.smo.problem import Problem, Solution, is_plain
 
-_WITHIN = 1 - 1e-9  # a multiplier stays free on either side, which fixes rho and the bias
+_WITHIN = 1 - 1e-9  # leaves a free multiplier in either class, which fixes rho and the bias
 
 
 class Optimality(NamedTuple):
-    """Proof of how near a solution is to its optimum.
+    """Objectives, duality gap and KKT violation of a solution.
 
     Values are floats, or arrays of one value per binary problem of a multi-class machine.
 
@@ -78,19 +78,19 @@ def measure(
             objectives = np.ldexp([dual, primal, max(0.0, gap)], 2 * power).tolist()
         return Optimality(*objectives, float(np.ldexp(violation, power)))
     group = np.zeros(len(beta), dtype=np.int8) if problem.group is None else problem.group
-    levels, totals = np.zeros((2, 2))
-    levels[: np.size(multipliers)] = multipliers
+    lambdas, totals = np.zeros((2, 2))
+    lambdas[: np.size(multipliers)] = multipliers
     if problem.total is not None:
         totals[: len(problem.total)] = problem.total
     dual, primal, violation = _ext.measure(
         problem.linear, problem.lower, problem.upper, problem.epsilon, group,
-        np.ascontiguousarray(beta), np.ascontiguousarray(products), levels, totals,
+        np.ascontiguousarray(beta), np.ascontiguousarray(products), lambdas, totals,
     )  # fmt: skip
     return Optimality(dual, primal, primal - dual, violation)
 
 
 def norm(beta: np.ndarray, products: np.ndarray) -> float:
-    """Return |w|, the root of beta'K beta, where the square itself may overflow or vanish."""
+    """Return |w|, the root of beta'K beta, even if the square would overflow or vanish."""
     peak = float(np.abs(beta).max(initial=0))
     power = 0 if is_plain(peak) else math.frexp(peak)[1]
     if power:
@@ -100,7 +100,7 @@ def norm(beta: np.ndarray, products: np.ndarray) -> float:
 
 
 def multiplier_values(solution: Solution) -> np.ndarray:
-    """Return the multiplier of each equality; where its interval has one end, that end.
+    """Return the multiplier of each equality; if its interval has only one end, that end.
 
     An interval is open where all multipliers of a group are at the same bound.
     """
@@ -126,9 +126,9 @@ def merged_optimality(optimalities: list[Optimality]) -> Optimality:
 
 
 def nu_scale(problems: list[Problem], nu: float) -> float:
-    """Return the least sum of multipliers of machines with `nu`, against nu for each sample.
+    """Return the least mean multiplier of problems with `nu`, relative to nu.
 
-    Their gradient is proportional to it: without it, weights below `tol` would solve nothing.
+    Their gradient is proportional to it: a `tol` that ignores it lets small weights pass as solved.
     """
     return min(
         float(np.abs(p.total).sum()) / (nu * max(1, np.count_nonzero(p.upper > p.lower)))
@@ -143,15 +143,15 @@ def largest_nu(first: Any, second: Any) -> Any:
 
 
 def nu_sums(first: Any, second: Any, nu: float) -> tuple[Any, Any]:
-    """Return the sum of the multipliers of each class, and nu as a part of the largest feasible.
+    """Return the sum of each class's multipliers, and nu as a multiple of the largest feasible.
 
     Parameters
     ----------
     first, second : float or ndarray
         Sums of the costs of two classes.
     nu : float
-        Folds may miss the shares of the classes by one sample, and class_weight changes them: more
-        than is feasible counts as that.
+        Values above the largest feasible one count as that: the classes of a fold may be one sample
+        smaller, and class_weight changes their sums.
     """
     wanted, lighter = 0.5 * nu * (first + second), np.minimum(first, second)
     with np.errstate(divide="ignore", invalid="ignore"):

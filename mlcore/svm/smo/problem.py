@@ -63,7 +63,7 @@ class Problem:
 
 
 def is_plain(largest_bound: float) -> bool:
-    """Return whether squares of sums of values up to this one neither overflow nor vanish."""
+    """Return True if squares of sums of values up to this one neither overflow nor vanish."""
     return abs(math.frexp(largest_bound)[1]) <= _PLAIN
 
 

@@ -13,14 +13,14 @@ from mlcore.svm.smo.problem import Problem, Solution
 
 MOST = 1024  # variables; the solver that works in rounds takes more
 STEPS = 50  # pair steps for each variable; that solver takes problems that need more
-WIDE, WHOLE, MARKS, SINGLE = 14, 4, 3, 4  # scratch of a problem, vectors of each type
+WIDE, INTEGERS, MARKS, SINGLE = 14, 4, 3, 4  # vectors of scratch: float64, int64, int8, as K
 _FACE = 640  # most free variables that a Newton step is tried with
 
 
 def solve_small(
     problem: Problem, rows: KernelCache, tol: float, exact: bool, progress: Any = None
 ) -> Solution | None:
-    """Return the solution of a problem of few variables in a finite box.
+    """Return the solution of a problem of at most `MOST` variables with finite bounds.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def solve_small(
     Returns
     -------
     solution : Solution
-        None for other problems, where K does not fit, and where more steps than usual are needed.
+        None if there are more variables, infinite bounds, no room for K or no more steps.
     """
     m = len(problem.linear)
     if m > MOST or not np.isfinite(problem.largest_bound):
@@ -58,7 +58,7 @@ def solve_small(
         problem.lower, problem.upper, problem.epsilon, total, tol, exact, STEPS * max(200, m),
         beta, gradient, scratch_array((side, side), dtype), scratch_array((room, room), dtype),
         scratch_array((SINGLE * slots,), dtype), np.empty(WIDE * slots),
-        np.empty(WHOLE * slots, dtype=np.int64), np.empty(MARKS * slots, dtype=np.int8),
+        np.empty(INTEGERS * slots, dtype=np.int64), np.empty(MARKS * slots, dtype=np.int8),
     )  # fmt: skip
     if not violation <= tol:
         return None

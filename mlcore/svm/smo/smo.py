@@ -111,7 +111,7 @@ def solve_many(problems, rows, **how):
 
 
 class _Solver:
-    MARGIN = 1.0  # in units of the violation: variables at a bound stay if they are that near to it
+    MARGIN = 1.0  # times the violation: variables at a bound that are so near to violating stay
     FIRST, ROOM = 1536, 1.5  # least variables of a working set, and how many for each free one
     FULL, SUB = 0.3, 0.3  # a round ends at this part of the violation it began with
     # Where the required sums need few of the variables (more than LEAST), the first working set has
@@ -119,7 +119,7 @@ class _Solver:
     LEAST, NEEDED, SMALLEST, FEW_SUB = 768, 3, 256, 0.03
 
     def __init__(self, problem, rows, tol, max_iter, progress):
-        self.rows, self.asked, self.tol, self.progress = rows, tol, tol, progress
+        self.rows, self.requested_tol, self.tol, self.progress = rows, tol, tol, progress
         m, n = len(problem.linear), rows.kernel.n
         part = 1.0 if problem.total is None else _needed_part(problem)
         self.q, self.lower, self.upper = problem.linear, problem.lower, problem.upper
@@ -129,12 +129,12 @@ class _Solver:
         self.group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
         self.members = (np.flatnonzero(self.group == 0), np.flatnonzero(self.group == 1))
         self.product = np.zeros(n)  # K b, by sample
-        self.mixture = np.ones(m)
+        self.draw_weights = np.ones(m)
         if problem.total is None and self.epsilon == 0:
             # Where many variables end at a bound, violators are drawn by their violation times a
             # number in (0, 1]: a set of only the worst is solved at the cost of all the others.
             fraction = 1.0 - (0.6180339887498949 * np.arange(m)) % 1.0
-            self.mixture = fraction if rows.keeps else fraction**2
+            self.draw_weights = fraction if rows.keeps else fraction**2
         self.FIRST = max(self.FIRST, m // 7)
         if not rows.keeps or rows.kernel.linear:  # a round costs more than the steps it saves
             self.SUB = 0.1
@@ -179,13 +179,13 @@ class _Solver:
     def run(self):
         idle, least = 0, np.inf
         while True:
-            self.tol = max(self.asked, resolved(self.product, self.q))
+            self.tol = max(self.requested_tol, resolved(self.product, self.q))
             self.gradient = self.product[self.index] + self.q
             up, low = up_and_low(self.gradient, self.beta, self.lower, self.upper, self.epsilon)
-            self.edges = [
+            self.extremes = [
                 (up[k].max(), low[k].min()) if len(k) else (0.0, 0.0) for k in self.members
             ]
-            self.violation = max(0.0, *(top - bottom for top, bottom in self.edges))
+            self.violation = max(0.0, *(top - bottom for top, bottom in self.extremes))
             objective = self._objective()
             if self.progress is not None:
                 self.progress.step(self.working.n_iter, -objective, self.violation)
@@ -206,7 +206,7 @@ class _Solver:
         return self._solution(objective)
 
     def _goal(self):
-        """The violation at which the next round may end."""
+        """Return the violation at which the next round may end."""
         if self.entire:
             return 0.4 * self.tol
         part = self.FULL if self.working.shared else self.SUB
@@ -217,7 +217,7 @@ class _Solver:
         return float(0.5 * (b @ (self.gradient + self.q)) + self.epsilon * np.abs(b).sum())
 
     def _diverges(self, objective):
-        """Return whether the objective falls without end, which needs an infinite bound.
+        """Return True if the objective falls without end, which needs an infinite bound.
 
         Then b'Kb stays small against |b|_1 squared; their ratio bounds the squared distance between
         the convex hulls of the classes, which rounding no longer tells from 0.
@@ -239,7 +239,7 @@ class _Solver:
         chosen = []
         inside = (self.beta > self.lower) & (self.beta < self.upper) & (self.beta != 0)
         for members, (top, bottom), limit in zip(
-            self.members, self.edges, self.working.limits, strict=True
+            self.members, self.extremes, self.working.limits, strict=True
         ):
             size, gap, middle = len(members), top - bottom, 0.5 * (top + bottom)
             above, below = up[members] - middle, middle - low[members]
@@ -251,7 +251,7 @@ class _Solver:
             if np.count_nonzero(candidates) > room:
                 half = room // 2
                 taken = np.zeros(size, dtype=bool)
-                drawn = self.mixture[members]
+                drawn = self.draw_weights[members]
                 drawn[[above.argmax(), below.argmax()]] = 1.0  # the worst pair, or nothing may move
                 for side in (above * drawn, below * drawn):
                     best = np.argpartition(-side, half)[:half]
@@ -268,9 +268,9 @@ class _Solver:
         return chosen
 
     def _candidates(self, up, low):
-        """Return how many variables violate, or nearly."""
+        """Return the number of variables that violate, or nearly."""
         count = 0
-        for members, (top, bottom) in zip(self.members, self.edges, strict=True):
+        for members, (top, bottom) in zip(self.members, self.extremes, strict=True):
             slack = (self.MARGIN - 0.5) * (top - bottom)
             violating = (up[members] > bottom - slack) | (low[members] < top + slack)
             count += np.count_nonzero(violating)
@@ -295,7 +295,7 @@ def resolved(product, linear):
 
 
 def _needed_part(problem):
-    """Return the part of the variables that is needed, at least, to reach the required sums."""
+    """Return the least part of the variables with which the required sums can be met."""
     largest = np.maximum(np.abs(problem.lower), np.abs(problem.upper)).sum()
     return sum(abs(total) for total in problem.total) / max(largest, 1e-300)
 

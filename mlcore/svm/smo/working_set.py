@@ -34,9 +34,9 @@ class WorkingSet:
     limits : tuple of int
         Most variables of each group.
     n_iter : int
-        Pair steps and faces so far.
+        Pair steps and Newton steps so far.
     faces : int64 (2,)
-        Faces tried, and those that settled.
+        Faces tried, and those whose step was taken whole.
     """
 
     def __init__(self, rows, index, epsilon, members):
@@ -70,7 +70,7 @@ class WorkingSet:
                 self._shared, self._slot_of = True, None
             return
         if self._slot_of is None:
-            self._forget()
+            self._begin_empty()
         self._make_room([len(members) for members in chosen])
         entered, spans = [], []
         for members, (begin, end, group) in zip(chosen, self.spans, strict=True):
@@ -94,8 +94,8 @@ class WorkingSet:
         self._variables = self._variable[self._slots]
         self._fill(np.concatenate(entered))
 
-    def _forget(self):
-        """Begin an empty submatrix."""
+    def _begin_empty(self):
+        """Start from an empty submatrix."""
         self._shared = False
         self._room = (0, 0)
         self.spans = ((0, 0, 0), (0, 0, 1))
@@ -148,14 +148,14 @@ class WorkingSet:
         variables = self._variable[: len(used)]
         samples = np.where(variables >= 0, self.index[variables], 0)
         threads, store = effective_threads(len(entered) * len(used)), self.rows
-        mine = samples[entered]
-        slots = store.cached(mine)
+        new = samples[entered]
+        slots = store.cached(new)
         cached = (slots >= 0) & store.keeps
         if store.kernel.halves and 2 * np.count_nonzero(~cached) > len(used):
             store.kernel.fill_all(self.K, samples)
             return
         _ext.gather(store.rows, slots[cached], samples, self.K, entered[cached], used, threads)
-        store.kernel.fill(mine[~cached], self.K, entered[~cached], samples)
+        store.kernel.fill(new[~cached], self.K, entered[~cached], samples)
         stays = np.ones(len(used), dtype=bool)
         stays[entered] = False
         _ext.mirror_rows(self.K, entered, used[stays], threads)
