@@ -1,4 +1,4 @@
-"""The result of `certify`: bounds with their assumptions, and the report on them."""
+"""Certificates, the result of `certify`: bounds with their assumptions."""
 
 import math
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from mlcore.bounds.certificates.report import as_html, as_text, in_words
 from mlcore.bounds.held_out import test_set_sample_size
 
 BINOMIAL = "binomial test-set bound"
-_NEARBY = 500  # counts of errors below the one found that are tried too, up to a billion examples
+_NEARBY = 500  # numbers of errors tried below the one found, enough up to a billion examples
 
 
 @dataclass(frozen=True)
@@ -22,17 +22,17 @@ class Bound:
     Parameters
     ----------
     name : str
-        Such as "binomial test-set bound".
+        Name, such as "binomial test-set bound".
     value : float
-        The bound; also ``float(bound)``.
+        Value, also ``float(bound)``.
     delta : float or None
-        Probability of failure that this bound was charged; None where there is no guarantee.
+        Probability that this bound fails; None where there is no guarantee.
     kind : {"upper", "lower", "expected", "heuristic"}
         The last two are no guarantees.
     sample : {"test", "validation", "train", "stream"}
-        What the numbers were counted on.
+        Examples that the numbers were counted on.
     inputs : mapping
-        The numbers that entered, such as ``{"k": 30, "m": 1000}``.
+        Numbers in the formula, such as ``{"k": 30, "m": 1000}``.
     assumptions : tuple of str
         Sentences.
     reference : str
@@ -57,13 +57,13 @@ class Bound:
 
     @property
     def vacuous(self) -> bool:
-        """True for a bound that says nothing: at the end of the range of errors or losses."""
+        """True for a bound without information, at the end of the range of errors or losses."""
         low, high = self.inputs.get("loss_range", (0.0, 1.0))
         return self.value <= low if self.kind == "lower" else self.value >= high
 
     @property
     def trivial(self) -> bool:
-        """True for an upper bound on an error rate of 1/2 or more, no better than a coin's."""
+        """True for an upper bound of 1/2 or more on an error rate, that of a fair coin."""
         return self.kind != "lower" and "loss_range" not in self.inputs and self.value >= 0.5
 
     def __float__(self) -> float:
@@ -77,17 +77,17 @@ class Certificate:
     Parameters
     ----------
     estimator : str
-        The name of its class.
+        Name of its class.
     role : {"test", "validation", "train"}
-        What the examples had been used for.
+        Earlier use of the examples.
     delta : float
         Probability that a statement of the certificate fails.
     n_candidates : int
-        Among which the classifier was chosen; each was charged its part of `delta`.
+        Number of classifiers among which this one was chosen, each at its part of `delta`.
     simultaneous : bool
-        Whether all upper bounds hold together, and so their smallest, at confidence 1 - delta.
+        True if all upper bounds, and so the smallest, hold together at confidence 1 - delta.
     inputs : mapping
-        The counts: "k" errors on "m" examples, or the "mean_loss", its "loss_range" and "m".
+        Counts: "k" errors on "m" examples, or the "mean_loss", its "loss_range" and "m".
     bounds : tuple of Bound
         Upper bounds, smallest first.
     interval : tuple of two Bound, or None
@@ -95,9 +95,9 @@ class Certificate:
     heuristics : tuple of Bound
         Estimates without a guarantee.
     left_out : tuple of str
-        Why other bounds are absent.
+        Reasons why other bounds are absent.
     target : float or None
-        The error that the report plans for.
+        Error rate that the report plans for.
     classes : tuple of ClassRates
         Recall, error and precision of each class, from fresh examples. All of them hold together
         at 1 - delta, in place of `bounds`.
@@ -134,12 +134,12 @@ class Certificate:
 
     @property
     def best(self) -> Bound:
-        """The smallest upper bound."""
+        """Smallest upper bound."""
         return self.bounds[0]
 
     @property
     def lower(self) -> Bound | None:
-        """The lower end of `interval`; None without fresh examples."""
+        """Lower end of `interval`; None without fresh examples."""
         return None if self.interval is None else self.interval[0]
 
     def required(self, target: float, *, error_rate: float | None = None) -> float:
@@ -149,13 +149,13 @@ class Certificate:
         ----------
         target : float in (0, 1)
         error_rate : float in [0, 1], optional
-            The share of errors on them, rounded up to whole errors; by default the observed one.
+            Error rate on them, rounded up to whole errors; by default the observed one.
 
         Returns
         -------
         m : int
-            The least number (above a billion, one that is near it); infinite if `target` is not
-            above the error rate.
+            Least number (above a billion, a number near it); infinite if `target` is not above
+            the error rate.
 
         Raises
         ------
@@ -200,10 +200,10 @@ class Certificate:
 
 
 def _least_sample(target, delta, rate):
-    """The least m at which ceil(rate m) errors leave the binomial bound at or below target.
+    """Return the least m at which ceil(rate m) errors have a binomial bound of at most `target`.
 
-    With at most k errors that is M(k) = test_set_sample_size(target, delta, errors=k), so it is
-    M(k) for the first k with M(k) rate <= k. M(k) / k falls, but for the rounding of M.
+    With k errors the least m is M(k) = test_set_sample_size(target, delta, errors=k), so the result
+    is M(k) for the first k with M(k) rate <= k. M(k) / k falls, but for the rounding of M.
     """
 
     def size(k):

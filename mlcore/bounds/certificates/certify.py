@@ -1,4 +1,4 @@
-"""Certificates of a classifier: the bounds that apply to it, each charged its part of delta."""
+"""Certification of a classifier by all bounds that apply to it, each at its part of delta."""
 
 import math
 from collections.abc import Callable
@@ -53,56 +53,57 @@ def certify(
 ) -> Certificate:
     r"""Bound the true error of a classifier by every theorem that applies to it.
 
-    ``certify(classifier, X, y)``, or ``certify(predictions, y=y)``. Of fresh examples the binomial
-    bound is exact, and shown beside Chernoff's and Hoeffding's, which are never smaller; recall,
-    error and precision of every class come with it. Of training examples: sample compression
+    ``certify(classifier, X, y)``, or ``certify(predictions, y=y)``. From fresh examples comes the
+    binomial bound, which is exact, beside Chernoff's and Hoeffding's, which are never smaller, and
+    bounds on recall, error and precision of every class. From training examples: sample compression
     (support vector machines of two classes), the PAC-Bayes and Rademacher margin bounds (linear and
     kernel machines of two classes, whose intercept is the weight of a constant feature), VC bounds
     (half-spaces of n features have dimension n + 1), and the union bound over a finite class.
 
     Choosing the smallest of several bounds after the fact costs confidence. So each of the F
-    families of bounds, of which none is always smaller than another, is charged
-    :math:`\delta / F`, and all lines hold together, hence also the smallest. Which families there
-    are depends on the kind of classifier and on the arguments, not on the examples: what fails on
-    these is left out, and has been paid for.
+    families of bounds, of which none is always smaller than another, holds at
+    :math:`\delta / F`, and all lines hold together, hence also the smallest. The families depend
+    on the kind of classifier and on the arguments, not on the examples: one that has no bound for
+    these still counts among the F.
 
-    All is for independent draws from one distribution: time series, groups of related examples and
-    sample weights are outside. Cross-validation has no general bound at :math:`1 - \delta`.
+    The examples must be independent draws from one distribution: no time series, groups of related
+    examples or sample weights. Cross-validation has no general bound at :math:`1 - \delta`.
 
     Parameters
     ----------
     estimator : object with `predict`, function, or array of predictions
-        A fitted classifier of any library, a function of X that returns labels, or what was
-        predicted. Clusterings, mixtures, outlier detectors and transformers are none.
+        A fitted classifier of any library, a function of X that returns labels, or the predicted
+        labels. Clusterings, mixtures, outlier detectors and transformers are refused.
     X, y : array-like
-        The examples, and what should be said of them; predictions need no X.
+        Examples and their true labels; predictions need no X.
     delta : float in (0, 1), default=0.05
         Probability that a statement of the certificate fails.
     role : {"test", "validation", "train"}, default="test"
-        What `X` and `y` have been used for: for nothing; to choose among `n_candidates`; to fit.
+        Earlier use of `X` and `y`: none; to choose among `n_candidates`; to fit.
     n_candidates : int, optional
-        Number of classifiers among which this one was chosen, not with role "test": each is charged
-        ``delta / n_candidates``. It must be all that were ever compared. By default those of the
-        searches that are found in the classifier (`mlcore.svm.SVCCV`, scikit-learn's), else 1.
+        Number of classifiers among which this one was chosen, all that were ever compared; each
+        gets ``delta / n_candidates``. Not with role "test". By default the number compared by the
+        searches found in the classifier (`mlcore.svm.SVCCV`, scikit-learn's), else 1.
     X_train, y_train : array-like, optional
-        Training examples, from which the other bounds are computed as well. `X_train` alone is only
-        compared with `X`. Without it, training examples that the model keeps (support vectors,
-        neighbours) are looked for in X, also inside pipelines, searches and ensembles; where there
-        are none, the report begins with a warning.
+        Training examples, for the bounds from these as well. `X_train` alone is only compared with
+        `X`. Without it, X is searched for training examples that the model keeps (support vectors,
+        neighbours), also inside pipelines, searches and ensembles; if it keeps none, the report
+        begins with a warning.
     vc_dimension : int, optional
-        Of the class, of two labels, that the classifier was chosen from; fixed before the data.
+        VC dimension of the class of binary classifiers that this one is from, fixed before the
+        data.
     n_hypotheses : int, optional
         Size of that class, if it is finite.
     target : float in (0, 1), optional
-        An error to plan for: the report says how many fresh examples it takes.
+        Error rate to plan for: the report says how many fresh examples prove it.
     simultaneous : bool, default=True
-        False charges `delta` to every family; the smallest line is then no statement at 1 - delta,
-        and the report says so.
+        If False, every family holds at `delta`; the smallest line is then no statement at
+        1 - delta, and the report says so.
     loss : callable, optional
         ``loss(y, prediction)``, a loss of each example, in place of counting errors; then the
         bounds are Hoeffding and Bentkus's and the empirical Bernstein bound. For fresh examples.
     loss_range : (float, float), default=(0, 1)
-        All that a loss can be; with `loss` only.
+        Least and largest possible loss; with `loss` only.
 
     Returns
     -------
@@ -168,8 +169,8 @@ def certify(
             "classes, not behind steps that were fitted as well, or of a class of given "
             "vc_dimension or n_hypotheses",
         )
-    budget = _share(delta, n_candidates)
-    share = _share(budget, n_families) if simultaneous else budget
+    budget = _divided(delta, n_candidates)
+    family_delta = _divided(budget, n_families) if simultaneous else budget
 
     bounds, interval, classes = [], None, ()
     if role == "train":
@@ -177,13 +178,13 @@ def certify(
     elif loss is None:
         inputs = {"k": int((predicted != y).sum()), "m": len(y)}
         classes = rates_of_classes(y, predicted, budget)
-        bounds, interval = _of_errors(inputs, role, share, budget)
+        bounds, interval = _of_errors(inputs, role, family_delta, budget)
     else:
         losses = _losses(loss, y, predicted, loss_range)
         inputs = {"mean_loss": math.fsum(losses) / len(y), "m": len(y), "loss_range": loss_range}
-        bounds, interval = _of_losses(losses, inputs, role, share, budget)
+        bounds, interval = _of_losses(losses, inputs, role, family_delta, budget)
     for name, family in chosen.items():
-        found = family(data, share)
+        found = family(data, family_delta)
         if isinstance(found, str):
             left_out.append(f"{name}: {found}.")
         else:
@@ -209,7 +210,7 @@ def certify(
 
 
 def _of_errors(inputs, role, delta, budget):
-    """The exact bound, two that are never smaller, and a two-sided interval."""
+    """Return the exact bound and two that are never smaller, and a two-sided interval."""
     k, m = inputs["k"], inputs["m"]
     rate = math.nextafter(k / m, 1) if k else 0.0
     nats = math.nextafter(-math.log(delta) / m, math.inf)
@@ -233,17 +234,17 @@ def _of_errors(inputs, role, delta, budget):
 
 
 def _of_losses(losses, inputs, role, delta, budget):
-    """Two bounds on the expected loss, either of which may be smaller, and a two-sided interval."""
+    """Return two bounds on the expected loss, neither always smaller, and a two-sided interval."""
     m, (low, high) = len(losses), inputs["loss_range"]
     mean, length = inputs["mean_loss"], high - low
-    share = min(1.0, max(0.0, (mean - low) / length))
-    rest = min(1.0, max(0.0, (high - mean) / length))
+    scaled = min(1.0, max(0.0, (mean - low) / length))
+    complement = min(1.0, max(0.0, (high - mean) / length))
 
     def bound(name, value, delta, reference, kind="upper", note=()):
         return Bound(name, value, delta, kind, role, inputs, (_FRESH[role], *note), reference)
 
     def upper(delta):
-        value = low + length * hoeffding_bentkus_bound(share, m, delta)
+        value = low + length * hoeffding_bentkus_bound(scaled, m, delta)
         value = value if (low, length) == (0, 1) else math.nextafter(value, math.inf)
         return bound("Hoeffding-Bentkus bound", min(high, value), delta, _BATES, note=known)
 
@@ -262,7 +263,7 @@ def _of_losses(losses, inputs, role, delta, budget):
             )
         )
     half = budget / 2
-    value = math.nextafter(high - length * hoeffding_bentkus_bound(rest, m, half), -math.inf)
+    value = math.nextafter(high - length * hoeffding_bentkus_bound(complement, m, half), -math.inf)
     lower = bound("Hoeffding-Bentkus bound", max(low, value), half, _BATES, "lower", known)
     return bounds, (lower, upper(half))
 
@@ -303,7 +304,7 @@ def _losses(loss, y, predicted, loss_range):
 
 
 def _training(classifier, model, X, y, predicted, role, X_train, y_train, counted):
-    """The training examples and what the classifier says of them, None if there are none."""
+    """Return the training examples with their predictions, None if there are none."""
     if role == "train":
         for name, value in (("X_train", X_train), ("y_train", y_train)):
             if value is not None:
@@ -337,9 +338,9 @@ def _unused(data, vc_dimension, n_hypotheses):
     ]
 
 
-def _share(delta, parts):
-    """The largest float that is at most delta / parts."""
-    share = float(Fraction(delta) / parts)
-    if Fraction(share) * parts > Fraction(delta):
-        share = math.nextafter(share, 0)
-    return share if share > 0 else refuse("delta", delta, f"large enough for {parts} parts")
+def _divided(delta, parts):
+    """Return the largest float that is at most delta / parts."""
+    part = float(Fraction(delta) / parts)
+    if Fraction(part) * parts > Fraction(delta):
+        part = math.nextafter(part, 0)
+    return part if part > 0 else refuse("delta", delta, f"large enough for {parts} parts")

@@ -1,4 +1,4 @@
-"""Bounds for each class: its recall, its error, and the precision of its label."""
+"""Bounds on the recall, error and precision of each class."""
 
 import math
 from collections import Counter
@@ -17,13 +17,13 @@ class ClassRates(NamedTuple):
     label : object
         The class.
     examples, predicted, right : int
-        Examples of the class, examples named so, and those that are both.
+        Number of examples of the class, of examples predicted to be, and of those that are both.
     recall : float
-        Lower bound on the probability that an example of the class is named so.
+        Lower bound on the probability that an example of the class is predicted to be.
     error : float
-        Upper bound on the probability that it is not: 1 less `recall`.
+        Upper bound on the probability that it is not: 1 - `recall`.
     precision : float
-        Lower bound on the probability that an example named so is of the class.
+        Lower bound on the probability that an example predicted to be of the class is.
 
     Examples
     --------
@@ -45,25 +45,25 @@ class ClassRates(NamedTuple):
 
 
 def rates_of_classes(y: np.ndarray, predicted: np.ndarray, delta: float) -> tuple[ClassRates, ...]:
-    """Bound recall, error and precision of every class, which fail together with at most `delta`.
+    """Bound recall, error and precision of every class; one of them fails with at most `delta`.
 
-    Given the labels, the right predictions among the examples of a class are binomial, and given
-    the predictions, so are the right ones among those of a label. Half of delta is shared by the
-    classes that have examples, and half by the labels that are predicted: both numbers are known
-    once what is conditioned on is. A class without examples has no recall to bound: 0.
+    Given the labels, the number of right predictions for a class is binomial; so it is, given the
+    predictions, among the examples predicted to be of a class. Half of delta is divided among the
+    classes that have examples, and half among the labels that are predicted; each number is known
+    given what it is conditioned on. The recall of a class without examples is 0.
     """
-    truth, said = y.tolist(), predicted.tolist()
-    right = Counter(a for a, b in zip(truth, said, strict=True) if a == b)
-    examples, named = Counter(truth), Counter(said)
-    labels = _in_order(examples | named)
+    truth, guesses = y.tolist(), predicted.tolist()
+    right = Counter(a for a, b in zip(truth, guesses, strict=True) if a == b)
+    examples, predictions = Counter(truth), Counter(guesses)
+    labels = _in_order(examples | predictions)
     hits = [right[label] for label in labels]
     recall = _lower(hits, [examples[label] for label in labels], delta)
-    precision = _lower(hits, [named[label] for label in labels], delta)
+    precision = _lower(hits, [predictions[label] for label in labels], delta)
     return tuple(
         ClassRates(
             label,
             examples[label],
-            named[label],
+            predictions[label],
             right[label],
             float(recall[i]),
             min(1.0, math.nextafter(1 - float(recall[i]), 2)),
@@ -83,7 +83,7 @@ def _in_order(labels):
 def _lower(hits, counts, delta):
     hits, counts = np.array(hits), np.array(counts)
     present = counts > 0
-    share = math.nextafter(delta / 2 / max(1, int(present.sum())), 0)
+    part = math.nextafter(delta / 2 / max(1, int(present.sum())), 0)
     bounds = np.zeros(len(counts))
-    bounds[present] = binomial_tail_inversion_lower(hits[present], counts[present], share)
+    bounds[present] = binomial_tail_inversion_lower(hits[present], counts[present], part)
     return bounds

@@ -1,6 +1,6 @@
 """Hyperplane, support vectors and signed cosines of a fitted binary classifier.
 
-Read from attributes under the names that scikit-learn's classifiers use as well.
+They are read from attributes by the names that scikit-learn uses too.
 """
 
 from typing import Any, NamedTuple
@@ -12,17 +12,17 @@ from mlcore.kernels.kernel import FunctionKernel
 from mlcore.kernels.resolve import as_kernel
 from mlcore.kernels.vector_kernels import VectorKernel
 
-_ROUNDING = 32  # units in the last place by which a computed cosine may be too large
+_ROUNDING = 32  # largest error of a computed cosine, in units in the last place
 _BITS = 64  # of a float
 
 
 class Machine(NamedTuple):
-    """A classifier by the sign of <w, phi(x)> + b, as far as its attributes show it.
+    """Classifier by the sign of <w, phi(x)> + b.
 
-    linear : phi(x) = x, and w is in `coef_`
-    expansion : w is a sum over support vectors
+    linear : True if phi(x) = x, and w is in `coef_`
+    expansion : True if w is a sum over support vectors
     gamma_bits : description length, in bits, of a width chosen from the data
-    counted : the settings that a search compared are charged as candidates
+    counted : True if the settings that a search compared count as candidates
     """
 
     linear: bool
@@ -34,7 +34,7 @@ class Machine(NamedTuple):
 def as_machine(estimator: Any, counted: bool) -> Machine | None:
     """Return the hyperplane of a binary classifier, None if its attributes show none.
 
-    `counted`: the settings that a search compared are charged as candidates.
+    `counted` is True if the settings that a search compared count as candidates.
     """
     expansion = is_expansion(estimator)
     coef = _attribute(estimator, "coef_")
@@ -73,7 +73,7 @@ def description_bits(estimator: Any, counted: bool) -> int | None:
     """
     parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
     if "nu" in parameters or not {"C", "Cs"} & set(parameters):
-        return None  # what nu does depends on the examples that are left out
+        return None  # the effect of nu depends on the examples that are left out
     bits = _gamma_bits(estimator, counted)
     bits += 0 if "C" in parameters or counted else _BITS
     return bits + (2 * _BITS if isinstance(parameters.get("class_weight"), str) else 0)
@@ -92,7 +92,7 @@ def has_free_vector(estimator: Any) -> bool:
 def may_be_indefinite(estimator: Any) -> bool:
     """Return True if its kernel need not be positive semidefinite."""
     kernel = _kernel(estimator)
-    # A user's kernel is assumed to be: it cannot be known.
+    # A user's kernel is assumed to be positive semidefinite, as nothing is known of it.
     return isinstance(kernel, VectorKernel) and not kernel.positive_semidefinite
 
 
@@ -105,11 +105,11 @@ def signed_cosines(
     predicted: np.ndarray,
     fitted: bool,
 ) -> np.ndarray | str:
-    """Return y_i <w, z_i> / (|w| |z_i|), or the reason why they are not known.
+    """Return y_i <w, z_i> / (|w| |z_i|), (n,), or the reason why they are not known.
 
-    z = (phi(x), 1) and w = (w, b): the intercept is the weight of a constant feature. Rounding
-    makes them smaller, never larger. `values` and `predicted` are the decision function and labels
-    of X, an array or sparse; `fitted` is what `fitted_to` says of X.
+    z = (phi(x), 1) and w = (w, b): the intercept is the weight of a constant feature. They are
+    rounded down. `values` and `predicted` are the decision function and labels of X, an array or
+    sparse; `fitted` is `fitted_to(estimator, X)`.
     """
     if values.shape != y.shape:
         return "its decision function has no single value for each example"
@@ -189,14 +189,14 @@ def _squares(X):
 
 
 def _kernel(estimator):
-    """The kernel, with the width of the fit."""
+    """Return the kernel, with the width of the fit."""
     shown = {name: _attribute(estimator, name) for name in ("degree", "coef0")}
     gamma = _attribute(estimator, "gamma_", _attribute(estimator, "_gamma"))
     return as_kernel(estimator.kernel, gamma=gamma, **shown)
 
 
 def _diagonal(estimator, X):
-    """k(x, x) of every row, or the reason why it is unknown."""
+    """Return k(x, x) of every row, or the reason why it is unknown."""
     kernel = _kernel(estimator)
     if isinstance(kernel, FunctionKernel):
         return "k(x, x) of a kernel that is a function is not known"
@@ -207,7 +207,7 @@ def _diagonal(estimator, X):
 
 
 def _squared_norm(estimator, values, intercept, eps, fitted):
-    """|w|² = sum_i beta_i <w, phi(v_i)> and its rounding, without a matrix of kernel values."""
+    """Return |w|² = sum_i beta_i <w, phi(v_i)>, rounded up, without a matrix of kernel values."""
     if fitted:
         at_vectors = values[np.asarray(estimator.support_)]
     elif _kernel(estimator).precomputed:

@@ -1,6 +1,6 @@
-"""Classifiers of any kind for `certify`: fitted models of any library, functions, predictions.
+"""Classifiers that `certify` takes: fitted models of any library, functions, predictions.
 
-Models are read from their attributes, by scikit-learn's names; no library is imported for it.
+Models are read by scikit-learn's names of attributes; no library is imported for it.
 """
 
 import math
@@ -19,16 +19,16 @@ _NAMED = {
     "regressor": "a regressor",
     "transformer": "a transformer",
 }
-_SEVERAL = ("estimators_", "calibrated_classifiers_")  # parts of one model, each sees all columns
+_SEVERAL = ("estimators_", "calibrated_classifiers_")  # attributes with several fitted models
 
 
 class Classifier(NamedTuple):
-    """The source of predictions.
+    """Source of predictions.
 
-    name : its name in the report
+    name : name in the report
     model : the fitted model, None for a function or for predictions
     predict : a function of X; None for predictions
-    predictions : the labels, of a classifier that is an array of predictions
+    predictions : the labels, if given instead of a classifier
     """
 
     name: str
@@ -40,7 +40,7 @@ class Classifier(NamedTuple):
 def as_classifier(given: Any, name: str, *, scored: bool = False) -> Classifier:
     """Return `given` as a classifier, or raise ValueError.
 
-    `scored`: a loss is measured, so that a regressor will do.
+    With `scored`, a loss is measured, and a regressor is taken too.
     """
     allowed = "a fitted classifier, a function of X that returns labels, or an array of predictions"
     if isinstance(given, type):
@@ -140,7 +140,7 @@ def _n_compared(model, results):
 
 
 def _kind(model):
-    """Its kind in scikit-learn's words, "classifier", "clusterer", ... or None."""
+    """Return scikit-learn's estimator type, "classifier", "clusterer", ... or None."""
     kind = getattr(model, "_kind", None) or getattr(model, "_estimator_type", None)
     kind = kind if kind in ("classifier", *_NAMED) else None
     if kind is None and type(model).__module__.partition(".")[0] != "mlcore":
@@ -152,7 +152,7 @@ def _kind(model):
 
 
 def _own(model, name):
-    """A fitted attribute, None if there is none; scikit-learn's may raise before the fit."""
+    """Return a fitted attribute, None if there is none; scikit-learn's may raise ValueError."""
     try:
         return getattr(model, name, None)
     except ValueError:
@@ -160,7 +160,7 @@ def _own(model, name):
 
 
 def as_table(X: Any) -> Any:
-    """Return examples as a sparse matrix or as an array of whatever type."""
+    """Return examples as a sparse matrix or an array of any type."""
     return X if sparse.issparse(X) else np.asarray(X)
 
 
@@ -172,7 +172,7 @@ def _n_rows(X, name):
 
 
 def _refuse_other_types(labels, predicted, y, name):
-    """Refuse labels of another type than the predictions: all would count as errors."""
+    """Refuse labels of another type than the predictions, which would all count as errors."""
     types = [_type_names(array) for array in (labels, predicted)]
     if not types[0] & types[1]:
         found, said = (" and ".join(sorted(t)) for t in types)

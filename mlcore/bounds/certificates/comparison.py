@@ -1,4 +1,4 @@
-"""Two classifiers compared on the same fresh examples: McNemar's test, an interval, a report."""
+"""Comparison of two classifiers on the same fresh examples, by McNemar's test and an interval."""
 
 import math
 from collections.abc import Mapping
@@ -15,16 +15,16 @@ from mlcore.bounds.certificates.report import for_terminal, to_safe_side
 from mlcore.bounds.concentration.binomial_tail import binomial_tail
 from mlcore.bounds.held_out import clopper_pearson
 
-_OF_RATE = 0.2  # of delta, for the share of pairs that differ: near the shortest at 20 to 500 pairs
+_OF_RATE = 0.2  # part of delta for q; nearly the shortest interval for b + c from 20 to 500
 
 
 @calculator("b", "c")
 def mcnemar_test(b: Any, c: Any) -> Any:
     r"""Exact p-value of McNemar's test that two classifiers err equally often.
 
-    Of the examples that just one classifier gets wrong, the first is the one in b cases and the
-    second in c. If both have the same true error, then given b + c each case is as likely as the
-    other, so that b is binomial with probability 1/2: the p-value is
+    Of the examples that just one classifier gets wrong, b are errors of the first and c of the
+    second. If both have the same true error, then b given b + c is binomial with probability 1/2:
+    the p-value is
     :math:`\min(1, 2 P(\mathrm{Bin}(b + c, 1/2) \le \min(b, c)))`. It is at most alpha with
     probability at most alpha, at any sample size. Assumes independent examples that took no part in
     fitting or choosing either classifier.
@@ -58,15 +58,15 @@ def mcnemar_test(b: Any, c: Any) -> Any:
 
 @calculator("b", "c", "m", "delta")
 def error_difference_interval(b: Any, c: Any, m: Any, delta: Any) -> tuple[Any, Any]:
-    r"""Interval for the error of one classifier less that of another, from the same examples.
+    r"""Interval for the difference of the errors of two classifiers, from the same examples.
 
-    With probability at least :math:`1 - \delta` it holds the difference of the true errors, which
-    is :math:`q (2 \pi - 1)`, where q is the probability that just one of them is wrong, and
-    :math:`\pi` that it is the first if so. Of m examples b + c differ, which is binomial with q,
-    and given b + c, b is binomial with :math:`\pi`. The interval is the range of the product over
-    the intervals of Clopper and Pearson for q, at :math:`\delta / 5`, and for :math:`\pi`, at
-    :math:`4 \delta / 5`: both hold at once by a union bound. It leaves out 0 if and only if
-    `mcnemar_test` is below :math:`4 \delta / 5`.
+    With probability at least :math:`1 - \delta` it contains the true error of the first minus that
+    of the second, which is :math:`q (2 \pi - 1)`: q is the probability that just one of them is
+    wrong, and :math:`\pi` that it is then the first. Of m examples, b + c is binomial with
+    probability q, and b given b + c with probability :math:`\pi`. The interval is the range of the
+    product over the intervals of Clopper and Pearson for q, at :math:`\delta / 5`, and for
+    :math:`\pi`, at :math:`4 \delta / 5`: both hold at once by a union bound. It excludes 0 if and
+    only if `mcnemar_test` is below :math:`4 \delta / 5`.
 
     Assumes independent examples that took no part in fitting or choosing either classifier.
 
@@ -123,13 +123,13 @@ class Comparison:
     delta : float
         Probability that the interval fails.
     counts : mapping
-        "both", "first", "second" and "neither": examples that both get wrong, only one, neither.
+        "both", "first", "second" and "neither": numbers of examples by who gets them wrong.
     difference : float
-        The observed error rate of the first less that of the second.
+        Observed error rate of the first minus that of the second.
     lower, upper : float
         Interval for the difference of the true errors.
     p_value : float
-        Of McNemar's exact test that both err equally often.
+        p-value of McNemar's exact test that both err equally often.
     unsure : str or None
         Doubts whether the examples are fresh; the report begins with them.
 
@@ -196,13 +196,12 @@ class Comparison:
 def compare_classifiers(
     first: Any, second: Any, X: Any = None, y: Any = None, *, delta: float = 0.05
 ) -> Comparison:
-    """Compare the true errors of two classifiers by the same fresh examples.
+    """Compare the true errors of two classifiers on the same fresh examples.
 
     ``compare_classifiers(first, second, X, y)``, or of predictions
-    ``compare_classifiers(first, second, y=y)``. Pairs of answers of which both are right, or both
-    wrong, do not tell the classifiers apart; of the others McNemar's exact test asks whether both
-    err equally often, and `error_difference_interval` bounds the difference of their errors. Where
-    both make few errors this is much sharper than two separate bounds.
+    ``compare_classifiers(first, second, y=y)``. From the examples that just one classifier
+    gets right come the p-value of McNemar's exact test and `error_difference_interval`. If both
+    make few errors, this is much sharper than two separate bounds.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Search for training examples among those that are said to be fresh.
+"""Search for training examples among those given as fresh.
 
-Some models keep training examples: support vectors, neighbours. They are looked for in the rows as
-they reach the models inside a pipeline, a search or an ensemble.
+Some models keep training examples, as support vectors or neighbours. The rows are compared with
+these as they reach the models inside a pipeline, a search or an ensemble.
 """
 
 from typing import Any
@@ -13,13 +13,13 @@ from mlcore.bounds.arguments import refuse
 from mlcore.bounds.certificates.classifiers import Classifier, as_table, parts_of
 
 _KEPT = ("support_vectors_", "X_fit_", "X_train_", "_fit_X")
-_MANY = 8  # rows that agree are no coincidence, even where rows repeat
-_FEW = 3  # the same number where no two rows are equal
-_CLOSE = 1e-6  # relative: a transformer may round otherwise when it is fitted
+_MANY = 8  # so many equal rows are no coincidence, even where rows repeat
+_FEW = 3  # so many are none where no two rows are equal
+_CLOSE = 1e-6  # relative; fit_transform and transform may round differently
 
 
 def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | None:
-    """Return a sentence of doubt that the examples are fresh, None if there is no reason for it.
+    """Return a sentence on why the examples may not be fresh, None if there is no doubt.
 
     Raise ValueError if they are training examples.
     """
@@ -32,7 +32,7 @@ def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | 
         distinct = len(found) >= _FEW and _distinct(table, other)
         if same or np.array_equal(np.sort(keys), np.sort(others)) or (found.all() and distinct):
             refuse("X", X, f'no training examples for role="{role}", but it is X_train')
-        return _shared(found, "X_train")
+        return _overlap_warning(found, "X_train")
     most, shown = np.zeros(0, dtype=bool), False
     if table is not None and classifier.model is not None:
         for part, seen in parts_of(classifier.model, X):
@@ -50,7 +50,7 @@ def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | 
                 refuse("X", X, f'no training examples for role="{role}", but the fit was to these')
             most = max(most, found, key=np.count_nonzero)
     if shown:
-        return _shared(most, "the training examples that the model keeps")
+        return _overlap_warning(most, "the training examples that the model keeps")
     several = "" if classifier.predict is not None else ", or the predictions are cross-validated"
     return (
         f"Unknown: whether these examples are fresh. Nothing shows which ones the fit behind "
@@ -58,7 +58,7 @@ def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | 
     )
 
 
-def _shared(found, where):
+def _overlap_warning(found, where):
     n = int(np.count_nonzero(found))
     if n == 0:
         return None
@@ -69,7 +69,7 @@ def _shared(found, where):
 
 
 def _kept_rows(part):
-    """The training examples that a model keeps, all or some; None if it keeps none."""
+    """Return the training examples that a model keeps, all or some; None if it keeps none."""
     for name in _KEPT:
         rows = getattr(part, name, None)
         if (sparse.issparse(rows) or isinstance(rows, np.ndarray)) and rows.ndim == 2:
@@ -80,7 +80,7 @@ def _kept_rows(part):
 
 
 def _in_place(part, rows, seen):
-    """True if the rows of `seen` that the fit used are these rows, but for rounding."""
+    """Return True if `rows` are in `seen` at the indices of the fit, but for rounding."""
     places = getattr(part, "support_", None)
     places = np.arange(rows.shape[0]) if places is None else np.asarray(places)
     shape = getattr(part, "shape_fit_", None)
@@ -96,7 +96,7 @@ def _in_place(part, rows, seen):
 
 
 def _keys(table, other):
-    """A number for each row of both, equal where rows agree bit by bit in the other's precision."""
+    """Return keys of the rows of both, equal for rows with the same bits in `other.dtype`."""
     mixed = sparse.issparse(table) or sparse.issparse(other)
     return _row_keys(table, other.dtype, mixed), _row_keys(other, other.dtype, mixed)
 
@@ -109,7 +109,7 @@ def _distinct(*tables):
 
 
 def _row_keys(table, dtype, as_sparse):
-    """A number for each row; equal rows have equal ones, others hardly ever."""
+    """Return a hash of each row, int64."""
     if as_sparse:
         rows = sparse.csr_array(table).astype(dtype).astype(np.float64)
         rows.sum_duplicates()

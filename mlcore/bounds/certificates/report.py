@@ -1,4 +1,4 @@
-"""A certificate as text for a terminal or a paper, and as HTML for a notebook."""
+"""Report of a certificate, as text for a terminal or paper and as HTML for a notebook."""
 
 import html
 import textwrap
@@ -7,7 +7,7 @@ from typing import Any
 
 _WIDTH = 92
 _PLACES = Decimal("0.00001")
-_CLASSES = 20  # shown at most
+_CLASSES = 20  # largest number shown
 _IID = (
     "Examples are independent draws from the distribution on which the error counts: no time "
     "series, no groups, no sample weights."
@@ -16,7 +16,7 @@ _NO_GUARANTEE = "Cross-validation, too, has no general bound at 1 - delta."
 
 
 def in_words(certificate: Any) -> str:
-    """Return what is promised, in a sentence or two."""
+    """Return the guarantee in a few sentences."""
     best = certificate.best
     text = "" if certificate.unsure is None else f"{certificate.unsure} "
     text += (
@@ -36,7 +36,7 @@ def in_words(certificate: Any) -> str:
 
 
 def as_text(certificate: Any) -> str:
-    """Return the report: a table of bounds, what they assume, and what is no guarantee."""
+    """Return the report: a table of bounds, their assumptions, and estimates without guarantee."""
     lines = _wrapped(in_words(certificate)) + [""]
     lines.append(f"{'bound':<44}{'at most':>10}{'delta':>12}  on")
     for i, bound in enumerate(certificate.bounds, 1):
@@ -62,7 +62,7 @@ def as_text(certificate: Any) -> str:
 
 
 def as_html(certificate: Any) -> str:
-    """Return the same report as HTML, every string escaped."""
+    """Return the report as HTML, every string escaped."""
     rows = []
     for bound in certificate.bounds:
         flag = " (vacuous)" if bound.vacuous else " (trivial)" if bound.trivial else ""
@@ -89,7 +89,7 @@ def as_html(certificate: Any) -> str:
 
 
 def rounded(bound: Any) -> str:
-    """Return the value to five places, rounded to the safe side."""
+    """Return the value of a bound to five places, rounded to the safe side."""
     return to_safe_side(float(bound), down=bound.kind == "lower")
 
 
@@ -97,12 +97,12 @@ def to_safe_side(value: float, *, down: bool) -> str:
     """Return a number to five places, rounded down or up."""
     value = Decimal(value)
     rounding = ROUND_FLOOR if down else ROUND_CEILING
-    # More than a billion leaves no place for decimals; the float is then as good.
+    # Above a billion the float itself has few decimals, if any.
     return f"{value.quantize(_PLACES, rounding=rounding):f}" if abs(value) < 10**9 else f"{value}"
 
 
 def _per_class(certificate):
-    """Lines on each class; of many classes, on those of the lowest recall."""
+    """Return a table of the classes, if they are many only of those with the lowest recall."""
     if not certificate.classes:
         return []
     shown = certificate.classes
@@ -187,7 +187,7 @@ def _seen(certificate):
 
 
 def for_terminal(*paragraphs: str) -> str:
-    """Return paragraphs as lines of a terminal."""
+    """Return paragraphs wrapped to the width of a terminal."""
     return "\n".join(line for text in paragraphs for line in _wrapped(text))
 
 

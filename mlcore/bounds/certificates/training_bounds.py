@@ -1,4 +1,4 @@
-"""Bounds from the training examples, each family where its assumptions can be checked."""
+"""Bounds from the training examples, by families whose assumptions can be checked."""
 
 import math
 from collections.abc import Callable
@@ -35,10 +35,10 @@ _WIDTH = "But the kernel's width came from the data: its 64 bits are paid for."
 
 @dataclass(frozen=True)
 class Training:
-    """Training examples, and what the classifier says of them, each computed once."""
+    """Training examples and the predictions of the classifier, each computed once."""
 
     estimator: Any
-    given: Any  # X as the caller has it
+    given: Any  # X as the caller passed it
     X: Any  # as an array or sparse
     y: np.ndarray
     predicted: np.ndarray
@@ -69,10 +69,10 @@ class Training:
 
 
 def families(data: Training) -> dict[str, Callable[[Training, float], Bound | str]]:
-    """Return the families of bounds for this kind of classifier, by name, whatever the labels are.
+    """Return the families of bounds for this kind of classifier, by name.
 
-    Each returns its bound at a delta, or the reason why it has none. The number of families must
-    not depend on the sample, since delta is divided by it.
+    Each is a function that returns its bound at a delta, or the reason why it has none. The number
+    of families must not depend on the sample, since delta is divided by it.
     """
     found = {}
     if data.machine is not None and data.machine.expansion:
@@ -89,7 +89,7 @@ def families(data: Training) -> dict[str, Callable[[Training, float], Bound | st
 
 
 def heuristics(data: Training) -> list[Bound]:
-    """Return estimates from the training examples that guarantee nothing."""
+    """Return estimates from the training examples, without a guarantee."""
     counts = data.counts
     found = [
         Bound(
@@ -136,7 +136,7 @@ def _compression(data, delta):
     rest = np.ones(len(data.wrong), dtype=bool)
     rest[np.asarray(estimator.support_)] = False
     k, errors = len(estimator.support_), int(data.wrong[rest].sum())
-    told = math.nextafter(bits * math.log(2), math.inf)
+    log_messages = math.nextafter(bits * math.log(2), math.inf)
     assumptions = [
         "Fitted without sample weights; trained on its support vectors alone the machine is the "
         "same, which is so for the exact solution, and is assumed within the solver's tolerance.",
@@ -147,7 +147,7 @@ def _compression(data, delta):
         assumptions.append(f"Of these, what came from the data is told in {bits} bits, paid for.")
     return Bound(
         "sample compression bound",
-        sample_compression_bound(k, len(rest), delta, errors=errors, log_messages=told),
+        sample_compression_bound(k, len(rest), delta, errors=errors, log_messages=log_messages),
         delta,
         "upper",
         "train",
@@ -158,11 +158,11 @@ def _compression(data, delta):
 
 
 def _margins(data, delta):
-    """Signed cosines, or the reason why there are none, and delta over the widths described."""
-    left = delta * 2.0**-data.machine.gamma_bits
-    if isinstance(data.cosines, str) or left > 0:
-        return data.cosines, left
-    return "delta is too small to be divided", left
+    """Return signed cosines, or the reason why there are none, and delta for one kernel width."""
+    part = delta * 2.0**-data.machine.gamma_bits
+    if isinstance(data.cosines, str) or part > 0:
+        return data.cosines, part
+    return "delta is too small to be divided", part
 
 
 def _about_margins(data):
@@ -174,12 +174,12 @@ def _about_margins(data):
 
 
 def _pac_bayes(data, delta):
-    cosines, left = _margins(data, delta)
+    cosines, part = _margins(data, delta)
     if isinstance(cosines, str):
         return cosines
     return Bound(
         "PAC-Bayes margin bound",
-        pac_bayes_margin_bound(cosines, left),
+        pac_bayes_margin_bound(cosines, part),
         delta,
         "upper",
         "train",
@@ -190,15 +190,15 @@ def _pac_bayes(data, delta):
 
 
 def _rademacher(data, delta):
-    cosines, left = _margins(data, delta)
+    cosines, part = _margins(data, delta)
     if isinstance(cosines, str):
         return cosines
-    rho = _best_rho(cosines, left)
+    rho = _best_rho(cosines, part)
     margin_error = float(np.count_nonzero(cosines <= rho)) / len(cosines)
     fixed = {"radius": 1.0, "rho_max": 1.0}
     return Bound(
         "Rademacher margin bound",
-        rademacher_margin_bound(margin_error, len(cosines), left, rho=rho, uniform=True, **fixed),
+        rademacher_margin_bound(margin_error, len(cosines), part, rho=rho, uniform=True, **fixed),
         delta,
         "upper",
         "train",
@@ -213,7 +213,7 @@ def _rademacher(data, delta):
 
 
 def _best_rho(cosines, delta):
-    """The margin of the least bound: just below one of the cosines, or 1."""
+    """Return the margin of the least bound, just below one of the cosines or 1."""
     m = len(cosines)
     positive = np.unique(cosines[cosines > 0])
     rho = np.append(np.nextafter(positive, 0), 1.0)

@@ -1,1 +1,1 @@
-"""Classes given as tables of zeros and ones: VC, Littlestone and teaching dimension, growth."""
+"""Concept classes given as tables: their VC, Littlestone and teaching dimension, and growth."""

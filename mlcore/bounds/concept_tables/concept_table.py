@@ -1,4 +1,4 @@
-"""Tables of zeros and ones: validation, distinct rows, bitsets."""
+"""Concept tables of zeros and ones: validation, distinct rows, bitsets."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -27,7 +27,7 @@ def as_table(H: Any, name: str = "H") -> np.ndarray:
 
 
 def distinct_concepts(table: np.ndarray, max_size: int | None) -> np.ndarray:
-    """Return the distinct rows, in the order of their first occurrence."""
+    """Return the distinct rows in order of first occurrence; refuse more than `max_size`."""
     packed = np.packbits(table, axis=1)
     rows = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
     first = np.unique(rows, return_index=True)[1]
@@ -45,7 +45,7 @@ def as_integers(table: np.ndarray) -> list[int]:
 
 
 def as_bitsets(table: np.ndarray) -> np.ndarray:
-    """Return the rows as bitsets over columns: words of 64 bits, the lowest the first column."""
+    """Return the rows as bitsets of 64-bit words, the lowest bit for the first column."""
     bytes_ = np.packbits(table, axis=1, bitorder="little")
     words = max(-(-table.shape[1] // 64), 1)
     padded = np.zeros((len(table), 8 * words), dtype=np.uint8)
@@ -61,7 +61,7 @@ def bitset_of(columns: Iterable[int], words: int) -> np.ndarray:
 
 
 def search_arrays(packed: np.ndarray, depths: int) -> tuple[np.ndarray, ...]:
-    """Return arrays of rows, cells and columns for each depth of a search; depth 0 is one cell."""
+    """Return the rows, cells and columns of each depth of a search; at depth 0 all is one cell."""
     n, words = packed.shape
     rows = np.empty((depths, n * words), dtype=np.uint64)
     rows[0] = packed.ravel()
@@ -71,12 +71,12 @@ def search_arrays(packed: np.ndarray, depths: int) -> tuple[np.ndarray, ...]:
 
 
 def as_max_sets(max_sets: Any) -> int | None:
-    """Return the checked limit on the sets of points of a search, None for no limit."""
+    """Return the checked limit on the number of point sets of a search, None for no limit."""
     return None if max_sets is None else as_count(max_sets, "max_sets", at_least=1)
 
 
 def refuse_sets(n_sets: int, max_sets: int | None, table: np.ndarray) -> None:
-    """Raise ValueError if a search has gone through more than `max_sets` sets of points."""
+    """Raise ValueError if a search has tried more than `max_sets` sets of points."""
     if max_sets is not None and n_sets > max_sets:
         n_concepts, n_points = table.shape
         raise ValueError(
@@ -86,7 +86,7 @@ def refuse_sets(n_sets: int, max_sets: int | None, table: np.ndarray) -> None:
 
 
 def separating_columns(table: np.ndarray) -> np.ndarray:
-    """Return the columns that are not constant, no two equal or opposite; the fairest last."""
+    """Return columns that are not constant, no two equal or opposite, the most balanced last."""
     ones = table.sum(axis=0, dtype=np.int64)
     opposite = np.bitwise_xor(table, table[0])
     packed = np.ascontiguousarray(np.packbits(opposite.T, axis=1))

@@ -1,4 +1,4 @@
-"""Growth function of a table: the most patterns that its concepts show on m points."""
+"""Growth function of a table: the largest number of patterns on m points."""
 
 import math
 from typing import Any
@@ -39,7 +39,7 @@ def dichotomies(H: Any, subset: Any) -> np.ndarray:
     Returns
     -------
     patterns : ndarray of shape (n_patterns, len(subset)), int8
-        Each once, in lexicographic order.
+        Distinct, in lexicographic order.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def shatters(H: Any, subset: Any) -> bool:
 
 @calculator("m")
 def growth_function(H: Any, m: Any, *, max_sets: int | None = 3_000_000) -> Any:
-    """Count the most patterns that the concepts of a table show on `m` of its points.
+    """Compute the largest number of patterns of a table's concepts on `m` of its points.
 
     Exact, by branch and bound over sets of columns, all of which are tried in the worst case.
 
@@ -104,13 +104,13 @@ def growth_function(H: Any, m: Any, *, max_sets: int | None = 3_000_000) -> Any:
         Zeros and ones; bool, or -1 and 1, are taken too.
     m : int or array in 1..n_points
     max_sets : int or None, default=3_000_000
-        The most sets of points to go through, some twenty seconds with two thousand concepts; a
-        class that takes more is refused. There can be as many as sets of m points or fewer.
+        Largest number of sets of points to try, some twenty seconds with two thousand concepts; a
+        class that takes more is refused. At worst all sets of up to m points are tried.
 
     Returns
     -------
     patterns : int or ndarray
-        2^m exactly where m is at most the VC dimension d, and never above Sauer's
+        2^m if and only if m is at most the VC dimension d, and never above Sauer's
         ``sum_{i <= d} C(m, i)``.
         An array where an argument is one; arrays broadcast.
 

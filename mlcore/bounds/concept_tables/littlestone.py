@@ -1,4 +1,4 @@
-"""Worst-case mistakes on sequences that a concept labels: the least, and those of learners.
+"""Littlestone dimension, and worst-case mistakes of learners on sequences labelled by a concept.
 
 A version space is an integer: bit h is set while concept h is possible.
 """
@@ -16,10 +16,11 @@ _ALGORITHMS = ("soa", "halving", "consistent")
 def littlestone_dimension(H: Any, *, max_size: int | None = 4096) -> int:
     """Compute the Littlestone dimension of a class given as a table.
 
-    That is the depth of the deepest complete binary tree of points each of whose paths is labelled
-    by a concept, and the fewest mistakes that a deterministic learner can guarantee on sequences
-    labelled by a concept. A version space has dimension t or more if some point splits it into two
-    of dimension t - 1 or more; results are kept. Time and memory are exponential in the worst case.
+    It is the depth of the deepest complete binary tree of points each of whose paths is labelled by
+    a concept, and the least number of mistakes that a deterministic learner can guarantee on
+    sequences labelled by a concept. A version space has dimension t or more if some point splits it
+    into two of dimension t - 1 or more; results are cached. Time and memory are exponential in the
+    worst case.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class LittlestoneTree:
 
     def __init__(self, columns):
         self._columns = columns
-        self._known = {}  # version space: its dimension is at least the first, below the second
+        self._known = {}  # version space -> lower bound of its dimension, and a value above it
 
     def dimension(self, space):
         """Return the dimension of a version space, -1 for the empty one."""
@@ -92,28 +93,29 @@ class LittlestoneTree:
 def worst_case_mistakes(
     H: Any, algorithm: str, *, max_size: int | None = 4096, max_spaces: int | None = 500_000
 ) -> int:
-    """Compute the most mistakes of a learner on any sequence that some concept labels.
+    """Compute the worst-case number of mistakes of a learner on sequences labelled by a concept.
 
     Parameters
     ----------
     H : array-like of shape (n_concepts, n_points)
         Zeros and ones; bool, or -1 and 1, are taken too.
     algorithm : {"soa", "halving", "consistent"}
-        "soa" is the standard optimal algorithm, whose mistakes are the Littlestone dimension;
-        "halving" predicts as most concepts that are still possible, and 1 on a tie; "consistent"
-        as the first of them in the table.
+        "soa" is the standard optimal algorithm, whose number of mistakes is the Littlestone
+        dimension; "halving" predicts the label of most concepts that are still possible, 1 on a
+        tie; "consistent" that of the first of them in the table.
     max_size : int or None, default=4096
         Largest number of different concepts allowed.
     max_spaces : int or None, default=500_000
-        The most version spaces to go through for "halving" and "consistent", some twenty seconds;
-        a class that leads to more is refused.
+        Largest number of version spaces to try for "halving" and "consistent", some twenty seconds;
+        a class that takes more is refused.
 
     Returns
     -------
     mistakes : int
-        The value of the game against an opponent who chooses points and labels: a search through
-        the version spaces that can be reached, the most promising first. There can be exponentially
-        many; those that differ only in the order of points and concepts are mostly tried once.
+        Value of the game against an opponent who chooses points and labels, found by a search
+        through the version spaces that can be reached, the most promising first. There can be
+        exponentially many; those equal up to the order of points and concepts are mostly tried
+        once.
 
     Raises
     ------
@@ -143,7 +145,7 @@ def worst_case_mistakes(
     table = distinct_concepts(as_table(H), max_size)
     shape = table.shape
     if algorithm == "halving":
-        table = np.unique(table, axis=0)  # any order does; a sorted one finds more equal tables
+        table = np.unique(table, axis=0)  # sorted rows reveal more equal tables
         steps, same_tables = _halving_steps, _SameTables(table)
     else:
         steps, same_tables = _consistent_steps, None
@@ -166,14 +168,14 @@ def majority(space: int, ones: int) -> int:
 
 
 def _value(everyone, following, same_tables):
-    """Return the most mistakes from a version space, by branch and bound.
+    """Return the worst-case number of mistakes from a version space, by branch and bound.
 
-    `following` returns the steps that can be taken, see `_consistent_steps`.
+    `following` returns the possible steps as `_consistent_steps` does.
     """
     values: dict[int, int] = {}
     limits: dict[int, int] = {}  # upper bounds on the values
-    # The branch being searched: version space, name of its table, steps left, most mistakes found,
-    # upper bound. A list, since recursion could be as deep as there are concepts.
+    # The current branch: version space, name of its table, steps left, most mistakes found, upper
+    # bound. A list, since recursion could be as deep as there are concepts.
     path = [[everyone, None, *following(everyone, 1)]]
     while path:
         space, name, steps, best, limit = path[-1]
@@ -207,8 +209,8 @@ def _consistent_steps(space, columns):
     """Return the steps, the best value of steps to one concept, and an upper bound on the value.
 
     A step is (upper bound on the value after it, mistakes in it, size, version space); the steps
-    ascend. Only mistakes are steps: a label that the first concept gives leaves the same version
-    space if it comes after the next mistake instead, and so after all of them.
+    ascend. Only mistakes are steps: a round without one can be postponed until after the last
+    mistake, with the same version space in the end.
     """
     first, sides = space & -space, set()
     for column in columns:
@@ -217,14 +219,14 @@ def _consistent_steps(space, columns):
             side ^= space
         if side:
             sides.add(side)
-    # A mistake rules out a concept, and a point brings at most one mistake.
+    # A mistake rules out a concept, and each point causes at most one.
     limit = min(space.bit_count() - 1, len(sides))
     sizes = sorted((side.bit_count(), side) for side in sides)
     return [(size, 1, size, side) for size, side in sizes if size > 1], min(limit, 1), limit
 
 
 def _halving_steps(space, columns):
-    """The steps of the halving algorithm, as in `_consistent_steps`.
+    """Return the steps of the halving algorithm, as `_consistent_steps` does.
 
     A mistake leaves at most the minority of the concepts, and each later one half of those.
     """
@@ -246,10 +248,10 @@ def _halving_steps(space, columns):
 
 
 class _SameTables:
-    """Values of version spaces by the name of their table, whatever the order of rows and columns.
+    """Values of version spaces by the name of their table, the same for reordered rows and columns.
 
-    A name costs more than a step: names are computed from the thousandth version space on, and for
-    few of them unless many names turn out to be known.
+    A name costs more than a step, so names are computed only from the thousandth version space on,
+    and for few of them unless many turn out to be known.
     """
 
     def __init__(self, table):
@@ -263,7 +265,7 @@ class _SameTables:
             return None
         rows = self._table[_members(space, len(self._table))]
         sizes = rows.sum(axis=0, dtype=np.int64)
-        for _ in range(2):  # rows by the sizes of their columns, then columns by those rows
+        for _ in range(2):  # scores of rows from the sizes of their columns, then the reverse
             scores = (rows * (sizes * sizes + 1)).sum(axis=1)
             sizes = (rows * (scores * scores % 1_000_003)[:, None]).sum(axis=0) % 1_000_003
         rows = rows[np.argsort(scores, kind="stable")]

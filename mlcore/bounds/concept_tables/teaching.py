@@ -1,4 +1,4 @@
-"""Teaching dimension: the examples that single out a concept."""
+"""Teaching dimension of a table of concepts."""
 
 from typing import Any
 
@@ -15,19 +15,19 @@ from mlcore.bounds.concept_tables.concept_table import (
 
 
 def teaching_dimension(H: Any, *, max_sets: int | None = 300_000) -> int:
-    """Compute the number of labelled points that single out any concept of a table.
+    """Compute the number of labelled points with which any concept of a table can be taught.
 
-    It is the largest, over concepts, of the least number of points that no other concept labels
-    alike: a minimum hitting set for each. The search branches over the points that exclude the
-    nearest concept left, those that exclude most first, and leaves a branch whose remaining points
-    cannot exclude all.
+    For a concept this is the least number of points on which no other concept gives all of its
+    labels, a minimum hitting set; the dimension is the largest over concepts. The search branches
+    over the points that exclude the nearest concept left, those that exclude most first, and prunes
+    a branch whose remaining points cannot exclude all.
 
     Parameters
     ----------
     H : array-like of shape (n_concepts, n_points)
         Zeros and ones; bool, or -1 and 1, are taken too. Equal rows are one concept.
     max_sets : int or None, default=300_000
-        The most sets of points to go through, some twenty seconds with a thousand concepts; a
+        Largest number of sets of points to try, some twenty seconds with a thousand concepts; a
         class that takes more is refused.
 
     Returns
@@ -62,7 +62,7 @@ def teaching_dimension(H: Any, *, max_sets: int | None = 300_000) -> int:
 
 
 class _TeachingSets:
-    """Search for the points that single out a concept of a table.
+    """Search for points that distinguish one concept of a table from all others.
 
     A set of other concepts is an integer: bit g stands for the g-th nearest one.
     """
@@ -73,16 +73,16 @@ class _TeachingSets:
         self._n_sets, self._max_sets = 0, max_sets
 
     def prepare(self, concept):
-        """Set the concept that is searched for."""
+        """Set the concept to be taught."""
         differs = self._table[:, self._columns] ^ concept[self._columns]
         order = np.argsort(differs.sum(axis=1, dtype=np.int64), kind="stable")
         self._differs = differs[order[1:]]  # the nearest is the concept itself
         self._alike = as_integers(1 - self._differs)
 
     def found(self, n_points):
-        """Return True if so many points single out the concept."""
-        # Branches, the most promising last: concepts not yet excluded, points that may be taken,
-        # points whose sets are all done.
+        """Return True if some `n_points` points distinguish the concept."""
+        # Branches, the most promising last: concepts not yet excluded, number of points left to
+        # choose, and points whose sets have all been tried.
         stack = [((1 << len(self._differs)) - 1, n_points, frozenset())]
         while stack:
             others, n_points, passed = stack.pop()

@@ -1,4 +1,4 @@
-"""Exact VC dimension of a table, one row for each concept, one column for each point; its dual."""
+"""Exact VC dimension of a table of concepts (rows) on points (columns), and of its dual."""
 
 from typing import Any
 
@@ -18,20 +18,19 @@ from mlcore.bounds.concept_tables.concept_table import (
 from mlcore.threads import items_per_call
 
 NO_LIMIT = 2**62  # sets of columns
-OPERATIONS_OF_A_WORD = 12  # to read 64 columns of a row and to count their ones
+OPERATIONS_OF_A_WORD = 12  # to read a word of 64 columns and to count their ones
 _RUNNING, _FOUND = 0, 1
 
 
 def vc_dimension(H: Any, *, return_set: bool = False, max_size: int | None = None) -> Any:
     """Compute the VC dimension of a class given as a table.
 
-    That is the size of the largest set of points on which the concepts show all patterns. The
-    search goes through sets of columns in ascending order and divides the concepts into cells by
-    their patterns. A column stays a candidate only if it leaves enough concepts on both sides in
-    every cell, and a set is extended only if enough candidates remain (Östergård's bound from the
-    sets of later columns included). Time is quasi-polynomial in the worst case: at most
-    ``n ** log2(N)`` sets for N concepts and n points. The problem is complete for LOGNP; tables of
-    fair coins are hard.
+    It is the size of the largest set of points on which the concepts show all patterns. The search
+    tries sets of columns in ascending order and divides the concepts into cells by their patterns.
+    A column stays a candidate only if it leaves enough concepts on both sides in every cell, and a
+    set is extended only if enough candidates remain, by Östergård's bound too. Time is
+    quasi-polynomial in the worst case: at most ``n ** log2(N)`` sets for N concepts and n points.
+    The problem is complete for LOGNP; random tables are hard.
 
     Parameters
     ----------
@@ -77,7 +76,7 @@ def vc_dimension(H: Any, *, return_set: bool = False, max_size: int | None = Non
 
 
 def dual_vc_dimension(H: Any, *, max_size: int | None = None) -> int:
-    """Compute the VC dimension of the dual class, in which points and concepts change places.
+    """Compute the VC dimension of the dual class, in which points and concepts are exchanged.
 
     It is less than 2^(d + 1) for a class of VC dimension d.
 
@@ -86,7 +85,7 @@ def dual_vc_dimension(H: Any, *, max_size: int | None = None) -> int:
     H : array-like of shape (n_concepts, n_points)
         Zeros and ones; bool, or -1 and 1, are taken too.
     max_size : int, optional
-        The most different points, that is, concepts of the dual class; more are refused.
+        Largest number of different points (concepts of the dual class) allowed.
 
     Returns
     -------
@@ -114,9 +113,9 @@ def dual_vc_dimension(H: Any, *, max_size: int | None = None) -> int:
 def largest_shattered_set(
     table: np.ndarray, at_most: int | None = None, max_sets: int | None = None
 ) -> tuple[int, ...]:
-    """Return the columns of a largest shattered set, of at most `at_most`, of distinct rows.
+    """Return the columns of a largest shattered set of at most `at_most` columns.
 
-    Raise ValueError after more than `max_sets` sets of columns.
+    The rows of `table` are distinct. Raise ValueError after more than `max_sets` sets of columns.
     """
     columns = separating_columns(table)
     packed = as_bitsets(table[:, columns])

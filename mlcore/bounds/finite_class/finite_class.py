@@ -50,12 +50,13 @@ def finite_class_sample_size(
 ) -> Any:
     r"""Number of examples that suffice to learn a class of N hypotheses.
 
-    With probability at least :math:`1 - \delta` over m independent examples: if "realizable",
-    :math:`\lceil \ln(N / \delta) / \epsilon \rceil`, every consistent hypothesis has error at most
-    :math:`\epsilon`; if "uniform", :math:`\lceil \ln(2N / \delta) / (2 \epsilon^2) \rceil`, all
-    empirical errors are within :math:`\epsilon` of the true ones; if "agnostic",
-    :math:`\lceil 2 \ln(2N / \delta) / \epsilon^2 \rceil`, the error of the empirically best
-    hypothesis is within :math:`\epsilon` of the least.
+    With probability at least :math:`1 - \delta` over m independent examples: if "realizable", every
+    consistent hypothesis has error at most :math:`\epsilon`, for
+    :math:`m = \lceil \ln(N / \delta) / \epsilon \rceil`; if "uniform", all empirical errors are
+    within :math:`\epsilon` of the true ones, for
+    :math:`m = \lceil \ln(2N / \delta) / (2 \epsilon^2) \rceil`; if "agnostic", the error of the
+    empirically best hypothesis is within :math:`\epsilon` of the least, for
+    :math:`m = \lceil 2 \ln(2N / \delta) / \epsilon^2 \rceil`.
 
     Parameters
     ----------
