@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BIT_GROUP = 4 }; /* features of a group */
+enum { BIT_GROUP = 4 }; /* features in a group */
 
 #define BITS_LOOPS(real)                                                                           \
   int64_t (*bits)(ptrdiff_t d, const real *x, const uint8_t *mode, real threshold, uint8_t *codes, \

@@ -1,15 +1,15 @@
-/* Binary features, BIT_GROUP of them one number; included once per precision. */
+/* Binary features as numbers of BIT_GROUP bits; included once per precision. */
 
 #include "bits.h"
 #include "precision.h"
 
 /* codes[g] has a bit for each feature of group g, set where x > threshold differs from `mode`, the
-   feature's most frequent value. NaN sets no bit and is counted in `missing`; `others` tells
-   whether there is a value but 0, 1 and NaN. Returns the number of codes that are not 0. x is
+   feature's most frequent value. NaN sets no bit and is counted in `missing`; `others` is
+   true if there is a value but 0, 1 and NaN. Returns the number of codes that are not 0. x is
    finite or NaN. */
 static int64_t NAME(bits)(ptrdiff_t d, const REAL *x, const uint8_t *mode, REAL threshold,
                           uint8_t *codes, int64_t *missing, int *others) {
-  /* features at a time: whole groups, and a line of memory */
+  /* features at a time: whole groups, one cache line */
   enum { PART = 64 / sizeof(REAL), L = LANES };
   int64_t count = 0, unknown = 0;
   unsigned strange = 0;

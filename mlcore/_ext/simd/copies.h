@@ -1,22 +1,22 @@
-/* Copies of rows that are put off, and done in parts between other work (see copies_loops.h). */
+/* Pending copies of rows, done in parts between other work (see copies_loops.h). */
 #ifndef MLCORE_COPIES_H
 #define MLCORE_COPIES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rows still to be copied, a part of a row at a time, so that memory is busy while the processor
+/* Rows still to be copied, a part of a row at a time, so that memory works while the processor
    computes. */
 typedef struct {
   ptrdiff_t rows, columns, from_stride, stride;
-  ptrdiff_t at; /* values of the next row that are copied already */
+  ptrdiff_t at; /* values of the next row that are already copied */
   const void *from;
   void *out;
-  const int64_t *dest; /* the rows of `out`, or NULL: one after the other */
+  const int64_t *dest; /* the rows of `out`; NULL: consecutive rows */
 } simd_copies;
 
-#define COPIES_LOOPS(real)                                                        \
-  /* copies all; `past`: around the caches, for a target that they cannot hold */ \
+#define COPIES_LOOPS(real)                                                            \
+  /* copies all; with `past`, writes past the caches, which cannot hold the target */ \
   void (*copy)(simd_copies * waiting, int past);
 
 typedef struct {

@@ -1,4 +1,4 @@
-"""Copies that wait for their turn."""
+"""Pending copies of rows."""
 from cython cimport floating
 from libc.stdint cimport int64_t
 

@@ -1,9 +1,9 @@
-/* Copies a part of a row at a time; included once per precision. */
+/* Copies of rows in parts; included once per precision. */
 
 #include "copies.h"
 #include "precision.h"
 
-/* Copy up to `count` of the next values, no farther than the end of their row. */
+/* Copy up to `count` of the next values, to the end of their row at most. */
 static inline void NAME(copy_part)(simd_copies *c, ptrdiff_t count, int past) {
   const REAL *from = c->from;
   REAL *to = (REAL *)c->out + (c->dest ? *c->dest * c->stride : 0);
@@ -11,7 +11,7 @@ static inline void NAME(copy_part)(simd_copies *c, ptrdiff_t count, int past) {
   if (past) {
     while (at < last && (uintptr_t)(to + at) % VECTOR_BYTES) to[at] = from[at], at++;
     for (; at + LANES <= last; at += LANES) NAME(stream)(to + at, LOAD(from + at));
-    if (last < c->columns) last = at; /* what fills no vector goes with the next */
+    if (last < c->columns) last = at; /* less than a vector waits for the next part */
   }
   memcpy(to + at, from + at, (size_t)(last - at) * sizeof(REAL));
   c->at = last;

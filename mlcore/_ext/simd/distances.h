@@ -4,12 +4,12 @@
 
 #include <stddef.h>
 
-/* `distances`: in place, from -2 x.y of one x with n of the y to |x - y|, or to its square; -1
-   where the square is less than `near` (|x|^2 + |y|^2), which has lost digits; returns the number
-   of these. `add`: sums over the columns of a tile, one for each row and `k` values from the next,
-   and over its rows, one for each column. `differences`: rows first..last, at most 8, of the n x n
-   matrix of |x_i - x_j|, or of its squares, right of the column `first`, added up in double
-   precision; returns the largest. `columns` holds the features of the x_i as rows of `stride`
+/* `distances`: in place, -2 x.y of one x with n of the y become |x - y|, or its square; -1 where
+   the square is less than `near` (|x|^2 + |y|^2) and has lost digits; returns the number of these.
+   `add`: weighted sums of a tile over its columns, for each row, `k` values apart in memory, and
+   over its rows, for each column. `differences`: rows first..last, at most 8, of the n x n matrix
+   of |x_i - x_j|, or of its squares, from column `first` on, added up in double precision; returns
+   the largest. `columns` holds the features of the x_i as rows of `stride`
    values, of which n and a vector's length can be read. `squared_distance`: |x - y|^2 of two
    samples. */
 #define DISTANCES_LOOPS(real)                                                                   \

@@ -2,7 +2,7 @@
 
 #include "precision.h"
 
-#ifndef LEAST /* squares of much smaller values have lost digits too */
+#ifndef LEAST /* below it, squared distances have lost digits to underflow */
 #define LEAST (sizeof(REAL) == 4 ? (REAL)0x1p-80 : (REAL)0x1p-900)
 #endif
 
@@ -26,8 +26,8 @@ static ptrdiff_t NAME(distances)(ptrdiff_t n, REAL x_norm, const REAL *y_norms, 
   return n - far;
 }
 
-/* `m` rows at a time: their sums stay in registers, those of the columns are read and written once
-   for all. */
+/* Sums of `m` rows, which stay in registers; those of the columns are read and written once for
+   all. */
 INLINE void NAME(add_rows)(const int m, ptrdiff_t columns, const REAL *tile, ptrdiff_t stride,
                            const double *row_weights, const double *column_weights, ptrdiff_t k,
                            double *row_sums, double *column_sums) {
@@ -69,7 +69,7 @@ static void NAME(add)(ptrdiff_t rows, ptrdiff_t columns, const REAL *tile, ptrdi
                    row_sums + i * k, column_sums);
 }
 
-/* `m` rows at a time share what is read of the others. */
+/* Distances of `m` rows at a time, which share each load of the others. */
 INLINE double NAME(differences_of)(const int m, ptrdiff_t first, ptrdiff_t n, ptrdiff_t d,
                                    const REAL *columns, ptrdiff_t stride, int squared, REAL *out) {
   enum { L = VECTOR_BYTES / 8, MOST = 8 };

@@ -16,7 +16,7 @@ INLINE void NAME(add_rows)(const int n, const REAL *const *k, const double *c, p
     for (int i = 0; i < n; i++) g[j] += c[i] * (double)k[i][j];
 }
 
-/* Sums in double whatever the rows' precision, in the order of the rows. */
+/* Sums in double precision, in the order of the rows. */
 static void NAME(accumulate)(ptrdiff_t n_rows, const int64_t *slots, const double *a,
                              const REAL *rows, ptrdiff_t stride, ptrdiff_t start, ptrdiff_t stop,
                              double *g) {

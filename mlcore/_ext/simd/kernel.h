@@ -14,7 +14,7 @@ enum {
   KERNEL_COSINE,
   KERNEL_LAPLACIAN,
   KERNEL_CHI2,
-  KERNEL_RBF_DIFFERENCES /* rbf of few features, from differences: nothing cancels */
+  KERNEL_RBF_DIFFERENCES /* rbf of few features, from differences: no cancellation */
 };
 
 typedef struct {
@@ -24,8 +24,8 @@ typedef struct {
 } kernel_spec;
 
 /* `panel`: out[dest[r], :lanes] = k(row r, column of the panel), for `n_rows` rows given as lists
-   of non-zeros; in between, rows of waiting[0] and then waiting[1] are copied.
-   `finish`: in place, inner products -> kernel values, one row. */
+   of non-zeros; between rows, parts of waiting[0] and then of waiting[1] are copied.
+   `finish`: one row of inner products becomes kernel values, in place. */
 #define KERNEL_LOOPS(real)                                                                     \
   void (*panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows,      \
                 const int64_t *indptr, const int32_t *indices, const real *values,             \

@@ -1,4 +1,4 @@
-"""Values of kernels."""
+"""Kernel values of packed samples."""
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 

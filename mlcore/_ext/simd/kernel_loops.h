@@ -4,7 +4,7 @@
    list of its non-zeros, so one loop serves sparse rows, dense rows with many zeros, and rows of
    few features.
 
-   Few features are taken with their zeros: squares of differences, exact where samples are near.
+   Few features are stored with their zeros, for squared differences: exact for near samples.
    Other distances that are not inner products start from the panel's own sum over all features
    (column_terms): where the row is zero the term is that of the column alone, so only the row's
    non-zeros need a visit: |x - y| = |y| + (|x - y| - |y|), and
@@ -48,13 +48,13 @@ static inline VEC NAME(transform)(const kernel_spec *k, VEC v, REAL row_term, VE
 
 static inline VEC NAME(absolute)(VEC v) { return SELECT(GREATER(-v, v), -v, v); }
 
-/* sum += the row's terms at one feature, over the lanes of a panel. */
+/* sum += the terms of one feature of a row, over the lanes of a panel. */
 INLINE void NAME(visit)(int kind, REAL x, const REAL *column, VEC *sum) {
   for (int b = 0; b < NAME(BLOCKS); b++) {
     const VEC y = LOAD(column + b * LANES);
     if (kind == KERNEL_RBF_DIFFERENCES) sum[b] += (x - y) * (x - y);
     else if (kind == KERNEL_LAPLACIAN) sum[b] += NAME(absolute)(x - y) - NAME(absolute)(y);
-    else if (kind == KERNEL_CHI2) { /* 0 / 0 is 0: a feature that both lack adds nothing */
+    else if (kind == KERNEL_CHI2) { /* 0 / 0 is 0: a feature that is zero in both adds nothing */
       const VEC both = x + y, difference = x - y;
       sum[b] += SELECT(GREATER(both, (VEC){0}), difference * difference / both, both) - y;
     } else sum[b] += x * y;
@@ -78,8 +78,8 @@ NOINLINE void NAME(finish_lanes)(const kernel_spec *k, const VEC *sum, REAL row_
   if (lanes != PANEL) memcpy(to, whole, lanes * sizeof(REAL));
 }
 
-/* A row of a tile is computed: some of the tile before is written, so that memory is at work
-   meanwhile. */
+/* Copy a part of the previous tile after each row of a tile, so that memory works while the
+   processor computes. */
 static inline void NAME(copy_between)(simd_copies *waiting) {
   enum { AT_ONCE = 16 * LANES };
   if (waiting && waiting[0].rows > 0) NAME(copy_part)(&waiting[0], AT_ONCE, 1);
@@ -129,8 +129,8 @@ INLINE void NAME(panel_rows)(const kernel_spec *k, int kind, ptrdiff_t d, ptrdif
   }
 }
 
-/* The same for many features. A panel is then larger than the first-level cache, so BATCH rows
-   visit FEATURES of its features at a time, their sums waiting in memory. */
+/* As `panel_rows`, for many features. A panel is then larger than the first-level cache, so BATCH
+   rows visit FEATURES of its features at a time, their sums kept in memory. */
 INLINE void NAME(panel_batches)(const kernel_spec *k, int kind, ptrdiff_t d, ptrdiff_t n_rows,
                                 const int64_t *rows, const int64_t *indptr, const int32_t *indices,
                                 const REAL *values, const REAL *row_terms, const REAL *panel,
@@ -201,7 +201,7 @@ static void NAME(panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, con
 static void NAME(finish)(const kernel_spec *k, ptrdiff_t n, REAL row_term, const REAL *column_terms,
                          REAL *row) {
   ptrdiff_t j = 0;
-  if (k->kind == KERNEL_RBF) { /* by far the most used: its own loop, free of the switch */
+  if (k->kind == KERNEL_RBF) { /* the most used: its own loop, free of the switch */
     kernel_spec fixed = *k;
     fixed.kind = KERNEL_RBF;
     for (; j + LANES <= n; j += LANES)

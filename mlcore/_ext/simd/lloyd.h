@@ -7,7 +7,7 @@
 #include "lloyd_pass.h"
 
 #define LLOYD_LOOPS(real)                                                                         \
-  /* samples start..stop of a pass; `values` is scratch, LLOYD_BATCH times the places */          \
+  /* samples start..stop of a pass; `values` is scratch, LLOYD_BATCH for each place */            \
   void (*lloyd)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, real *values, double *sums, \
                 double *counts, int64_t *changed);
 

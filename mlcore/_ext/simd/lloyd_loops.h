@@ -16,14 +16,14 @@
 #ifndef GROUP_BYTES
 #define GROUP_BYTES 64
 #define ROWS (VECTOR_BYTES == 64 ? 8 : VECTOR_BYTES == 32 ? 4 : 2)
-/* samples filtered, searched together, fetched early */
+/* samples filtered at once, searched at once, prefetched ahead */
 enum { BLOCK = 1024, BATCH = LLOYD_BATCH, AHEAD = 16 };
 
 typedef float vfloat4 __attribute__((vector_size(16)));
 typedef int32_t vint4 __attribute__((vector_size(16)));
 typedef float vfloat4_any __attribute__((vector_size(16), aligned(4), may_alias));
 
-/* Bits of the groups whose lower bound is at most u; `least` is the least of the bounds. */
+/* Bit mask of the groups whose lower bound is at most u; `least` is the least bound. */
 static inline uint64_t groups_within(int n_groups, const float *bound, const float *moved, float u,
                                      float *least) {
   uint64_t within = 0;
@@ -82,7 +82,7 @@ static inline REAL NAME(lowest_of_group)(const REAL *values) {
   return NAME(lowest)(low);
 }
 
-/* The lowest index among the centres of a group whose value this is. */
+/* The lowest index among the centres of a group that have this value. */
 static inline int32_t NAME(index_in_group)(const REAL *values, const INT *places, REAL value) {
   int64_t index = INT64_MAX;
   for (int p = 0; p < NAME(PARTS); p++) {
@@ -97,8 +97,8 @@ static inline int32_t NAME(index_in_group)(const REAL *values, const INT *places
   return (int32_t)index;
 }
 
-/* Of one sample's values with the groups in `asked`: the nearest centre and lowest[g], in the
-   nearest's group the lowest of the others. */
+/* The nearest centre from one sample's values with the groups in `asked`, and their lowest values;
+   in the group of the nearest, the lowest of the other centres. */
 static inline int32_t NAME(rank)(const lloyd_pass *s, uint64_t asked, const REAL *values,
                                  REAL *lowest, REAL *best) {
   const INT *places = s->places;
@@ -147,7 +147,7 @@ static inline void NAME(settle)(const lloyd_pass *s, int64_t i, uint64_t asked, 
   s->upper[i] = above(above(sqrtf(squared > 0 ? squared : 0)) - s->own_moved[label]);
   for (; asked; asked &= asked - 1) {
     const int g = __builtin_ctzll(asked);
-    /* infinite: no other centre is in the group */
+    /* infinite if no other centre is in the group */
     const float squared = (float)(norm + 2 * lowest[g] - slack);
     lower = below(sqrtf(squared > 0 ? squared < FARTHEST ? squared : FARTHEST : 0));
     bound[g] = below(lower + s->group_moved[g]);
@@ -156,11 +156,11 @@ static inline void NAME(settle)(const lloyd_pass *s, int64_t i, uint64_t asked, 
   s->lower[i] = below(below(lower) + s->others_moved[label]);
 }
 
-/* Compare a batch with the groups it asks for. */
+/* Compare the samples of a batch with the groups in `asked`. */
 static void NAME(search)(const lloyd_pass *s, int count, const int64_t *rows, const uint64_t *asked,
                          REAL *values, double *sums, double *counts, int64_t *changed) {
   const ptrdiff_t stride = s->n_groups * NAME(GROUP);
-  int64_t part[BATCH]; /* the rows that ask for one group, and their places in the batch */
+  int64_t part[BATCH]; /* the rows to compare with one group, and their places in the batch */
   int32_t dest[BATCH];
   REAL lowest[LLOYD_GROUPS] = {0}, best;
   for (int g = 0; g < s->n_groups; g++) {

@@ -1,4 +1,4 @@
-/* One pass of Lloyd's algorithm, as both its loops take it. */
+/* Arguments of one pass of Lloyd's algorithm, for both of its loops. */
 #ifndef MLCORE_LLOYD_PASS_H
 #define MLCORE_LLOYD_PASS_H
 
@@ -16,19 +16,19 @@ typedef struct {
   const void *places;  /* the centre at each place of the groups, integers as wide as the values */
   const int32_t *home; /* the group of each centre */
   const double *weights;
-  /* By label: how far its centre moved, how far at most any other, and half the distance to the
-     nearest other centre. By group: how far at most any of its centres moved. */
+  /* By label: the movement of its centre, the largest of any other, and half the distance to the
+     nearest other centre. By group: the largest movement of its centres. */
   const float *own_moved, *others_moved, *half_gap, *group_moved;
   int32_t *labels;
   float *upper, *lower, *bounds;
   /* For lloyd_plain_loops.h: */
-  /* samples in X; centres with padding; between rows side by side */
+  /* samples in X; centres with padding; stride of rows side by side */
   ptrdiff_t n, k, width;
   /* relative rounding of a squared distance; the largest |c|^2 */
   double error, farthest;
-  /* the same in single precision, measured from `origin` */
+  /* the same in single precision, relative to `origin` */
   double single_error, single_farthest;
-  const float *single_centers, *single_halves; /* NULL: there is no screen */
+  const float *single_centers, *single_halves; /* NULL: no screening */
   const double *origin;
   const float *passed, *limits;
   float *gaps; /* NULL: none are kept */

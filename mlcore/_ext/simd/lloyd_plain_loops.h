@@ -3,14 +3,14 @@
 
    Lanes are samples: a panel holds PANEL of them feature by feature, against CENTERS centres at a
    time; k is padded to whole CENTERS with half norms of infinity. Compared is |c|^2 / 2 - x.c as in
-   lloyd_loops.h, with the same roundings.
+   lloyd_loops.h, with the same rounding.
 
    Samples in double precision are screened in single, which takes two thirds of the time
    (k_means.py::Lloyd, no clusters, AVX2): only those whose two nearest centres differ by no more
-   than roundings are searched again. `gaps` are lower bounds on how much nearer the
-   nearest centre is than any other, as of no centre having moved: where centre j has come so far,
-   and another may have, that their sum is passed[j], the gap is gaps[i] - passed[j], and above
-   limits[j] - passed[j] the label stays. */
+   than rounding are searched again. `gaps` are lower bounds on the distance to the second nearest
+   centre less that to the nearest, before any centre moved: with passed[j] the movements so far of
+   centre j and of any other, added up, the gap is gaps[i] - passed[j], and above limits[j] -
+   passed[j] the label stays. */
 
 #include "lloyd_pass.h"
 #include "precision.h"
@@ -21,7 +21,7 @@
 #define CENTERS 4
 #define ABREAST (VECTOR_BYTES == 64 ? 4 : 2)
 enum { WINDOW = 4096 }; /* samples filtered at once */
-/* bytes of a row that are asked for; the processor then sees to the rest of it */
+/* bytes of a row that are prefetched; the processor then prefetches the rest */
 enum { FETCHED = 512 };
 /* Memory that the next panel reads, to be prefetched, which takes an eighth less time without
    clusters (k_means.py::Lloyd, AVX2): `count` places, at distances of `step` bytes
@@ -118,8 +118,8 @@ static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REA
   }
 }
 
-/* From the values of the two nearest centres: by how much the nearest is nearer at least, and what
-   roundings may change in a squared distance. `longest` grows to the largest squared norm. */
+/* From the values of the two nearest centres: a lower bound on the difference of their distances,
+   and the rounding of a squared distance. `longest` grows to the largest squared norm. */
 static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *best,
                       const REAL *second, double error, double farthest, REAL *slack, REAL *gap,
                       float *longest) {
@@ -146,8 +146,8 @@ static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *bes
   if ((float)NAME(highest)(high) > *longest) *longest = (float)NAME(highest)(high);
 }
 
-/* Rows of X side by side, `width` values from one to the next: as they are, or in single precision
-   and less the origin. */
+/* Copy rows of X side by side, at a stride of `width` values: unchanged, or in single precision
+   less the origin. */
 #define BESIDE(name, type, value)                                             \
   static void NAME(name)(const lloyd_pass *s, const int32_t *rows, int count, \
                          type *restrict slab) {                               \
@@ -161,7 +161,7 @@ static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *bes
 BESIDE(beside, REAL, x[f])
 
 #ifdef HAS_ZIP
-/* panel[f, r] = X[rows[r], f], from a row of a vector's length at least. */
+/* panel[f, r] = X[rows[r], f], for rows of at least a vector's length. */
 static void NAME(transpose_rows)(const REAL *X, ptrdiff_t d, const int32_t *rows, int count,
                                  REAL *panel) {
   enum { L = LANES };
@@ -201,8 +201,8 @@ static void NAME(compare)(const lloyd_pass *s, const int32_t *rows, int count, R
 #if IS_DOUBLE
 BESIDE(beside_single, float, x[f] - origin[f])
 
-/* The same for up to PANEL_FLOAT rows, in single precision where that decides; returns the number
-   of rows where it did not. */
+/* Labels and gaps of up to PANEL_FLOAT rows, in single precision where that decides; returns the
+   number of rows for which it did not. */
 static int NAME(screen)(const lloyd_pass *s, const int32_t *rows, int count, REAL *scratch,
                         int32_t *label, float *gap, float *longest) {
   const ptrdiff_t d = s->d, width = s->width, step = width < 16 ? PANEL_FLOAT : 16;
@@ -257,7 +257,7 @@ static int NAME(unsettled)(const lloyd_pass *s, int size, int32_t *rows) {
     }
     for (; i < size; i++) rows[kept++] = i;
   }
-  if (!s->filtered || kept > size - size / 4) /* nearly all: so they are beside each other */
+  if (!s->filtered || kept > size - size / 4) /* nearly all: take all, which lie side by side */
     for (kept = 0; kept < size; kept++) rows[kept] = kept;
   for (int r = 0; r < PANEL_FLOAT; r++) rows[kept + r] = size - 1;
   return kept;
@@ -289,7 +289,7 @@ static void NAME(take)(const lloyd_pass *s, const int32_t *rows, int count, int3
     for (int r = 0; r < count; r++) s->gaps[rows[r]] = passed[r];
 }
 
-/* tally: labels changed, samples screened, and screened in vain. */
+/* tally: labels changed, samples screened, and samples that the screen left undecided. */
 static void NAME(lloyd_plain)(const lloyd_pass *whole, ptrdiff_t start, ptrdiff_t stop,
                               REAL *scratch, double *sums, double *counts, int64_t *tally,
                               float *longest) {

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Contents of a row, and the cost made of it: distances as they are, or squared; or inner products,
-   turned into distances, their squares or their fourth powers. */
+/* Contents of a row and the cost that they become: distances, themselves or squared; or inner
+   products, which become distances, their squares or their fourth powers. */
 enum { MEDOID_VALUES, MEDOID_SQUARES, MEDOID_ROOTS, MEDOID_PRODUCTS, MEDOID_FOURTHS };
 /* Samples and their medoids; arrays without a type are of the samples' precision. */
 typedef struct {
@@ -22,8 +22,8 @@ typedef struct {
   const double *removal; /* by slot: increase of the objective if the medoid is removed */
 } medoid_pass;
 
-/* Change of the objective if the sample `self`, whose row is given, took the place of the medoid in
-   `slot`, the best; `losses` is scratch, 4 k. */
+/* Least change of the objective if the sample `self`, whose row is given, replaced a medoid, the
+   one in `slot`; `losses` is scratch, 4 k. */
 #define MEDOIDS_LOOPS(real)                                                                      \
   double (*medoid_change)(const medoid_pass *s, const real *row, ptrdiff_t self, double *losses, \
                           int32_t *slot);

@@ -1,4 +1,4 @@
-"""What the objective of k-medoids would change by."""
+"""Change of the objective of k-medoids by a swap."""
 from cython cimport floating
 from libc.stdint cimport int32_t
 

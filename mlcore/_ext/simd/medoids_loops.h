@@ -1,10 +1,10 @@
-/* The change of the objective of k-medoids if a sample became a medoid; included once per
+/* The change of the objective of k-medoids by a swap; included once per
    precision.
 
-   Most samples are farther from a candidate than from two medoids and so take no part: they are
-   told from the others a vector at a time, and only the others, some of a hundred, are looked at
-   one by one. Of few medoids a sample is seldom so far: then all are looked at, a vector at a time
-   and every slot, in a fifth of the time. See fasterpam.pyx. */
+   Most samples are farther from a candidate than from their two nearest medoids and take no part:
+   they are filtered out a vector at a time, and only the others, a few in a hundred, are visited
+   one by one. With few medoids hardly any are filtered out: then all are visited, a vector at a
+   time for every slot, which takes a fifth of the time. See fasterpam.pyx. */
 
 #include "medoids.h"
 #include "precision.h"
@@ -54,14 +54,14 @@ INLINE void NAME(count_in)(const medoid_pass *s, int form, int kept, ptrdiff_t f
       less *= s->weights[o];
       more *= s->weights[o];
     }
-    /* Neighbours often have one label: four sums, so that none waits for the one before. */
+    /* Neighbours often share a label: four sums, so that none waits for the one before. */
     gain[t & 3] += less;
     losses[4 * (ptrdiff_t)s->labels[o] + (t & 3)] += more;
   }
 }
 
-/* The same of `size` samples, whole vectors, for up to FEW_MEDOIDS slots; rows hold costs or their
-   roots. */
+/* As `count_in`, for `size` samples in whole vectors and up to FEW_MEDOIDS slots; rows hold costs
+   or their roots. */
 INLINE void NAME(count_all)(const medoid_pass *s, const int k, ptrdiff_t size, const REAL *row,
                             double *gain, double *losses) {
   enum { WIDE = VECTOR_BYTES / sizeof(double) };

@@ -1,5 +1,5 @@
-/* A dense matrix times a few vectors, in double whatever the matrix's precision; included once per
-   precision. A row is read once for all vectors: reading the matrix takes the time. */
+/* A dense matrix times a few vectors, in double precision; included once per precision of the
+   matrix. A row is read once for all vectors, because reading the matrix takes the time. */
 
 #include "precision.h"
 
@@ -7,7 +7,7 @@
 #define PRODUCT_LANES ((int)(VECTOR_BYTES / sizeof(double)))
 /* times 2 vectors: as many accumulators as registers allow */
 #define PRODUCT_ROWS (VECTOR_BYTES == 64 ? 8 : 4)
-enum { PRODUCT_PART = 256 }; /* columns whose values stay in the first cache */
+enum { PRODUCT_PART = 256 }; /* columns whose values fit the first-level cache */
 
 /* out[r, :] += sum_j k[r][j] V[j, :] for the columns of `vectors` vectors. */
 INLINE void product_part(int vectors, int have, ptrdiff_t m, const double *const *k,

@@ -1,7 +1,7 @@
-/* Samples that change their labels, in Lloyd's algorithm, and bounds on distances; included once
-   per precision.
+/* Changes of labels in Lloyd's algorithm, and rounded bounds on distances; included once per
+   precision.
 
-   Bounds are floats in both precisions. Whatever rounding they meet is less than WIDER of them. */
+   Bounds are floats in both precisions. Their relative rounding error is less than WIDER. */
 
 #include "lloyd_pass.h"
 #include "precision.h"
@@ -10,7 +10,7 @@
 #define WIDER 4e-7f
 #define FARTHEST 1e36f
 
-/* A float no less, or no more, than x. */
+/* Floats no less and no more than x. */
 static inline float above(float x) { return x + fabsf(x) * WIDER + 1e-37f; }
 static inline float below(float x) { return x - fabsf(x) * WIDER - 1e-37f; }
 #endif
@@ -37,7 +37,7 @@ static inline void NAME(add_sample)(ptrdiff_t d, double w, const REAL *x, double
   if (f < d) sum[f] += w * x[f];
 }
 
-/* The sample leaves its label's sums, where these are asked for, and enters those of the next. */
+/* Move a sample from the sums of its label, unless they are NULL, to those of the new one. */
 static inline void NAME(relabel)(const lloyd_pass *s, int64_t i, int32_t label, double *sums,
                                  double *counts, int64_t *changed) {
   const int32_t old = s->labels[i];

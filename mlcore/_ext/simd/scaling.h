@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define SCALING_LOOPS(real)                                                                     \
-  /* a tile against its mirrored one, and its sums */                                           \
+  /* a tile against its mirror image, and its sums */                                           \
   void (*mirrored)(ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t diagonal, const real *K,    \
                    ptrdiff_t stride, const real *turned, ptrdiff_t turned_stride, double close, \
                    double *rows, double *columns, double *extremes);                            \

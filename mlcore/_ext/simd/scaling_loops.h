@@ -1,10 +1,10 @@
-/* Tiles of a symmetric matrix: is it symmetric, what are its sums, and what becomes of it. Once per
+/* Tiles of a symmetric matrix: symmetry check, sums, and scaling; included once per
    precision. */
 
 #include "precision.h"
 
-/* The first `n` columns of `few` rows: their sums, whether all are the same as in `turned`, and the
-   least. */
+/* Sums and least entry of the first `n` columns of `few` rows; returns true if all equal those in
+   `turned`. */
 INLINE int NAME(mirrored_rows)(const int few, ptrdiff_t n, const REAL *K, ptrdiff_t stride,
                                const REAL *turned, ptrdiff_t turned_stride, double *rows,
                                double *columns, double *low) {
@@ -42,11 +42,11 @@ INLINE int NAME(mirrored_rows)(const int few, ptrdiff_t n, const REAL *K, ptrdif
   return same;
 }
 
-/* Adds up rows and columns of a tile, finds its least entry, and compares entries with their
-   mirrored ones, in `turned`: extremes[0] is raised to the most by which |a - b| passes `close`
-   max(|a|, |b|), infinite if one is no finite number. Where the tile is on the diagonal, the first
-   `diagonal` columns of row 0 count (none below 0), and one more of each row after. Few matrices
-   are not symmetric to the last bit, so this is looked at first. */
+/* Add up rows and columns of a tile, find its least entry, and compare it with its transpose,
+   `turned`: extremes[0] is raised to the largest |a - b| - `close` max(|a|, |b|), infinite if one
+   is not finite; extremes[1] is lowered to the least entry. In a tile on the diagonal, the first
+   `diagonal` columns of row 0 count (none below 0), and one more in each row after. Equal bits are
+   tried first, because nearly all matrices are symmetric to the last bit. */
 static void NAME(mirrored)(ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t diagonal, const REAL *K,
                            ptrdiff_t stride, const REAL *turned, ptrdiff_t turned_stride,
                            double close, double *rows, double *columns, double *extremes) {
@@ -75,8 +75,8 @@ static void NAME(mirrored)(ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t diag
   extremes[1] = low;
 }
 
-/* out = x_i K x_j in 16 bits: as single precision is, without the sign and the last 15. Entries of
-   1e-19 or less, which no sum of 1 notices, are 0. */
+/* out = x_i K x_j in 16 bits: single precision without the sign and the last 15 bits. Entries up to
+   1e-19, too small to change a sum of 1, are 0. */
 static void NAME(shorten)(ptrdiff_t first, ptrdiff_t last, const REAL *K, ptrdiff_t stride,
                           const double *x, uint16_t *out) {
   for (ptrdiff_t i = first; i < last; i++) {

@@ -1,4 +1,4 @@
-/* Candidates for centres of k-means (see seed_loops.h). */
+/* Potentials of candidate centres in k-means++ (see seed_loops.h). */
 #ifndef MLCORE_SEED_H
 #define MLCORE_SEED_H
 

@@ -1,4 +1,4 @@
-/* Candidates for one more centre, as k-means++ compares them; included once per precision. */
+/* Potentials of candidate centres in k-means++; included once per precision. */
 
 #include "precision.h"
 #include "transpose_loops.h"

@@ -13,7 +13,7 @@ typedef struct {
   int64_t begin[SPANS], end[SPANS];
   int64_t stride; /* between the rows of K */
   const void *K;
-  void *G, *up, *low; /* gradient, and its offsets where a variable may rise or fall */
+  void *G, *up, *low; /* gradient, and its offsets for I_up and I_low */
   const void *diagonal;
   double *beta;
   const double *lower, *upper;

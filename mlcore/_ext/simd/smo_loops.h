@@ -1,15 +1,15 @@
 /* Sequential minimal optimisation inside a working set; included once per precision.
 
-   The variables beta minimise 1/2 beta'K beta + q'beta + epsilon |beta|_1 in a box, the sum of each
-   group fixed. With gradient G = K beta + q, up[t] - G[t] is the gain of a rise of beta[t] (up[t] =
-   -inf where it cannot rise) and low[t] - G[t] that of a fall (low[t] = +inf where it cannot fall);
-   epsilon is in `up` and `low`. A group is optimal when its largest gain to rise is no more than
-   its least loss to fall. */
+   Minimise 1/2 beta'K beta + q'beta + epsilon |beta|_1 over beta in a box, the sum of each group
+   fixed. With the gradient G = K beta + q, up[t] - G[t] is minus the derivative upwards of beta[t]
+   in I_up, the variables that can increase (-inf for others), and low[t] - G[t] minus that
+   downwards in I_low, those that can decrease (+inf for others); epsilon is in `up` and `low`. A
+   group is optimal when its maximum over I_up is no more than its minimum over I_low. */
 
 #include "smo.h"
 #include "precision.h"
 
-/* After beta[t] changed: where can it go now? At beta = 0 the term epsilon |beta| has a kink. */
+/* Update up[t] and low[t] for a new beta[t]. At beta = 0 the term epsilon |beta| has a kink. */
 static inline void NAME(refresh)(smo_working_set *s, int64_t t) {
   const double b = s->beta[t];
   ((REAL *)s->up)[t] =
@@ -23,8 +23,8 @@ static inline int64_t whole(int64_t t, int64_t lanes) { return (t + lanes - 1) /
 #endif
 
 typedef struct {
-  REAL best, least; /* largest gain to rise, least loss to fall */
-  int64_t at;       /* the variable with the largest gain */
+  REAL best, least; /* maximum over I_up, minimum over I_low */
+  int64_t at;       /* the variable of the maximum */
 } NAME(extremes);
 
 /* G += ci ki + cj kj over [start, stop), and the extremes of the result, in one pass. */
@@ -40,11 +40,11 @@ static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int
     if (t == first) t = last;
     if (t == stop) break;
     G[t] += ci * ki[t] + cj * kj[t];
-    const REAL rise = up[t] - G[t], fall = low[t] - G[t];
-    if (rise > e.best) e.best = rise, e.at = t;
-    if (fall < e.least) e.least = fall;
+    const REAL up_value = up[t] - G[t], low_value = low[t] - G[t];
+    if (up_value > e.best) e.best = up_value, e.at = t;
+    if (low_value < e.least) e.least = low_value;
   }
-  /* Two independent halves: one comparison need not wait for the one before. */
+  /* Two independent halves, so that a comparison need not wait for the one before. */
   VEC best[2], least[2];
   INTVEC at[2] = {{0}, {0}}, here = {0};
   best[0] = best[1] = (VEC){0} - (REAL)INFINITY;
@@ -52,16 +52,16 @@ static inline NAME(extremes) NAME(update)(smo_working_set *s, int64_t start, int
   for (int lane = 0; lane < LANES; lane++) here[lane] = (INT)(first + lane);
   for (int64_t t = first; t < last;) {
     const int both = t + 2 * LANES <= last;
-#define HALF(h)                                                        \
-  {                                                                    \
-    const VEC g = LOAD(G + t) + ci * LOAD(ki + t) + cj * LOAD(kj + t); \
-    STORE(G + t, g);                                                   \
-    const VEC rise = LOAD(up + t) - g, fall = LOAD(low + t) - g;       \
-    const MASK better = GREATER(rise, best[h]);                        \
-    best[h] = SELECT(better, rise, best[h]);                           \
-    at[h] = CHOOSE(better, here, at[h]);                               \
-    least[h] = NAME(min)(fall, least[h]);                              \
-    here += LANES, t += LANES;                                         \
+#define HALF(h)                                                           \
+  {                                                                       \
+    const VEC g = LOAD(G + t) + ci * LOAD(ki + t) + cj * LOAD(kj + t);    \
+    STORE(G + t, g);                                                      \
+    const VEC up_value = LOAD(up + t) - g, low_value = LOAD(low + t) - g; \
+    const MASK better = GREATER(up_value, best[h]);                       \
+    best[h] = SELECT(better, up_value, best[h]);                          \
+    at[h] = CHOOSE(better, here, at[h]);                                  \
+    least[h] = NAME(min)(low_value, least[h]);                            \
+    here += LANES, t += LANES;                                            \
   }
     HALF(0)
     if (both) HALF(1)
@@ -81,8 +81,8 @@ typedef struct {
   REAL top, bottom;
 } NAME(choice);
 
-/* The partner of i in [start, stop) that promises the largest decrease, (gain - loss)^2 / (Kii +
-   Kjj - 2 Kij), if it is better than `best` (Fan, Chen and Lin, JMLR 6, 2005). Fractions are
+/* The partner of i in [start, stop) of the largest predicted decrease, violation^2 / (Kii + Kjj -
+   2 Kij), if that is better than `best` (Fan, Chen and Lin, JMLR 6, 2005). Fractions are
    compared by cross-multiplication: no division. */
 static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start, int64_t stop,
                                          REAL gain, REAL Kii, const REAL *ki, NAME(choice) best) {
@@ -187,7 +187,7 @@ static int64_t NAME(smo)(smo_working_set *s, double tol, int64_t max_steps) {
       new_i = bi + step;
       new_j = bj - step;
     }
-    /* the step is below rounding: no more to gain here */
+    /* the step is below rounding: no further decrease is possible */
     if (new_i == bi && new_j == bj) return steps;
     ci = (REAL)(new_i - bi);
     cj = (REAL)(new_j - bj);

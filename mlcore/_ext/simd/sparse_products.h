@@ -1,4 +1,4 @@
-/* Sparse rows and dense columns side by side: products, the nearest column, means (see
+/* Products of sparse rows with dense columns, the nearest column, and means of rows (see
    sparse_products.c). */
 #ifndef MLCORE_SPARSE_PRODUCTS_H
 #define MLCORE_SPARSE_PRODUCTS_H
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Columns, a multiple: a line of the cache, of doubles or of floats. */
+/* Columns of a cache line, of doubles and of floats; rows of a batch. */
 enum { SPARSE_GROUP = 8, SPARSE_LINE = 16, SPARSE_BATCH = 64 };
 
 /* Rows in CSR format, and centres as columns. */
@@ -16,7 +16,7 @@ typedef struct {
   /* half the squared norms; infinite from the last centre to a multiple of SPARSE_LINE */
   const float *columns, *halves;
   ptrdiff_t stride;
-  /* the largest norm of a centre; more than roundings change in a squared distance */
+  /* the largest norm of a centre; a bound on the rounding of a squared distance */
   double longest, slack;
   /* squared, of the rows; of each label, as in sparse_assignment.pyx */
   const double *norms, *passed;
@@ -29,9 +29,9 @@ typedef struct {
   /* out[j] = sum over t < count of data[t] columns[indices[t] * stride + j], for j < stride */
   void (*products)(ptrdiff_t count, const void *data, const void *indices, const double *columns,
                    ptrdiff_t stride, double *out);
-  /* Labels and gaps of the rows first to last, at most SPARSE_BATCH. `unsure` are those that single
-     precision cannot tell, which are left as they were, and returns their number. `scratch` holds
-     `stride` values, rounded up to SPARSE_LINE. */
+  /* Labels and gaps of the rows first to last, at most SPARSE_BATCH. `unsure` receives the rows
+     that single precision cannot decide, which stay unchanged; returns their number. `scratch`
+     holds `stride` values, rounded up to SPARSE_LINE. */
   int (*nearest)(const sparse_search *s, ptrdiff_t first, ptrdiff_t last, float *scratch,
                  int32_t *unsure);
 } sparse_row_loops;

@@ -1,4 +1,4 @@
-"""Sparse rows and dense columns side by side."""
+"""Products of sparse rows with dense columns."""
 from libc.stdint cimport int32_t, int64_t
 
 cdef extern from "simd/sparse_products.h" nogil:

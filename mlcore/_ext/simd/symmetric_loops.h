@@ -52,13 +52,13 @@ static inline vfloat positive_short(vfloat t, vfloat v) {
 }
 
 #define SYMMETRIC_ROWS (VECTOR_BYTES == 64 ? 8 : 4) /* rows whose sums fit the registers */
-/* of a strip: what they gather stays in the first caches */
+/* of a strip: their sums fit the first caches */
 #define SYMMETRIC_COLUMNS 2048
 #endif
 
 enum { NAME(symmetric_step) = VECTOR_BYTES / sizeof(SUM) };
 
-/* The share of `k` in its row and in its column; T = k + u_i + u_j. */
+/* Add the terms of entry `k` to its row and its column; T = k + u_i + u_j. */
 #define SHARES(mode, k, xi, xj, ui, uj, row, column, squares) \
   if (mode == SYMMETRIC_PRODUCT) {                            \
     row += k * xj;                                            \

@@ -1,4 +1,4 @@
-/* The table of a word's loops: one for each instruction set, of which `<word>_table` is the one in
+/* Tables of a word's loops, one for each instruction set; `<word>_table` points to the one in
    use.
 
    A word is a header, <word>.h, which declares the struct `<word>_loops` of pointers to loops and

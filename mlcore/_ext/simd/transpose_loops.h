@@ -3,8 +3,8 @@
 #include "precision.h"
 
 #ifdef HAS_ZIP
-/* to[c, r] = from[r, c] of LANES rows in one piece, n a power of two below LANES: the interleaving
-   as for a square. */
+/* to[c, r] = from[r, c] for LANES contiguous rows of n, a power of two below LANES; interleaved as
+   a square is. */
 INLINE void NAME(transpose_few)(const int n, const REAL *from, REAL *to, ptrdiff_t to_stride) {
   VEC v[LANES], w[LANES];
   for (int i = 0; i < n; i++) v[i] = LOAD(from + i * LANES);
@@ -18,7 +18,7 @@ INLINE void NAME(transpose_few)(const int n, const REAL *from, REAL *to, ptrdiff
   for (int i = 0; i < n; i++) STORE(to + i * to_stride, v[i]);
 }
 
-/* Interleaving vector i with vector i + LANES / 2, log2(LANES) times, transposes a square. */
+/* Transpose a square: interleave vector i with vector i + LANES / 2, log2(LANES) times. */
 INLINE void NAME(turn)(VEC *v) {
   enum { L = LANES };
   VEC w[L];

@@ -1,4 +1,4 @@
-/* Vectors of the width this file is compiled for, and 2^x on them.
+/* Vectors of the target's width, and 2^x on them.
 
    The same source is compiled once per target (meson.build): the 16-byte baseline, 32 bytes for
    AVX2 and 64 bytes for AVX-512. GCC and Clang turn the vector types into the target's
@@ -24,8 +24,8 @@
 #define TARGET_NAME(name) name##_baseline
 #endif
 
-/* A function whose arguments are constants where it is inlined; one whose constants would take the
-   registers of its caller's sums. */
+/* INLINE: a function with arguments that are constants where it is inlined. NOINLINE: one whose
+   constants would take the registers of its caller's sums. */
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
 
@@ -33,17 +33,17 @@ typedef float vfloat __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t vint32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef double vdouble __attribute__((vector_size(VECTOR_BYTES)));
 typedef int64_t vint64 __attribute__((vector_size(VECTOR_BYTES)));
-/* The same at any address. */
+/* The same, unaligned. */
 typedef float vfloat_any __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef double vdouble_any __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 
 enum { LANES_f = VECTOR_BYTES / sizeof(float), LANES_d = VECTOR_BYTES / sizeof(double) };
-/* vectors of a feature of a panel */
+/* vectors per feature of a panel */
 enum { BLOCKS_f = PANEL_BYTES / VECTOR_BYTES, BLOCKS_d = BLOCKS_f };
 
 static inline vfloat load_f(const float *p) { return *(const vfloat_any *)p; }
 static inline vdouble load_d(const double *p) { return *(const vdouble_any *)p; }
-/* As many values as a vector of doubles has lanes, in double precision. */
+/* As many floats as a vector of doubles has lanes. */
 typedef float vfloat_half __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_alias));
 static inline vdouble widen_f(const float *p) {
   return __builtin_convertvector(*(const vfloat_half *)p, vdouble);
@@ -66,9 +66,9 @@ static inline double add_lanes_d(double sum, vdouble v) {
   return sum;
 }
 
-/* Comparison, choice and extremes. GCC makes 3 to 5 instructions of each from plain vector code in
-   C, which doubles the time of exp and of the pair search; so on x86 these few are named. max and
-   min return x when x is NaN. */
+/* Comparison, choice and extremes. GCC compiles each to 3 to 5 instructions from plain vector code,
+   which doubles the time of exp and of the pair search; so x86 has intrinsics for these few. max
+   and min return x when x is NaN. */
 #if defined(MLCORE_TARGET_AVX512)
 #include <immintrin.h>
 typedef __mmask16 mask_f;
@@ -103,7 +103,7 @@ static inline double highest_d(vdouble x) { return _mm512_reduce_max_pd(x); }
 static inline double lowest_d(vdouble x) { return _mm512_reduce_min_pd(x); }
 static inline float lane_sum_f(vfloat x) { return _mm512_reduce_add_ps(x); }
 static inline double lane_sum_d(vdouble x) { return _mm512_reduce_add_pd(x); }
-/* The least value of `at` where x is c, which it is in some lane. */
+/* The least value of `at` in lanes where x is c; some lane is. */
 static inline int64_t where_f(vfloat x, float c, vint32 at) {
   return _mm512_mask_reduce_min_epi32(_mm512_cmp_ps_mask(x, (vfloat){0} + c, _CMP_EQ_OQ),
                                       (__m512i)at);
@@ -133,7 +133,7 @@ static inline vfloat look_up_f(const float *table, ptrdiff_t size, const int32_t
   if (size <= 32) return _mm512_permutex2var_ps(load_f(table), at, load_f(table + 16));
   return _mm512_i32gather_ps(at, table, 4);
 }
-/* Store `first` + the number of each lane where x is not above c; returns how many these are. A
+/* Store `first` + the index of each lane where x is not above c; returns their number. A
    whole vector is written. */
 static inline int compress_rest_f(vfloat x, vfloat c, int32_t first, int32_t *at) {
   const __mmask16 m = _mm512_cmp_ps_mask(x, c, _CMP_NGT_UQ);
@@ -292,7 +292,7 @@ static inline vfloat exp2_f(vfloat x) {
   return ldexp_f(1.0f + r * q, n);
 }
 
-/* A store around the caches, to an aligned address: memory need not be read before it is
+/* A store past the caches, to an aligned address: memory need not be read before it is
    written. */
 #if defined(MLCORE_TARGET_AVX512)
 static inline void stream_f(float *p, vfloat v) { _mm512_stream_ps(p, v); }
