@@ -2,7 +2,7 @@
 
 A fold leaves out only a part of the samples, so it starts from the solution on all of them, whose
 product with K is known: only the rows of what was left out, or moved, are added to it
-(DeCoste and Wagstaff, KDD 2000). All of K is at hand, and held-out samples have bounds of 0: the
+(DeCoste and Wagstaff, KDD 2000). All of K is in memory, and held-out samples have bounds of 0: the
 product holds their decision values too.
 """
 

@@ -113,7 +113,7 @@ def solve_many(problems, rows, **how):
 class _Solver:
     MARGIN = 1.0  # times the violation: variables at a bound that are so near to violating stay
     FIRST, ROOM = 1536, 1.5  # least variables of a working set, and how many for each free one
-    FULL, SUB = 0.3, 0.3  # a round ends at this part of the violation it began with
+    FULL, SUB = 0.3, 0.3  # part of a round's first violation at which it ends: on K, a submatrix
     # Where the required sums need few of the variables (more than LEAST), the first working set has
     # NEEDED times as many, at least SMALLEST: its steps cost little beside the rows of a round.
     LEAST, NEEDED, SMALLEST, FEW_SUB = 768, 3, 256, 0.03

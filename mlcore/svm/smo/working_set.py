@@ -23,7 +23,7 @@ class WorkingSet:
 
     A variable has a slot, its row and column of the submatrix, as long as it stays. The slots of
     group 0 come first, then those of group 1; each group may end with empty slots, which cannot
-    move. Where all of K is at hand and all variables are chosen, K itself is worked on, and a slot
+    move. If all of K is in memory and all variables are chosen, K itself is worked on, and a slot
     is a sample.
 
     Attributes
