@@ -1,12 +1,12 @@
-"""Hot loop of mlcore.checks.arrays: the sum of squares that tells whether all values are finite."""
+"""Hot loop of mlcore.checks.arrays: the sum of squares, finite only if all values are."""
 from cython cimport floating
 
 cdef enum:
-    LANES = 16  # sums side by side: one alone would wait for each of its additions
+    LANES = 16  # independent sums: a single one would wait for each addition
 
 
 def sum_of_squares(const floating[::1] x):
-    """Sum of x², in the precision of x: NaN or infinity where a value is, or where it overflows."""
+    """Return the sum of x² in the precision of x; NaN or infinity if a value is, or on overflow."""
     cdef floating total = 0
     if x.shape[0] > 0:
         with nogil:

@@ -69,7 +69,7 @@ cdef inline void take(Py_ssize_t x, Py_ssize_t words, uint64_t* candidates,
 
 
 cdef inline Py_ssize_t first_of(const uint64_t* candidates, Py_ssize_t words) noexcept nogil:
-    """The first column in candidates, -1 if there is none."""
+    """Return the first column in candidates, -1 if there is none."""
     cdef Py_ssize_t g
     for g in range(words):
         if candidates[g]:

@@ -1,6 +1,6 @@
 """Hot loops of growth_function: search for the columns with the most patterns.
 
-The search is built like that of vc_dimension.pyx.
+The arrays are those of vc_dimension.pyx.
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -10,12 +10,11 @@ from mlcore._ext.cells cimport WORD, differing, divide, first_of, lowest_bit, si
 def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::1] candidates,
                     int64_t[:, ::1] cells, int32_t[::1] gains, int64_t[::1] place,
                     Py_ssize_t m, int64_t best, int64_t limit, int64_t work, int64_t max_sets):
-    """Return the most patterns of m columns, at least `best`, and True once the search is done.
+    """Return the largest number of patterns found, at least `best`, and True if the search is done.
 
     At each depth only cells of two or more rows are kept: cells[depth] is (number kept, number of
     others). The search ends at `limit` patterns, which no m columns exceed. place is (depth, 1 for
-    a new node, sets of columns so far, at most `max_sets`); `gains` is scratch, the other arrays as
-    in vc_dimension.pyx.
+    a new node, sets of columns so far, at most `max_sets`); `gains` is scratch.
     """
     cdef Py_ssize_t depth = place[0], words = candidates.shape[1], x, c, side, made
     cdef bint fresh = place[1]
@@ -36,7 +35,7 @@ def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::
                     depth -= 1
                     continue
             x = first_of(&candidates[depth, 0], words)
-            if x < 0:  # no column splits a cell: any further columns will do
+            if x < 0:  # no column splits a cell: any others complete the set
                 best = max(best, cells[depth, 0] + cells[depth, 1])
                 depth -= 1
                 continue
@@ -62,9 +61,9 @@ def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::
 cdef int64_t most_parts(const uint64_t* rows, const span* cells, Py_ssize_t n_cells,
                         Py_ssize_t words, Py_ssize_t left, uint64_t* candidates, int32_t* gains,
                         int64_t* work) noexcept nogil:
-    """Upper bound on the parts that `left` candidates can divide the cells into; exact for one.
+    """Return an upper bound on the parts that `left` candidates divide the cells into; exact for 1.
 
-    Columns that split no cell leave the candidates: they split no part of a cell either.
+    Columns that split no cell are removed from the candidates: they split no part of one either.
     """
     cdef Py_ssize_t c, g, x, splitting
     cdef int64_t n, parts = 0, gain = 0

@@ -1,12 +1,12 @@
-"""Hot loop of rademacher: suprema of a finite class at all sign vectors."""
+"""Hot loop of mlcore.bounds.data_dependent.rademacher: suprema at all sign vectors."""
 from libc.stdint cimport int64_t
 
 
 def sum_of_ranges(const double[:, ::1] columns, double[::1] sums, int64_t first, int64_t last):
-    """Sum over i = first..last of max - min over h of sum_x sigma_x columns[x, h].
+    """Return the sum over first <= i < last of max - min over h of sum_x sigma_x columns[x, h].
 
-    sigma is the i-th of the Gray code's sign vectors, of which neighbours differ in one sign; the
-    last sign stays +, and the min is minus the max at the opposite signs. `sums` is scratch.
+    sigma is the i-th sign vector of the Gray code, in which neighbours differ in one sign. Its last
+    sign is +; the min is minus the max at the opposite signs. `sums` (n,) is scratch.
     """
     cdef Py_ssize_t m = columns.shape[0], n = columns.shape[1], x, h
     cdef int64_t i

@@ -1,14 +1,14 @@
-"""Hot loop of mlcore.radix_sort: bytes of the numbers, from the last to the first."""
+"""Hot loop of mlcore.radix_sort: one pass for each byte, from the lowest to the highest."""
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cdef enum:
     DIGITS = 8
-    VALUES = 256  # of a digit
+    VALUES = 256  # values of a digit
 
 
 def stable_order(const double[::1] values, uint64_t[:, :, ::1] pairs, int64_t[::1] order):
-    """Fill `order` (n,) with the indices that sort `values` (n,), equal values in their order.
+    """Fill `order` (n,) with the indices that sort `values` (n,), equal ones in input order.
 
     `pairs` (2, n, 2) is scratch. No value is NaN.
     """
@@ -28,7 +28,7 @@ def stable_order(const double[::1] values, uint64_t[:, :, ::1] pairs, int64_t[::
         for i in range(n):
             x = values[i] + 0.0  # -0 is 0
             memcpy(&key, &x, sizeof(key))
-            # All bits of what is negative turn over, else that of the sign alone.
+            # Integer order becomes float order: flip all bits of a negative, else the sign bit.
             key ^= (0 - (key >> 63)) | (<uint64_t> 1 << 63)
             now[2 * i], now[2 * i + 1] = key, i
             for digit in range(DIGITS):

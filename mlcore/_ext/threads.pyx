@@ -1,4 +1,4 @@
-"""How many OpenMP threads a loop may use here; 1 where the build has no OpenMP."""
+"""Number of OpenMP threads that a loop may use; 1 if the build has no OpenMP."""
 
 cdef extern from *:
     """
@@ -12,5 +12,5 @@ cdef extern from *:
 
 
 def max_threads():
-    """The limit of OMP_NUM_THREADS or of threadpoolctl for the calling thread."""
+    """Return the limit that OMP_NUM_THREADS or threadpoolctl sets for the calling thread."""
     return omp_get_max_threads()

@@ -1,8 +1,8 @@
 """Hot loops of vc_dimension: search for a shattered set of columns.
 
-One pass over a cell of rows (cells.pxd) counts, for all columns at once, how they split the cell. A
-node of the search has its own copy of the rows, in which each cell is a span, and `candidates`, the
-columns still to be tried. A call stops after its share of work, and the next one resumes from the
+One pass over a cell of rows (cells.pxd) counts the ones of all columns at once. A node of the
+search has its own copy of the rows, in which each cell is a span, and `candidates`, the columns
+still to be tried. A call stops after a given amount of work, and the next one resumes from the
 arrays. All arrays are C order, one row for each depth, checked by the caller.
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -22,12 +22,12 @@ cdef uint64_t ALL = ~(<uint64_t> 0)
 def search_shattered(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::1] candidates,
                      int32_t[::1] chosen, const int32_t[::1] among_last, int64_t[::1] place,
                      Py_ssize_t target, int64_t work, int64_t max_sets):
-    """Find `target` columns that are shattered, the first of them the first in candidates[0].
+    """Search for `target` shattered columns that include the first of candidates[0].
 
     rows (depths, n_rows words), spans (depths, 2 n_rows), candidates (depths, words); place is
-    (depth, sets of columns so far); among_last[x] is the most columns shattered among x and later
-    ones, less than `target` except for the first. Returns FOUND with `chosen`, EXHAUSTED, or
-    OUT_OF_TIME after `work` words or more than `max_sets` sets.
+    (depth, sets of columns so far); among_last[x] is the size of the largest shattered set of x and
+    later columns, less than `target` except for the first. Returns FOUND with `chosen`, EXHAUSTED,
+    or OUT_OF_TIME after `work` words or more than `max_sets` sets.
     """
     cdef Py_ssize_t words = candidates.shape[1], depth = place[0], needed, x
     cdef int64_t n_sets = place[1]
@@ -125,7 +125,7 @@ cdef void keep_both(const uint64_t* rows, span cell, Py_ssize_t words, Py_ssize_
 
 cdef uint64_t balanced(const uint64_t* rows, int64_t n, Py_ssize_t words, Py_ssize_t power,
                        uint64_t wanted) noexcept nogil:
-    """Columns with 2^power ones and as many zeros among n rows; only the `wanted` ones are exact.
+    """Return the columns with 2^power ones and zeros among n rows; only `wanted` ones are exact.
 
     Bit x of plane p is bit p of the number of ones in column x, so 64 columns are counted at once.
     """
