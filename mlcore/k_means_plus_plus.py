@@ -16,7 +16,7 @@ import numpy as np
 from mlcore._ext import k_means_plus_plus as _ext
 from mlcore.threads import pieces
 
-_OPERATIONS_OF_A_VALUE = 4  # per feature of a sample and candidate
+_OPERATIONS = 4  # per feature of a sample and candidate
 
 
 class Costs(Protocol):
@@ -34,7 +34,7 @@ class Costs(Protocol):
 
 
 def n_candidates(n_seeds: int) -> int:
-    """Return how many samples are drawn for each seed but the first."""
+    """Return the number of candidates for each seed but the first."""
     return 2 + int(math.log(n_seeds))
 
 
@@ -70,7 +70,7 @@ def seeds_of_points(X, weights, order, n_seeds: int, rng) -> np.ndarray:
         np.empty(n, dtype=X.dtype), np.empty(n), np.empty((trials, d), dtype=X.dtype),
         np.empty(d * _ext.PANEL_WIDTH[X.itemsize], dtype=X.dtype),
     )  # fmt: skip
-    for first, last in pieces(n_seeds, _OPERATIONS_OF_A_VALUE * n * (d + 1) * trials):
+    for first, last in pieces(n_seeds, _OPERATIONS * n * (d + 1) * trials):
         n_numbers = (last - first) * trials - (trials - 1 if first == 0 else 0)
         count = _ext.seeds_of_points(
             X, weights, order, rng.random(n_numbers), trials, *scratch, first, seeds[:last]

@@ -1,7 +1,7 @@
 """Greedy k-means++ on few samples: candidates for a seed, and the best of them.
 
-Inline, for other modules. Candidates are drawn in proportion to the weights of samples times what
-they cost at the nearest seed so far; the candidate that leaves the least objective becomes a seed
+Inline, for other modules. Candidates are drawn in proportion to the weights of samples times their
+costs at the nearest seed so far; the candidate that leaves the least objective becomes a seed
 (Arthur and Vassilvitskii, SODA 2007).
 """
 from cython cimport floating
@@ -16,10 +16,10 @@ cdef enum:
 cdef inline bint draw(const int32_t[::1] order, const double* weights, const floating* nearest,
                       const double* uniform, Py_ssize_t count, double[::1] sums,
                       int64_t* candidates) noexcept nogil:
-    """Draw samples by `count` numbers in [0, 1); return False where all probabilities are 0.
+    """Draw `count` samples by uniform numbers in [0, 1); return False if all probabilities are 0.
 
-    Masses are added along `order`, into `sums`. Without `nearest`, weights alone count; without
-    `weights`, these are 1.
+    A probability is in proportion to weight times `nearest`; either may be NULL, for ones. `sums`
+    (n,) is scratch for the cumulative sums along `order`.
     """
     cdef Py_ssize_t t, low, high, middle, last = -1
     cdef double total = 0, mass
@@ -47,9 +47,10 @@ cdef inline bint draw(const int32_t[::1] order, const double* weights, const flo
 
 cdef inline Py_ssize_t keep_best(floating* costs, Py_ssize_t n, Py_ssize_t count,
                                  const double* weights) noexcept nogil:
-    """Lower row 0 of `costs`, what samples cost at the nearest seed, to the best candidate's row.
+    """Return the candidate t that leaves the least objective, and update costs[0] (n,) with it.
 
-    Row 1 + t is what samples cost at candidate t, or at the nearest seed; return the best t.
+    costs[0] holds the costs at the nearest seed, costs[1 + t] those at candidate t, which are
+    lowered to costs[0].
     """
     cdef Py_ssize_t t, i, best = 0
     cdef double total, least = INFINITY

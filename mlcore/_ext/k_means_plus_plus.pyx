@@ -2,7 +2,7 @@
 
 Arrays are in C order and of the right shapes. `weights` is empty for ones. `uniform` are numbers in
 [0, 1): one for the first seed, `n_candidates` for each other. Fewer seeds than asked for are found
-where all samples equal seeds.
+if fewer samples are distinct.
 """
 from cython cimport floating
 from libc.math cimport INFINITY
@@ -55,10 +55,10 @@ def seeds_of_points(const floating[:, ::1] X, const double[::1] weights, const i
 def seeds_of_matrix(const floating[:, ::1] matrix, bint squared, const double[::1] weights,
                     const int32_t[::1] order, const double[::1] uniform, Py_ssize_t n_candidates,
                     floating[:, ::1] costs, double[::1] sums, int64_t[::1] seeds):
-    """Fill `seeds`; return how many there are. Row j of the matrix is what samples cost at j, or
-    `squared` the root of that.
+    """Fill `seeds`, and return how many there are.
 
-    Scratch: `costs` (1 + n_candidates, n) and `sums` (n,).
+    Row j of the matrix holds the costs at sample j, or their roots if `squared`. Scratch:
+    `costs` (1 + n_candidates, n) and `sums` (n,).
     """
     cdef Py_ssize_t n = order.shape[0], c = 0, t, i, count, used = 0
     cdef const double* w = &weights[0] if weights.shape[0] > 0 else NULL

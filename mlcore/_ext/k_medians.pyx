@@ -2,8 +2,8 @@
 
 Nearest centres by absolute differences, medians, seeds.
 
-Arrays are in C order and of the right shapes: X (n, d), centers (k, d), labels (n,), and `near`,
-the distance of each sample from the centre of its label; `weights` is empty for ones. Differences
+Arrays are in C order and of the right shapes: X (n, d), centers (k, d), labels (n,), and
+`distances` (n,) from the centre of the label; `weights` is empty for ones. Differences
 are in double precision.
 """
 from cython cimport floating
@@ -20,26 +20,26 @@ cdef struct weighted:
 
 
 def nearest(const floating[:, ::1] X, const floating[:, ::1] centers, Py_ssize_t first,
-            Py_ssize_t last, int32_t[::1] labels, double[::1] near):
-    """Label samples first..last by their nearest centres, and set their distances `near`."""
+            Py_ssize_t last, int32_t[::1] labels, double[::1] distances):
+    """Label samples first..last by their nearest centres, and set their `distances`."""
     cdef Py_ssize_t i, j
     cdef double distance
     with nogil:
         for i in range(first, last):
-            near[i] = INFINITY
+            distances[i] = INFINITY
             for j in range(centers.shape[0]):
                 distance = absolute_difference(X.shape[1], &X[i, 0], &centers[j, 0])
-                if distance < near[i]:
-                    near[i], labels[i] = distance, <int32_t> j
+                if distance < distances[i]:
+                    distances[i], labels[i] = distance, <int32_t> j
 
 
-def reseed(const double[::1] weights, const double[::1] near, int32_t[::1] labels,
+def reseed(const double[::1] weights, const double[::1] distances, int32_t[::1] labels,
            int64_t[::1] counts):
     """Give each cluster without samples the one farthest from its centre that another can spare.
 
     `counts` (k,) receives the samples with weight of each cluster.
     """
-    cdef Py_ssize_t i, j, at, n = near.shape[0]
+    cdef Py_ssize_t i, j, at, n = distances.shape[0]
     cdef bint any_weight = weights.shape[0] == 0
     with nogil:
         counts[:] = 0
@@ -50,8 +50,8 @@ def reseed(const double[::1] weights, const double[::1] near, int32_t[::1] label
                 continue
             at = -1
             for i in range(n):
-                if (near[i] > 0 and counts[labels[i]] > 1 and (any_weight or weights[i] > 0)
-                        and (at < 0 or near[i] > near[at])):
+                if (distances[i] > 0 and counts[labels[i]] > 1 and (any_weight or weights[i] > 0)
+                        and (at < 0 or distances[i] > distances[at])):
                     at = i
             if at < 0:
                 break

@@ -14,16 +14,16 @@ from libc.stdint cimport int32_t, int64_t
 from mlcore._ext.gram_rows cimport add_span
 
 cdef enum:
-    WIDEST = 8192  # columns that are added at once: 64 KiB of sums stay in the second cache
+    WIDEST = 8192  # columns that are added at once: 64 KiB of sums stay in the L2 cache
     NARROWEST = 512
-    PART = 256  # samples whose least values so far stay in cache
+    PART = 256  # samples: their least values so far stay in cache
 
 
 def add_rows(const floating[:, ::1] rows, const int64_t[::1] slots, const double[::1] factors,
              const int64_t[::1] starts, double[:, ::1] sums, Py_ssize_t n, int n_threads):
     """sums[j, :n] += factors[t] rows[slots[t], :n] for t from starts[j] to starts[j + 1]."""
     cdef Py_ssize_t k = starts.shape[0] - 1, span, j
-    # Long runs of rows are read quickest; two for each thread, so that none waits for long.
+    # Long runs are read fastest; two for each thread balance the load.
     cdef Py_ssize_t width = n if n_threads == 1 else (n // (2 * n_threads) + 8) // 8 * 8
     width = max(<Py_ssize_t> NARROWEST, min(width, <Py_ssize_t> WIDEST))
     if slots.shape[0] == 0:

@@ -47,7 +47,7 @@ class Statistics(NamedTuple):
 
 
 class CenterModel(Transformer, Clusterer, Model):
-    """Clustering by centres, whatever the distance from them."""
+    """Clustering by centres: parameters and their checks, for any distance."""
 
     cluster_centers_: np.ndarray
     inertia_: float
@@ -84,7 +84,7 @@ class CenterModel(Transformer, Clusterer, Model):
             as_integer(self.n_init, "n_init", owner=owner, at_least=1)
 
     def _weights(self, sample_weight, n_samples):
-        """Return weights near 1, empty for ones, and the power of two that undoes their scaling."""
+        """Return scaled weights, empty for ones, and the power of two that undoes the scaling."""
         weights, power, n_present = np.empty(0), 0, n_samples
         if sample_weight is not None:
             weights = as_weights(sample_weight, n_samples)
@@ -135,7 +135,7 @@ class CenterModel(Transformer, Clusterer, Model):
 
 
 class CentroidModel(CenterModel):
-    """Samples belong to the nearest of `cluster_centers_`, which the subclasses find."""
+    """Clustering by the nearest of `cluster_centers_`, in Euclidean distance."""
 
     origin_: np.ndarray
     offsets_: np.ndarray
@@ -144,13 +144,13 @@ class CentroidModel(CenterModel):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the index of the nearest centre for each row of `X`, int32."""
-        X, units, centers = self._later(X)
+        X, units, centers = self._new_samples(X)
         return nearest_labels(X, units, centers)
 
     def transform(self, X: Any) -> Any:
         """Return the distances of each row of `X` from the centres, (n_samples, n_clusters)."""
         original = X
-        X, units, centers = self._later(X)
+        X, units, centers = self._new_samples(X)
         n, k = X.shape[0], len(centers)
         require_memory(n, k, X.dtype.itemsize, what="the distances", instead="pass fewer rows")
         out = np.empty((n, k), dtype=X.dtype)
@@ -172,19 +172,20 @@ class CentroidModel(CenterModel):
     # ---- sums over rows
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the centres to start from, as `fit` would for the samples `X`; `y` is ignored."""
+        """Choose initial centres, as `fit` would for the samples `X`; `y` is ignored."""
         self._check_parameters()
         rng = self._rng()
         checked = self._check_X(X, reset=True)
         weights, _ = self._weights(sample_weight, checked.shape[0])
         units, _ = choose_units(checked, weights)
         centers = next(self._starts(checked, weights, units, 1, rng))
-        self._set_fitted(X, **self._placed(centers, units, checked), **self._begun(len(centers)))
+        attributes = self._center_attributes(centers, units, checked)
+        self._set_fitted(X, **attributes, **self._initial_attributes(len(centers)))
         return self
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Statistics:
         """Return the sums of the rows of `X` by their nearest centres; `y` is ignored."""
-        X, units, centers = self._later(X)
+        X, units, centers = self._new_samples(X)
         weights = np.empty(0) if sample_weight is None else as_weights(sample_weight, X.shape[0])
         assignment = assignment_of(X, weights, units, len(centers), 1)
         assignment.assign(centers)
@@ -196,13 +197,13 @@ class CentroidModel(CenterModel):
         )
 
     def merge(self, a: Statistics, b: Statistics) -> Statistics:
-        """Return the statistics of the rows of both."""
+        """Return the statistics of the rows of `a` and `b` together."""
         return merged(a, b)
 
     # ---- for subclasses
 
-    def _later(self, X):
-        """Return the samples of a call after the fit, their units, and the centres in these."""
+    def _new_samples(self, X):
+        """Return checked samples for a fitted model, their units, and the centres in these."""
         X = self._check_X(X, reset=False, like=getattr(self, "offsets_", None))
         origin = self.origin_ if self.origin_.any() and not sp.issparse(X) else None
         offsets = self.offsets_ if origin is not None else self.cluster_centers_
@@ -210,7 +211,7 @@ class CentroidModel(CenterModel):
         return X, units, np.ldexp(offsets, -units.power)
 
     def _starts(self, X, weights, units, n_starts, rng):
-        """Yield centres to start from, in these units."""
+        """Yield initial centres, in these units."""
         drawn = isinstance(self.init, str)
         sampler = RowSampler(X, weights) if drawn else None
         for _ in range(n_starts):
@@ -231,8 +232,8 @@ class CentroidModel(CenterModel):
             yield np.ascontiguousarray(centers, dtype=X.dtype)
 
     @staticmethod
-    def _placed(centers, units, X):
-        """Return the attributes that hold the centres, from centres in these units."""
+    def _center_attributes(centers, units, X):
+        """Return the fitted attributes for centres in these units."""
         offsets = np.ldexp(centers, units.power)
         if units.origin is None:
             return {
@@ -247,9 +248,9 @@ class CentroidModel(CenterModel):
         }
 
     def _move(self, offsets, **attributes):
-        """Replace the centres and these attributes; labels no longer hold."""
+        """Replace the centres and these attributes, and remove the labels, no longer valid."""
         units = Units(self.origin_ if self.origin_.any() else None)
-        moved = self._placed(offsets, units, self.cluster_centers_) | attributes
+        moved = self._center_attributes(offsets, units, self.cluster_centers_) | attributes
         self._update_state(moved, forget={"labels_"} & vars(self).keys())
         return self
 

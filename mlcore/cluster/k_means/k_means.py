@@ -1,4 +1,4 @@
-"""k-means clustering by Lloyd's algorithm, exact."""
+"""k-means clustering by Lloyd's algorithm; bounds skip distances, not steps."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -18,22 +18,22 @@ class KMeans(CentroidModel):
     .. math:: \min_{c_1, \dots, c_k} \sum_i w_i \min_j |x_i - c_j|^2,
 
     a local minimum: Lloyd's algorithm assigns each sample to its nearest centre and moves each
-    centre to the mean of its samples until nothing changes. Bounds on the distances skip work, not
-    answers: labels are those of a full search. A cluster that loses all its samples begins anew
-    at the sample farthest from its centre.
+    centre to the mean of its samples until nothing changes. Bounds on the distances save work;
+    labels are those of a full search. A cluster that loses all its samples begins anew at the
+    sample farthest from its centre.
 
     Parameters
     ----------
     n_clusters : int, default=8
     init : str, array of shape (n_clusters, n_features) or callable, default="k-means++"
-        Where to start: "k-means++", greedily; "random" samples drawn by their weights; given
-        centres; or what ``init(X, n_clusters, random_state=generator)`` returns. Seeds that are
-        drawn depend neither on the order of samples nor on whether weights or copies repeat them.
+        Initial centres: greedy "k-means++"; "random" samples drawn by their weights; an array; or
+        the result of ``init(X, n_clusters, random_state=generator)``. Draws depend neither on the
+        order of samples nor on repetition by weights or by copies.
     n_init : "auto" or int, default="auto"
-        Starts, of which the one with the least objective is kept; "auto" is 10 for
+        Number of starts, of which the one with the least objective is kept; "auto" is 10 for
         ``init="random"`` and callables, else 1.
     max_iter : int, default=300
-        Most steps from one start.
+        Most steps of one start.
     tol : float, default=1e-4
         Stop when the sum of the squared shifts of the centres is at most so many times the mean
         variance of the features; 0 goes on until no label changes.
@@ -55,11 +55,11 @@ class KMeans(CentroidModel):
         The objective at each step, never increasing; the last is `inertia_`.
     n_iter_ : int
     converged_ : bool
-        Whether the last step met `tol`, or changed no label.
+        True if the last step met `tol`, or changed no label.
     origin_ : (n_features,)
-        What distances are measured from: 0, or a point amid data that lie far from 0.
+        Origin of the distances: 0, or a point amid data that lie far from 0.
     offsets_ : (n_clusters, n_features)
-        ``cluster_centers_ - origin_``, with the digits that the centres themselves may not hold.
+        ``cluster_centers_ - origin_``, with digits that rounding of the centres may lose.
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
 
@@ -169,7 +169,7 @@ class KMeans(CentroidModel):
         self._warn_of_fewer(len(best.centers))
         self._set_fitted(
             X,
-            **self._placed(best.centers, units, checked),
+            **self._center_attributes(best.centers, units, checked),
             labels_=best.labels,
             inertia_=inertia,
             objective_trace_=trace,
@@ -179,7 +179,7 @@ class KMeans(CentroidModel):
         return self
 
     def update(self, statistics: Statistics) -> Self:
-        """Move the centres to the means that the statistics say; those without samples stay."""
+        """Move the centres to the means of the statistics; those without samples stay."""
         self._check_fitted()
         sums, counts, objective = statistics
         offsets = self.offsets_.copy()
@@ -192,5 +192,5 @@ class KMeans(CentroidModel):
             n_iter_=self.n_iter_ + 1,
         )
 
-    def _begun(self, n_clusters):
+    def _initial_attributes(self, n_clusters):
         return {"objective_trace_": np.empty(0), "n_iter_": 0}

@@ -23,16 +23,16 @@ class KMedians(CenterModel):
 
     .. math:: \min_{c_1, \dots, c_k} \sum_i w_i \min_j \sum_f |x_{if} - c_{jf}|,
 
-    a local minimum: each sample goes to its nearest centre and each centre to the medians of its
-    samples, one feature at a time, until nothing changes. A cluster that loses all its samples
+    a local minimum: assign each sample to its nearest centre and move each centre to the medians of
+    its samples, one feature at a time, until nothing changes. A cluster that loses all its samples
     begins anew at the sample farthest from its centre.
 
     Parameters
     ----------
     init : str, array of shape (n_clusters, n_features) or callable, default="k-means++"
-        Where to start: "k-means++", greedily, with the distances of this objective; "random"
-        samples drawn by their weights; given centres; or what
-        ``init(X, n_clusters, random_state=generator)`` returns.
+        Initial centres: greedy "k-means++" with the distances of this objective; "random" samples
+        drawn by their weights; an array; or the result of
+        ``init(X, n_clusters, random_state=generator)``.
     tol : float, default=1e-4
         Stop when a step lowers the objective by at most so many times itself; 0 goes on until no
         label changes.
@@ -165,21 +165,21 @@ class KMedians(CenterModel):
     def _steps(self, X, weights, centers, progress, power):
         """Alternate assignments and medians from these centres; return the fitted attributes."""
         n, k = len(X), len(centers)
-        labels, near = _nearest(X, centers)
-        trace, converged = [_total(weights, near)], False
+        labels, distances = _nearest(X, centers)
+        trace, converged = [_total(weights, distances)], False
         counts, ends = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
         members, values = np.empty(n, dtype=np.int64), np.empty(n * (2 if len(weights) else 1))
-        width = max(1, _BLOCK // (16 * n))  # a value is looked at about so often
+        width = max(1, _BLOCK // (16 * n))  # each value is read about 16 times
         for step in range(1, self.max_iter + 1):
-            _ext.reseed(weights, near, labels, counts)
+            _ext.reseed(weights, distances, labels, counts)
             for first in range(0, X.shape[1], width):
                 last = min(first + width, X.shape[1])
                 _ext.medians(
                     X, weights, labels, counts, first, last, ends, members, values, centers
                 )
             before = labels
-            labels, near = _nearest(X, centers)
-            trace.append(_total(weights, near))
+            labels, distances = _nearest(X, centers)
+            trace.append(_total(weights, distances))
             if progress.active:
                 shown = np.ldexp([trace[-1], trace[-2] - trace[-1]], power)
                 progress.step(step, float(shown[0]), float(shown[1]))
@@ -190,8 +190,8 @@ class KMedians(CenterModel):
         mass = np.bincount(labels, weights=weights if len(weights) else None, minlength=k)
         if (mass <= 0).any():
             centers = centers[mass > 0]
-            labels, near = _nearest(X, centers)
-        trace[-1] = _total(weights, near)
+            labels, distances = _nearest(X, centers)
+        trace[-1] = _total(weights, distances)
         with np.errstate(over="ignore"):
             # Rounding aside, no step raises the objective.
             trace = np.ldexp(np.minimum.accumulate(trace), power)
@@ -215,15 +215,15 @@ def _distances(X, centers):
 
 def _nearest(X, centers):
     """Return the nearest centre of each row, int32, and the distance from it."""
-    labels, near = np.empty(len(X), dtype=np.int32), np.empty(len(X))
+    labels, distances = np.empty(len(X), dtype=np.int32), np.empty(len(X))
     step = max(1, _BLOCK // centers.size)
     for first in range(0, len(X), step):
-        _ext.nearest(X, centers, first, min(len(X), first + step), labels, near)
-    return labels, near
+        _ext.nearest(X, centers, first, min(len(X), first + step), labels, distances)
+    return labels, distances
 
 
-def _total(weights, near):
-    return float(weights @ near) if len(weights) else float(near.sum())
+def _total(weights, distances):
+    return float(weights @ distances) if len(weights) else float(distances.sum())
 
 
 def _plus_plus(X, weights, n_clusters, rng, sampler):

@@ -1,4 +1,4 @@
-"""k-means on batches of samples, for data that take too long for passes over all of them."""
+"""k-means on batches of samples, for data too large for repeated passes."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -15,7 +15,7 @@ from mlcore.cluster.k_means.row_sampler import RowSampler
 from mlcore.first_rows import KeepsFirstRows
 from mlcore.progress import Progress
 
-_FIRST_STEPS = 10  # of Lloyd's algorithm on the first samples of a stream
+_FIRST_STEPS = 10  # most steps of Lloyd's algorithm on the first samples of a stream
 
 
 class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
@@ -29,8 +29,8 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
     Parameters
     ----------
     n_init : "auto" or int, default="auto"
-        Starts, of which the one with the least objective on a batch is kept; "auto" is 3 for
-        ``init="random"`` and callables, else 1.
+        Number of starts, of which the one with the least objective on a batch is kept; "auto" is 3
+        for ``init="random"`` and callables, else 1.
     max_iter : int, default=100
         Most passes over as many samples as the data have.
     batch_size : int, default=1024
@@ -55,9 +55,9 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
     n_steps_ : int
         Batches.
     n_iter_ : int
-        Passes over as many samples as the data have, begun.
+        Passes over as many samples as the data have, the last one maybe incomplete.
     converged_ : bool
-        Whether the fit stopped before `max_iter`.
+        True if the fit stopped before `max_iter`.
     cluster_centers_, origin_, offsets_, n_features_in_, feature_names_in_
         As in `KMeans`.
 
@@ -141,7 +141,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
             wide, counts = centers.astype(np.float64), np.zeros(len(centers))
             smoothed, share = None, min(1.0, 2 * size / (n + 1))
             least, n_worse, converged = np.inf, 0, False
-            own = min(n, size)  # samples of a pass that a batch stands for
+            own = min(n, size)  # samples by which a batch counts in a pass
             per_pass = -(-n // own)
             for step in range(1, int(self.max_iter) * n // own + 1):
                 sums, mass, value = batch(centers)
@@ -173,7 +173,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         self._warn_of_fewer(len(centers))
         self._set_fitted(
             X,
-            **self._placed(centers, units, checked),
+            **self._center_attributes(centers, units, checked),
             labels_=assignment.labels,
             inertia_=inertia,
             counts_=counts,
@@ -251,7 +251,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
                 best, least = centers, value
         return best
 
-    def _begun(self, n_clusters):
+    def _initial_attributes(self, n_clusters):
         return {"counts_": np.zeros(n_clusters), "n_steps_": 0}
 
 

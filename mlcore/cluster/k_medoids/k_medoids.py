@@ -1,4 +1,4 @@
-"""k-medoids clustering: centres are samples, and distances may be any."""
+"""k-medoids clustering: centres are samples, with any distance."""
 
 import numbers
 from collections.abc import Callable
@@ -37,8 +37,9 @@ class KMedoids(Transformer, Clusterer, Model):
 
     a minimum that no swap of one medoid for one sample lowers. FasterPAM tries samples in turn,
     compares all medoids that each could replace in one pass over its distances, and swaps as soon
-    as that pays; a last round over all samples without a swap proves that none is left (up to the
-    rounding of the distances). From a thousand samples on, swaps among a part of them come first.
+    as that lowers the objective; a last round over all samples without a swap proves that none is
+    left (up to the rounding of the distances). From a thousand samples on, swaps among a part of
+    them come first.
 
     Parameters
     ----------
@@ -48,8 +49,8 @@ class KMedoids(Transformer, Clusterer, Model):
     power : 1 or 2, default=1
         Power of the distance in the objective.
     init : str or array of int (n_clusters,), default="k-medoids++"
-        Where to start: "k-medoids++", greedily; "random" samples drawn by their weights; "build",
-        each in turn the best one, which takes `n_clusters` rounds; or given samples.
+        Initial medoids: greedy "k-medoids++"; "random" samples drawn by their weights; "build",
+        each in turn the best one, which takes `n_clusters` rounds; or indices of samples.
     max_iter : int, default=100
         Most rounds over all samples.
     tol : float, default=0.0
@@ -79,7 +80,7 @@ class KMedoids(Transformer, Clusterer, Model):
     objective_trace_ : (n_swaps + 1,) float64
         The objective at the start and after each swap, falling; preparation counts as one.
     n_iter_ : int
-        Rounds over the samples, the last one begun included.
+        Rounds over the samples, an incomplete last one included.
     converged_ : bool
         True if no swap is left that lowers the objective.
     n_features_in_, feature_names_in_
@@ -238,7 +239,7 @@ class KMedoids(Transformer, Clusterer, Model):
 
         With ``metric="precomputed"`` rows hold distances from all samples of the fit.
         """
-        X, blocks = self._later(X)
+        X, blocks = self._new_samples(X)
         labels = np.empty(len(X), dtype=np.int32)
         for rows, distances in blocks:
             labels[rows] = np.argmin(distances, axis=1)
@@ -247,7 +248,7 @@ class KMedoids(Transformer, Clusterer, Model):
     def transform(self, X: Any) -> Any:
         """Return the distances of each row of `X` from the medoids, (n_samples, n_clusters)."""
         original = X
-        X, blocks = self._later(X)
+        X, blocks = self._new_samples(X)
         n, k = len(X), len(self.medoid_indices_)
         require_memory(n, k, X.dtype.itemsize, what="the distances", instead="pass fewer rows")
         out = np.empty((n, k), dtype=X.dtype)
@@ -320,7 +321,7 @@ class KMedoids(Transformer, Clusterer, Model):
         return plus_plus(rows, weights, self.n_clusters, sampler, rng)
 
     def _summary(self, X, weights, dissimilarity, fitted, exact):
-        """Return the attributes that need exact distances: `exact` if the search had them."""
+        """Return the attributes that need exact distances: `exact`, or formed anew if None."""
         n, k = len(X), len(fitted["medoid_indices_"])
         labels, nearest = np.empty(n, dtype=np.int32), np.empty(n)
         silhouettes = np.zeros(n)
@@ -336,7 +337,7 @@ class KMedoids(Transformer, Clusterer, Model):
             if k > 1:
                 distances[at, own] = np.inf
                 second = distances.min(axis=1)
-                # Two medoids at the sample itself: as between two clusters.
+                # Both medoids at distance 0: silhouette 0, as between two clusters.
                 silhouettes[rows] = 1 - first / np.where(second > 0, second, 1)
                 silhouettes[rows][second == 0] = 0
         with np.errstate(over="ignore"):
@@ -351,8 +352,8 @@ class KMedoids(Transformer, Clusterer, Model):
             ),
         }
 
-    def _later(self, X):
-        """Return the samples of a call after the fit, and their distances in blocks of rows."""
+    def _new_samples(self, X):
+        """Return checked samples for a fitted model, and their distances in blocks of rows."""
         X = self._check_X(X, reset=False, like=getattr(self, "cluster_centers_", None))
         dissimilarity = Dissimilarity(self.metric, self.power, type(self).__name__)
         if dissimilarity.precomputed:

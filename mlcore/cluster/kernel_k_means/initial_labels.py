@@ -10,9 +10,9 @@ _ROWS = 256
 
 
 class KernelStarts:
-    """Labels by the nearest of samples that are drawn.
+    """Initial labels: the nearest of seeds drawn among the samples.
 
-    Draws depend neither on the order of samples nor on whether weights or copies repeat them.
+    Draws depend neither on the order of samples nor on repetition by weights or by copies.
 
     Parameters
     ----------
@@ -20,12 +20,12 @@ class KernelStarts:
         The samples, if they are rows of numbers.
     gram : GramRows
     rounding : float
-        Of kernel values, relative to their size: samples as near as that are one point.
+        Relative rounding of kernel values; samples at distances within it are one point.
     weights : (n,) float64
     """
 
     def __init__(self, X, gram, rounding, weights):
-        if X is None:  # sums of rows of K: the order of its columns must not count
+        if X is None:  # sums of rows of K do not depend on the order of its columns
             blocks = np.array_split(np.arange(gram.n), -(-gram.n // _ROWS))
             with single_threaded_blas():
                 X = np.concatenate([gram.block(rows) @ weights for rows in blocks])[:, None]
@@ -33,7 +33,7 @@ class KernelStarts:
         self._gram, self._weights, self._rounding = gram, weights, rounding
 
     def random(self, n_clusters, rng) -> np.ndarray:
-        """Return labels by the nearest of different points, drawn one by one by their weights."""
+        """Return labels by the nearest of distinct points, drawn one by one by their weights."""
         costs = _Distances(self._gram, self._weights, self._rounding)
         for _ in range(n_clusters):
             rows = self._sampler.draw(rng.random(1), costs.nearest > 0)
@@ -46,12 +46,12 @@ class KernelStarts:
         """Return labels by the nearest of samples drawn by greedy k-means++."""
         costs = _Distances(self._gram, self._weights, self._rounding)
         if len(greedy_seeds(costs, n_clusters, self._sampler, rng)) == n_clusters:
-            rng.random(n_candidates(n_clusters))  # so many numbers a seed: later starts count on it
+            rng.random(n_candidates(n_clusters))  # as for one more seed: later starts depend on it
         return costs.labels
 
 
 class _Distances:
-    """Squared distances in feature space from the nearest seeds, and their numbers, as `Costs`."""
+    """Squared distances in feature space from the nearest seeds, and labels, as in `Costs`."""
 
     def __init__(self, gram, weights, rounding):
         self._gram, self._weights, self._rounding = gram, weights, rounding
@@ -70,7 +70,7 @@ class _Distances:
         return int(candidates[best])
 
     def _squares(self, rows):
-        """Squared distances of all samples from some, those of equal points 0."""
+        """Return squared distances of all samples from those in `rows`; exactly 0 if equal."""
         own = self._gram.diagonal
         squares = own + own[rows, None] - 2 * self._gram.block(rows)
         size = np.abs(own) + np.abs(own[rows, None])

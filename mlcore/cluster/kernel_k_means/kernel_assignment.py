@@ -8,21 +8,21 @@ from mlcore._ext import kernel_assignment as _ext
 from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads
 
-_DRIFT = 4.0  # times its mass that may join and leave before a cluster is summed anew
+_MAX_TURNOVER = 4.0  # times a cluster's mass: mass that joins and leaves before it is summed anew
 
 
 class Means(NamedTuple):
-    """Clusters, and the masses and squared norms of their means in feature space.
+    """Clusters, with the masses and squared norms of their means in feature space.
 
     Attributes
     ----------
     labels : (n,) int32
     mass : (k,) float64
-        Weights by cluster.
+        Sum of the weights of each cluster.
     squared_norms : (k,) float64
         Squared norms of the means; 0 where there is no mass.
     objective : float
-        Weighted squared distances of the samples from the means of their clusters.
+        Sum of the weighted squared distances of samples from their means.
     """
 
     labels: np.ndarray
@@ -34,8 +34,8 @@ class Means(NamedTuple):
 class KernelAssignment:
     """Sums of kernel values over each cluster, updated as samples change clusters.
 
-    An update takes a row of K for each sample that joined or left a cluster; or, where these are
-    fewer or rounding has added up, for each of its samples: at most one pass over K a step.
+    An update reads a row of K for each sample that joined or left a cluster; or, if these are fewer
+    or rounding has accumulated, for each of its samples: at most one pass over K a step.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class KernelAssignment:
         self._gram, self._weights, self._k = gram, weights, n_clusters
         self._present = weights > 0
         self._labels = np.full(gram.n, -1, dtype=np.int32)
-        self._moved = np.zeros(n_clusters)
+        self._turnover = np.zeros(n_clusters)
         self._sums = scratch_array((n_clusters, gram.n), np.dtype(np.float64))
         self._sums[...] = 0
 
@@ -59,21 +59,21 @@ class KernelAssignment:
         return 64 * eps * float((self._weights * np.abs(self._gram.diagonal)).sum())
 
     def move(self, labels) -> Means:
-        """Give the samples these labels, and return the means."""
+        """Update the sums to these labels, and return the means."""
         k, w, old = self._k, self._weights, self._labels
         changed = np.flatnonzero((labels != old) & self._present)
-        began = changed[old[changed] >= 0]
-        steps = _count(labels[changed], k) + _count(old[began], k)
+        relabelled = changed[old[changed] >= 0]
+        updates = _count(labels[changed], k) + _count(old[relabelled], k)
         mass = np.bincount(labels, w, k)
-        self._moved += np.bincount(labels[changed], w[changed], k)
-        self._moved += np.bincount(old[began], w[began], k)
-        worn = (steps >= _count(labels[self._present], k)) | (self._moved > _DRIFT * mass)
-        anew = (steps > 0) & worn
-        self._moved[anew] = 0
+        self._turnover += np.bincount(labels[changed], w[changed], k)
+        self._turnover += np.bincount(old[relabelled], w[relabelled], k)
+        many = updates >= _count(labels[self._present], k)
+        anew = (updates > 0) & (many | (self._turnover > _MAX_TURNOVER * mass))
+        self._turnover[anew] = 0
         self._sums[anew] = 0
         members = np.flatnonzero(anew[labels] & self._present)
         joined = changed[~anew[labels[changed]]]
-        left = began[~anew[old[began]]]
+        left = relabelled[~anew[old[relabelled]]]
         self._add(
             np.concatenate([members, joined, left]),
             np.concatenate([labels[members], labels[joined], old[left]]),
@@ -113,7 +113,7 @@ class KernelAssignment:
         return bool(((labels != self._labels) & self._present).any())
 
     def nearest(self, means) -> np.ndarray:
-        """Return the label of the nearest mean for each sample, the first of equals."""
+        """Return the label of the nearest mean of each sample, the first of equals."""
         present = means.mass > 0
         scales = np.divide(2.0, means.mass, out=np.zeros(self._k), where=present)
         squared_norms = np.where(present, means.squared_norms, np.inf)
@@ -150,11 +150,11 @@ class Descent(NamedTuple):
     means: Means
     trace: np.ndarray
     converged: bool
-    rose: bool  # the next step would have raised the objective, and not by rounding
+    rose: bool  # True if the next step would have raised the objective by more than rounding
 
 
 def descend(assignment, labels, max_iter, tol, report) -> Descent:
-    """Assign samples to the nearest means until no label changes, or nothing is won.
+    """Assign samples to the nearest means until no label changes, or the objective stops falling.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def descend(assignment, labels, max_iter, tol, report) -> Descent:
     labels : (n,) int32
     max_iter : int
     tol : float
-        Bounds the decrease of the objective in a step, relative to it.
+        Least relative decrease of the objective in a step that goes on.
     report : callable
         Called with step, objective and relative decrease.
     """

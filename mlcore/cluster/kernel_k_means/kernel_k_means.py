@@ -44,10 +44,10 @@ class KernelKMeans(Clusterer, KernelModel):
     .. math:: \min_{\psi_1, \dots, \psi_k} \sum_j \sum_{i \in \psi_j} w_i |\phi(x_i) - c_j|^2
         = \sum_i w_i K_{ii} - \max_\psi \sum_j \frac{1}{l_j} \sum_{r, s \in \psi_j} w_r w_s K_{rs},
 
-    with :math:`c_j` the mean of cluster :math:`\psi_j` and :math:`l_j` the sum of its weights. What
-    is maximised is :math:`\mathrm{tr}(G^\top K G)` over the scaled indicators G of partitions. Each
-    step assigns all samples to the nearest means, until nothing changes: a local minimum. A
-    cluster that loses all its samples gets the one that was farthest from its mean.
+    with :math:`c_j` the mean of cluster :math:`\psi_j` and :math:`l_j` the sum of its weights: a
+    maximum of :math:`\mathrm{tr}(G^\top K G)` over the scaled indicators G of partitions. Each step
+    assigns all samples to the nearest means, until nothing changes: a local minimum. A cluster that
+    loses all its samples gets the one that was farthest from its mean.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ class KernelKMeans(Clusterer, KernelModel):
     coef0 : float, default=0.0
         Constant of the polynomial and sigmoid kernels.
     init : str or array of shape (n_samples,), default="k-means++"
-        Where to start: the nearest of samples drawn "k-means++", greedily, or at "random" by their
-        weights; or given labels, integers from 0 to n_clusters - 1. Draws depend neither on the
-        order of samples nor on whether weights or copies repeat them.
+        Initial labels: the nearest of seeds, drawn by greedy "k-means++" or at "random" by their
+        weights; or an array of integers from 0 to n_clusters - 1. Draws depend neither on the order
+        of samples nor on repetition by weights or by copies.
     n_init : "auto" or int, default="auto"
-        Starts, of which the one with the least objective is kept; "auto" is 10 for
-        ``init="random"``, else 1. Given labels are one start.
+        Number of starts, of which the one with the least objective is kept; "auto" is 10 for
+        ``init="random"``, else 1. An array is one start.
     max_iter : int, default=300
-        Most steps from one start.
+        Most steps of one start.
     tol : float, default=1e-6
         Stop when a step lowers the objective by at most so many times itself; 0 goes on until no
         label changes or rounding alone is left to win.
@@ -212,11 +212,11 @@ class KernelKMeans(Clusterer, KernelModel):
             best = None
             for labels in self._starts(samples, kernel, gram, weights, rng):
                 found = descend(assignment, labels, self.max_iter, self.tol, report)
-                # The first of those that are equal but for rounding, whose clusters may be too.
+                # Of starts equal but for rounding, the first: their clusters may be equal too.
                 if best is None or found.means.objective < best.means.objective - assignment.slack:
                     best = found
             labels, kept = without_empty(assignment, best.means)
-        kernel = gram = assignment = None  # their memory serves the copy of the samples
+        kernel = gram = assignment = None  # freed before the samples are copied
         self._warn_of(best, int(kept.sum()))
         trace = np.ldexp(best.trace, power)
         mass = best.means.mass[kept]
@@ -275,7 +275,7 @@ class KernelKMeans(Clusterer, KernelModel):
             as_integer(self.n_init, "n_init", owner=owner, at_least=1)
 
     def _given_labels(self, n_samples):
-        """The labels in `init`, checked; their number too, where it is known."""
+        """Return the labels in `init`, checked; `n_samples` of them unless it is None."""
         owner = type(self).__name__
         allowed = f"must be 'k-means++', 'random' or integers from 0 to {self.n_clusters - 1}"
         if self.init is None or isinstance(self.init, numbers.Number) or callable(self.init):
@@ -296,7 +296,7 @@ class KernelKMeans(Clusterer, KernelModel):
         return labels.astype(np.int32)
 
     def _weights(self, sample_weight, n_samples):
-        """Weights near 1, and the power of two that takes them back."""
+        """Return scaled weights, and the power of two that undoes the scaling."""
         weights = as_weights(sample_weight, n_samples)
         n_present = int(np.count_nonzero(weights))
         if n_present < self.n_clusters:
@@ -351,7 +351,7 @@ class KernelKMeans(Clusterer, KernelModel):
 
 
 def _copy(X):
-    """Return a copy of X, which later changes of the user's array do not reach."""
+    """Return a copy of X, independent of the user's array."""
     if not of_numbers(X):
         return X[:]
     if sp.issparse(X):
