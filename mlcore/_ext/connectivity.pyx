@@ -1,14 +1,13 @@
 """Hot loops of mlcore.cluster.linkage.connectivity: merges of clusters along the edges of a graph.
 
-begin        edges as lists of neighbours, and a heap of them;
-merge_edges  the least edge, again and again: O(degree (d + log of the edges)) a merge;
-shortest     Kruskal's tree: the edges, in order, that join two components.
+begin        lists of neighbours, and a heap of the edges;
+merge_edges  merges along the shortest edges: O(degree (d + log of the edges)) a merge;
+kruskal      minimum spanning tree: the edges, in order, that join two components.
 
 Edge p is two halves, one in the list of neighbours of each of its clusters: half 2 p belongs to
-the cluster that end[2 p + 1] names, and end[2 p] is the other. Clusters are numbered as in SciPy's
-linkage matrix. The heap holds edges by their values, of equal ones by the larger and then by the
-smaller of their clusters. Nothing is allocated: an edge keeps its place until its clusters are one
-or have become parallel to another.
+cluster end[2 p + 1], and end[2 p] is the other. Clusters are numbered as in SciPy's linkage matrix.
+The heap orders edges by value, then by the larger and the smaller of their clusters. Nothing is
+allocated: an edge keeps its number until its clusters are merged or it is parallel to another.
 """
 from libc.stdint cimport int32_t, int64_t
 
@@ -142,10 +141,10 @@ def merge_edges(int kind, int64_t[::1] state, double[::1] size, double[:, ::1] m
                 int32_t[::1] slot, int32_t[::1] head, int32_t[:, ::1] halves,
                 double[::1] value, int32_t[:, ::1] heap, int32_t[::1] met,
                 int64_t[:, ::1] merged, double[::1] heights, Py_ssize_t work):
-    """Merge along the least edges until about `work` numbers are read; return the merges.
+    """Merge along the shortest edges until about `work` numbers are read; return how many merges.
 
     `state` is (edges left, next cluster); the next call takes the same arrays. `merged` receives a
-    sample of each of the two clusters; `met` is -1 for every cluster.
+    sample of each of the two clusters; `met` (2 n - 1,) is scratch, -1 before and after.
     """
     cdef forest f = as_forest(kind, state[0], size, means, slot, head, halves, value, heap)
     cdef Py_ssize_t done = 0, j
@@ -201,7 +200,7 @@ def merge_edges(int kind, int64_t[::1] state, double[::1] size, double[:, ::1] m
     return done
 
 
-def shortest(const int32_t[:, ::1] edges, int64_t[::1] parent, int64_t[::1] taken):
+def kruskal(const int32_t[:, ::1] edges, int64_t[::1] parent, int64_t[::1] taken):
     """Set `taken` to the edges that join two components, in order; `parent` is 0, 1, 2, ..."""
     cdef Py_ssize_t p, done = 0
     cdef int64_t a, b

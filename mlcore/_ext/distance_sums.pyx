@@ -1,10 +1,10 @@
 """Hot loops of mlcore.cluster.scores.distance_sums.
 
-Sums of the distances of samples to groups.
+Sums of distances from samples to groups.
 
-A tile of squared distances is |x|² + |y|² - 2 x.y with one matrix product; where most of the norms
-cancels, differences are summed instead. Single precision loses digits sooner: a tile with many such
-distances is formed again in double. Tiles stay in cache, and no matrix of distances is formed.
+A tile of squared distances is |x|² + |y|² - 2 x.y by one matrix product; where digits cancel, it is
+recomputed from differences. Single precision loses digits sooner: a tile with many such distances
+is formed again in double precision. Tiles stay in cache, and no matrix of distances is formed.
 Arrays are in C order and of the right shapes.
 """
 from cython cimport floating
@@ -21,33 +21,33 @@ cdef enum:
     TILE_COLUMNS = 256
     BAND = 384
     PART = 128
-    FEW = 32  # if more than one in so many distances cancels, the whole tile is formed again
+    CANCELLED_SHARE = 32  # if more than 1 distance in so many cancels, the tile is formed in double
 
 SCRATCH = TILE_ROWS * TILE_COLUMNS + TILE_COLUMNS  # values for each thread
 BAND_ROWS = BAND
 # The least |x - y|² / (|x|² + |y|²) with enough digits: a product of two vectors is off by some
-# eps |x| |y|, and the square, relatively, by some eps / NEAR.
-cdef double NEAR = 1e-3
-cdef float NEAR_SINGLE = 0.25
+# eps |x| |y|, and the square, relatively, by some eps / LEAST.
+cdef double LEAST = 1e-3
+cdef float LEAST_SINGLE = 0.25
 
 
 cdef inline Py_ssize_t form_tile(Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t d,
                                  const floating* X, const floating* X_norms, const floating* Y,
-                                 const floating* Y_norms, floating near, bint squared,
+                                 const floating* Y_norms, floating least, bint squared,
                                  floating* tile, Py_ssize_t stride) noexcept nogil:
-    """Form distances from products, -1 where digits cancel; return the number of these."""
+    """Form distances from products, -1 where digits cancel; return how many are -1."""
     cdef Py_ssize_t i, lost = 0
     gemm_nt(<int> rows, <int> columns, <int> d, <floating> -2, X, <int> d, Y, <int> d,
             <floating> 0, tile, <int> stride)
     for i in range(rows):
-        lost += distances(columns, X_norms[i], Y_norms, near, squared, tile + i * stride)
+        lost += distances(columns, X_norms[i], Y_norms, least, squared, tile + i * stride)
     return lost
 
 
 cdef inline void mend_tile(Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t d, const double* X,
                            const double* Y, bint squared, floating* tile,
                            Py_ssize_t stride) noexcept nogil:
-    """Replace each -1 by the distance from differences."""
+    """Replace each -1 by the distance, from differences."""
     cdef Py_ssize_t i, j
     cdef double square
     for i in range(rows):
@@ -85,7 +85,7 @@ def distance_sums(const double[:, ::1] X, const double[::1] X_norms, const doubl
     cdef Py_ssize_t across = (m + TILE_COLUMNS - 1) // TILE_COLUMNS
     cdef Py_ssize_t band, tile_at, top, left, rows, columns, g
     cdef double* tile
-    cdef double* zeros  # weights with which the rows add nothing to the columns
+    cdef double* zeros  # row weights, so that rows add nothing to the columns
     for band in prange((n + TILE_ROWS - 1) // TILE_ROWS, nogil=True, num_threads=n_threads,
                        schedule="dynamic"):
         tile = &scratch[threadid(), 0]
@@ -99,7 +99,7 @@ def distance_sums(const double[:, ::1] X, const double[::1] X_norms, const doubl
             left = tile_at * TILE_COLUMNS
             columns = min(TILE_COLUMNS, m - left)
             if form_tile(rows, columns, d, &X[top, 0], &X_norms[top], &Y[left, 0], &Y_norms[left],
-                         NEAR, squared, tile, TILE_COLUMNS) > 0:
+                         LEAST, squared, tile, TILE_COLUMNS) > 0:
                 mend_tile(rows, columns, d, &X[top, 0], &Y[left, 0], squared, tile, TILE_COLUMNS)
             while starts[g + 1] <= left:
                 g = g + 1
@@ -124,7 +124,7 @@ cdef inline void mend_and_add(const all_rows* s, Py_ssize_t top, Py_ssize_t rows
                               Py_ssize_t first, floating* tile, double* column) noexcept nogil:
     """Add a tile to the sums of its rows, and beside the diagonal to those of its columns.
 
-    Its rows begin in group `g`, its columns in group `first`; `lost` distances are to be mended.
+    Its rows begin in group `g`, its columns in group `first`; `lost` distances are -1.
     """
     cdef Py_ssize_t i, j, begin, end
     if left == top:
@@ -144,9 +144,9 @@ cdef inline void mend_and_add(const all_rows* s, Py_ssize_t top, Py_ssize_t rows
         g += 1
 
 
-cdef inline void meet(const all_rows* s, Py_ssize_t top, Py_ssize_t rows, Py_ssize_t left,
-                      Py_ssize_t columns, Py_ssize_t g, Py_ssize_t first,
-                      double* tile) noexcept nogil:
+cdef inline void add_pair(const all_rows* s, Py_ssize_t top, Py_ssize_t rows, Py_ssize_t left,
+                          Py_ssize_t columns, Py_ssize_t g, Py_ssize_t first,
+                          double* tile) noexcept nogil:
     """Add the distances between rows from `top` on and from `left` on.
 
     They begin in groups `g` and `first`, or later.
@@ -159,13 +159,13 @@ cdef inline void meet(const all_rows* s, Py_ssize_t top, Py_ssize_t rows, Py_ssi
         first += 1
     if s.single != NULL:
         lost = form_tile(rows, columns, d, s.single + top * d, s.single_norms + top,
-                         s.single + left * d, s.single_norms + left, NEAR_SINGLE, s.squared,
+                         s.single + left * d, s.single_norms + left, LEAST_SINGLE, s.squared,
                          <float*> tile, BAND)
-        if FEW * lost <= rows * columns:
+        if CANCELLED_SHARE * lost <= rows * columns:
             mend_and_add(s, top, rows, left, columns, lost, g, first, <float*> tile, column)
             return
     lost = form_tile(rows, columns, d, s.X + top * d, s.norms + top, s.X + left * d,
-                     s.norms + left, NEAR, s.squared, tile, BAND)
+                     s.norms + left, LEAST, s.squared, tile, BAND)
     mend_and_add(s, top, rows, left, columns, lost, g, first, tile, column)
 
 
@@ -176,7 +176,7 @@ def symmetric_sums(const double[:, ::1] X, const double[::1] norms, const float[
                    double[:, ::1] scratch, int n_threads):
     """Add to the sums of distances between all rows of X, each distance formed once.
 
-    Bands of BAND_ROWS rows meet in as many rounds as there are bands, of which these are
+    Bands of BAND_ROWS rows are paired in as many rounds as there are bands, of which these are
     first..last; in a round every band is in one pair, so that each sum has one writer, and the
     order of its terms is fixed. `groups` are those in which the bands begin. `single`, X in single
     precision, may have no rows: then all products are in double. `scratch` is (n_threads,
@@ -198,13 +198,13 @@ def symmetric_sums(const double[:, ::1] X, const double[::1] norms, const float[
             top = a * BAND
             left = b * BAND
             if b > a:
-                meet(&s, top, BAND, left, min(BAND, n - left), groups[a], groups[b], tile)
-            elif b == a:  # in parts: of each half the products on its diagonal are formed twice
+                add_pair(&s, top, BAND, left, min(BAND, n - left), groups[a], groups[b], tile)
+            elif b == a:  # in parts: only those on the diagonal form products twice
                 end = min(top + BAND, n)
                 while top < end:
                     part = min(PART, end - top)
-                    meet(&s, top, part, top, part, groups[a], groups[a], tile)
+                    add_pair(&s, top, part, top, part, groups[a], groups[a], tile)
                     if top + part < end:
-                        meet(&s, top, part, top + part, end - top - part, groups[a], groups[a],
-                             tile)
+                        add_pair(&s, top, part, top + part, end - top - part, groups[a], groups[a],
+                                 tile)
                     top = top + part

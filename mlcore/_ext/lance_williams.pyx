@@ -25,7 +25,7 @@ from mlcore._ext.simd.panel cimport PANEL_DOUBLE
 cdef enum:
     TILE = 192
 
-cdef double NEAR = 1.0 / 64  # of the squares that cancel in a squared distance: 6 of 53 bits
+cdef double LEAST = 1.0 / 64  # |x - y|² / (|x|² + |y|²) that loses 6 of 53 bits at most
 
 KINDS = {"single": LINKAGE_SINGLE, "complete": LINKAGE_COMPLETE, "average": LINKAGE_AVERAGE,
          "weighted": LINKAGE_WEIGHTED, "ward": LINKAGE_WARD, "centroid": LINKAGE_CENTROID,
@@ -37,11 +37,11 @@ def distance_tiles(const double[:, ::1] X, const double[:, :, ::1] panels,
                    const double[:, ::1] centred, const double[::1] norms, bint squared,
                    double[:, ::1] D, double[:, ::1] scratch, Py_ssize_t first, Py_ssize_t last,
                    int n_threads):
-    """Set rows of tiles first..last of D to the distances of points, or squares, and their mirror.
+    """Set rows of tiles first..last of D to distances of points, or squares, and mirror them.
 
-    From differences of rows of X and the `panels` of all; without panels from products of `centred`
-    rows with squared `norms`, except where too many digits would cancel. `scratch` is (n_threads,
-    TILE_ROWS²).
+    They come from differences of rows of X and the `panels` of all rows; without panels from
+    products of `centred` rows with squared `norms`, except where too many digits would cancel.
+    `scratch` is (n_threads, TILE_ROWS²).
     """
     cdef Py_ssize_t n = X.shape[0], across = (n + TILE - 1) // TILE, tile, top, left, i, j, rows
     cdef Py_ssize_t columns, lost, k
@@ -65,7 +65,7 @@ def distance_tiles(const double[:, ::1] X, const double[:, :, ::1] panels,
             gemm_nt(<int> rows, <int> columns, d, <double> -2, &centred[top, 0], d,
                     &centred[left, 0], d, <double> 0, g, TILE)
             for i in range(rows):
-                lost = distances(columns, norms[top + i], &norms[left], NEAR, squared,
+                lost = distances(columns, norms[top + i], &norms[left], LEAST, squared,
                                  g + i * TILE)
                 for j in range(columns if lost > 0 else 0):
                     if g[i * TILE + j] < 0:

@@ -7,10 +7,11 @@ steps hold despite rounding. Edges are entries of a dense matrix, row by row, or
 from libc.stdint cimport int64_t
 
 cdef enum:
-    HEAD = 0  # the state: the first place of the queue, its length,
-    COUNT = 1
-    RELABELS = 2  # relabels since labels were last exact,
-    STARTED = 3  # whether the edges of the source are saturated
+    # Indices of the state.
+    HEAD = 0  # first place of the queue
+    COUNT = 1  # length of the queue
+    RELABELS = 2  # relabels since labels were last exact
+    STARTED = 3  # 1 once the edges of the source are saturated
 
 
 cdef struct network:
@@ -115,7 +116,7 @@ cdef int64_t discharge(network* g, int64_t u) noexcept nogil:
 def push_relabel(double[::1] residual, const int64_t[::1] starts, const int64_t[::1] heads,
                  const int64_t[::1] backs, Py_ssize_t source, Py_ssize_t sink, double[::1] excess,
                  int64_t[:, ::1] vertices, int64_t[::1] state, int64_t work):
-    """Push towards the sink until about `work` edges are seen; return whether the flow is maximal.
+    """Push towards the sink until about `work` edges are seen; return True if the flow is maximal.
 
     Edges are those of a dense matrix if `starts` is empty, else of CSR. `vertices` is (4, n); at
     the end its first row is n on the source's side of a minimum cut, and less on the sink's.

@@ -23,7 +23,7 @@ BLOCK = 64
 
 cdef enum:
     ROWS = 8
-    MOST_STEPS = 60  # Newton's; it takes about six
+    MOST_STEPS = 60  # of Newton's method, which takes about six
 
 
 def descend(const floating[:, ::1] F, double[:, ::1] G, double[:, ::1] M, Py_ssize_t first,
@@ -74,7 +74,7 @@ def descend_sparse(const floating[::1] data, const index[::1] indices, const ind
 
 cdef bint descend_row(Py_ssize_t k, double diagonal, const double* product, double* g, double* M,
                       double* before, double* gain) noexcept nogil:
-    """Minimise over the entries of a row; return whether any changed. `before` gets the old row."""
+    """Minimise over the entries of a row, copied to `before`; return True if any changed."""
     cdef Py_ssize_t j, s
     cdef double x, p, q, squares = 0, lowered, decrease = 0, change = 0
     for j in range(k):
@@ -104,8 +104,7 @@ cdef bint descend_row(Py_ssize_t k, double diagonal, const double* product, doub
 
 
 cdef inline double decrease_to(double p, double q, double a, double x) noexcept nogil:
-    """Return by how much the objective is lower at its minimiser x than at a, without cancellation.
-    """
+    """Return the decrease of the objective from a to its minimiser x, without cancellation."""
     cdef double slope = 4 * q if x == 0 else 0
     return (a - x) * ((a - x) * (a * a + 2 * a * x + 3 * x * x + 2 * p) + slope)
 
@@ -115,8 +114,7 @@ cdef inline double value(double p, double q, double x) noexcept nogil:
 
 
 cdef inline double minimiser(double p, double q) noexcept nogil:
-    """Return the minimiser of x⁴ + 2 p x² + 4 q x, x >= 0: Newton's method for x³ + p x + q = 0.
-    """
+    """Return the minimiser x >= 0 of x⁴ + 2 p x² + 4 q x: Newton's method on x³ + p x + q."""
     cdef double x, step
     cdef int _
     if q < 0:

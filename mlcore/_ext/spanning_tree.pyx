@@ -3,8 +3,8 @@
 Borůvka's algorithm on a k-d tree, for few features; Prim's (`grow_tree`) for more, in O(n² m) time
 for a screen of m coordinates in single precision, and d for the pairs that it lets through.
 
-The tree halves the points across the widest side of their box, again and again, until there is one
-panel of points in each leaf; all leaves but the last are full. Nodes are in preorder, root 0. In
+The tree halves the points across the widest side of their box until each leaf has one panel of
+points; all leaves but the last are full. Nodes are in preorder, root 0. In
 each round every component takes the shortest edge that leaves it (simd/spanning_tree.c). The radius
 within which a point has found no other component is a bound that later rounds start from.
 """
@@ -20,7 +20,7 @@ from mlcore._ext.simd.spanning_tree cimport nearest_others as nearest_others_of_
 from mlcore._ext.union_find cimport root_of
 
 cdef enum:
-    WORK = 1 << 24  # coordinates that a call looks at, about
+    WORK = 1 << 24  # coordinates that a call reads, about
 
 LEAF_POINTS = LEAF
 MOST_FEATURES = TREE_FEATURES
@@ -107,7 +107,7 @@ def nearest_others(const double[:, :, ::1] panels, const double[:, :, ::1] boxes
                    const int64_t[::1] right, const int64_t[::1] node,
                    const int64_t[::1] component, const int64_t[::1] whole, double[::1] bound,
                    double[::1] best, int64_t[::1] source, int64_t[::1] target, Py_ssize_t first):
-    """Search the shortest edges out of the components, from leaf `first` on; return the next leaf.
+    """Find the shortest edges out of components, from leaf `first` on; return the next leaf.
 
     `bound` of points and `best` of components are squared; edges go from `source` to `target`.
     """

@@ -13,17 +13,17 @@ cdef enum:
     LANES = 8
 
 
-def dense_order(const double[:, ::1] W, Py_ssize_t m, double[::1] reach, int64_t[::1] order,
-                double[::1] reached, Py_ssize_t done, Py_ssize_t until):
-    """Set order[t] to the t-th vertex, and reached[t] to the weight of its edges to those before.
+def dense_order(const double[:, ::1] W, Py_ssize_t m, double[::1] attachment, int64_t[::1] order,
+                double[::1] taken_at, Py_ssize_t done, Py_ssize_t until):
+    """Set order[t] to the t-th vertex and taken_at[t] to its attachment, done <= t < until.
 
-    For done <= t < until, of the first m vertices of W. `reach` is the weight of the edges of each
-    vertex to those taken so far, -infinity for these.
+    The vertices are the first m of W. `attachment` (m,) is the weight of the edges of each vertex
+    to those taken so far, -infinity for these.
     """
     cdef Py_ssize_t t, v, at, lane
     cdef double best
     cdef double[LANES] most
-    cdef double* to = &reach[0]
+    cdef double* to = &attachment[0]
     cdef const double* row
     with nogil:
         for t in range(done, until):
@@ -44,11 +44,12 @@ def dense_order(const double[:, ::1] W, Py_ssize_t m, double[::1] reach, int64_t
             v = 0
             while to[v] != best:
                 v += 1
-            order[t], reached[t], to[v] = v, best, -INFINITY
+            order[t], taken_at[t], to[v] = v, best, -INFINITY
 
 
-cdef inline void rise(int64_t* heap, int64_t* place, const double* key, int64_t v) noexcept nogil:
-    """Move `v` up the heap to its place."""
+cdef inline void sift_up(int64_t* heap, int64_t* place, const double* key,
+                         int64_t v) noexcept nogil:
+    """Move `v` up to its place in the heap."""
     cdef int64_t at = place[v], above
     while at > 0:
         above = (at - 1) // 2
@@ -61,8 +62,8 @@ cdef inline void rise(int64_t* heap, int64_t* place, const double* key, int64_t 
     place[v] = at
 
 
-cdef inline int64_t take_top(int64_t* heap, int64_t* place, const double* key,
-                             int64_t size) noexcept nogil:
+cdef inline int64_t pop_top(int64_t* heap, int64_t* place, const double* key,
+                            int64_t size) noexcept nogil:
     """Remove the vertex of the largest key from a heap of `size`, and return it."""
     cdef int64_t top = heap[0], v = heap[size - 1], at = 0, below
     place[top] = -1
@@ -82,8 +83,8 @@ cdef inline int64_t take_top(int64_t* heap, int64_t* place, const double* key,
 
 
 def sparse_order(const int64_t[::1] indptr, const index[::1] indices, const double[::1] data,
-                 double[::1] reach, int64_t[::1] heap, int64_t[::1] place, int64_t[::1] order,
-                 double[::1] reached, Py_ssize_t done, Py_ssize_t until):
+                 double[::1] attachment, int64_t[::1] heap, int64_t[::1] place, int64_t[::1] order,
+                 double[::1] taken_at, Py_ssize_t done, Py_ssize_t until):
     """As `dense_order` for CSR; `heap` has vertex v, if not yet taken, at place[v], else -1."""
     cdef Py_ssize_t t
     cdef int64_t e, v, n = order.shape[0]
@@ -92,7 +93,7 @@ def sparse_order(const int64_t[::1] indptr, const index[::1] indices, const doub
             v = order[t - 1]
             for e in range(indptr[v], indptr[v + 1]):
                 if place[indices[e]] >= 0:
-                    reach[indices[e]] += data[e]
-                    rise(&heap[0], &place[0], &reach[0], indices[e])
-            v = take_top(&heap[0], &place[0], &reach[0], n - t)
-            order[t], reached[t] = v, reach[v]
+                    attachment[indices[e]] += data[e]
+                    sift_up(&heap[0], &place[0], &attachment[0], indices[e])
+            v = pop_top(&heap[0], &place[0], &attachment[0], n - t)
+            order[t], taken_at[t] = v, attachment[v]

@@ -2,10 +2,10 @@
 
 Passes over a symmetric matrix that read one triangle.
 
-Panels of PANEL_ROWS rows, up to the diagonal, are shared among threads. A panel's own rows and what
-it gives, mirrored, to earlier ones have places of their own, `columns` (panels, n), and are added
-in the order of the panels: the same bytes for any number of threads. Calls take panels
-first..last, so that Python sees signals between them.
+Panels of PANEL_ROWS rows, up to the diagonal, are divided among threads. A panel adds to its own
+`rows` (n,) and, mirrored, to its own row of `columns` (panels, n); these are summed in the order of
+the panels: the same bytes for any number of threads. Calls take panels first..last, so that Python
+sees signals between them.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
@@ -26,7 +26,7 @@ cdef enum:
     ROWS = 256
     TILE = 128
     STRIP = 16
-    CACHES = 1 << 24  # bytes; a larger result is written past the caches
+    CACHES = 1 << 24  # bytes; a larger result is written by non-temporal stores
 
 PANEL_ROWS, TILE_SIDE = ROWS, TILE
 PRODUCT, POSITIVE, ACTIVE = PRODUCT_MODE, POSITIVE_MODE, ACTIVE_MODE
@@ -42,12 +42,12 @@ def compare(const floating[:, ::1] K, double close, double[::1] rows, double[:, 
     cdef Py_ssize_t n = K.shape[0], stride = scratch.shape[2], at, p, top, left, height, width
     cdef Py_ssize_t tile_at, strip, depth
     cdef const floating* source
-    cdef floating* turned
+    cdef floating* transposed
     for at in prange(last - first, nogil=True, num_threads=n_threads, schedule="dynamic"):
         p = last - 1 - at  # the longest first
         top = p * ROWS
         height = min(ROWS, n - top)
-        turned = &scratch[threadid(), 0, 0]
+        transposed = &scratch[threadid(), 0, 0]
         for tile_at in range((top + height + TILE - 1) // TILE):
             left = tile_at * TILE
             width = min(TILE, top + height - left)
@@ -55,9 +55,9 @@ def compare(const floating[:, ::1] K, double close, double[::1] rows, double[:, 
             for strip in range((width + STRIP - 1) // STRIP):
                 source = &K[left + strip * STRIP, top]
                 depth = min(STRIP, width - strip * STRIP)
-                transpose(source, n, depth, height, turned + strip * STRIP, stride)
-            mirrored(height, width, top - left, &K[top, left], n, turned, stride, close, &rows[top],
-                     &columns[p, left], &extremes[p, 0])
+                transpose(source, n, depth, height, transposed + strip * STRIP, stride)
+            mirrored(height, width, top - left, &K[top, left], n, transposed, stride, close,
+                     &rows[top], &columns[p, left], &extremes[p, 0])
 
 
 def symmetric(int mode, const floating[:, ::1] K, const double[::1] x, const double[::1] u,

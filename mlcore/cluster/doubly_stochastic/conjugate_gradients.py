@@ -1,4 +1,4 @@
-"""Conjugate gradients for the Newton steps of both doubly stochastic methods, and when to stop."""
+"""Conjugate gradients and stopping rule for the Newton steps of both doubly stochastic methods."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,7 +19,7 @@ def conjugate_gradients(
         Returns the product of the matrix with a vector.
     right : float64 (n,)
     preconditioner : float64 (n,)
-        The diagonal of the matrix, at least about.
+        Diagonal of the matrix, or an approximation.
     accuracy : float
         Factor by which the residual falls, in the norm of the preconditioner.
     """
@@ -45,6 +45,6 @@ def conjugate_gradients(
 
 
 def has_stalled(trace: Sequence[float]) -> bool:
-    """Return whether the residual no longer falls, close to the precision of the sums."""
+    """Return True if the residual, near the precision of the sums, no longer falls."""
     near_precision = trace[-1] < 1e-8 and len(trace) > 2 * _STALLED
     return near_precision and min(trace[-_STALLED:]) >= min(trace[:-_STALLED])

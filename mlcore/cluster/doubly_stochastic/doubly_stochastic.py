@@ -38,7 +38,7 @@ class DoublyStochastic(NamedTuple):
         The residual at the start and after each step.
     n_iter : int
     converged : bool
-        Whether the residual is within `tol`.
+        True if the residual is within `tol`.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def scaled_to_unit_sums(
 
 
 def _solve(matrix, owner, tol, newton, max_iter, progress):
-    """Find the scaling, first roughly on a copy of K in 16 bits, from there on K itself."""
+    """Find the scaling, first roughly on a copy of K in 16 bits, then on K itself."""
     x, diagonal, rough = 1.0 / np.sqrt(matrix.sums), matrix.diagonal(), None
     with single_threaded_blas(), np.errstate(all="ignore"):
         short = matrix.shortened(x) if newton else None

@@ -30,7 +30,7 @@ class FrobeniusProjection(NamedTuple):
         The residual at the start and after each step.
     n_iter : int
     converged : bool
-        Whether the residual is within `tol`.
+        True if the residual is within `tol`.
 
     Examples
     --------

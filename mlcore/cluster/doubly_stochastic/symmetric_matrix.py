@@ -14,7 +14,7 @@ from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, pieces
 
 _SHORTENED = 256  # rows: with fewer, a copy in 16 bits saves no time
-_PAD = 16  # values after a row of a tile: rows a power of two apart share few cache sets
+_PAD = 16  # values after a row of a tile: a stride of a power of two would use few cache sets
 _ROUNDING = 256  # units: sums of some thousands of terms, which may cancel
 
 
@@ -29,8 +29,8 @@ def as_symmetric(
 ) -> "DenseSymmetric | SparseSymmetric":
     """Check a square symmetric matrix of finite values.
 
-    Entries mirrored at the diagonal may differ by rounding, up to the square root of the
-    precision; those below it count.
+    Entries mirrored at the diagonal may differ by rounding, up to the square root of the precision;
+    those below the diagonal are used.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ def as_symmetric(
     owner : str
         The function that errors name.
     negative : bool
-        Whether entries may be below 0.
+        True if entries may be below 0.
     additive : bool
-        Whether entries are only added up: then each may be off by some hundred units of the
-        precision of the largest. Where rows are scaled, the smallest entry may come to count.
+        True if entries are only added up: then each may be off by some hundred units of the
+        precision of the largest. If rows are scaled, the smallest entry may become relevant.
     sparse : bool
-        Whether K may be sparse.
+        True if K may be sparse.
     overwrite : bool
-        Whether the array itself may become the result.
+        True if the array itself may become the result.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def as_symmetric(
 
 
 def _rounding(dtype, largest, additive):
-    """Return the difference of mirrored entries that is allowed, however small these are."""
+    """Return the absolute difference allowed between mirrored entries."""
     tiny, eps = float(np.finfo(dtype).tiny), float(np.finfo(dtype).eps)
     return max(tiny, _ROUNDING * eps * largest) if additive else tiny
 
@@ -87,14 +87,14 @@ def _refuse(owner, i, j, value, mirrored, negative):
 
 
 class DenseSymmetric:
-    """A dense symmetric matrix.
+    """Dense symmetric matrix, checked.
 
     Parameters
     ----------
     K : ndarray (n, n)
     owner, negative, additive : see `as_symmetric`
     in_place : bool
-        Whether K itself becomes the result.
+        True if K itself becomes the result.
 
     Attributes
     ----------
@@ -140,18 +140,18 @@ class DenseSymmetric:
         slack = _rounding(self.dtype, largest, self._additive)
         step = max(1, 1_000_000 // self.n)
         for start in range(0, self.n, step):
-            ours = self.K[start : start + step].astype(np.float64)
-            theirs = self.K[:, start : start + step].T.astype(np.float64)
-            excess = np.abs(ours - theirs) - close * np.maximum(np.abs(ours), np.abs(theirs))
+            block = self.K[start : start + step].astype(np.float64)
+            mirrored = self.K[:, start : start + step].T.astype(np.float64)
+            excess = np.abs(block - mirrored) - close * np.maximum(np.abs(block), np.abs(mirrored))
             wrong = excess > slack
             if not self._negative:
-                wrong |= ours < 0
+                wrong |= block < 0
             if wrong.any():
                 i, j = map(int, np.unravel_index(int(np.argmax(wrong)), wrong.shape))
-                _refuse(self._owner, start + i, j, ours[i, j], theirs[i, j], self._negative)
+                _refuse(self._owner, start + i, j, block[i, j], mirrored[i, j], self._negative)
 
     def _spans(self, side: int) -> Iterator[tuple[int, int]]:
-        """Panels or bands of `side` rows, as many as one compiled call takes."""
+        """Yield first and last panels or bands, of `side` rows each, for one compiled call."""
         return pieces(-(-self.n // side), self.n * side / 2)
 
     def _threads(self):
@@ -247,7 +247,7 @@ class DenseSymmetric:
 
 
 class ShortCopy:
-    """A non-negative symmetric matrix in 9 significant bits, for rough products."""
+    """Non-negative symmetric matrix in 9 significant bits, for rough products."""
 
     def __init__(self, K, spans, n_threads):
         n = len(K)
@@ -271,7 +271,7 @@ class ShortCopy:
 
 
 class SparseSymmetric:
-    """A symmetric CSR matrix with the methods of `DenseSymmetric` that sparse ones need."""
+    """Symmetric CSR matrix, checked, with the methods of `DenseSymmetric` that apply."""
 
     def __init__(self, K: sp.csr_array, owner: str, negative: bool, additive: bool) -> None:
         self.n, self.dtype = K.shape[0], K.dtype
@@ -279,10 +279,10 @@ class SparseSymmetric:
             at = int(np.argmin(K.data))
             i = int(np.searchsorted(K.indptr, at, side="right")) - 1
             _refuse(owner, i, int(K.indices[at]), K.data[at], np.inf, negative)
-        turned = K.T.tocsr()
-        difference = K - turned
+        transposed = K.T.tocsr()
+        difference = K - transposed
         if difference.nnz and np.abs(difference.data).max() > 0:
-            size = abs(K).maximum(abs(turned))
+            size = abs(K).maximum(abs(transposed))
             excess = (abs(difference) - rounding_of_values(K.dtype) * size).tocoo()
             slack = _rounding(K.dtype, float(size.data.max()), additive)
             if excess.nnz and excess.data.max() > slack:

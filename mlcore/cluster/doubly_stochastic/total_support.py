@@ -37,10 +37,10 @@ def require_total_support(matrix: DenseSymmetric | SparseSymmetric, owner: str) 
     entries = pattern.tocoo()
     row_of_column = np.empty_like(match)
     row_of_column[match] = np.arange(matrix.n)
-    turned = row_of_column[entries.col]
-    graph = sp.csr_array((np.ones(entries.nnz, np.int8), (entries.row, turned)), pattern.shape)
+    matched = row_of_column[entries.col]
+    graph = sp.csr_array((np.ones(entries.nnz, np.int8), (entries.row, matched)), pattern.shape)
     _, component = connected_components(graph, connection="strong")
-    outside = component[entries.row] != component[turned]
+    outside = component[entries.row] != component[matched]
     if outside.any():
         at = int(np.argmax(outside))
         raise ValueError(

@@ -14,8 +14,8 @@ from mlcore.exceptions import warn
 from mlcore.threads import items_per_call
 
 LINKAGES = ("single", "complete", "average", "ward")
-_BLOCK = 2**20  # values worked on together
-_OPERATIONS_OF_A_NUMBER = 4  # read from memory, about
+_BLOCK = 2**20  # values in a block
+_OPERATIONS_OF_A_NUMBER = 4  # about, for each number read from memory
 
 
 def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, int]:
@@ -45,8 +45,8 @@ def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, int]
         )
     graph = sp.coo_array(graph)
     first, second = np.maximum(graph.row, graph.col), np.minimum(graph.row, graph.col)
-    counts = (graph.data != 0) & (first != second)
-    pairs = np.unique(first[counts].astype(np.int64) * n + second[counts])
+    used = (graph.data != 0) & (first != second)
+    pairs = np.unique(first[used].astype(np.int64) * n + second[used])
     edges = np.column_stack(np.divmod(pairs, n)).astype(np.int32)
     graph = sp.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
     count, component = connected_components(graph, directed=False)
@@ -61,7 +61,7 @@ def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, int]
 
 
 def _bridges(X, component, count, metric, owner):
-    """Return the nearest two samples of each pair of components, the larger one first."""
+    """Return edges between the nearest samples of each pair of components, the larger first."""
     members = [np.flatnonzero(component == c) for c in range(count)]
     found = []
     for i in range(count):
@@ -136,7 +136,7 @@ def merge_along(X, edges, linkage: str, metric, owner: str, report) -> tuple:
     if linkage == "single":
         order = np.lexsort((edges[:, 1], edges[:, 0], value))
         taken = np.empty(n - 1, dtype=np.int64)
-        _ext.shortest(np.ascontiguousarray(edges[order]), np.arange(n), taken)
+        _ext.kruskal(np.ascontiguousarray(edges[order]), np.arange(n), taken)
         merged[:], heights[:] = edges[order[taken]], value[order[taken]]
         report(heights)
         return merged, heights

@@ -11,7 +11,7 @@ from mlcore.threads import effective_threads, pieces, single_threaded_blas
 
 SQUARED = ("ward", "centroid", "median")  # methods whose recurrence holds for squared distances
 _PAD = 16  # values: rows start on cache lines and are whole vectors
-_MANY = 64  # features: of more, matrix products are quicker than differences
+_MANY = 64  # features: with more, matrix products are faster than differences
 
 
 def square_matrix(n, owner):
@@ -45,7 +45,7 @@ def fill_euclidean(X, D, squared=False):
 
 
 def fill_metric(X, D, metric, owner):
-    """Set D[i, j] to the distance of samples i and j, by a metric of SciPy's or a function."""
+    """Set D[i, j] to the distance of samples i and j, by a SciPy metric or a function."""
     n, d = X.shape
     wide = X.astype(np.float64, copy=False)
     scale = learned_scale(wide, metric)

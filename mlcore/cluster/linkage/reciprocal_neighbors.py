@@ -1,4 +1,4 @@
-"""Agglomerative clustering of points: all pairs of reciprocal nearest neighbours merge at once.
+"""Agglomerative clustering of points: reciprocal nearest neighbours merge, all pairs at once.
 
 For reducible linkages (average, complete, Ward), where a merged cluster is no closer to a third
 than the closer of the two was, such pairs may be merged in any order.
@@ -12,8 +12,8 @@ from mlcore.cluster.linkage.lance_williams import fill_euclidean
 from mlcore.cluster.linkage.spanning_tree import as_panels
 from mlcore.threads import effective_threads, items_per_call, pieces
 
-_ROUNDS = 32  # times the usual work makes a thread pay: rounds are many and short
-_SEEN = 512  # centres that a search compares, about: most panels are skipped
+_ROUNDS = 32  # times the usual work per thread: rounds are many and short
+_SEEN = 512  # centres that a search compares on average: most panels are skipped
 _ROUNDING = 1e-14  # of the distance between centres, in units of the largest norm
 
 
@@ -29,7 +29,7 @@ class PointClusters:
 
     def __init__(self, X, method):
         n = len(X)
-        # Close points lie together, so that whole panels of others can be skipped.
+        # Close points are adjacent, so that whole panels of others can be skipped.
         self.order = cKDTree(X, leafsize=32, balanced_tree=False, compact_nodes=False).indices
         X = X[self.order]
         self.kind = _ext.KINDS[method]
@@ -97,7 +97,7 @@ class PointClusters:
         self.stale = np.ones(m, dtype=bool)
 
     def _join_equal_points(self):
-        """Merge copies of a point first: all would have the same nearest neighbour."""
+        """Merge duplicates of a point first: all would have the same nearest neighbour."""
         duplicates = np.flatnonzero(self.value == 0)
         _, first, kind = np.unique(
             self.X[duplicates] + 0.0, axis=0, return_index=True, return_inverse=True
@@ -106,11 +106,11 @@ class PointClusters:
         later = duplicates != same
         gone = np.zeros(len(self), dtype=bool)
         gone[duplicates[later]] = True
-        moved = np.cumsum(~gone) - 1
-        moved[duplicates] = moved[same]
+        new_index = np.cumsum(~gone) - 1
+        new_index[duplicates] = new_index[same]
         self.merged.append(self.order[np.column_stack([same[later], duplicates[later]])])
         self.heights.append(np.zeros(int(later.sum())))
-        self.label = moved
+        self.label = new_index
         self._begin(np.flatnonzero(~gone))
 
     def _search(self):
@@ -161,9 +161,9 @@ class PointClusters:
         self.heights.append(heights)
         a, b = self.size[first], self.size[second]
         share = b / (a + b)
-        across = self.centres[second] - self.centres[first]
-        squares = np.einsum("ij,ij->i", across, across)
-        self.centres[first] += share[:, None] * across
+        offset = self.centres[second] - self.centres[first]
+        squares = np.einsum("ij,ij->i", offset, offset)
+        self.centres[first] += share[:, None] * offset
         self.variance[first] += share * (self.variance[second] - self.variance[first])
         self.variance[first] += share * (1 - share) * squares
         self.radius[first] = np.maximum(
@@ -175,9 +175,9 @@ class PointClusters:
         touched[first] = touched[second] = True
         self.stale = touched | touched[self.nearest]
         kept[second] = False
-        moved = np.cumsum(kept) - 1
-        moved[second] = moved[first]
-        self.nearest, self.label = moved[self.nearest], moved[self.label]
+        new_index = np.cumsum(kept) - 1
+        new_index[second] = new_index[first]
+        self.nearest, self.label = new_index[self.nearest], new_index[self.label]
         for field in "name", "size", "centres", "variance", "radius", "nearest", "value", "stale":
             setattr(self, field, getattr(self, field)[kept])
 

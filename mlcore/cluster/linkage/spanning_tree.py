@@ -8,10 +8,10 @@ from mlcore.radix_sort import stable_order
 from mlcore.scratch import scratch_array
 from mlcore.threads import pieces, single_threaded_blas
 
-_FEW = _ext.MOST_FEATURES  # up to which the boxes of a k-d tree skip more than they cost
+_FEW = _ext.MOST_FEATURES  # features up to which a k-d tree pays
 _SAMPLES = 25, 2.5  # fewest samples of a k-d tree: 25 times 2.5 for each feature
-_MANY = 64  # features: of more, a screen keeps the leading directions only
-_DIRECTIONS = 127  # at most, and a quarter of the features; a coordinate more has the rest
+_MANY = 64  # features: with more, a screen has the leading directions only
+_DIRECTIONS = 127  # at most, and a quarter of the features; one coordinate more has the rest
 _PILOT = 256  # rows that the directions are taken from
 _ROUNDING = 2.5e-7  # of a distance on the screen, in units of the largest norm there
 
@@ -38,7 +38,7 @@ def spanning_tree(X, report):
     """
     n, d = X.shape
     if d <= _FEW and n >= _SAMPLES[0] * _SAMPLES[1] ** d:
-        return _by_boxes(X, report)
+        return _by_tree(X, report)
     edges, lengths = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
     screen = _screen(X)
     m = screen.shape[1]
@@ -62,7 +62,7 @@ def spanning_tree(X, report):
     return edges, lengths
 
 
-def _by_boxes(X, report):
+def _by_tree(X, report):
     n, d = X.shape
     leaf = _ext.LEAF_POINTS
     leaves = -(-n // leaf)
@@ -118,7 +118,7 @@ def as_panels(rows):
 
 
 def _screen(X):
-    """Return coordinates (n, m) in which no distance is larger than that of the samples."""
+    """Return coordinates (n, m) whose distances are at most those of the samples."""
     centred = X - X.mean(axis=0)
     if X.shape[1] <= _MANY:
         return centred
@@ -128,6 +128,6 @@ def _screen(X):
         span = len(pilot) - rank, len(pilot) - 1
         _, vectors = eigh(pilot @ pilot.T, subset_by_index=span)
         basis, _ = qr(pilot.T @ vectors, mode="economic")
-        shown = centred @ basis
-    squares = np.einsum("ij,ij->i", centred, centred) - np.einsum("ij,ij->i", shown, shown)
-    return np.c_[shown, np.sqrt(np.maximum(0, squares))]
+        projected = centred @ basis
+    squares = np.einsum("ij,ij->i", centred, centred) - np.einsum("ij,ij->i", projected, projected)
+    return np.c_[projected, np.sqrt(np.maximum(0, squares))]

@@ -21,7 +21,7 @@ from mlcore.threads import single_threaded_blas
 
 KINDS = ("rbf", "nearest_neighbors", "mutual_nearest_neighbors")
 METHODS = ("ratio_cut", "normalized_cut", "doubly_stochastic", "frobenius")
-_FEW_FEATURES = 16  # squared distances from differences: nothing cancels
+_FEW_FEATURES = 16  # up to which squared distances come from differences: nothing cancels
 _BLOCK = 1_000_000  # values worked on together
 _TOLERANCES = {"doubly_stochastic": 1e-12, "frobenius": 1e-10}
 
@@ -252,7 +252,7 @@ def shared_nearest(D, n_neighbors, owner):
             f"{owner}: n_neighbors={n_neighbors} neighbors are required, each sample itself among "
             f"them, but row {stored.argmin()} of X stores {stored.min()} distances."
         )
-    # Each row by its distances; of equal ones by their places.
+    # Sorted by row, then distance, then column.
     rows = np.repeat(np.arange(n), stored)
     order = np.lexsort((D.indices, D.data, rows))
     nearest = np.arange(len(order)) - D.indptr[rows] < k
@@ -316,7 +316,7 @@ def _self_tuned(X, n_neighbors):
         values = _tuned(squares, sigma[rows, None] * sigma[start:])
         K[start:, rows] = values.T
         K[rows, rows.stop :] = values[:, rows.stop - start :]
-        own = np.triu(K[rows, rows], 1)  # a product may round otherwise on the other side
+        own = np.triu(K[rows, rows], 1)  # the mirrored product may round differently
         K[rows, rows] = own + own.T
     K.flat[:: n + 1] = 1.0
     return K

@@ -41,8 +41,8 @@ class Graph(NamedTuple):
     def n_components(self) -> int:
         return int(self.component.max()) + 1
 
-    def gathered(self, k: int) -> np.ndarray:
-        """Return labels, int32, of k groups of whole components; there are at least k.
+    def component_groups(self, k: int) -> np.ndarray:
+        """Return labels, int32, of k groups of whole components, of which there are at least k.
 
         By descending mass, each component goes to the lightest group so far.
         """
@@ -62,7 +62,7 @@ class Graph(NamedTuple):
 
 
 class AffinityClusterer(Clusterer, Model):
-    """A clusterer of samples by their affinities."""
+    """Base of clusterers by affinities: parameters, graph and its normalisation."""
 
     objective_: float
     objective_trace_: np.ndarray
@@ -111,28 +111,28 @@ class AffinityClusterer(Clusterer, Model):
             raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
 
     def _affinity(self, X):
-        """Return the affinities: a matrix of the model's own, or one checked by `as_symmetric`."""
+        """Return the affinities: a new matrix, or one checked by `as_symmetric`."""
         if self._precomputed:
             return as_symmetric(X, type(self).__name__)
         if self.affinity == "nearest_neighbors":
             return shared_neighbors(X, self.n_neighbors)
         return gram_matrix(X, kernel="rbf", gamma=resolve_gamma(self.gamma, X))
 
-    def _graph(self, affinity, drawn=None, formed=False):
-        """Return the normalised graph, and vectors from which to search for its eigenvectors.
+    def _graph(self, affinity, drawn=None, explicit=False):
+        """Return the normalised graph, and initial vectors for the search of its eigenvectors.
 
         Parameters
         ----------
         affinity : as `_affinity` returns it
         drawn : float64 (n, m), optional
             Random vectors. The pass over the matrix that gives the degrees of a normalized cut
-            multiplies these, too: the first step of the search.
-        formed : bool
-            Whether the normalised matrix is to have its own entries, rather than factors.
+            also multiplies these, which is the first step of the search.
+        explicit : bool
+            True to form the entries of the normalised matrix; else it is kept as factors.
         """
         cut = self.normalization == "normalized_cut"
         scale = shift = None
-        if formed or self.normalization in ("doubly_stochastic", "frobenius"):
+        if explicit or self.normalization in ("doubly_stochastic", "frobenius"):
             matrix = as_symmetric(affinity, type(self).__name__, overwrite=True)
             degrees = matrix.sums
             self._refuse_isolated(degrees)

@@ -13,7 +13,7 @@ _ROTATIONS = 100  # at most
 
 
 def embedded(graph, vectors, how) -> np.ndarray:
-    """Return the rows (n, m) that `how` groups, from eigenvectors (n, m)."""
+    """Return the rows (n, m) that the method `how` clusters, from eigenvectors (n, m)."""
     if how == "cluster_qr":
         return vectors
     return vectors / np.sqrt(graph.mass)[:, None] if how == "kmeans" else unit_rows(vectors)
@@ -36,7 +36,7 @@ def assigned(graph, vectors, embedding, k, how, n_init, rng) -> tuple[np.ndarray
     rng : Generator
     """
     if graph.n_components >= k:
-        labels = graph.gathered(k)
+        labels = graph.component_groups(k)
     elif how == "refined":
         return _refined(graph, vectors, embedding, k, n_init, rng)
     elif how == "discretize":
@@ -52,7 +52,7 @@ def discretized(rows, rng) -> np.ndarray:
     """Return labels, int32: the largest coordinate of each row after the best rotation.
 
     Labels and rotation are optimised in turn until ``trace(L' rows rotation)``, with the labels as
-    a matrix L of 0 and 1, grows no more.
+    an indicator matrix L, no longer grows.
 
     Parameters
     ----------

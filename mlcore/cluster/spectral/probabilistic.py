@@ -14,7 +14,7 @@ from mlcore.model import warn
 from mlcore.progress import Progress
 from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
 
-_WIDTH = 8  # columns of G come in multiples of so many
+_WIDTH = 8  # columns of G are padded to a multiple
 _BLOCK = 2**20  # values of F in a block of the objective
 _STARTS = 10  # of k-means
 
@@ -71,7 +71,7 @@ class ProbabilisticClustering(AffinityClusterer):
     largest_change_ : float
         Of an entry of G in the last sweep, over the largest entry; 0 at a stationary point.
     converged_ : bool
-        Whether the last sweep met `tol`.
+        True if the last sweep met `tol`.
     n_connected_components_, n_iter_, n_features_in_, feature_names_in_
         As in `SpectralClustering`.
 
@@ -135,7 +135,7 @@ class ProbabilisticClustering(AffinityClusterer):
         with Progress(self.verbose, self.callback, owner) as progress:
             checked = self._check_X(X, reset=True)
             self._check_n_clusters(checked.shape[0])
-            graph, _ = self._graph(self._affinity(checked), formed=True)
+            graph, _ = self._graph(self._affinity(checked), explicit=True)
             F, k, best = graph.matrix.K, self.n_clusters, None
             for start in range(self.n_init):
                 G = _random(F, k, rng) if start else _spectral(graph, k, rng)
@@ -176,14 +176,14 @@ class _Found(NamedTuple):
 
 
 def _spectral(graph, k, rng):
-    """Return G of the clusters that spectral clustering finds."""
+    """Return the G of a spectral clustering."""
     vectors = relaxed(graph, k, rng).vectors
     labels, _ = assigned(graph, vectors, unit_rows(vectors), k, "refined", _STARTS, rng)
     return graph.indicators(labels, k)
 
 
 def _random(F, k, rng):
-    """Return random entries of G, so scaled that G G' has about the mean of F."""
+    """Return a random G, scaled so that the mean of G G' is about that of F."""
     n = F.shape[0]
     return rng.random((n, k)) * np.sqrt(4.0 * max(float(F.sum()), 0.0) / (n * n * k))
 
@@ -200,7 +200,7 @@ def _descend(F, G, tol, max_iter, progress):
     trace, change = [_objective(F, G)], np.inf
     while change > tol and len(trace) <= max_iter:
         with single_threaded_blas():
-            M = padded[:, :k].T @ padded[:, :k]  # afresh, so that rounding does not accumulate
+            M = padded[:, :k].T @ padded[:, :k]  # anew: rounding does not accumulate
         gain = np.zeros(2)
         for first in range(0, n, step):
             last = min(n, first + step)

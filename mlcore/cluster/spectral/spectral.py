@@ -115,7 +115,7 @@ class SpectralClustering(AffinityClusterer):
         Connected components of the graph.
     n_iter_ : int
     converged_ : bool
-        Whether the residuals meet `tol`.
+        True if the residuals meet `tol`.
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
 
@@ -309,9 +309,9 @@ class SpectralClustering(AffinityClusterer):
 def relaxed(
     graph, k, rng, start=None, tol=1e-4, max_iter=1000, report=None, solver=None
 ) -> Eigenpairs:
-    """Return the k leading eigenvectors of a graph; those of its components are known."""
+    """Return the k leading eigenpairs of a graph, given the eigenvectors of its components."""
     parts = min(k, graph.n_components)
-    known = graph.indicators(graph.gathered(parts), parts)
+    known = graph.indicators(graph.component_groups(parts), parts)
     return leading_eigenpairs(
         graph.matrix, k, rng, known=known, start=start, tol=tol, max_iter=max_iter, report=report,
         solver=solver,
