@@ -4,14 +4,14 @@ For each row x: log2 p(x, j) = constants[j] - log2(e)/2 |(x - origin - means[j])
 responsibilities w p(j | x), those under 2^-64 w taken as 0; they are kept for a block only. Moments
 are taken about `centres`. The rows are cut into as many parts as `moments` has rows, each part is
 added to its row, and the caller sums these in order, so that threads never change a bit. At most
-O(n k d²) time, or O(n k d) but for full covariances; less where components are far apart.
+O(n k d²) time, or O(n k d) but for full covariances; less where components are far from each other.
 
 Shapes, C order, checked by the caller: X (n, d); weight (n,) or (0,): all 1; constants (k,);
 origin (d,), near the data's mean; means (k, d), from the origin; centres (k, d), with up to FEW
 features from the origin too; factors (k, d, d), upper triangular, (k, d) or (k,). Tied covariances:
 their factor is `rotation` (d, d), upper triangular, means are those of (x - origin) rotation, and
-factors (k,) are 1. `apart` (k, k, d + 1), flat, or (0,): where full covariances leave components
-out, see gaussian_density.h.
+factors (k,) are 1. `directions` (k, k, d + 1), flat, or (0,): by which components of full
+covariances are left out, see gaussian_density_loops.h.
 `labels` (n,), in 0..k-1: the likeliest components, of the step before (any will do at first: they
 only save work) and then of this one. A row of `moments`: log-likelihood, masses (k), first (k, d)
 and second moments, (k, d, d) the upper half, or (k, d), or none when tied; no columns at all where
@@ -37,13 +37,13 @@ ROWS, FEW = GAUSSIAN_ROWS, GAUSSIAN_FEW
 
 
 def n_moments(int kind, Py_ssize_t k, Py_ssize_t d):
-    """Values in a row of `moments`."""
+    """Return the number of values in a row of `moments`."""
     return 1 + k + k * d + (k * d * d if kind == GAUSSIAN_FULL else 0 if kind == GAUSSIAN_TIED
                             else k * d)
 
 
 def scratch_size(int kind, Py_ssize_t k, Py_ssize_t d, int itemsize):
-    """Values of scratch for a thread."""
+    """Return the number of values of scratch for a thread."""
     cdef Py_ssize_t panel = PANEL_FLOAT if itemsize == 4 else PANEL_DOUBLE
     cdef Py_ssize_t line = 64 // itemsize, side = (d + line - 1) // line * line
     cdef Py_ssize_t size = GAUSSIAN_LISTS(k) + (k + 2) * GAUSSIAN_ROWS
@@ -56,7 +56,7 @@ def scratch_size(int kind, Py_ssize_t k, Py_ssize_t d, int itemsize):
 def em_step(int kind, const floating[:, ::1] X, const floating[::1] weight,
             const double[::1] constants, const floating[:, ::1] means, const floating[::1] factors,
             const floating[:, ::1] centres, const floating[::1] origin,
-            const floating[:, ::1] rotation, const floating[::1] apart, int32_t[::1] labels,
+            const floating[:, ::1] rotation, const floating[::1] directions, int32_t[::1] labels,
             double[:, ::1] moments, floating[::1] density, floating[:, ::1] proba,
             floating[:, ::1] scratch, int n_threads):
     """Fill what is asked for, and `labels`; factors flat; scratch (n_threads, scratch_size())."""
@@ -65,7 +65,7 @@ def em_step(int kind, const floating[:, ::1] X, const floating[::1] weight,
     g.kind, g.d, g.k = kind, X.shape[1], means.shape[0]
     g.constants, g.means, g.factors = &constants[0], &means[0, 0], &factors[0]
     g.centres, g.origin, g.rotation = &centres[0, 0], &origin[0], &rotation[0, 0]
-    g.directions = &apart[0] if apart.shape[0] > 0 else NULL
+    g.directions = &directions[0] if directions.shape[0] > 0 else NULL
     blocks = (n + GAUSSIAN_ROWS - 1) // GAUSSIAN_ROWS
     for part in prange(n_parts, nogil=True, num_threads=n_threads, schedule="dynamic"):
         start = blocks * part // n_parts * GAUSSIAN_ROWS
@@ -102,12 +102,12 @@ cdef void em_part(const gaussian_mixture* g, const floating[:, ::1] X, const flo
 def lloyd_pass(const double[:, ::1] columns, const double[::1] weight,
                const double[:, ::1] centres, Py_ssize_t start, Py_ssize_t stop,
                int32_t[::1] labels, double[:, ::1] sums, double[::1] mass):
-    """The nearest centres (k, d) of rows start to stop of `columns` (d, n), the first of equals.
+    """Assign rows start to stop of `columns` (d, n) to the nearest centres (k, d), first of equals.
 
-    Adds their weights to `mass` (k,) and w x to `sums` (k, d); returns the weight of those whose
-    labels changed. For starts, on few rows: one call in place of a dozen of numpy's.
+    Add their weights to `mass` (k,) and w x to `sums` (k, d); return the weight of the rows whose
+    labels changed. For starts, on few rows: one call instead of a dozen of numpy's.
     """
-    cdef double away[LLOYD_ROWS]
+    cdef double distances[LLOYD_ROWS]
     cdef double best[LLOYD_ROWS]
     cdef int32_t own[LLOYD_ROWS]
     cdef Py_ssize_t d = columns.shape[0], lo = start, rows, i, f
@@ -119,16 +119,16 @@ def lloyd_pass(const double[:, ::1] columns, const double[::1] weight,
             rows = min(<Py_ssize_t> LLOYD_ROWS, stop - lo)
             for j in range(k):
                 for i in range(rows):
-                    away[i] = 0
+                    distances[i] = 0
                 for f in range(d):
                     c = centres[j, f]
                     x = &columns[f, lo]
                     for i in range(rows):
                         t = x[i] - c
-                        away[i] += t * t
+                        distances[i] += t * t
                 for i in range(rows):
-                    if j == 0 or away[i] < best[i]:
-                        best[i] = away[i]
+                    if j == 0 or distances[i] < best[i]:
+                        best[i] = distances[i]
                         own[i] = j
             for i in range(rows):
                 j = own[i]

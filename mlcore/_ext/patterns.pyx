@@ -6,8 +6,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 def small_values(const floating[:, ::1] X, uint8_t[:, ::1] present, uint8_t[::1] others,
                  int n_threads):
-    """present[c, x] = 1 for each value x of column c that is 0, 1, ...; others[c] = 1 if one is
-    not, or is beyond. NaN is passed over.
+    """Set present[c, x] = 1 for each integer x of column c in 0 ... present.shape[1] - 1, and
+    others[c] = 1 if it has another value that is not NaN.
     """
     cdef Py_ssize_t part
     for part in prange(n_threads, nogil=True, num_threads=n_threads):
@@ -33,8 +33,8 @@ def patterns(const floating[:, ::1] X, const double[::1] lows, const int64_t[::1
              const int64_t[::1] offsets, int32_t[:, ::1] out, uint8_t[::1] wrong, int n_threads):
     """out[i, g] = offsets[g] + the sum over its items c of lookup[edges[c] + X[i, c] - lows[c]].
 
-    The items of group g are groups[g] to groups[g + 1]; NaN adds unanswered[c]. Where what is
-    looked up is negative, or there is no such place, wrong[i] = 1.
+    The items of group g are groups[g] to groups[g + 1]; NaN adds unanswered[c]. wrong[i] = 1 if
+    row i has a value without a place in `lookup`, or with a negative number there.
     """
     cdef Py_ssize_t i
     for i in prange(X.shape[0], nogil=True, num_threads=n_threads):

@@ -43,7 +43,7 @@ def arrange(const int64_t[::1] rows, const int32_t[::1] words, const floating[::
             const double[::1] weights, const int64_t[::1] blocks, const int64_t[::1] groups,
             int32_t[::1] words_out, int32_t[::1] documents, floating[::1] counts_out,
             int64_t[:, ::1] tiles, int64_t[:, ::1] places, int n_threads):
-    """The non-zeros of each block of documents word by word, counts times the document's weight.
+    """Sort the non-zeros of each block of documents by words; counts times the document's weight.
 
     `places` is scratch, one row per thread and one place per word.
     """
@@ -85,7 +85,7 @@ def expect(const int64_t[::1] blocks, const int64_t[:, ::1] tiles, const int32_t
            const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] u_sums,
            double[:, :, ::1] t_sums, Py_ssize_t first, Py_ssize_t last,
            double[::1] log_likelihoods, bint moves, Py_ssize_t k, double alpha, int n_threads):
-    """The E-step of blocks first ... last - 1, and where t `moves`, the M-step of their documents.
+    """The E-step of blocks first ... last - 1 and, if `moves`, the M-step of their documents.
 
     `t_sums` is scratch, a block of documents per thread; log_likelihoods[b] = sum weight count
     log p over block b.
@@ -134,7 +134,7 @@ def fold_in(const int64_t[::1] rows, const int32_t[::1] words, const floating[::
             const floating[:, ::1] u, floating[:, ::1] t, double[:, :, ::1] t_sums,
             double[::1] change, Py_ssize_t first, Py_ssize_t last, Py_ssize_t k, double alpha,
             double tol, Py_ssize_t max_steps, int n_threads):
-    """Steps of EM on t[first:last] with u fixed, where the last change was more than `tol`.
+    """Take steps of EM on t[first:last] with u fixed, until a document changes by at most `tol`.
 
     `t_sums` is scratch, a document per thread; change[d] receives the largest change of the last
     step.
@@ -166,7 +166,7 @@ cdef void fold_in_document(const int64_t[::1] rows, const int32_t[::1] words,
 
 
 cdef double move(Py_ssize_t k, double alpha, floating* t, double* t_sums) noexcept nogil:
-    """The M-step of one document, and its largest change; with nothing to go by it stays."""
+    """The M-step of one document: return its largest change. Without counts it stays."""
     cdef Py_ssize_t j
     cdef double total = 0, scale, value, change = 0
     cdef double smallest = SMALLEST_SINGLE if floating is float else SMALLEST

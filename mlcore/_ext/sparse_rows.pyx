@@ -25,9 +25,9 @@ cdef int64_t count_of_row(Py_ssize_t d, const floating* x) noexcept nogil:
 
 def fill_entries(const floating[:, ::1] X, const floating[::1] most, const int64_t[::1] indptr,
                  int32_t[::1] columns, double[::1] values, uint8_t[::1] wrong, int n_threads):
-    """The values that are not 0; behind them NaN, at columns of their own, d further, of value 1.
+    """Fill in the entries of each row: values that are not 0, then NaN as 1 in column d + c.
 
-    wrong[i] tells whether row i has a value outside [0, most[c]].
+    wrong[i] = 1 if row i has a value outside [0, most[c]].
     """
     cdef Py_ssize_t i
     for i in prange(X.shape[0], nogil=True, num_threads=n_threads):
@@ -54,27 +54,27 @@ cdef bint entries_of_row(Py_ssize_t d, const floating* x, const floating* most, 
     return wrong
 
 
-def deviating_bits(const floating[:, ::1] X, const uint8_t[::1] usual, floating threshold,
+def deviating_bits(const floating[:, ::1] X, const uint8_t[::1] modes, floating threshold,
                    bint strict, uint8_t[:, ::1] codes, int64_t[::1] indptr, int64_t[::1] missing,
                    uint8_t[::1] wrong, int n_threads):
-    """A value above `threshold` is 1, any other 0; codes[i, g] has a bit for each value of group g
-    of row i, GROUP neighbours, that is not as in usual[g].
+    """Fill codes[i, g] with a bit for each value of group g of row i, GROUP neighbours: 1 where it
+    differs from its mode in modes[g]. A value above `threshold` is 1, any other 0.
 
-    missing[i] = the number of NaN; indptr[i + 1] = that of codes that are not 0, and of NaN.
-    wrong[i] tells, where `strict`, whether row i has a value but 0, 1 and NaN.
+    missing[i] = the number of NaN; indptr[i + 1] = the number of codes that are not 0, plus
+    missing[i]; wrong[i] = 1 if, with `strict`, row i has a value other than 0, 1 and NaN.
     """
     cdef Py_ssize_t i
     for i in prange(X.shape[0], nogil=True, num_threads=n_threads):
-        indptr[i + 1] = bits_of_row(X.shape[1], &X[i, 0], &usual[0], threshold,
+        indptr[i + 1] = bits_of_row(X.shape[1], &X[i, 0], &modes[0], threshold,
                                     &codes[i, 0], &missing[i], strict, &wrong[i])
 
 
-cdef int64_t bits_of_row(Py_ssize_t d, const floating* x, const uint8_t* usual, floating threshold,
+cdef int64_t bits_of_row(Py_ssize_t d, const floating* x, const uint8_t* modes, floating threshold,
                          uint8_t* codes, int64_t* missing, bint strict,
                          uint8_t* wrong) noexcept nogil:
     cdef int others = 0
     cdef int64_t count
-    count = bits(d, x, usual, threshold, codes, missing, &others)
+    count = bits(d, x, modes, threshold, codes, missing, &others)
     wrong[0] = strict and others != 0
     return count + missing[0]
 
@@ -82,8 +82,8 @@ cdef int64_t bits_of_row(Py_ssize_t d, const floating* x, const uint8_t* usual, 
 def fill_bits(const floating[:, ::1] X, const uint8_t[:, ::1] codes,
               const int64_t[::1] missing, const int64_t[::1] indptr, int32_t[::1] columns,
               int n_threads):
-    """The columns of the codes that are not 0, the number of the group times 2^GROUP plus the code;
-    behind them those of NaN, one for each feature behind all these.
+    """Fill in the columns of each row: of codes that are not 0, group * 2^GROUP + code; then of
+    NaN, one for each feature, n_groups * 2^GROUP + feature.
     """
     cdef Py_ssize_t i
     for i in prange(X.shape[0], nogil=True, num_threads=n_threads):

@@ -199,10 +199,9 @@ class Components(ABC):
             As in `rows`.
         parameters : Parameters
         tables : dict
-            Empty at first; may be kept for later calls under the same parameters, which find there
-            what this one has put in.
+            Cache for later calls under the same parameters; empty at first.
         with_proba : bool
-            Whether probabilities are asked for.
+            True if probabilities are asked for.
 
         Returns
         -------

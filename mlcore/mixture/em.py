@@ -8,7 +8,7 @@ import numpy as np
 from mlcore.mixture.components import Components
 from mlcore.progress import Progress
 
-RECENT = 2  # partial_fit: how many times their share of all rows the newest rows count
+RECENT = 2  # factor by which partial_fit weights the newest rows
 _RESTARTS = 3  # times that collapsed components are restarted
 
 
@@ -44,7 +44,7 @@ class Run:
 
     @property
     def rank(self) -> tuple[int, float]:
-        """Larger is better; a component on a single point earns no credit for its density."""
+        """Key that is larger for better runs: fewer collapsed components, then the objective."""
         return -len(self.collapsed), self.objective
 
     def reorder(self, components: Components, order: np.ndarray) -> None:

@@ -26,12 +26,12 @@ class TakesMissing:
             marks = as_samples(missing, accept_sparse=True).data > 0
             data = np.where(marks, np.nan, checked.data)
             return sp.csr_array((data, checked.indices, checked.indptr), shape=checked.shape)
-        checked[missing] = np.nan  # no part of X, which is returned where nothing is missing
+        checked[missing] = np.nan  # a copy, not X itself
         return checked
 
 
 def _without_missing(X):
-    """X with 0 for NaN, and where they were; or X itself and None."""
+    """Return X with 0 for NaN, and marks of the NaN; or X itself and None."""
     values = real_array(X.data, "X") if sp.issparse(X) else real_array(X, "X")
     missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
     if not missing.any():

@@ -74,7 +74,7 @@ class Mixture(KeepsFirstRows, Prediction):
         return Progress(self.verbose, self.callback, owner)
 
     def _checked(self, X, sample_weight, *, reset):
-        """Rows that count, and their weights; None where all are 1."""
+        """Return rows of positive weight, and their weights; None where all are 1."""
         X = self._check_X(X, reset=reset, like=None if reset else self._like())
         weight = None
         if sample_weight is not None:
@@ -137,16 +137,16 @@ class Mixture(KeepsFirstRows, Prediction):
         return self
 
     def _loop(self, X, weight, progress=None):
-        """The EM loop over the rows, and the power of two that their weights were divided by."""
+        """Return the EM loop over the rows, and the power of two that weights were divided by."""
         weight, scale = self._scaled(weight)
         components = self._components(X, weight)
         return EM(components, components.rows(X, weight), self.tol, progress), scale
 
     def _starts(self, em):
-        """Runs to start from, and the generator for later draws.
+        """Return runs to start from, and the generator for later draws.
 
-        That is None where the user gave part of the start, whose components then keep their order
-        and are not restarted.
+        The generator is None where the user gave part of the start: components then keep their
+        order and are not restarted.
         """
         components = em.components
         if self.warm_start and hasattr(self, "weights_") and self._may_continue(components):
@@ -289,13 +289,13 @@ class Mixture(KeepsFirstRows, Prediction):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Move the mixture towards new rows: one step of EM on them and on what is known so far.
 
-        Earlier rows are stood for by the mixture itself. Of the weight of all rows seen, new ones
+        The mixture itself stands for earlier rows. Of the weight of all rows seen, new ones
         get twice their share, since earlier ones were summed under worse parameters (the step
         sizes 2 / t of stepwise EM). On a new model the first rows are kept and `fit` to, again and
         again as they grow, until there are 100 for each component (twice as many as features, if
         these are more, for full and tied covariances); blocks of fewer never count for more than
         their share of so many. With less than `n_components` rows there is no mixture yet. A
-        component that collapses on the way is told by a warning.
+        warning names components that collapse.
 
         Parameters
         ----------
@@ -333,12 +333,12 @@ class Mixture(KeepsFirstRows, Prediction):
         return self
 
     def _expected(self):
-        """Statistics of mass 1 that stand for the rows seen so far."""
+        """Return statistics of mass 1 that stand for the rows seen so far."""
         components = self._fitted_components()
         return components.expected(components.parameters(self), self.total_weight_)
 
     def _gone(self):
-        """Components that later rows will hardly bring back."""
+        """Return the components that later rows will hardly bring back."""
         if self._fitted_components().collapsed_may_grow:
             return np.flatnonzero(self.weights_ == 0)
         return self.collapsed_components_

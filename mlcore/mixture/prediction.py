@@ -22,18 +22,18 @@ class Prediction(Model):
     total_weight_: float
 
     def _like(self):
-        """An array of the type that rows are cast to; None: their own."""
+        """Return an array of the type that rows are cast to; None keeps their own."""
         return None
 
     def _posterior(self, X, with_proba=False):
-        """Log-densities, labels and, if asked for, probabilities of the rows of `X`."""
+        """Return log-densities, labels and, if asked for, probabilities of the rows of `X`."""
         X = self._check_X(X, reset=False, like=self._like() if hasattr(self, "weights_") else None)
         components = self._fitted_components()
         with single_threaded_blas():
             return components.posterior(X, *self._parameters_and_tables(components), with_proba)
 
     def _parameters_and_tables(self, components):
-        """The fitted parameters, and what calls of ``Components.posterior`` keep for the next."""
+        """Return the fitted parameters, and the cache of ``Components.posterior``."""
         return components.parameters(self), {}
 
     def _n_parameters(self):

@@ -8,13 +8,13 @@ import numpy as np
 
 from mlcore.k_means_plus_plus import seeds_of_matrix, seeds_of_points
 
-_ROUNDING = 1e-14  # of squared distances, in the largest of squared norms
+_ROUNDING = 1e-14  # of squared distances, relative to the largest squared norm
 
 
 def distinct(key: np.ndarray, weight, most: int, rng) -> tuple[np.ndarray, np.ndarray]:
-    """Places of rows in the order of their keys, and their weights: all, or a draw of many.
+    """Return indices of distinct rows by key, ascending, and their weights: all, or `most` drawn.
 
-    Rows of the same key are one, of their weight together.
+    Rows of the same key count as one row of their total weight.
     """
     order = np.argsort(key, kind="stable")
     ordered = key[order]
@@ -29,21 +29,22 @@ def distinct(key: np.ndarray, weight, most: int, rng) -> tuple[np.ndarray, np.nd
 
 
 def drawn(weight: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-    """Places drawn with chances in proportion to `weight`, by numbers uniform in [0, 1)."""
+    """Return indices drawn in proportion to `weight`, by numbers uniform in [0, 1)."""
     cumulative = np.cumsum(weight)
     places = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
     return np.minimum(places, np.searchsorted(cumulative, cumulative[-1]))  # later ones weigh 0
 
 
 def far_rows(Z: np.ndarray, weight: np.ndarray, k: int, rng) -> np.ndarray:
-    """Places (k,) of rows Z (n, d) that are far from each other, by greedy k-means++."""
+    """Return indices (k,) of rows Z (n, d) that are far from each other, by greedy k-means++."""
     order = np.arange(len(Z), dtype=np.int32)
     return _filled(seeds_of_points(Z, weight, order, k, rng), weight, k, rng)
 
 
 def far_rows_again(Z: np.ndarray, weight: np.ndarray, k: int, times: int, rng) -> np.ndarray:
-    """Places (times, k), each row of them as `far_rows` draws them, of few rows Z: from the
-    distances of all pairs, which one product gives.
+    """Return indices (times, k) of several draws of `far_rows`, for few rows Z.
+
+    The distances of all pairs come from one product.
     """
     squares = Z @ Z.T
     norms = np.diagonal(squares).copy()
@@ -57,5 +58,5 @@ def far_rows_again(Z: np.ndarray, weight: np.ndarray, k: int, times: int, rng) -
 
 
 def _filled(seeds, weight, k: int, rng) -> np.ndarray:
-    """The seeds, and where all rows equal them, others drawn by their weights: k in all."""
+    """Return k seeds: those found and, if all rows equal them, others drawn by weight."""
     return np.r_[seeds, drawn(weight, rng.random(k - len(seeds)))] if len(seeds) < k else seeds

@@ -12,9 +12,10 @@
    one component is left is summed once, and then not again until this changes.
 
    Probabilities may be 0: the table then holds -inf, and so do log densities; entries have no value
-   of 0. What a component is certain of, and a row lacks, is no entry: it is counted, `start_lacks`
-   plus sum value lacks[column], and any of it makes the row impossible. A row that is so under
-   every component is shared equally by all whose weight is not 0. */
+   of 0. A feature with probability 1 under a component that a row does not have is no entry: such
+   features are counted, start_impossible + sum_p value_p impossible[column_p], and any makes the
+   row impossible. A row that is impossible under every component has equal responsibilities
+   under all whose weight is not 0. */
 #include "mixture.h"
 
 #include "log.h"
@@ -74,12 +75,12 @@ INLINE void mixture_scatter(const int width, const int valued, const ptrdiff_t s
                             double *sums) {
   const int32_t *columns = s->columns; /* not read again after every store */
   const double *values = s->values;
-  vdouble share[MIX_STRIP];
-  for (int v = 0; v < width; v++) share[v] = load_d(r + v * MIX_LANES);
+  vdouble weighted[MIX_STRIP];
+  for (int v = 0; v < width; v++) weighted[v] = load_d(r + v * MIX_LANES);
   for (ptrdiff_t p = begin; p < end; p++) {
     double *to = sums + columns[p] * stride;
     for (int v = 0; v < width; v++) {
-      vdouble x = valued ? values[p] * share[v] : share[v];
+      vdouble x = valued ? values[p] * weighted[v] : weighted[v];
       store_d(to + v * MIX_LANES, load_d(to + v * MIX_LANES) + x);
     }
   }
@@ -104,16 +105,16 @@ static inline double highest_of_line(const double *r) {
   return highest_d(most);
 }
 
-/* r[j...] = -inf where the row lacks something that the component is certain of. */
-INLINE void mixture_lacks(const int width, const int valued, const ptrdiff_t stride,
-                          const sparse_rows *s, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t j,
-                          double *r) {
-  double lacking[MIX_STRIP * MIX_LANES];
-  mixture_gather(width, valued, stride, s, begin, end, s->start_lacks + j, s->lacks + j, lacking,
-                 NULL, NULL);
+/* r[j...] = -inf where the row does not have a feature of probability 1. */
+INLINE void mixture_impossible(const int width, const int valued, const ptrdiff_t stride,
+                               const sparse_rows *s, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t j,
+                               double *r) {
+  double count[MIX_STRIP * MIX_LANES];
+  mixture_gather(width, valued, stride, s, begin, end, s->start_impossible + j, s->impossible + j,
+                 count, NULL, NULL);
   for (int v = 0; v < width; v++) {
     const vdouble x = load_d(r + j + v * MIX_LANES);
-    const mask_d impossible = greater_d(load_d(lacking + v * MIX_LANES), (vdouble){0});
+    const mask_d impossible = greater_d(load_d(count + v * MIX_LANES), (vdouble){0});
     store_d(r + j + v * MIX_LANES, select_d(impossible, (vdouble){0} - INFINITY, x));
   }
 }
@@ -129,8 +130,8 @@ INLINE uint64_t mixture_row(const int valued, const ptrdiff_t stride, const spar
                  NULL)
   if (before == MIX_ALL) {
     MIXTURE_STRIPS(GATHER)
-#define LACKS(w, j) mixture_lacks(w, valued, stride, s, begin, end, j, r)
-    if (s->lacks) MIXTURE_STRIPS(LACKS)
+#define IMPOSSIBLE(w, j) mixture_impossible(w, valued, stride, s, begin, end, j, r)
+    if (s->impossible) MIXTURE_STRIPS(IMPOSSIBLE)
     return MIX_ALL;
   }
   const ptrdiff_t first = __builtin_ctzll(before) * MIX_LINE; /* none of them is empty */
@@ -199,10 +200,11 @@ static inline int32_t only_component(const ptrdiff_t stride, uint64_t near, cons
 
 /* The component that a row was hard-assigned to, and is now: one that was the only one in two
    passes running, since after one many rows still change. */
-static inline void hold(const sparse_rows *s, ptrdiff_t i, int32_t only, row_share *share) {
+static inline void assign_hard(const sparse_rows *s, ptrdiff_t i, int32_t only,
+                               row_assignment *own) {
   const int32_t before = s->hard[i], seen = -2 - only; /* seen once */
   if (only != before) s->hard[i] = only < 0 || before >= 0 || before == seen ? only : seen;
-  share->was = before, share->is = s->hard[i];
+  own->was = before, own->is = s->hard[i];
 }
 
 /* The first of entries [begin, end), which are in order of their columns, that is not before
@@ -220,35 +222,37 @@ static inline ptrdiff_t first_from(const int32_t *columns, ptrdiff_t begin, ptrd
 /* Adds rows to the sums of columns [left, right), all columns where right is 0. */
 INLINE void mixture_add(const int valued, const ptrdiff_t stride, const sparse_rows *s,
                         ptrdiff_t first, ptrdiff_t last, const double *batch,
-                        const row_share *shares, ptrdiff_t left, ptrdiff_t right, double *sums) {
+                        const row_assignment *assignments, ptrdiff_t left, ptrdiff_t right,
+                        double *sums) {
   for (ptrdiff_t i = first; i < last; i++) {
     const double *r = batch + (i - first) * stride;
-    const row_share share = shares[i - first];
+    const row_assignment own = assignments[i - first];
     ptrdiff_t begin = BEGIN(s, i), end = END(s, i);
     if (right) {
       begin = first_from(s->columns, begin, end, left);
       end = first_from(s->columns, begin, end, right);
     }
-    if (share.was != share.is && (share.was >= 0 || share.is >= 0))
+    if (own.was != own.is && (own.was >= 0 || own.is >= 0))
       for (ptrdiff_t p = begin; p < end; p++) {
         const double value = (s->weights ? s->weights[i] : 1.0) * (valued ? s->values[p] : 1.0);
         double *to = sums + s->hard_sums + s->columns[p] * stride;
-        if (share.was >= 0) to[share.was] -= value;
-        if (share.is >= 0) to[share.is] += value;
+        if (own.was >= 0) to[own.was] -= value;
+        if (own.is >= 0) to[own.is] += value;
       }
-    if (share.is >= 0) continue;
+    if (own.is >= 0) continue;
 #define SCATTER(w, j) mixture_scatter(w, valued, stride, s, begin, end, r + (j), sums + (j))
-    if (share.near == MIX_ALL) MIXTURE_STRIPS(SCATTER)
-    else MIXTURE_LINES(share.near, SCATTER)
+    if (own.near == MIX_ALL) MIXTURE_STRIPS(SCATTER)
+    else MIXTURE_LINES(own.near, SCATTER)
   }
 }
 
 /* Rows come in batches, each step done for all of them: what one row waits for, the others fill. */
 INLINE double mixture_batch(const int valued, const ptrdiff_t stride, const sparse_rows *s,
-                            ptrdiff_t first, ptrdiff_t last, double *batch, row_share *shares,
-                            double *totals, double *log_density, double *out) {
+                            ptrdiff_t first, ptrdiff_t last, double *batch,
+                            row_assignment *assignments, double *totals, double *log_density,
+                            double *out) {
   const ptrdiff_t k = s->n_components, n = last - first;
-  double top[MIX_BATCH], most[MIX_BATCH], total[MIX_BATCH], scale[MIX_BATCH], trials[MIX_BATCH];
+  double top[MIX_BATCH], most[MIX_BATCH], total[MIX_BATCH], scale[MIX_BATCH], row_totals[MIX_BATCH];
   double log_likelihood = 0, product = 1;
   uint64_t near[MIX_BATCH];
   int32_t only[MIX_BATCH];
@@ -299,24 +303,24 @@ INLINE double mixture_batch(const int valued, const ptrdiff_t stride, const spar
   if (!totals) return log_likelihood;
   for (ptrdiff_t i = 0; i < n; i++) {
     scale[i] = (s->weights ? s->weights[first + i] : 1.0) / total[i];
-    trials[i] = s->trials ? s->trials[first + i] : 0.0;
+    row_totals[i] = s->row_totals ? s->row_totals[first + i] : 0.0;
   }
   for (ptrdiff_t line = 0; line < stride / MIX_LINE; line++)
     for (ptrdiff_t j = line * MIX_LINE; j < (line + 1) * MIX_LINE; j += MIX_LANES) {
-      vdouble sum = {0}, of_trials = {0};
+      vdouble sum = {0}, of_totals = {0};
       for (ptrdiff_t i = 0; i < n; i++) {
         if (!IS_NEAR(near[i], line)) continue;
         const vdouble x = load_d(batch + i * stride + j) * scale[i];
         store_d(batch + i * stride + j, x);
         sum += x;
-        of_trials += x * trials[i];
+        of_totals += x * row_totals[i];
       }
       store_d(totals + j, load_d(totals + j) + sum);
-      store_d(totals + stride + j, load_d(totals + stride + j) + of_trials);
+      store_d(totals + stride + j, load_d(totals + stride + j) + of_totals);
     }
   for (ptrdiff_t i = 0; i < n; i++) {
-    shares[i] = (row_share){near[i], -1, -1};
-    if (s->hard) hold(s, first + i, only[i], &shares[i]);
+    assignments[i] = (row_assignment){near[i], -1, -1};
+    if (s->hard) assign_hard(s, first + i, only[i], &assignments[i]);
   }
   return log_likelihood;
 }
@@ -338,30 +342,32 @@ INLINE double mixture_batch(const int valued, const ptrdiff_t stride, const spar
   }
 
 static double responsibilities(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch,
-                               row_share *shares, double *totals) {
+                               row_assignment *assignments, double *totals) {
   double sum = 0;
 #define RESPONSIBILITIES(valued, stride) \
-  sum += mixture_batch(valued, stride, s, first, last, batch, shares, totals, NULL, NULL)
+  sum += mixture_batch(valued, stride, s, first, last, batch, assignments, totals, NULL, NULL)
   MIXTURE_KINDS(s, RESPONSIBILITIES)
   return sum;
 }
 
 static void add_rows(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, const double *batch,
-                     const row_share *shares, ptrdiff_t left, ptrdiff_t right, double *sums) {
+                     const row_assignment *assignments, ptrdiff_t left, ptrdiff_t right,
+                     double *sums) {
 #define ADD_ROWS(valued, stride) \
-  mixture_add(valued, stride, s, first, last, batch, shares, left, right, sums)
+  mixture_add(valued, stride, s, first, last, batch, assignments, left, right, sums)
   MIXTURE_KINDS(s, ADD_ROWS)
 }
 
 static double expect(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch,
                      double *sums, double *totals, double *log_density, double *out) {
   double sum = 0;
-  row_share shares[MIX_BATCH];
+  row_assignment assignments[MIX_BATCH];
   for (; first < last; first += MIX_BATCH) {
     const ptrdiff_t stop = last - first < MIX_BATCH ? last : first + MIX_BATCH;
-#define EXPECT(valued, stride)                                                                   \
-  sum += mixture_batch(valued, stride, s, first, stop, batch, shares, totals, log_density, out); \
-  if (sums) mixture_add(valued, stride, s, first, stop, batch, shares, 0, 0, sums)
+#define EXPECT(valued, stride)                                                                     \
+  sum +=                                                                                           \
+      mixture_batch(valued, stride, s, first, stop, batch, assignments, totals, log_density, out); \
+  if (sums) mixture_add(valued, stride, s, first, stop, batch, assignments, 0, 0, sums)
     MIXTURE_KINDS(s, EXPECT)
   }
   return sum;
@@ -410,20 +416,21 @@ static void fill_rows(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t st
   }
 }
 
-/* table[row] = min((counts[row] + alpha) / trials, 1), the same trials for all rows where
-   `trials_stride` is 0; trials and table are padded to `stride`, the trials with ones. `counts`
+/* table[row] = min((counts[row] + alpha) / totals, 1), the same totals for all rows where
+   `totals_stride` is 0; totals and table are padded to `stride`, the totals with ones. `counts`
    ends at `end`. */
-static void share_rows(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride,
-                       const double *counts, ptrdiff_t counts_stride, const double *end,
-                       double alpha, const double *trials, ptrdiff_t trials_stride, double *table) {
+static void smooth_rows(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride,
+                        const double *counts, ptrdiff_t counts_stride, const double *end,
+                        double alpha, const double *totals, ptrdiff_t totals_stride,
+                        double *table) {
   for (ptrdiff_t row = first; row < last; row++)
     for (ptrdiff_t j = 0; j < stride; j += MIX_LANES) {
       const double *from = counts + row * counts_stride + j;
       const vdouble x = k - j >= MIX_LANES ? load_d(from)
                         : k > j            ? some_d(from, end, k - j, 0)
                                            : (vdouble){0};
-      const vdouble share = (x + alpha) / load_d(trials + row * trials_stride + j);
-      store_d(table + row * stride + j, min_d((vdouble){0} + 1.0, share));
+      const vdouble frequency = (x + alpha) / load_d(totals + row * totals_stride + j);
+      store_d(table + row * stride + j, min_d((vdouble){0} + 1.0, frequency));
     }
 }
 
@@ -453,4 +460,4 @@ static void advance_rows(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrd
 }
 
 SIMD_TABLE(mixture, .expect = expect, .responsibilities = responsibilities, .add_rows = add_rows,
-           .fill_rows = fill_rows, .share_rows = share_rows, .advance_rows = advance_rows)
+           .fill_rows = fill_rows, .smooth_rows = smooth_rows, .advance_rows = advance_rows)

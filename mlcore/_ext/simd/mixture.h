@@ -18,49 +18,50 @@ typedef struct {
   const double *values;  /* NULL: all are 1 */
   const double *weights; /* of the rows; NULL: all are 1 */
   const double *start, *table;
-  /* Kept from the pass before, or NULL: for each row the lines of components near the largest, and
-     a bound on the log densities of the others; the largest rise since then of a value of `start`,
+  /* From the pass before, or NULL: for each row the lines of components near the largest, and a
+     bound on the log densities of the others; the largest rise since then of a value of `start`,
      and of each row of `table`. */
   uint64_t *near;
   double *bounds;
   double start_rise;
   const double *rises;
-  const double *trials;
+  const double *row_totals; /* of each row, or NULL */
   /* The component that a row is hard-assigned to, or -1; sums of such rows are kept `hard_sums`
      values behind the others. NULL: no row is. */
   int32_t *hard;
   ptrdiff_t hard_sums;
-  /* The sum over features with probability 1 that the row does not have: `start_lacks` plus the
-     entries' values times `lacks`. NULL: there are none. */
-  const double *start_lacks, *lacks;
+  /* The number of features with probability 1 that the row does not have is `start_impossible` plus
+     the sum of value * impossible[column]: any makes it impossible. NULL: there are none. */
+  const double *start_impossible, *impossible;
 } sparse_rows;
 
-/* Where a row's responsibilities are added: lines of components; and the component that the row was
+/* The lines of components that a row's responsibilities are added to; and the component that it was
    hard-assigned to, and is now, or < 0. */
 typedef struct {
   uint64_t near;
   int32_t was, is;
-} row_share;
+} row_assignment;
 
 typedef struct {
-  /* Responsibilities r of rows [first, last): totals[0] += r, totals[1] += trials r, sums[column]
-     += value r, unless `sums` is NULL. Returns the log-likelihood. `log_density` and `out`
+  /* Responsibilities r of rows [first, last): totals[0] += r, totals[1] += row_totals r,
+     sums[column] += value r, unless `sums` is NULL. Returns the log-likelihood. `log_density` and `out`
      (responsibilities) may be NULL; `batch` is scratch, MIX_BATCH strides. */
   double (*expect)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch,
                    double *sums, double *totals, double *log_density, double *out);
   /* The same in two steps: up to MIX_BATCH rows without the sums by column; then the sums of
-     columns [left, right) from any number of rows whose `batch` and `shares` lie side by side.
+     columns [left, right) from any number of rows whose `batch` and `assignments` lie side by side.
      Entries are in order of their columns. */
   double (*responsibilities)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, double *batch,
-                             row_share *shares, double *totals);
+                             row_assignment *assignments, double *totals);
   void (*add_rows)(const sparse_rows *s, ptrdiff_t first, ptrdiff_t last, const double *batch,
-                   const row_share *shares, ptrdiff_t left, ptrdiff_t right, double *sums);
+                   const row_assignment *assignments, ptrdiff_t left, ptrdiff_t right,
+                   double *sums);
   void (*fill_rows)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride, const double *p,
                     ptrdiff_t p_stride, const double *end, int logarithms, double *table,
                     double *rises);
-  void (*share_rows)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride,
-                     const double *counts, ptrdiff_t counts_stride, const double *end, double alpha,
-                     const double *trials, ptrdiff_t trials_stride, double *table);
+  void (*smooth_rows)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t k, ptrdiff_t stride,
+                      const double *counts, ptrdiff_t counts_stride, const double *end,
+                      double alpha, const double *totals, ptrdiff_t totals_stride, double *table);
   void (*advance_rows)(ptrdiff_t first, ptrdiff_t last, ptrdiff_t stride, ptrdiff_t tables,
                        ptrdiff_t kinds, ptrdiff_t size, double alpha, const double *rates,
                        double *sums, double *p, double *table, double *rises);

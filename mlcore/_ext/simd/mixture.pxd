@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 cdef extern from "simd/mixture.h" nogil:
     enum:
         MIX_BATCH
-    ctypedef struct row_share:
+    ctypedef struct row_assignment:
         pass
     ctypedef struct sparse_rows:
         Py_ssize_t n_components
@@ -20,24 +20,24 @@ cdef extern from "simd/mixture.h" nogil:
         double* bounds
         double start_rise
         const double* rises
-        const double* trials
+        const double* row_totals
         int32_t* hard
         Py_ssize_t hard_sums
-        const double* start_lacks
-        const double* lacks
+        const double* start_impossible
+        const double* impossible
     double expect "mixture_table->expect"(const sparse_rows*, Py_ssize_t, Py_ssize_t, double*,
                                           double*, double*, double*, double*)
     double responsibilities "mixture_table->responsibilities"(
-        const sparse_rows*, Py_ssize_t, Py_ssize_t, double*, row_share*, double*)
+        const sparse_rows*, Py_ssize_t, Py_ssize_t, double*, row_assignment*, double*)
     void add_rows "mixture_table->add_rows"(const sparse_rows*, Py_ssize_t, Py_ssize_t,
-                                            const double*, const row_share*, Py_ssize_t, Py_ssize_t,
-                                            double*)
+                                            const double*, const row_assignment*, Py_ssize_t,
+                                            Py_ssize_t, double*)
     void fill_rows "mixture_table->fill_rows"(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
                                               const double*, Py_ssize_t, const double*, int,
                                               double*, double*)
-    void share_rows "mixture_table->share_rows"(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
-                                                const double*, Py_ssize_t, const double*, double,
-                                                const double*, Py_ssize_t, double*)
+    void smooth_rows "mixture_table->smooth_rows"(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
+                                                  const double*, Py_ssize_t, const double*, double,
+                                                  const double*, Py_ssize_t, double*)
     void advance_rows "mixture_table->advance_rows"(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
                                                     Py_ssize_t, Py_ssize_t, double, const double*,
                                                     double*, double*, double*, double*)

@@ -12,11 +12,11 @@ from mlcore.mixture.discrete.sparse_rows import BIT_GROUP, rows_of_array, rows_o
 from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
 from mlcore.mixture.missing import TakesMissing
 
-# Whether a feature of a group differs from its mode, by the group's code.
+# 1 where a feature of a group differs from its mode, (BIT_GROUP, codes).
 _BITS = (np.arange(1 << BIT_GROUP) >> np.arange(BIT_GROUP)[:, None] & 1).astype(np.float64)
 _ROUNDING = 16 * np.finfo(np.float64).eps  # of sums of the same values in two orders
-_LEAST = 2 * np.finfo(np.float64).eps  # that 1 - p may be where it is more than 0
-_FIRST_ROWS = 1024  # that tell the modes: any guess is right, a good one saves entries
+_LEAST = 2 * np.finfo(np.float64).eps  # smallest positive 1 - p
+_FIRST_ROWS = 1024  # whose modes are used: a wrong guess only costs entries
 
 
 class BinomialProduct(DiscreteComponents):
@@ -123,7 +123,7 @@ class BinomialProduct(DiscreteComponents):
             raise self.refused(row, column, X[row, column], most[column])
 
     def fill(self, loop, parameters, rows):
-        """An entry moves a feature, or several, away from the mode; or takes a missing one out."""
+        """An entry turns one feature, or several, from the mode; or takes a missing one out."""
         logs, never = possible(parameters.table)
         mode, other = _by_value(logs, rows)
         constant, table = self._entries_of(mode, other, rows)
@@ -141,8 +141,8 @@ class BinomialProduct(DiscreteComponents):
         return tuple(self._entries_of(mode, other, rows) for mode, other in pairs)
 
     def _entries_of(self, mode, other, rows):
-        """Constants (k,) and table of entries, from what features add at their mode, (d, k), and
-        at their other value.
+        """Return constants (k,) and the table of entries, from log-densities (d, k) of features at
+        their mode and at their other value.
         """
         trials, (d, k) = self.trials, np.shape(other - mode)
         constant = trials[:, None] * mode * np.ones((d, k))
@@ -207,7 +207,7 @@ class BinomialProduct(DiscreteComponents):
         return {
             "weights_": parameters.weights,
             "means_": np.ascontiguousarray(p.T),
-            "mean_totals_": parameters.trials,
+            "mean_totals_": parameters.totals,
             "_failures_": failures.copy(),
         }
 
@@ -280,7 +280,7 @@ def _both(means):
 
 
 def _by_value(table, rows):
-    """Halves of a table (2 d, k): of the mode of each feature, and of its other value."""
+    """Return halves of a table (2 d, k): at the modes of features, and at their other values."""
     of_one, of_zero = table[: len(table) // 2], table[len(table) // 2 :]
     if not rows.modes.any():
         return of_zero, of_one
@@ -289,10 +289,10 @@ def _by_value(table, rows):
 
 
 def _left(whole, part, none):
-    """whole - part (d, k), and 0 where that is rounding and `none` says that it is 0 for certain.
+    """Return whole - part (d, k), with 0 for rounding error where `none` says that it is 0.
 
-    Elsewhere a component has a little of what others have more of, and EM may give it more: it
-    keeps the least that can be told from 0.
+    Elsewhere a difference below rounding is raised to the least that differs from 0, if other
+    components have some of the feature: EM may then still give this one more.
     """
     left, hidden = whole - part, _ROUNDING * whole
     somewhere = left.sum(axis=1, keepdims=True) > hidden.sum(axis=1, keepdims=True)

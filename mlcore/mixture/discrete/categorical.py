@@ -16,7 +16,7 @@ from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
 from mlcore.mixture.missing import TakesMissing
 from mlcore.model import warn
 
-_FEW_ROWS = 128  # to predict: of so few, taking answers together would not pay
+_FEW_ROWS = 128  # up to which prediction does not build patterns of several items
 _UNSEEN = 1e-10  # probability of a category that the fit did not know, where there is a prior
 
 
@@ -322,7 +322,7 @@ class CategoricalComponents(DiscreteComponents):
             "weights_": parameters.weights,
             "probabilities_": [np.ascontiguousarray(parameters.table[a:b].T) for a, b in parts],
             "categories_": self.categories,
-            "mean_totals_": parameters.trials,
+            "mean_totals_": parameters.totals,
         }
 
     def arrays(self, mixture):

@@ -14,14 +14,14 @@ from mlcore.mixture.discrete.zero_probabilities import least_impossible, logarit
 from mlcore.mixture.em import Run
 from mlcore.mixture.seeds import distinct, drawn, far_rows_again
 
-_COLLAPSED = 16 * np.finfo(np.float64).eps  # part of all weight that is reported as none
-_EMPTY = 2.0**-900  # share that is none: of less, responsibilities are no normal numbers
-_ROWS = 1 << 12  # impossible ones, looked at in one go
+_COLLAPSED = 16 * np.finfo(np.float64).eps  # component weight at which it is reported collapsed
+_EMPTY = 2.0**-900  # weight taken for 0: below, responsibilities are no normal numbers
+_ROWS = 1 << 12  # impossible rows whose responsibilities are formed at a time
 _SAMPLE = 512  # rows that starts are compared on
 _STARTS, _START_STEPS = 6, 5  # that are compared; steps of EM from each, to tell the best
-_UNIFORM = 0.01  # share of equal probabilities in a start: nothing is impossible
+_UNIFORM = 0.01  # part of equal probabilities in a start: nothing is impossible
 _CANDIDATES = 256  # rows that may seed a component
-_VALUES = 1 << 21  # that rows are compared by, which one of them is to seed
+_VALUES = 1 << 21  # of all candidates together
 
 
 class Parameters(NamedTuple):
@@ -29,16 +29,16 @@ class Parameters(NamedTuple):
 
     weights: np.ndarray  # (k,)
     table: np.ndarray  # (n_columns, k)
-    trials: np.ndarray  # as in Statistics, but of a mean row: no parameter of the likelihood
+    totals: np.ndarray  # (n_items, k) of a mean row, as in Statistics: no part of the likelihood
 
 
 class Statistics(NamedTuple):
-    """Sums over rows, by component: of responsibilities, and of what each column counts."""
+    """Sums over rows, by component: of responsibilities, and of these times the columns' counts."""
 
     log_likelihood: float
     mass: np.ndarray  # (k,)
     counts: np.ndarray  # (n_columns, k)
-    trials: np.ndarray  # (n_items, k): the totals of the columns that share a distribution
+    totals: np.ndarray  # (n_items, k): the totals of the columns that share a distribution
 
 
 class Rows(NamedTuple):
@@ -87,10 +87,10 @@ class DiscreteComponents(Components):
 
     @property
     def entire(self) -> bool:
-        """Whether sums leave out no responsibilities, however small."""
+        """True if sums leave out no responsibilities, however small."""
         return self.alpha == 0
 
-    # ---- what a kind of discrete components says
+    # ---- what differs between distributions
 
     @abstractmethod
     def by_column(self, values: np.ndarray) -> np.ndarray:
@@ -98,7 +98,7 @@ class DiscreteComponents(Components):
 
     @abstractmethod
     def fill(self, loop: Loop, parameters: Parameters, rows: "Rows") -> np.ndarray:
-        """Tell `loop` what entries add to the log-densities; return the constants, (k,)."""
+        """Give `loop` the table of the log-densities of entries; return their constants, (k,)."""
 
     @abstractmethod
     def gathered(
@@ -143,9 +143,7 @@ class DiscreteComponents(Components):
         return None
 
     def later_rows(self, X: Any, parameters: Parameters, tables: dict) -> tuple["Rows", Any]:
-        """Return rows to predict, and a key that rows have in common which share the tables of
-        log-densities; None: these are not kept.
-        """
+        """Return rows to predict, and the key of their tables of log-densities; None: not kept."""
         rows = self.rows(X, None)
         return rows, (rows.sparse.n_columns, rows.sparse.values is None)
 
@@ -155,13 +153,13 @@ class DiscreteComponents(Components):
         k, rows = self.n_components, em.rows
         weights, table = start_values
         weights = np.full(k, 1 / k) if weights is None else weights
-        trials = np.ones((np.size(self.n_outcomes), k))
+        totals = np.ones((np.size(self.n_outcomes), k))
         if table is not None:
-            return Parameters(weights, table, trials)
+            return Parameters(weights, table, totals)
         places, weight = distinct(self._keys(rows), rows.weight, _SAMPLE, rng)
         some = rows._replace(weight=weight, sparse=rows.sparse.taken(places, weight))
         tables = self._drawn_tables(some, rng)
-        runs = [Run(Parameters(weights, table, trials)) for table in tables]
+        runs = [Run(Parameters(weights, table, totals)) for table in tables]
         return em.over(some).best(runs, _START_STEPS).parameters
 
     def _keys(self, rows):
@@ -172,7 +170,7 @@ class DiscreteComponents(Components):
         return loop.log_densities(start)[:, 0]
 
     def _drawn_tables(self, rows, rng):
-        """Tables of which each component is half the mean, and half a row far from the others'."""
+        """Start tables: each component is half the mean, and half a row far from the others'."""
         k, weight, matrix = self.n_components, rows.weight, rows.sparse.matrix
         sums = (matrix.T @ weight)[:, None]
         whole = self.gathered(rows, sums, weight.sum(keepdims=True), 0.0, None)
@@ -193,13 +191,13 @@ class DiscreteComponents(Components):
         return [(mean + single[:, places]) / 2 for places in seeds]
 
     def _proportions(self, statistics, otherwise):
-        """The share of each column among those of its item; `otherwise` where nothing is known."""
-        trials = self.by_column(statistics.trials)
-        known = trials > 0
-        return np.where(known, statistics.counts / np.where(known, trials, 1.0), otherwise)
+        """Counts of columns divided by the totals of their items; `otherwise` where these are 0."""
+        totals = self.by_column(statistics.totals)
+        known = totals > 0
+        return np.where(known, statistics.counts / np.where(known, totals, 1.0), otherwise)
 
     def step_together(self, runs, rows, n_steps):
-        """Take steps of all runs, their components side by side: on few rows calls cost most."""
+        """Take the steps of all runs in one loop: on few rows, calls cost most."""
         if rows.sparse.n_rows > _SAMPLE:
             return False
         shape = len(runs), self.n_components
@@ -230,7 +228,7 @@ class DiscreteComponents(Components):
         return sums._replace(counts=sums.counts.copy())
 
     def _sums(self, rows, parameters):
-        """Statistics, whose counts the next call may change."""
+        """Statistics; their counts may change in the next call."""
         loop = rows.sparse.loop(len(parameters.weights), entire=self.entire)
         start = self.fill(loop, parameters, rows)
         return self.gathered(rows, *loop.sums(start), parameters.table)
@@ -258,7 +256,7 @@ class DiscreteComponents(Components):
         parameters: Parameters,
         frequencies: Callable[..., np.ndarray],
     ) -> tuple[Parameters, np.ndarray]:
-        """Return what `maximize` does, by a function that smooths ``statistics.counts``.
+        """Return what `maximize` does; ``frequencies`` smooths ``statistics.counts``.
 
         A component without mass keeps its probabilities, and a weight of 0. One of a small mass
         goes on as in exact arithmetic, since it may grow again.
@@ -267,19 +265,19 @@ class DiscreteComponents(Components):
         empty = statistics.mass <= _EMPTY * total
         weights = np.where(empty, 0.0, statistics.mass) / total
         alpha = self.alpha
-        trials = self.by_column(statistics.trials + alpha * self.n_outcomes)
+        totals = self.by_column(statistics.totals + alpha * self.n_outcomes)
         # An item may have been missing in all rows of a component, which then keep what they had.
-        keep = empty | ~(trials > 0)
-        table = frequencies(alpha, np.where(keep, 0.0, trials), parameters.table)
-        mean_trials = statistics.trials / np.where(empty, total, statistics.mass)
-        return Parameters(weights, table, mean_trials), weights <= _COLLAPSED
+        keep = empty | ~(totals > 0)
+        table = frequencies(alpha, np.where(keep, 0.0, totals), parameters.table)
+        mean_totals = statistics.totals / np.where(empty, total, statistics.mass)
+        return Parameters(weights, table, mean_totals), weights <= _COLLAPSED
 
     def expected(self, parameters, total_weight):
         weights = parameters.weights
         prior = self.alpha / total_weight if total_weight > 0 else 0.0
-        trials = parameters.trials * weights
-        padded = self.by_column(trials + prior * self.n_outcomes)
-        return Statistics(0.0, weights, parameters.table * padded - prior, trials)
+        totals = parameters.totals * weights
+        padded = self.by_column(totals + prior * self.n_outcomes)
+        return Statistics(0.0, weights, parameters.table * padded - prior, totals)
 
     def reorder(self, parameters, order):
         return Parameters(*(values[..., order] for values in parameters))
@@ -301,15 +299,15 @@ class DiscreteComponents(Components):
             labels = proba.argmax(axis=1)
         else:
             (density, labels), proba = loop.labels(start), None
-        lost = np.flatnonzero(density == -np.inf)
-        if len(lost):
-            (constant, table), (lacking, never) = self.possible(parameters, rows)
+        impossible = np.flatnonzero(density == -np.inf)
+        if len(impossible):
+            (constant, table), (start_never, never) = self.possible(parameters, rows)
             logs = constant + logarithm(np.where(parameters.weights > 0, parameters.weights, 1))
-            lacking = np.where(parameters.weights > 0, lacking, np.inf)
-            for i in range(0, len(lost), _ROWS):
-                part = lost[i : i + _ROWS]
+            start_never = np.where(parameters.weights > 0, start_never, np.inf)
+            for i in range(0, len(impossible), _ROWS):
+                part = impossible[i : i + _ROWS]
                 values = rows.sparse.taken(part).matrix
-                found = least_impossible(values, (logs, table), (lacking, never))
+                found = least_impossible(values, (logs, table), (start_never, never))
                 labels[part] = found.argmax(axis=1)
                 if proba is not None:
                     proba[part] = found

@@ -45,7 +45,7 @@ class DiscreteMixture(Mixture):
         from sklearn.utils import ClassifierTags
 
         tags = super().__sklearn_tags__()
-        # Its check of sparse input asks whatever has predict_proba for these, and two columns.
+        # scikit-learn's check of sparse input asks every model with predict_proba for these tags.
         tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags
 

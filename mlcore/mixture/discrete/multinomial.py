@@ -218,8 +218,8 @@ class MultinomialComponents(DiscreteComponents):
         """Sums by column, probabilities and their logarithms pass through memory once."""
         loop = rows.sparse.loop(len(parameters.weights))
         start = self.fill(loop, parameters, rows)
-        mass, trials, log_likelihood = loop.totals(start, rows.sparse.row_totals)
-        statistics = Statistics(log_likelihood, mass, None, trials[None])
+        mass, totals, log_likelihood = loop.totals(start, rows.sparse.row_totals)
+        statistics = Statistics(log_likelihood, mass, None, totals[None])
         objective = self.objective(statistics, rows, parameters)
         return objective, *self.smoothed(statistics, parameters, loop.smoothed_frequencies)
 
@@ -236,7 +236,7 @@ class MultinomialComponents(DiscreteComponents):
         return {
             "weights_": parameters.weights,
             "means_": np.ascontiguousarray(parameters.table.T),
-            "mean_totals_": parameters.trials,
+            "mean_totals_": parameters.totals,
         }
 
     def arrays(self, mixture):

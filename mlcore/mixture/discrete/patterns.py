@@ -1,4 +1,4 @@
-"""Patterns: answers to neighbouring items taken together, so that a row has fewer entries."""
+"""Response patterns of groups of neighbouring items: a row then has fewer entries."""
 
 from itertools import pairwise
 
@@ -9,13 +9,13 @@ from mlcore.threads import effective_threads
 
 _PATTERNS = 256  # of one group, at most
 _CACHED = 1 << 19  # bytes of the tables of all groups, for them to stay in the second-level cache
-_ENTRIES = 64  # of a pattern, on the average, or summing up patterns costs more than it saves
+_ENTRIES = 64  # rows of a pattern, on average; with fewer, its sums cost more than they save
 _CODES = 1 << 16  # values of an item that are looked up in a table, rather than searched for
-_SMALL = 256  # categories below are found in one pass over all items
+_SMALL = 256  # smaller categories are found in one pass over all items
 
 
 class Patterns:
-    """Groups of neighbouring items, and the patterns that their answers can make.
+    """Groups of neighbouring items, and the combinations of their values: patterns.
 
     A table of logarithms by category becomes one by pattern, where a row finds the sum of several
     items in one place; and sums by pattern become sums by category.
@@ -25,7 +25,7 @@ class Patterns:
     sizes : list of int
         Numbers of categories of the items.
     holes : (n_items,) bool
-        Whether an item may be unanswered, which is one more outcome of it and counts for nothing.
+        Whether an item may be missing: one more outcome, which adds nothing.
     n_rows : int
     width : int
         Bytes of a row of the tables.
@@ -67,9 +67,9 @@ class Patterns:
             self._members.append(members)
 
     def encoded(self, X, categories):
-        """The patterns of each row, (n_rows * length,) int32; None where a value is unknown.
+        """Return the patterns of each row, (n_rows * length,) int32; None if a value is unknown.
 
-        `categories` are the same in every call.
+        `categories` must be the same in every call.
         """
         if self._lookups is None:
             self._lookups = self._looked_up(categories)
@@ -85,7 +85,7 @@ class Patterns:
         return None if wrong.any() else out.ravel()
 
     def _looked_up(self, categories):
-        """What the compiled loop takes of the categories, and the items to be searched first."""
+        """Return lookup tables of categories, and the items whose values are searched instead."""
         lows, lookups, searched = np.empty(len(categories)), [], []
         for i, values in enumerate(categories):
             if values[-1] - values[0] >= _CODES or (values % 1 != 0).any():
@@ -104,14 +104,14 @@ class Patterns:
         table = np.empty((self.n_patterns, logarithms.shape[1]))
         for members, categories, patterns in self._parts():
             if members is None:
-                table[patterns] = 0  # that of no answer
+                table[patterns] = 0  # of a missing value
                 table[patterns][: len(logarithms[categories])] = logarithms[categories]
             else:
                 np.matmul(members, logarithms[categories], out=table[patterns])
         return table
 
     def counts(self, by_pattern):
-        """Sums by category, (n_categories, k)."""
+        """Return sums by category, (n_categories, k), from sums by pattern."""
         counts = np.empty((self.edges[-1], by_pattern.shape[1]))
         for members, categories, patterns in self._parts():
             if members is None:
@@ -128,7 +128,7 @@ class Patterns:
 
 
 def found_categories(X):
-    """The values of each column, ascending; NaN left out."""
+    """Return the values of each column, ascending, without NaN."""
     present = np.zeros((X.shape[1], _SMALL), np.uint8)
     others = np.zeros(X.shape[1], np.uint8)
     _ext.small_values(X, present, others, effective_threads(2.0 * X.size))
@@ -139,7 +139,7 @@ def found_categories(X):
 
 
 def _grouped(outcomes, limit):
-    """Where groups begin and end, and how many patterns each has: `limit`, or a single item's."""
+    """Return the groups' edges, and numbers of patterns: at most `limit`, or those of one item."""
     edges, counts = [0], []
     for i, outcome in enumerate(outcomes):
         if counts and counts[-1] * outcome <= limit:
@@ -161,7 +161,7 @@ def _values(column):
 
 
 def _searched(column, values):
-    """Places of values in `values`, NaN where NaN is; and whether any has none."""
+    """Return indices of a column in `values`, NaN for NaN, and whether any value is not there."""
     found = np.minimum(np.searchsorted(values, column), len(values) - 1)
     present = ~np.isnan(column)
     return np.where(present, found, np.nan), bool((present & (values[found] != column)).any())

@@ -27,22 +27,22 @@ _SMALL = 2.0**-60  # part of all weight: below it, what rows leave out (2^-100) 
 
 
 def smoothed_frequencies(
-    counts: np.ndarray, alpha: float, trials: np.ndarray, before: np.ndarray
+    counts: np.ndarray, alpha: float, totals: np.ndarray, before: np.ndarray
 ) -> np.ndarray:
-    """Return min((counts + alpha) / trials, 1), and `before` where `trials` are 0.
+    """Return min((counts + alpha) / totals, 1), and `before` where `totals` are 0.
 
-    `counts` (n_columns, k); `trials` of that shape, or (1, k).
+    `counts` (n_columns, k); `totals` of that shape, or (1, k).
     """
     if counts.strides[1] != counts.itemsize:
         counts = np.ascontiguousarray(counts)
     n, k = counts.shape
-    divisors = np.ones((len(trials), -(-k // _VECTOR) * _VECTOR))
-    divisors[:, :k] = trials
+    divisors = np.ones((len(totals), -(-k // _VECTOR) * _VECTOR))
+    divisors[:, :k] = totals
     table = scratch_array((n, divisors.shape[1]), np.float64)
-    kept = trials == 0
+    kept = totals == 0
     divisors[:, :k][kept] = 1
     n_threads = effective_threads(_PRODUCTS_OF_A_VALUE * table.size)
-    _ext.shares(counts, alpha, divisors, table, n_threads)
+    _ext.smooth(counts, alpha, divisors, table, n_threads)
     table = table[:, :k]
     return np.where(kept, before, table) if kept.any() else table
 
@@ -67,7 +67,7 @@ class Loop:
         self.rows, self.k, self.entire = rows, k, entire
         self.work = (len(rows.columns) + _PRODUCTS_OF_A_ROW * rows.n_rows) * stride
         if filled is not None:
-            self._table, self._lacks = filled
+            self._table, self._impossible = filled
             return
         require_memory(
             rows.n_columns,
@@ -79,11 +79,11 @@ class Loop:
         self._table = scratch_array(shape, np.float64)
         self._table[:] = 0
         self._rises = np.empty(rows.n_columns)
-        self._by_column = None  # sums (chunks, 1 or 2, columns, stride): of each pass, and held
+        self._by_column = None  # (chunks, 1 or 2, columns, stride): of a pass; hard-assigned
         self._last_start = self._near = self._bounds = self._hard = self._each = None
         self._new = False  # whether the table has been filled since the last sums
-        self._held = None  # probabilities whose logarithms the table already holds
-        self._lacks = None, None  # as `require` is told
+        self._cached = None  # probabilities whose logarithms are in the table
+        self._impossible = None, None  # constant (stride,) and table, or None: `require`
         self._cleared = False  # whether the sums of a pass are 0
         self._spans = self._scratch = None  # rows of each chunk by call, and what their loops write
         if stride > _VECTOR and not entire:  # else there is nothing to leave out
@@ -92,10 +92,10 @@ class Loop:
 
     def fill(self, table: np.ndarray, *, logarithms: bool) -> None:
         """Take `table` (n_columns, k), or its logarithms, as what entries add."""
-        self._lacks = None, None
-        if table is self._held:
+        self._impossible = None, None
+        if table is self._cached:
             return
-        self._held = None
+        self._cached = None
         if table.strides[1] != table.itemsize:
             table = np.ascontiguousarray(table)
         if self._new and self._near is not None:  # what rows remember is of a table before the last
@@ -109,21 +109,21 @@ class Loop:
         (n_columns, k) is positive: what they lack of what a component is certain of.
         """
         pad = (0, self._table.shape[1] - self.k)
-        self._lacks = np.pad(start, pad), np.pad(table, [(0, 0), pad])
+        self._impossible = np.pad(start, pad), np.pad(table, [(0, 0), pad])
         if self._near is not None:  # what rows remember says nothing of that
             self._near[:] = np.iinfo(np.uint64).max
 
     @property
     def filled(self) -> tuple:
         """The tables that `fill` and `require` have made, for loops over other rows."""
-        return self._table, self._lacks
+        return self._table, self._impossible
 
     def log_densities(self, start: np.ndarray) -> np.ndarray:
         """Return log-densities of all rows, which are few, and components: (n_rows, k)."""
-        k, (without, lacks) = self.k, self._lacks
+        k, (constant, table) = self.k, self._impossible
         found = self.rows.matrix @ self._table[:, :k] + start
-        if lacks is not None:
-            found[self.rows.matrix @ lacks[:, :k] + without[:k] > 0] = -np.inf
+        if table is not None:
+            found[self.rows.matrix @ table[:, :k] + constant[:k] > 0] = -np.inf
         return found
 
     def sum_of_table(self) -> float:
@@ -142,9 +142,9 @@ class Loop:
         return self._added(), totals, log_likelihood
 
     def totals(
-        self, start: np.ndarray, trials: np.ndarray | None
+        self, start: np.ndarray, row_totals: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the responsibilities' sums (k,), those of `trials` (n_rows,) times them, and the
+        """Return the responsibilities' sums (k,), those times `row_totals` (n_rows,), and the
         log-likelihood; the sums by column wait for `smoothed_frequencies`.
 
         Rows leave out responsibilities below 2^-100. Where a component has so little that these
@@ -154,7 +154,7 @@ class Loop:
         if self._by_column is None:
             self._make_sums()
         before = self._last_start, self._new
-        found = self._pass(start, trials, self._near, self._hard)
+        found = self._pass(start, row_totals, self._near, self._hard)
         small = (found[0] < _SMALL * found[0].sum()) & (start > -np.inf)
         if not small.any() or (self._near is None and self._hard is None):
             return found
@@ -163,7 +163,7 @@ class Loop:
             if remembered is not None:
                 remembered[:] = nothing
         self._by_column.fill(0)
-        return self._pass(start, trials, None, None)
+        return self._pass(start, row_totals, None, None)
 
     def sums_each(self, start: np.ndarray, n_mixtures: int) -> tuple:
         """Return `sums` of the responsibilities under each of some mixtures, of components side by
@@ -174,21 +174,22 @@ class Loop:
         shape = n_mixtures, rows.n_columns, stride
         if self._each is None:
             self._each = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        tables, lacks, sums = self._each
-        starts, lacking = np.full((n_mixtures, stride), -np.inf), np.zeros((n_mixtures, stride))
+        tables, impossible, sums = self._each
+        starts = np.full((n_mixtures, stride), -np.inf)
+        start_impossible = np.zeros((n_mixtures, stride))
         starts[:, :k] = start.reshape(n_mixtures, k)
         tables[:, :, :k] = self._side_by_side(self._table, n_mixtures, k)
-        without, table = self._lacks
+        constant, table = self._impossible
         if table is not None:
-            lacking[:, :k] = without[: self.k].reshape(n_mixtures, k)
-            lacks[:, :, :k] = self._side_by_side(table, n_mixtures, k)
+            start_impossible[:, :k] = constant[: self.k].reshape(n_mixtures, k)
+            impossible[:, :, :k] = self._side_by_side(table, n_mixtures, k)
         sums.fill(0)
         totals, log_likelihood = np.zeros((n_mixtures, 2, stride)), np.zeros(n_mixtures)
         batch = scratch_array((n_mixtures, _ext.BATCH * stride), np.float64)
         _ext.expect_each(
             k, rows.length, rows.indptr, rows.columns, rows.values, rows.weights, starts, tables,
-            lacking, None if table is None else lacks, rows.n_rows, batch, sums, totals,
-            log_likelihood, effective_threads(self.work),
+            start_impossible, None if table is None else impossible, rows.n_rows, batch, sums,
+            totals, log_likelihood, effective_threads(self.work),
         )  # fmt: skip
         by_column = sums[:, :, :k].transpose(1, 0, 2).reshape(rows.n_columns, self.k)
         return by_column, totals[:, 0, :k].ravel(), log_likelihood
@@ -196,7 +197,7 @@ class Loop:
     def _side_by_side(self, table, n_mixtures, k):
         return table[:, : self.k].reshape(-1, n_mixtures, k).transpose(1, 0, 2)
 
-    def _pass(self, start, trials, near, alone):
+    def _pass(self, start, row_totals, near, hard):
         rows = self.rows
         if not self._cleared:
             self._by_column[:, 0].fill(0)
@@ -215,8 +216,8 @@ class Loop:
         n_threads = effective_threads(self.work)
         known = (
             self.k, rows.length, rows.indptr, rows.columns, rows.values, rows.weights, start,
-            self._table, *self._lacks, None if self._lacks[1] is not None else near,
-            self._bounds, rise, self._rises, trials, alone,
+            self._table, *self._impossible, None if self._impossible[1] is not None else near,
+            self._bounds, rise, self._rises, row_totals, hard,
         )  # fmt: skip
         if chunks > 1:
             for spans in self._spans:
@@ -227,10 +228,10 @@ class Loop:
             edges = rows.column_edges(n_threads)
             n_rows = _ext.BATCH * min(_CHUNKS, _BATCHES * n_threads)
             batch = scratch_array((n_rows, stride), np.float64)
-            shares = scratch_array((n_rows, _ext.SHARE_BYTES), np.uint8)
+            assignments = scratch_array((n_rows, _ext.ASSIGNMENT_BYTES), np.uint8)
             for [[first, last]] in self._spans:
                 _ext.expect_by_columns(
-                    *known, first, last, batch, shares, edges, self._by_column[0], totals,
+                    *known, first, last, batch, assignments, edges, self._by_column[0], totals,
                     log_likelihood,
                 )  # fmt: skip
         return *totals.sum(axis=0)[:, : self.k], float(log_likelihood.sum())
@@ -238,7 +239,7 @@ class Loop:
     def _make_sums(self):
         (n_columns, stride), n_entries = self._table.shape, len(self.rows.columns)
         kinds = 1
-        if self._table.nbytes > _CACHED_BYTES and self.rows.may_be_held and not self.entire:
+        if self._table.nbytes > _CACHED_BYTES and self.rows.hard_sums_pay and not self.entire:
             # The component that each row was assigned to for certain, or -1.
             kinds, self._hard = 2, np.full(self.rows.n_rows, -1, np.int32)
         room = max(1, _CHUNK_BYTES // (kinds * n_columns * stride * 8))
@@ -255,19 +256,19 @@ class Loop:
         self._spans, self._scratch = self._parts(chunks), self._batch(chunks)
 
     def smoothed_frequencies(
-        self, alpha: float, trials: np.ndarray, before: np.ndarray
+        self, alpha: float, totals: np.ndarray, before: np.ndarray
     ) -> np.ndarray:
         """Return `smoothed_frequencies` of the sums by column; `fill` then has their logarithms."""
-        if not ((trials > _NORMAL) & (trials < 1 / _NORMAL)).all():  # 0, or no rate for it
-            return smoothed_frequencies(self._added(), alpha, trials, before)
+        if not ((totals > _NORMAL) & (totals < 1 / _NORMAL)).all():  # 0, or no rate for it
+            return smoothed_frequencies(self._added(), alpha, totals, before)
         table = scratch_array(self._table.shape, np.float64)
         n_threads = effective_threads(2 * _PRODUCTS_OF_A_VALUE * table.size)
         rates = np.zeros(table.shape[1])
-        rates[: self.k] = 1 / trials
+        rates[: self.k] = 1 / totals
         _ext.advance(self._by_column, alpha, rates, table, self._table, self._rises, n_threads)
         self._cleared = self._new = True
-        self._held = table[:, : self.k]
-        return self._held
+        self._cached = table[:, : self.k]
+        return self._cached
 
     def _added(self):
         _ext.add_chunks(self._by_column, effective_threads(self._by_column.size))
@@ -286,7 +287,7 @@ class Loop:
         for spans in self._parts(chunks):
             _ext.posterior(
                 self.k, rows.length, rows.indptr, rows.columns, rows.values, start, self._table,
-                *self._lacks, spans, batch, density, out, n_threads,
+                *self._impossible, spans, batch, density, out, n_threads,
             )  # fmt: skip
         return density, out
 

@@ -1,8 +1,8 @@
-"""Sparse rows: lists of entries, to which all discrete mixtures are fitted.
+"""Sparse rows, lists of entries: the form in which discrete mixtures read data.
 
-A row's log density under a component is a constant plus, for each entry, its value times what the
-component says of its column: time is in proportion to the entries. That is -inf where the component
-makes an entry impossible, so entries have no value of 0.
+A row's log density under a component is a constant plus, for each entry, its value times a number
+of its column and the component: time is in proportion to the entries. That number is -inf where an
+entry is impossible, so entries have no value of 0.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from mlcore.threads import effective_threads
 
 BIT_GROUP = _ext.GROUP  # binary features in an entry: tables of 2^BIT_GROUP rows fit the cache
 _ENTRIES_OF_A_LONG_ROW = 32
-_BLOCK = 1 << 14  # values looked at in one go
+_BLOCK = 1 << 14  # values checked at a time
 
 
 @dataclass
@@ -42,10 +42,11 @@ class SparseRows:
         return float(self.n_rows if self.weights is None else self.weights.sum())
 
     @property
-    def may_be_held(self) -> bool:
-        """Whether a hard-assigned row may stay in the sums of the next pass, which are integers.
+    def hard_sums_pay(self) -> bool:
+        """True if sums of hard-assigned rows are worth keeping from pass to pass.
 
-        It pays where rows are so long that often one component is all but certain.
+        They must be exact, sums of integers below 2^53; and rows so long that often one component
+        is all but certain.
         """
         if len(self.columns) < _ENTRIES_OF_A_LONG_ROW * self.n_rows:
             return False
@@ -60,9 +61,9 @@ class SparseRows:
         return sp.csr_array((values, self.columns, self.indptr), shape=shape) @ np.ones(shape[1])
 
     def column_edges(self, n_parts: int) -> np.ndarray:
-        """Return where parts of about equally many entries begin and end: columns, (n_parts + 1,).
+        """Return the edges (n_parts + 1,) of ranges of columns with about equally many entries.
 
-        The one part is all columns, [0, 0].
+        A single range, all columns, is [0, 0].
         """
         if n_parts == 1:
             return np.zeros(2, np.int64)
@@ -75,8 +76,8 @@ class SparseRows:
     def loop(self, k: int, *, entire: bool = False) -> Loop:
         """Return the loop over these rows for k components, the same every time.
 
-        `entire` leaves out no responsibilities, however small: without a prior they may be all that
-        a component has of some column, and tell its probability from 0.
+        With `entire` it leaves out no responsibilities, however small: without a prior these alone
+        may keep the probability of some column above 0.
         """
         if self._loop is None or (self._loop.k, self._loop.entire) != (k, entire):
             self._loop = Loop(self, k, entire)
@@ -120,7 +121,7 @@ def rows_of_array(
 ) -> tuple[SparseRows, np.ndarray]:
     """Return the entries of an array that are not 0, and which rows have one outside [0, `most`].
 
-    NaN are behind a row's others, of value 1, in columns of their own, d further.
+    After them come a row's NaN: column c's is an entry of value 1 in column d + c.
     """
     n, d = X.shape
     indptr, wrong = np.zeros(n + 1, np.int64), np.empty(n, np.uint8)
@@ -139,8 +140,8 @@ def rows_of_bits(
     """Return binary features as sparse rows, and which rows have a value but 0, 1 and NaN.
 
     An entry is a group of `BIT_GROUP` features of which some differ from their modes; its column
-    is the number of the group times 2^BIT_GROUP plus a bit for each feature that differs. Behind
-    these there is a column for each feature, of rows that lack it.
+    is the number of the group times 2^BIT_GROUP plus a bit for each feature that differs. After
+    these comes a column for each feature, with an entry in rows where it is missing.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ def rows_of_bits(
 
 
 def rows_of_csr(X: sp.csr_array, weights: np.ndarray | None) -> SparseRows:
-    """Return the entries of a canonical CSR array; explicit zeros are none."""
+    """Return the entries of a canonical CSR array, without explicit zeros."""
     if X.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"X has {X.shape[1]} features, but at most 2**31 - 1 are supported.")
     if not X.data.all():
@@ -183,7 +184,7 @@ def rows_of_csr(X: sp.csr_array, weights: np.ndarray | None) -> SparseRows:
 
 
 def largest_integer(values: np.ndarray | None) -> float:
-    """Return the largest magnitude, if all are integers, or else infinity; None is all ones."""
+    """Return the largest magnitude if all values are integers, else infinity; None is all ones."""
     most = 1.0
     for start in range(0, 0 if values is None else len(values), _BLOCK):
         block = values[start : start + _BLOCK]

@@ -1,9 +1,9 @@
-"""Probabilities of 0: what rows hold that is impossible under a component of a discrete mixture."""
+"""Probabilities of 0 in discrete mixtures, and rows that they make impossible."""
 
 import numpy as np
 from scipy import sparse as sp
 
-_TINY = np.finfo(np.float64).tiny  # probability: the compiled loops take what is less for 0
+_TINY = np.finfo(np.float64).tiny  # the compiled loops take smaller probabilities for 0
 
 
 def logarithm(p: np.ndarray) -> np.ndarray:
@@ -15,7 +15,7 @@ def logarithm(p: np.ndarray) -> np.ndarray:
 
 
 def possible(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return log p, with 0 for what is impossible, and 1 for what is, else 0."""
+    """Return log p, 0 where p is 0; and an indicator, 1 where p is 0."""
     never = p < _TINY
     return np.log(np.where(never, 1.0, p)), never.astype(np.float64)
 
@@ -25,19 +25,19 @@ def least_impossible(
 ) -> np.ndarray:
     """Return responsibilities for rows that are impossible under every component.
 
-    They are the limit for probabilities of 0 that go to 0 together: shared among the components to
-    which the least part of the row is impossible, by what the rest of it says.
+    They are the limit for probabilities of 0 that go to 0 together: only components with the fewest
+    impossible values of the row have any, in proportion to their densities of the other values.
 
     Parameters
     ----------
     X : (n, n_columns)
     logs : ((k,), (n_columns, k))
-        Start and table of the log densities, with 0 for what is impossible.
+        Constants and table of the log-densities, with 0 for impossible values.
     never : ((k,), (n_columns, k))
-        The same of the impossible values; infinite in the start of components without weight.
+        The same for the number of impossible values; infinite constants for components of weight 0.
     """
-    lost = X @ never[1] + never[0]
-    least = lost.min(axis=1, keepdims=True)
-    rest = np.where(lost <= least * (1 + 1e-9), X @ logs[1] + logs[0], -np.inf)
+    count = X @ never[1] + never[0]
+    least = count.min(axis=1, keepdims=True)
+    rest = np.where(count <= least * (1 + 1e-9), X @ logs[1] + logs[0], -np.inf)
     proba = np.exp(rest - rest.max(axis=1, keepdims=True))
     return proba / proba.sum(axis=1, keepdims=True)

@@ -36,7 +36,7 @@ class GaussianComponents(Components):
         Added to variances; None: a floor relative to those of the data.
     scale : DataScale
     init_params : str
-        How to draw what the user gave no start value of.
+        How start values that the user did not give are drawn.
     missing : bool
         Whether NaN is a missing value, not an error.
     owner : str
@@ -84,7 +84,7 @@ class GaussianComponents(Components):
         return Parameters(weights, means, *(found[2:] if shapes is None else shapes))
 
     def _drawn(self, em, rng, means, rotated):
-        """Parameters from clusters of some rows; or, at random, from some rows themselves."""
+        """Return parameters drawn from clusters of a sample of rows, or from rows at random."""
         k, kind, scale, rows = self.n_components, self.kind, self.scale, em.rows
         known, weight = initialization.sampled(
             rows.X, rows.weight, k, scale.variances, rng, scale.origin
@@ -115,7 +115,7 @@ class GaussianComponents(Components):
         return maximized(self.kind, statistics, parameters, origin, variances, self.reg_covar)
 
     def step(self, rows, parameters):
-        """A step in float32 where that does, and its M-step about means that are close enough."""
+        """Take a step in float32 where it is exact enough; repeat it where means moved too far."""
         statistics = rows.statistics(parameters)
         objective = statistics.log_likelihood / rows.total
         new, collapsed = self.maximize(statistics, parameters)
@@ -131,7 +131,7 @@ class GaussianComponents(Components):
         return objective, new, collapsed
 
     def restart(self, parameters, collapsed, rows, rng):
-        """From rows that are poorly explained, with the variances of the data."""
+        """Restart at rows of low density, with the variances of the data."""
         weights, means, sigma, factors = map(np.copy, parameters)
         density = rows.densities(parameters)[0].astype(np.float64)
         uniform = rng.random(len(collapsed))
@@ -140,7 +140,7 @@ class GaussianComponents(Components):
         seeds = np.where(np.isnan(seeds), self.scale.origin, seeds)
         means[collapsed] = seeds
         if self.kind != "tied":
-            fresh = initialization.lone_statistics(self.kind, seeds, self.scale)
+            fresh = initialization.single_row_statistics(self.kind, seeds, self.scale)
             new = self.maximize(fresh, Parameters(None, seeds, None, None))[0]
             sigma[collapsed], factors[collapsed] = new.covariances, new.factors
         return Parameters(initialization.with_room(weights, collapsed), means, sigma, factors)

@@ -15,7 +15,7 @@ from mlcore.mixture.start_values import TOLERANCE, finite_array
 
 FLOOR = 1e-6  # of the variances of the data
 _EPS = np.finfo(np.float64).eps
-_SINGULAR = 1e-13  # a pivot of so small a part of its variance is nothing but rounding
+_SINGULAR = 1e-13  # a pivot below this part of its variance is rounding error
 
 
 def maximized(
@@ -38,7 +38,7 @@ def maximized(
     -------
     parameters : Parameters
     collapsed : (n_components,) bool
-        Without mass, or narrow as a point.
+        Without mass, or with variances at the floor in all features.
     """
     _, mass, first, second = statistics
     empty = ~(mass > 0)
@@ -49,8 +49,8 @@ def maximized(
         shift[empty] = 0
     means = before.means + shift
     if kind == "tied":
-        away = means - origin
-        S = (second - (away * mass[:, None]).T @ away) / mass.sum()
+        offsets = means - origin
+        S = (second - (offsets * mass[:, None]).T @ offsets) / mass.sum()
         widths = np.diagonal(S)
     elif kind == "full":
         S = second / divisor[:, None, None] - shift[:, :, None] * shift[:, None, :]
@@ -71,8 +71,8 @@ def maximized(
 
 
 def regularised(kind: str, S, means, data_variances, reg_covar):
-    """Covariances from the second central moments S, and their factors."""
-    grain = (_EPS * means) ** 2  # no variance of rounded numbers means anything below
+    """Return covariances from the second central moments S, and their factors."""
+    grain = (_EPS * means) ** 2  # variances below are rounding error
     added = 0.0 if reg_covar is None else reg_covar
     unit, varying = data_variances, data_variances > 0
     if not varying.all():
@@ -119,7 +119,7 @@ def _one(C, floored, scale, floor):
 
 
 def _factor(C):
-    """Upper triangular P with P Pᵀ the inverse of C, or None."""
+    """Return upper triangular P with P Pᵀ the inverse of C, or None if C is singular."""
     L, failed = lapack.dpotrf(C, lower=1, clean=1)
     if failed:
         return None
@@ -128,7 +128,7 @@ def _factor(C):
 
 
 def _raised(C, scale, floor):
-    """C with eigenvalues of at least `floor`, in units of `scale`: the nearest in likelihood."""
+    """Return C with eigenvalues raised to `floor`, in units of `scale`: the likeliest such C."""
     root = np.sqrt(scale)
     values, vectors = np.linalg.eigh(C / root[:, None] / root)
     values = np.maximum(values, max(floor, 8 * len(C) * _EPS * values[-1]))
@@ -137,7 +137,7 @@ def _raised(C, scale, floor):
 
 
 def matrices(value: Any, name: str, kind: str, k: int, d: int, owner: str = "") -> np.ndarray:
-    """Covariances or precisions: symmetric where they are matrices, else positive."""
+    """Return given covariances or precisions, checked: symmetric if matrices, else positive."""
     prefix = owner and f"{owner}: "
     found = finite_array(value, name, shape(kind, k, d), prefix, _term(name, kind))
     if kind in ("diag", "spherical"):
@@ -151,7 +151,7 @@ def matrices(value: Any, name: str, kind: str, k: int, d: int, owner: str = "") 
 
 
 def not_positive(name: str, kind: str, owner: str = "") -> ValueError:
-    """The error about what is not symmetric or not positive definite."""
+    """Return the error for a matrix that is not symmetric and positive definite."""
     how = "positive" if kind in ("diag", "spherical") else "symmetric, positive-definite"
     return ValueError(f"{owner and f'{owner}: '}{name}: '{_term(name, kind)}' should be {how}.")
 
@@ -188,7 +188,7 @@ def from_covariances(kind: str, covariances):
 
 
 def precisions(kind: str, factors):
-    """The precisions that belong to the factors."""
+    """Return the precisions of the factors."""
     if kind in ("diag", "spherical"):
         return factors**2
     return factors @ np.swapaxes(factors, -1, -2)
@@ -213,7 +213,7 @@ def n_parameters(kind: str, k: int, d: int) -> int:
 
 
 def variances(kind: str, covariances, k: int, d: int):
-    """Variances of every feature in every component, (k, d)."""
+    """Return the variances of every feature in every component, (k, d)."""
     if kind == "full":
         return np.diagonal(covariances, axis1=1, axis2=2)
     if kind == "tied":
@@ -230,8 +230,8 @@ def expected(kind: str, parameters: Parameters, origin, added: float) -> Statist
     else:
         sigma = np.maximum(variances(kind, sigma, k, d) - added, 0.0)
     if kind == "tied":
-        away = means - origin
-        second = sigma + (away * weights[:, None]).T @ away
+        offsets = means - origin
+        second = sigma + (offsets * weights[:, None]).T @ offsets
     else:
         second = sigma * weights.reshape(-1, *[1] * (sigma.ndim - 1))
     return Statistics(0.0, weights, np.zeros((k, d)), second)

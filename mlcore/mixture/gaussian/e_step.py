@@ -16,9 +16,9 @@ from mlcore.threads import effective_threads, items_per_call
 _PART_VALUES = 1 << 21  # of the moments of all parts together
 _N_PARTS = 16
 _DIRECTION_VALUES = 1 << 20  # of the table of directions from component to component
-_DIRECTION_WORK = 1 << 17  # operations, n k d d, below which knowing it costs more than it saves
+_DIRECTION_WORK = 1 << 17  # operations, n k d d, below which that table costs more than it saves
 _FAR = 6.0  # deviations from mean to mean: 2^-64 is 9.4 of them from the mean, and rows scatter
-# float32 does while a whitened coordinate is wrong by this many of its roundings at most, and the
+# float32 is used while a whitened coordinate is wrong by at most this many of its roundings, the
 # least eigenvalue of a covariance by the square of the second number: 6e-5 and 2e-4.
 _MOST_ROUNDINGS, _MOST_STRETCH = 1e3, 64
 _LOG_2_PI = math.log(2 * math.pi)
@@ -34,7 +34,7 @@ class Parameters(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over rows with responsibilities r_ij: what the next parameters follow from.
+    """Sums over rows with responsibilities r_ij, from which the M-step takes the next parameters.
 
     Attributes
     ----------
@@ -143,12 +143,12 @@ class Rows:
         return [slice(lo, min(n, lo + step)) for lo in range(0, n, step)]
 
     def _work(self, k):
-        """Operations for a row."""
+        """Return the number of operations for a row."""
         d = self.X.shape[1]
         return {"full": k * d * d, "tied": k * d + d * d}.get(self._kind, k * d)
 
     def _directions_pay(self, k, d):
-        """Whether `_directions` saves more than it costs, in time and memory."""
+        """Return True if `_directions` saves more than it costs, in time and memory."""
         few = k * k * (d + 1) <= _DIRECTION_VALUES and 16 * k <= len(self.X)
         return self._kind == "full" and few and len(self.X) * self._work(k) >= _DIRECTION_WORK
 
@@ -161,14 +161,14 @@ class Rows:
             return False
         present = parameters.weights > 0
         factors, covariances = parameters.factors[present], parameters.covariances[present]
-        away = np.abs(parameters.means[present] - self.origin)
+        offsets = np.abs(parameters.means[present] - self.origin)
         if self._kind == "full":
             deviations = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
             if not (deviations[:, None, :] @ np.abs(factors)).max() <= _MOST_STRETCH:
                 return False
-            roundings = (deviations + away)[:, None, :] @ np.abs(factors)
+            roundings = (deviations + offsets)[:, None, :] @ np.abs(factors)
         else:
-            roundings = 1 + away * (factors if self._kind == "diag" else factors[:, None])
+            roundings = 1 + offsets * (factors if self._kind == "diag" else factors[:, None])
         return bool(roundings.max() <= _MOST_ROUNDINGS)
 
     def _layout(self, parameters, dtype):
@@ -223,7 +223,7 @@ class Rows:
         )
 
     def _scatter_about_origin(self):
-        """The products of x - origin, which no step of EM changes: those of one component."""
+        """Return the sums of products of x - origin, which no step of EM changes."""
         if self._scatter is None:
             origin, unit = self.origin.astype(np.float64), np.eye(self.X.shape[1])
             one = Parameters(np.ones(1), origin[None], unit[None], unit[None])
@@ -233,20 +233,21 @@ class Rows:
 
 
 def _directions(means, factors):
-    """Directions from component to component, by which the loop leaves out those that are far.
+    """Return unit vectors between components, by which the loop leaves out far components.
 
     At [i, j]: factors[j] times the direction of (means[i] - means[j]) factors[j], and at the end
-    its product with means[j]. Empty where too few components are far from each other.
+    its product with means[j]. Empty if too few components are far from each other.
     """
-    way = np.matmul((means[:, None] - means[None]).swapaxes(0, 1), factors)
-    length = np.sqrt(np.einsum("jid,jid->ji", way, way))
+    directions = np.matmul((means[:, None] - means[None]).swapaxes(0, 1), factors)
+    length = np.sqrt(np.einsum("jid,jid->ji", directions, directions))
     if (length > _FAR).mean() < 0.05:
         return np.empty(0)
     known = (length > 0) & (length < np.inf)  # elsewhere no direction, which leaves nothing out
-    way = np.where(known[:, :, None], way, 0.0) / np.where(known, length, 1.0)[:, :, None]
-    way = np.matmul(way, factors.swapaxes(1, 2))
-    places = np.matmul(way, means[:, :, None])
-    return np.concatenate([way, places], axis=2).swapaxes(0, 1)
+    divisor = np.where(known, length, 1.0)[:, :, None]
+    directions = np.where(known[:, :, None], directions, 0.0) / divisor
+    directions = np.matmul(directions, factors.swapaxes(1, 2))
+    places = np.matmul(directions, means[:, :, None])
+    return np.concatenate([directions, places], axis=2).swapaxes(0, 1)
 
 
 def shape(kind: str, k: int, d: int) -> tuple[int, ...]:
@@ -255,14 +256,14 @@ def shape(kind: str, k: int, d: int) -> tuple[int, ...]:
 
 
 def log_determinants(kind: str, factors: np.ndarray, n_features: int) -> np.ndarray:
-    """log det of each factor: half the log determinant of each precision."""
+    """Return log det of each factor: half the log determinant of each precision."""
     if kind in ("full", "tied"):
         return np.log(np.diagonal(factors, axis1=-2, axis2=-1)).sum(-1)
     return np.log(factors).sum(-1) if kind == "diag" else n_features * np.log(factors)
 
 
 def moved(statistics: Statistics, kind: str, centres, means) -> Statistics:
-    """The statistics about `means`, from those about `centres` close by."""
+    """Return the statistics about `means`, from those about `centres` close by."""
     if kind == "tied":
         shift = np.asarray(centres, np.float64) - means
         first = statistics.first + statistics.mass[:, None] * shift

@@ -1,6 +1,6 @@
 """Rows with missing values under a mixture of Gaussians with diagonal covariances.
 
-Features are independent given the component, so a row's density is that of the features it has.
+Features are independent given the component, so a row's density is that of its known features.
 A missing value counts in the sums as its distribution under the component: the mean and variance
 of the parameters the sums are taken under. This is EM with the missing values among the unknowns,
 exact where they are missing at random. The sums stay sums over rows, which can be merged, and a
@@ -24,7 +24,7 @@ class IncompleteRows:
     X : (n_samples, n_features) float32 or float64
     weight : (n_samples,) float64, or None: all 1
     added : float
-        What the M step adds to variances, and imputed values leave out.
+        Number that the M-step adds to variances; imputed values do not count it.
     """
 
     def __init__(self, X, weight, added):
@@ -39,8 +39,8 @@ class IncompleteRows:
         """Return the Statistics, about `centres` or else the means."""
         means, variances = parameters.means, parameters.covariances
         k, d = means.shape
-        away = 0.0 if centres is None else means - centres
-        imputed = np.maximum(variances - self._added, 0.0) + away**2
+        offsets = 0.0 if centres is None else means - centres
+        imputed = np.maximum(variances - self._added, 0.0) + offsets**2
         log_likelihood, mass = 0.0, np.zeros(k)
         first, second, absent = np.zeros((k, d)), np.zeros((k, d)), np.zeros((k, d))
         for rows, X, missing in self._blocks(k):
@@ -57,7 +57,7 @@ class IncompleteRows:
                 first[j] += weighted.sum(axis=0)
                 second[j] += np.einsum("id,id->d", weighted, t)
         return Statistics(
-            float(log_likelihood), mass, first + absent * away, second + absent * imputed
+            float(log_likelihood), mass, first + absent * offsets, second + absent * imputed
         )
 
     def densities(self, parameters: Parameters, *, with_proba: bool = False):
@@ -78,7 +78,7 @@ class IncompleteRows:
         return density, labels, proba
 
     def _blocks(self, k):
-        """Places, values and marks of some rows at a time."""
+        """Yield blocks of rows: their slice, float64 values and marks of NaN."""
         n, d = self.X.shape
         step = max(1, _BLOCK_VALUES // max(d, k))
         for lo in range(0, n, step):
@@ -88,7 +88,7 @@ class IncompleteRows:
 
 
 def _responsibilities(X, missing, parameters):
-    """log p(x) by what the rows have, and the probabilities of the components."""
+    """Return log p(x) of the known values, and the probabilities of the components."""
     weights, means, _, factors = parameters
     known = ~missing
     log_joint = np.empty((len(X), len(weights)))

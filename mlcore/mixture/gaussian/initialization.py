@@ -15,17 +15,17 @@ _ROWS_PER_COMPONENT = 100
 _LEAST_ROWS = 2048
 _ROWS_PER_DIRECTION = 5
 _LLOYD_STEPS = 20
-_SETTLED = 0.01  # share of the weight whose labels may still change when k-means ends
-_ALIKE = 0.98  # share of the weight on which two clusterings that are one agree
+_SETTLED = 0.01  # part of the weight whose labels may still change when k-means ends
+_ALIKE = 0.98  # part of the weight on which equal clusterings agree
 _LEAST_WITHIN = 1e-4  # of the variance of all rows
 _PIECE = 4096
 _OPERATIONS_OF_A_VALUE = 4  # of the rows, or of their distances from centres
 
 
 def location_and_variances(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean and variances of the columns, float64; exactly 0 where all is equal.
+    """Weighted means and variances of the columns, float64; a constant column has exactly 0.
 
-    Of the values that are not NaN; NaN where there are none.
+    NaN are left out; a column of NaN alone gives NaN.
     """
     head = X[:_PIECE].astype(np.float64)
     same = (head == head[0]).all(axis=0)
@@ -64,9 +64,9 @@ def _location_and_variances_of_known(X, weight):
 
 
 def sampled(X: np.ndarray, weight, n_components: int, variances, rng, origin) -> tuple:
-    """Rows, float64, in an order of their values, and their weights: all, or a draw of many.
+    """Return rows, float64, ordered by their values, and their weights: all, or a draw of many.
 
-    NaN is in the place of `origin`, and stays NaN.
+    NaN counts as `origin` in that order, and stays NaN.
     """
     unit = np.sqrt(np.where(variances > 0, variances, 1.0))
     direction = np.sqrt(np.arange(2.0, 2.0 + X.shape[1])) % 1 + 0.5  # no two values alike
@@ -78,9 +78,9 @@ def sampled(X: np.ndarray, weight, n_components: int, variances, rng, origin) ->
 
 
 def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
-    """The rows in units that covariances of the type `kind` do not see.
+    """Return the rows with features of unit variance; for spherical covariances, one unit for all.
 
-    Each feature of unit variance; for spherical covariances, one unit for all. Full and tied ones
+    Covariances of the type `kind` do not depend on these units. Full and tied ones
     may be `rotated` too: uncorrelated, where there are rows enough to know (else all would be
     equally far from each other). That finds narrow clusters side by side, but with many features
     it makes noise as large as the distances between clusters. Features without variance are
@@ -103,7 +103,7 @@ def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
 
 
 def k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) -> tuple:
-    """Clusters of the rows, and the rows they grew from: k-means++, then Lloyd's steps."""
+    """Return the rows' clusters, and the indices of their seeds: k-means++, then Lloyd's steps."""
     columns = np.ascontiguousarray(Z.T)
     seeds = far_rows(np.ascontiguousarray(Z), weight, n_components, rng)
     centres = Z[seeds]
@@ -123,7 +123,7 @@ def k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) ->
 def clusterings(X, Z, weight, n_components: int, most: int, variances, rng) -> list:
     """Labels and seeds of up to `most` runs of k-means: on Z, then in units within clusters.
 
-    Once a run finds the clusters of the one before, it takes its place and is the last.
+    A run that finds the clusters of the run before replaces it, and is the last.
     """
     found: list = []
     while len(found) < most:
@@ -145,7 +145,7 @@ def _alike(labels, others, weight, n_components: int) -> bool:
 
 
 def _within_units(X, weight, labels, variances) -> np.ndarray:
-    """The rows in units of the deviations within clusters, or of all rows where these are tiny."""
+    """Return the rows over their deviations within clusters, or a floor for tiny ones."""
     k = int(labels.max()) + 1
     mass = np.maximum(np.bincount(labels, weight, k), np.finfo(np.float64).tiny)
     varying = variances > 0
@@ -157,61 +157,61 @@ def _within_units(X, weight, labels, variances) -> np.ndarray:
 
 
 def _sums_by_label(labels, values, k: int) -> np.ndarray:
-    """Sums of the rows of each label, (k, n_columns)."""
+    """Return sums of the rows of each label, (k, n_columns)."""
     d = values.shape[1]
     places = labels[:, None].astype(np.intp) * d + np.arange(d)
     return np.bincount(places.ravel(), values.ravel(), k * d).reshape(k, d)
 
 
 def cluster_statistics(kind: str, X, weight, labels, seeds, scale, missing) -> Statistics:
-    """The sums over rows with responsibilities of 0 and 1, by `labels`, about the seeds.
+    """Return the sums over rows with responsibilities of 0 and 1, by `labels`, about the seeds.
 
-    A seed without rows of its own, and every seed where `labels` is None, stands for one row and
-    has the variances of the whole; so have values that are `missing`, beside what stands for them.
+    A seed without rows, and every seed if `labels` is None, counts as one row with the variances
+    of the data; these are added for `missing` values too.
     """
     k, d = seeds.shape
     mass = np.zeros(k) if labels is None else np.bincount(labels, weight, k)
-    alone = mass == 0
-    mass = np.where(alone, weight.mean(), mass)
+    empty = mass == 0
+    mass = np.where(empty, weight.mean(), mass)
     first, second = np.zeros((k, d)), mass[:, None] * scale.variances
     if kind == "full":
         second = second[:, :, None] * np.eye(d)
     if labels is not None:
-        filled = ~alone
-        away = X - seeds[labels]
-        weighted = away * weight[:, None]
+        filled = ~empty
+        differences = X - seeds[labels]
+        weighted = differences * weight[:, None]
         first[filled] = _sums_by_label(labels, weighted, k)[filled]
         if kind == "full":
             for j in np.flatnonzero(filled):
                 own = labels == j
-                second[j] = weighted[own].T @ away[own]
+                second[j] = weighted[own].T @ differences[own]
         else:
-            second[filled] = _sums_by_label(labels, weighted * away, k)[filled]
+            second[filled] = _sums_by_label(labels, weighted * differences, k)[filled]
         if kind == "diag" and missing.any():
-            lacking = _sums_by_label(labels, weight[:, None] * missing, k)
-            second[filled] += lacking[filled] * scale.variances
+            missing_mass = _sums_by_label(labels, weight[:, None] * missing, k)
+            second[filled] += missing_mass[filled] * scale.variances
     if kind == "tied":
-        away = X - scale.origin
-        second = (away * weight[:, None]).T @ away * (mass.sum() / weight.sum())
+        differences = X - scale.origin
+        second = (differences * weight[:, None]).T @ differences * (mass.sum() / weight.sum())
     return Statistics(0.0, mass, first, second)
 
 
-def lone_statistics(kind: str, seeds, scale) -> Statistics:
-    """The sums of one row each at the seeds, with the variances of the whole."""
+def single_row_statistics(kind: str, seeds, scale) -> Statistics:
+    """Return the sums of one row at each seed, with the variances of the data."""
     weight, nowhere = np.ones(len(seeds)), np.zeros(seeds.shape, bool)
     return cluster_statistics(kind, seeds, weight, None, seeds, scale, nowhere)
 
 
 def poorly_explained(density: np.ndarray, weight, uniform: np.ndarray) -> np.ndarray:
-    """Places drawn among the half of the rows of least log-density, the less the likelier."""
+    """Return indices of rows drawn from the half of least log-density, by the gap to its top."""
     order = np.argsort(density, kind="stable")
     w = np.ones(len(density)) if weight is None else weight[order]
-    lack = w * np.maximum(density[order[len(order) // 2]] - density[order], 0.0)
-    return order[drawn(lack if 0 < lack.sum() < np.inf else w, uniform)]
+    gap = w * np.maximum(density[order[len(order) // 2]] - density[order], 0.0)
+    return order[drawn(gap if 0 < gap.sum() < np.inf else w, uniform)]
 
 
 def with_room(weights: np.ndarray, places) -> np.ndarray:
-    """The weights with an equal share at the places, the others in proportion."""
+    """Return the weights with 1 / k at the places, the others scaled so that the sum is 1."""
     kept = weights.copy()
     kept[places] = 0
     kept *= (1 - len(places) / len(kept)) / (kept.sum() or 1.0)
@@ -220,5 +220,5 @@ def with_room(weights: np.ndarray, places) -> np.ndarray:
 
 
 def nearest_labels(Z: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """The nearest centre of each row."""
+    """Return the index of the nearest centre of each row."""
     return np.argmin((centres**2).sum(axis=1) - 2 * (Z @ centres.T), axis=1)

@@ -13,7 +13,7 @@ _CRITERIA = ("aic", "bic", "icl")
 
 
 class MixtureSelection(NamedTuple):
-    """What `select_mixture` found.
+    """Result of `select_mixture`: the best mixture and a table of all.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ def select_mixture(
     covariance_type : str or several, default="full"
         "full", "tied", "diag", "spherical".
     criterion : {"bic", "aic", "icl"}, default="bic"
-        What the best has least of. "icl" asks for components that overlap little.
+        Criterion that the best minimises. "icl" asks for components that overlap little.
     sample_weight : array-like of shape (n_samples,), optional
         2 is a copy, 0 is absence.
     **options :
@@ -120,7 +120,7 @@ def select_mixture(
 
 
 def _several(value, name):
-    """The values to try, from one or from several."""
+    """Return a list of the values to try, from one or from several."""
     single = isinstance(value, str) or not isinstance(value, Iterable)
     values = [value] if single else list(value)
     if not values:

@@ -1,4 +1,4 @@
-"""The counts and tables that the loops of the aspect model run over, and its EM steps."""
+"""Counts and probability tables of PLSA, and its EM steps."""
 
 import math
 from itertools import pairwise
@@ -87,7 +87,7 @@ class AspectTables:
         self._u_sums = _zeros((v, stride)) if for_fit else None
 
     def _arrange(self):
-        """Cut documents into blocks, bring their non-zeros in order; return the largest block."""
+        """Cut documents into blocks and sort their non-zeros; return the largest block's size."""
         (n, stride), (v, _), nnz = self._t.shape, self._u.shape, len(self._words)
         dtype = self._counts.dtype
         require_memory(
@@ -127,7 +127,7 @@ class AspectTables:
     def expect(self, moves=False):
         """Add up the words' sums; return the mean of log P(word | document) per count.
 
-        The M-step of the documents follows where `moves`.
+        With `moves`, the M-step of the documents follows.
         """
         log_likelihoods = np.zeros(len(self._tiles))
         for first, last in pairwise(self._calls):
@@ -140,8 +140,8 @@ class AspectTables:
 
     def ascend(self, max_iter, tol, progress, steps_before):
         """Take steps of EM; return the trace of the objective, and whether it has converged."""
-        shares = self.weights * self.totals / self.mass
-        constant = float((shares * np.log(np.where(shares > 0, shares, 1))).sum())
+        frequencies = self.weights * self.totals / self.mass
+        constant = float((frequencies * np.log(np.where(frequencies > 0, frequencies, 1))).sum())
         trace, before = [], -np.inf
         for step in range(1, max_iter + 1):
             objective = self.log_prior() + constant
@@ -190,15 +190,15 @@ class AspectTables:
             first = last
 
     def log_prior(self):
-        """The mean per count of the prior's log density, up to a constant."""
+        """Return the mean per count of the prior's log density, up to a constant."""
         return self.log_prior_of_documents() + self.log_prior_of_words()
 
     def log_prior_of_documents(self):
-        """Its part for P(component | document)."""
+        """Return the part of `log_prior` for P(component | document)."""
         return self._mean_of_logs(self._t, self._alpha, self.weights)
 
     def log_prior_of_words(self):
-        """Its part for P(word | component)."""
+        """Return the part of `log_prior` for P(word | component)."""
         return self._mean_of_logs(self._u, self._word_alpha, np.float64(1))
 
     def _mean_of_logs(self, table, alpha, weights):
@@ -211,19 +211,19 @@ class AspectTables:
         return alpha * float(np.sum(logs, where=present)) / self.mass
 
     def components(self):
-        """P(word | component), (k, v)."""
+        """Return P(word | component), (k, v)."""
         return np.ascontiguousarray(self._u[:, : self.k].T)
 
     def mixtures(self):
-        """P(component | document), (n, k)."""
+        """Return P(component | document), (n, k)."""
         return np.ascontiguousarray(self._t[:, : self.k])
 
     def fitted(self):
-        """The attributes of the model that these tables hold."""
-        components, shares = self.components(), self.weights * self.totals / self.mass
-        joint = self.mixtures().T * shares
+        """Return the fitted attributes of the model."""
+        components, frequencies = self.components(), self.weights * self.totals / self.mass
+        joint = self.mixtures().T * frequencies
         weights = joint.sum(axis=1)
-        documents = proportions(joint, shares)
+        documents = proportions(joint, frequencies)
         return {
             "components_": components,
             "weights_": (weights / weights.sum()).astype(components.dtype),
@@ -232,7 +232,7 @@ class AspectTables:
 
 
 def proportions(values, otherwise):
-    """Rows of `values` divided by their sums; those of `otherwise` where a sum is 0."""
+    """Return rows of `values` divided by their sums; those of `otherwise` where a sum is 0."""
     sums = values.sum(axis=1, keepdims=True)
     return np.where(sums > 0, values / np.where(sums > 0, sums, 1), otherwise)
 
@@ -250,25 +250,25 @@ def require_tables(n, v, k, dtype):
 
 
 def random_components(counts, weights, k, random):
-    """Random rows around the words' shares, whatever the order of documents."""
+    """Return random rows around the words' frequencies, whatever the order of documents."""
     data = counts.data / np.float64(counts.data.max())
     rows = sp.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
     weights = np.ones(len(counts.indptr) - 1) if weights is None else weights / weights.max()
-    shares = rows.T @ weights
-    components = (shares / shares.sum()) * random.standard_exponential((k, counts.shape[1]))
+    frequencies = rows.T @ weights
+    factors = random.standard_exponential((k, counts.shape[1]))
+    components = (frequencies / frequencies.sum()) * factors
     components += np.finfo(np.float32).tiny  # words that only new documents have
     return components / components.sum(axis=1, keepdims=True)
 
 
 def distributions(values, name, shape):
-    """A given start as float64, its rows scaled to sum to 1."""
+    """Return a given start as float64, its rows scaled to sum to 1; None if `values` is None."""
     if values is None:
         return None
     values = real_array(values, name).astype(np.float64)
     if values.shape != shape:
         raise ValueError(f"{name} has shape {values.shape}, but must have {shape}.")
     sums = values.sum(axis=-1, keepdims=True)
-    # Not so with NaN either.
     if not (values >= 0).all() or not (np.abs(sums - 1) <= _SUM_TOLERANCE).all():
         raise ValueError(
             f"{name} holds values from {values.min():g} to {values.max():g} with sums from "
@@ -278,7 +278,7 @@ def distributions(values, name, shape):
 
 
 def _pseudo_counts(alpha, power):
-    """alpha / 2^power, or what is as good as infinity beside scaled counts."""
+    """Return alpha / 2^power, at most 2^100, which is as good as infinity beside scaled counts."""
     with np.errstate(over="ignore"):
         return min(float(np.ldexp(alpha, -power)), 2.0**100)
 

@@ -261,12 +261,12 @@ class PLSA(KeepsFirstRows, Transformer, Model):
     # ---- sums over blocks of documents: see mlcore.row_sums
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the components to start from; random ones follow the words' shares in `X`."""
+        """Choose the components to start from; random ones follow the words' frequencies in `X`."""
         k = self._checked_n_components()
         counts, weights = self._training_counts(X, sample_weight)
         random = as_random_state(self.random_state)
-        components, shares, _ = self._start(counts, weights, k, random)
-        start = {"components_": components, "weights_": shares, "n_iter_": 0, "converged_": False}
+        components, weights_, _ = self._start(counts, weights, k, random)
+        start = {"components_": components, "weights_": weights_, "n_iter_": 0, "converged_": False}
         self._set_fitted(X, **start, log_likelihood_trace_=np.empty(0), total_count_=0.0)
         return self
 
@@ -356,7 +356,7 @@ class PLSA(KeepsFirstRows, Transformer, Model):
         return counts, weights
 
     def _given_start(self):
-        """Whether all of the start is given, and whether its order is."""
+        """Return whether the start needs no draws, and whether the order of components is given."""
         whole = self.components_init is not None or self._goes_on()
         parts = self.weights_init, self.document_components_init
         return whole, whole or any(part is not None for part in parts)
