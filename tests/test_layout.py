@@ -53,6 +53,16 @@ def test_meson_lists_every_extension():
     assert sorted(words_of_extensions()) == EXTENSIONS
 
 
+def test_a_change_of_any_declaration_translates_again():
+    """Each .pxd is one that meson lists, or that of a word of simd/."""
+    build = (PACKAGE / "_ext" / "meson.build").read_text()
+    listed = {*re.findall(r"'([\w/]+\.pxd)'", build)}
+    words = re.search(r"foreach word : \[(.*?)\]", build, re.DOTALL)[1]
+    listed |= {f"simd/{word}.pxd" for word in re.findall(r"'(\w+)'", words)}
+    there = {path.relative_to(PACKAGE / "_ext").as_posix() for path in PACKAGE.rglob("*.pxd")}
+    assert listed == there - {"simd/__init__.pxd"}
+
+
 def cimported(path):
     """The modules of _ext that a Cython file cimports, itself or through others' .pxd files."""
     found = set()
