@@ -92,6 +92,7 @@ def test_small_buffers_leave_the_large_ones_where_they_are():
 
 
 @where_memory_is_kept
+@pytest.mark.ordinary_build
 @pytest.mark.parametrize("n", [300, 500])
 def test_a_second_fit_maps_no_new_memory(n, tmp_path):
     code = f"""

@@ -104,6 +104,8 @@ def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
 
 def k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) -> tuple:
     """Return the rows' clusters, and the indices of their seeds: k-means++, then Lloyd's steps."""
+    if Z.shape[1] == 0:  # no feature varies: all rows are equal, and compiled loops need a feature
+        Z = np.zeros((len(Z), 1))
     columns = np.ascontiguousarray(Z.T)
     seeds = far_rows(np.ascontiguousarray(Z), weight, n_components, rng)
     centres = Z[seeds]
