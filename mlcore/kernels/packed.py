@@ -52,7 +52,7 @@ class Packed:
             exponential = kernel.exponential
             self.diagonal = np.ones(self.n) if exponential else kernel.diagonal_from(squared_norms)
             if kernel.row_term == "squares":
-                terms = kernel.gamma * _LOG2_E * squared_norms
+                terms = self._gamma * squared_norms
             elif kernel.row_term == "absolute":
                 terms = row_sums(X, "absolute")
             else:
@@ -83,7 +83,7 @@ class Packed:
         if self.layout == "products" or kernel.unit_norm or kernel.overflows:
             return False
         absolute = kernel.row_term == "absolute"
-        unit = kernel.gamma * _LOG2_E if kernel.row_term == "squares" else float(absolute)
+        unit = self._gamma if kernel.row_term == "squares" else float(absolute)
         self.diagonal = np.ones(self.n)
         self._lists, self.terms = shifted_lists(
             X, self.shift, self.dtype, zeros=self.layout == "differences", unit=unit,
@@ -144,16 +144,15 @@ class Packed:
         out = scratch_array((len(chosen), self.d), self.dtype)
         return np.take(self._dense, chosen, axis=0, out=out, mode="clip")  # "raise" copies first
 
-    def _spec(self):
+    @property
+    def _gamma(self):
         # The loops compute powers of 2 where the kernel has those of e.
-        kernel = self.kernel
-        gamma = kernel.gamma * _LOG2_E if kernel.exponential else kernel.gamma
-        code = _ext.RBF_DIFFERENCES if self.layout == "differences" else _ext.KINDS[kernel.name]
-        return code, gamma, kernel.coef0, kernel.degree
+        return self.kernel.gamma * _LOG2_E if self.kernel.exponential else self.kernel.gamma
 
-    def _waiting(self, threads):
-        """Return scratch in which each thread notes its unfinished copies."""
-        return np.zeros((threads, _ext.PENDING), np.int64)
+    def _spec(self):
+        kernel = self.kernel
+        code = _ext.RBF_DIFFERENCES if self.layout == "differences" else _ext.KINDS[kernel.name]
+        return code, self._gamma, kernel.coef0, kernel.degree
 
     @property
     def terms_per_value(self):
@@ -180,7 +179,7 @@ class Packed:
             side = _BAND * columns[0].shape[2]
             # Many features make a large panel, which more rows must pay for.
             tile_rows = min(128 if self.d <= 128 else 512, len(rows))
-            scratch = scratch_array((threads, 2 * tile_rows, side + 16), self.dtype)
+            scratch = scratch_array((threads, tile_rows, side + 16), self.dtype)
         for start in range(0, len(rows), step):
             now, to = rows[start : start + step], dest[start : start + step]
             if self.layout == "products":
@@ -192,7 +191,7 @@ class Packed:
             elif self.layout in ("panels", "differences"):
                 _ext.panel_block(
                     *self._spec(), now, *self._lists, self.terms, columns[0], columns[1], m,
-                    out, to, scratch, self._waiting(threads), threads,
+                    out, to, scratch, threads,
                 )  # fmt: skip
             else:
                 _ext.inverted_block(
@@ -249,13 +248,13 @@ class Packed:
             panels, terms, _ = self.columns(None if everything else chosen)
             width = panels.shape[2]
             side = _BAND * width
-            scratch = scratch_array((threads, 4 * side, side + 16), self.dtype)
+            scratch = scratch_array((threads, 2 * side, side + 16), self.dtype)
             bands = -(-m // side)
             step = max(1, self._step(m, m) // side)
             for first in range(0, bands, step):
                 _ext.panel_symmetric(
                     *self._spec(), chosen, *self._lists, self.terms, panels, terms, out, scratch,
-                    self._waiting(threads), first, min(bands, first + step), threads,
+                    first, min(bands, first + step), threads,
                 )  # fmt: skip
         out[order, order] = self.diagonal[chosen]
 
@@ -272,7 +271,7 @@ def _layout(X, kernel):
         density = np.count_nonzero(probe) / max(1, probe.size)
         few = d <= 64 or density <= 0.35 or kernel.differences
         layout = "panels" if few else "products"
-        if kernel.row_term == "squares" and d <= _FEW:
+        if kernel.exponential and kernel.row_term == "squares" and d <= _FEW:
             layout = "differences"
         shift = None
         if kernel.shift_invariant and density > 0.35:
