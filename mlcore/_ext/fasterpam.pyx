@@ -53,7 +53,7 @@ def first_improving(const floating[:, :] values, const int64_t[::1] places,
 
     It is the number of candidates if there is none. Row places[c] of `values`, contiguous, belongs
     to candidates[c]. `changes` and `slots` receive the change by candidate c and the slot of the
-    medoid that it would replace. `losses` is scratch, (n_threads, 4 k).
+    medoid that it would replace. `losses` is scratch, (n_threads, k).
     """
     cdef medoid_pass s
     cdef Py_ssize_t n_candidates = candidates.shape[0], found = candidates.shape[0]
@@ -186,7 +186,7 @@ def swaps(const floating[:, ::1] values, const int64_t[::1] candidates, int form
     `values` are costs or their roots, `limits` those of `second`. trace[0] is the objective at
     first, trace[1:] receives those after swaps; `changes` the change by each candidate when it was
     tried, and `decreases` the sum of `largest_decrease` until then, which begins at decreases[0].
-    Scratch: `work` (3, n), `slots` (2, n), `stale` (n,) and `losses` (2, 4 k). Return the number of
+    Scratch: `work` (3, n), `slots` (2, n), `stale` (n,) and `losses` (2, k). Return the number of
     swaps and the last decrease.
     """
     cdef medoid_pass s

@@ -16,6 +16,7 @@ from libc.string cimport memset
 
 from mlcore._ext.blas cimport gemm_nt
 from mlcore._ext.index cimport index
+from mlcore._ext.simd.copies cimport copy
 from mlcore._ext.simd.kernel cimport (
     KERNEL_CHI2, KERNEL_COSINE, KERNEL_LAPLACIAN, KERNEL_LINEAR, KERNEL_POLYNOMIAL, KERNEL_RBF,
     KERNEL_RBF_DIFFERENCES, KERNEL_SIGMOID, kernel_spec,
@@ -23,9 +24,7 @@ from mlcore._ext.simd.kernel cimport (
 from mlcore._ext.simd.kernel cimport finish as finish_row
 from mlcore._ext.simd.kernel cimport panel as panel_tile
 from mlcore._ext.simd.panel cimport PANEL_DOUBLE, PANEL_FLOAT
-from mlcore._ext.tiles cimport (
-    both_places, copies, copy_pending, copy_tile, copy_to_both_places, copy_waiting, pending
-)
+from mlcore._ext.tiles cimport copy_to_both_places
 
 cdef enum:
     BAND = 4
@@ -39,7 +38,6 @@ KINDS = {"linear": KERNEL_LINEAR, "polynomial": KERNEL_POLYNOMIAL, "rbf": KERNEL
          "chi2": KERNEL_CHI2}
 RBF_DIFFERENCES = KERNEL_RBF_DIFFERENCES
 PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}  # samples in a panel, by bytes of a value
-PENDING = (sizeof(pending) + 7) // 8  # int64 that hold the pending copies of a thread
 
 
 def pack_panels(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
@@ -62,20 +60,18 @@ def panel_block(int kind, double gamma, double coef0, int degree,
                 const floating[::1] values, const floating[::1] row_terms,
                 const floating[:, :, ::1] panels, const floating[::1] column_terms,
                 Py_ssize_t n_columns, floating[:, ::1] out, const int64_t[::1] dest,
-                floating[:, :, ::1] scratch, int64_t[:, ::1] waiting, int n_threads):
+                floating[:, :, ::1] scratch, int n_threads):
     """out[dest[r], c] = k(sample rows[r], column c); column_terms padded to whole panels.
 
-    `scratch` is (n_threads, 2 rows of a tile, BAND width + 16), `waiting` (n_threads, PENDING) 0.
+    `scratch` is (n_threads, rows of a tile, BAND width + 16).
     """
     cdef kernel_spec spec
     cdef Py_ssize_t width = panels.shape[2], side = BAND * width, tile_at, p, top, left, n_rows
-    cdef Py_ssize_t across = (n_columns + side - 1) // side, step = scratch.shape[1] // 2
+    cdef Py_ssize_t across = (n_columns + side - 1) // side, step = scratch.shape[1]
     cdef Py_ssize_t stride = scratch.shape[2], columns
     cdef bint past = rows.shape[0] * n_columns * sizeof(floating) > CACHES
     cdef int lanes
     cdef floating* tile
-    cdef pending* own
-    cdef pending* of_threads = <pending*> &waiting[0, 0]
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
     # Rows first, so that new pages are touched in order.
     for tile_at in prange((rows.shape[0] + step - 1) // step * across, nogil=True,
@@ -84,21 +80,15 @@ def panel_block(int kind, double gamma, double coef0, int degree,
         left = tile_at % across * side
         n_rows = min(step, rows.shape[0] - top)
         columns = min(side, n_columns - left)
-        own = &of_threads[threadid()]
-        tile = &scratch[threadid(), own.half * step, 0]
+        tile = &scratch[threadid(), 0, 0]
         for p in range(left // width, (left + columns + width - 1) // width):
             lanes = <int> min(width, n_columns - p * width)
             panel_tile(&spec, panels.shape[1], n_rows, &rows[top], &indptr[0], &indices[0],
                        &values[0], &row_terms[0], &panels[p, 0, 0], &column_terms[p * width],
                        lanes, tile + p * width - left if past else &out[0, p * width],
-                       stride if past else out.shape[1], NULL if past else &dest[top],
-                       own.waiting if past else NULL)
+                       stride if past else out.shape[1], NULL if past else &dest[top])
         if past:
-            copy_waiting(tile, own.waiting, True)
-            own.waiting[0] = copies(tile, stride, n_rows, columns, &out[0, left], out.shape[1],
-                                    &dest[top])
-            own.half = 1 - own.half
-    copy_pending(&scratch[0, 0, 0], of_threads, waiting.shape[0])
+            copy(n_rows, columns, tile, stride, &out[0, left], out.shape[1], &dest[top], True)
 
 
 def panel_symmetric(int kind, double gamma, double coef0, int degree,
@@ -106,14 +96,12 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
                     const int32_t[::1] indices, const floating[::1] values,
                     const floating[::1] row_terms, const floating[:, :, ::1] panels,
                     const floating[::1] column_terms, floating[:, ::1] out,
-                    floating[:, :, ::1] scratch, int64_t[:, ::1] waiting, Py_ssize_t first,
-                    Py_ssize_t last, int n_threads):
+                    floating[:, :, ::1] scratch, Py_ssize_t first, Py_ssize_t last, int n_threads):
     """Bands first..last of a symmetric matrix: tiles on and below the diagonal, then mirrored.
 
     A band is BAND panels wide, and so are its tiles: long runs of `out` are written at once. Of a
     tile on the diagonal, each panel begins at the rows that are its own samples.
-    `chosen` are the samples of the panels; `scratch` is (n_threads, 4 BAND width, BAND width + 16),
-    `waiting` (n_threads, PENDING) of 0.
+    `chosen` are the samples of the panels; `scratch` is (n_threads, 2 BAND width, BAND width + 16).
     """
     cdef kernel_spec spec
     cdef Py_ssize_t n = chosen.shape[0], width = panels.shape[2], side = BAND * width
@@ -122,8 +110,6 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
     cdef bint past = n * n * sizeof(floating) > CACHES
     cdef int lanes
     cdef floating* tile
-    cdef pending* own
-    cdef pending* of_threads = <pending*> &waiting[0, 0]
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
     for tile_at in prange(first * bands, last * bands, nogil=True, num_threads=n_threads,
                           schedule="dynamic"):
@@ -131,8 +117,7 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
         left = tile_at % bands * side
         if left > top:
             continue
-        own = &of_threads[threadid()]
-        tile = &scratch[threadid(), own.half * 2 * side, 0]
+        tile = &scratch[threadid(), 0, 0]
         rows = min(side, n - top)
         columns = min(side, n - left)
         for p in range(left // width, (left + columns + width - 1) // width):
@@ -141,14 +126,9 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
             panel_tile(&spec, panels.shape[1], rows - skip, &chosen[top + skip], &indptr[0],
                        &indices[0], &values[0], &row_terms[0], &panels[p, 0, 0],
                        &column_terms[p * width], lanes, tile + skip * stride + p * width - left,
-                       stride, NULL, own.waiting if past else NULL)
-        copy_waiting(tile, own.waiting, past)
-        both_places(tile, stride, rows, columns, top == left, tile + side * stride,
-                    &out[top, left], &out[left, top], out.shape[1], own.waiting)
-        if not past:
-            copy_waiting(tile, own.waiting, False)
-        own.half = 1 - own.half
-    copy_pending(&scratch[0, 0, 0], of_threads, waiting.shape[0])
+                       stride, NULL)
+        copy_to_both_places(tile, stride, rows, columns, top == left, tile + side * stride,
+                            &out[top, left], &out[left, top], out.shape[1], past)
 
 
 def product_block(int kind, double gamma, double coef0, int degree, const floating[:, ::1] A,
@@ -187,8 +167,8 @@ def product_block(int kind, double gamma, double coef0, int degree, const floati
                                 tile + TILE_ROWS * TILE_COLUMNS, &out[top, left],
                                 &out[left, top], out.shape[1], past)
         else:
-            copy_tile(tile, <Py_ssize_t> TILE_COLUMNS, rows, columns, &out[0, left],
-                      out.shape[1], &dest[top], past)
+            copy(rows, columns, tile, <Py_ssize_t> TILE_COLUMNS, &out[0, left], out.shape[1],
+                 &dest[top], past)
 
 
 def inverted_block(int kind, double gamma, double coef0, int degree, const int64_t[::1] rows,

@@ -1,24 +1,18 @@
-"""Pending copies of rows."""
+"""Copies of rows."""
 from cython cimport floating
 from libc.stdint cimport int64_t
 
 cdef extern from "simd/copies.h" nogil:
-    ctypedef struct simd_copies:
-        Py_ssize_t rows
-        Py_ssize_t columns
-        Py_ssize_t from_stride
-        Py_ssize_t stride
-        Py_ssize_t at
-        const void* source "from"
-        void* out
-        const int64_t* dest
-    void copy_f "copies_table->f.copy"(simd_copies*, int)
-    void copy_d "copies_table->d.copy"(simd_copies*, int)
+    void copy_f "copies_table->f.copy"(Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t, float*,
+                                       Py_ssize_t, const int64_t*, int)
+    void copy_d "copies_table->d.copy"(Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, double*,
+                                       Py_ssize_t, const int64_t*, int)
 
 
-cdef inline void copy(const floating* like, simd_copies* waiting, bint past) noexcept nogil:
-    """`like` tells the precision."""
+cdef inline void copy(Py_ssize_t rows, Py_ssize_t columns, const floating* tile,
+                      Py_ssize_t tile_stride, floating* out, Py_ssize_t stride,
+                      const int64_t* dest, bint past) noexcept nogil:
     if floating is float:
-        copy_f(waiting, past)
+        copy_f(rows, columns, tile, tile_stride, out, stride, dest, past)
     else:
-        copy_d(waiting, past)
+        copy_d(rows, columns, tile, tile_stride, out, stride, dest, past)

@@ -61,6 +61,7 @@ static void NAME(add)(ptrdiff_t rows, ptrdiff_t columns, const REAL *tile, ptrdi
                       const double *row_weights, const double *column_weights, ptrdiff_t k,
                       double *row_sums, double *column_sums) {
   ptrdiff_t i = 0;
+  /* one at a time, silhouettes of 8,000 samples take 1.03 to 1.08 times as long (AVX2) */
   for (; i + 4 <= rows; i += 4)
     NAME(add_rows)(4, columns, tile + i * stride, stride, row_weights + i, column_weights, k,
                    row_sums + i * k, column_sums);

@@ -74,7 +74,8 @@ INLINE void NAME(columns)(int V, int C, ptrdiff_t d, ptrdiff_t c0, const REAL *c
     }
 }
 
-/* None of the samples can reach its floor with squares of `norm` and more to come. */
+/* None of the samples can reach its floor with squares of `norm` and more to come. Without the test
+   far components take 1.6 times as long (300,000 x 20, 20 components, AVX2). */
 INLINE int NAME(hopeless)(int V, REAL constant, const VEC *norm, const VEC *floor) {
   int possible = 0;
   for (int v = 0; v < V; v++)
@@ -193,7 +194,8 @@ static inline void NAME(evaluate)(const NAME(group) * q, ptrdiff_t j, ptrdiff_t 
 
 /* Lower bounds on |Pᵀ (x - m)| for C components from j and the strips first..last: its part along
    the direction from component i. The larger of this and of the value there, which strips from
-   `fresh` on do not have yet. */
+   `fresh` on do not have yet. Without these bounds far components take 1.3 times as long (300,000 x
+   20, 20 components, AVX2). */
 INLINE void NAME(along)(int C, const NAME(group) * q, ptrdiff_t i, ptrdiff_t j, ptrdiff_t first,
                         ptrdiff_t last, ptrdiff_t fresh) {
   enum { V = NAME(TILE) };
@@ -317,7 +319,8 @@ NOINLINE void NAME(sphere_densities)(const gaussian_mixture *g, const REAL *pane
 }
 
 /* Full covariances of D features, all in registers: so little work that no strip and no component
-   is left out beforehand. */
+   is left out beforehand. In general they take 1.1 to 1.2 times as long (1,000,000 x 2 and 4, 5
+   components, AVX2). */
 INLINE void NAME(few_density)(int D, const gaussian_mixture *g, ptrdiff_t j, const REAL *panel,
                               REAL *out) {
   const REAL *mean = (const REAL *)g->means + j * D, *P = (const REAL *)g->factors + j * D * D;

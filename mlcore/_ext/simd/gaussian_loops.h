@@ -19,15 +19,6 @@
 #include "precision.h"
 #include "transpose_loops.h"
 
-#ifndef ROUND
-/* The product is taken as it is, not fused into the sum again: the multipliers have more to do than
-   the adders. */
-#if defined(__x86_64__)
-#define ROUND(product) __asm__("" : "+v"(product))
-#else
-#define ROUND(product) ((void)0)
-#endif
-#endif
 #define PAD(d) (((d) + 64 / sizeof(REAL) - 1) / (64 / sizeof(REAL)) * (64 / sizeof(REAL)))
 /* second moments: rows of a tile, of up to 3 vectors */
 enum { NAME(SIDE) = VECTOR_BYTES == 64 ? 8 : 4 };
@@ -75,11 +66,8 @@ INLINE void NAME(axis_sums)(int V, int squares, ptrdiff_t d, ptrdiff_t count, co
     for (int s = 0; s < S; s++)
       for (int v = 0; v < V; v++) {
         const VEC t = LOAD(X + rows[i + s] * d + v * LANES) - c[v];
-        VEC w = t * r[i + s];
-        if (squares) {
-          ROUND(w);
-          b[s][v] += w * t;
-        }
+        const VEC w = t * r[i + s];
+        if (squares) b[s][v] += w * t;
         a[s][v] += w;
       }
   if (i < count)
@@ -251,7 +239,8 @@ NOINLINE void NAME(gather)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const int32_
   }
 }
 
-/* `ahead`: rows after these n, asked from memory in time for the next call. `stats` (moments),
+/* `ahead`: rows after these n, asked from memory in time for the next call, without which spherical
+   and tied mixtures take a sixth longer (400,000 x 20, 10 components, AVX2). `stats` (moments),
    `density` (n) and `proba` (n, k) may be NULL: not asked for. `proba` wants `weight` NULL. */
 static void NAME(gaussian)(const gaussian_mixture *g, ptrdiff_t n, ptrdiff_t ahead, const REAL *X,
                            const REAL *weight, int32_t *labels, REAL *scratch, double *stats,

@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "copies.h"
 
 enum {
   KERNEL_LINEAR,
@@ -24,13 +23,13 @@ typedef struct {
 } kernel_spec;
 
 /* `panel`: out[dest[r], :lanes] = k(row r, column of the panel), for `n_rows` rows given as lists
-   of non-zeros; between rows, parts of waiting[0] and then of waiting[1] are copied.
+   of non-zeros.
    `finish`: one row of inner products becomes kernel values, in place. */
 #define KERNEL_LOOPS(real)                                                                     \
   void (*panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, const int64_t *rows,      \
                 const int64_t *indptr, const int32_t *indices, const real *values,             \
                 const real *row_terms, const real *panel, const real *column_terms, int lanes, \
-                real *out, ptrdiff_t stride, const int64_t *dest, simd_copies *waiting);       \
+                real *out, ptrdiff_t stride, const int64_t *dest);                             \
   void (*finish)(const kernel_spec *k, ptrdiff_t n, real row_term, const real *column_terms,   \
                  real *row);                                                                   \
   void (*exponential)(ptrdiff_t n, const real *x, real *y);

@@ -2,8 +2,6 @@
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 
-from mlcore._ext.simd.copies cimport simd_copies
-
 cdef extern from "simd/kernel.h" nogil:
     enum:
         KERNEL_LINEAR
@@ -22,11 +20,11 @@ cdef extern from "simd/kernel.h" nogil:
     void panel_f "kernel_table->f.panel"(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*,
                                          const int64_t*, const int32_t*, const float*, const float*,
                                          const float*, const float*, int, float*, Py_ssize_t,
-                                         const int64_t*, simd_copies*)
+                                         const int64_t*)
     void panel_d "kernel_table->d.panel"(const kernel_spec*, Py_ssize_t, Py_ssize_t, const int64_t*,
                                          const int64_t*, const int32_t*, const double*,
                                          const double*, const double*, const double*, int, double*,
-                                         Py_ssize_t, const int64_t*, simd_copies*)
+                                         Py_ssize_t, const int64_t*)
     void finish_f "kernel_table->f.finish"(const kernel_spec*, Py_ssize_t, float, const float*,
                                            float*)
     void finish_d "kernel_table->d.finish"(const kernel_spec*, Py_ssize_t, double, const double*,
@@ -39,13 +37,13 @@ cdef inline void panel(const kernel_spec* k, Py_ssize_t d, Py_ssize_t n_rows, co
                        const int64_t* indptr, const int32_t* indices, const floating* values,
                        const floating* row_terms, const floating* panel_values,
                        const floating* column_terms, int lanes, floating* out, Py_ssize_t stride,
-                       const int64_t* dest, simd_copies* waiting) noexcept nogil:
+                       const int64_t* dest) noexcept nogil:
     if floating is float:
         panel_f(k, d, n_rows, rows, indptr, indices, values, row_terms, panel_values, column_terms,
-                lanes, out, stride, dest, waiting)
+                lanes, out, stride, dest)
     else:
         panel_d(k, d, n_rows, rows, indptr, indices, values, row_terms, panel_values, column_terms,
-                lanes, out, stride, dest, waiting)
+                lanes, out, stride, dest)
 
 
 cdef inline void finish(const kernel_spec* k, Py_ssize_t n, floating row_term,

@@ -16,7 +16,8 @@
 #ifndef GROUP_BYTES
 #define GROUP_BYTES 64
 #define ROWS (VECTOR_BYTES == 64 ? 8 : VECTOR_BYTES == 32 ? 4 : 2)
-/* samples filtered at once, searched at once, prefetched ahead */
+/* samples filtered at once, searched at once, prefetched ahead: without, float32 takes a tenth longer
+   (300,000 x 20, 16 to 64 centres, AVX2) */
 enum { BLOCK = 1024, BATCH = LLOYD_BATCH, AHEAD = 16 };
 
 typedef float vfloat4 __attribute__((vector_size(16)));

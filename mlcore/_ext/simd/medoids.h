@@ -23,7 +23,7 @@ typedef struct {
 } medoid_pass;
 
 /* Least change of the objective if the sample `self`, whose row is given, replaced a medoid, the
-   one in `slot`; `losses` is scratch, 4 k. */
+   one in `slot`; `losses` is scratch, k. */
 #define MEDOIDS_LOOPS(real)                                                                      \
   double (*medoid_change)(const medoid_pass *s, const real *row, ptrdiff_t self, double *losses, \
                           int32_t *slot);

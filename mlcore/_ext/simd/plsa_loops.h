@@ -5,7 +5,8 @@
    p the sums of the M-step are t_sums_d = sum_w ratio u_w and u_sums_w = sum_d ratio t_d. Entries
    come in runs of the same word, or of the same document: its row, the run's own, stays in
    registers, and so does its sum; the other row is a member's of the run. Entries are visited as
-   many at a time, up to ENTRIES, as the first-level cache holds members' rows for. */
+   many at a time, up to ENTRIES, as the first-level cache holds members' rows for: always ENTRIES
+   would take a tenth longer from 50 components on (4,000 x 8,000, AVX2). */
 
 #include "plsa.h"
 #include "log.h"
@@ -24,38 +25,20 @@ enum {
   NAME(LEAST_EXPONENT) = sizeof(REAL) == 4 ? -100 : -900, /* sums of 1 / p stay finite */
 };
 
-/* x[0] ... x[LANES - 1] -> the sums of their lanes, each in its own lane. */
-INLINE VEC NAME(sums_of_lanes)(VEC *x) {
-#ifdef HAS_ZIP
-  for (int half = LANES / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; i++)
-      x[i] = NAME(zip_low)(x[i], x[i + half]) + NAME(zip_high)(x[i], x[i + half]);
-  return x[0];
-#else
-  VEC sums = {0};
-  for (int i = 0; i < LANES; i++)
-    for (int lane = 0; lane < LANES; lane++) sums[i] += x[i][lane];
-  return sums;
-#endif
-}
-
 /* p[i] (+)= own[runs[i]] . members[rows[i]] over `lines` lines, for n entries, a multiple of
    LANES. */
 INLINE void NAME(dots)(int lines, int n, const ptrdiff_t *runs, const ptrdiff_t *rows,
                        const REAL *own, const REAL *members, int add, REAL *p) {
   const int vectors = lines * NAME(VECTORS);
   for (int i = 0; i < n; i += LANES) {
-    VEC sums[LANES], sum;
-    {
-      for (int lane = 0; lane < LANES; lane++) {
-        const REAL *member = members + rows[i + lane], *run = own + runs[i + lane];
-        VEC x = LOAD(member) * LOAD(run);
-        for (int b = 1; b < vectors; b++) x += LOAD(member + b * LANES) * LOAD(run + b * LANES);
-        sums[lane] = x;
-      }
-      sum = NAME(sums_of_lanes)(sums);
+    VEC sums = {0};
+    for (int lane = 0; lane < LANES; lane++) {
+      const REAL *member = members + rows[i + lane], *run = own + runs[i + lane];
+      VEC x = LOAD(member) * LOAD(run);
+      for (int b = 1; b < vectors; b++) x += LOAD(member + b * LANES) * LOAD(run + b * LANES);
+      for (int part = 0; part < LANES; part++) sums[lane] += x[part];
     }
-    STORE(p + i, add ? LOAD(p + i) + sum : sum);
+    STORE(p + i, add ? LOAD(p + i) + sums : sums);
   }
 }
 

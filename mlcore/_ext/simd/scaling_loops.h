@@ -3,38 +3,31 @@
 
 #include "precision.h"
 
-/* Sums and least entry of the first `n` columns of `few` rows; returns true if all equal those in
+/* Sums and least entry of the first `n` columns of a row; returns true if all equal those in
    `turned`. */
-INLINE int NAME(mirrored_rows)(const int few, ptrdiff_t n, const REAL *K, ptrdiff_t stride,
-                               const REAL *turned, ptrdiff_t turned_stride, double *rows,
-                               double *columns, double *low) {
-  enum { L = VECTOR_BYTES / sizeof(double), MOST = 4 };
-  vdouble least = {0}, sums[MOST] = {{0}};
+INLINE int NAME(mirrored_row)(ptrdiff_t n, const REAL *K, const REAL *turned, double *row,
+                              double *columns, double *low) {
+  enum { L = VECTOR_BYTES / sizeof(double) };
+  vdouble least = {0}, sums = {0};
   vint64 differ = {0};
   int same = 1;
   ptrdiff_t j = 0;
   for (; j + L <= n; j += L) {
-    vdouble column = load_d(columns + j);
-    for (int i = 0; i < few; i++) {
-      const vdouble a = WIDEN(K + i * stride + j), b = WIDEN(turned + i * turned_stride + j);
-      differ |= (vint64)a ^ (vint64)b;
-      least = min_d(a, least);
-      sums[i] += a;
-      column += a;
-    }
-    store_d(columns + j, column);
+    const vdouble a = WIDEN(K + j), b = WIDEN(turned + j);
+    differ |= (vint64)a ^ (vint64)b;
+    least = min_d(a, least);
+    sums += a;
+    store_d(columns + j, load_d(columns + j) + a);
   }
-  for (int i = 0; i < few; i++) {
-    double sum = add_lanes_d(0, sums[i]);
-    for (ptrdiff_t c = j; c < n; c++) {
-      const REAL a = K[i * stride + c];
-      same &= a == turned[i * turned_stride + c];
-      if (a < *low) *low = a;
-      sum += a;
-      columns[c] += a;
-    }
-    rows[i] += sum;
+  double sum = add_lanes_d(0, sums);
+  for (; j < n; j++) {
+    const REAL a = K[j];
+    same &= a == turned[j];
+    if (a < *low) *low = a;
+    sum += a;
+    columns[j] += a;
   }
+  *row += sum;
   for (int lane = 0; lane < L; lane++) {
     same &= differ[lane] == 0;
     if (least[lane] < *low) *low = least[lane];
@@ -52,20 +45,16 @@ static void NAME(mirrored)(ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t diag
                            double close, double *rows, double *columns, double *extremes) {
   double far = extremes[0], low = extremes[1];
   int same = 1;
-  ptrdiff_t r = 0;
-  for (; diagonal >= n_columns && r + 4 <= n_rows; r += 4)
-    same &= NAME(mirrored_rows)(4, n_columns, K + r * stride, stride, turned + r * turned_stride,
-                                turned_stride, rows + r, columns, &low);
-  for (; r < n_rows; r++) {
+  for (ptrdiff_t r = 0; r < n_rows; r++) {
     const ptrdiff_t n = diagonal + r < n_columns ? diagonal + r : n_columns;
     if (n < 0) continue;
-    same &= NAME(mirrored_rows)(1, n, K + r * stride, stride, turned + r * turned_stride,
-                                turned_stride, rows + r, columns, &low);
+    same &=
+        NAME(mirrored_row)(n, K + r * stride, turned + r * turned_stride, rows + r, columns, &low);
     if (n == n_columns) continue;
     if (K[r * stride + n] < low) low = K[r * stride + n]; /* on the diagonal */
     rows[r] += K[r * stride + n];
   }
-  for (r = 0; r < n_rows && !same; r++)
+  for (ptrdiff_t r = 0; r < n_rows && !same; r++)
     for (ptrdiff_t j = 0; j < n_columns && j < diagonal + r; j++) {
       const double a = K[r * stride + j], b = turned[r * turned_stride + j];
       const double excess = fabs(a - b) - close * fmax(fabs(a), fabs(b));
