@@ -132,7 +132,7 @@ def test_modules_are_short():
 LAYERS = (
     ("_ext", "exceptions", "model_cache", "peer_parameters"),
     ("checks", "scratch", "threads"),
-    ("mixins", "progress", "radix_sort"),
+    ("mixins", "progress", "scatter"),
     ("model",),
     ("eigen", "first_rows", "k_means_plus_plus", "persistence", "row_sums"),
     ("datasets", "kernels"),

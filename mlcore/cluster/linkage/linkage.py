@@ -17,12 +17,12 @@ from mlcore.cluster.linkage.lance_williams import (
     merge_matrix,
     square_matrix,
 )
+from mlcore.cluster.linkage.radix_sort import stable_order
 from mlcore.cluster.linkage.reciprocal_neighbors import PointClusters
 from mlcore.cluster.linkage.spanning_tree import spanning_tree
 from mlcore.cluster.metrics import as_metric
 from mlcore.model import Clusterer, Model
 from mlcore.progress import Progress
-from mlcore.radix_sort import stable_order
 
 _LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 _WHOLE = 5792  # samples of which all distances are formed at once, 256 MB

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import eigh, qr
 
 from mlcore._ext import spanning_tree as _ext
-from mlcore.radix_sort import stable_order
+from mlcore.cluster.linkage.radix_sort import stable_order
 from mlcore.scratch import scratch_array
 from mlcore.threads import pieces, single_threaded_blas
 

@@ -1,0 +1,137 @@
+"""Weight, mean and scatter of rows against exact sums."""
+
+from fractions import Fraction
+from functools import reduce
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
+
+from mlcore.scatter import Scatter, in_range, merged_scatter, origin_of, powers_of_two, scatter_of
+
+
+def exact(X, weight, origin):
+    """The sums in rational numbers."""
+    rows = [[Fraction(float(v)) for v in row] for row in X]
+    w = [Fraction(float(v)) for v in (np.ones(len(X)) if weight is None else weight)]
+    d, total = X.shape[1], sum(w)
+    mean = [sum(a * row[j] for a, row in zip(w, rows, strict=True)) / total for j in range(d)]
+    S = [
+        [
+            sum(a * (r[i] - mean[i]) * (r[j] - mean[j]) for a, r in zip(w, rows, strict=True))
+            for j in range(d)
+        ]
+        for i in range(d)
+    ]
+    shift = [float(m - Fraction(float(o))) for m, o in zip(mean, origin, strict=True)]
+    return Scatter(float(total), np.array(shift), np.array(S, dtype=float))
+
+
+def close(found, expected, rtol):
+    """Equal relative to the deviations of the columns: what cancels is lost for all."""
+    spread = np.sqrt(expected.scatter.diagonal())
+    assert_allclose(found.weight, expected.weight, rtol=1e-15)
+    assert (np.abs(found.scatter - expected.scatter) <= rtol * np.outer(spread, spread)).all()
+    size = spread / np.sqrt(expected.weight) + np.abs(expected.mean)
+    assert (np.abs(found.mean - expected.mean) <= rtol * size).all()
+    assert_array_equal(found.scatter, found.scatter.T)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0.0, 1e4, -1e8])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["dense", "csr", "sparse"])
+def test_the_sums_are_exact_but_for_rounding(dtype, offset, weighted, kind):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(50, 5)) * [1.0, 1e-3, 1e3, 1.0, 1.0]
+    X[:, 3] = X[:, 0] + 1e-4 * X[:, 4]
+    if kind == "sparse":
+        X = np.where(rng.random(X.shape) < 0.08, X, 0.0)
+        X[:2] += 1.0
+    X = (X + offset).astype(dtype)
+    weight = rng.integers(0, 4, size=50) / 2.0 if weighted else None
+    origin = origin_of(X)
+    found = scatter_of(X if kind == "dense" else sp.csr_array(X), weight, origin)
+    # 50 products lose 50 eps at worst; centring loses little, as the origin is the mean of rows.
+    close(found, exact(X, weight, origin), 50 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_blocks_and_columns_that_begin_to_vary_late(dtype, weighted):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, size=(3000, 9)).astype(dtype)
+    X[:, 2] = 7.0  # never varies
+    X[:1500, 4] = 5.0
+    X[:2999, 6] = -1.0
+    weight = rng.integers(0, 3, size=3000).astype(float) if weighted else None
+    origin = origin_of(X)
+    found = scatter_of(X, weight, origin)
+    wide = X.astype(np.float64)
+    w = np.ones(3000) if weight is None else weight
+    mean = w @ wide / w.sum()
+    assert_allclose(found.mean + origin, mean, rtol=0, atol=1e-6 if dtype == np.float32 else 1e-13)
+    S = (wide - mean).T @ ((wide - mean) * w[:, None])
+    # The roundings of 3000 products, at random.
+    assert_allclose(found.scatter, S, rtol=0, atol=S.max() * np.sqrt(3000) * np.finfo(dtype).eps)
+    assert not found.scatter[2].any() and found.mean[2] + origin[2] == 7.0
+
+
+@pytest.mark.parametrize("n_blocks", [1, 7, 100])
+def test_merged_blocks_are_the_whole_in_any_order(n_blocks):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1000, 4)) + [1e3, 0.0, 0.0, -5.0]
+    weight = rng.random(1000)
+    origin = origin_of(X[:10])
+    whole = scatter_of(X, weight, origin)
+    parts = [
+        scatter_of(X[rows], weight[rows], origin)
+        for rows in np.array_split(np.arange(1000), n_blocks)
+    ]
+    for order in (parts, parts[::-1]):
+        found = reduce(merged_scatter, order)
+        assert_allclose(found.weight, whole.weight, rtol=1e-13)
+        assert_allclose(found.mean, whole.mean, rtol=1e-12, atol=1e-13)
+        assert_allclose(found.scatter, whole.scatter, rtol=1e-12, atol=1e-10)
+
+
+def test_blocks_that_drift_by_ten_million_deviations():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(400, 3))
+    origin = origin_of(X)
+    away = X + 1e7
+    parts = [scatter_of(away[rows], None, origin) for rows in (slice(0, 100), slice(100, 400))]
+    found = merged_scatter(*parts)
+    centred = away - away.mean(axis=0)
+    assert_allclose(found.scatter, centred.T @ centred, rtol=0, atol=1e-8 * 400)
+
+
+def test_statistics_of_different_models_are_not_merged():
+    one, two = (scatter_of(np.eye(3)[:, :d], None, np.zeros(d)) for d in (2, 3))
+    with pytest.raises(ValueError, match="2 and 3 features"):
+        merged_scatter(one, two)
+
+
+@pytest.mark.parametrize(("bad", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (1e200, "large")])
+@pytest.mark.parametrize("rows", [slice(2999, 3000), slice(0, 3000)])
+def test_the_culprit_is_named(bad, word, rows):
+    X = np.random.default_rng(0).normal(size=(3000, 3))
+    X[rows, 1] = bad
+    with pytest.raises(ValueError, match=f"Input X contains .*{word}.*row {rows.start}, column 1"):
+        scatter_of(X, None, origin_of(X))
+
+
+def test_values_beyond_the_range_of_squares_by_powers_of_two():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    expected = scatter_of(X, None, origin_of(X))
+    assert in_range(expected.scatter.diagonal(), X.dtype).all()
+    for scale in (-490, 490):
+        far = np.ldexp(X, scale)
+        origin = origin_of(far)
+        power = powers_of_two(far, origin)
+        found = scatter_of(far, None, origin, power=power)
+        assert not in_range(scatter_of(far, None, origin).scatter.diagonal(), X.dtype).any()
+        unit = np.ldexp(1.0, power - scale)
+        assert_allclose(found.scatter * np.outer(unit, unit), expected.scatter, rtol=1e-13)
+        assert_allclose(found.mean * unit, expected.mean, atol=1e-15)
