@@ -22,6 +22,7 @@ from mlcore.checks.targets import (
     as_targets,
     as_weights,
     label_type,
+    require_enough,
     scaled_weights,
 )
 
@@ -41,6 +42,7 @@ __all__ = [
     "column_names",
     "free_bytes",
     "label_type",
+    "require_enough",
     "require_memory",
     "require_random_state",
     "scaled_weights",

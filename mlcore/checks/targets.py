@@ -161,6 +161,17 @@ def as_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     return weights
 
 
+def require_enough(
+    n_samples: int, least: int, name: str, weights: np.ndarray | None = None
+) -> None:
+    """Refuse fewer samples, of positive weight where weights are given, than parameter `name`."""
+    of_weight = ""
+    if weights is not None and len(weights):
+        n_samples, of_weight = int(np.count_nonzero(weights)), " (of positive weight)"
+    if n_samples < least:
+        raise ValueError(f"n_samples={n_samples}{of_weight} should be >= {name}={least}.")
+
+
 def scaled_weights(weights: Any, *, plain: int = 99) -> tuple[Any, int]:
     """Return non-negative `weights` divided by 2**power, with the largest in [1/2, 1), and power.
 

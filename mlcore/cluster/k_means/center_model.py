@@ -14,6 +14,7 @@ from mlcore.checks import (
     as_real,
     as_samples,
     as_weights,
+    require_enough,
     scaled_weights,
 )
 from mlcore.checks.memory import require_memory
@@ -85,17 +86,9 @@ class CenterModel(Transformer, Clusterer, Model):
 
     def _weights(self, sample_weight, n_samples):
         """Return scaled weights, empty for ones, and the power of two that undoes the scaling."""
-        weights, power, n_present = np.empty(0), 0, n_samples
-        if sample_weight is not None:
-            weights = as_weights(sample_weight, n_samples)
-            n_present = int(np.count_nonzero(weights))
-            weights, power = scaled_weights(weights)
-        if n_present < self.n_clusters:
-            raise ValueError(
-                f"n_samples={n_present} (of positive weight) should be >= "
-                f"n_clusters={self.n_clusters}."
-            )
-        return weights, power
+        weights = np.empty(0) if sample_weight is None else as_weights(sample_weight, n_samples)
+        require_enough(n_samples, self.n_clusters, "n_clusters", weights)
+        return scaled_weights(weights) if len(weights) else (weights, 0)
 
     def _n_starts(self, several):
         given = not isinstance(self.init, str) and not callable(self.init)

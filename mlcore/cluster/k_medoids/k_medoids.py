@@ -12,6 +12,7 @@ from mlcore.checks import (
     as_random_state,
     as_real,
     as_weights,
+    require_enough,
     require_memory,
 )
 from mlcore.checks.arrays import real_array
@@ -281,15 +282,8 @@ class KMedoids(Transformer, Clusterer, Model):
 
     def _weights(self, sample_weight, n_samples):
         """Return checked weights, empty for ones."""
-        weights, n_present = np.empty(0), n_samples
-        if sample_weight is not None:
-            weights = as_weights(sample_weight, n_samples)
-            n_present = int(np.count_nonzero(weights))
-        if n_present < self.n_clusters:
-            raise ValueError(
-                f"n_samples={n_present} (of positive weight) should be >= "
-                f"n_clusters={self.n_clusters}."
-            )
+        weights = np.empty(0) if sample_weight is None else as_weights(sample_weight, n_samples)
+        require_enough(n_samples, self.n_clusters, "n_clusters", weights)
         return weights
 
     def _given_medoids(self, weights, n_samples):

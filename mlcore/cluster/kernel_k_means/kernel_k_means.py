@@ -13,6 +13,7 @@ from mlcore.checks import (
     as_random_state,
     as_real,
     as_weights,
+    require_enough,
     scaled_weights,
 )
 from mlcore.checks.arrays import real_array
@@ -298,12 +299,7 @@ class KernelKMeans(Clusterer, KernelModel):
     def _weights(self, sample_weight, n_samples):
         """Return scaled weights, and the power of two that undoes the scaling."""
         weights = as_weights(sample_weight, n_samples)
-        n_present = int(np.count_nonzero(weights))
-        if n_present < self.n_clusters:
-            raise ValueError(
-                f"n_samples={n_present} (of positive weight) should be >= "
-                f"n_clusters={self.n_clusters}."
-            )
+        require_enough(n_samples, self.n_clusters, "n_clusters", weights)
         return scaled_weights(weights)
 
     # ---- the work

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore._ext import linkage as _ext
-from mlcore.checks import as_bool, as_choice, as_integer, as_real
+from mlcore.checks import as_bool, as_choice, as_integer, as_real, require_enough
 from mlcore.checks.symmetry import rounding_of_distances
 from mlcore.cluster.linkage.connectivity import LINKAGES, as_edges, merge_along
 from mlcore.cluster.linkage.lance_williams import (
@@ -190,8 +190,7 @@ class AgglomerativeClustering(Clusterer, Model):
         with Progress(self.verbose, self.callback, owner) as progress:
             checked = self._check_X(X, reset=True)
             n = len(checked)
-            if self.n_clusters is not None and n < self.n_clusters:
-                raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
+            require_enough(n, self.n_clusters or 1, "n_clusters")
             edges, n_components = None, 1
             if self.connectivity is not None:
                 if self._precomputed:

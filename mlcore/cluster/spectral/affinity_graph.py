@@ -106,10 +106,6 @@ class AffinityClusterer(Clusterer, Model):
         as_real(self.tol, "tol", owner=owner, above=0.0)
         return as_random_state(self.random_state, owner=owner)
 
-    def _check_n_clusters(self, n):
-        if n < self.n_clusters:
-            raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
-
     def _affinity(self, X):
         """Return the affinities: a new matrix, or one checked by `as_symmetric`."""
         if self._precomputed:

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore._ext import probabilistic as _ext
+from mlcore.checks import require_enough
 from mlcore.cluster.spectral.affinity_graph import AffinityClusterer
 from mlcore.cluster.spectral.assign_labels import assigned, unit_rows
 from mlcore.cluster.spectral.spectral import relaxed
@@ -134,7 +135,7 @@ class ProbabilisticClustering(AffinityClusterer):
         owner = type(self).__name__
         with Progress(self.verbose, self.callback, owner) as progress:
             checked = self._check_X(X, reset=True)
-            self._check_n_clusters(checked.shape[0])
+            require_enough(checked.shape[0], self.n_clusters, "n_clusters")
             graph, _ = self._graph(self._affinity(checked), explicit=True)
             F, k, best = graph.matrix.K, self.n_clusters, None
             for start in range(self.n_init):

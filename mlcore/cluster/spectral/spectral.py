@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mlcore.checks import as_choice, as_integer, as_real
+from mlcore.checks import as_choice, as_integer, as_real, require_enough
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.cluster.spectral.affinity import of_pairs, shared_nearest
 from mlcore.cluster.spectral.affinity_graph import AFFINITIES, AffinityClusterer
@@ -229,9 +229,8 @@ class SpectralClustering(AffinityClusterer):
         with Progress(self.verbose, self.callback, owner) as progress:
             checked = self._check_X(X, reset=True)
             n, k, m = checked.shape[0], self.n_clusters, self.n_components or self.n_clusters
-            self._check_n_clusters(n)
-            if n < m:
-                raise ValueError(f"n_samples={n} should be >= n_components={m}.")
+            require_enough(n, k, "n_clusters")
+            require_enough(n, m, "n_components")
             drawn = None
             if self.eigen_solver is None and not by_lapack(n, m):
                 drawn = rng.standard_normal((n, block_size(m) - 1))
