@@ -13,6 +13,7 @@ __all__ = [
     "bounds",
     "cluster",
     "datasets",
+    "decomposition",
     "kernels",
     "load",
     "mixture",
@@ -44,7 +45,17 @@ except ModuleNotFoundError as _error:
 # Type checkers take this name for true wherever it stands; typing itself takes a while to import.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mlcore import bounds, cluster, datasets, kernels, mixture, online, row_sums, svm
+    from mlcore import (
+        bounds,
+        cluster,
+        datasets,
+        decomposition,
+        kernels,
+        mixture,
+        online,
+        row_sums,
+        svm,
+    )
     from mlcore.persistence import load, save
 else:
 

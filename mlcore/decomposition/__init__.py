@@ -1,0 +1,9 @@
+"""Decomposition: projections of data onto few directions."""
+
+from mlcore.decomposition.principal_angles import PrincipalAngles, principal_angles
+
+__all__ = ["PrincipalAngles", "principal_angles"]
+
+
+def __dir__() -> list[str]:
+    return __all__
