@@ -95,7 +95,7 @@ class Regressor:
         """Return the coefficient of determination R², 1 for exact predictions.
 
         ``1 - sum_i w_i (y_i - f(x_i))² / sum_i w_i (y_i - mean(y))²``; for constant `y`,
-        1 if the predictions are exact and 0 otherwise.
+        1 if the predictions are exact and 0 otherwise. For several targets, their mean.
 
         Parameters
         ----------
@@ -104,16 +104,21 @@ class Regressor:
         sample_weight : array-like of shape (n_samples,), optional
         """
         predicted = self.predict(X)
-        y = as_targets(y, len(predicted), owner=type(self).__name__)
+        several = predicted.ndim == 2
+        y = as_targets(y, len(predicted), owner=type(self).__name__, several=several)
+        if several and y.shape != predicted.shape:
+            raise ValueError(
+                f"y has shape {y.shape}, but {type(self).__name__} was fitted to "
+                f"{predicted.shape[1]} targets."
+            )
         weights = as_weights(sample_weight, len(predicted))
         present = weights > 0
         y, predicted, weights = y[present], predicted[present], weights[present]
         weights = weights / weights.max()
-        residual, residual_power = _sum_of_squares(y - predicted, weights)
-        total, total_power = _sum_of_squares(y - np.average(y, weights=weights), weights)
-        if total == 0:
-            return float(residual == 0)
-        return float(1 - np.ldexp(residual / total, residual_power - total_power))
+        if several:
+            pairs = zip(y.T, predicted.T, strict=True)
+            return float(np.mean([_r_squared(one, other, weights) for one, other in pairs]))
+        return _r_squared(y, predicted, weights)
 
 
 class OutlierDetector:
@@ -184,6 +189,14 @@ class Transformer:
         import polars as pl
 
         return pl.DataFrame(out, schema=list(columns), orient="row")
+
+
+def _r_squared(y, predicted, weights):
+    residual, residual_power = _sum_of_squares(y - predicted, weights)
+    total, total_power = _sum_of_squares(y - np.average(y, weights=weights), weights)
+    if total == 0:
+        return float(residual == 0)
+    return float(1 - np.ldexp(residual / total, residual_power - total_power))
 
 
 def _sum_of_squares(values, weights):

@@ -41,6 +41,9 @@ INSTEAD: dict[str, dict[str, str]] = {
     "SpectralClustering": {
         "eigen_tol": "use tol=",
     },
+    "KernelRidge": {
+        "kernel_params": "give a function of your own with its parameters bound",
+    },
     "Mixture": {
         "verbose_interval": "drop it: verbose=1 prints a line a second, verbose=2 every step",
     },

@@ -56,13 +56,24 @@ def test_every_difference_has_a_reason(now):
 
 
 def test_every_public_name_stands_side_by_side():
-    for family in ("svm", "cluster", "mixture", "kernels", "datasets", "online", "row_sums"):
+    for family in (
+        "svm",
+        "cluster",
+        "mixture",
+        "kernel_ridge",
+        "kernels",
+        "datasets",
+        "online",
+        "row_sums",
+    ):
         for name in getattr(mlcore, family).__all__:
             assert re.search(rf"`{name}\b", SIDE_BY_SIDE), f"{family}.{name} is not on the page"
     assert all(f"`{name}`" in SIDE_BY_SIDE for name in ("save", "load"))
 
 
-@pytest.mark.parametrize("family", ["svm", "cluster", "mixture", "kernels", "datasets"])
+@pytest.mark.parametrize(
+    "family", ["svm", "cluster", "mixture", "kernel_ridge", "kernels", "datasets"]
+)
 def test_names_side_by_side_exist(family):
     part = SIDE_BY_SIDE.split(f"**`mlcore.{family}`**")[1].split("\n| **")[0]
     peers = [importlib.import_module(f"sklearn.{name}") for name in PEERS[family]]
@@ -99,6 +110,7 @@ PEERS = {
     "svm": ("svm", "model_selection", "calibration"),
     "cluster": ("cluster", "metrics", "metrics.pairwise", "neighbors"),
     "mixture": ("mixture", "decomposition"),
+    "kernel_ridge": ("kernel_ridge",),
     "kernels": ("metrics.pairwise", "preprocessing"),
     "datasets": ("datasets",),
 }

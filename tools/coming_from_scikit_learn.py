@@ -17,17 +17,23 @@ from typing import Any, NamedTuple
 
 import sklearn
 import sklearn.cluster
+import sklearn.kernel_ridge
 import sklearn.mixture
 import sklearn.svm
 
-from mlcore import cluster, mixture, svm
+from mlcore import cluster, kernel_ridge, mixture, svm
 from mlcore.datasets import load_iris
 from mlcore.model import Model
 from mlcore.peer_parameters import instead_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "coming_from_scikit_learn.md"
 START, END = "<!-- tables of scikit-learn {} -->", "<!-- end of tables -->"
-FAMILIES = {svm: sklearn.svm, cluster: sklearn.cluster, mixture: sklearn.mixture}
+FAMILIES = {
+    svm: sklearn.svm,
+    cluster: sklearn.cluster,
+    mixture: sklearn.mixture,
+    kernel_ridge: sklearn.kernel_ridge,
+}
 DEFAULTS = {
     "SVC.probability": "not deprecated: the folds behind probabilities share kernel rows",
     "NuSVC.probability": "not deprecated: the folds behind probabilities share kernel rows",
@@ -63,8 +69,10 @@ def pairs() -> dict[str, Pair]:
             if theirs is None or not (inspect.isclass(ours) and issubclass(ours, Model)):
                 continue
             wanted = {"kernel": "linear", "probability": True, "random_state": 0}
-            options = {key: wanted[key] for key in wanted if key in parameters(ours)}
-            fits = [kind(**options).fit(X, y) for kind in (ours, theirs)]
+            fits = []
+            for kind in (ours, theirs):
+                options = {key: wanted[key] for key in wanted if key in parameters(kind)}
+                fits.append(kind(**options).fit(X, y))
             found[name] = Pair(ours, theirs, *fits)
     return found
 

@@ -13,10 +13,11 @@ from mlcore.exceptions import warn
 _MISSING = ("NoneType", "NAType", "NaTType")
 
 
-def as_targets(y: Any, n_samples: int, *, owner: str = "") -> np.ndarray:
+def as_targets(y: Any, n_samples: int, *, owner: str = "", several: bool = False) -> np.ndarray:
     """Return regression targets as float64 of shape (n_samples,).
 
-    A column becomes a vector, with a DataConversionWarning.
+    A column becomes a vector, with a DataConversionWarning; with `several`, columns are targets,
+    and the result is of shape (n_samples, n_targets) if `y` is.
 
     Raises
     ------
@@ -27,7 +28,11 @@ def as_targets(y: Any, n_samples: int, *, owner: str = "") -> np.ndarray:
         and a length other than `n_samples`.
     """
     _require_given(y, owner)
-    original = _vector(real_array(y, "y"), n_samples)
+    original = real_array(y, "y")
+    if several and original.ndim == 2 and original.shape[1] > 0:
+        _require_length(original, n_samples, "y")
+    else:
+        original = _vector(original, n_samples)
     targets = as_floats(original, np.float64)
     require_finite(targets, "y", owner, None if targets is original else original)
     return targets
@@ -268,12 +273,16 @@ def _vector(y, n_samples, name="y"):
         y = y.ravel()
     if y.ndim != 1:
         raise ValueError(f"{name} should be a 1d array, got an array of shape {y.shape} instead.")
+    _require_length(y, n_samples, name)
+    return y
+
+
+def _require_length(y, n_samples, name):
     if len(y) != n_samples:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: [{n_samples}, {len(y)}]: "
             f"X and {name} must have the same."
         )
-    return y
 
 
 def _unmixed(y, labels, name):

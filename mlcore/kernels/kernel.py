@@ -8,6 +8,7 @@ from scipy import sparse
 
 from mlcore.checks import as_objects, require_memory
 from mlcore.kernels.kernel_rows import CalledRows, KernelRows, MatrixRows
+from mlcore.scratch import scratch_array
 
 
 class Kernel:
@@ -145,6 +146,22 @@ def of_numbers(samples: Any) -> bool:
 def precision(samples: Any) -> np.dtype:
     """Return the type of kernel values and sums over samples: theirs, float64 for objects."""
     return samples.dtype if of_numbers(samples) else np.dtype(np.float64)
+
+
+def as_double(samples: Any) -> Any:
+    """Return samples in float64, objects unchanged."""
+    return samples.astype(np.float64, copy=False) if of_numbers(samples) else samples
+
+
+def copied(samples: Any) -> Any:
+    """Return a copy of samples, independent of the user's array."""
+    if not of_numbers(samples):
+        return samples[:]
+    if sparse.issparse(samples):
+        return samples.copy()
+    copy = scratch_array(samples.shape, samples.dtype)
+    copy[...] = samples
+    return copy
 
 
 class FunctionKernel(Kernel):

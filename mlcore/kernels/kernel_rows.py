@@ -139,14 +139,14 @@ class MatrixRows(KernelRows):
 
     def __init__(self, kernel: Any, K: np.ndarray, double: bool) -> None:
         super().__init__(kernel, K, max(K.max(), -K.min()), double)
-        self._matrix = K
+        self.matrix = K
         self.diagonal = kernel.diagonal(K)
 
     def fill(self, rows, out, dest, columns=None):
         m = self.n if columns is None else len(columns)
         chosen = slice(None) if columns is None else columns
         for r, to in zip(rows, dest, strict=True):
-            out[to, :m] = self._matrix[r, chosen]
+            out[to, :m] = self.matrix[r, chosen]
 
 
 class CalledRows(KernelRows):

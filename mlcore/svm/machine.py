@@ -11,7 +11,7 @@ from mlcore.checks import as_integer, as_real, as_targets, as_weights
 from mlcore.checks.sparse import dense_if_full
 from mlcore.exceptions import warn
 from mlcore.kernels.expansion import Expansion, kept_expansion, row_blocks, weighted
-from mlcore.kernels.kernel import Kernel, of_numbers, precision
+from mlcore.kernels.kernel import Kernel, as_double, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel
 from mlcore.kernels.resolve import resolve_gamma
 from mlcore.progress import Progress
@@ -287,11 +287,6 @@ class SingleProblemMachine(KernelMachine):
         products = sums if problem.index is None else sums[problem.index]
         beta = round_to_bounds(beta, problem.lower, problem.upper)
         return measure(problem, beta, products, multipliers)
-
-
-def as_double(X: Any) -> Any:
-    """Return samples in float64, objects unchanged."""
-    return X.astype(np.float64, copy=False) if of_numbers(X) else X
 
 
 def product(A: Any, B: Any) -> np.ndarray:

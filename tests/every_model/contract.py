@@ -25,6 +25,7 @@ from mlcore.cluster import (
     ProbabilisticClustering,
     SpectralClustering,
 )
+from mlcore.kernel_ridge import KernelRidge
 from mlcore.mixture import (
     PLSA,
     BernoulliMixture,
@@ -79,6 +80,7 @@ class Entry:
     sparse: bool = True
     weights: bool = True
     kernel: bool = True
+    several_targets: bool = False
     draw: Callable = samples
     endless: dict = field(default_factory=dict)  # parameters of a fit that does not end
     takes: tuple = ()  # (name, value) that other models refuse
@@ -171,6 +173,12 @@ MODELS = {
         endless={"n_clusters": 200},
         takes=ZERO_TOL,
     ),
+    "KernelRidge": Entry(
+        partial(KernelRidge, kernel="rbf"),
+        numbers,
+        several_targets=True,
+        takes=(("gamma", None),),
+    ),
     "KMedians": Entry(
         lambda: KMedians(3, random_state=0), nothing, sparse=False, kernel=False, takes=ZERO_TOL
     ),
@@ -189,7 +197,7 @@ METHODS = ("predict", "decision_function", "predict_proba", "score_samples", "tr
 NAN, INF = float("nan"), float("inf")
 DEGENERACY = (
     "margin is zero|rescale|infeasible|cannot be separated|constant|distinct|degenerate|one class|"
-    "Negative values|no counts|n_trials"
+    "Negative values|no counts|n_trials|not positive semi-definite"
 )
 
 

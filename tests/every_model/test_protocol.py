@@ -22,6 +22,7 @@ from mlcore.cluster import (
     ProbabilisticClustering,
     SpectralClustering,
 )
+from mlcore.kernel_ridge import KernelRidge
 from mlcore.mixture import (
     PLSA,
     BernoulliMixture,
@@ -53,6 +54,9 @@ CHECKED = [
     PLSA(n_components=2, alpha=0.0),
     KMeans(),
     KernelKMeans(),
+    KernelRidge(),
+    KernelRidge(kernel="rbf", fit_intercept=True),
+    KernelRidge(kernel="rbf", solver="cg", random_state=0),
     KMedians(),
     KMedoids(),
     KMedoids(2, metric="cityblock", power=2),

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse as sp
 
 from mlcore.checks import (
     as_choice,
@@ -27,12 +26,11 @@ from mlcore.cluster.kernel_k_means.kernel_assignment import (
 )
 from mlcore.kernels.expansion import Expansion, kept_expansion
 from mlcore.kernels.gram_rows import GramRows
-from mlcore.kernels.kernel import of_numbers, precision
+from mlcore.kernels.kernel import copied, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel
 from mlcore.kernels.resolve import as_kernel, resolve_gamma
 from mlcore.model import Clusterer, warn
 from mlcore.progress import Progress
-from mlcore.scratch import scratch_array
 
 _INITS = "k-means++", "random"
 
@@ -230,7 +228,7 @@ class KernelKMeans(Clusterer, KernelModel):
             converged_=best.converged,
             coefficients_=weights / mass[labels],
             center_squared_norms_=best.means.squared_norms[kept],
-            X_fit_=_copy(samples) if not self._precomputed else np.empty((0, 0), samples.dtype),
+            X_fit_=copied(samples) if not self._precomputed else np.empty((0, 0), samples.dtype),
             gamma_=gamma,
         )
         return self
@@ -344,14 +342,3 @@ class KernelKMeans(Clusterer, KernelModel):
                 f"{name} stopped after max_iter={self.max_iter} steps that still lowered the "
                 f"objective by more than tol={self.tol:g} times itself: raise max_iter or tol.",
             )
-
-
-def _copy(X):
-    """Return a copy of X, independent of the user's array."""
-    if not of_numbers(X):
-        return X[:]
-    if sp.issparse(X):
-        return X.copy()
-    copy = scratch_array(X.shape, X.dtype)
-    copy[...] = X
-    return copy

@@ -1,0 +1,45 @@
+"""Kernel ridge regression against one Cholesky factorisation in float64, which it must beat."""
+
+import numpy as np
+from scipy import linalg
+
+from mlcore.kernel_ridge import KernelRidge
+from mlcore.kernels import gram_matrix
+
+
+class RidgeFit:
+    params, param_names = [1_000, 4_000], ["n_samples"]
+
+    def setup(self, n_samples):
+        rng = np.random.default_rng(0)
+        self.X = rng.normal(size=(n_samples, 16))
+        self.y = np.sin(self.X[:, 0]) + rng.normal(size=n_samples)
+
+    def time_fit(self, n_samples):
+        KernelRidge(0.1, kernel="rbf").fit(self.X, self.y)
+
+    def time_fit_without_gram_matrix(self, n_samples):
+        KernelRidge(0.1, kernel="rbf", solver="cg", random_state=0).fit(self.X, self.y)
+
+    def time_factor_in_float64(self, n_samples):
+        K = gram_matrix(self.X)
+        K.flat[:: n_samples + 1] += 0.1
+        linalg.cho_solve(linalg.cho_factor(K.T, overwrite_a=True, check_finite=False), self.y)
+
+
+class LargeRidgeFit:
+    """More samples than a Gram matrix has room for: 50,000 would take 20 GB."""
+
+    timeout = 3600
+
+    def setup(self):
+        rng = np.random.default_rng(0)
+        self.X = rng.normal(size=(50_000, 8))
+        self.y = np.sin(self.X[:, 0]) + rng.normal(size=50_000)
+        self.model = KernelRidge(1.0, kernel="rbf", solver="cg", tol=1e-6, random_state=0)
+
+    def time_fit(self):
+        self.model.fit(self.X, self.y)
+
+    def peakmem_fit(self):
+        self.model.fit(self.X, self.y)

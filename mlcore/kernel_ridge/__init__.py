@@ -1,0 +1,9 @@
+"""Kernel ridge regression: least squares in the feature space of any kernel."""
+
+from mlcore.kernel_ridge.kernel_ridge import KernelRidge
+
+__all__ = ["KernelRidge"]
+
+
+def __dir__() -> list[str]:
+    return __all__

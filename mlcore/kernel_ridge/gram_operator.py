@@ -1,0 +1,113 @@
+"""Products with a scaled Gram matrix plus a multiple of the unit matrix."""
+
+import copy
+
+import numpy as np
+
+from mlcore.eigen import times
+from mlcore.kernels.expansion import weighted
+from mlcore.kernels.kernel_rows import CalledRows, KernelRows, MatrixRows
+from mlcore.scratch import scratch_array
+
+_VALUES = 1_000_000  # kernel values of a block of rows: some megabytes
+
+
+class GramOperator:
+    """The matrix ``diag(u) K diag(u) + alpha I``; K is stored, or computed in blocks of rows.
+
+    Parameters
+    ----------
+    rows : KernelRows
+        In float64.
+    u : float64 (n,)
+    K : float64 (n, n), optional
+        The Gram matrix, where it is stored.
+    alpha : float
+    """
+
+    def __init__(
+        self,
+        rows: KernelRows,
+        u: np.ndarray,
+        K: np.ndarray | None = None,
+        alpha: float = 0.0,
+    ) -> None:
+        self.rows, self.K, self.alpha = rows, K, alpha
+        self.u = None if (u == 1).all() else u
+        self.n = rows.n
+
+    def plus(self, alpha: float) -> "GramOperator":
+        """Return the same matrix with this multiple of the unit matrix."""
+        operator = copy.copy(self)
+        operator.alpha = alpha
+        return operator
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        """The diagonal without alpha, float64 (n,)."""
+        diagonal = self.rows.diagonal if self.K is None else self.K.diagonal()
+        return diagonal * (1.0 if self.u is None else self.u**2)
+
+    @property
+    def fits_single(self) -> bool:
+        """True if float32 holds the matrix, whose largest entries are on the diagonal."""
+        largest = float(self.diagonal.max(initial=0.0)) + self.alpha
+        return 1e-30 < largest < 1e30
+
+    def columns(self, chosen: np.ndarray) -> np.ndarray:
+        """Return these columns without alpha, float64 (n, len(chosen)), Fortran order."""
+        if self.K is None:
+            block = np.empty((len(chosen), self.n))
+            self.rows.fill(chosen, block, np.arange(len(chosen)))
+        else:
+            block = self.K[chosen]
+        if self.u is not None:
+            block *= self.u[chosen, None]
+            block *= self.u
+        return block.T
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """Return the product with V (n, k); the same bytes for any number of threads."""
+        scaled = V if self.u is None else V * self.u[:, None]
+        if self.K is not None:
+            product = times(self.K, scaled)
+        else:
+            product = np.empty(V.shape)
+            step = max(1, _VALUES // self.n)
+            block = np.empty((min(step, self.n), self.n))
+            for start in range(0, self.n, step):
+                chosen = np.arange(start, min(self.n, start + step))
+                self.rows.fill(chosen, block, np.arange(len(chosen)))
+                product[chosen] = weighted(block[: len(chosen)], scaled)
+        if self.u is not None:
+            product *= self.u[:, None]
+        return product + self.alpha * V if self.alpha else product
+
+    def dense(self, dtype: type) -> np.ndarray:
+        """Return a copy of the matrix of this type, C order; K must be stored."""
+        A = scratch_array((self.n, self.n), dtype)
+        step = max(1, _VALUES // self.n)
+        for start in range(0, self.n, step):
+            part = slice(start, start + step)
+            block = self.K[part]
+            if self.u is not None:
+                block = block * self.u[part, None] * self.u
+            A[part] = block
+        A.flat[:: self.n + 1] += self.alpha
+        return A
+
+
+def gram(rows: KernelRows) -> np.ndarray:
+    """Return the Gram matrix, float64 (n, n), C order, symmetric; a given one is not copied."""
+    if isinstance(rows, MatrixRows):
+        return rows.matrix
+    K = scratch_array((rows.n, rows.n), np.float64)
+    rows.fill_all(K)
+    if isinstance(rows, CalledRows):  # symmetric up to rounding
+        step = max(1, _VALUES // rows.n)
+        for start in range(0, rows.n, step):
+            stop = start + step
+            K[start:stop, :stop] += K[:stop, start:stop].T
+            K[start:stop, :stop] *= 0.5
+            K[:stop, start:stop] = K[start:stop, :stop].T
+    return K

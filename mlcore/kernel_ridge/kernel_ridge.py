@@ -1,0 +1,337 @@
+"""Kernel ridge regression with a proof of its accuracy."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from mlcore.checks import (
+    as_bool,
+    as_choice,
+    as_integer,
+    as_random_state,
+    as_real,
+    as_targets,
+    as_weights,
+    free_bytes,
+    require_memory,
+    require_random_state,
+)
+from mlcore.checks.arrays import real_array
+from mlcore.exceptions import warn
+from mlcore.kernel_ridge.gram_operator import GramOperator, gram
+from mlcore.kernel_ridge.partial_cholesky import random_pivots
+from mlcore.kernel_ridge.prediction_bound import prediction_bound
+from mlcore.kernel_ridge.system import RidgeSystem, together
+from mlcore.kernel_ridge.units import Units
+from mlcore.kernels.expansion import Expansion
+from mlcore.kernels.kernel import Kernel, as_double, copied, of_numbers, precision
+from mlcore.kernels.kernel_model import KernelModel
+from mlcore.kernels.resolve import resolve_gamma
+from mlcore.model import Regressor
+from mlcore.model_cache import cached
+
+_SOLVERS = ("auto", "cholesky", "cg")
+_BYTES = 12  # of each entry of K: its value, and that of a factor in float32
+_LEAST_RANK, _ROWS_OF_RANK = 200, 60  # of the partial factor: 200, and one more for 60 samples
+
+
+class _Settings(NamedTuple):
+    """Checked parameters."""
+
+    kernel: Kernel
+    gamma: float | str
+    fit_intercept: bool
+    solver: str
+    tol: float
+    max_iter: int
+
+
+class KernelRidge(Regressor, KernelModel):
+    r"""Least squares in the feature space of a kernel, with a penalty on the norm.
+
+    .. math:: \min_{f, b} P(f, b) = \sum_i w_i (y_i - f(x_i) - b)^2 + \alpha |f|^2,
+
+    w the sample weights, b = 0 unless `fit_intercept`. The minimiser is
+    :math:`f(x) = \sum_i a_i k(x_i, x)` with :math:`(K + \alpha / w) a = y - b`; with an intercept
+    the :math:`a_i` sum to 0. Several targets are fitted each on its own.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_targets,), default=1.0
+        Penalty, at least 0.
+    kernel : str, callable or Kernel, default="linear"
+        A name that `mlcore.kernels.gram_matrix` knows, "precomputed", a function ``kernel(X, Y)``
+        of two sets of samples, or a `mlcore.kernels.Kernel`.
+    gamma : float, "scale" or "auto", optional
+        Width of the kernel: 1 / n_features by default and with "auto"; "scale" is
+        1 / (n_features Var(X)).
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and sigmoid kernels.
+    fit_intercept : bool, default=False
+    solver : {"auto", "cholesky", "cg"}, default="auto"
+        "cholesky" stores the Gram matrix and a factor of it in float32, which preconditions
+        conjugate gradients in float64; where they take more than ten steps it factors in float64.
+        "cg" computes the Gram matrix again in each step, in blocks of rows, preconditioned by a
+        partial Cholesky factor with random pivots. "auto" is "cholesky" where 12 n_samples² bytes
+        fit into free memory.
+    tol : float, default=1e-10
+        "cg" stops where the duality gap is at most `tol` times the objective; "cholesky" goes on
+        to the rounding of float64.
+    max_iter : int, default=1000
+        Largest number of steps of "cg".
+    random_state : None, int, Generator or RandomState, default=None
+        Draws the pivots of "cg".
+
+    Attributes
+    ----------
+    dual_coef_ : (n_samples,) or (n_samples, n_targets) float64
+        a; 0 for samples of weight 0.
+    intercept_ : float or (n_targets,) float64
+    alpha_ : float or (n_targets,) float64
+    duality_gap_ : float or (n_targets,) float64
+        Upper bound of P(f, b) less its minimum: the weighted sum of squares of
+        ``y - b - (K + alpha/w) a``.
+    objective_ : float or (n_targets,) float64
+        P(f, b).
+    prediction_bound_ : float or (n_targets,) float64
+        ``|f(x) - f*(x)|``, f* the minimiser in exact arithmetic, is at most this times the norm of
+        x in feature space, ``k(x, x)^(1/2)``; with an intercept times the sum of that norm and the
+        largest of a sample. It allows for rounding in the kernel and the sums. Infinite for
+        ``alpha=0``.
+    X_fit_ : (n_samples, n_features)
+        The samples of the fit, or the matrix of a precomputed kernel.
+    gamma_ : float
+    n_iter_ : int
+        Products with the Gram matrix until the solution, the most of all targets.
+    converged_ : bool
+    solver_ : str
+        "cholesky" or "cg".
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Notes
+    -----
+    With n samples of d features: O(n² d + n³) time and 12 n² bytes ("cholesky"), or O(n² d) time a
+    step and O(n^1.5) memory ("cg").
+
+    References
+    ----------
+    .. [1] C. Saunders, A. Gammerman, V. Vovk, *Ridge regression learning algorithm in dual
+       variables*, ICML 1998.
+    .. [2] Y. Chen, E. Epperly, J. Tropp, R. Webber, *Randomly pivoted Cholesky*, Communications on
+       Pure and Applied Mathematics 78, 2025 (arXiv:2207.06503).
+
+    Examples
+    --------
+    >>> from mlcore.kernel_ridge import KernelRidge
+    >>> model = KernelRidge(alpha=1.0).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 2.0])
+    >>> (15 * model.dual_coef_).round(9)
+    array([ 4.,  8., -3.])
+    >>> model.duality_gap_ < 1e-28
+    True
+    """
+
+    _tags: ClassVar[dict[str, Any]] = {**KernelModel._tags, "target_tags.multi_output": True}
+
+    dual_coef_: np.ndarray
+    intercept_: float | np.ndarray
+    alpha_: float | np.ndarray
+    duality_gap_: float | np.ndarray
+    objective_: float | np.ndarray
+    prediction_bound_: float | np.ndarray
+    X_fit_: Any
+    n_iter_: int
+    converged_: bool
+    solver_: str
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        kernel: str | Callable[..., Any] | Kernel = "linear",
+        gamma: float | str | None = None,
+        degree: int = 3,
+        coef0: float = 1,
+        fit_intercept: bool = False,
+        solver: str = "auto",
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the function.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            With ``kernel="precomputed"``: the (n_samples, n_samples) matrix of kernel values.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work; and where K + alpha/w has a
+            negative eigenvalue.
+        MemoryError
+            If what must be held does not fit.
+        """
+        settings = self._settings()
+        owner = type(self).__name__
+        samples = self._training_samples(X)
+        n = samples.shape[0]
+        y = as_targets(y, n, owner=owner, several=True)
+        weight = as_weights(sample_weight, n)
+        columns = y if y.ndim == 2 else y[:, None]
+        alphas = self._alphas(columns.shape[1])
+        kept = np.flatnonzero(weight)
+        used = samples
+        if len(kept) < n:
+            used = samples[np.ix_(kept, kept)] if self._precomputed else samples[kept]
+        given = isinstance(settings.gamma, str) and (self._precomputed or not of_numbers(used))
+        gamma = 0.0 if given else resolve_gamma(settings.gamma, used, weight[kept])
+        solver = self._solver_for(len(kept), settings.solver)
+
+        rows = settings.kernel.with_gamma(gamma).rows(as_double(used), double=True)
+        rows.warn_if_indefinite("they have no feature space, and K + alpha/w may be singular")
+        K = gram(rows) if solver == "cholesky" else None
+        largest = float(np.abs(rows.diagonal).max())
+        units = Units.of(largest, weight[kept], columns[kept], alphas)
+        u = np.sqrt(units.weight)
+        S = GramOperator(rows, np.ldexp(u, -units.kernel_power // 2), K)
+        system = RidgeSystem(S, u, units.targets, settings.fit_intercept, owner)
+        found = self._solve(system, units.penalties, solver, settings)
+        rounding = float(np.ldexp(rows.rounding, -units.kernel_power))
+        bound = prediction_bound(system, found, units.penalties, rounding)
+        dual = np.zeros(columns.shape)
+        dual[kept] = np.ldexp(u[:, None] * found.coef, units.target_power - units.kernel_power)
+        S = system = K = rows = used = None  # freed before the samples are copied
+        value = (lambda v: v) if y.ndim == 2 else (lambda v: float(v[0]))
+        self._set_fitted(
+            X,
+            dual_coef_=dual if y.ndim == 2 else dual[:, 0],
+            intercept_=value(np.ldexp(found.intercept, units.target_power)),
+            alpha_=value(alphas),
+            duality_gap_=value(np.ldexp(found.gap, units.square_power)),
+            objective_=value(np.ldexp(found.objective, units.square_power)),
+            prediction_bound_=value(np.ldexp(bound, units.target_power - units.kernel_power // 2)),
+            X_fit_=copied(samples),
+            gamma_=gamma,
+            n_iter_=found.n_iter,
+            converged_=found.converged,
+            solver_=solver,
+        )
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return f(x) + b for each row of `X`, in the precision of the samples of the fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_new, n_features)
+            With a precomputed kernel: the values against the training samples, (n_new, n_samples).
+
+        Returns
+        -------
+        y : ndarray of shape (n_new,) or (n_new, n_targets)
+        """
+        self._check_fitted()
+        X = self._later_samples(X, self.X_fit_)
+        coef = self.dual_coef_
+        sums = self._expansion.sums(as_double(X), coef.reshape(len(coef), -1))
+        values = (sums + self.intercept_).astype(precision(self.X_fit_), copy=False)
+        return values if coef.ndim == 2 else values[:, 0]
+
+    # ---- before the work
+
+    def _settings(self):
+        owner = type(self).__name__
+        if not isinstance(self.alpha, (list, tuple)) and np.ndim(self.alpha) == 0:
+            as_real(self.alpha, "alpha", owner=owner, at_least=0)
+        settings = _Settings(
+            kernel=self._checked_kernel(),
+            gamma="auto" if self.gamma is None else self._checked_gamma(self.gamma),
+            fit_intercept=as_bool(self.fit_intercept, "fit_intercept", owner=owner),
+            solver=as_choice(self.solver, "solver", _SOLVERS, owner=owner),
+            tol=as_real(self.tol, "tol", owner=owner, above=0),
+            max_iter=as_integer(self.max_iter, "max_iter", owner=owner, at_least=1),
+        )
+        require_random_state(self.random_state, owner=owner)
+        return settings
+
+    def _alphas(self, n_targets):
+        """Return alpha of each target, float64 (n_targets,)."""
+        if np.ndim(self.alpha) == 0:
+            return np.full(n_targets, float(self.alpha))
+        alphas = real_array(self.alpha, "alpha").astype(np.float64)
+        if alphas.shape != (n_targets,):
+            raise ValueError(
+                f"{type(self).__name__}: alpha has shape {alphas.shape}, but must be a number or "
+                f"one for each of the {n_targets} targets."
+            )
+        for alpha in alphas:
+            as_real(float(alpha), "alpha", owner=type(self).__name__, at_least=0)
+        return alphas
+
+    def _solver_for(self, n, solver):
+        if solver == "auto":
+            solver = "cholesky" if _BYTES * n**2 <= free_bytes() else "cg"
+        if solver == "cholesky":
+            require_memory(
+                n, n, _BYTES, what="the Gram matrix, with its factor in float32,",
+                instead='use solver="cg", which stores neither',
+            )  # fmt: skip
+        return solver
+
+    def _solve(self, system, penalties, solver, settings):
+        """Return the `Solution` of all targets, those of one alpha solved together."""
+        n, n_targets = system.right.shape
+        F, parts = None, []
+        if solver == "cg":
+            if not penalties.min() > 0:
+                raise ValueError(f'{system.name}: alpha=0 needs solver="cholesky", not "cg".')
+            rank = min(n, _LEAST_RANK + n // _ROWS_OF_RANK)
+            F = random_pivots(system.S, rank, as_random_state(self.random_state))
+        for alpha in np.unique(penalties):
+            chosen = np.flatnonzero(penalties == alpha)
+            if solver == "cg":
+                found = system.by_gradients(alpha, chosen, F, settings.tol, settings.max_iter)
+            else:
+                found = system.by_cholesky(alpha, chosen)
+            parts.append((chosen, found))
+        found = together(parts, n_targets)
+        if not found.converged:
+            warn(
+                "ConvergenceWarning",
+                f"{system.name} stopped after max_iter={settings.max_iter} steps with a duality "
+                f"gap above tol={settings.tol:g} times the objective: raise max_iter, tol or "
+                "alpha.",
+            )
+        return found
+
+    @property
+    def _expansion(self):
+        kernel = self._fitted_kernel
+        if kernel.precomputed:
+            return Expansion(np.arange(len(self.dual_coef_)), kernel)
+        vectors = self.X_fit_
+        return cached(self, (vectors,), kernel, lambda: Expansion(as_double(vectors), kernel))

@@ -1,0 +1,245 @@
+"""Kernel ridge regression against closed forms, refits and exact arithmetic."""
+
+import warnings
+
+import mpmath as mp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.kernel_ridge import KernelRidge as Peer
+
+from mlcore.kernel_ridge import KernelRidge
+from mlcore.kernel_ridge.cholesky import Cholesky
+from mlcore.kernels import center_gram, gram_matrix
+
+DIGITS = 50
+
+
+def problem(n=60, d=3, n_targets=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return (
+        X,
+        np.sin(X[:, :1]) + rng.normal(size=(n, n_targets)),
+        rng.integers(1, 4, n).astype(float),
+    )
+
+
+def test_the_worked_example():
+    model = KernelRidge(alpha=1.0).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 2.0])
+    assert_allclose(15 * model.dual_coef_, [4, 8, -3], rtol=1e-14)
+    assert model.intercept_ == 0.0 and model.solver_ == "cholesky"
+
+
+@pytest.mark.parametrize("kernel", ["linear", "polynomial", "rbf", "laplacian", "cosine"])
+@pytest.mark.parametrize("alpha", [0.3, [0.3, 2.0]])
+def test_agrees_with_the_normal_equations(kernel, alpha):
+    X, Y, w = problem()
+    K = gram_matrix(X, kernel=kernel)
+    model = KernelRidge(alpha, kernel=kernel).fit(X, Y, w)
+    for j, a in enumerate(np.broadcast_to(alpha, 2)):
+        expected = np.linalg.solve(K + np.diag(a / w), Y[:, j])
+        condition = np.linalg.cond(K + np.diag(a / w))
+        atol = condition * 1e-15 * np.abs(expected).max()
+        assert_allclose(model.dual_coef_[:, j], expected, rtol=0, atol=atol)
+    peer = Peer(alpha=alpha, kernel=kernel).fit(X, Y, w)
+    assert_allclose(model.predict(X), peer.predict(X), atol=1e-9)
+
+
+def test_the_linear_kernel_is_ridge_regression():
+    X, Y, w = problem()
+    coef = np.linalg.solve((X.T * w) @ X + 0.7 * np.eye(3), (X.T * w) @ Y)
+    model = KernelRidge(0.7).fit(X, Y, w)
+    assert_allclose(model.predict(X), X @ coef, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+def test_an_intercept_is_the_centred_problem(solver):
+    """Without weights: K and y centred. With them: b minimises too, and coefficients sum to 0."""
+    X, Y, w = problem()
+    Y += 1e6
+    how = {"kernel": "rbf", "solver": solver, "tol": 1e-26, "random_state": 0}
+    model = KernelRidge(0.5, fit_intercept=True, **how).fit(X, Y)
+    K = gram_matrix(X)
+    centred = np.linalg.solve(center_gram(K) + 0.5 * np.eye(60), Y - Y.mean(axis=0))
+    assert_allclose(model.dual_coef_, centred, atol=1e-8)  # eps 1e6 / alpha
+    model = KernelRidge(0.5, fit_intercept=True, **how).fit(X, Y, w)
+    assert_allclose(model.dual_coef_.sum(axis=0), 0.0, atol=1e-8)
+    residual = Y - model.predict(X)
+    assert_allclose(w[:, None] * residual, 0.5 * model.dual_coef_, atol=1e-7)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_weights_are_copies_and_rows_have_no_order(solver, fit_intercept):
+    X, Y, _ = problem()
+    counts = np.arange(60) % 3
+    how = {"kernel": "rbf", "gamma": 0.3, "fit_intercept": fit_intercept, "solver": solver}
+    model = KernelRidge(0.5, tol=1e-24, random_state=0, **how).fit(X, Y, counts)
+    copies = KernelRidge(0.5, tol=1e-24, random_state=0, **how).fit(
+        X.repeat(counts, axis=0), Y.repeat(counts, axis=0)
+    )
+    order = np.random.default_rng(0).permutation(60)
+    moved = KernelRidge(0.5, tol=1e-24, random_state=0, **how).fit(
+        X[order], Y[order], counts[order]
+    )
+    for other in (copies, moved):
+        assert_allclose(other.predict(X), model.predict(X), atol=1e-10)
+        assert_allclose(other.objective_, model.objective_, rtol=1e-12)
+    assert (model.dual_coef_[counts == 0] == 0).all()
+
+
+def exact_fit(X, y, gamma, alpha, w, fit_intercept):
+    """Values of the exact minimiser at X, in 50 digits."""
+    with mp.workdps(DIGITS):
+        n = len(X)
+        rows = [[mp.mpf(float(v)) for v in x] for x in X]
+        K = mp.matrix(n, n)
+        for i in range(n):
+            for j in range(n):
+                square = sum((a - b) ** 2 for a, b in zip(rows[i], rows[j], strict=True))
+                K[i, j] = mp.exp(-mp.mpf(gamma) * square)
+        A = K.copy()
+        for i in range(n):
+            A[i, i] += mp.mpf(alpha) / mp.mpf(float(w[i]))
+        target = mp.matrix([mp.mpf(float(v)) for v in y])
+        b = mp.mpf(0)
+        a = mp.lu_solve(A, target)
+        if fit_intercept:
+            ones = mp.lu_solve(A, mp.matrix([1] * n))
+            b = sum(a) / sum(ones)
+            a = a - b * ones
+        values = K * a
+        return np.array([float(values[i] + b) for i in range(n)])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("alpha", [1e-9, 1e-4, 1.0])
+def test_no_prediction_is_further_from_the_exact_one_than_the_bound(seed, fit_intercept, alpha):
+    X, Y, w = problem(n=25, d=2, n_targets=1, seed=seed)
+    y = Y[:, 0] + 100.0 * (seed % 2)
+    expected = exact_fit(X, y, 0.25, alpha, w, fit_intercept)
+    for solver, tol in [("cholesky", 1e-10), ("cg", 1e-6), ("cg", 1e-20)]:
+        how = {"kernel": "rbf", "gamma": 0.25, "solver": solver, "tol": tol, "random_state": seed}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = KernelRidge(alpha, fit_intercept=fit_intercept, **how).fit(X, y, w)
+        error = np.abs(model.predict(X) - expected).max()
+        assert error <= model.prediction_bound_ * (2 if fit_intercept else 1)
+        if solver == "cholesky":  # and the bound says something
+            assert model.prediction_bound_ < 1e-11 * np.abs(y).max() / alpha
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_gap_bounds_the_distance_to_the_minimum(fit_intercept):
+    X, Y, w = problem(n=400)
+    how = {"kernel": "rbf", "fit_intercept": fit_intercept}
+    best = KernelRidge(0.1, **how).fit(X, Y, w)
+    assert (best.duality_gap_ <= 1e-20 * best.objective_).all()
+    for tol in (1e-2, 1e-5, 1e-9):
+        model = KernelRidge(0.1, solver="cg", tol=tol, random_state=0, **how).fit(X, Y, w)
+        assert (model.duality_gap_ <= tol * model.objective_).all()
+        K = gram_matrix(X)
+        a, b = model.dual_coef_, model.intercept_
+        objective = w @ (Y - K @ a - b) ** 2 + 0.1 * np.einsum("ij,ij->j", a, K @ a)
+        assert_allclose(model.objective_, objective, rtol=1e-11)
+        rounding = 1e-12 * objective
+        assert (objective - best.objective_ <= model.duality_gap_ + rounding).all()
+        assert (objective - best.objective_ >= -rounding).all()
+
+
+def test_a_singular_matrix_is_told_and_solved_for_fewer_samples():
+    X = np.array([[0.0], [0.0], [1.0], [3.0]])
+    y = np.array([1.0, 3.0, 5.0, 4.0])
+    with pytest.warns(UserWarning, match="singular up to rounding.* 3 of the 4 samples"):
+        model = KernelRidge(0.0, kernel="rbf").fit(X, y)
+    assert_allclose(model.predict(X), [2.0, 2.0, 5.0, 4.0], rtol=1e-12)  # equal rows: their mean
+    assert model.prediction_bound_ == np.inf
+    with pytest.warns(UserWarning, match="1 of the 4 samples"):
+        model = KernelRidge(0.0, fit_intercept=True).fit(X, y)
+    slope, constant = np.polyfit(X[:, 0], y, 1)
+    assert_allclose(model.predict(X), slope * X[:, 0] + constant, rtol=1e-12)
+
+
+def test_an_indefinite_kernel_is_refused_with_its_smallest_eigenvalue():
+    K = np.diag([3.0, -2.0, 1.0])
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        with pytest.raises(ValueError, match=r"K \+ alpha/w has the eigenvalue -1\.5"):
+            KernelRidge(0.5, kernel="precomputed").fit(K, [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("scale", [1e-150, 1e-20, 1e20, 1e150])
+def test_any_unit_of_the_targets_and_of_the_weights(kernel, scale):
+    X, Y, w = problem()
+    expected = KernelRidge(0.5, kernel=kernel, fit_intercept=True).fit(X, Y, w)
+    model = KernelRidge(0.5, kernel=kernel, fit_intercept=True).fit(X, Y * scale, w)
+    assert_allclose(model.predict(X), expected.predict(X) * scale, rtol=1e-9, atol=1e-10 * scale)
+    model = KernelRidge(0.5 * scale, kernel=kernel, fit_intercept=True).fit(X, Y, w * scale)
+    assert_allclose(model.predict(X), expected.predict(X), rtol=1e-9, atol=1e-10)
+    if kernel == "linear" and abs(np.log10(scale)) < 100:
+        model = KernelRidge(0.5 * scale**2, fit_intercept=True).fit(X * scale, Y, w)
+        assert_allclose(model.predict(X * scale), expected.predict(X), rtol=1e-9, atol=1e-10)
+
+
+def test_samples_in_float32_and_sparse():
+    X, Y, w = problem()
+    X[np.abs(X) < 0.3] = 0.0
+    expected = KernelRidge(kernel="rbf").fit(X, Y, w).predict(X)
+    single = KernelRidge(kernel="rbf").fit(X.astype(np.float32), Y, w).predict(X)
+    assert single.dtype == np.float32
+    assert_allclose(single, expected, atol=1e-5)
+    stored = KernelRidge(kernel="rbf").fit(sparse.csr_array(X), Y, w)
+    assert_allclose(stored.predict(sparse.csr_array(X)), expected, atol=1e-12)
+
+
+def test_several_targets_are_fitted_each_on_its_own():
+    X, Y, w = problem()
+    both = KernelRidge([0.1, 3.0], kernel="rbf", fit_intercept=True).fit(X, Y, w)
+    for j, alpha in enumerate([0.1, 3.0]):
+        one = KernelRidge(alpha, kernel="rbf", fit_intercept=True).fit(X, Y[:, j], w)
+        assert_allclose(both.predict(X)[:, j], one.predict(X), rtol=1e-12, atol=1e-13)
+        assert_allclose(both.objective_[j], one.objective_, rtol=1e-13)
+    assert KernelRidge().fit(X, Y[:, :1]).predict(X).shape == (60, 1)
+    mean = np.mean([both.score(X, Y, w)])
+    assert_allclose(mean, np.mean([1 - (w @ (Y[:, j] - both.predict(X)[:, j]) ** 2)
+        / (w @ (Y[:, j] - np.average(Y[:, j], weights=w)) ** 2) for j in (0, 1)]))  # fmt: skip
+    with pytest.raises(ValueError, match="alpha has shape .3,., .* each of the 2 targets"):
+        KernelRidge([1.0, 2.0, 3.0]).fit(X, Y)
+    with pytest.raises(ValueError, match="y has shape .60,., but .* fitted to 2 targets"):
+        both.score(X, Y[:, 0])
+
+
+def test_too_few_steps_are_told():
+    X, Y, _ = problem(n=1000, d=2)
+    with pytest.warns(UserWarning, match="stopped after max_iter=1 steps"):
+        model = KernelRidge(1e-6, kernel="laplacian", solver="cg", max_iter=1).fit(X, Y)
+    assert not model.converged_
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("block", [7, 16, 50])
+def test_cholesky_by_blocks_is_that_of_lapack(dtype, block):
+    A = np.random.default_rng(0).normal(size=(50, 60)).astype(dtype)
+    A = A @ A.T
+    expected = np.linalg.cholesky(A)
+    found = Cholesky.of(A.copy(), block)
+    eps = np.finfo(dtype).eps
+    assert_allclose(np.tril(found.L), expected, atol=100 * eps * np.abs(expected).max())
+    B = np.random.default_rng(1).normal(size=(50, 3))
+    condition = np.linalg.cond(A)
+    assert_allclose(found.solve(B), np.linalg.solve(A, B), rtol=50 * condition * eps)
+    A[30, 30] = -1.0
+    assert Cholesky.of(A, block) is None
+
+
+def test_a_given_kernel_matrix_is_neither_copied_for_the_fit_nor_changed():
+    X, Y, _ = problem()
+    K = gram_matrix(X)
+    before = K.copy()
+    model = KernelRidge(0.5, kernel="precomputed").fit(K, Y)
+    assert_array_equal(K, before)
+    K[:] = 0.0
+    assert_array_equal(model.X_fit_, before)
