@@ -129,6 +129,8 @@ class Eigenpairs(NamedTuple):
     trace : (n_iter,)
         Sum of the k values after each step, never decreasing.
     converged : bool
+    basis_trace : float
+        Sum of all eigenvalues of the matrix in the basis of the search, at most its trace.
     """
 
     values: np.ndarray
@@ -137,6 +139,7 @@ class Eigenpairs(NamedTuple):
     residuals: np.ndarray
     trace: np.ndarray
     converged: bool
+    basis_trace: float
 
 
 def leading_eigenpairs(
@@ -239,6 +242,7 @@ class _Search:
         A = S.dense()
         size = np.abs(A).sum(axis=1).max()
         product = S @ known
+        unknown = float(np.trace(A) - np.vdot(known, product))
         A -= 2 * size * known @ known.T  # moves known eigenvalues to the lower end of the spectrum
         span = [S.n - self.sought, S.n - 1]
         if self.sought:
@@ -251,7 +255,7 @@ class _Search:
         residuals = np.linalg.norm(S @ vectors - vectors * values, axis=0)
         steps = [values[: self.leading]]
         self.report(1, float(steps[0].sum()), float(residuals.max(initial=0.0) / (size or 1.0)))
-        return self._result(product, values, vectors, residuals, steps, size)
+        return self._result(product, values, vectors, residuals, steps, size, unknown)
 
     def by_scipy(self, solver, rng, max_iter):
         S, known = self.S, self.known
@@ -278,7 +282,8 @@ class _Search:
         residuals = np.linalg.norm(S @ vectors - vectors * values, axis=0)
         steps = [values[: self.leading]]
         self.report(1, float(steps[0].sum()), float(residuals.max() / size))
-        return self._result(product, values, vectors, residuals, steps, size)
+        traced = float(values.sum())
+        return self._result(product, values, vectors, residuals, steps, size, traced)
 
     def by_lanczos(self, X, rng, max_iter):
         S, known, n = self.S, self.known, self.S.n
@@ -323,10 +328,14 @@ class _Search:
                 H.flat[: kept * (room + 1) : room + 1] = values[:kept]
                 m = kept
         vectors = basis[fixed:].T @ Y[:, : self.sought]
-        return self._result(known_product, values[: self.sought], vectors, residuals, steps, size)
+        found, traced = values[: self.sought], float(values.sum())
+        return self._result(known_product, found, vectors, residuals, steps, size, traced)
 
-    def _result(self, product, values, vectors, residuals, steps, size):
-        """Return the known eigenpairs, from `product`, their product with S, and the found ones."""
+    def _result(self, product, values, vectors, residuals, steps, size, traced):
+        """Return the known eigenpairs, from `product`, their product with S, and the found ones.
+
+        `traced` is the sum of all eigenvalues in the basis but the known ones.
+        """
         fixed = np.einsum("ij,ij->j", self.known, product)
         size = max(size, np.abs(fixed).max(initial=0.0)) or 1.0
         k = self.known.shape[1] + self.leading
@@ -339,6 +348,7 @@ class _Search:
             np.r_[own, residuals][:k] / size,
             fixed.sum() + np.array([step.sum() for step in steps]),
             bool(residuals[: self.leading].max(initial=0.0) <= self.tol * size),
+            float(fixed.sum()) + traced,
         )
 
 

@@ -178,11 +178,13 @@ class Model:
         accept_sparse: bool | None = None,
         like: Any = None,
         min_samples: int = 1,
+        check_finite: bool = True,
     ) -> Any:
         """Return `X` checked by `checks.as_samples`, in `fit` (reset) or a later call.
 
         A later call also needs a fitted model, and its column names and number of columns. By
-        default sparse input is accepted if the model's tags say so.
+        default sparse input is accepted if the model's tags say so. Without `check_finite` the
+        caller finds NaN and infinity in dense input itself.
         """
         owner = type(self).__name__
         if accept_sparse is None:
@@ -194,6 +196,8 @@ class Model:
             # Before the values: unknown names may come as columns of NaN.
             check_column_names(column_names(X), getattr(self, "feature_names_in_", None), owner)
         how = {"accept_sparse": accept_sparse, "like": like, "min_samples": min_samples}
+        if not check_finite:
+            how["check_finite"] = False
         checked = self._as_samples(X, owner=owner, **how)
         if not reset and checked.shape[1] != self.n_features_in_:
             raise ValueError(

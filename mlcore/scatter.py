@@ -11,7 +11,7 @@ from mlcore.checks import require_memory
 from mlcore.checks.arrays import require_finite
 from mlcore.threads import items_per_call, single_threaded_blas
 
-_ROWS = 1024  # of a block: summed in the type of the data, the blocks in float64
+ROWS = 1024  # of a block: summed in the type of the data, the blocks in float64
 _FAR = 100.0  # squared distance of mean and origin over the variance, beyond which digits are lost
 _SPARSE = 0.1  # share of nonzero values up to which the product of sparse matrices is quicker
 
@@ -37,7 +37,7 @@ class Scatter(NamedTuple):
 
 def origin_of(X: Any) -> np.ndarray:
     """Return the mean of the first rows, (d,) float64, rounded to the type of `X`."""
-    first = _dense(X, slice(0, _ROWS))
+    first = _dense(X, slice(0, ROWS))
     with np.errstate(all="ignore"):
         return first.mean(axis=0, dtype=np.float64).astype(X.dtype).astype(np.float64)
 
@@ -112,7 +112,7 @@ def in_range(squares: np.ndarray, dtype: Any) -> np.ndarray:
 def powers_of_two(X: Any, origin: np.ndarray) -> np.ndarray:
     """Return for each column the least p, int (d,), with ``|x - origin| < 2^p``; 0 for zeros."""
     largest = np.zeros(X.shape[1])
-    for _, block in _blocks(X):
+    for _, block in row_blocks(X):
         np.maximum(largest, np.abs(block - origin.astype(X.dtype)).max(axis=0), out=largest)
     return np.frexp(largest)[1]
 
@@ -121,9 +121,10 @@ def _dense(X, rows):
     return X[rows].toarray() if sp.issparse(X) else X[rows]
 
 
-def _blocks(X) -> Iterator[tuple[slice, np.ndarray]]:
+def row_blocks(X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield slices of rows of `X`, dense or CSR, and these rows, dense."""
     n, d = X.shape
-    size = min(_ROWS, max(32, items_per_call(d * d / 16)))
+    size = min(ROWS, max(32, items_per_call(d * d / 16)))
     for start in range(0, n, size):
         rows = slice(start, min(n, start + size))
         yield rows, _dense(X, rows)
@@ -137,7 +138,7 @@ def _sums(X, weight, origin, power, owner, again=False):
     first = _dense(X, slice(0, 1))[0]
     near, varying = origin.astype(dtype), np.zeros(d, bool)
     S, sums = np.zeros((0, 0), order="F"), np.zeros(0)
-    for rows, block in _blocks(X):
+    for rows, block in row_blocks(X):
         still = np.flatnonzero(~varying)
         new = still[(block[:, still] != first[still]).any(axis=0)] if len(still) else still
         if len(new):
@@ -210,3 +211,28 @@ def _sparse_sums(X, weight, origin, power):
     if not (total * mean**2 <= _FAR * S.diagonal()).all():
         return None
     return Scatter(total, mean - np.ldexp(origin, -np.asarray(power)), (S + S.T) / 2)
+
+
+def column_moments(
+    X: Any, weight: np.ndarray | None, origin: np.ndarray, *, power: Any = 0
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return weight, mean and diagonal of the scatter, as `scatter_of`, of `X` without NaN.
+
+    Time O(n d), memory O(d) beside a block of rows.
+    """
+    n, d = X.shape
+    total, mean, squares = 0.0, np.zeros(d), np.zeros(d)
+    power = np.broadcast_to(power, d)
+    for rows, block in row_blocks(X):
+        w = np.ones(len(block)) if weight is None else weight[rows]
+        part = float(w.sum())
+        if not part:
+            continue
+        offsets = np.ldexp(block - origin, -power)
+        center = w @ offsets / part
+        offsets -= center
+        between = center - mean
+        squares += w @ np.square(offsets) + between**2 * (total * (part / (total + part)))
+        total += part
+        mean += between * (part / total)
+    return total, mean, squares

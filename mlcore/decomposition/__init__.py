@@ -1,8 +1,9 @@
 """Decomposition: projections of data onto few directions."""
 
+from mlcore.decomposition.pca import PCA
 from mlcore.decomposition.principal_angles import PrincipalAngles, principal_angles
 
-__all__ = ["PrincipalAngles", "principal_angles"]
+__all__ = ["PCA", "PrincipalAngles", "principal_angles"]
 
 
 def __dir__() -> list[str]:

@@ -25,6 +25,7 @@ from mlcore.cluster import (
     ProbabilisticClustering,
     SpectralClustering,
 )
+from mlcore.decomposition import PCA
 from mlcore.kernel_ridge import KernelRidge
 from mlcore.mixture import (
     PLSA,
@@ -83,6 +84,7 @@ class Entry:
     several_targets: bool = False
     draw: Callable = samples
     endless: dict = field(default_factory=dict)  # parameters of a fit that does not end
+    endless_shape: tuple = (100_000, 30)  # of the data of such a fit
     takes: tuple = ()  # (name, value) that other models refuse
 
     def fit(self, X=None, seed=0, **params):
@@ -145,6 +147,17 @@ def discrete(make, draw, sparse=True):
     )
 
 
+def components(make):
+    return Entry(
+        make,
+        nothing,
+        kernel=False,
+        endless={"svd_solver": "full"},
+        endless_shape=(50_000, 600),
+        takes=(("n_components", None),),
+    )
+
+
 def merged(**params):
     return AgglomerativeClustering(3, **params)
 
@@ -188,6 +201,8 @@ MODELS = {
     "MiniBatchKMeans": Entry(
         lambda: MiniBatchKMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL
     ),
+    "PCA": components(PCA),
+    "PCA-whitened": components(partial(PCA, scale=True, whiten=True)),
     "ProbabilisticClustering": of_affinity(ProbabilisticClustering),
     "SpectralClustering": of_affinity(SpectralClustering, (("n_components", None),)),
 }

@@ -30,6 +30,7 @@ BAD_PARAMETERS = {
     "connectivity": (np.ones((2, 2)), "grid", 3, np.full((60, 60), NAN)),
     "covariance_type": ("fulll", None, 3),
     "cv": (1, 0, -2, 2.5, "five", 10**30),
+    "ddof": (-1, 1.5, "1", None, True, 10**30),
     "decision_function_shape": ("ovx", None, 1),
     "degree": (-1, 1.5, "3", None, True, 10**30),
     "distance_threshold": (-0.1, NAN, "1", True, 0.5),  # 0.5: n_clusters is given too
@@ -63,12 +64,15 @@ BAD_PARAMETERS = {
     "probability": NOT_BOOL,
     "random_state": (-1, "seed", 1.5),
     "reg_covar": (-1.0, NAN, INF, "1", True, 10**400),
+    "scale": NOT_BOOL,
     "scaled_distance_threshold": (-0.1, NAN, "1", True, 0.5),
     "scoring": ("none such", 3, None),
     "solver": ("lsqr", None, 3),
+    "svd_solver": ("amg", None, 3),
     "tol": (*NOT_POSITIVE, INF),
     "verbose": (-1, "yes", 1.5, None),
     "warm_start": NOT_BOOL,
+    "whiten": NOT_BOOL,
     "weights_init": ([0.5, 0.6], [1.5, -0.5], [1.0], [NAN, 1.0], "1", ["a", "b", "c"], 1j),
 }
 

@@ -108,7 +108,7 @@ def interrupted_fit(name):
     model = entry.fit()
     before = digest(model)
     rng = np.random.default_rng(0)
-    X = entry.draw(100_000, 30)
+    X = entry.draw(*entry.endless_shape)
     y = entry.targets(rng.normal(size=X.shape))  # no relation to X: the hardest
     hard = {"C": 1e4, "tol": 1e-9, "epsilon": 1e-3, "nu": 0.3, "Cs": (1e3, 1e4), "gammas": (0.1,)}
     hard |= {"n_clusters": 2000, "batch_size": 10**5, "max_no_improvement": None}

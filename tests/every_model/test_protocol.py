@@ -22,6 +22,7 @@ from mlcore.cluster import (
     ProbabilisticClustering,
     SpectralClustering,
 )
+from mlcore.decomposition import PCA
 from mlcore.kernel_ridge import KernelRidge
 from mlcore.mixture import (
     PLSA,
@@ -62,6 +63,9 @@ CHECKED = [
     KMedoids(2, metric="cityblock", power=2),
     KMedoids(2, metric="precomputed"),
     MiniBatchKMeans(),
+    PCA(),
+    PCA(2, scale=True, whiten=True),
+    PCA(2, svd_solver="arpack"),
     ProbabilisticClustering(),
     SpectralClustering(),
     MultinomialMixture(2),

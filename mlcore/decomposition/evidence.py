@@ -1,0 +1,67 @@
+"""Signs of eigenvectors, and what shows how far computed eigenpairs are from the exact ones."""
+
+import numpy as np
+from scipy.linalg import lapack
+
+_TIE = 1e-6  # entries so near the largest modulus count as equal to it
+
+
+def signs(U: np.ndarray) -> np.ndarray:
+    """Return for each column of U (d, k) the sign, 1.0 or -1.0, that fixes its direction.
+
+    Of the entries that nearly have the largest modulus the first becomes positive, so that the sign
+    of a tie does not hang on the last bit.
+    """
+    size = np.abs(U)
+    first = np.argmax(size >= (1 - _TIE) * size.max(axis=0), axis=0)
+    return np.where(U[first, np.arange(U.shape[1])] < 0, -1.0, 1.0)
+
+
+def orthogonality(U: np.ndarray) -> float:
+    """Return the largest ``|U'U - I|``, 0 for exactly orthonormal columns."""
+    product = U.T.astype(np.float64) @ U
+    product.flat[:: len(product) + 1] -= 1
+    return float(np.abs(product).max(initial=0.0))
+
+
+def gaps(values: np.ndarray, next_value: float) -> np.ndarray:
+    """Return the distance of each of k descending values to the nearest other, over the largest.
+
+    `next_value` follows them; it is -inf if there is none.
+    """
+    if not values[0] > 0:
+        return np.zeros(len(values))
+    below = values - np.append(values[1:], next_value)
+    above = np.append(np.inf, -np.diff(values))
+    return np.minimum(below, above) / values[0]
+
+
+def angle_bounds(residuals: np.ndarray, gap: np.ndarray, rounding: float) -> np.ndarray:
+    """Return bounds (k,) of the sines of the angles to the exact eigenvectors.
+
+    By the theorem of Davis and Kahan: the residual, with the `rounding` of the matrix itself, over
+    the distance to the nearest exact value, which is the gap less what both values may be off. They
+    are infinite at a tie, where the data define a subspace only.
+    """
+    off = residuals + rounding
+    neighbour = np.maximum(np.append(off[1:], off[-1]), np.append(off[0], off[:-1]))
+    distance = gap - off - neighbour
+    return np.where(distance > 0, off / np.where(distance > 0, distance, 1.0), np.inf)
+
+
+def is_complete(S: np.ndarray, values: np.ndarray, U: np.ndarray, next_value: float) -> bool:
+    """Return True if it is proved that S has no more than k eigenvalues above the next one.
+
+    ``sI - S + U diag(values) U'`` is positive definite for an s between the last value and the next
+    one only if S has at most k eigenvalues of s or more: adding a matrix of rank k moves no more
+    than k of them. A Cholesky factorisation decides, its rounding errors allowed for.
+    """
+    n, largest = len(S), values[0]
+    margin = 4 * n * np.finfo(np.float64).eps * largest
+    s = (values[-1] + next_value) / 2
+    if not values[-1] - s > margin:
+        return False
+    M = (U * np.maximum(values, 0.0)) @ U.T
+    M -= S
+    M.flat[:: n + 1] += s - margin
+    return lapack.dpotrf(M, lower=1, clean=0, overwrite_a=1)[1] == 0
