@@ -1,8 +1,9 @@
 """Kernel ridge regression: least squares in the feature space of any kernel."""
 
+from mlcore.kernel_ridge.diagnostics import RidgePath
 from mlcore.kernel_ridge.kernel_ridge import KernelRidge
 
-__all__ = ["KernelRidge"]
+__all__ = ["KernelRidge", "RidgePath"]
 
 
 def __dir__() -> list[str]:

@@ -17,16 +17,16 @@ from mlcore.checks import (
     require_memory,
     require_random_state,
 )
-from mlcore.checks.arrays import real_array
 from mlcore.exceptions import warn
-from mlcore.kernel_ridge.gram_operator import GramOperator, gram
+from mlcore.kernel_ridge.diagnostics import Diagnostics, as_alphas
+from mlcore.kernel_ridge.eigen_path import CRITERIA, EigenPath
 from mlcore.kernel_ridge.partial_cholesky import random_pivots
 from mlcore.kernel_ridge.prediction_bound import prediction_bound
-from mlcore.kernel_ridge.system import RidgeSystem, together
-from mlcore.kernel_ridge.units import Units
+from mlcore.kernel_ridge.problem import Problem
+from mlcore.kernel_ridge.system import together
 from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.kernel import Kernel, as_double, copied, of_numbers, precision
-from mlcore.kernels.kernel_model import KernelModel
+from mlcore.kernels.kernel_model import KernelModel, kept_samples
 from mlcore.kernels.resolve import resolve_gamma
 from mlcore.model import Regressor
 from mlcore.model_cache import cached
@@ -47,7 +47,7 @@ class _Settings(NamedTuple):
     max_iter: int
 
 
-class KernelRidge(Regressor, KernelModel):
+class KernelRidge(Diagnostics, Regressor, KernelModel):
     r"""Least squares in the feature space of a kernel, with a penalty on the norm.
 
     .. math:: \min_{f, b} P(f, b) = \sum_i w_i (y_i - f(x_i) - b)^2 + \alpha |f|^2,
@@ -58,8 +58,10 @@ class KernelRidge(Regressor, KernelModel):
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_targets,), default=1.0
-        Penalty, at least 0.
+    alpha : float, array-like of shape (n_targets,), or {"loo", "gcv", "likelihood"}, default=1.0
+        Penalty, at least 0; or the criterion whose minimum chooses it for each target: the
+        weighted sum of squared leave-one-out errors, generalised cross-validation, or the
+        likelihood of a Gaussian process.
     kernel : str, callable or Kernel, default="linear"
         A name that `mlcore.kernels.gram_matrix` knows, "precomputed", a function ``kernel(X, Y)``
         of two sets of samples, or a `mlcore.kernels.Kernel`.
@@ -103,6 +105,10 @@ class KernelRidge(Regressor, KernelModel):
         ``alpha=0``.
     X_fit_ : (n_samples, n_features)
         The samples of the fit, or the matrix of a precomputed kernel.
+    y_fit_, sample_weight_ : (n_samples,) or (n_samples, n_targets), and (n_samples,), float64
+    effective_dimension_ : float or (n_targets,) float64
+        Trace of the map from targets to fitted values, n_samples for an interpolation. Computed
+        when first asked for, as by `leave_one_out`.
     gamma_ : float
     n_iter_ : int
         Products with the Gram matrix until the solution, the most of all targets.
@@ -143,6 +149,8 @@ class KernelRidge(Regressor, KernelModel):
     objective_: float | np.ndarray
     prediction_bound_: float | np.ndarray
     X_fit_: Any
+    y_fit_: np.ndarray
+    sample_weight_: np.ndarray
     n_iter_: int
     converged_: bool
     solver_: str
@@ -204,27 +212,25 @@ class KernelRidge(Regressor, KernelModel):
         columns = y if y.ndim == 2 else y[:, None]
         alphas = self._alphas(columns.shape[1])
         kept = np.flatnonzero(weight)
-        used = samples
-        if len(kept) < n:
-            used = samples[np.ix_(kept, kept)] if self._precomputed else samples[kept]
+        used = kept_samples(samples, kept, self._precomputed)
         given = isinstance(settings.gamma, str) and (self._precomputed or not of_numbers(used))
         gamma = 0.0 if given else resolve_gamma(settings.gamma, used, weight[kept])
-        solver = self._solver_for(len(kept), settings.solver)
-
-        rows = settings.kernel.with_gamma(gamma).rows(as_double(used), double=True)
-        rows.warn_if_indefinite("they have no feature space, and K + alpha/w may be singular")
-        K = gram(rows) if solver == "cholesky" else None
-        largest = float(np.abs(rows.diagonal).max())
-        units = Units.of(largest, weight[kept], columns[kept], alphas)
-        u = np.sqrt(units.weight)
-        S = GramOperator(rows, np.ldexp(u, -units.kernel_power // 2), K)
-        system = RidgeSystem(S, u, units.targets, settings.fit_intercept, owner)
+        solver = self._solver_for(len(kept), settings)
+        problem = Problem.of(
+            settings.kernel.with_gamma(gamma), used, columns[kept], weight[kept], alphas,
+            settings.fit_intercept, solver == "cholesky", owner,
+        )  # fmt: skip
+        system, units = problem.system, problem.units
+        if isinstance(alphas, str):
+            path = EigenPath(system)
+            chosen = [path.best_alpha(alphas, j) for j in range(columns.shape[1])]
+            path, units = None, units._replace(penalties=np.array(chosen))
+            alphas = np.ldexp(units.penalties, units.penalty_power)
         found = self._solve(system, units.penalties, solver, settings)
-        rounding = float(np.ldexp(rows.rounding, -units.kernel_power))
-        bound = prediction_bound(system, found, units.penalties, rounding)
+        bound = prediction_bound(system, found, units.penalties, problem.rounding)
         dual = np.zeros(columns.shape)
-        dual[kept] = np.ldexp(u[:, None] * found.coef, units.target_power - units.kernel_power)
-        S = system = K = rows = used = None  # freed before the samples are copied
+        dual[kept] = problem.dual(found.coef)
+        problem = system = used = None  # freed before the samples are copied
         value = (lambda v: v) if y.ndim == 2 else (lambda v: float(v[0]))
         self._set_fitted(
             X,
@@ -235,6 +241,8 @@ class KernelRidge(Regressor, KernelModel):
             objective_=value(np.ldexp(found.objective, units.square_power)),
             prediction_bound_=value(np.ldexp(bound, units.target_power - units.kernel_power // 2)),
             X_fit_=copied(samples),
+            y_fit_=y.copy(),
+            sample_weight_=weight.copy(),
             gamma_=gamma,
             n_iter_=found.n_iter,
             converged_=found.converged,
@@ -242,30 +250,51 @@ class KernelRidge(Regressor, KernelModel):
         )
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return f(x) + b for each row of `X`, in the precision of the samples of the fit.
 
         Parameters
         ----------
         X : array-like or sparse of shape (n_new, n_features)
-            With a precomputed kernel: the values against the training samples, (n_new, n_samples).
+            With a precomputed kernel: the values against the training samples, (n_new, n_samples);
+            they do not tell k(x, x), which deviations need.
+        return_std : bool, default=False
+            Return the deviations of f(x) + b too, where the targets are a Gaussian process of
+            covariance ``s² k`` with noise of variance ``s² alpha / w``, and s² is the likeliest.
 
         Returns
         -------
         y : ndarray of shape (n_new,) or (n_new, n_targets)
+        std : ndarray of the same shape, only with `return_std`
+
+        Notes
+        -----
+        ``std² = s² (k(x, x) - k' M k)``, M the inverse of K + alpha/w and s² = y'a / n; with an
+        intercept, of no known size before the fit, ``(1 - k' M 1)² / 1' M 1`` more, and s² has the
+        divisor n - 1. The first call with `return_std` takes the time of `leave_one_out`.
         """
         self._check_fitted()
+        as_bool(return_std, "return_std", owner=type(self).__name__)
         X = self._later_samples(X, self.X_fit_)
+        if return_std and self._precomputed:
+            raise ValueError(
+                f"{type(self).__name__}: return_std=True needs k(x, x) of new samples, which "
+                "kernel='precomputed' does not have."
+            )
+        X, dtype = as_double(X), precision(self.X_fit_)
         coef = self.dual_coef_
-        sums = self._expansion.sums(as_double(X), coef.reshape(len(coef), -1))
-        values = (sums + self.intercept_).astype(precision(self.X_fit_), copy=False)
-        return values if coef.ndim == 2 else values[:, 0]
+        sums = self._expansion.sums(X, coef.reshape(len(coef), -1))
+        values = (sums + self.intercept_).astype(dtype, copy=False)
+        values = values if coef.ndim == 2 else values[:, 0]
+        return (values, self._deviations(X).astype(dtype, copy=False)) if return_std else values
 
     # ---- before the work
 
     def _settings(self):
         owner = type(self).__name__
-        if not isinstance(self.alpha, (list, tuple)) and np.ndim(self.alpha) == 0:
+        if isinstance(self.alpha, str):
+            as_choice(self.alpha, "alpha", CRITERIA, owner=owner)
+        elif np.ndim(self.alpha) == 0:
             as_real(self.alpha, "alpha", owner=owner, at_least=0)
         settings = _Settings(
             kernel=self._checked_kernel(),
@@ -279,23 +308,32 @@ class KernelRidge(Regressor, KernelModel):
         return settings
 
     def _alphas(self, n_targets):
-        """Return alpha of each target, float64 (n_targets,)."""
+        """Return alpha of each target, float64 (n_targets,), or the criterion that chooses it."""
+        if isinstance(self.alpha, str):
+            return self.alpha
         if np.ndim(self.alpha) == 0:
             return np.full(n_targets, float(self.alpha))
-        alphas = real_array(self.alpha, "alpha").astype(np.float64)
+        alphas = as_alphas(self.alpha, "alpha", type(self).__name__)
         if alphas.shape != (n_targets,):
             raise ValueError(
                 f"{type(self).__name__}: alpha has shape {alphas.shape}, but must be a number or "
                 f"one for each of the {n_targets} targets."
             )
-        for alpha in alphas:
-            as_real(float(alpha), "alpha", owner=type(self).__name__, at_least=0)
         return alphas
 
-    def _solver_for(self, n, solver):
+    def _solver_for(self, n, settings):
+        solver, chosen = settings.solver, isinstance(self.alpha, str)
         if solver == "auto":
-            solver = "cholesky" if _BYTES * n**2 <= free_bytes() else "cg"
-        if solver == "cholesky":
+            fits = chosen or _BYTES * n**2 <= free_bytes()
+            solver = "cholesky" if fits else "cg"
+        if chosen:
+            if solver == "cg":
+                raise ValueError(
+                    f"{type(self).__name__}: alpha={self.alpha!r} needs the eigenvectors of the "
+                    'Gram matrix, which solver="cg" does not store.'
+                )
+            self._require_eigen(n)
+        elif solver == "cholesky":
             require_memory(
                 n, n, _BYTES, what="the Gram matrix, with its factor in float32,",
                 instead='use solver="cg", which stores neither',

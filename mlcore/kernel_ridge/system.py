@@ -1,6 +1,6 @@
 """The linear system of kernel ridge regression, its solvers and the proof of its solution."""
 
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from scipy import linalg
@@ -114,7 +114,7 @@ class RidgeSystem:
         precondition = LowRankInverse(F, alpha)
         found = conjugate_gradients(self.S.plus(alpha), B, precondition, small, max_iter)
         if not found.definite:
-            self._refuse(None)
+            self.refuse(None)
         solved = _Solved(found.X, found.X, max(1, found.n_iter), found.converged)
         return self._solution(alpha, columns, solved)
 
@@ -127,7 +127,7 @@ class RidgeSystem:
         A, n = self.S.dense(np.float64), self.S.n
         values = linalg.eigvalsh(A, check_finite=False)
         if values[0] + alpha < -n * EPS * max(-values[0], values[-1]):
-            self._refuse(values[0] + alpha)
+            self.refuse(values[0] + alpha)
         L, order, rank, _ = linalg.lapack.dpstrf(
             A.T, tol=n * EPS * max(values[-1], 0.0), lower=1, overwrite_a=1
         )
@@ -150,7 +150,8 @@ class RidgeSystem:
         direction[order] = B[order] - L @ z
         return _Solved(X, direction, exact=False)
 
-    def _refuse(self, smallest):
+    def refuse(self, smallest: float | None) -> NoReturn:
+        """Raise the ValueError for a matrix with this negative eigenvalue, None if unknown."""
         what = "is not positive definite" if smallest is None else (
             f"has the eigenvalue {smallest:.6g}"
         )  # fmt: skip

@@ -21,6 +21,7 @@ class Units(NamedTuple):
         Of the kernel values (even), and of the targets.
     square_power : int
         Of the objective.
+    penalty_power : int
     """
 
     weight: np.ndarray
@@ -29,6 +30,7 @@ class Units(NamedTuple):
     kernel_power: int
     target_power: int
     square_power: int
+    penalty_power: int
 
     @classmethod
     def of(
@@ -46,6 +48,7 @@ class Units(NamedTuple):
             kernel_power,
             target_power,
             weight_power + 2 * target_power,
+            weight_power + kernel_power,
         )
 
 

@@ -86,3 +86,10 @@ class KernelModel(Model):
         checked = super()._as_samples(X, **how)
         kernel.require_valid(checked, "X")
         return checked
+
+
+def kept_samples(X: Any, rows: np.ndarray, precomputed: bool) -> Any:
+    """Return these rows of X (of a precomputed kernel, and columns); X itself if they are all."""
+    if np.array_equal(rows, np.arange(X.shape[0])):
+        return X
+    return X[np.ix_(rows, rows)] if precomputed else X[rows]

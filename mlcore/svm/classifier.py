@@ -14,9 +14,10 @@ from mlcore.checks import (
     require_random_state,
 )
 from mlcore.kernels.expansion import row_blocks, weighted
+from mlcore.kernels.kernel_model import kept_samples
 from mlcore.model import Classifier
 from mlcore.progress import Progress
-from mlcore.svm.machine import KernelMachine, Settings, kept_samples, product
+from mlcore.svm.machine import KernelMachine, Settings, product
 from mlcore.svm.margins import WithMargins
 from mlcore.svm.multiclass.binary_problems import binary_problems, sample_decisions, solved_tasks
 from mlcore.svm.multiclass.multiclass import (
@@ -158,7 +159,12 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
             order = np.argsort(codes if several else -codes, kind="stable")
             rows, codes = rows[order], codes[order]
         return LabelledSamples(
-            kept_samples(X, rows, settings), rows, classes, codes, weight[rows], factors
+            kept_samples(X, rows, settings.kernel.precomputed),
+            rows,
+            classes,
+            codes,
+            weight[rows],
+            factors,
         )
 
     # ---- training

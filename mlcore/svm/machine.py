@@ -12,7 +12,7 @@ from mlcore.checks.sparse import dense_if_full
 from mlcore.exceptions import warn
 from mlcore.kernels.expansion import Expansion, kept_expansion, row_blocks, weighted
 from mlcore.kernels.kernel import Kernel, as_double, of_numbers, precision
-from mlcore.kernels.kernel_model import KernelModel
+from mlcore.kernels.kernel_model import KernelModel, kept_samples
 from mlcore.kernels.resolve import resolve_gamma
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
@@ -228,7 +228,11 @@ class SingleProblemMachine(KernelMachine):
         n = samples.shape[0]
         y, weight = self._targets(y, n), as_weights(sample_weight, n)
         kept = np.flatnonzero(weight)
-        used, y, weight = kept_samples(samples, kept, settings), y[kept], weight[kept]
+        used, y, weight = (
+            kept_samples(samples, kept, settings.kernel.precomputed),
+            y[kept],
+            weight[kept],
+        )
         formulation = settings.formulation
         problem = formulation.problem(y, formulation.cost(weight))
         settings = self._resolved(settings, used, weight)
@@ -293,10 +297,3 @@ def product(A: Any, B: Any) -> np.ndarray:
     """Return A @ B, the same bytes whatever the number of threads."""
     with single_threaded_blas():
         return dense_if_full(A) @ dense_if_full(B)
-
-
-def kept_samples(X: Any, rows: np.ndarray, settings: Settings) -> Any:
-    """Return these rows of X (of a precomputed kernel, and columns); X itself if they are all."""
-    if np.array_equal(rows, np.arange(X.shape[0])):
-        return X
-    return X[np.ix_(rows, rows)] if settings.kernel.precomputed else X[rows]

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge as Peer
 
 from mlcore.kernel_ridge import KernelRidge
@@ -243,3 +245,136 @@ def test_a_given_kernel_matrix_is_neither_copied_for_the_fit_nor_changed():
     assert_array_equal(K, before)
     K[:] = 0.0
     assert_array_equal(model.X_fit_, before)
+
+
+# ---- leave-one-out errors, deviations, the path
+
+
+def refits(X, Y, w, alpha, **how):
+    errors = np.empty_like(Y)
+    for i in range(len(X)):
+        rest = np.arange(len(X)) != i
+        model = KernelRidge(alpha, **how).fit(X[rest], Y[rest], w[rest])
+        errors[i] = Y[i] - model.predict(X[i : i + 1])[0]
+    return errors
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_leave_one_out_errors_are_those_of_refits(kernel, fit_intercept):
+    X, Y, w = problem(n=30)
+    how = {"kernel": kernel, "gamma": 0.3, "fit_intercept": fit_intercept}
+    model = KernelRidge([0.05, 0.7], **how).fit(X, Y, w)
+    errors = model.leave_one_out()
+    assert_allclose(errors, refits(X, Y, w, [0.05, 0.7], **how), rtol=1e-9, atol=1e-11)
+    assert_allclose(model.path([0.7]).loo[0, 1], w @ errors[:, 1] ** 2 / w.sum(), rtol=1e-10)
+    w[3] = 0.0
+    without = KernelRidge(0.7, **how).fit(X, Y, w).leave_one_out()
+    assert np.isnan(without[3]).all() and np.isfinite(np.delete(without, 3, axis=0)).all()
+
+
+def test_leave_one_out_of_the_worked_example():
+    model = KernelRidge(alpha=1.0).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 2.0])
+    assert_allclose(model.leave_one_out(), [2 / 7, 8 / 11, -1 / 2], rtol=1e-14)
+    assert_allclose(model.effective_dimension_, 14 / 15, rtol=1e-14)
+    with pytest.raises(ValueError, match="alpha > 0"):
+        KernelRidge(0.0, kernel="rbf").fit([[1.0], [2.0]], [1.0, 2.0]).leave_one_out()
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_criteria_are_their_definitions(fit_intercept):
+    """By the explicit matrix H that maps targets to fitted values, and dense determinants."""
+    X, Y, w = problem(n=30)
+    y, alpha, n = Y[:, 0], 0.4, 30
+    model = KernelRidge(alpha, kernel="rbf", gamma=0.3, fit_intercept=fit_intercept)
+    found = model.fit(X, y, w).path([alpha])
+    H = np.column_stack([model.fit(X, e, w).predict(X) for e in np.eye(n)])
+    assert_allclose(found.effective_dimension, np.trace(H), rtol=1e-10)
+    residual = np.sqrt(w) * (y - H @ y)
+    gcv = n * (residual @ residual) / (n - np.trace(H)) ** 2
+    assert_allclose(found.gcv, gcv, rtol=1e-10)
+    paths = model.fit(X, y, w).path([alpha, 3.0])
+    logs = []
+    for a in (alpha, 3.0):
+        S = gram_matrix(X, gamma=0.3) + np.diag(a / w)
+        M, log = np.linalg.inv(S), np.linalg.slogdet(S)[1]
+        if fit_intercept:
+            one = M.sum()
+            M, log = M - np.outer(M.sum(0), M.sum(0)) / one, log + np.log(one)
+        m = n - fit_intercept
+        logs.append(log + m * np.log(y @ M @ y / m))
+    assert_allclose(np.diff(paths.likelihood), np.diff(logs), rtol=1e-9)
+    again = KernelRidge(3.0, kernel="rbf", gamma=0.3, fit_intercept=fit_intercept).fit(X, y, w)
+    assert_allclose(paths.dual_coef[1], again.dual_coef_, atol=1e-12)
+    assert_allclose(paths.intercept[1], again.intercept_, atol=1e-12)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("criterion", ["loo", "gcv", "likelihood"])
+def test_the_chosen_alpha_is_the_best_of_many(criterion, fit_intercept):
+    X, Y, w = problem(n=80, seed=3)
+    model = KernelRidge(criterion, kernel="rbf", fit_intercept=fit_intercept).fit(X, Y, w)
+    chosen = model.path(model.alpha_)
+    many = model.path(np.geomspace(1e-8, 1e3, 300))
+    for j in range(2):
+        best = getattr(many, criterion)[:, j].min()
+        assert getattr(chosen, criterion)[j, j] <= best + 1e-9 * abs(best)
+        one = KernelRidge(criterion, kernel="rbf", fit_intercept=fit_intercept).fit(X, Y[:, j], w)
+        assert_allclose(one.alpha_, model.alpha_[j], rtol=1e-6)
+    scaled = KernelRidge(criterion, kernel="rbf", fit_intercept=fit_intercept).fit(X, Y, 8 * w)
+    assert_allclose(scaled.predict(X), model.predict(X), atol=1e-6)
+    with pytest.raises(ValueError, match='solver="cg"'):
+        KernelRidge(criterion, solver="cg").fit(X, Y)
+
+
+def test_deviations_are_those_of_a_gaussian_process():
+    X, Y, w = problem(n=40)
+    new = np.random.default_rng(1).normal(size=(7, 3))
+    y, alpha = Y[:, 0], 0.3
+    peer = GaussianProcessRegressor(RBF(1.25), alpha=alpha / w, optimizer=None).fit(X, y)
+    model = KernelRidge(alpha, kernel="rbf", gamma=0.32).fit(X, y, w)
+    mean, std = model.predict(new, return_std=True)
+    expected, deviation = peer.predict(new, return_std=True)
+    scale = np.sqrt(y @ model.dual_coef_ / len(y))
+    assert_allclose(mean, expected, atol=1e-11)
+    assert_allclose(std, scale * deviation, rtol=1e-8)
+    both = KernelRidge([alpha, 1.0], kernel="rbf", gamma=0.32).fit(X, Y, w)
+    assert_allclose(both.predict(new, return_std=True)[1][:, 0], std, rtol=1e-12)
+    with pytest.raises(ValueError, match="return_std=True needs k.x, x."):
+        K = gram_matrix(X)
+        KernelRidge(kernel="precomputed").fit(K, y).predict(K, return_std=True)
+
+
+def test_an_intercept_is_the_limit_of_a_constant_added_to_the_kernel():
+    X, Y, w = problem(n=25)
+    new, y = np.random.default_rng(1).normal(size=(6, 3)), Y[:, 0]
+    model = KernelRidge(0.3, kernel="rbf", gamma=0.3, fit_intercept=True).fit(X, y, w)
+    mean, std = model.predict(new, return_std=True)
+    with mp.workdps(DIGITS):
+        c, n = mp.mpf(10) ** 25, len(X)
+        K = mp.matrix((gram_matrix(X, gamma=0.3)).tolist()) + c * mp.ones(n)
+        k = mp.matrix((gram_matrix(new, X, gamma=0.3)).tolist()) + c * mp.ones(6, n)
+        for i in range(n):
+            K[i, i] += mp.mpf(0.3) / mp.mpf(float(w[i]))
+        a = mp.lu_solve(K, mp.matrix(y.tolist()))
+        scale = sum(a[i] * y[i] for i in range(n)) / (n - 1)
+        for j in range(6):
+            one = k[j, :].T
+            solved = mp.lu_solve(K, one)
+            assert abs((k[j, :] * a)[0] - mean[j]) < 1e-10
+            left = 1 + c - (k[j, :] * solved)[0]
+            assert abs(mp.sqrt(scale * left) - std[j]) < 1e-10
+
+
+def test_diagnostics_do_not_depend_on_the_units():
+    X, Y, w = problem(n=30)
+    model = KernelRidge(0.5, fit_intercept=True).fit(X, Y, w)
+    scaled = KernelRidge(0.5 * 2.0**-400, fit_intercept=True).fit(
+        X * 2.0**100, Y * 2.0**300, w * 2.0**-600
+    )
+    assert_allclose(scaled.leave_one_out(), model.leave_one_out() * 2.0**300, rtol=1e-9)
+    assert_allclose(scaled.effective_dimension_, model.effective_dimension_, rtol=1e-12)
+    found, expected = (
+        m.predict(X * s, return_std=True)[1] for m, s in ((scaled, 2.0**100), (model, 1.0))
+    )
+    assert_allclose(found, expected * 2.0**300, rtol=1e-7)
