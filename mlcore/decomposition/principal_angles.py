@@ -90,6 +90,17 @@ def principal_angles(A: Any, B: Any) -> PrincipalAngles:
     return PrincipalAngles(*(part.astype(dtype, copy=False) for part in found))
 
 
+def independent_columns(A: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return Q (n, r), R (r, p) and order (p,) with ``A[:, order] = QR``, by QR with pivots.
+
+    Pivots up to `tol` times the first are taken for 0: columns `order[r:]` depend on the others.
+    """
+    Q, R, order = linalg.qr(A, mode="economic", pivoting=True, check_finite=False)
+    pivots = np.abs(R.diagonal())
+    rank = int((pivots > tol * pivots.max(initial=0.0)).sum())
+    return Q[:, :rank], R[:rank], order
+
+
 def _basis(A):
     """Return an orthonormal basis (n, r) of the span of the columns, float64."""
     scaled = A.astype(np.float64)
@@ -98,9 +109,7 @@ def _basis(A):
     scaled = scaled[:, norms > 0] / norms[norms > 0]
     if not scaled.shape[1]:
         return scaled
-    Q, R, _ = linalg.qr(scaled, mode="economic", pivoting=True, check_finite=False)
-    pivots = np.abs(R.diagonal())
-    return Q[:, pivots > max(A.shape) * np.finfo(A.dtype).eps * pivots[0]]
+    return independent_columns(scaled, max(A.shape) * np.finfo(A.dtype).eps)[0]
 
 
 def _angles(wide, narrow):

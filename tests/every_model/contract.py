@@ -25,7 +25,7 @@ from mlcore.cluster import (
     ProbabilisticClustering,
     SpectralClustering,
 )
-from mlcore.decomposition import PCA
+from mlcore.decomposition import CCA, PCA
 from mlcore.kernel_ridge import KernelRidge
 from mlcore.mixture import (
     PLSA,
@@ -66,6 +66,10 @@ def two_labels(X):
 
 def numbers(X):
     return X[:, 0] - np.sin(X[:, -1])
+
+
+def several_numbers(X):
+    return np.c_[numbers(X), X[:, 0] + np.cos(X[:, -1])]
 
 
 def nothing(_):
@@ -179,6 +183,15 @@ MODELS = {
     "CategoricalMixture": discrete(CategoricalMixture, choices, sparse=False),
     "BernoulliMixture": discrete(partial(BernoulliMixture, binarize=0.5), choices),
     "BinomialMixture": discrete(partial(BinomialMixture, n_trials=4), choices),
+    "CCA": Entry(
+        CCA,
+        several_numbers,
+        sparse=False,
+        kernel=False,
+        endless_shape=(20_000, 2_500),
+        takes=MANY_COMPONENTS,
+        several_targets=True,
+    ),
     "KMeans": Entry(lambda: KMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL),
     "KernelKMeans": Entry(
         lambda: KernelKMeans(3, random_state=0),

@@ -18,7 +18,7 @@ from mlcore.svm import SVR, NuSVR, OneClassSVM
 COUNTS = ("PLSA", "MultinomialMixture", "BinomialMixture")
 # For each case, the models that refuse it, by the start of their names, and what they must say.
 REFUSALS = {
-    1e-310: {"GaussianMixture": "degenerate"},
+    1e-310: {"CCA": "rescale", "GaussianMixture": "degenerate"},
     1e-160: {"GaussianMixture": "degenerate"},
     1e30: {"BinomialMixture": "n_trials"},
     1e150: {"GaussianMixture": "degenerate", "BinomialMixture": "n_trials"},
@@ -28,8 +28,8 @@ REFUSALS = {
     "mixed scales": {"GaussianMixture": "degenerate", "BinomialMixture": "n_trials"},
     "constant column": {"BinomialMixture": "n_trials"},
     "rank one": {"BinomialMixture": "n_trials"},
-    "one distinct point": {"SVC-probability": "distinct"},
-    "all zero": {"SVC-probability": "distinct", "PLSA": "no counts"},
+    "one distinct point": {"CCA": "constant", "SVC-probability": "distinct"},
+    "all zero": {"CCA": "constant", "SVC-probability": "distinct", "PLSA": "no counts"},
     **{
         (case, "sigmoid"): {"KernelRidge": "K . alpha/w has the eigenvalue -"}
         for case in ("duplicate columns", "equal rows", "rank one", "one feature")

@@ -1,0 +1,240 @@
+"""Pairs of directions with the largest correlations, from the covariances of two blocks."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import lapack
+
+from mlcore.decomposition.evidence import signs
+from mlcore.decomposition.principal_angles import independent_columns
+
+
+class Factor(NamedTuple):
+    """``F'F`` is the covariance matrix, with its ridge, of a block of features.
+
+    Attributes
+    ----------
+    F : (r, d) float64
+        Upper triangular in the columns `pivots`.
+    pivots : (r,) intp
+        Features that do not depend on each other; those left out depend on them.
+    """
+
+    F: np.ndarray
+    pivots: np.ndarray
+
+    def solve(self, U: np.ndarray) -> np.ndarray:
+        """Return the directions (d, k) whose variates have coefficients U (r, k)."""
+        found = np.zeros((self.F.shape[1], U.shape[1]))
+        triangle = self.F[:, self.pivots]
+        found[self.pivots] = linalg.solve_triangular(triangle, U, check_finite=False)
+        return found
+
+
+class CanonicalPairs(NamedTuple):
+    """All canonical correlations, and the directions of the first k.
+
+    Attributes
+    ----------
+    correlations : (m,)
+        Descending, in [0, 1]; m is the smaller rank.
+    U, V : (p, k), (q, k)
+        Directions in the two blocks.
+    AU, AV : (p, k), (q, k)
+        The covariances, with their ridge, times the directions.
+    ranks : (int, int)
+    """
+
+    correlations: np.ndarray
+    U: np.ndarray
+    V: np.ndarray
+    AU: np.ndarray
+    AV: np.ndarray
+    ranks: tuple[int, int]
+
+
+def by_cholesky(C: np.ndarray, ridge: np.ndarray, p: int) -> tuple[list[Factor] | None, np.ndarray]:
+    """Return the factors of both blocks, None if one has none, and LAPACK's rcond of each.
+
+    Parameters
+    ----------
+    C : float64 (p + q, p + q)
+        Covariances of both blocks.
+    ridge : float64 (p + q,)
+        Added to its diagonal.
+    """
+    factors, rconds = [], np.zeros(2)
+    for i, part in enumerate((slice(0, p), slice(p, None))):
+        A = C[part, part].copy(order="F")
+        A.flat[:: len(A) + 1] += ridge[part]
+        norm = np.abs(A).sum(axis=0).max(initial=0.0)
+        F, info = lapack.dpotrf(A, lower=0, clean=1)
+        if info == 0 and len(A):
+            rconds[i] = lapack.dpocon(F, norm, uplo="U")[0]
+            factors.append(Factor(F, np.arange(len(A))))
+    return (factors if len(factors) == 2 else None), rconds
+
+
+def by_pivoted_cholesky(C: np.ndarray, ridge: np.ndarray, p: int, rounding: float) -> list[Factor]:
+    """Return the factors of both blocks; what is left of a dependent feature is below `rounding`.
+
+    Parameters
+    ----------
+    C, ridge :
+        As in `by_cholesky`, with a diagonal near 1.
+    """
+    factors = []
+    for part in (slice(0, p), slice(p, None)):
+        A = C[part, part].copy(order="F")
+        A.flat[:: len(A) + 1] += ridge[part]
+        F, order, rank, _ = lapack.dpstrf(A, tol=rounding, lower=0)
+        full = np.zeros((rank, len(A)))
+        full[:, order - 1] = np.triu(F[:rank])
+        factors.append(Factor(full, order[:rank].astype(np.intp) - 1))
+    return factors
+
+
+def by_qr(
+    R: np.ndarray, ridge: np.ndarray, p: int, tol: float, most: int
+) -> tuple[list[Factor], np.ndarray]:
+    """Return the factors of both blocks, and the covariances of their whitened features.
+
+    Parameters
+    ----------
+    R : float64 (m, p + q)
+        ``R'R`` are the covariances of both blocks.
+    tol : float
+        Pivots up to this share of the first are rounding errors.
+    most : int
+        The largest rank without a ridge.
+    """
+    factors, bases = [], []
+    for part in (slice(0, p), slice(p, None)):
+        rows, extra = R[:, part], np.sqrt(ridge[part])
+        if extra.any():
+            rows = np.concatenate((rows, np.diag(extra)))
+        # Columns of equal norms are pivots in their order, whatever the rounding.
+        preference = np.linspace(1.0, 0.5, rows.shape[1])
+        Q, F, order = independent_columns(rows * preference, tol)
+        rank = len(F) if extra.any() else min(len(F), most)
+        full = np.zeros((rank, F.shape[1]))
+        full[:, order] = F[:rank] / preference[order]
+        factors.append(Factor(full, order[:rank]))
+        bases.append(Q[: len(R), :rank])
+    return factors, bases[0].T @ bases[1]
+
+
+def whitened(C: np.ndarray, factors: list[Factor], p: int) -> np.ndarray:
+    """Return the covariances of the whitened features, (r_x, r_y)."""
+    x, y = factors
+    part = C[np.ix_(x.pivots, p + y.pivots)]
+    left = linalg.solve_triangular(x.F[:, x.pivots], part, trans="T", check_finite=False)
+    return linalg.solve_triangular(y.F[:, y.pivots], left.T, trans="T", check_finite=False).T
+
+
+def canonical_pairs(factors: list[Factor], M: np.ndarray, k: int) -> CanonicalPairs:
+    """Return the pairs from the singular vectors of M, the covariances of whitened features."""
+    U, rho, Vt = linalg.svd(M, full_matrices=False, check_finite=False)
+    U, V = U[:, :k], Vt[:k].T
+    x, y = factors
+    return CanonicalPairs(
+        np.clip(rho, 0.0, 1.0),
+        x.solve(U),
+        y.solve(V),
+        x.F.T @ U,
+        y.F.T @ V,
+        (len(x.pivots), len(y.pivots)),
+    )
+
+
+class ScaledCovariances:
+    """Covariances of the features that vary, each in a unit near its deviation.
+
+    Attributes
+    ----------
+    C : (p + q, p + q) float64
+        Covariances of the features that vary of both blocks.
+    ridge : (p + q,) float64
+        To be added to the diagonal of C; both together are about 1.
+    p : int
+        Number of features of X that vary.
+    """
+
+    def __init__(self, sums, powers, p, divisor, alphas, scale):
+        d = len(powers)
+        variances = sums.scatter.diagonal() / divisor
+        with np.errstate(over="ignore"):
+            alpha = np.ldexp(np.repeat(alphas, [p, d - p]), -2 * powers)
+        self.kept = np.flatnonzero(variances > 0)
+        self.p = int((self.kept < p).sum())
+        unit = np.sqrt(variances + alpha)[self.kept]
+        self.unit = unit if scale else np.ldexp(1.0, np.frexp(unit)[1])
+        self.C = sums.scatter[np.ix_(self.kept, self.kept)] / divisor
+        self.C /= self.unit
+        self.C /= self.unit[:, None]
+        self.ridge = alpha[self.kept] / self.unit / self.unit
+        self.powers, self.n_x, self.divisor = powers, p, divisor
+
+    def require_variance(self, owner):
+        """Refuse a block without a feature that varies."""
+        for name, varying in (("X", self.p), ("y", len(self.kept) - self.p)):
+            if not varying:
+                raise ValueError(
+                    f"{owner}: all features of {name} are constant: nothing correlates with them."
+                )
+
+    def triangle(self, blocks, center):
+        """Return R with ``R'R = C`` from the rows, by QR of one block after the other."""
+        kept, powers, R = self.kept, self.powers[self.kept], np.zeros((0, len(self.kept) + 1))
+        unit = self.unit * np.sqrt(self.divisor)
+        for rows, joined in blocks.joined():
+            part = np.ones((len(joined), len(kept) + 1))
+            np.subtract(joined[:, kept], center[kept], out=part[:, 1:])
+            part[:, 1:] = np.ldexp(part[:, 1:], -powers) / unit
+            if blocks.weight is not None:
+                part *= np.sqrt(blocks.weight[rows])[:, None]
+            R = np.linalg.qr(np.concatenate((R, part)), mode="r")
+        return R[1:, 1:]  # the column of ones takes out what is left of the mean
+
+    def in_units_of_the_data(self, pairs, C):
+        """Return rotations, loadings, patterns and coefficients; directions get their signs."""
+        p, p_kept = self.n_x, self.p
+        deviations = np.sqrt(C.diagonal())
+        k = pairs.U.shape[1]
+        turn = signs(pairs.U * deviations[:p_kept, None])
+        found = {"canonical_correlations_": pairs.correlations[:k]}
+        for name, directions, products, part in (
+            ("x", pairs.U * turn, pairs.AU * turn, slice(0, p_kept)),
+            ("y", pairs.V * turn, pairs.AV * turn, slice(p_kept, None)),
+        ):
+            kept = self.kept[part] - (p if name == "y" else 0)
+            n_features = p if name == "x" else len(self.powers) - p
+            unit, power = self.unit[part, None], self.powers[self.kept[part], None]
+            ridge = self.ridge[part, None]
+            covariances = products - ridge * directions
+            variances = np.einsum("jk,jk->k", directions, covariances)
+            spread = np.sqrt(variances) if ridge.any() else 1.0
+            parts = {
+                f"{name}_rotations_": np.ldexp(directions / unit, -power),
+                f"{name}_loadings_": covariances / deviations[part, None] / spread,
+                f"{name}_patterns_": np.ldexp(products * unit, power),
+            }
+            for full_name, values in parts.items():
+                full = found[full_name] = np.zeros((n_features, k))
+                full[kept] = values
+            np.clip(found[f"{name}_loadings_"], -1.0, 1.0, out=found[f"{name}_loadings_"])
+        del found["x_patterns_"]
+        explained = found["y_patterns_"] * found["canonical_correlations_"]
+        found["coef_"] = explained @ found["x_rotations_"].T
+        return found
+
+    def evidence(self, pairs, C):
+        """Return the largest ``|U'AU - I|``, of V too, and off the diagonal ``|U'C_xy V|``."""
+        p, away = self.p, 0.0
+        for W, part in ((pairs.U, slice(0, p)), (pairs.V, slice(p, None))):
+            product = W.T @ (C[part, part] @ W + self.ridge[part, None] * W)
+            away = max(away, float(np.abs(product - np.eye(len(product))).max()))
+        cross = pairs.U.T @ C[:p, p:] @ pairs.V
+        np.fill_diagonal(cross, 0.0)
+        return away, float(np.abs(cross).max())

@@ -1,0 +1,237 @@
+"""Models of two blocks of features, fitted to sums over rows of both side by side."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mlcore.checks import as_samples, as_weights, scaled_weights
+from mlcore.checks.arrays import real_array
+from mlcore.model import Model
+from mlcore.scatter import Scatter, merged_scatter, origin_of, powers_of_two, scatter_of
+from mlcore.threads import single_threaded_blas
+
+_VALUES = 1 << 20  # of a block of rows
+_PLAIN = {np.dtype(np.float64): 230, np.dtype(np.float32): 28}  # powers of two squared safely
+
+
+class Blocks(NamedTuple):
+    """Checked rows of positive weight of X (n, p) and Y (n, q), of one type."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    weight: np.ndarray | None
+
+    def joined(self):
+        """Yield ranges of rows, and these rows of both blocks side by side."""
+        n, d = len(self.X), self.X.shape[1] + self.Y.shape[1]
+        step = max(1024, _VALUES // d)
+        for start in range(0, n, step):
+            rows = slice(start, start + step)
+            yield rows, np.concatenate((self.X[rows], self.Y[rows]), axis=1)
+
+    def weights(self, rows):
+        return None if self.weight is None else self.weight[rows]
+
+
+class TwoBlocks(Model):
+    """Model that follows from the scatter of X and Y; a subclass has `_solve` and parameters."""
+
+    statistics_: tuple
+    origin_: np.ndarray
+    powers_: np.ndarray
+    one_target_: bool
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _solve(self, sums, origin, powers, p, blocks=None) -> dict[str, Any]:
+        """Return the fitted attributes that follow from the sums; `blocks` are all rows, if any."""
+        raise NotImplementedError
+
+    def _checked(self, X, y, sample_weight, *, reset, min_samples=1):
+        """Return the rows of positive weight, and whether `y` has one dimension."""
+        if not reset:
+            self._check_fitted()
+        like = None if reset else self.origin_
+        X = self._check_X(X, reset=reset, like=like, min_samples=min_samples)
+        Y, one_target = self._check_Y(y, "y", X, reset)
+        if sample_weight is None:
+            return Blocks(X, Y, None), one_target
+        weight = as_weights(sample_weight, len(X))
+        present = weight > 0
+        if not present.all():
+            X, Y, weight = X[present], Y[present], weight[present]
+        return Blocks(X, Y, weight), one_target
+
+    def _check_Y(self, Y, name, X, reset=False):
+        """Return the second block in the precision of X, and whether it has one dimension."""
+        owner = type(self).__name__
+        if Y is None:
+            raise ValueError(
+                f"{owner} requires {name} to be passed, but the target {name} is None."
+            )
+        array = real_array(Y, name)
+        one_target = array.ndim == 1
+        columns = array[:, None] if one_target else array
+        Y = as_samples(columns, name=name, owner=owner, like=X.dtype)
+        if len(Y) != len(X):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: [{len(X)}, {len(Y)}]"
+                f": X and {name} must have the same."
+            )
+        if not reset and Y.shape[1] != len(self.origin_) - self.n_features_in_:
+            raise ValueError(
+                f"{name} has {Y.shape[1]} columns, but {owner} was fitted to "
+                f"{len(self.origin_) - self.n_features_in_}."
+            )
+        return Y, one_target
+
+    def _sums(self, blocks, origin, powers):
+        """Return the sums over X and Y side by side."""
+        owner, total = type(self).__name__, None
+        weight, power = scaled_weights(blocks.weight, plain=0)
+        center = origin.astype(np.float64)
+        for rows, joined in blocks.joined():
+            part = None if weight is None else weight[rows]
+            found = scatter_of(joined, part, center, power=powers, owner=owner)
+            total = found if total is None else merged_scatter(total, found)
+        return Scatter(
+            float(np.ldexp(total.weight, power)), total.mean, np.ldexp(total.scatter, power)
+        )
+
+    # ---- the same, by sums over blocks of rows
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the origin of the sums: a point near these first rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, p)
+        y : array-like of shape (n_samples, q) or (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        blocks, one_target = self._checked(X, y, sample_weight, reset=True)
+        self._set_fitted(X, **start(blocks, one_target))
+        return self
+
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scatter:
+        """Return weight, mean and scatter of rows of X and Y side by side.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, p)
+        y : array-like of shape (n_samples, q) or (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : Scatter
+        """
+        blocks, _ = self._checked(X, y, sample_weight, reset=False)
+        return self._sums(blocks, self.origin_, self.powers_)
+
+    def merge(self, a: Scatter, b: Scatter) -> Scatter:
+        """Return the statistics of the rows of both.
+
+        Parameters
+        ----------
+        a, b : Scatter
+            From `partial_statistics`, after the same `begin`.
+
+        Returns
+        -------
+        statistics : Scatter
+        """
+        return merged_scatter(a, b)
+
+    def update(self, statistics: Scatter) -> Self:
+        """Find the pairs from the statistics of all rows.
+
+        Parameters
+        ----------
+        statistics : Scatter
+            From `partial_statistics`, merged.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self._check_fitted()
+        if not isinstance(statistics, Scatter) or statistics.mean.shape != self.origin_.shape:
+            raise ValueError(
+                f"{type(self).__name__}: statistics must come from partial_statistics of a model "
+                "that has begun with as many features."
+            )
+        self._update_state(self._solve(statistics, self.origin_, self.powers_, self.n_features_in_))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to all those seen before, and find the pairs of all.
+
+        Until the rows vary in both blocks there are no pairs yet.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, p)
+        y : array-like of shape (n_samples, q) or (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        first = not hasattr(self, "origin_")
+        blocks, one_target = self._checked(X, y, sample_weight, reset=first)
+        begun = start(blocks, one_target) if first else {}
+        origin, powers = begun.get("origin_"), begun.get("powers_")
+        if not first:
+            origin, powers = self.origin_, self.powers_
+        sums = self._sums(blocks, origin, powers)
+        if hasattr(self, "statistics_"):
+            sums = merged_scatter(Scatter(*self.statistics_), sums)
+        p, state = blocks.X.shape[1], {"statistics_": tuple(sums), "total_weight_": sums.weight}
+        varies = sums.scatter.diagonal() > 0
+        if sums.weight > self.ddof and varies[:p].any() and varies[p:].any():
+            state = self._solve(sums, origin, powers, p)
+        if first:
+            self._set_fitted(X, **begun, **state)
+        else:
+            self._update_state(state)
+        return self
+
+
+def start(blocks, one_target, powers=None):
+    """Return the fitted attributes that a model begins with."""
+    origin = origin_of_both(blocks)
+    powers = powers_of_both(blocks, origin) if powers is None else powers
+    return {"origin_": origin, "powers_": powers, "one_target_": one_target}
+
+
+def origin_of_both(blocks):
+    return np.concatenate([origin_of(blocks.X), origin_of(blocks.Y)]).astype(blocks.X.dtype)
+
+
+def powers_of_both(blocks, origin):
+    """Return powers of two that bring the features into range, 0 for those that are in it."""
+    p, limit = blocks.X.shape[1], _PLAIN[origin.dtype]
+    parts = powers_of_two(blocks.X, origin[:p]), powers_of_two(blocks.Y, origin[p:])
+    found = np.concatenate(parts).astype(np.int64)
+    return np.where(np.abs(found) > limit, found, 0)
+
+
+def projected(X, mean, directions):
+    """Return ``(X - mean) @ directions`` in the type of X, block by block."""
+    out = np.empty((len(X), directions.shape[1]), X.dtype)
+    step = max(256, _VALUES // (8 * X.shape[1]))
+    with single_threaded_blas():
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            np.matmul((X[rows] - mean).astype(X.dtype, copy=False), directions, out=out[rows])
+    return out

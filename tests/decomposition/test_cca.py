@@ -1,0 +1,341 @@
+"""Canonical correlations against the generalised eigenproblem, least squares and SVDs."""
+
+import warnings
+
+import mpmath
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import eigh
+from sklearn.datasets import load_linnerud
+
+from mlcore.decomposition import CCA, principal_angles
+from mlcore.row_sums import RowSums
+
+# R's LifeCycleSavings: sr, pop15, pop75, dpi, ddpi of 50 countries.
+SAVINGS = """
+11.43 29.35 2.87 2329.68 2.87  12.07 23.32 4.41 1507.99 3.93  13.17 23.80 4.43 2108.47 3.82
+5.75 41.89 1.67 189.13 0.22  12.88 42.19 0.83 728.47 4.56  8.79 31.72 2.85 2982.88 2.43
+0.60 39.74 1.34 662.86 2.67  11.90 44.75 0.67 289.52 6.51  4.98 46.64 1.06 276.65 3.08
+10.78 47.64 1.14 471.24 2.80  16.85 24.42 3.93 2496.53 3.99  3.59 46.31 1.19 287.77 2.19
+11.24 27.84 2.37 1681.25 4.32  12.64 25.06 4.70 2213.82 4.52  12.55 23.31 3.35 2457.12 3.44
+10.67 25.62 3.10 870.85 6.28  3.01 46.05 0.87 289.71 1.48  7.70 47.32 0.58 232.44 3.19
+1.27 34.03 3.08 1900.10 1.12  9.00 41.31 0.96 88.94 1.54  11.34 31.16 4.19 1139.95 2.99
+14.28 24.52 3.48 1390.00 3.54  21.10 27.01 1.91 1257.28 8.21  3.98 41.74 0.91 207.68 5.81
+10.35 21.80 3.73 2449.39 1.57  15.48 32.54 2.47 601.05 8.12  10.25 25.95 3.67 2231.03 3.62
+14.65 24.71 3.25 1740.70 7.66  10.67 32.61 3.17 1487.52 1.76  7.30 45.04 1.21 325.54 2.48
+4.44 43.56 1.20 568.56 3.61  2.02 41.18 1.05 220.56 1.03  12.70 44.19 1.28 400.06 0.67
+12.78 46.26 1.12 152.01 2.00  12.49 28.96 2.85 579.51 7.48  11.14 31.94 2.28 651.11 2.19
+13.30 31.92 1.52 250.96 2.00  11.77 27.74 2.87 768.79 4.35  6.86 21.44 4.54 3299.49 3.01
+14.13 23.49 3.73 2630.96 2.70  5.13 43.42 1.08 389.66 2.96  2.81 46.12 1.21 249.87 1.13
+7.81 23.27 4.46 1813.93 2.01  7.56 29.81 3.43 4001.89 2.45  9.22 46.40 0.90 813.39 0.53
+18.56 45.25 0.56 138.33 5.14  7.72 41.12 1.73 380.47 10.23  9.24 28.13 2.72 766.54 1.88
+8.89 43.69 2.07 123.58 16.71  4.71 47.20 0.66 242.69 5.08
+"""
+
+
+def savings():
+    values = np.array(SAVINGS.split(), dtype=float).reshape(50, 5)
+    return values[:, 1:3], values[:, [0, 3, 4]]
+
+
+def two_blocks(n=200, p=5, q=3, seed=0):
+    rng = np.random.default_rng(seed)
+    shared = rng.normal(size=(n, 2))
+    X = shared @ rng.normal(size=(2, p)) + rng.normal(size=(n, p))
+    return X, shared @ rng.normal(size=(2, q)) + rng.normal(size=(n, q))
+
+
+def by_eigenvectors(X, Y, alpha=(0.0, 0.0)):
+    """Correlations and the directions of X from the generalised eigenproblem."""
+    S = np.cov(X.T, Y.T)
+    p = X.shape[1]
+    A, B = S[:p, :p] + alpha[0] * np.eye(p), S[p:, p:] + alpha[1] * np.eye(S.shape[0] - p)
+    squares, U = eigh(S[:p, p:] @ np.linalg.solve(B, S[p:, :p]), A)
+    m = min(p, Y.shape[1])
+    return np.sqrt(np.maximum(squares[::-1][:m], 0)), U[:, ::-1][:, :m]
+
+
+def test_life_cycle_savings():
+    X, Y = savings()
+    model = CCA(2).fit(X, Y)
+    assert_allclose(model.canonical_correlations_, [0.8247966112, 0.3652761515], atol=5e-11)
+    found = model.x_rotations_[:, 0] / 7  # R divides by the root of 49
+    assert_allclose(np.abs(found), [0.0091108562, 0.0486475138], atol=5e-11)
+    assert found[0] * found[1] < 0
+
+
+def test_linnerud():
+    exercise, body = load_linnerud(return_X_y=True)
+    model = CCA(3).fit(body, exercise)
+    expected = [0.7956081544, 0.2005560411, 0.0725702862]
+    assert_allclose(model.canonical_correlations_, expected, atol=5e-11)
+    test = model.dimension_test()
+    assert_allclose(test.wilks[0], 0.3503905334, atol=5e-11)
+    assert_allclose(test.f[0], 2.0482335, atol=5e-8)
+    assert_allclose([test.f_numerator_df[0], test.f_denominator_df[0]], [9, 34.222927], atol=5e-7)
+    assert_allclose(test.f_p_value[0], 0.0635309, atol=5e-8)
+    assert_allclose(test.bartlett[0], 16.2549575, atol=5e-8)
+    assert_array_equal(test.bartlett_df, [9, 4, 1])
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("alpha", [0.0, 0.5, (0.1, 2.0)])
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_are_those_of_the_eigenproblem(scale, alpha, seed):
+    X, Y = two_blocks(seed=seed)
+    X *= [1.0, 100.0, 0.01, 3.0, 1.0]
+    ridge = np.broadcast_to(alpha, 2)
+    rho, U = by_eigenvectors(X, Y, ridge)
+    model = CCA(3, scale=scale, alpha=alpha).fit(X, Y)
+    assert_allclose(model.canonical_correlations_, rho, atol=1e-12)
+    turned = model.x_rotations_ * np.sign((model.x_rotations_ * U).sum(axis=0))
+    assert_allclose(turned, U, rtol=1e-8, atol=1e-10)
+    S = np.cov(X.T, Y.T)
+    U, V = model.x_rotations_, model.y_rotations_
+    assert_allclose(U.T @ S[:5, 5:] @ V, np.diag(rho), atol=1e-12)
+    assert_allclose(V.T @ (S[5:, 5:] + ridge[1] * np.eye(3)) @ V, np.eye(3), atol=1e-12)
+    assert model.orthogonality_ < 1e-13 and model.off_diagonal_ < 1e-13
+    assert model.solver_ == "cholesky"
+
+
+def test_loadings_are_correlations_and_signs_follow_them():
+    X, Y = two_blocks()
+    for alpha in (0.0, 1.0):
+        model = CCA(2, alpha=alpha).fit(X, Y)
+        x_variates, y_variates = model.transform(X, Y)
+        expected = np.corrcoef(X.T, x_variates.T)[:5, 5:]
+        assert_allclose(model.x_loadings_, expected, atol=1e-13)
+        assert_allclose(model.y_loadings_, np.corrcoef(Y.T, y_variates.T)[:3, 3:], atol=1e-13)
+        weights = model.x_rotations_ * X.std(axis=0)[:, None]
+        largest = np.abs(weights).argmax(axis=0)
+        assert (weights[largest, [0, 1]] > 0).all()
+
+
+def test_predictions_are_least_squares_and_equate_the_variates():
+    X, Y = two_blocks(seed=4)
+    ones = np.c_[np.ones(len(X)), X]
+    least_squares = ones @ np.linalg.lstsq(ones, Y, rcond=None)[0]
+    assert_allclose(CCA(3).fit(X, Y).predict(X), least_squares, atol=1e-12)
+    model = CCA(2).fit(X, Y)
+    equated = model.predict(X, method="equate")
+    assert_allclose(model.transform(X, equated)[1], model.transform(X), atol=1e-12)
+    # Of all with these variates it is the nearest: orthogonal by S_yy^-1 to what V does not see.
+    null = np.linalg.svd(model.y_rotations_.T)[2][2:].T
+    inner = (equated - Y.mean(axis=0)) @ np.linalg.solve(np.cov(Y.T), null)
+    assert_allclose(inner, 0, atol=1e-12)
+    centred = X - X.mean(axis=0)
+    ridge = np.linalg.solve(np.cov(X.T) + 0.7 * np.eye(5), centred.T @ (Y - Y.mean(axis=0)) / 199)
+    assert_allclose(CCA(3, alpha=0.7).fit(X, Y).coef_, ridge.T, atol=1e-12)
+
+
+def test_one_target_gives_the_multiple_correlation():
+    X, Y = two_blocks()
+    with pytest.warns(UserWarning, match="n_components=2 is cut to 1"):
+        model = CCA().fit(X, Y[:, 0])
+    predicted = model.predict(X)
+    assert predicted.shape == (200,)
+    explained = 1 - ((Y[:, 0] - predicted) ** 2).sum() / ((Y[:, 0] - Y[:, 0].mean()) ** 2).sum()
+    assert_allclose(model.canonical_correlations_**2, [explained], atol=1e-13)
+
+
+@pytest.mark.parametrize("condition", [1e4, 1e8, 1e10])
+def test_ill_conditioned_blocks_keep_their_correlations(condition):
+    """The same subspaces, so the same correlations, in bases that are nearly dependent."""
+    X, Y = two_blocks(n=60)
+    expected = CCA(3).fit(X, Y).canonical_correlations_
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
+    mixed = X @ (turn * np.logspace(0, -np.log10(condition), 5)) @ turn.T
+    # Independent of LAPACK: angles of the mixed block itself in 50 digits.
+    with mpmath.workdps(50):
+        blocks = [mpmath.matrix(block.tolist()) for block in (mixed, Y)]
+        bases = []
+        for block in blocks:
+            means = [mpmath.fsum(block[:, j]) / 60 for j in range(block.cols)]
+            centred = mpmath.matrix(60, block.cols)
+            for i in range(60):
+                for j in range(block.cols):
+                    centred[i, j] = block[i, j] - means[j]
+            bases.append(mpmath.qr(centred, mode="skinny")[0])
+        exact = mpmath.svd_r(bases[0].T * bases[1], compute_uv=False)
+        exact = np.array([float(value) for value in exact])
+    model = CCA(3).fit(mixed, Y)
+    assert_allclose(model.canonical_correlations_, exact, atol=30 * condition * 2e-16)
+    assert_allclose(exact, expected, atol=30 * condition * 2e-16)
+    assert model.solver_ == ("cholesky" if condition == 1e4 and model.rcond_.min() > 1e-6 else "qr")
+
+
+def test_dependent_features_count_once():
+    X, Y = two_blocks()
+    expected = CCA(3).fit(X, Y)
+    more = np.c_[np.full(200, 3.0), X, X[:, 0] - X[:, 1], X[:, 2] * 1e3]
+    model = CCA(3).fit(more, Y)
+    assert (model.x_rank_, model.y_rank_, model.solver_) == (5, 3, "qr")
+    assert_allclose(model.canonical_correlations_, expected.canonical_correlations_, atol=1e-13)
+    assert_allclose(model.transform(more), expected.transform(X), atol=1e-11)
+    assert (model.x_rotations_[0] == 0).all()
+    with pytest.warns(
+        UserWarning, match="n_components=4 is cut to 3.*rank 5 and those of y rank 3"
+    ):
+        CCA(4).fit(more, Y)
+
+
+def test_as_many_features_as_rows_force_every_correlation():
+    X, Y = two_blocks(n=6, p=8, q=3)
+    with pytest.warns(UserWarning, match="6 rows and features of rank 5 make every") as caught:
+        model = CCA(3).fit(X, Y)
+    assert len(caught) == 1
+    assert_allclose(model.canonical_correlations_, 1, atol=1e-12)
+    assert model.x_rank_ == 5 and np.isfinite(model.coef_).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        penalised = CCA(3, alpha=1.0).fit(X, Y)
+    assert_allclose(
+        penalised.canonical_correlations_, by_eigenvectors(X, Y, (1.0, 1.0))[0], atol=1e-12
+    )
+
+
+def test_laws():
+    X, Y = two_blocks()
+    model = CCA(3).fit(X, Y)
+    rng = np.random.default_rng(1)
+    turned = CCA(3).fit(X @ rng.normal(size=(5, 5)) + 7, Y @ rng.normal(size=(3, 3)) - 2)
+    rho = model.canonical_correlations_
+    assert_allclose(turned.canonical_correlations_, rho, atol=1e-12)
+    swapped = CCA(3).fit(Y, X)
+    assert_allclose(swapped.canonical_correlations_, rho, atol=1e-13)
+    assert_allclose(np.abs(swapped.x_rotations_), np.abs(model.y_rotations_), atol=1e-12)
+    angles = principal_angles(X - X.mean(axis=0), Y - Y.mean(axis=0))
+    assert_allclose(angles.cosines, rho, atol=1e-13)
+    order = rng.permutation(200)
+    assert_allclose(CCA(3).fit(X[order], Y[order]).canonical_correlations_, rho, atol=1e-13)
+    assert_allclose(model.correlations(X, Y), rho, atol=1e-13)
+
+
+@pytest.mark.parametrize("p", [5, 7])
+def test_weights_are_copies(p):
+    X, Y = two_blocks()
+    X = np.c_[X, X[:, :2] @ [[1.0, 1.0], [1.0, -1.0]]][:, :p]  # with 7, by QR
+    counts = np.random.default_rng(0).integers(0, 4, 200)
+    weighted = CCA(3).fit(X, Y, sample_weight=counts)
+    copies = CCA(3).fit(X.repeat(counts, axis=0), Y.repeat(counts, axis=0))
+    for name in ("canonical_correlations_", "x_loadings_", "total_weight_", "x_mean_"):
+        assert_allclose(getattr(weighted, name), getattr(copies, name), atol=1e-11)
+    # Which of the dependent features has a coefficient, rounding may decide.
+    assert_allclose(weighted.predict(X), copies.predict(X), atol=1e-11)
+    scaled = CCA(3, ddof=0).fit(X, Y, sample_weight=counts * 2.0**150)
+    assert_allclose(scaled.predict(X), weighted.predict(X), atol=1e-11)
+    with pytest.raises(ValueError, match="ddof=0"):
+        CCA().fit(X, Y, sample_weight=np.full(200, 1e-3))
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e140])
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+def test_units_and_offsets_do_not_matter(scale, offset):
+    X, Y = two_blocks()
+    X = np.round(X * 2**20) / 2**20  # exact after the offset
+    expected = CCA(3).fit(X, Y)
+    moved = (X + offset) * [scale, 1e12, 1.0, 1e-12, 1.0]
+    model = CCA(3).fit(moved, Y * scale)
+    # Scaling rounds the sums with the offset.
+    atol = 1e-12 if offset == 0 else 1e-7
+    for name in ("canonical_correlations_", "x_loadings_", "y_loadings_"):
+        assert_allclose(getattr(model, name), getattr(expected, name), atol=atol)
+    assert_allclose(model.transform(moved), expected.transform(X), atol=max(1e-11, 20 * atol))
+
+
+def test_float32_stays_float32():
+    X, Y = two_blocks()
+    X += 100
+    single = CCA(3).fit(X.astype(np.float32), Y.astype(np.float32))
+    for name in ("x_rotations_", "coef_", "x_loadings_", "canonical_correlations_"):
+        assert getattr(single, name).dtype == np.float32
+    assert single.transform(X).dtype == single.predict(X).dtype == np.float32
+    double = CCA(3).fit(X, Y)
+    found, expected = single.canonical_correlations_, double.canonical_correlations_
+    assert_allclose(found, expected, atol=2e-5)  # rounding moves X by 1e-5 of a deviation
+
+
+def drifting(n_blocks):
+    X, Y = two_blocks(n=700)
+    X[:, 0] += np.linspace(0, 1e7, 700)
+    return X, Y, np.array_split(np.arange(700), n_blocks)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 7, 100])
+@pytest.mark.parametrize("how", ["sums", "partial_fit"])
+def test_blocks_of_rows_give_the_fit_to_all(n_blocks, how):
+    X, Y, parts = drifting(n_blocks)
+    expected, model = CCA(3).fit(X, Y), CCA(3)
+    order = np.random.default_rng(0).permutation(n_blocks)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the first few rows force correlations
+        if how == "sums":
+            assert isinstance(model, RowSums)
+            model.begin(X[parts[0]], Y[parts[0]])
+            sums = [model.partial_statistics(X[parts[i]], Y[parts[i]]) for i in order]
+            total = sums[0]
+            for part in sums[1:]:
+                total = model.merge(total, part)
+            model.update(total)
+        else:
+            for i in order:
+                model.partial_fit(X[parts[i]], Y[parts[i]])
+    for name in ("canonical_correlations_", "x_loadings_", "y_loadings_", "coef_", "x_mean_"):
+        assert_allclose(getattr(model, name), getattr(expected, name), rtol=1e-10, atol=1e-10)
+
+
+def test_dependent_features_by_blocks_are_told():
+    X, Y = two_blocks()
+    more = np.c_[X, X[:, 0] + X[:, 1]]
+    with pytest.warns(UserWarning, match="depend on each other"):
+        model = CCA(3).partial_fit(more, Y)
+    assert model.solver_ == "pivoted cholesky" and model.x_rank_ == 5
+    expected = CCA(3).fit(X, Y).canonical_correlations_
+    assert_allclose(model.canonical_correlations_, expected, atol=1e-10)
+
+
+def test_begun_is_not_fitted():
+    X, Y = two_blocks()
+    model = CCA().begin(X, Y)
+    with pytest.raises(ValueError, match="not fitted yet: it has begun"):
+        model.transform(X)
+    with pytest.raises(ValueError, match="statistics must come from"):
+        model.update((1.0, 2.0, 3.0))
+    one = CCA().partial_fit(X[:1], Y[:1])
+    with pytest.raises(ValueError, match="not fitted yet"):
+        one.predict(X)
+
+
+def test_wrong_input_is_refused():
+    X, Y = two_blocks()
+    for block, where in ((np.zeros_like(X), "X"), (np.ones_like(X), "X")):
+        with pytest.raises(ValueError, match=f"all features of {where} are constant"):
+            CCA().fit(block, Y)
+    with pytest.raises(ValueError, match="all features of y are constant"):
+        CCA().fit(X, np.ones(200))
+    bad = Y.copy()
+    bad[150, 1] = np.nan
+    with pytest.raises(ValueError, match=r"Input y contains NaN \(at y\[150\]"):
+        CCA().fit(X, bad)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        CCA().fit(X, Y[1:])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        CCA().fit(X, None)
+    with pytest.raises(ValueError, match="n_samples=1"):
+        CCA().fit(X[:1], Y[:1])
+    with pytest.raises(ValueError, match="alpha"):
+        CCA(alpha=(1.0, 2.0, 3.0)).fit(X, Y)
+    model = CCA().fit(X, Y)
+    with pytest.raises(ValueError, match="Y has 2 columns, but CCA was fitted to 3"):
+        model.transform(X, Y[:, :2])
+    with pytest.raises(ValueError, match="method='other' must be one of 'regression', 'equate'"):
+        model.predict(X, method="other")
+    with pytest.raises(ValueError, match="dimension_test needs a fit with alpha=0"):
+        CCA(alpha=0.1).fit(X, Y).dimension_test()
+
+
+def test_correlations_of_variates_that_do_not_vary_are_zero():
+    X, Y = two_blocks()
+    model = CCA(2).fit(X, Y)
+    assert_array_equal(model.correlations(X[[0, 0, 0]], Y[:3]), [0.0, 0.0])
