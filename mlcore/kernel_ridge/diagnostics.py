@@ -101,12 +101,21 @@ class Diagnostics:
         -------
         path : RidgePath
 
+        Raises
+        ------
+        TypeError, ValueError
+            For other alphas, and where the model has ``alpha=0``.
+        MemoryError
+            If the Gram matrix and its eigenvectors do not fit.
+
         Notes
         -----
         O(n³) time for the first call after a fit, then O(n²) for each alpha.
         """
         self._check_fitted()
         alphas = as_alphas(alphas, "alphas", type(self).__name__)
+        if not alphas.min() > 0:
+            raise ValueError(f"{type(self).__name__}: alphas holds 0, but all must be above 0.")
         problem, path = self._path
         units, several = problem.units, self.y_fit_.ndim == 2
         kept = np.flatnonzero(self.sample_weight_)

@@ -366,6 +366,17 @@ def test_an_intercept_is_the_limit_of_a_constant_added_to_the_kernel():
             assert abs(mp.sqrt(scale * left) - std[j]) < 1e-10
 
 
+@pytest.mark.parametrize(
+    ("alphas", "message"),
+    [([1.0, 0.0], "must be above 0"), ([1.0, -1.0], "alphas=-1"), ([], "shape .0,.")]
+    + [([[1.0]], "shape .1, 1."), ([np.nan], "alphas=nan")],
+)
+def test_wrong_penalties_of_a_path_are_named(alphas, message):
+    model = KernelRidge(kernel="rbf").fit([[1.0], [2.0]], [1.0, 2.0])
+    with pytest.raises(ValueError, match=message):
+        model.path(alphas)
+
+
 def test_diagnostics_do_not_depend_on_the_units():
     X, Y, w = problem(n=30)
     model = KernelRidge(0.5, fit_intercept=True).fit(X, Y, w)
