@@ -136,7 +136,7 @@ LAYERS = (
     ("model",),
     ("eigen", "first_rows", "k_means_plus_plus", "persistence", "row_sums"),
     ("datasets", "kernels"),
-    ("bounds", "cluster", "decomposition", "kernel_ridge", "mixture", "svm"),
+    ("bounds", "cluster", "decomposition", "discriminant", "kernel_ridge", "mixture", "svm"),
     ("online",),
     ("__main__",),
 )
@@ -344,7 +344,8 @@ def test_families_are_loaded_on_first_use(tmp_path):
 
 def test_public_names_exist_and_are_all_that_completion_shows():
     families = (
-        "bounds cluster datasets decomposition kernel_ridge kernels mixture online row_sums svm"
+        "bounds cluster datasets decomposition discriminant kernel_ridge kernels mixture online "
+        "row_sums svm"
     )
     for family in families.split():
         module = getattr(mlcore, family)

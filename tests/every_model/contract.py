@@ -26,6 +26,7 @@ from mlcore.cluster import (
     SpectralClustering,
 )
 from mlcore.decomposition import CCA, PCA
+from mlcore.discriminant import LinearDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge
 from mlcore.mixture import (
     PLSA,
@@ -172,6 +173,14 @@ MODELS = {
     "SVC-probability": Entry(lambda: SVC(probability=True, random_state=0), labels),
     "SVC-ovr": Entry(lambda: SVC(multi_class="ovr"), labels),
     "SVC-linear": Entry(lambda: SVC(kernel="linear"), two_labels),
+    "LinearDiscriminantAnalysis": Entry(
+        LinearDiscriminantAnalysis,
+        labels,
+        sparse=False,
+        kernel=False,
+        endless_shape=(12_000, 3_000),
+        takes=(("n_components", None), ("solver", "lsqr")),
+    ),
     "NuSVC": Entry(lambda: NuSVC(nu=0.3), two_labels),
     "SVR": Entry(SVR, numbers),
     "NuSVR": Entry(NuSVR, numbers),

@@ -23,6 +23,7 @@ from mlcore.cluster import (
     SpectralClustering,
 )
 from mlcore.decomposition import CCA, PCA
+from mlcore.discriminant import LinearDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge
 from mlcore.mixture import (
     PLSA,
@@ -51,6 +52,8 @@ CHECKED = [
     GaussianMixture(2, covariance_type="tied", tol=1e-8, max_iter=1000),
     GaussianMixture(2, covariance_type="diag"),
     GaussianMixture(2, covariance_type="spherical"),
+    LinearDiscriminantAnalysis(),
+    LinearDiscriminantAnalysis(shrinkage="auto"),
     PLSA(),
     PLSA(n_components=2, alpha=0.0),
     CCA(),

@@ -18,7 +18,11 @@ from mlcore.svm import SVR, NuSVR, OneClassSVM
 COUNTS = ("PLSA", "MultinomialMixture", "BinomialMixture")
 # For each case, the models that refuse it, by the start of their names, and what they must say.
 REFUSALS = {
-    1e-310: {"CCA": "rescale", "GaussianMixture": "degenerate"},
+    1e-310: {
+        "CCA": "rescale",
+        "GaussianMixture": "degenerate",
+        "LinearDiscriminant": "degenerate",
+    },
     1e-160: {"GaussianMixture": "degenerate"},
     1e30: {"BinomialMixture": "n_trials"},
     1e150: {"GaussianMixture": "degenerate", "BinomialMixture": "n_trials"},

@@ -1,0 +1,274 @@
+"""Directions that separate the means of classes best, from the sums over their samples."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from mlcore.scatter import Scatter
+
+_ROWS = 1024  # of a block
+_NEAR_ONE = 1e-6  # 1 - rho² below which digits are lost, and the variance is summed directly
+
+
+class ClassSums(NamedTuple):
+    """Sums over the samples of each class, all of ``2^-power x``.
+
+    Attributes
+    ----------
+    total : float
+        Weight of all samples.
+    shares : (c,) float64
+        Part of it in each class.
+    center : (d,) float64
+        Mean of all samples, not multiplied.
+    means : (c, d) float64
+        Means of the classes, relative to the mean of all.
+    scatter : (d, d) float64
+        Scatter of all samples about their mean, divided by `total`.
+    power : (d,) int
+    """
+
+    total: float
+    shares: np.ndarray
+    center: np.ndarray
+    means: np.ndarray
+    scatter: np.ndarray
+    power: np.ndarray
+
+
+class Directions(NamedTuple):
+    """Discriminant directions, in the units of `ClassSums`.
+
+    Attributes
+    ----------
+    scalings : (d, q) float64
+        Of variance 1 within classes.
+    strengths : (q,) float64
+        Variance of the means of the classes in these directions, descending.
+    covariance : (d, d) float64
+        That within classes, shrunk.
+    shrinkage : float
+    rank : int
+    dropped : (d - rank,) intp
+    n_separated : int
+    pseudo_inverse : bool
+        True if the covariance has no inverse by the number of samples.
+    """
+
+    scalings: np.ndarray
+    strengths: np.ndarray
+    covariance: np.ndarray
+    shrinkage: float
+    rank: int
+    dropped: np.ndarray
+    n_separated: int
+    pseudo_inverse: bool
+
+
+def class_sums(
+    X: np.ndarray,
+    codes: np.ndarray,
+    weight: np.ndarray,
+    weights: np.ndarray,
+    origin: np.ndarray,
+    scatter: Scatter,
+    power: np.ndarray,
+) -> ClassSums:
+    """Return the sums by class, from those over all rows; `weights` (c,) are those of classes."""
+    sums = np.zeros((len(weights), X.shape[1]))
+    near = origin.astype(X.dtype)
+    for start in range(0, len(X), _ROWS):
+        rows = slice(start, start + _ROWS)
+        block = X[rows] - near
+        if power.any():
+            block = np.ldexp(block, -power)
+        members = np.zeros((len(weights), len(block)), X.dtype)
+        members[codes[rows], np.arange(len(block))] = weight[rows]
+        sums += members @ block
+    constant = scatter.scatter.diagonal() == 0
+    means = np.where(constant, 0.0, sums / weights[:, None] - scatter.mean)
+    total = weights.sum()
+    center = origin + np.ldexp(scatter.mean, power)
+    return ClassSums(total, weights / total, center, means, scatter.scatter / total, power)
+
+
+def discriminant_directions(
+    X: np.ndarray,
+    codes: np.ndarray,
+    weight: np.ndarray,
+    sums: ClassSums,
+    shrinkage: float | str,
+    tol: float,
+) -> Directions:
+    """Return the directions of the largest variance of means over that within classes.
+
+    Features count in units of their deviation. Without shrinkage the pivoted Cholesky factor L of
+    the correlations of all samples gives ``T = L^-1 (means * shares^1/2)'``, the singular values
+    of which are the correlations rho of the directions with the classes: their variance within
+    classes is 1 - rho², of which exact separation leaves 0.
+
+    Parameters
+    ----------
+    X : (n, d)
+    codes : (n,) intp
+        Class of each row.
+    weight : (n,) float64
+    shrinkage : float, "auto" or "oas"
+    tol : float
+        Least pivot of a feature that is kept.
+    """
+    c = len(sums.shares)
+    between = (sums.means.T * sums.shares) @ sums.means
+    within = sums.scatter - between
+    np.fill_diagonal(within, np.maximum(within.diagonal(), 0))
+    varying = np.flatnonzero(sums.scatter.diagonal() > 0)
+    variance = sums.scatter.diagonal()[varying]
+    floor = len(X) * np.finfo(np.float64).eps
+    if shrinkage:
+        # A feature that is constant in every class has the least variance that rounding leaves.
+        variance = np.maximum(within.diagonal()[varying], floor * variance)
+    deviation = np.sqrt(variance)
+    square = np.ix_(varying, varying)
+    if shrinkage:
+        correlations = within[square] / np.outer(deviation, deviation)
+        np.fill_diagonal(correlations, 1.0)
+        if isinstance(shrinkage, str):
+            if shrinkage == "oas":
+                shrinkage = oracle_approximating(correlations, sums.total)
+            else:
+                fourth = _fourth_moment(X, codes, weight, sums, varying, deviation)
+                shrinkage = ledoit_wolf(correlations, sums.total, fourth)
+        matrix = (1 - shrinkage) * correlations
+        np.fill_diagonal(matrix, 1.0)
+        within = within * (1 - shrinkage)
+        within[varying, varying] = variance
+    else:
+        matrix = sums.scatter[square] / np.outer(deviation, deviation)
+    # Without shrinkage a pivot below tol is a combination of features; with it there are none.
+    least = 0.0 if shrinkage else tol
+    factor, pivots, rank, _ = linalg.lapack.dpstrf(matrix, tol=least, lower=1)
+    pivots = pivots[:rank] - 1
+    L = np.tril(factor[:rank, :rank])
+    standing = sums.means[:, varying[pivots]] / deviation[pivots]
+    T = linalg.solve_triangular(L, (standing * np.sqrt(sums.shares)[:, None]).T, lower=True)
+    U, s, _ = linalg.svd(T, full_matrices=False)
+    forced = not shrinkage and _forced(X, codes, sums, within, rank, s)
+    if forced:  # all features: their rank is that of the samples, and any could be left out
+        kept = varying
+    else:
+        kept, deviation = varying[pivots], deviation[pivots]
+    dropped = np.setdiff1d(np.arange(X.shape[1]), kept)
+    q, n_separated = min(c - 1, rank), 0
+    if forced:
+        white = _pseudo_inverse_root(X, codes, weight, sums, kept, deviation, tol)
+        weighted = sums.means[:, kept] / deviation * np.sqrt(sums.shares)[:, None]
+        U, s, _ = linalg.svd((weighted @ white).T, full_matrices=False)
+        scalings, strengths = white @ U[:, :q], s[:q] ** 2
+    else:
+        scalings, strengths = linalg.solve_triangular(L.T, U[:, :q], lower=False), s[:q] ** 2
+        if not shrinkage:
+            gaps = 1 - strengths
+            near = np.flatnonzero(gaps < _NEAR_ONE)
+            if len(near):
+                directions = scalings[:, near] / deviation[:, None]
+                moments = _within(X, codes, weight, sums, kept, directions)
+                gaps[near], rotation = linalg.eigh(moments)
+                scalings[:, near] = scalings[:, near] @ rotation
+            n_separated = int((gaps <= floor).sum())
+            gaps = np.maximum(gaps, floor)
+            scalings = scalings / np.sqrt(gaps)
+            strengths = (1 - gaps) / gaps
+    scalings = _signed(scalings)
+    full = np.zeros((X.shape[1], scalings.shape[1]))
+    full[kept] = scalings / deviation[:, None]
+    return Directions(
+        full, strengths, within, float(shrinkage), int(rank), dropped, n_separated, forced
+    )
+
+
+def ledoit_wolf(correlations: np.ndarray, weight: float, fourth: float) -> float:
+    """Return the shrinkage toward the identity that minimises the expected squared error.
+
+    Parameters
+    ----------
+    correlations : (d, d) float64
+        Of residuals z of variance 1.
+    weight : float
+        Number of residuals.
+    fourth : float
+        Mean of ``|z|⁴``.
+    """
+    squares = np.square(correlations).sum()
+    distance = squares - len(correlations)
+    error = (fourth - squares) / weight
+    return 1.0 if distance <= max(error, 0) else max(0.0, float(error / distance))
+
+
+def oracle_approximating(correlations: np.ndarray, weight: float) -> float:
+    """Return the oracle approximating shrinkage toward the identity, for normal residuals."""
+    d = len(correlations)
+    squares = np.square(correlations).sum()
+    above = (1 - 2 / d) * squares + d * d
+    below = (weight + 1 - 2 / d) * (squares - d)
+    return 1.0 if above >= below else float(above / below)
+
+
+def _forced(X, codes, sums, within, rank, correlations):
+    """Return True if samples that differ are too few for a covariance with an inverse."""
+    if not (1 - correlations[:1] ** 2 < _NEAR_ONE).any():
+        return False
+    floor = len(X) * np.finfo(np.float64).eps
+    if (within.diagonal() <= floor * sums.scatter.diagonal()).all():  # nothing to invert
+        return False
+    n_different = len(np.unique(np.column_stack([X, codes]), axis=0))
+    return bool(rank > n_different - len(sums.shares))
+
+
+def _residual_blocks(X, codes, weight, sums, features):
+    """Yield weights and rows less the means of their classes, in float64."""
+    for start in range(0, len(X), _ROWS):
+        rows = slice(start, start + _ROWS)
+        block = X[rows][:, features] - sums.center[features]
+        if sums.power.any():
+            block = np.ldexp(block, -sums.power[features])
+        yield weight[rows], block - sums.means[:, features][codes[rows]]
+
+
+def _fourth_moment(X, codes, weight, sums, features, deviation):
+    total = 0.0
+    for part, residuals in _residual_blocks(X, codes, weight, sums, features):
+        total += part @ np.square(np.square(residuals / deviation).sum(axis=1))
+    return total / sums.total
+
+
+def _within(X, codes, weight, sums, features, directions):
+    """Return the covariance within classes along the directions, from the residuals."""
+    moments = np.zeros((directions.shape[1],) * 2)
+    for part, residuals in _residual_blocks(X, codes, weight, sums, features):
+        projected = residuals @ directions
+        moments += (projected.T * part) @ projected
+    return moments / sums.total
+
+
+def _pseudo_inverse_root(X, codes, weight, sums, kept, deviation, tol):
+    """Return B, (rank, k), with BB' the pseudo-inverse of the covariance within classes."""
+    residuals = np.vstack(
+        [
+            block * np.sqrt(part / sums.total)[:, None] / deviation
+            for part, block in _residual_blocks(X, codes, weight, sums, kept)
+        ]
+    )
+    _, s, V = linalg.svd(residuals, full_matrices=False)
+    some = s > np.sqrt(tol) * s.max(initial=0)
+    return V[some].T / s[some]
+
+
+def _signed(directions: Any) -> Any:
+    """Return the columns with the first of their entries of largest modulus positive."""
+    if not directions.size:
+        return directions
+    size = np.abs(directions)
+    first = (size >= (1 - 1e-6) * size.max(axis=0)).argmax(axis=0)
+    signs = np.sign(np.take_along_axis(directions, first[None], axis=0))
+    return directions * np.where(signs == 0, 1.0, signs)

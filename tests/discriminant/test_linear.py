@@ -1,0 +1,199 @@
+"""Linear discriminant analysis against worked numbers, eigenproblems, laws and hard cases."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import linalg
+from scipy.stats import multivariate_normal
+
+from mlcore.datasets import load_iris
+from mlcore.discriminant import LinearDiscriminantAnalysis
+
+
+def classes(n=90, d=4, c=3, seed=0):
+    rng = np.random.default_rng([n, d, c, seed])
+    y = np.arange(n) % c
+    mixing = rng.normal(size=(d, d))
+    return (rng.normal(size=(n, d)) + 1.5 * rng.normal(size=(c, d))[y]) @ mixing, y
+
+
+def within_and_between(X, y, w):
+    center, W = np.average(X, axis=0, weights=w), w.sum()
+    within, between = np.zeros((2, X.shape[1], X.shape[1]))
+    for label in np.unique(y):
+        own = y == label
+        mean = np.average(X[own], axis=0, weights=w[own])
+        within += (X[own] - mean).T @ ((X[own] - mean) * w[own, None]) / W
+        between += w[own].sum() / W * np.outer(mean - center, mean - center)
+    return within, between
+
+
+def test_iris_as_printed_by_r():
+    X, y = load_iris()
+    model = LinearDiscriminantAnalysis(unbiased=True).fit(X, y)
+    first = [0.8293776, 1.5344731, -2.2012117, -2.8104603]
+    second = [0.0241021, 2.1645212, -0.9319212, 2.8391879]
+    for column, expected in zip(model.scalings_.T, (first, second), strict=True):
+        assert_allclose(column * np.sign(column[1] * expected[1]), expected, atol=6e-8)
+    assert_allclose(model.explained_variance_ratio_, [0.9912126, 0.0087874], atol=5e-8)
+    assert (model.predict(X) != y).sum() == 3
+
+
+@pytest.mark.parametrize(("d", "c"), [(1, 2), (4, 2), (5, 3), (3, 7)])
+def test_directions_and_posteriors_match_their_definition(d, c):
+    X, y = classes(120, d, c)
+    w = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    model = LinearDiscriminantAnalysis().fit(X, y, w)
+    within, between = within_and_between(X, y, w)
+    strengths = linalg.eigh(between, within, eigvals_only=True)[::-1][: min(c - 1, d)]
+    rho = model.canonical_correlations_
+    assert_allclose(rho**2, strengths / (1 + strengths), rtol=1e-10, atol=1e-12)
+    A = model.scalings_
+    assert_allclose(A.T @ within @ A, np.eye(A.shape[1]), atol=1e-10)
+    assert_allclose(model.covariance_, within, rtol=1e-10, atol=1e-12 * np.abs(within).max())
+    density = [multivariate_normal(mean, within).logpdf(X) for mean in model.means_]
+    joint = np.reshape(density, (c, -1)).T + np.log(model.priors_)
+    expected = np.exp(joint - joint.max(axis=1, keepdims=True))
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert_allclose(model.predict_proba(X), expected, atol=1e-9)
+    scores = X @ model.coef_.T + model.intercept_
+    assert_allclose(scores.reshape(model.decision_function(X).shape), model.decision_function(X))
+    assert_allclose(model.transform(X), (X - np.average(X, axis=0, weights=w)) @ A, atol=1e-10)
+
+
+def test_priors_move_the_intercepts_alone():
+    X, y = classes()
+    plain, priors = LinearDiscriminantAnalysis().fit(X, y), np.array([0.7, 0.2, 0.1])
+    model = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
+    assert_array_equal(model.coef_, plain.coef_)
+    assert_allclose(model.intercept_ - plain.intercept_, np.log(3 * priors), atol=1e-12)
+    balanced = LinearDiscriminantAnalysis(class_weight="balanced").fit(X[:70], np.sort(y)[:70])
+    assert_allclose(balanced.priors_, 1 / 3)
+
+
+def test_weights_are_copies():
+    X, y = classes(30)
+    w = np.random.default_rng(1).integers(0, 4, 30)
+    for shrinkage in (None, "auto", "oas"):
+        one = LinearDiscriminantAnalysis(shrinkage=shrinkage).fit(X, y, w)
+        other = LinearDiscriminantAnalysis(shrinkage=shrinkage)
+        other.fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+        assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.3, "auto", "oas"])
+def test_units_and_offsets_do_not_matter(shrinkage):
+    X, y = classes()
+    units = np.array([1e-12, 1.0, 1e12, 1e3])
+    expected = LinearDiscriminantAnalysis(shrinkage=shrinkage).fit(X, y).predict_proba(X)
+    moved = X * units
+    model = LinearDiscriminantAnalysis(shrinkage=shrinkage).fit(moved, y)
+    assert_allclose(model.predict_proba(moved), expected, atol=1e-9)
+    far = X + 1e7  # rounds the data to 1e-9
+    model = LinearDiscriminantAnalysis(shrinkage=shrinkage).fit(far, y)
+    assert_allclose(model.predict_proba(far), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-100, 1e100, 1e150])
+def test_extreme_scales(scale):
+    X, y = classes()
+    expected = LinearDiscriminantAnalysis().fit(X, y).predict_proba(X)
+    try:
+        model = LinearDiscriminantAnalysis().fit(X * scale, y)
+    except ValueError as error:
+        assert "too large" in str(error) and scale == 1e150
+        return
+    assert_allclose(model.predict_proba(X * scale), expected, atol=1e-9)
+
+
+def test_an_invertible_map_and_dependent_columns_keep_posteriors():
+    X, y = classes()
+    expected = LinearDiscriminantAnalysis().fit(X, y).predict_proba(X)
+    A = np.random.default_rng(3).normal(size=(4, 4))
+    model = LinearDiscriminantAnalysis().fit(X @ A, y)
+    assert_allclose(model.predict_proba(X @ A), expected, atol=1e-9)
+    more = np.column_stack([X, X[:, 0], np.full(len(X), 7.0), X @ [1, 2, 3, 4]])
+    model = LinearDiscriminantAnalysis().fit(more, y)
+    assert model.rank_ == 4 and len(model.dropped_features_) == 3 and 5 in model.dropped_features_
+    assert_allclose(model.predict_proba(more), expected, atol=1e-9)
+
+
+def test_exact_separation_is_kept():
+    X, y = classes(90, 3, 3)
+    with_label = np.column_stack([X, y])
+    model = LinearDiscriminantAnalysis().fit(with_label, y)
+    assert model.n_separated_ == 1 and (model.predict(with_label) == y).all()
+    assert np.isfinite(model.coef_).all()
+
+
+def test_too_many_features_use_the_pseudo_inverse():
+    rng = np.random.default_rng(0)
+    y, correct = np.arange(40) % 2, []
+    for _ in range(5):
+        shift = np.where(np.arange(60) < 5, 0.8, 0.0)
+        X = rng.normal(size=(40, 60)) + y[:, None] * shift
+        with pytest.warns(UserWarning, match="shrinkage"):
+            model = LinearDiscriminantAnalysis().fit(X, y)
+        residuals = X - model.means_[y]
+        scale = X.std(axis=0)
+        inverse = linalg.pinv((residuals / scale).T @ (residuals / scale) / 40, rtol=1e-10)
+        expected = inverse / np.outer(scale, scale) @ (model.means_[1] - model.means_[0])
+        assert_allclose(model.coef_[0], expected, atol=1e-8 * np.abs(expected).max())
+        fresh = rng.normal(size=(1000, 60)) + y[np.arange(1000) % 2, None] * shift
+        shrunk = LinearDiscriminantAnalysis(shrinkage="auto").fit(X, y)
+        correct.append(
+            (
+                model.score(fresh, y[np.arange(1000) % 2]),
+                shrunk.score(fresh, y[np.arange(1000) % 2]),
+            )
+        )
+    plain, shrunk = np.mean(correct, axis=0)
+    assert plain > 0.5 and shrunk > plain
+
+
+def test_shrinkage_follows_the_definitions():
+    X, y = classes(40, 6, 2)
+    within, _ = within_and_between(X, y, np.ones(40))
+    residuals = X - LinearDiscriminantAnalysis().fit(X, y).means_[y]
+    Z = residuals / np.sqrt(within.diagonal())
+    R = Z.T @ Z / 40
+    errors = sum(np.square(np.outer(z, z) - R).sum() for z in Z) / 40**2
+    ledoit_wolf = errors / np.square(R - np.eye(6)).sum()
+    tr2 = np.trace(R @ R)
+    oas = ((1 - 2 / 6) * tr2 + 36) / ((40 + 1 - 2 / 6) * (tr2 - 6))
+    for name, expected in (("auto", ledoit_wolf), ("oas", oas), (0.25, 0.25), (1.0, 1.0)):
+        model = LinearDiscriminantAnalysis(shrinkage=name).fit(X, y)
+        assert_allclose(model.shrinkage_, min(1, expected), rtol=1e-10)
+        S = (1 - model.shrinkage_) * within + model.shrinkage_ * np.diag(within.diagonal())
+        assert_allclose(model.covariance_, S, rtol=1e-10, atol=1e-12)
+        direction = linalg.solve(S, model.means_[1] - model.means_[0])
+        assert_allclose(model.coef_[0], direction, rtol=1e-8)
+
+
+def test_equal_rows_and_few_rows():
+    y = np.arange(20) % 2
+    model = LinearDiscriminantAnalysis().fit(np.ones((20, 3)), y, np.arange(1.0, 21))
+    assert (model.predict(np.ones((2, 3))) == 1).all() and model.rank_ == 0
+    model = LinearDiscriminantAnalysis().fit([[0.0, 1.0], [1.0, 1.0]], [0, 1])
+    assert model.n_separated_ == 1 and model.predict([[0.4, 1.0], [0.6, 1.0]]).tolist() == [0, 1]
+
+
+def test_float32_is_projected_as_float32():
+    X, y = classes()
+    narrow, wide = X.astype(np.float32), LinearDiscriminantAnalysis().fit(X, y)
+    model = LinearDiscriminantAnalysis().fit(narrow, y)
+    assert model.transform(narrow).dtype == np.float32
+    assert_allclose(model.canonical_correlations_, wide.canonical_correlations_, rtol=1e-5)
+
+
+def test_n_components_cuts_the_projection_alone():
+    X, y = classes()
+    model = LinearDiscriminantAnalysis(n_components=1).fit(X, y)
+    full = LinearDiscriminantAnalysis().fit(X, y)
+    assert_allclose(model.transform(X), full.transform(X)[:, :1], atol=1e-12)
+    assert_array_equal(model.predict(X), full.predict(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.get_feature_names_out().tolist() == ["lineardiscriminantanalysis0"]
