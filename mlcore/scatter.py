@@ -150,7 +150,8 @@ def _sums(X, weight, origin, power, owner, again=False):
         if not len(sums):
             continue
         where = slice(None) if len(sums) == d else np.flatnonzero(varying)
-        packed = block[:, where] - near[where]
+        # `take`, as indexing gives columns in Fortran order, which BLAS would get as a copy.
+        packed = (block if len(sums) == d else np.take(block, where, axis=1)) - near[where]
         if power.any():
             packed = np.ldexp(packed, -power[where])
         root = np.ones(len(packed), dtype)
@@ -167,14 +168,17 @@ def _sums(X, weight, origin, power, owner, again=False):
         require_finite(X, "X", owner)
     total = float(X.shape[0]) if weight is None else float(weight.sum())
     mean = sums / total
-    S -= np.outer(sums, mean)
-    if not again and (total * mean**2 > _FAR * S.diagonal()).any():
+    squares = S.diagonal() - total * mean**2
+    if not again and (total * mean**2 > _FAR * squares).any():
         nearer = near.copy()
         nearer[varying] += np.ldexp(mean, power[varying]).astype(dtype)
         found = _sums(X, weight, nearer, power, owner, again=True)
         return found._replace(mean=found.mean + np.ldexp(nearer - origin, -power))
-    S = np.tril(S, -1) + np.tril(S).T
-    np.fill_diagonal(S, np.maximum(S.diagonal(), 0.0))
+    S = S + S.T  # above the diagonal S is 0
+    between = np.outer(mean, mean)
+    between *= total
+    S -= between
+    np.fill_diagonal(S, np.maximum(squares, 0.0))
     full, means = S, np.ldexp(near - origin, -power)
     if len(sums) < d:
         full = np.zeros((d, d))

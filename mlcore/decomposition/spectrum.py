@@ -119,7 +119,8 @@ def by_scatter(S: np.ndarray, k: int, pick: Pick | None, rows: Rows | None, dtyp
 
     `pick`, if given, chooses the number of eigenpairs instead of k.
     """
-    values, vectors = _eigenpairs(S, k, pick)
+    # In the type of the data: in float32 in two thirds of the time.
+    values, vectors = _eigenpairs(S.astype(dtype, copy=False), k, pick)
     values, vectors = _refined(S, values, vectors, k, rows and rows.scatter_along, dtype)
     return _known(S, values, vectors, pick(values) if pick else k, "scatter")
 
@@ -225,7 +226,7 @@ def _eigenpairs(S, k, every):
     few = None if every or 2 * k >= n else [n - k - 1, n - 1]
     with single_threaded_blas():
         values, vectors = linalg.eigh(S, subset_by_index=few, check_finite=False)
-    return values[::-1], vectors[:, ::-1]
+    return values[::-1].astype(np.float64), vectors[:, ::-1].astype(np.float64, copy=False)
 
 
 def _refined(S, values, vectors, k, along, dtype):

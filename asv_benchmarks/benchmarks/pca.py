@@ -1,0 +1,56 @@
+"""Principal components against the products and the eigenproblem that no route can do without."""
+
+import numpy as np
+from scipy import sparse as sp
+from scipy.linalg import eigh
+
+from mlcore.decomposition import PCA
+from mlcore.scatter import origin_of, scatter_of
+
+
+def rows(n_samples, n_features, dtype):
+    rng = np.random.default_rng(0)
+    low = rng.normal(size=(n_samples, 60)) @ rng.normal(size=(60, n_features))
+    X = np.maximum(low + rng.normal(size=low.shape), 0)
+    X[:, : n_features // 7] = 0  # as pixels at the border
+    return X.astype(dtype)
+
+
+class ByScatter:
+    """More rows than features; the floor is NumPy's centred product and LAPACK's eigenpairs."""
+
+    params = ([8_000], ["float32", "float64"])
+    param_names = ("n_samples", "dtype")
+
+    def setup(self, n_samples, dtype):
+        self.X = rows(n_samples, 784, dtype)
+
+    def time_fit(self, *_):
+        PCA(50).fit(self.X)
+
+    def time_scatter(self, *_):
+        scatter_of(self.X, None, origin_of(self.X))
+
+    def time_floor_numpy(self, *_):
+        centred = self.X - self.X.mean(axis=0)
+        eigh(centred.T @ centred, subset_by_index=[734, 783])
+
+    def peakmem_fit(self, *_):
+        PCA(50).fit(self.X)
+
+
+class WideAndSparse:
+    """More features than rows, and sparse rows that are never made dense."""
+
+    def setup(self):
+        self.wide = rows(500, 20_000, "float64")
+        self.sparse = sp.random_array((20_000, 10_000), density=0.001, format="csr", rng=0)
+
+    def time_gram(self):
+        PCA(20).fit(self.wide)
+
+    def time_lanczos_of_csr(self):
+        PCA(5, tol=1e-4, random_state=0).fit(self.sparse)
+
+    def peakmem_lanczos_of_csr(self):
+        PCA(5, tol=1e-4, random_state=0).fit(self.sparse)
