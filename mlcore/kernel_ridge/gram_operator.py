@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcore.eigen import times
 from mlcore.kernels.expansion import weighted
-from mlcore.kernels.kernel_rows import CalledRows, KernelRows, MatrixRows
+from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.scratch import scratch_array
 
 _VALUES = 1_000_000  # kernel values of a block of rows: some megabytes
@@ -95,19 +95,3 @@ class GramOperator:
             A[part] = block
         A.flat[:: self.n + 1] += self.alpha
         return A
-
-
-def gram(rows: KernelRows) -> np.ndarray:
-    """Return the Gram matrix, float64 (n, n), C order, symmetric; a given one is not copied."""
-    if isinstance(rows, MatrixRows):
-        return rows.matrix
-    K = scratch_array((rows.n, rows.n), np.float64)
-    rows.fill_all(K)
-    if isinstance(rows, CalledRows):  # symmetric up to rounding
-        step = max(1, _VALUES // rows.n)
-        for start in range(0, rows.n, step):
-            stop = start + step
-            K[start:stop, :stop] += K[:stop, start:stop].T
-            K[start:stop, :stop] *= 0.5
-            K[:stop, start:stop] = K[start:stop, :stop].T
-    return K

@@ -25,7 +25,7 @@ from mlcore.cluster import (
     ProbabilisticClustering,
     SpectralClustering,
 )
-from mlcore.decomposition import CCA, PCA
+from mlcore.decomposition import CCA, PCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge
 from mlcore.mixture import (
@@ -207,6 +207,13 @@ MODELS = {
         nothing,
         endless={"n_clusters": 200},
         takes=ZERO_TOL,
+    ),
+    "KernelPCA": Entry(
+        lambda: KernelPCA(3, kernel="rbf", random_state=0),
+        nothing,
+        draw=few,
+        endless={"n_components": 20, "tol": 1e-300, "max_iter": 10**9},
+        takes=(("gamma", None), ("n_components", None)),
     ),
     "KernelRidge": Entry(
         partial(KernelRidge, kernel="rbf"),

@@ -22,7 +22,7 @@ from mlcore.cluster import (
     ProbabilisticClustering,
     SpectralClustering,
 )
-from mlcore.decomposition import CCA, PCA
+from mlcore.decomposition import CCA, PCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge
 from mlcore.mixture import (
@@ -59,6 +59,8 @@ CHECKED = [
     CCA(),
     KMeans(),
     KernelKMeans(),
+    KernelPCA(2),
+    KernelPCA(kernel="rbf"),
     KernelRidge(),
     KernelRidge(kernel="rbf", fit_intercept=True),
     KernelRidge(kernel="rbf", solver="cg", random_state=0),

@@ -1,0 +1,108 @@
+"""Gram matrix of weighted samples whose mean in feature space is the origin, as an operator."""
+
+import numpy as np
+
+from mlcore.eigen import Scaled, times
+from mlcore.kernels.gram_rows import gram
+from mlcore.kernels.kernel_rows import KernelRows
+
+_EPS = float(np.finfo(np.float64).eps)
+_SAFE = 1e-100, 1e100  # kernel values between these can be squared and summed
+
+
+class CenteredGram:
+    """The matrix ``P diag(s) K diag(s) P``, s = w^(1/2), P = I - s s'/W, which is never formed.
+
+    It equals ``w^(1/2) H K H' w^(1/2)`` with H = I - 1 w'/W, as P diag(s) = diag(s) H.
+
+    Parameters
+    ----------
+    rows : KernelRows
+        In float64.
+    w : float64 (n,)
+        Weights, positive.
+
+    Attributes
+    ----------
+    n : int
+    power : int
+        Even; K and all below are 2^-power times those of the kernel, which may be out of range.
+    mean_coef : float64 (n,)
+        w / W.
+    means : float64 (n,)
+        ``K w / W``.
+    mean_squared_norm : float
+        ``w'K w / W²``.
+    trace : float
+    """
+
+    sparse = False
+
+    def __init__(self, rows: KernelRows, w: np.ndarray) -> None:
+        K, self.n, self.power = gram(rows), rows.n, 0
+        largest = float(np.abs(rows.diagonal).max())
+        if largest > 0 and not _SAFE[0] < largest < _SAFE[1]:
+            self.power = int(np.frexp(largest)[1]) // 2 * 2
+            K = np.ldexp(K, -self.power)
+        self.w, self.s, self.total = w, np.sqrt(w), float(w.sum())
+        self.unit = self.s / np.linalg.norm(self.s)
+        self.mean_coef = w / self.total
+        self.means = times(K, self.mean_coef[:, None])[:, 0]
+        self.mean_squared_norm = float(self.mean_coef @ self.means)
+        self.trace = float(w @ (K.diagonal() - 2 * self.means + self.mean_squared_norm))
+        self._rounding = _EPS * float(np.ldexp(largest, -self.power))
+        self._scaled = Scaled(K, None if (self.s == 1).all() else self.s)
+
+    @property
+    def size(self) -> float:
+        """The Frobenius norm before centring: a bound of all eigenvalues by modulus."""
+        return float(np.linalg.norm(self._scaled.dense()))
+
+    def rounding(self, largest: float) -> float:
+        """Return how large an eigenvalue may be that is 0, given the largest one."""
+        return max(self.n * _EPS * largest, self.total * self._rounding)
+
+    def coefficients(self, Q: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return ``H's Q values^(-1/2)``, whose columns sum to 0; 0 where the value is."""
+        inverse = np.zeros(len(values))
+        np.divide(1.0, np.sqrt(values), out=inverse, where=values > 0)
+        V = self.s[:, None] * Q * inverse
+        return V - self.mean_coef[:, None] * V.sum(axis=0)
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """Return the product with V (n, m), float64."""
+        return self._projected(self._scaled @ self._projected(V))
+
+    def dense(self) -> np.ndarray:
+        """Return a copy of the matrix, float64."""
+        A, u = self._scaled.dense(), self.unit
+        along = times(A, u[:, None])[:, 0]
+        along -= (along @ u / 2) * u
+        A -= along[:, None] * u
+        A -= u[:, None] * along
+        return A
+
+    def _projected(self, V):
+        return V - self.unit[:, None] * (self.unit @ V)
+
+
+class Negative:
+    """The matrix -S, whose leading eigenvalue is the lowest of S."""
+
+    sparse = False
+
+    def __init__(self, S: CenteredGram) -> None:
+        self.S, self.n = S, S.n
+
+    @property
+    def size(self) -> float:
+        """A bound of all eigenvalues by modulus."""
+        return self.S.size
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """Return the product with V (n, m), float64."""
+        return -(self.S @ V)
+
+    def dense(self) -> np.ndarray:
+        """Return a copy of the matrix, float64."""
+        return -self.S.dense()

@@ -1,0 +1,332 @@
+"""Principal components in the feature space of a kernel."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore.checks import (
+    as_integer,
+    as_random_state,
+    as_real,
+    as_weights,
+    require_enough,
+    require_memory,
+    require_random_state,
+    scaled_weights,
+)
+from mlcore.decomposition.centered_gram import CenteredGram, Negative
+from mlcore.eigen import by_lapack, leading_eigenpairs
+from mlcore.exceptions import warn
+from mlcore.kernels.expansion import Expansion
+from mlcore.kernels.kernel import Kernel, as_double, copied, of_numbers, precision
+from mlcore.kernels.kernel_model import KernelModel, kept_samples
+from mlcore.kernels.resolve import resolve_gamma
+from mlcore.model import Transformer
+from mlcore.model_cache import cached
+
+_EPS = float(np.finfo(np.float64).eps)
+_TIED = 1e-6  # entries of an eigenvector this near to the largest decide its sign together
+
+
+class KernelPCA(Transformer, KernelModel):
+    r"""Project samples onto their principal components in the feature space of a kernel.
+
+    With :math:`\hat K = H K H^\top`, :math:`H = I - 1 w^\top / W`, w the sample weights and W their
+    sum, the components are the eigenvectors q of :math:`w^{1/2} \hat K w^{1/2}` with the largest
+    eigenvalues :math:`\lambda`; the score of a sample on one of them is the inner product of its
+    centred image with a unit vector, :math:`y = \sum_i w_i^{1/2} q_i \lambda^{-1/2}
+    \hat k(x_i, x)`.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Components; by default all whose eigenvalue is not 0.
+    kernel : str, callable or Kernel, default="linear"
+        A name that `mlcore.kernels.gram_matrix` knows, "precomputed", a function ``kernel(X, Y)``
+        of two sets of samples, or a `mlcore.kernels.Kernel`.
+    gamma : float, "scale" or "auto", optional
+        Width of the kernel: 1 / n_features by default and with "auto"; "scale" is
+        1 / (n_features Var(X)).
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and sigmoid kernels.
+    tol : float, default=1e-6
+        Largest residual of an eigenpair, divided by the largest eigenvalue; an eigenvalue's error
+        is of the order of its square. A small matrix is decomposed to the rounding of float64.
+    max_iter : int, default=1000
+        Largest number of steps.
+    random_state : None, int, Generator or RandomState, default=None
+        Draws the first vectors of the search.
+
+    Attributes
+    ----------
+    eigenvalues_ : (n_components,) float64
+        Descending; 0 where they are rounding, or negative.
+    eigenvectors_ : (n_samples, n_components) float64
+        Orthonormal; 0 in samples of weight 0. Of the scores as large as the largest, the first is
+        positive.
+    explained_variance_ratio_ : (n_components,) float64
+        Each eigenvalue divided by the sum of all, which is the trace; by the sum of those found
+        where negative ones make the trace less.
+    dual_coef_ : (n_samples, n_components) float64
+        The score on a component is ``intercept_ + sum_i dual_coef_[i] k(x_i, x)``.
+    intercept_ : (n_components,) float64
+    mean_coef_ : (n_samples,) float64
+        The mean in feature space is the sum of these times the images of the samples.
+    mean_squared_norm_ : float
+        Of this mean.
+    next_value_ : float
+        Estimate of the first eigenvalue left out; 0 if none is.
+    residuals_ : (n_components,) float64
+        ``|A q - lambda q|`` divided by the largest eigenvalue.
+    orthogonality_ : float
+        Largest entry of ``Q'Q - I``.
+    solver_ : str
+        "lapack" or "lanczos".
+    converged_ : bool
+    X_fit_ : (n_samples, n_features)
+        The samples of the fit, or the matrix of a precomputed kernel.
+    gamma_ : float
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Notes
+    -----
+    O(n² d) time for the Gram matrix, which is stored in float64 and never centred, and O(n² k) for
+    k eigenvectors by block Lanczos, or O(n³) by LAPACK where n is small or k large.
+
+    A kernel that is not positive semi-definite has negative eigenvalues: they count as 0, with a
+    warning that gives the most negative one.
+
+    References
+    ----------
+    .. [1] B. Schölkopf, A. Smola, K.-R. Müller, *Nonlinear component analysis as a kernel
+       eigenvalue problem*, Neural Computation 10, 1998.
+    .. [2] A. Shashua, *Introduction to Machine Learning*, arXiv:0904.3664, section 5.4.
+
+    Examples
+    --------
+    >>> from mlcore.decomposition import KernelPCA
+    >>> model = KernelPCA(1).fit([[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]])
+    >>> model.eigenvalues_.round(9)
+    array([8.])
+    >>> abs(model.transform([[3.0, 5.0]])).round(9)
+    array([[1.]])
+    """
+
+    eigenvalues_: np.ndarray
+    eigenvectors_: np.ndarray
+    explained_variance_ratio_: np.ndarray
+    dual_coef_: np.ndarray
+    intercept_: np.ndarray
+    mean_coef_: np.ndarray
+    mean_squared_norm_: float
+    next_value_: float
+    residuals_: np.ndarray
+    orthogonality_: float
+    solver_: str
+    converged_: bool
+    X_fit_: Any
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: str | Callable[..., Any] | Kernel = "linear",
+        gamma: float | str | None = None,
+        degree: int = 3,
+        coef0: float = 1,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            With ``kernel="precomputed"``: the (n_samples, n_samples) matrix of kernel values.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work.
+        MemoryError
+            If what must be held does not fit.
+        """
+        kernel, gamma = self._check_parameters()
+        owner = type(self).__name__
+        samples = self._training_samples(X)
+        n = samples.shape[0]
+        if n < 2:
+            raise ValueError(f"{owner}: n_samples=1, but at least 2 samples are needed.")
+        weight = as_weights(sample_weight, n)
+        if self.n_components is not None:
+            require_enough(n, self.n_components, "n_components", weight)
+        rng = as_random_state(self.random_state, owner=owner)
+        kept = np.flatnonzero(weight)
+        w, power = scaled_weights(weight[kept])
+        used = kept_samples(samples, kept, self._precomputed)
+        given = isinstance(gamma, str) and (self._precomputed or not of_numbers(used))
+        gamma = 0.0 if given else resolve_gamma(gamma, used, w)
+        require_memory(
+            len(kept), len(kept), 16, what="the Gram matrix, with a copy to decompose,",
+            instead="fit fewer rows and transform the others",
+        )  # fmt: skip
+        S = CenteredGram(kernel.with_gamma(gamma).rows(as_double(used), double=True), w)
+        k = len(kept) if self.n_components is None else int(self.n_components)
+        found = leading_eigenpairs(S, k, rng, tol=self.tol, max_iter=self.max_iter)
+        self._warn_of(found, S, kernel, precision(samples), rng, power)
+
+        values = np.where(found.values > S.rounding(found.values[0]), found.values, 0.0)
+        Q = found.vectors
+        if self.n_components is None:  # one at least, where all are 0
+            k = max(1, np.count_nonzero(values))
+            values, Q = values[:k], Q[:, :k]
+        signs = _signs(Q / S.s[:, None])  # of the scores: those of copies are equal
+        Q = Q * signs
+        coef = S.coefficients(Q, values)
+        everywhere = np.zeros((n, k)), np.zeros((n, k)), np.zeros(n)
+        for full, part in zip(everywhere, (Q, coef, S.mean_coef), strict=True):
+            full[kept] = part
+        half = S.power // 2
+        next_value = (
+            found.next_value if k == len(found.values) and np.isfinite(found.next_value) else 0.0
+        )
+        state = {
+            "eigenvalues_": np.ldexp(values, power + S.power),
+            "eigenvectors_": everywhere[0],
+            "explained_variance_ratio_": values / max(S.trace, values.sum())
+            if values[0] > 0
+            else values,
+            "dual_coef_": np.ldexp(everywhere[1], -half),
+            "intercept_": np.ldexp(-(S.means @ coef), half),
+            "mean_coef_": everywhere[2],
+            "mean_squared_norm_": float(np.ldexp(S.mean_squared_norm, S.power)),
+            "next_value_": float(np.ldexp(max(next_value, 0.0), power + S.power)),
+            "residuals_": found.residuals[:k],
+            "orthogonality_": float(np.abs(Q.T @ Q - np.eye(k)).max()),
+            "solver_": "lapack" if by_lapack(S.n, len(found.values)) else "lanczos",
+            "converged_": found.converged,
+        }
+        S = used = None  # freed before the samples are copied
+        self._set_fitted(X, **state, X_fit_=copied(samples), gamma_=gamma)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the scores of each row of `X`, in the precision of the samples of the fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_new, n_features)
+            With a precomputed kernel: the values against the training samples, (n_new, n_samples).
+
+        Returns
+        -------
+        Y : (n_new, n_components)
+        """
+        self._check_fitted()
+        samples = self._later_samples(X, self.X_fit_)
+        scores = self._expansion.sums(as_double(samples), self.dual_coef_) + self.intercept_
+        return self._wrap(scores.astype(precision(self.X_fit_), copy=False), X)
+
+    def feature_residuals(self, X: Any) -> np.ndarray:
+        """Return the squared distance in feature space of each row from the span of the components.
+
+        ``|phi(x) - mean|² - |y|²``, at least 0: large for samples unlike those of the fit, whose
+        own add up, by weight, to the eigenvalues that are left out.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_new, n_features)
+
+        Returns
+        -------
+        residuals : (n_new,)
+
+        Raises
+        ------
+        ValueError
+            For a precomputed kernel, which does not tell k(x, x).
+        """
+        self._check_fitted()
+        if self._precomputed:
+            raise ValueError(
+                "KernelPCA: feature_residuals needs k(x, x) of new samples, which "
+                "kernel='precomputed' does not give: pass the kernel as a function."
+            )
+        samples = as_double(self._later_samples(X, self.X_fit_))
+        sums = self._expansion.sums(samples, np.c_[self.dual_coef_, self.mean_coef_])
+        scores = sums[:, :-1] + self.intercept_
+        squares = self._fitted_kernel.diagonal(samples) - 2 * sums[:, -1] + self.mean_squared_norm_
+        residuals = np.maximum(squares - (scores**2).sum(axis=1), 0.0)
+        return residuals.astype(precision(self.X_fit_), copy=False)
+
+    def _n_out(self):
+        return len(self.eigenvalues_)
+
+    def _check_parameters(self):
+        owner = type(self).__name__
+        if self.n_components is not None:
+            as_integer(self.n_components, "n_components", owner=owner, at_least=1)
+        kernel = self._checked_kernel()
+        gamma = "auto" if self.gamma is None else self._checked_gamma(self.gamma)
+        as_real(self.tol, "tol", owner=owner, above=0)
+        as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
+        require_random_state(self.random_state, owner=owner)
+        return kernel, gamma
+
+    def _warn_of(self, found, S, kernel, dtype, rng, power):
+        name = type(self).__name__
+        if not found.converged and not by_lapack(S.n, len(found.values)):
+            warn(
+                "ConvergenceWarning",
+                f"{name} stopped after max_iter={self.max_iter} steps with a residual of "
+                f"{found.residuals.max():.1e}, above tol={self.tol:g}: raise max_iter or tol.",
+            )
+        if kernel.positive_semidefinite:
+            return
+        lowest = -float(leading_eigenpairs(Negative(S), 1, rng, tol=1e-3, max_iter=50).values[0])
+        slack = S.rounding(found.values[0]) * float(np.finfo(dtype).eps) / _EPS
+        if lowest < -slack:
+            value = float(np.ldexp(lowest, power + S.power))
+            warn(
+                "UserWarning",
+                f"kernel {kernel.name!r} is not positive semi-definite on these samples: the "
+                f"centred Gram matrix has the eigenvalue {value:.6g}, and negative ones count as "
+                "0.",
+            )
+
+    @property
+    def _expansion(self):
+        kernel = self._fitted_kernel
+        if kernel.precomputed:
+            return Expansion(np.arange(len(self.dual_coef_)), kernel)
+        vectors = self.X_fit_
+        return cached(self, (vectors,), kernel, lambda: Expansion(as_double(vectors), kernel))
+
+
+def _signs(Q):
+    """Return the sign of the first of each column's entries that are as large as the largest."""
+    sizes = np.abs(Q)
+    first = np.argmax(sizes >= (1 - _TIED) * sizes.max(axis=0), axis=0)
+    return np.where(Q[first, np.arange(Q.shape[1])] < 0, -1.0, 1.0)
