@@ -41,6 +41,11 @@ INSTEAD: dict[str, dict[str, str]] = {
     "SpectralClustering": {
         "eigen_tol": "use tol=",
     },
+    "CCA": {
+        "max_iter": "drop it: all pairs are computed at once, without iteration",
+        "tol": "drop it: all pairs are computed at once, without iteration",
+        "copy": "drop it: X and y are never changed",
+    },
     "KernelRidge": {
         "kernel_params": "give a function of your own with its parameters bound",
     },

@@ -339,3 +339,8 @@ def test_correlations_of_variates_that_do_not_vary_are_zero():
     X, Y = two_blocks()
     model = CCA(2).fit(X, Y)
     assert_array_equal(model.correlations(X[[0, 0, 0]], Y[:3]), [0.0, 0.0])
+
+
+def test_parameters_of_scikit_learn_are_answered():
+    with pytest.raises(TypeError, match="'max_iter': drop it: all pairs are computed at once"):
+        CCA(max_iter=1000)
