@@ -139,7 +139,7 @@ class PCA(NormalDensity, OrthogonalProjection, Model):
     """
 
     _tags = {"input_tags.sparse": True, "transformer_tags.preserves_dtype": ["float64", "float32"]}
-    _statistics: Scatter | None = None  # of all rows so far, for `partial_fit`
+    _statistics: tuple | None = None  # the Scatter of all rows so far, by `partial_fit`
 
     components_: np.ndarray
     explained_variance_: np.ndarray
@@ -386,10 +386,10 @@ class PCA(NormalDensity, OrthogonalProjection, Model):
         if total is None:
             model = type(self)(**self.get_params(deep=False)).begin(X)
         part = model.partial_statistics(X, y, sample_weight)
-        total = part if total is None else self.merge(total, part)
+        total = part if total is None else self.merge(Scatter(*total), part)
         if total.weight > self.ddof:
             model.update(total)
-        self._update_state(vars(model) | {"_statistics": total})
+        self._update_state(vars(model) | {"_statistics": tuple(total)})
         return self
 
     def _set_fitted(self, X_original, **attributes):

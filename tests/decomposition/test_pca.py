@@ -7,6 +7,7 @@ from scipy import sparse as sp
 from scipy.stats import multivariate_normal
 from sklearn.decomposition import PCA as PeerPCA
 
+import mlcore
 from mlcore.datasets import load_digits, load_iris
 from mlcore.decomposition import PCA
 from mlcore.row_sums import RowSums
@@ -305,6 +306,13 @@ def test_a_model_that_has_only_begun_is_not_fitted():
     with pytest.raises(ValueError, match="not fitted yet"):
         model.transform(IRIS)
     assert_array_equal(model.update(model.partial_statistics(IRIS)).n_components_, 4)
+
+
+def test_partial_fit_goes_on_after_saving(tmp_path):
+    X = rows_of((50, 4))
+    mlcore.save(PCA(2).partial_fit(X[:1]).partial_fit(X[1:20]), tmp_path / "model.npz")
+    again = mlcore.load(tmp_path / "model.npz").partial_fit(X[20:])
+    assert_allclose(again.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-12)
 
 
 def test_float32_data():
