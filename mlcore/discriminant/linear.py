@@ -5,10 +5,11 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp
 
-from mlcore.checks import as_class_weights, as_integer, as_real
+from mlcore.checks import as_class_weights, as_integer, as_real, as_weights
 from mlcore.checks.arrays import as_floats, real_array, require_finite
 from mlcore.checks.parameters import as_bool, as_choice
 from mlcore.discriminant.directions import class_sums, discriminant_directions
+from mlcore.discriminant.leave_one_out import leave_one_out_log_posteriors
 from mlcore.model import Classifier, Model, Transformer, warn
 from mlcore.scatter import in_range, origin_of, powers_of_two, scatter_of
 from mlcore.threads import items_per_call, single_threaded_blas
@@ -283,6 +284,46 @@ class LinearDiscriminantAnalysis(Classifier, Transformer, Model):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return posterior probabilities of the classes, (n_samples, n_classes)."""
         return np.exp(self.predict_log_proba(X))
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Return log posterior probabilities of each sample from the fit to all others.
+
+        They are those of n refits, at the cost of one prediction: O(n d²).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples of the fit, as `y` and `sample_weight`.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        log_posteriors : (n_samples, n_classes) float64
+
+        Raises
+        ------
+        ValueError
+            With shrinkage or class weights, which change with the samples, and if a covariance has
+            no inverse.
+        """
+        if self.shrinkage is not None or self.class_weight is not None:
+            raise ValueError("leave_one_out needs shrinkage=None and class_weight=None.")
+        X = self._check_X_as_fitted(X)
+        codes = self._known_codes(y, len(X))
+        weight = as_weights(sample_weight, len(X))
+        kept = np.setdiff1d(np.arange(X.shape[1]), self.dropped_features_)
+        divisor = weight.sum() - (len(self.classes_) if self.unbiased else 0)
+        with single_threaded_blas():
+            return leave_one_out_log_posteriors(
+                X[:, kept] - self.xbar_[kept],
+                codes,
+                weight,
+                self.means_[:, kept] - self.xbar_[kept],
+                self.covariance_[np.ix_(kept, kept)],
+                divisor,
+                None if self.priors is None else self.priors_,
+            )
 
     def transform(self, X: Any) -> Any:
         """Return ``(X - xbar_) @ scalings_``, the first `n_components` columns."""

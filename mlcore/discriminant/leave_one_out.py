@@ -1,0 +1,77 @@
+"""Posterior probabilities of each sample from the fit to all others, without refits."""
+
+import numpy as np
+from scipy import linalg
+from scipy.special import logsumexp
+
+_LEAST = 1e-10  # of the part of the scatter along a residual that stays without its sample
+
+
+def leave_one_out_log_posteriors(
+    offsets: np.ndarray,
+    codes: np.ndarray,
+    weight: np.ndarray,
+    means: np.ndarray,
+    covariance: np.ndarray,
+    divisor: float,
+    priors: np.ndarray | None,
+) -> np.ndarray:
+    """Return log posterior probabilities, (n, c), of normal classes of one covariance matrix.
+
+    Without row i of class k the scatter within classes loses ``a e e'``, with ``e = x_i - mu_k``
+    and ``a = w_i W_k / (W_k - w_i)``, a change of rank one of its inverse; mu_k moves away from
+    x_i, and their difference becomes ``e W_k / (W_k - w_i)``.
+
+    Parameters
+    ----------
+    offsets : (n, d) float64
+        Rows less the mean of all.
+    codes, weight : (n,)
+    means : (c, d) float64
+        Of the classes, less the mean of all.
+    covariance : (d, d) float64
+        The scatter within classes over `divisor`.
+    priors : (c,) or None
+        None is the share of weight of each class, without the row.
+
+    Raises
+    ------
+    ValueError
+        If the covariance, or that without one of the rows, has no inverse.
+    """
+    deviation = np.sqrt(covariance.diagonal())
+    try:
+        factor = linalg.cholesky(covariance / np.outer(deviation, deviation), lower=True)
+    except linalg.LinAlgError:
+        raise ValueError(
+            "the covariance within classes has no inverse, which leave_one_out needs."
+        ) from None
+    Z = linalg.solve_triangular(factor, (offsets / deviation).T, lower=True).T
+    M = linalg.solve_triangular(factor, (means / deviation).T, lower=True).T
+    rows, totals = np.arange(len(Z)), np.bincount(codes, weights=weight, minlength=len(M))
+    rest = totals[codes] - weight
+    alone = rest <= 0
+    growth = np.where(alone, 1.0, totals[codes] / np.where(alone, 1.0, rest))
+    own = Z - M[codes]
+    lost = np.where(alone, 0.0, weight * growth) / divisor
+    left = 1 - lost * np.square(own).sum(axis=1)
+    if not (left > _LEAST).all():
+        raise ValueError(
+            f"without sample {left.argmin()} the covariance within classes has no inverse: "
+            "leave_one_out needs more samples than features and classes."
+        )
+    products = (Z * own).sum(axis=1)[:, None] - own @ M.T
+    squares = np.stack([np.square(Z - mean).sum(axis=1) for mean in M], axis=1)
+    squares[rows, codes] *= growth**2
+    products[rows, codes] *= growth
+    distances = squares + products**2 * (lost / left)[:, None]
+    distances *= (1 - weight / divisor)[:, None]
+    if priors is None:
+        shares = np.repeat(totals[None], len(Z), axis=0)
+        shares[rows, codes] = np.maximum(rest, 0.0)
+    else:
+        shares = np.repeat(priors[None], len(Z), axis=0)
+        shares[rows[alone], codes[alone]] = 0.0
+    with np.errstate(divide="ignore"):
+        scores = np.log(shares) - distances / 2
+    return scores - logsumexp(scores, axis=1, keepdims=True)

@@ -1,0 +1,41 @@
+"""Leave-one-out posteriors of linear discriminant analysis against refits."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mlcore.datasets import load_iris
+from mlcore.discriminant import LinearDiscriminantAnalysis
+
+
+@pytest.mark.parametrize("priors", [None, [0.2, 0.5, 0.3]])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_they_are_those_of_refits(priors, weighted):
+    rng = np.random.default_rng(0)
+    y = np.arange(24) % 3
+    X = rng.normal(size=(24, 3)) + y[:, None]
+    w = rng.uniform(0.5, 2.0, 24) if weighted else np.ones(24)
+    model = LinearDiscriminantAnalysis(priors=priors).fit(X, y, w)
+    expected = []
+    for i in range(24):
+        rest = np.arange(24) != i
+        refit = LinearDiscriminantAnalysis(priors=priors).fit(X[rest], y[rest], w[rest])
+        expected.append(refit.predict_log_proba(X[i : i + 1])[0])
+    assert_allclose(model.leave_one_out(X, y, w), expected, rtol=1e-9, atol=1e-10)
+
+
+def test_errors_of_iris_as_printed_by_r():
+    X, y = load_iris()
+    for unbiased in (False, True):
+        model = LinearDiscriminantAnalysis(unbiased=unbiased).fit(X, y)
+        assert (model.leave_one_out(X, y).argmax(axis=1) != y).sum() == 3
+
+
+def test_what_has_no_formula_is_refused():
+    X, y = load_iris()
+    model = LinearDiscriminantAnalysis(shrinkage=0.1).fit(X, y)
+    with pytest.raises(ValueError, match="shrinkage=None"):
+        model.leave_one_out(X, y)
+    few = LinearDiscriminantAnalysis().fit(X[::25, :3], y[::25])
+    with pytest.raises(ValueError, match="inverse"):
+        few.leave_one_out(X[::25, :3], y[::25])
