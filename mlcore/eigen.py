@@ -14,11 +14,12 @@ from mlcore.threads import effective_threads, pieces, single_threaded_blas
 _WIDTH = 8  # the number of vectors in a block is a multiple of this
 _DENSE = 400  # rows up to which a full decomposition by LAPACK is quicker
 _ORTHOGONAL = 1e-14  # cosines below this are rounding
+_ROUGH = 0.5  # part of the tolerance for the search of a matrix that is rounded
 _BLOCKS = 10  # blocks in the basis: with more a step costs more, with fewer there are more steps
 
 
-class Operator(Protocol):
-    """A symmetric matrix as `leading_eigenpairs` sees it.
+class Products(Protocol):
+    """A symmetric matrix by its products.
 
     Attributes
     ----------
@@ -27,19 +28,27 @@ class Operator(Protocol):
     sparse : bool
         True if it takes far less memory than n² values; if not, the basis of the search takes at
         most a sixteenth of them.
-    size : float
-        Upper bound of the largest eigenvalue by modulus.
     """
 
     n: int
     sparse: bool
 
-    @property
-    def size(self) -> float: ...
-
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         """Return the product with V (n, m), float64."""
         ...
+
+
+class Operator(Products, Protocol):
+    """A symmetric matrix as `leading_eigenpairs` sees it.
+
+    Attributes
+    ----------
+    size : float
+        Upper bound of the largest eigenvalue by modulus.
+    """
+
+    @property
+    def size(self) -> float: ...
 
     def dense(self) -> np.ndarray:
         """Return a copy of the matrix, float64, which the caller may overwrite."""
@@ -105,7 +114,7 @@ def times(K, V: np.ndarray) -> np.ndarray:
     n, k = K.shape[0], V.shape[1]
     if sp.issparse(K):
         return K.astype(np.float64, copy=False) @ V
-    padded = max(1, -(-k // _WIDTH)) * _WIDTH
+    padded = _multiple(max(1, k))
     V = np.ascontiguousarray(np.pad(V, ((0, 0), (0, padded - k))) if padded > k else V)
     out = np.empty((n, padded))
     work = V.shape[0] * padded
@@ -153,6 +162,7 @@ def leading_eigenpairs(
     max_iter: int = 1000,
     report: Callable[[int, float, float], None] | None = None,
     solver: str | None = None,
+    rough: Products | None = None,
 ) -> Eigenpairs:
     """Find the k algebraically largest eigenvalues and their eigenvectors.
 
@@ -180,6 +190,9 @@ def leading_eigenpairs(
     solver : {"arpack", "lobpcg"}, optional
         SciPy's solver for a matrix that is not small, instead of block Lanczos; one step is
         reported.
+    rough : Products, optional
+        Nearly a positive multiple of S: block Lanczos searches it first, and begins with what it
+        found; mostly one product with S itself then suffices.
 
     Returns
     -------
@@ -208,9 +221,13 @@ def leading_eigenpairs(
         elif solver is not None:
             found = search.by_scipy(solver, rng, max_iter)
         else:
-            if start is None:
-                start = rng.standard_normal((n, block_size(k) - 1))
-            found = search.by_lanczos(start, rng, max_iter)
+            width = block_size(k) - 1 if rough is None else _multiple(sought)
+            start = rng.standard_normal((n, width)) if start is None else start
+            if rough is not None:
+                first = _Search(rough, known, k - fixed, sought, _ROUGH * tol, None)
+                found, start = first.by_lanczos(start, rng, max_iter)
+                max_iter = max(1, max_iter - len(found.trace))
+            found, _ = search.by_lanczos(start, rng, max_iter)
     # Eigenvectors have no sign of their own: make the largest entry positive.
     largest = np.abs(found.vectors).argmax(axis=0)
     signs = np.where(found.vectors[largest, np.arange(k)] < 0, -1.0, 1.0)
@@ -222,7 +239,12 @@ def block_size(k: int) -> int:
 
     More vectors than k make fewer steps, and cost little where reading the matrix takes the time.
     """
-    return -(-(k + max(3, k // 4)) // _WIDTH) * _WIDTH
+    return _multiple(k + max(3, k // 4))
+
+
+def _multiple(count):
+    """Return the number of vectors, at least `count`, in a block of products."""
+    return -(-count // _WIDTH) * _WIDTH
 
 
 def by_lapack(n: int, k: int) -> bool:
@@ -286,6 +308,7 @@ class _Search:
         return self._result(product, values, vectors, residuals, steps, size, traced)
 
     def by_lanczos(self, X, rng, max_iter):
+        """Return the result, and the Ritz vectors of a block for another search."""
         S, known, n = self.S, self.known, self.S.n
         fixed, block = known.shape[1], X.shape[1]
         room = _BLOCKS * block if S.sparse else min(_BLOCKS * block, max(6 * block, n // 16))
@@ -327,9 +350,10 @@ class _Search:
                 H[:] = 0.0
                 H.flat[: kept * (room + 1) : room + 1] = values[:kept]
                 m = kept
-        vectors = basis[fixed:].T @ Y[:, : self.sought]
+        vectors = basis[fixed:].T @ Y[:, : _multiple(self.sought)]
         found, traced = values[: self.sought], float(values.sum())
-        return self._result(known_product, found, vectors, residuals, steps, size, traced)
+        result = self._result(known_product, found, vectors, residuals, steps, size, traced)
+        return result, vectors
 
     def _result(self, product, values, vectors, residuals, steps, size, traced):
         """Return the known eigenpairs, from `product`, their product with S, and the found ones.

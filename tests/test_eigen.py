@@ -7,6 +7,7 @@ from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
 from mlcore.eigen import Scaled, by_lapack, leading_eigenpairs, times
+from mlcore.kernels.single_precision import centered_single
 
 
 def symmetric(n, seed=0, rank=None):
@@ -163,3 +164,17 @@ def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads():
     two = leading_eigenpairs(S, 5, rng())
     for first, second in zip(one, two, strict=True):
         assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("case", ["large", "rank 3", "each eigenvalue forty times"])
+def test_a_rough_matrix_is_where_the_search_begins_not_what_it_finds(case):
+    A = MATRICES[case]
+    rough = centered_single(A, np.zeros(len(A)), 0.0, np.ones(len(A)))
+    found = leading_eigenpairs(Scaled(A), 12, rng(), tol=1e-6, rough=rough)
+    exact = np.linalg.eigvalsh(A)[::-1]
+    assert found.converged
+    assert_allclose(found.values, exact[:12], rtol=0, atol=1e-10 * exact[0])
+    wrong = centered_single(symmetric(len(A), 5), np.zeros(len(A)), 0.0, np.ones(len(A)))
+    again = leading_eigenpairs(Scaled(A), 12, rng(), tol=1e-6, rough=wrong)
+    assert again.converged
+    assert_allclose(again.values, exact[:12], rtol=0, atol=1e-10 * exact[0])

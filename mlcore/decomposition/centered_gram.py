@@ -5,6 +5,7 @@ import numpy as np
 from mlcore.eigen import Scaled, times
 from mlcore.kernels.gram_rows import gram
 from mlcore.kernels.kernel_rows import KernelRows
+from mlcore.kernels.single_precision import Single, centered_single
 
 _EPS = float(np.finfo(np.float64).eps)
 _SAFE = 1e-100, 1e100  # kernel values between these can be squared and summed
@@ -47,7 +48,7 @@ class CenteredGram:
         self.w, self.s, self.total = w, np.sqrt(w), float(w.sum())
         self.unit = self.s / np.linalg.norm(self.s)
         self.mean_coef = w / self.total
-        self.means = times(K, self.mean_coef[:, None])[:, 0]
+        self.means = times(K, self.mean_coef[:, None])[:, 0].copy()
         self.mean_squared_norm = float(self.mean_coef @ self.means)
         self.trace = float(w @ (K.diagonal() - 2 * self.means + self.mean_squared_norm))
         self._rounding = _EPS * float(np.ldexp(largest, -self.power))
@@ -61,6 +62,14 @@ class CenteredGram:
     def rounding(self, largest: float) -> float:
         """Return how large an eigenvalue may be that is 0, given the largest one."""
         return max(self.n * _EPS * largest, self.total * self._rounding)
+
+    def rounded(self) -> Single:
+        """Return the matrix formed in float32, times a number that makes its largest entry 1."""
+        K, scale = self._scaled.K, self.s
+        largest = float((K.diagonal() * self.w).max())
+        if largest > 0:
+            scale = scale / np.sqrt(largest)
+        return centered_single(K, self.means, self.mean_squared_norm, scale)
 
     def coefficients(self, Q: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return ``H's Q values^(-1/2)``, whose columns sum to 0; 0 where the value is."""

@@ -26,6 +26,7 @@ from mlcore.model import Transformer
 from mlcore.model_cache import cached
 
 _EPS = float(np.finfo(np.float64).eps)
+_SINGLE = 2e-7  # tolerance down to which a search in float32 helps
 _TIED = 1e-6  # entries of an eigenvector this near to the largest decide its sign together
 
 
@@ -194,7 +195,10 @@ class KernelPCA(Transformer, KernelModel):
         )  # fmt: skip
         S = CenteredGram(kernel.with_gamma(gamma).rows(as_double(used), double=True), w)
         k = len(kept) if self.n_components is None else int(self.n_components)
-        found = leading_eigenpairs(S, k, rng, tol=self.tol, max_iter=self.max_iter)
+        quick = self.tol >= _SINGLE and not by_lapack(S.n, k)
+        found = leading_eigenpairs(
+            S, k, rng, tol=self.tol, max_iter=self.max_iter, rough=S.rounded() if quick else None
+        )
         self._warn_of(found, S, kernel, precision(samples), rng, power)
 
         values = np.where(found.values > S.rounding(found.values[0]), found.values, 0.0)

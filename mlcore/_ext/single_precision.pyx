@@ -1,0 +1,40 @@
+"""Hot loops of mlcore.kernels.single_precision: a centred matrix in float32, times some vectors.
+
+Each element of `out` is written by one thread and summed in one order, so the thread count never
+changes a bit. Calls take rows first..last, so that Python sees signals between them.
+"""
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.math cimport fabs
+
+from mlcore._ext.blas cimport gemm_nt
+
+cdef enum:
+    ROWS = 1024  # so many that packing the vectors costs little
+
+cdef double TINY = 1e-30  # numbers below 1e-38 are slow in float32
+
+
+def product(const float[:, ::1] K, const float[:, ::1] V, float[:, ::1] out,
+            Py_ssize_t first, Py_ssize_t last, int n_threads):
+    """Set rows of `out` (n_rows, width) to K (n_rows, n) V', V (width, n), in float32 by BLAS."""
+    cdef int n = <int> K.shape[1], width = <int> V.shape[0]
+    cdef Py_ssize_t block, start, rows
+    for block in prange((last - first + ROWS - 1) // ROWS, nogil=True,
+                        num_threads=n_threads, schedule="dynamic"):
+        start = first + block * ROWS
+        rows = min(<Py_ssize_t> ROWS, last - start)
+        gemm_nt(<int> rows, width, n, <float> 1, &K[start, 0], n, &V[0, 0], n, <float> 0,
+                &out[start, 0], width)
+
+
+def centered(const floating[:, ::1] K, const double[::1] means, const double[::1] scale,
+             double mean, float[:, ::1] out, Py_ssize_t first, Py_ssize_t last, int n_threads):
+    """out[i, j] = scale[i] (K[i, j] - means[i] - means[j] + mean) scale[j], rounded at the end."""
+    cdef Py_ssize_t n = K.shape[1], i, j
+    cdef double rest, value
+    for i in prange(first, last, nogil=True, num_threads=n_threads):
+        rest = mean - means[i]
+        for j in range(n):
+            value = (K[i, j] - means[j] + rest) * (scale[i] * scale[j])
+            out[i, j] = <float> (0 if fabs(value) < TINY else value)

@@ -1,0 +1,48 @@
+"""A matrix in single precision, for a search whose result is computed in double precision."""
+
+import numpy as np
+
+from mlcore._ext import single_precision as _ext
+from mlcore.scratch import scratch_array
+from mlcore.threads import effective_threads, pieces, single_threaded_blas
+
+
+class Single:
+    """A symmetric matrix in float32, times vectors in float32: quick, and rough.
+
+    Parameters
+    ----------
+    K : float32 (n, n), C order
+        Its largest entries about 1.
+    """
+
+    sparse = False
+
+    def __init__(self, K: np.ndarray) -> None:
+        self.K, self.n = K, K.shape[0]
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """Return the product with V (n, m), float64; the same bytes for any number of threads."""
+        rows = np.ascontiguousarray(V.T, dtype=np.float32)
+        out = np.empty((self.n, len(rows)), np.float32)
+        with single_threaded_blas():
+            for first, last in pieces(self.n, rows.size):
+                threads = effective_threads((last - first) * rows.size)
+                _ext.product(self.K, rows, out, first, last, threads)
+        return out.astype(np.float64)
+
+
+def centered_single(K: np.ndarray, means: np.ndarray, mean: float, scale: np.ndarray) -> Single:
+    """Return ``diag(scale) (K - means 1' - 1 means' + mean) diag(scale)``, rounded to float32.
+
+    Parameters
+    ----------
+    K : float32 or float64 (n, n), C order
+    means, scale : float64 (n,)
+    """
+    n = len(K)
+    out = scratch_array((n, n), np.float32)
+    for first, last in pieces(n, 4 * n):
+        threads = effective_threads(4 * n * (last - first))
+        _ext.centered(K, means, scale, mean, out, first, last, threads)
+    return Single(out)
