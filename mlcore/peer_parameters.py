@@ -46,8 +46,18 @@ INSTEAD: dict[str, dict[str, str]] = {
         "tol": "drop it: all pairs are computed at once, without iteration",
         "copy": "drop it: X and y are never changed",
     },
-    "KernelRidge": {
+    "RidgeModel": {
         "kernel_params": "give a function of your own with its parameters bound",
+    },
+    "KernelRidgeCV": {
+        "alpha": "use alphas=[...]",
+        "gamma": "use gammas=[...]",
+        "scoring": 'use criterion="loo", "gcv" or "likelihood"',
+        "cv": "drop it: leave-one-out errors are exact, and cost no refits",
+        "gcv_mode": "drop it: eigenvectors or factors are taken, as is quicker",
+        "store_cv_results": "drop it: criterion_values_ holds them always",
+        "alpha_per_target": "drop it: each target always has its own alpha",
+        "param_grid": "use alphas=[...] and gammas=[...]",
     },
     "Mixture": {
         "verbose_interval": "drop it: verbose=1 prints a line a second, verbose=2 every step",

@@ -110,7 +110,7 @@ PEERS = {
     "svm": ("svm", "model_selection", "calibration"),
     "cluster": ("cluster", "metrics", "metrics.pairwise", "neighbors"),
     "mixture": ("mixture", "decomposition"),
-    "kernel_ridge": ("kernel_ridge",),
+    "kernel_ridge": ("kernel_ridge", "model_selection"),
     "kernels": ("metrics.pairwise", "preprocessing"),
     "datasets": ("datasets",),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import linalg
 
-from mlcore.kernel_ridge import KernelRidge
+from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
 from mlcore.kernels import gram_matrix
 
 
@@ -25,6 +25,27 @@ class RidgeFit:
         K = gram_matrix(self.X)
         K.flat[:: n_samples + 1] += 0.1
         linalg.cho_solve(linalg.cho_factor(K.T, overwrite_a=True, check_finite=False), self.y)
+
+
+class RidgeChoice:
+    """Exact leave-one-out errors of all alphas, against the eigenvectors that they rest on."""
+
+    params, param_names = [300, 2_000], ["n_samples"]
+
+    def setup(self, n_samples):
+        rng = np.random.default_rng(0)
+        self.X = rng.normal(size=(n_samples, 16))
+        self.y = np.sin(self.X[:, 0]) + rng.normal(size=n_samples)
+        self.many = np.geomspace(1e-3, 1e3, 20)
+
+    def time_three_alphas(self, n_samples):
+        KernelRidgeCV(self.many[:3], ["scale"]).fit(self.X, self.y)
+
+    def time_twenty_alphas(self, n_samples):
+        KernelRidgeCV(self.many, ["scale"]).fit(self.X, self.y)
+
+    def time_eigenvectors(self, n_samples):
+        linalg.eigh(gram_matrix(self.X), overwrite_a=True, check_finite=False, driver="evd")
 
 
 class LargeRidgeFit:

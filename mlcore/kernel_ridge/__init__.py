@@ -2,8 +2,9 @@
 
 from mlcore.kernel_ridge.diagnostics import RidgePath
 from mlcore.kernel_ridge.kernel_ridge import KernelRidge
+from mlcore.kernel_ridge.kernel_ridge_cv import KernelRidgeCV
 
-__all__ = ["KernelRidge", "RidgePath"]
+__all__ = ["KernelRidge", "KernelRidgeCV", "RidgePath"]
 
 
 def __dir__() -> list[str]:

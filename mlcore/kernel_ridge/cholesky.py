@@ -7,6 +7,7 @@ from scipy import linalg
 
 from mlcore.threads import pieces
 
+_COLUMNS = 256  # of an inverse, computed together
 _BLOCK = 4096  # rows that one call of LAPACK factors, in less than a second
 
 
@@ -65,6 +66,22 @@ class Cholesky:
     def whitened(self, B: np.ndarray) -> np.ndarray:
         """Return L^-1 B, for B (n, k)."""
         return linalg.solve_triangular(self.L.T, B, trans="T", check_finite=False)
+
+    def inverse_diagonal(self) -> np.ndarray:
+        """Return the diagonal of A^-1, (n,), from L^-1 by blocks of columns: n³/3 operations."""
+        n, found = len(self.L), np.empty(len(self.L))
+        for start in range(0, n, _COLUMNS):
+            part = slice(start, min(n, start + _COLUMNS))
+            Z = np.zeros((n - start, part.stop - start), self.L.dtype)
+            np.fill_diagonal(Z, 1.0)
+            for first in range(start, n, _COLUMNS):
+                rows = slice(first, min(n, first + _COLUMNS))
+                here, above = slice(first - start, rows.stop - start), slice(first - start)
+                Z[here] -= self.L[rows, start:first] @ Z[above]
+                corner = np.ascontiguousarray(self.L[rows, rows])
+                Z[here] = linalg.solve_triangular(corner.T, Z[here], trans="T", check_finite=False)
+            found[part] = np.einsum("ij,ij->j", Z, Z)
+        return found
 
     def reciprocal_condition(self, norm: float) -> float:
         """Estimate the reciprocal condition number of A, whose 1-norm is given."""

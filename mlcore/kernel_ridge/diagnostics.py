@@ -1,19 +1,25 @@
-"""Methods of a fitted ridge model that rest on the eigenvectors of its Gram matrix."""
+"""Methods of a fitted ridge model that rest on its whole Gram matrix."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mlcore.checks import as_real, require_memory
 from mlcore.checks.arrays import real_array
-from mlcore.kernel_ridge.eigen_path import CRITERIA, EigenPath
+from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA, AlphaPath
+from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
+from mlcore.kernel_ridge.alpha_path.factor_path import (
+    EIGEN_BYTES,
+    FACTOR_BYTES,
+    FROM_EIGENVECTORS,
+    path_for,
+)
 from mlcore.kernel_ridge.problem import Problem
 from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.kernel import as_double
 from mlcore.kernels.kernel_model import kept_samples
 from mlcore.model_cache import cached
-
-_EIGEN_BYTES = 40  # of each entry of K: its value, those of the eigenvectors, and what LAPACK needs
 
 
 class RidgePath(NamedTuple):
@@ -51,6 +57,15 @@ class RidgePath(NamedTuple):
     likelihood: np.ndarray
 
 
+@dataclass
+class _Derived:
+    """Values that later calls of a fitted model need, each made when first asked for."""
+
+    expansion: Expansion | None = None
+    problem: Problem | None = None
+    path: AlphaPath | None = None
+
+
 class Diagnostics:
     """Mixin of ridge models: leave-one-out errors, the path over alpha, deviations."""
 
@@ -68,7 +83,7 @@ class Diagnostics:
         ValueError
             For ``alpha=0``.
         MemoryError
-            If the Gram matrix and its eigenvectors do not fit.
+            If the Gram matrix and a factor of it do not fit.
 
         Notes
         -----
@@ -80,12 +95,13 @@ class Diagnostics:
         .. [1] G. Golub, C. Van Loan, *Matrix Computations*, 4th ed., 2013, section 6.1.
         """
         self._check_fitted()
-        problem, path = self._path
+        problem, path = self._path()
         kept = np.flatnonzero(self.sample_weight_)
         errors = np.full((len(self.sample_weight_), len(problem.units.penalties)), np.nan)
-        for j, alpha in enumerate(problem.units.penalties):
-            found = path.at(alpha, j)
-            errors[kept, j] = found.coef / (problem.system.u * found.inverse_diagonal)
+        for alpha, columns in by_alpha(problem.units.penalties):
+            found = path.fitted(alpha, columns)
+            scale = problem.system.u * found.inverse_diagonal
+            errors[np.ix_(kept, columns)] = found.coef / scale[:, None]
         errors = np.ldexp(errors, problem.units.target_power)
         return errors if self.y_fit_.ndim == 2 else errors[:, 0]
 
@@ -110,27 +126,25 @@ class Diagnostics:
 
         Notes
         -----
-        O(n³) time for the first call after a fit, then O(n²) for each alpha.
+        Up to six alphas are factored one by one, in O(n³) time each. More take the eigenvectors of
+        the Gram matrix, in O(n³) time for the first call after a fit, and O(n²) for each alpha.
         """
         self._check_fitted()
         alphas = as_alphas(alphas, "alphas", type(self).__name__)
         if not alphas.min() > 0:
             raise ValueError(f"{type(self).__name__}: alphas holds 0, but all must be above 0.")
-        problem, path = self._path
+        problem, path = self._path(alphas)
         units, several = problem.units, self.y_fit_.ndim == 2
-        kept = np.flatnonzero(self.sample_weight_)
-        m, k = len(alphas), len(units.penalties)
+        kept, every = np.flatnonzero(self.sample_weight_), np.arange(len(units.penalties))
+        m, k = len(alphas), len(every)
         dual = np.zeros((m, len(self.sample_weight_), k))
         intercept, loo, gcv, likelihood, freedom = (np.empty((m, k)) for _ in range(5))
         for i, alpha in enumerate(np.ldexp(alphas, -units.penalty_power)):
-            for j in range(k):
-                found = path.at(alpha, j)
-                dual[i, kept, j] = problem.dual(found.coef[:, None])[:, 0]
-                intercept[i, j] = found.intercept + problem.system.center[j]
-                freedom[i, j] = found.degrees_of_freedom
-                loo[i, j], gcv[i, j], likelihood[i, j] = (
-                    path.criterion(name, alpha, j) for name in CRITERIA
-                )
+            found = path.fitted(alpha, every)
+            dual[i, kept] = problem.dual(found.coef)
+            intercept[i] = found.intercept + problem.system.center
+            freedom[i] = path.degrees_of_freedom(alpha, found)
+            loo[i], gcv[i], likelihood[i] = (path.criterion_of(name, found) for name in CRITERIA)
         square = 2 * units.target_power
         found = (
             dual, np.ldexp(intercept, units.target_power), freedom, np.ldexp(loo, square),
@@ -141,57 +155,86 @@ class Diagnostics:
     @property
     def effective_dimension_(self) -> Any:
         self._check_fitted()
-        problem, path = self._path
-        found = [
-            path.at(alpha, j).degrees_of_freedom for j, alpha in enumerate(problem.units.penalties)
-        ]
-        return np.array(found) if self.y_fit_.ndim == 2 else found[0]
+        problem, path = self._path()
+        dimension = np.empty(len(problem.units.penalties))
+        for alpha, columns in by_alpha(problem.units.penalties):
+            dimension[columns] = path.degrees_of_freedom(alpha, path.fitted(alpha, columns))
+        return dimension if self.y_fit_.ndim == 2 else float(dimension[0])
 
     # ---- after a fit
 
     @property
-    def _path(self):
-        """The problem of the fit and the eigenvectors of its Gram matrix, cached."""
+    def _derived(self):
         arrays = self.X_fit_, self.y_fit_, self.sample_weight_
-        return cached(self, arrays, (self._fitted_kernel, self.fit_intercept), self._eigen_path)
+        return cached(self, arrays, (self._fitted_kernel, self.fit_intercept), _Derived)
 
-    def _eigen_path(self):
+    @property
+    def _expansion(self):
+        kernel = self._fitted_kernel
+        if kernel.precomputed:
+            return Expansion(np.arange(len(self.dual_coef_)), kernel)
+        derived = self._derived
+        if derived.expansion is None:
+            derived.expansion = Expansion(as_double(self.X_fit_), kernel)
+        return derived.expansion
+
+    def _path(self, alphas=None):
+        """The problem of the fit and a path for these alphas, by default those of the fit."""
+        derived = self._derived
+        count = len(np.unique(self.alpha_ if alphas is None else alphas))
+        if derived.path is None:
+            derived.problem = self._problem(count)
+            derived.path = path_for(derived.problem.system, count)
+        elif count >= FROM_EIGENVECTORS and not isinstance(derived.path, EigenPath):
+            require_path(derived.problem.system.S.n, count)
+            derived.path = None  # its factor is freed before the eigenvectors are computed
+            derived.path = path_for(derived.problem.system, count)
+        return derived.problem, derived.path
+
+    def _problem(self, n_alphas):
         kernel, weight = self._fitted_kernel, self.sample_weight_
         kept = np.flatnonzero(weight)
-        self._require_eigen(len(kept))
+        require_path(len(kept), n_alphas)
         samples, y = kept_samples(self.X_fit_, kept, kernel.precomputed), self.y_fit_
         y = y.reshape(len(y), -1)
         alphas = np.broadcast_to(self.alpha_, y.shape[1:]).astype(np.float64)
         if not alphas.min() > 0:
             raise ValueError(f"{type(self).__name__}: this needs alpha > 0, not alpha=0.")
-        problem = Problem.of(
+        return Problem.of(
             kernel, samples, y[kept], weight[kept], alphas, self.fit_intercept, True,
             type(self).__name__,
         )  # fmt: skip
-        return problem, EigenPath(problem.system)
 
     def _deviations(self, X):
-        problem, path = self._path
+        problem, path = self._path()
         kernel, units = self._fitted_kernel, problem.units
         kept = np.flatnonzero(self.sample_weight_)
-        expansion = Expansion(as_double(self.X_fit_), kernel)
         own = np.ldexp(kernel.diagonal(X), -units.kernel_power)
-        variances = [path.variance(a, j) for j, a in enumerate(units.penalties)]
-        found = np.empty((X.shape[0], len(variances)))
-        for rows, values in expansion.blocks(X):
-            k = np.ldexp(values[:, kept], -units.kernel_power)
-            for alpha in np.unique(units.penalties):
-                same = units.penalties == alpha
-                left = own[rows] - path.explained(k, alpha)
-                found[rows, same] = np.sqrt(np.maximum(left, 0.0))[:, None]
-        found *= np.ldexp(np.sqrt(variances), units.target_power)
+        found = np.empty((X.shape[0], len(units.penalties)))
+        for alpha, columns in by_alpha(units.penalties):
+            variance = path.variance(path.fitted(alpha, columns))
+            for rows, values in self._expansion.blocks(X):
+                k = np.ldexp(values[:, kept], -units.kernel_power)
+                left = np.maximum(own[rows] - path.explained(k, alpha), 0.0)
+                found[rows, columns] = np.sqrt(np.outer(left, variance))
+        found = np.ldexp(found, units.target_power)
         return found if self.y_fit_.ndim == 2 else found[:, 0]
 
-    def _require_eigen(self, n):
-        require_memory(
-            n, n, _EIGEN_BYTES, what="the Gram matrix, with its eigenvectors and work memory,",
-            instead="fit fewer samples, or choose alpha by held-out ones",
-        )  # fmt: skip
+
+def by_alpha(penalties: np.ndarray) -> list[tuple[float, np.ndarray]]:
+    """Return each different alpha with the targets that have it."""
+    return [(float(alpha), np.flatnonzero(penalties == alpha)) for alpha in np.unique(penalties)]
+
+
+def require_path(n: int, n_alphas: int) -> None:
+    """Raise MemoryError if the path of so many alphas does not fit."""
+    eigen = n_alphas >= FROM_EIGENVECTORS
+    what = "its eigenvectors" if eigen else "a factor of it"
+    require_memory(
+        n, n, EIGEN_BYTES if eigen else FACTOR_BYTES,
+        what=f"the Gram matrix, with {what} and work memory,",
+        instead="fit fewer samples, or choose alpha by held-out ones",
+    )  # fmt: skip
 
 
 def as_alphas(alphas, name, owner):

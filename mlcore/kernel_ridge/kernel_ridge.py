@@ -1,7 +1,7 @@
 """Kernel ridge regression with a proof of its accuracy."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -11,25 +11,18 @@ from mlcore.checks import (
     as_integer,
     as_random_state,
     as_real,
-    as_targets,
-    as_weights,
     free_bytes,
     require_memory,
     require_random_state,
 )
 from mlcore.exceptions import warn
-from mlcore.kernel_ridge.diagnostics import Diagnostics, as_alphas
-from mlcore.kernel_ridge.eigen_path import CRITERIA, EigenPath
+from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
+from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
+from mlcore.kernel_ridge.alpha_path.factor_path import FROM_EIGENVECTORS
+from mlcore.kernel_ridge.diagnostics import as_alphas, require_path
 from mlcore.kernel_ridge.partial_cholesky import random_pivots
-from mlcore.kernel_ridge.prediction_bound import prediction_bound
-from mlcore.kernel_ridge.problem import Problem
-from mlcore.kernel_ridge.system import together
-from mlcore.kernels.expansion import Expansion
-from mlcore.kernels.kernel import Kernel, as_double, copied, of_numbers, precision
-from mlcore.kernels.kernel_model import KernelModel, kept_samples
-from mlcore.kernels.resolve import resolve_gamma
-from mlcore.model import Regressor
-from mlcore.model_cache import cached
+from mlcore.kernel_ridge.ridge_model import RidgeModel, data_attributes, solved
+from mlcore.kernels.kernel import Kernel
 
 _SOLVERS = ("auto", "cholesky", "cg")
 _BYTES = 12  # of each entry of K: its value, and that of a factor in float32
@@ -47,7 +40,7 @@ class _Settings(NamedTuple):
     max_iter: int
 
 
-class KernelRidge(Diagnostics, Regressor, KernelModel):
+class KernelRidge(RidgeModel):
     r"""Least squares in the feature space of a kernel, with a penalty on the norm.
 
     .. math:: \min_{f, b} P(f, b) = \sum_i w_i (y_i - f(x_i) - b)^2 + \alpha |f|^2,
@@ -60,8 +53,8 @@ class KernelRidge(Diagnostics, Regressor, KernelModel):
     ----------
     alpha : float, array-like of shape (n_targets,), or {"loo", "gcv", "likelihood"}, default=1.0
         Penalty, at least 0; or the criterion whose minimum chooses it for each target: the
-        weighted sum of squared leave-one-out errors, generalised cross-validation, or the
-        likelihood of a Gaussian process.
+        weighted sum of squared leave-one-out errors (copies of a sample left out together),
+        generalised cross-validation, or the likelihood of a Gaussian process.
     kernel : str, callable or Kernel, default="linear"
         A name that `mlcore.kernels.gram_matrix` knows, "precomputed", a function ``kernel(X, Y)``
         of two sets of samples, or a `mlcore.kernels.Kernel`.
@@ -140,17 +133,6 @@ class KernelRidge(Diagnostics, Regressor, KernelModel):
     True
     """
 
-    _tags: ClassVar[dict[str, Any]] = {**KernelModel._tags, "target_tags.multi_output": True}
-
-    dual_coef_: np.ndarray
-    intercept_: float | np.ndarray
-    alpha_: float | np.ndarray
-    duality_gap_: float | np.ndarray
-    objective_: float | np.ndarray
-    prediction_bound_: float | np.ndarray
-    X_fit_: Any
-    y_fit_: np.ndarray
-    sample_weight_: np.ndarray
     n_iter_: int
     converged_: bool
     solver_: str
@@ -203,90 +185,28 @@ class KernelRidge(Diagnostics, Regressor, KernelModel):
         MemoryError
             If what must be held does not fit.
         """
-        settings = self._settings()
-        owner = type(self).__name__
-        samples = self._training_samples(X)
-        n = samples.shape[0]
-        y = as_targets(y, n, owner=owner, several=True)
-        weight = as_weights(sample_weight, n)
-        columns = y if y.ndim == 2 else y[:, None]
-        alphas = self._alphas(columns.shape[1])
-        kept = np.flatnonzero(weight)
-        used = kept_samples(samples, kept, self._precomputed)
-        given = isinstance(settings.gamma, str) and (self._precomputed or not of_numbers(used))
-        gamma = 0.0 if given else resolve_gamma(settings.gamma, used, weight[kept])
-        solver = self._solver_for(len(kept), settings)
-        problem = Problem.of(
-            settings.kernel.with_gamma(gamma), used, columns[kept], weight[kept], alphas,
-            settings.fit_intercept, solver == "cholesky", owner,
+        settings, owner = self._settings(), type(self).__name__
+        data = self._checked_data(X, y, sample_weight)
+        alphas = self._alphas(data.columns.shape[1])
+        gamma = self._number_of(settings.gamma, data)
+        solver = self._solver_for(len(data.kept), settings)
+        problem = data.problem(
+            settings.kernel.with_gamma(gamma), alphas, settings.fit_intercept,
+            solver == "cholesky", owner,
         )  # fmt: skip
-        system, units = problem.system, problem.units
+        penalties = problem.units.penalties
         if isinstance(alphas, str):
-            path = EigenPath(system)
-            chosen = [path.best_alpha(alphas, j) for j in range(columns.shape[1])]
-            path, units = None, units._replace(penalties=np.array(chosen))
-            alphas = np.ldexp(units.penalties, units.penalty_power)
-        found = self._solve(system, units.penalties, solver, settings)
-        bound = prediction_bound(system, found, units.penalties, problem.rounding)
-        dual = np.zeros(columns.shape)
-        dual[kept] = problem.dual(found.coef)
-        problem = system = used = None  # freed before the samples are copied
-        value = (lambda v: v) if y.ndim == 2 else (lambda v: float(v[0]))
+            penalties = self._chosen_penalties(data, problem, alphas)
+        found = self._solve(problem.system, penalties, solver, settings)
+        attributes = self._attributes(data, problem, found, penalties)
+        if not isinstance(alphas, str):
+            attributes["alpha_"] = alphas if data.y.ndim == 2 else float(alphas[0])
+        about = {"n_iter_": found.n_iter, "converged_": found.converged}
+        problem = found = None  # freed before the samples are copied
         self._set_fitted(
-            X,
-            dual_coef_=dual if y.ndim == 2 else dual[:, 0],
-            intercept_=value(np.ldexp(found.intercept, units.target_power)),
-            alpha_=value(alphas),
-            duality_gap_=value(np.ldexp(found.gap, units.square_power)),
-            objective_=value(np.ldexp(found.objective, units.square_power)),
-            prediction_bound_=value(np.ldexp(bound, units.target_power - units.kernel_power // 2)),
-            X_fit_=copied(samples),
-            y_fit_=y.copy(),
-            sample_weight_=weight.copy(),
-            gamma_=gamma,
-            n_iter_=found.n_iter,
-            converged_=found.converged,
-            solver_=solver,
+            X, **attributes, **about, **data_attributes(data), gamma_=gamma, solver_=solver
         )
         return self
-
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Return f(x) + b for each row of `X`, in the precision of the samples of the fit.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_new, n_features)
-            With a precomputed kernel: the values against the training samples, (n_new, n_samples);
-            they do not tell k(x, x), which deviations need.
-        return_std : bool, default=False
-            Return the deviations of f(x) + b too, where the targets are a Gaussian process of
-            covariance ``s² k`` with noise of variance ``s² alpha / w``, and s² is the likeliest.
-
-        Returns
-        -------
-        y : ndarray of shape (n_new,) or (n_new, n_targets)
-        std : ndarray of the same shape, only with `return_std`
-
-        Notes
-        -----
-        ``std² = s² (k(x, x) - k' M k)``, M the inverse of K + alpha/w and s² = y'a / n; with an
-        intercept, of no known size before the fit, ``(1 - k' M 1)² / 1' M 1`` more, and s² has the
-        divisor n - 1. The first call with `return_std` takes the time of `leave_one_out`.
-        """
-        self._check_fitted()
-        as_bool(return_std, "return_std", owner=type(self).__name__)
-        X = self._later_samples(X, self.X_fit_)
-        if return_std and self._precomputed:
-            raise ValueError(
-                f"{type(self).__name__}: return_std=True needs k(x, x) of new samples, which "
-                "kernel='precomputed' does not have."
-            )
-        X, dtype = as_double(X), precision(self.X_fit_)
-        coef = self.dual_coef_
-        sums = self._expansion.sums(X, coef.reshape(len(coef), -1))
-        values = (sums + self.intercept_).astype(dtype, copy=False)
-        values = values if coef.ndim == 2 else values[:, 0]
-        return (values, self._deviations(X).astype(dtype, copy=False)) if return_std else values
 
     # ---- before the work
 
@@ -332,7 +252,7 @@ class KernelRidge(Diagnostics, Regressor, KernelModel):
                     f"{type(self).__name__}: alpha={self.alpha!r} needs the eigenvectors of the "
                     'Gram matrix, which solver="cg" does not store.'
                 )
-            self._require_eigen(n)
+            require_path(n, FROM_EIGENVECTORS)
         elif solver == "cholesky":
             require_memory(
                 n, n, _BYTES, what="the Gram matrix, with its factor in float32,",
@@ -340,23 +260,30 @@ class KernelRidge(Diagnostics, Regressor, KernelModel):
             )  # fmt: skip
         return solver
 
+    def _chosen_penalties(self, data, problem, criterion):
+        distinct, units = data.distinct(self._precomputed), problem.units
+        if distinct is data:
+            return EigenPath(problem.system).best_alphas(criterion)
+        kernel, intercept = problem.system.S.rows.kernel, problem.system.fit_intercept
+        other = distinct.problem(kernel, criterion, intercept, True, problem.system.name)
+        chosen = EigenPath(other.system).best_alphas(criterion)
+        return np.ldexp(chosen, other.units.penalty_power - units.penalty_power)
+
     def _solve(self, system, penalties, solver, settings):
-        """Return the `Solution` of all targets, those of one alpha solved together."""
-        n, n_targets = system.right.shape
-        F, parts = None, []
+        """Return the `Solution` of all targets."""
+        n, F = system.S.n, None
         if solver == "cg":
             if not penalties.min() > 0:
                 raise ValueError(f'{system.name}: alpha=0 needs solver="cholesky", not "cg".')
             rank = min(n, _LEAST_RANK + n // _ROWS_OF_RANK)
             F = random_pivots(system.S, rank, as_random_state(self.random_state))
-        for alpha in np.unique(penalties):
-            chosen = np.flatnonzero(penalties == alpha)
-            if solver == "cg":
-                found = system.by_gradients(alpha, chosen, F, settings.tol, settings.max_iter)
-            else:
-                found = system.by_cholesky(alpha, chosen)
-            parts.append((chosen, found))
-        found = together(parts, n_targets)
+
+        def solve(alpha, columns):
+            if F is None:
+                return system.by_cholesky(alpha, columns)
+            return system.by_gradients(alpha, columns, F, settings.tol, settings.max_iter)
+
+        found = solved(system, penalties, solve)
         if not found.converged:
             warn(
                 "ConvergenceWarning",
@@ -365,11 +292,3 @@ class KernelRidge(Diagnostics, Regressor, KernelModel):
                 "alpha.",
             )
         return found
-
-    @property
-    def _expansion(self):
-        kernel = self._fitted_kernel
-        if kernel.precomputed:
-            return Expansion(np.arange(len(self.dual_coef_)), kernel)
-        vectors = self.X_fit_
-        return cached(self, (vectors,), kernel, lambda: Expansion(as_double(vectors), kernel))

@@ -27,7 +27,7 @@ from mlcore.cluster import (
 )
 from mlcore.decomposition import CCA, PCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis
-from mlcore.kernel_ridge import KernelRidge
+from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
 from mlcore.mixture import (
     PLSA,
     BernoulliMixture,
@@ -221,6 +221,14 @@ MODELS = {
         several_targets=True,
         takes=(("gamma", None),),
     ),
+    "KernelRidgeCV": Entry(
+        lambda: KernelRidgeCV([0.1, 1.0], [0.1, 1.0]),
+        numbers,
+        several_targets=True,
+        draw=few,
+        endless={"gammas": (0.1,) * 500},
+        takes=(("alphas", None), ("gammas", None)),
+    ),
     "KMedians": Entry(
         lambda: KMedians(3, random_state=0), nothing, sparse=False, kernel=False, takes=ZERO_TOL
     ),
@@ -305,6 +313,17 @@ def raising(A, B):
 def without_gamma(entry):
     model = entry.make()
     return model.set_params(gammas=("scale",)) if "gammas" in model.get_params() else model
+
+
+def well_solved(entry, gamma=None):
+    """The model with a small tol, and this width of its kernel."""
+    model = entry.make()
+    params = model.get_params()
+    if "tol" in params:
+        model.set_params(tol=1e-7)
+    if gamma is not None:
+        model.set_params(**({"gammas": (gamma,)} if "gammas" in params else {"gamma": gamma}))
+    return model
 
 
 def sparse_samples(entry):

@@ -24,7 +24,7 @@ from mlcore.cluster import (
 )
 from mlcore.decomposition import CCA, PCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis
-from mlcore.kernel_ridge import KernelRidge
+from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
 from mlcore.mixture import (
     PLSA,
     BernoulliMixture,
@@ -64,6 +64,7 @@ CHECKED = [
     KernelRidge(),
     KernelRidge(kernel="rbf", fit_intercept=True),
     KernelRidge(kernel="rbf", solver="cg", random_state=0),
+    KernelRidgeCV(),
     KMedians(),
     KMedoids(),
     KMedoids(2, metric="cityblock", power=2),

@@ -20,6 +20,7 @@ from contract import (
     refuses,
     several_numbers,
     two_labels,
+    well_solved,
 )
 from mlcore.svm import SVCCV
 
@@ -124,9 +125,7 @@ def test_weight_two_is_a_copy_and_zero_is_absence(entry, data):
     X, y = data
     counts = np.arange(len(X)) % 3
     y_repeated = None if y is None else y.repeat(counts, axis=0)
-    gamma = {"gamma": 0.3} if entry.make().get_params().get("kernel") == "rbf" else {}
-    tol = {"tol": 1e-7} if "tol" in entry.make().get_params() else {}
-    model = entry.make().set_params(**tol, **gamma)
+    model = well_solved(entry, 0.3 if entry.make().get_params().get("kernel") == "rbf" else None)
     weighted = clone(model).fit(X, y, sample_weight=counts)
     repeated = clone(model).fit(X.repeat(counts, axis=0), y_repeated)
     for found, expected in zip(answers(weighted, X), answers(repeated, X), strict=True):

@@ -20,6 +20,7 @@ from contract import (
     raising,
     refuses,
     searched,
+    well_solved,
     without_gamma,
 )
 
@@ -31,10 +32,9 @@ def plain_rbf(A, B):
 @only(lambda entry: entry.kernel and entry.make is not searched)
 def test_callable_and_precomputed_kernels_agree_with_rbf(entry, data):
     X, y = data
-    params = {"tol": 1e-7}
-    rbf = entry.make().set_params(kernel="rbf", gamma=0.3, **params).fit(X, y)
-    called = entry.make().set_params(kernel=plain_rbf, **params).fit(X, y)
-    given = entry.make().set_params(kernel="precomputed", **params).fit(plain_rbf(X, X), y)
+    rbf = well_solved(entry, gamma=0.3).set_params(kernel="rbf").fit(X, y)
+    called = well_solved(entry).set_params(kernel=plain_rbf).fit(X, y)
+    given = well_solved(entry).set_params(kernel="precomputed").fit(plain_rbf(X, X), y)
     names = [method.__name__ for method in methods(rbf)]
     found = (answers(rbf, X), answers(called, X), answers(given, plain_rbf(X, X)))
     for name, expected, one, two in zip(names, *found, strict=True):
@@ -173,8 +173,8 @@ def near_words(A, B):
 def test_strings_are_samples_of_a_function(form, entry, data):
     words = words_of(data[0][:, :4])
     X, y = letters(words) / 5, data[1]
-    model = entry.make().set_params(kernel=near_words, tol=1e-7).fit(form(words), y)
-    numbers = entry.make().set_params(kernel="rbf", gamma=0.3, tol=1e-7).fit(X, y)
+    model = well_solved(entry).set_params(kernel=near_words).fit(form(words), y)
+    numbers = well_solved(entry, gamma=0.3).set_params(kernel="rbf").fit(X, y)
     for method in methods(model):
         expected = getattr(numbers, method.__name__)(X)
         # The held-out folds behind probabilities differ: only rows of numbers are told apart.

@@ -38,6 +38,7 @@ REFUSALS = {
         (case, "sigmoid"): {"KernelRidge": "K . alpha/w has the eigenvalue -"}
         for case in ("duplicate columns", "equal rows", "rank one", "one feature")
     },
+    ("many features", "sigmoid"): {"KernelRidgeCV": "K . alpha/w has the eigenvalue -"},
 }
 
 

@@ -1,0 +1,1 @@
+"""Ridge functions of one Gram matrix for several penalties."""

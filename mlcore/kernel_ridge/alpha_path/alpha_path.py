@@ -1,0 +1,117 @@
+"""Ridge functions of one Gram matrix for several alphas, and criteria that choose among them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mlcore.kernel_ridge.system import RidgeSystem
+
+CRITERIA = ("loo", "gcv", "likelihood")
+
+
+class Fitted(NamedTuple):
+    """Ridge functions of one alpha for k targets, and what the criteria need.
+
+    Attributes
+    ----------
+    coef : float64 (n, k)
+        c, where a = u c.
+    intercept : float64 (k,)
+        Of the targets less their mean, 0 without an intercept.
+    inverse_diagonal : float64 (n,)
+        Of the matrix G that takes u y to c.
+    energy : float64 (k,)
+        ``(u y)' G u y``.
+    log_determinant : float
+        Of S + alpha I; with an intercept plus ``log u' (S + alpha I)^-1 u``. NaN where unknown.
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    inverse_diagonal: np.ndarray
+    energy: np.ndarray
+    log_determinant: float
+
+
+class AlphaPath:
+    """Ridge functions of a system for any alpha above 0; a subclass solves it.
+
+    Parameters
+    ----------
+    system : RidgeSystem
+
+    Notes
+    -----
+    With M the inverse of S + alpha I, G is M; with an intercept ``M - M u u' M / u' M u``.
+
+    References
+    ----------
+    .. [1] G. Golub, M. Heath, G. Wahba, *Generalized cross-validation as a method for choosing a
+       good ridge parameter*, Technometrics 21, 1979.
+    .. [2] C. Rasmussen, C. Williams, *Gaussian Processes for Machine Learning*, 2006, chapter 5.
+    """
+
+    def __init__(self, system: RidgeSystem) -> None:
+        self.system = system
+
+    def fitted(self, alpha: float, columns: np.ndarray) -> Fitted:
+        """Return the functions of this alpha for these targets."""
+        raise NotImplementedError
+
+    def explained(self, k: np.ndarray, alpha: float) -> np.ndarray:
+        """Return what the samples take from the variance of f at new ones, before the factor s².
+
+        ``k' M k`` for each, M the inverse of K + alpha/w; with an intercept less
+        ``(1 - k' M 1)² / 1' M 1``, the variance of b.
+
+        Parameters
+        ----------
+        k : float64 (m, n)
+            Kernel values of new samples with those of the fit.
+        alpha : float
+        """
+        raise NotImplementedError
+
+    def degrees_of_freedom(self, alpha: float, found: Fitted) -> float:
+        """Return the trace of the map from targets to fitted values."""
+        return self.system.S.n - alpha * float(found.inverse_diagonal.sum())
+
+    def variance(self, found: Fitted) -> np.ndarray:
+        """Return s² = (y - b)' a / n, (k,), the variance that makes the targets most likely.
+
+        With an intercept the divisor is n - 1.
+        """
+        return np.maximum(found.energy, 0.0) / max(self._contrasts, 1)
+
+    def criterion(self, name: str, alpha: float, columns: np.ndarray) -> np.ndarray:
+        """Return the criterion whose minimum chooses alpha, (k,).
+
+        "loo" is the weighted mean square of the leave-one-out errors, "gcv" generalised
+        cross-validation, "likelihood" -2 log p of targets that are Gaussian with covariance
+        ``s² (K + alpha / w)``, less a constant, at its best s²; with an intercept, of their
+        contrasts (restricted likelihood).
+        """
+        return self.criterion_of(name, self.fitted(alpha, columns))
+
+    def criterion_of(self, name: str, found: Fitted) -> np.ndarray:
+        """Return the criterion of fitted functions, (k,)."""
+        if name == "loo":
+            errors = found.coef / found.inverse_diagonal[:, None]
+            return np.einsum("ij,ij->j", errors, errors) / self.system.total
+        if name == "gcv":
+            squares = np.einsum("ij,ij->j", found.coef, found.coef)
+            return self._gcv(squares, float(found.inverse_diagonal.sum()))
+        return self._likelihood(found.energy, found.log_determinant)
+
+    def _gcv(self, squares, trace):
+        return self.system.S.n * squares / trace**2
+
+    def _likelihood(self, energy, log_determinant):
+        with np.errstate(divide="ignore"):
+            return log_determinant + self._contrasts * np.log(
+                np.maximum(energy, 0.0) / self._contrasts
+            )
+
+    @property
+    def _contrasts(self):
+        return self.system.S.n - int(self.system.fit_intercept)

@@ -1,0 +1,140 @@
+"""All ridge functions of one Gram matrix, for any alpha, from one eigendecomposition."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import linalg
+
+from mlcore.kernel_ridge.alpha_path.alpha_path import AlphaPath, Fitted
+from mlcore.kernel_ridge.system import EPS, RidgeSystem
+from mlcore.threads import single_threaded_blas
+
+_GRID = 50  # values of alpha from which the golden section starts
+_DECADES = 12  # from the largest eigenvalue downwards
+_SECTIONS = 40
+_VALUES = 1_000_000  # eigenvector entries squared at a time
+_GOLDEN = (np.sqrt(5.0) - 1) / 2
+
+
+class EigenPath(AlphaPath):
+    """Eigenvectors of S, and what follows from them for any alpha in O(n²).
+
+    Parameters
+    ----------
+    system : RidgeSystem
+        Its S has a stored Gram matrix.
+
+    Raises
+    ------
+    ValueError
+        If S has a negative eigenvalue beyond rounding.
+
+    Notes
+    -----
+    O(n³) time once. S = Q diag(s) Q'. With h_i = 1 / (s_i + alpha), M = Q diag(h) Q'.
+    """
+
+    def __init__(self, system: RidgeSystem) -> None:
+        super().__init__(system)
+        n = system.S.n
+        with single_threaded_blas():
+            values, self.vectors = linalg.eigh(
+                system.S.dense(np.float64), overwrite_a=True, check_finite=False, driver="evd"
+            )
+            if values[0] < -n * EPS * max(-values[0], values[-1]):
+                system.refuse(values[0])
+            self.values = np.maximum(values, 0.0)
+            self.targets = self.vectors.T @ system.right
+            self.ones = self.vectors.T @ system.u
+
+    def fitted(self, alpha: float, columns: np.ndarray) -> Fitted:
+        coordinates, intercept, hv, total = self._coordinates(alpha, columns)
+        with single_threaded_blas():
+            diagonal = self._diagonal(1.0 / (self.values + alpha))
+            if self.system.fit_intercept:
+                diagonal -= (self.vectors @ hv) ** 2 / total
+            energy, log = self._energy(alpha, columns, coordinates, total)
+            return Fitted(self.vectors @ coordinates, intercept, diagonal, energy, log)
+
+    def explained(self, k: np.ndarray, alpha: float) -> np.ndarray:
+        h = 1.0 / (self.values + alpha)
+        with single_threaded_blas():
+            z = (k * self.system.u) @ self.vectors
+            found = z**2 @ h
+            if self.system.fit_intercept:
+                hv = h * self.ones
+                found -= (1 - z @ hv) ** 2 / float(self.ones @ hv)
+        return found
+
+    def criterion(self, name: str, alpha: float, columns: np.ndarray) -> np.ndarray:
+        if name == "loo":
+            return super().criterion(name, alpha, columns)
+        coordinates, _, hv, total = self._coordinates(alpha, columns)  # in O(n)
+        if name == "gcv":
+            trace = float((1.0 / (self.values + alpha)).sum())
+            if self.system.fit_intercept:
+                trace -= float(hv @ hv) / total
+            return self._gcv(np.einsum("ij,ij->j", coordinates, coordinates), trace)
+        return self._likelihood(*self._energy(alpha, columns, coordinates, total))
+
+    def _coordinates(self, alpha, columns):
+        """Return Q'c (n, k), the intercepts, Q'M u and u'M u."""
+        h = 1.0 / (self.values + alpha)
+        coordinates = h[:, None] * self.targets[:, columns]
+        intercept, hv = np.zeros(coordinates.shape[1]), h * self.ones
+        total = float(self.ones @ hv)
+        if self.system.fit_intercept:
+            intercept = self.ones @ coordinates / total
+            coordinates -= np.outer(hv, intercept)
+        return coordinates, intercept, hv, total
+
+    def _energy(self, alpha, columns, coordinates, total):
+        """Return the energies and the log-determinant of `Fitted`."""
+        log = float(np.log(self.values + alpha).sum())
+        if self.system.fit_intercept:
+            log += float(np.log(total))
+        return np.einsum("ij,ij->j", coordinates, self.targets[:, columns]), log
+
+    def _diagonal(self, h):
+        """Return the diagonal of Q diag(h) Q'."""
+        n, found = len(h), np.empty(len(h))
+        step = max(1, _VALUES // n)
+        for start in range(0, n, step):
+            part = slice(start, start + step)
+            found[part] = self.vectors[part] ** 2 @ h
+        return found
+
+    def best_alphas(self, name: str) -> np.ndarray:
+        """Return for each target the alpha of the least criterion, (k,).
+
+        The best of 50, then golden section.
+        """
+        top = float(self.values[-1]) or 1.0
+        grid = np.geomspace(top * 10.0**-_DECADES, 10 * top, _GRID)
+        every = np.arange(self.targets.shape[1])
+        values = np.array([self.criterion(name, alpha, every) for alpha in grid])
+        found = np.empty(len(every))
+        for j, best in enumerate(values.argmin(axis=0)):
+
+            def along(t, one=every[j : j + 1]):
+                return float(self.criterion(name, np.exp(t), one)[0])
+
+            low, high = np.log(grid[max(0, best - 1)]), np.log(grid[min(_GRID - 1, best + 1)])
+            found[j] = np.exp(minimum(along, low, high))
+        return found
+
+
+def minimum(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a function of one minimum in an interval is least, by golden section."""
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = function(left), function(right)
+    for _ in range(_SECTIONS):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = function(right)
+    return left if at_left <= at_right else right

@@ -1,0 +1,186 @@
+"""Samples, predictions and fitted attributes that ridge models share."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+
+from mlcore.checks import as_bool, as_targets, as_weights
+from mlcore.kernel_ridge.diagnostics import Diagnostics, by_alpha
+from mlcore.kernel_ridge.prediction_bound import prediction_bound
+from mlcore.kernel_ridge.problem import Problem
+from mlcore.kernel_ridge.system import RidgeSystem, Solution, together
+from mlcore.kernels.kernel import Kernel, as_double, copied, of_numbers, precision
+from mlcore.kernels.kernel_model import KernelModel, kept_samples
+from mlcore.kernels.resolve import resolve_gamma
+from mlcore.mixins import Regressor
+
+
+class RidgeData(NamedTuple):
+    """Checked arguments of a fit.
+
+    Attributes
+    ----------
+    samples : as checked, all of them
+    used : the samples of positive weight
+    y : float64 (n,) or (n, k)
+    weight : float64 (n,)
+    kept : (m,) intp
+        Indices of the samples of positive weight.
+    """
+
+    samples: Any
+    used: Any
+    y: np.ndarray
+    weight: np.ndarray
+    kept: np.ndarray
+
+    @property
+    def columns(self) -> np.ndarray:
+        """Targets of the samples of positive weight, (m, k)."""
+        return (self.y if self.y.ndim == 2 else self.y[:, None])[self.kept]
+
+    def problem(
+        self, kernel: Kernel, alphas: np.ndarray | str, fit_intercept: bool, stored: bool, name: str
+    ) -> Problem:
+        """Return the problem of these data, as `Problem.of`."""
+        weight = self.weight[self.kept]
+        return Problem.of(
+            kernel, self.used, self.columns, weight, alphas, fit_intercept, stored, name
+        )
+
+    def distinct(self, precomputed: bool) -> Self:
+        """Return data with one sample, of the sum of the weights, for all copies of one.
+
+        So a weight of 2 is a copy also where samples are left out: all copies together. Copies
+        have the same features (kernel values) and targets; objects are not compared.
+        """
+        if not of_numbers(self.used):
+            return self
+        first, copy_of = _first_of_equal_rows(self.used, self.columns)
+        if len(first) == len(copy_of):
+            return self
+        weight = np.bincount(copy_of, self.weight[self.kept])
+        used = kept_samples(self.used, first, precomputed)
+        y = self.columns[first]
+        return type(self)(used, used, y, weight, np.arange(len(first)))
+
+
+class RidgeModel(Diagnostics, Regressor, KernelModel):
+    """Base of models whose function is ``sum_i a_i k(x_i, x) + b`` over all samples."""
+
+    _tags: ClassVar[dict[str, Any]] = {**KernelModel._tags, "target_tags.multi_output": True}
+
+    dual_coef_: np.ndarray
+    intercept_: float | np.ndarray
+    alpha_: float | np.ndarray
+    duality_gap_: float | np.ndarray
+    objective_: float | np.ndarray
+    prediction_bound_: float | np.ndarray
+    X_fit_: Any
+    y_fit_: np.ndarray
+    sample_weight_: np.ndarray
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return f(x) + b for each row of `X`, in the precision of the samples of the fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_new, n_features)
+            With a precomputed kernel: the values against the training samples, (n_new, n_samples);
+            they do not tell k(x, x), which deviations need.
+        return_std : bool, default=False
+            Return the deviations of f(x) + b too, where the targets are a Gaussian process of
+            covariance ``s² k`` with noise of variance ``s² alpha / w``, and s² is the likeliest.
+
+        Returns
+        -------
+        y : ndarray of shape (n_new,) or (n_new, n_targets)
+        std : ndarray of the same shape, only with `return_std`
+
+        Notes
+        -----
+        ``std² = s² (k(x, x) - k' M k)``, M the inverse of K + alpha/w and s² = y'a / n; with an
+        intercept, of no known size before the fit, ``(1 - k' M 1)² / 1' M 1`` more, and s² has the
+        divisor n - 1. The first call with `return_std` takes the time of `leave_one_out`.
+        """
+        self._check_fitted()
+        as_bool(return_std, "return_std", owner=type(self).__name__)
+        X = self._later_samples(X, self.X_fit_)
+        if return_std and self._precomputed:
+            raise ValueError(
+                f"{type(self).__name__}: return_std=True needs k(x, x) of new samples, which "
+                "kernel='precomputed' does not have."
+            )
+        X, dtype = as_double(X), precision(self.X_fit_)
+        coef = self.dual_coef_
+        sums = self._expansion.sums(X, coef.reshape(len(coef), -1))
+        values = (sums + self.intercept_).astype(dtype, copy=False)
+        values = values if coef.ndim == 2 else values[:, 0]
+        return (values, self._deviations(X).astype(dtype, copy=False)) if return_std else values
+
+    def _checked_data(self, X, y, sample_weight):
+        samples = self._training_samples(X)
+        n = samples.shape[0]
+        y = as_targets(y, n, owner=type(self).__name__, several=True)
+        weight = as_weights(sample_weight, n)
+        kept = np.flatnonzero(weight)
+        return RidgeData(samples, kept_samples(samples, kept, self._precomputed), y, weight, kept)
+
+    def _number_of(self, gamma, data):
+        """Return the number that `gamma` means for these data; 0 where kernels have no width."""
+        given = isinstance(gamma, str) and (self._precomputed or not of_numbers(data.used))
+        return 0.0 if given else resolve_gamma(gamma, data.used, data.weight[data.kept])
+
+    def _attributes(self, data, problem, found, penalties):
+        """Return the fitted attributes of a solution for these penalties."""
+        units = problem.units
+        bound = prediction_bound(problem.system, found, penalties, problem.rounding)
+        dual = np.zeros((len(data.weight), len(penalties)))
+        dual[data.kept] = problem.dual(found.coef)
+        several = data.y.ndim == 2
+        value = (lambda v: v) if several else (lambda v: float(v[0]))
+        return {
+            "dual_coef_": dual if several else dual[:, 0],
+            "intercept_": value(np.ldexp(found.intercept, units.target_power)),
+            "alpha_": value(np.ldexp(penalties, units.penalty_power)),
+            "duality_gap_": value(np.ldexp(found.gap, units.square_power)),
+            "objective_": value(np.ldexp(found.objective, units.square_power)),
+            "prediction_bound_": value(
+                np.ldexp(bound, units.target_power - units.kernel_power // 2)
+            ),
+        }
+
+
+def data_attributes(data: RidgeData) -> dict[str, Any]:
+    """Return copies of the data that a fitted model keeps; call it when its matrices are freed."""
+    return {
+        "X_fit_": copied(data.samples),
+        "y_fit_": data.y.copy(),
+        "sample_weight_": data.weight.copy(),
+    }
+
+
+def solved(
+    system: RidgeSystem, penalties: np.ndarray, solve: Callable[[float, np.ndarray], Solution]
+) -> Solution:
+    """Return the solution of all targets, those of one alpha solved together by `solve`."""
+    parts = [(columns, solve(alpha, columns)) for alpha, columns in by_alpha(penalties)]
+    return together(parts, system.right.shape[1])
+
+
+def _first_of_equal_rows(X, y):
+    """Return the first of each set of equal rows of [X y], and the set of each row."""
+    y = np.ascontiguousarray(y + 0.0)  # -0 is 0
+    if sparse.issparse(X):
+        indptr, values = X.indptr, X.data + 0.0
+        keys = [
+            (X.indices[a:b].tobytes(), values[a:b].tobytes(), target.tobytes())
+            for a, b, target in zip(indptr[:-1], indptr[1:], y, strict=True)
+        ]
+    else:
+        keys = [(row + 0.0).tobytes() + target.tobytes() for row, target in zip(X, y, strict=True)]
+    numbers = {}
+    copy_of = np.array([numbers.setdefault(key, len(numbers)) for key in keys])
+    return np.unique(copy_of, return_index=True)[1], copy_of

@@ -1,0 +1,222 @@
+"""The choice of alpha and gamma against refits, and its two routes against each other."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
+from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
+from mlcore.kernel_ridge.alpha_path.factor_path import FROM_EIGENVECTORS, FactorPath
+from mlcore.kernel_ridge.cholesky import Cholesky
+from mlcore.kernels import gram_matrix
+
+ALPHAS, GAMMAS = [0.01, 0.3, 2.0], [0.05, 0.4]
+CRITERIA = ["loo", "gcv", "likelihood"]
+
+
+def problem(n=30, d=3, n_targets=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    Y = np.sin(X[:, :1] * [1.0, 3.0][:n_targets]) + 0.3 * rng.normal(size=(n, n_targets))
+    return X, Y, rng.integers(1, 4, n).astype(float)
+
+
+def left_out(X, Y, w, alpha, gamma, fit_intercept):
+    """Weighted mean of squared errors of n refits, (k,)."""
+    total = np.zeros(Y.shape[1])
+    for i in range(len(X)):
+        rest = np.arange(len(X)) != i
+        model = KernelRidge(alpha, kernel="rbf", gamma=gamma, fit_intercept=fit_intercept)
+        error = Y[i] - model.fit(X[rest], Y[rest], w[rest]).predict(X[i : i + 1])[0]
+        total += w[i] * error**2
+    return total / w.sum()
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_choice_is_that_of_refits(fit_intercept):
+    X, Y, w = problem()
+    expected = np.array([[left_out(X, Y, w, a, g, fit_intercept) for a in ALPHAS] for g in GAMMAS])
+    model = KernelRidgeCV(ALPHAS, GAMMAS, fit_intercept=fit_intercept).fit(X, Y, w)
+    assert_allclose(model.criterion_values_, expected, rtol=1e-9)
+    g = expected.min(axis=1).sum(axis=1).argmin()
+    assert model.gamma_ == GAMMAS[g]
+    assert model.alpha_.tolist() == [ALPHAS[a] for a in expected[g].argmin(axis=0)]
+    assert_allclose(model.best_criterion_, expected[g].min(axis=0), rtol=1e-9)
+    one = KernelRidgeCV(ALPHAS, GAMMAS, fit_intercept=fit_intercept).fit(X, Y[:, 0], w)
+    assert_allclose(one.criterion_values_, expected[:, :, 0], rtol=1e-9)
+    assert isinstance(one.alpha_, float) and one.dual_coef_.shape == (30,)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_the_fit_is_that_of_kernel_ridge_at_the_choice(criterion):
+    X, Y, w = problem()
+    model = KernelRidgeCV(ALPHAS, GAMMAS, criterion, fit_intercept=True).fit(X, Y, w)
+    chosen = KernelRidge(model.alpha_, kernel="rbf", gamma=model.gamma_, fit_intercept=True)
+    chosen.fit(X, Y, w)
+    for name in ("dual_coef_", "intercept_", "duality_gap_", "objective_", "prediction_bound_"):
+        assert np.array_equal(getattr(model, name), getattr(chosen, name)), name
+    for found, expected in zip(
+        model.predict(X, return_std=True), chosen.predict(X, return_std=True), strict=True
+    ):
+        assert np.array_equal(found, expected)
+    values = getattr(chosen.path(ALPHAS), criterion)
+    at = GAMMAS.index(model.gamma_)
+    assert_allclose(model.criterion_values_[at], values, rtol=1e-10)
+    assert_allclose(model.leave_one_out(), chosen.leave_one_out())
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_factors_and_eigenvectors_agree(criterion, fit_intercept):
+    X, Y, w = problem()
+    few, many = ALPHAS, np.r_[ALPHAS, np.geomspace(1e-3, 10.0, FROM_EIGENVECTORS)]
+    how = {"gammas": [0.4], "criterion": criterion, "fit_intercept": fit_intercept}
+    by_factors = KernelRidgeCV(few, **how).fit(X, Y, w).criterion_values_
+    by_vectors = KernelRidgeCV(many, **how).fit(X, Y, w).criterion_values_[:, :3]
+    assert_allclose(by_factors, by_vectors, rtol=1e-10, atol=1e-10)
+    model = KernelRidge(0.3, kernel="rbf", gamma=0.4, fit_intercept=fit_intercept).fit(X, Y, w)
+    assert_allclose(model.path(few).dual_coef, model.path(many).dual_coef[:3], atol=1e-11)
+
+
+def test_a_path_takes_the_eigenvectors_from_seven_alphas_on():
+    X, Y, _ = problem()
+    model = KernelRidge(0.3, kernel="rbf").fit(X, Y)
+    model.path([0.1, 0.2, 0.3])
+    assert isinstance(model._derived.path, FactorPath)
+    model.path(np.arange(1.0, 8.0))
+    kept = model._derived.path
+    assert isinstance(kept, EigenPath)
+    model.path([0.1])
+    model.predict(X, return_std=True)
+    assert model._derived.path is kept  # predictions do not take its place
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_without_alphas_all_are_searched(criterion):
+    X, Y, w = problem(n=60, seed=3)
+    model = KernelRidgeCV(gammas=GAMMAS, criterion=criterion).fit(X, Y, w)
+    many = KernelRidgeCV(np.geomspace(1e-8, 1e3, 200), GAMMAS, criterion).fit(X, Y, w)
+    slack = 1e-9 * np.abs(many.best_criterion_)
+    assert model.gamma_ == many.gamma_
+    assert (model.best_criterion_ <= many.best_criterion_ + slack).all()
+    single = KernelRidge(criterion, kernel="rbf", gamma=model.gamma_).fit(X, Y, w)
+    assert_allclose(single.alpha_, model.alpha_)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "precomputed"])
+@pytest.mark.parametrize("model", [KernelRidgeCV(ALPHAS, GAMMAS), KernelRidge("gcv", kernel="rbf")])
+def test_copies_are_left_out_together(kind, model):
+    """So a weight is a copy, and no copy predicts another."""
+    X, Y, _ = problem(n=20)
+    counts = np.arange(20) % 3
+    samples = {
+        "dense": X, "sparse": sparse.csr_array(X), "precomputed": gram_matrix(X, gamma=0.3)
+    }[kind]  # fmt: skip
+    rows = np.arange(20).repeat(counts)
+    repeated = samples[np.ix_(rows, rows)] if kind == "precomputed" else samples[rows]
+    if kind == "precomputed":
+        model.set_params(kernel="precomputed")
+    weighted = model.fit(samples, Y, counts)
+    alpha, at = weighted.alpha_, weighted.predict(samples)
+    copies = model.fit(repeated, Y[rows])
+    assert_allclose(copies.alpha_, alpha, rtol=1e-6)
+    if kind != "precomputed":
+        assert_allclose(copies.predict(samples), at, atol=1e-6)
+    model.set_params(kernel="rbf")
+
+
+def test_the_choice_does_not_depend_on_units():
+    X, Y, w = problem()
+    for criterion in CRITERIA:
+        model = KernelRidgeCV(ALPHAS, GAMMAS, criterion).fit(X, Y, w)
+        far = KernelRidgeCV(np.array(ALPHAS) * 2.0**-600, GAMMAS, criterion)
+        far.fit(X, Y * 2.0**-300, w * 2.0**-600)
+        assert far.gamma_ == model.gamma_
+        assert_allclose(far.alpha_, model.alpha_ * 2.0**-600)
+        assert_allclose(far.predict(X), model.predict(X) * 2.0**-300, rtol=1e-9)
+
+
+def test_the_criteria_in_50_digits():
+    """At a condition of 1e10, where -2 log p and errors are differences of large numbers."""
+    X, Y, w = problem(n=14)
+    y, alpha = Y[:, 0], 1e-9
+    model = KernelRidge(alpha, kernel="rbf", gamma=0.02, fit_intercept=True).fit(X, y, w)
+    few, many = model.path([alpha]), model.path(np.r_[alpha, np.geomspace(1e-3, 1, 7)])
+    errors = model.leave_one_out()
+    std = model.predict(X + 0.1, return_std=True)[1]
+    with mp.workdps(50):
+        rows = [[mp.mpf(v) for v in x] for x in X.tolist()]
+        new = [[mp.mpf(v) for v in x] for x in (X + 0.1).tolist()]
+
+        def k(x, z):
+            return mp.exp(-mp.mpf(0.02) * sum((a - b) ** 2 for a, b in zip(x, z, strict=True)))
+
+        n = len(rows)
+        A = mp.matrix([[k(x, z) for z in rows] for x in rows])
+        for i in range(n):
+            A[i, i] += mp.mpf(alpha) / mp.mpf(w[i])
+        M = A**-1
+        one = mp.matrix([1] * n)
+        total = (one.T * M * one)[0]
+        G = M - (M * one) * (one.T * M) / total
+        c = G * mp.matrix(y.tolist())
+        scale = (mp.matrix(y.tolist()).T * c)[0] / (n - 1)
+        exact = np.array([float(c[i] / G[i, i]) for i in range(n)])
+        log = float(mp.log(mp.det(A)) + mp.log(total) + (n - 1) * mp.log(scale))
+        log += float(np.log(w).sum())
+        deviations = []
+        for x in new:
+            values = mp.matrix([k(x, z) for z in rows])
+            left = 1 - (values.T * M * values)[0] + (1 - (values.T * M * one)[0]) ** 2 / total
+            deviations.append(float(mp.sqrt(scale * left)))
+    condition = 14 / (alpha / 3)
+    assert_allclose(errors, exact, rtol=1e-15 * condition)
+    for path in (few, many):
+        assert_allclose(path.loo[0], w @ exact**2 / w.sum(), rtol=1e-15 * condition)
+        assert_allclose(path.likelihood[0], log, rtol=1e-15 * condition)
+    assert_allclose(std, deviations, rtol=1e-15 * condition)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 40, 512, 600])
+def test_the_diagonal_of_an_inverse(n, dtype):
+    A = np.random.default_rng(0).normal(size=(n, 2 * n + 3))
+    A = (A @ A.T / (2 * n)).astype(dtype)
+    expected = np.linalg.inv(A.astype(np.float64)).diagonal()
+    slack = 4 * np.linalg.cond(A.astype(np.float64)) * np.finfo(dtype).eps
+    assert_allclose(Cholesky.of(A.copy()).inverse_diagonal(), expected, rtol=slack)
+
+
+def test_a_penalty_below_rounding_takes_the_eigenvectors():
+    """No factor there is: equal rows of different targets, and a penalty of 1e-25."""
+    X = np.array([[0.0], [0.0], [1.0], [3.0]])
+    y = np.array([1.0, 3.0, 5.0, 4.0])
+    model = KernelRidge(1e-25, kernel="rbf")
+    with pytest.warns(UserWarning, match="singular up to rounding"):
+        model.fit(X, y)
+    assert_allclose(model.leave_one_out()[:2], [-2.0, 2.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"alphas": [1.0, 0.0]}, "alphas holds 0"),
+        ({"alphas": []}, "alphas has shape .0,."),
+        ({"alphas": "loo"}, "alphas"),
+        ({"gammas": []}, "gammas=.* must be a sequence"),
+        ({"gammas": "scale"}, "gammas='scale' must be a sequence"),
+        ({"gammas": [-1.0]}, "gammas=-1"),
+        ({"criterion": "aic"}, "criterion='aic'"),
+    ],
+)
+def test_wrong_parameters_are_named(params, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        KernelRidgeCV(**params).fit([[1.0], [2.0]], [1.0, 2.0])
+
+
+def test_one_sample_cannot_be_left_out():
+    for X in ([[1.0]], [[1.0], [1.0]]):
+        with pytest.raises(ValueError, match="n_samples=1"):
+            KernelRidgeCV().fit(X, np.ones(len(X)))
