@@ -88,7 +88,7 @@ class KernelRidge(RidgeModel):
     alpha_ : float or (n_targets,) float64
     duality_gap_ : float or (n_targets,) float64
         Upper bound of P(f, b) less its minimum: the weighted sum of squares of
-        ``y - b - (K + alpha/w) a``.
+        ``y - b - (K + alpha/w) a``, with an allowance for rounding.
     objective_ : float or (n_targets,) float64
         P(f, b).
     prediction_bound_ : float or (n_targets,) float64

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from mlcore.checks import as_bool, as_targets, as_weights
 from mlcore.kernel_ridge.diagnostics import Diagnostics, by_alpha
-from mlcore.kernel_ridge.prediction_bound import prediction_bound
+from mlcore.kernel_ridge.evidence import evidence
 from mlcore.kernel_ridge.problem import Problem
 from mlcore.kernel_ridge.system import RidgeSystem, Solution, together
 from mlcore.kernels.kernel import Kernel, as_double, copied, of_numbers, precision
@@ -136,7 +136,7 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
     def _attributes(self, data, problem, found, penalties):
         """Return the fitted attributes of a solution for these penalties."""
         units = problem.units
-        bound = prediction_bound(problem.system, found, penalties, problem.rounding)
+        shown = evidence(problem.system, found, penalties, problem.rounding)
         dual = np.zeros((len(data.weight), len(penalties)))
         dual[data.kept] = problem.dual(found.coef)
         several = data.y.ndim == 2
@@ -145,10 +145,10 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
             "dual_coef_": dual if several else dual[:, 0],
             "intercept_": value(np.ldexp(found.intercept, units.target_power)),
             "alpha_": value(np.ldexp(penalties, units.penalty_power)),
-            "duality_gap_": value(np.ldexp(found.gap, units.square_power)),
+            "duality_gap_": value(np.ldexp(shown.gap, units.square_power)),
             "objective_": value(np.ldexp(found.objective, units.square_power)),
             "prediction_bound_": value(
-                np.ldexp(bound, units.target_power - units.kernel_power // 2)
+                np.ldexp(shown.prediction, units.target_power - units.kernel_power // 2)
             ),
         }
 

@@ -186,7 +186,9 @@ class RidgeSystem:
             if alpha > 0:
                 image = self.S @ exact / alpha + exact
                 dual = np.einsum("ij,ij->j", exact, 2 * B - image)
-                gap = np.clip(objective - dual, 0.0, objective)
+                sizes = np.einsum("ij,ij->j", np.abs(exact), 2 * np.abs(B) + np.abs(image))
+                rounding = 2 * np.sqrt(self.S.n) * EPS * (objective + sizes)
+                gap = np.clip(objective - dual + rounding, 0.0, objective)
         objective = np.maximum(objective, gap)
         return Solution(
             X, intercept + self.center[columns], gap, objective,

@@ -93,10 +93,12 @@ class Packed:
 
     @property
     def condition(self):
-        """Error of a value in units of one rounding; above 1 if squared distances cancel."""
+        """Error of the largest value in units of one rounding, of 1."""
         if self.kernel.row_term == "squares" and self.layout != "differences":
             return 1.0 + float(self.terms.max(initial=0.0))
-        return max(1.0, float(np.abs(self.diagonal).max(initial=0.0)))
+        if self.kernel.overflows:
+            return self.kernel.condition_of(self.norm**2)
+        return self.kernel.condition_of(float(np.abs(self.diagonal).max(initial=0.0)))
 
     @property
     def nbytes(self):

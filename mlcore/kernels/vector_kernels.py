@@ -59,6 +59,13 @@ class VectorKernel(Kernel):
         """Return the approximate largest |k(x, y)| on these samples."""
         return 1.0
 
+    def condition_of(self, squared_norm: float) -> float:
+        """Return the error of the largest value in units of one rounding, of 1.
+
+        `squared_norm` is the largest |x|²; for kernels whose values are at most 1 any number.
+        """
+        return 1.0
+
     def require_range(self, norms: float, dtype: np.dtype) -> None:
         """Refuse values that `dtype` cannot hold, where |x||y| reaches `norms`."""
 
@@ -100,6 +107,9 @@ class Linear(VectorKernel):
     def largest(self, X):
         return float(row_sums(X, "squares").max(initial=0.0))
 
+    def condition_of(self, squared_norm):
+        return squared_norm
+
 
 class Polynomial(VectorKernel):
     """(gamma x.y + coef0)^degree"""
@@ -119,6 +129,10 @@ class Polynomial(VectorKernel):
         largest = row_sums(X, "squares").max(initial=0.0)
         with np.errstate(over="ignore", under="ignore"):
             return float((self.gamma * largest + abs(self.coef0)) ** self.degree)
+
+    def condition_of(self, squared_norm):
+        base = self.gamma * squared_norm + abs(self.coef0)
+        return max(1, self.degree) * base**self.degree
 
     def require_range(self, norms, dtype):
         base = max(self.gamma * norms + abs(self.coef0), 1.0)

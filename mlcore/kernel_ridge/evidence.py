@@ -1,16 +1,32 @@
 """Distance of a computed ridge function from the exact one, from its residual and rounding."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mlcore.kernel_ridge.system import EPS, RidgeSystem, Solution
 
 
-def prediction_bound(
-    system: RidgeSystem, found: Solution, penalties: np.ndarray, rounding: float
-) -> np.ndarray:
-    r"""Return B, (k,), with :math:`|f(x) - f^*(x)| \le B k(x, x)^{1/2}` for each target.
+class Evidence(NamedTuple):
+    """Bounds of the errors of a solution, for k targets.
 
-    With an intercept, :math:`B (k(x, x)^{1/2} + \max_i k(x_i, x_i)^{1/2})` for f + b.
+    Attributes
+    ----------
+    gap : float64 (k,)
+        Of the objective less its minimum.
+    prediction : float64 (k,)
+        B with ``|f(x) - f*(x)| <= B k(x, x)^(1/2)``; with an intercept, ``B (k(x, x)^(1/2) +
+        max_i k(x_i, x_i)^(1/2))`` for f + b.
+    """
+
+    gap: np.ndarray
+    prediction: np.ndarray
+
+
+def evidence(
+    system: RidgeSystem, found: Solution, penalties: np.ndarray, rounding: float
+) -> Evidence:
+    r"""Return bounds that allow for the rounding of kernel values and of sums.
 
     Parameters
     ----------
@@ -26,7 +42,7 @@ def prediction_bound(
     factor ``s / (s + alpha)² <= 1 / (4 alpha)``: ``|f - f*| <= |r| / (4 alpha)^(1/2)``. With an
     intercept the same holds for S in the plane orthogonal to u. Rounding of kernel values and of
     sums of n terms changes r, and the prediction; n errors of mixed signs make at most 2 n^(1/2)
-    of them with great certainty.
+    of them with great certainty, and independent errors add by their squares.
 
     References
     ----------
@@ -40,12 +56,21 @@ def prediction_bound(
     a = np.abs(u * found.coef)
     sums, total = norms @ a, a.sum(axis=0)
     one = 2 * np.sqrt(n) * EPS
-    sizes = np.outer(norms, sums) + np.abs(system.right / u) + penalties * np.abs(found.coef) / u
+    sizes = np.outer(norms, sums) ** 2 + (system.right / u) ** 2 + (penalties * a / u**2) ** 2
+    if system.fit_intercept:  # coefficients sum to 0 up to rounding
+        share = 4 * np.sqrt(np.einsum("ij,ij->j", a, a) / n) / system.total
+        sizes += (np.outer(norms, float(norms @ system.u**2) * share) + penalties * share) ** 2
+        sizes += (np.abs(system.center) + np.abs(found.intercept)) ** 2 / n
+    sizes = np.sqrt(sizes)
     errors = u * (one * sizes + rounding * total)
     changed = np.sqrt(np.einsum("ij,ij->j", errors, errors))
     bound = one * sums + rounding * total / largest
     if system.fit_intercept:
         bound += (changed / np.sqrt(system.total) + one * np.abs(found.intercept)) / largest
-    factor = 0.5 if found.exact else 1.0  # without a residual: alpha |f - f*|² <= gap
+    if not found.exact:  # without a residual: alpha |f - f*|² <= gap
+        gap, distance = found.gap, np.sqrt(found.gap)
+    else:
+        gap = (np.sqrt(found.gap) + changed) ** 2
+        distance = 0.5 * np.sqrt(found.gap)
     with np.errstate(divide="ignore"):
-        return bound + (factor * np.sqrt(found.gap) + 0.5 * changed) / np.sqrt(penalties)
+        return Evidence(gap, bound + (distance + 0.5 * changed) / np.sqrt(penalties))
