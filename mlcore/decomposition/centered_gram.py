@@ -3,12 +3,23 @@
 import numpy as np
 
 from mlcore.eigen import Scaled, times
+from mlcore.exceptions import warn
 from mlcore.kernels.gram_rows import gram
+from mlcore.kernels.kernel import Kernel
 from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.kernels.single_precision import Single, centered_single
 
 _EPS = float(np.finfo(np.float64).eps)
 _SAFE = 1e-100, 1e100  # kernel values between these can be squared and summed
+
+
+def warn_of_negative(kernel: Kernel, value: float) -> None:
+    """Warn that the centred Gram matrix has this negative eigenvalue."""
+    warn(
+        "UserWarning",
+        f"kernel {kernel.name!r} is not positive semi-definite on these samples: the centred Gram "
+        f"matrix has the eigenvalue {value:.6g}, and negative ones count as 0.",
+    )
 
 
 class CenteredGram:
@@ -85,10 +96,11 @@ class CenteredGram:
     def dense(self) -> np.ndarray:
         """Return a copy of the matrix, float64."""
         A, u = self._scaled.dense(), self.unit
-        along = times(A, u[:, None])[:, 0]
-        along -= (along @ u / 2) * u
-        A -= along[:, None] * u
-        A -= u[:, None] * along
+        for _ in range(2):  # once leaves rounding errors along u that add up
+            along = times(A, u[:, None])[:, 0]
+            along -= (along @ u / 2) * u
+            A -= along[:, None] * u
+            A -= u[:, None] * along
         return A
 
     def _projected(self, V):

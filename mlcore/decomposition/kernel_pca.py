@@ -15,7 +15,7 @@ from mlcore.checks import (
     require_random_state,
     scaled_weights,
 )
-from mlcore.decomposition.centered_gram import CenteredGram, Negative
+from mlcore.decomposition.centered_gram import CenteredGram, Negative, warn_of_negative
 from mlcore.eigen import by_lapack, leading_eigenpairs
 from mlcore.exceptions import warn
 from mlcore.kernels.expansion import Expansion
@@ -312,13 +312,7 @@ class KernelPCA(Transformer, KernelModel):
         lowest = -float(leading_eigenpairs(Negative(S), 1, rng, tol=1e-3, max_iter=50).values[0])
         slack = S.rounding(found.values[0]) * float(np.finfo(dtype).eps) / _EPS
         if lowest < -slack:
-            value = float(np.ldexp(lowest, power + S.power))
-            warn(
-                "UserWarning",
-                f"kernel {kernel.name!r} is not positive semi-definite on these samples: the "
-                f"centred Gram matrix has the eigenvalue {value:.6g}, and negative ones count as "
-                "0.",
-            )
+            warn_of_negative(kernel, float(np.ldexp(lowest, power + S.power)))
 
     @property
     def _expansion(self):

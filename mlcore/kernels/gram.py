@@ -163,7 +163,7 @@ def as_square(K, owner: str) -> np.ndarray:
     return K
 
 
-def symmetric_part(K: np.ndarray, owner: str) -> np.ndarray:
+def symmetric_part(K: np.ndarray, owner: str, name: str = "X") -> np.ndarray:
     """Return K, or its symmetric part with a warning where it is not symmetric."""
     blocks = [slice(start, start + _BLOCK) for start in range(0, len(K), _BLOCK)]
     difference = max(float(np.abs(K[rows] - K[:, rows].T).max()) for rows in blocks)
@@ -172,11 +172,14 @@ def symmetric_part(K: np.ndarray, owner: str) -> np.ndarray:
         return K
     warn(
         "UserWarning",
-        f"{owner}: the precomputed kernel X is not symmetric, by up to {difference:.3g}; its "
-        "symmetric part (X + X.T) / 2 is used.",
+        f"{owner}: the precomputed kernel {name} is not symmetric, by up to {difference:.3g}; its "
+        f"symmetric part ({name} + {name}.T) / 2 is used.",
     )
     require_memory(
-        *K.shape, K.itemsize, what="the symmetric part of X", instead="pass a symmetric X"
+        *K.shape,
+        K.itemsize,
+        what=f"the symmetric part of {name}",
+        instead=f"pass a symmetric {name}",
     )
     symmetric = np.empty_like(K)
     for rows in blocks:

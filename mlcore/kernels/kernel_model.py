@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from mlcore.checks import as_choice, as_integer, as_real
+from mlcore.checks import as_choice, as_integer, as_real, as_samples
 from mlcore.kernels.gram import symmetric_part
 from mlcore.kernels.kernel import Kernel
 from mlcore.kernels.resolve import as_kernel
@@ -32,35 +32,28 @@ class KernelModel(Model):
         return as_kernel(self.kernel, **how)
 
     @property
+    def _kernel_of_X(self) -> Any:
+        """The parameter for the samples X: of models with several kernels, their first."""
+        return self.kernel
+
+    @property
     def _precomputed(self) -> bool:
-        kernel = self.kernel
+        kernel = self._kernel_of_X
         return kernel.precomputed if isinstance(kernel, Kernel) else kernel == "precomputed"
 
     def _checked_kernel(self) -> Kernel:
         """Return the kernel, its parameters but gamma checked."""
-        owner = type(self).__name__
-        as_kernel(self.kernel, owner=owner)
-        degree = as_integer(self.degree, "degree", owner=owner, at_least=0, at_most=2**31 - 1)
-        coef0 = as_real(self.coef0, "coef0", owner=owner)
-        return as_kernel(self.kernel, degree=degree, coef0=coef0)
+        return checked_kernel(self.kernel, self.degree, self.coef0, type(self).__name__)
 
     def _checked_gamma(self, gamma: Any, name: str = "gamma") -> str | float:
-        owner = type(self).__name__
-        if isinstance(gamma, str):
-            return as_choice(gamma, name, ("scale", "auto"), owner=owner)
-        return as_real(gamma, name, owner=owner, at_least=0)
+        return checked_gamma(gamma, type(self).__name__, name)
 
     def _training_samples(self, X: Any) -> Any:
         """Return X of a fit, checked; a precomputed kernel is made symmetric if it is not."""
         checked = self._check_X(X, reset=True, accept_sparse=not self._precomputed)
         if not self._precomputed:
             return checked
-        if checked.shape[0] != checked.shape[1]:
-            raise ValueError(
-                f"X has shape {checked.shape}, but with kernel='precomputed' it must be the square "
-                "matrix of kernel values between the training samples."
-            )
-        return symmetric_part(checked, type(self).__name__)
+        return given_gram(checked, "X", type(self).__name__)
 
     def _later_samples(self, X: Any, fitted: Any) -> Any:
         """Return X of a later call, checked, in the type of the samples of the fit."""
@@ -68,24 +61,54 @@ class KernelModel(Model):
         return self._check_X(X, reset=False, accept_sparse=not self._precomputed, like=like)
 
     def _as_samples(self, X, **how):
-        kernel, like = as_kernel(self.kernel), how.get("like")
-        if kernel.precomputed and sparse.issparse(X):
+        return kernel_samples(X, as_kernel(self._kernel_of_X), **how)
+
+
+def checked_kernel(kernel: Any, degree: Any, coef0: Any, owner: str) -> Kernel:
+    """Return the kernel, its parameters but gamma checked."""
+    as_kernel(kernel, owner=owner)
+    degree = as_integer(degree, "degree", owner=owner, at_least=0, at_most=2**31 - 1)
+    coef0 = as_real(coef0, "coef0", owner=owner)
+    return as_kernel(kernel, degree=degree, coef0=coef0)
+
+
+def checked_gamma(gamma: Any, owner: str, name: str = "gamma") -> str | float:
+    """Return gamma, a number or the name of a rule."""
+    if isinstance(gamma, str):
+        return as_choice(gamma, name, ("scale", "auto"), owner=owner)
+    return as_real(gamma, name, owner=owner, at_least=0)
+
+
+def given_gram(K: np.ndarray, name: str, owner: str) -> np.ndarray:
+    """Return the matrix of a precomputed kernel, made symmetric if it is not."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"{name} has shape {K.shape}, but with kernel='precomputed' it must be the square "
+            "matrix of kernel values between the training samples."
+        )
+    return symmetric_part(K, owner, name)
+
+
+def kernel_samples(X: Any, kernel: Kernel, *, owner: str, name: str = "X", **how: Any) -> Any:
+    """Return samples as `kernel` takes them, checked; `how` is what `as_samples` takes too."""
+    like = how.get("like")
+    if kernel.precomputed and sparse.issparse(X):
+        raise TypeError(
+            f"Sparse precomputed kernel values were passed to {owner}, which takes dense ones: "
+            f"use {name}.toarray()."
+        )
+    if like is None or like.kind == "O":
+        objects = kernel.encode(X)
+        if objects is not None:
+            return objects
+        if like is not None:
             raise TypeError(
-                f"Sparse precomputed kernel values were passed to {how['owner']}, which takes "
-                "dense ones: use X.toarray()."
+                f"{name} holds numbers, but {owner} was fitted to other objects; both are samples "
+                "of the same kernel."
             )
-        if like is None or like.kind == "O":
-            objects = kernel.encode(X)
-            if objects is not None:
-                return objects
-            if like is not None:
-                raise TypeError(
-                    f"X holds numbers, but {how['owner']} was fitted to other objects; both are "
-                    "samples of the same kernel."
-                )
-        checked = super()._as_samples(X, **how)
-        kernel.require_valid(checked, "X")
-        return checked
+    checked = as_samples(X, owner=owner, name=name, **how)
+    kernel.require_valid(checked, name)
+    return checked
 
 
 def kept_samples(X: Any, rows: np.ndarray, precomputed: bool) -> Any:

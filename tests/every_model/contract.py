@@ -25,7 +25,7 @@ from mlcore.cluster import (
     ProbabilisticClustering,
     SpectralClustering,
 )
-from mlcore.decomposition import CCA, PCA, KernelPCA
+from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
 from mlcore.mixture import (
@@ -77,6 +77,14 @@ def nothing(_):
     return None
 
 
+def unchanged(kernel):
+    return kernel
+
+
+def with_linear_targets(kernel):
+    return kernel, "linear"
+
+
 @dataclass(frozen=True)
 class Entry:
     """One model: how to make it, its targets for given samples, and what it takes."""
@@ -87,10 +95,12 @@ class Entry:
     weights: bool = True
     kernel: bool = True
     several_targets: bool = False
+    sparse_targets: bool = False
     draw: Callable = samples
     endless: dict = field(default_factory=dict)  # parameters of a fit that does not end
     endless_shape: tuple = (100_000, 30)  # of the data of such a fit
     takes: tuple = ()  # (name, value) that other models refuse
+    kernel_of_X: Callable = unchanged  # the parameter `kernel` that gives the samples X this one
 
     def fit(self, X=None, seed=0, **params):
         X = self.draw(seed=seed) if X is None else X
@@ -207,6 +217,16 @@ MODELS = {
         nothing,
         endless={"n_clusters": 200},
         takes=ZERO_TOL,
+    ),
+    "KernelCCA": Entry(
+        lambda: KernelCCA(kernel=("rbf", "linear"), gamma="scale"),
+        several_numbers,
+        several_targets=True,
+        sparse_targets=True,
+        draw=few,
+        endless_shape=(1_000, 60_000),
+        takes=(*MANY_COMPONENTS, ("gamma", None)),
+        kernel_of_X=with_linear_targets,
     ),
     "KernelPCA": Entry(
         lambda: KernelPCA(3, kernel="rbf", random_state=0),

@@ -22,7 +22,7 @@ from mlcore.cluster import (
     ProbabilisticClustering,
     SpectralClustering,
 )
-from mlcore.decomposition import CCA, PCA, KernelPCA
+from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
 from mlcore.mixture import (
@@ -59,6 +59,8 @@ CHECKED = [
     CCA(),
     KMeans(),
     KernelKMeans(),
+    KernelCCA(),
+    KernelCCA(kernel="rbf", alpha=0.1),
     KernelPCA(2),
     KernelPCA(kernel="rbf"),
     KernelRidge(),

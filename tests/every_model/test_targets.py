@@ -75,6 +75,8 @@ def own_targets(entry):
     wrong = WRONG_TARGETS | (WRONG_NUMBERS if entry.targets in NUMBERS else WRONG_LABELS)
     if entry.several_targets:
         del wrong["several columns"]
+    if entry.sparse_targets:
+        del wrong["sparse"]
     return wrong
 
 

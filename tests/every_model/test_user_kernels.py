@@ -32,9 +32,10 @@ def plain_rbf(A, B):
 @only(lambda entry: entry.kernel and entry.make is not searched)
 def test_callable_and_precomputed_kernels_agree_with_rbf(entry, data):
     X, y = data
-    rbf = well_solved(entry, gamma=0.3).set_params(kernel="rbf").fit(X, y)
-    called = well_solved(entry).set_params(kernel=plain_rbf).fit(X, y)
-    given = well_solved(entry).set_params(kernel="precomputed").fit(plain_rbf(X, X), y)
+    rbf = well_solved(entry, gamma=0.3).set_params(kernel=entry.kernel_of_X("rbf")).fit(X, y)
+    called = well_solved(entry).set_params(kernel=entry.kernel_of_X(plain_rbf)).fit(X, y)
+    precomputed = well_solved(entry).set_params(kernel=entry.kernel_of_X("precomputed"))
+    given = precomputed.fit(plain_rbf(X, X), y)
     names = [method.__name__ for method in methods(rbf)]
     found = (answers(rbf, X), answers(called, X), answers(given, plain_rbf(X, X)))
     for name, expected, one, two in zip(names, *found, strict=True):
@@ -49,9 +50,10 @@ def test_callable_and_precomputed_kernels_agree_with_rbf(entry, data):
 def test_sparse_values_of_a_kernel_are_those_of_the_dense(form, entry, data):
     X, y = data
     model = without_gamma(entry)
-    dense = model.set_params(kernel=plain_rbf).fit(X, y)
+    dense = model.set_params(kernel=entry.kernel_of_X(plain_rbf)).fit(X, y)
     expected = answers(dense, X)
-    model.set_params(kernel=lambda A, B: getattr(sp, form)(plain_rbf(A, B))).fit(X, y)
+    values = entry.kernel_of_X(lambda A, B: getattr(sp, form)(plain_rbf(A, B)))
+    model.set_params(kernel=values).fit(X, y)
     for found, same in zip(answers(model, X), expected, strict=True):
         assert_array_equal(found, same)
 
@@ -88,14 +90,14 @@ def test_bad_kernel_functions_are_named(case, entry, data):
     X, y = data
     kernel, error, message = BAD_KERNELS[case]
     with pytest.raises(error, match=message):
-        without_gamma(entry).set_params(kernel=kernel).fit(X, y)
+        without_gamma(entry).set_params(kernel=entry.kernel_of_X(kernel)).fit(X, y)
 
 
 @only(lambda entry: entry.kernel)
 def test_the_users_own_exception_passes_unchanged(entry, data):
     X, y = data
     with pytest.raises(UsersError, match="^mine$"):
-        without_gamma(entry).set_params(kernel=raising).fit(X, y)
+        without_gamma(entry).set_params(kernel=entry.kernel_of_X(raising)).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def test_the_users_own_exception_passes_unchanged(entry, data):
 @only(lambda entry: entry.kernel)
 def test_wrong_precomputed_kernels_are_refused(spoil, message, entry, data):
     X, y = data
-    model = without_gamma(entry).set_params(kernel="precomputed")
+    model = without_gamma(entry).set_params(kernel=entry.kernel_of_X("precomputed"))
     refuses(lambda: model.fit(spoil(plain_rbf(X, X)), y), ValueError, message)
 
 
@@ -120,7 +122,7 @@ def test_kernels_that_are_none_end_with_a_warning(kind, entry, data):
     K = np.random.default_rng(3).normal(size=(len(X), len(X)))
     if kind == "indefinite":
         K = K + K.T
-    model = without_gamma(entry).set_params(kernel="precomputed")
+    model = without_gamma(entry).set_params(kernel=entry.kernel_of_X("precomputed"))
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:
@@ -136,7 +138,7 @@ def test_kernels_that_are_none_end_with_a_warning(kind, entry, data):
 @only(lambda entry: entry.kernel)
 def test_chi2_needs_values_of_at_least_zero(entry, data):
     X, y = data
-    model = without_gamma(entry).set_params(kernel="chi2")
+    model = without_gamma(entry).set_params(kernel=entry.kernel_of_X("chi2"))
     refuses(lambda: model.fit(X, y), ValueError, "Negative values in data passed as X.*chi2")
     model.fit(np.abs(X), y)
     for method in methods(model):
@@ -146,7 +148,7 @@ def test_chi2_needs_values_of_at_least_zero(entry, data):
 @only(lambda entry: entry.kernel)
 def test_sparse_matrices_of_kernel_values_are_refused(entry, data):
     X, y = data
-    model = without_gamma(entry).set_params(kernel="precomputed")
+    model = without_gamma(entry).set_params(kernel=entry.kernel_of_X("precomputed"))
     with pytest.raises(TypeError, match=r"Sparse precomputed kernel values .* use X.toarray"):
         model.fit(sp.csr_array(plain_rbf(X, X)), y)
 
@@ -173,8 +175,8 @@ def near_words(A, B):
 def test_strings_are_samples_of_a_function(form, entry, data):
     words = words_of(data[0][:, :4])
     X, y = letters(words) / 5, data[1]
-    model = well_solved(entry).set_params(kernel=near_words).fit(form(words), y)
-    numbers = well_solved(entry, gamma=0.3).set_params(kernel="rbf").fit(X, y)
+    model = well_solved(entry).set_params(kernel=entry.kernel_of_X(near_words)).fit(form(words), y)
+    numbers = well_solved(entry, gamma=0.3).set_params(kernel=entry.kernel_of_X("rbf")).fit(X, y)
     for method in methods(model):
         expected = getattr(numbers, method.__name__)(X)
         # The held-out folds behind probabilities differ: only rows of numbers are told apart.

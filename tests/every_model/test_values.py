@@ -21,9 +21,10 @@ REFUSALS = {
     1e-310: {
         "CCA": "rescale",
         "GaussianMixture": "degenerate",
+        "KernelCCA": "constant",
         "LinearDiscriminant": "degenerate",
     },
-    1e-160: {"GaussianMixture": "degenerate"},
+    1e-160: {"GaussianMixture": "degenerate", "KernelCCA": "constant"},
     1e30: {"BinomialMixture": "n_trials"},
     1e150: {"GaussianMixture": "degenerate", "BinomialMixture": "n_trials"},
     1e3: {"BinomialMixture": "n_trials"},
@@ -32,8 +33,17 @@ REFUSALS = {
     "mixed scales": {"GaussianMixture": "degenerate", "BinomialMixture": "n_trials"},
     "constant column": {"BinomialMixture": "n_trials"},
     "rank one": {"BinomialMixture": "n_trials"},
-    "one distinct point": {"CCA": "constant", "SVC-probability": "distinct"},
-    "all zero": {"CCA": "constant", "SVC-probability": "distinct", "PLSA": "no counts"},
+    "one distinct point": {
+        "CCA": "constant",
+        "KernelCCA": "constant",
+        "SVC-probability": "distinct",
+    },
+    "all zero": {
+        "CCA": "constant",
+        "KernelCCA": "constant",
+        "SVC-probability": "distinct",
+        "PLSA": "no counts",
+    },
     **{
         (case, "sigmoid"): {"KernelRidge": "K . alpha/w has the eigenvalue -"}
         for case in ("duplicate columns", "equal rows", "rank one", "one feature")

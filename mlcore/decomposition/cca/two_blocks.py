@@ -66,19 +66,9 @@ class TwoBlocks(Model):
     def _check_Y(self, Y, name, X, reset=False):
         """Return the second block in the precision of X, and whether it has one dimension."""
         owner = type(self).__name__
-        if Y is None:
-            raise ValueError(
-                f"{owner} requires {name} to be passed, but the target {name} is None."
-            )
-        array = real_array(Y, name)
-        one_target = array.ndim == 1
-        columns = array[:, None] if one_target else array
+        columns, one_target = as_columns(Y, name, owner)
         Y = as_samples(columns, name=name, owner=owner, like=X.dtype)
-        if len(Y) != len(X):
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: [{len(X)}, {len(Y)}]"
-                f": X and {name} must have the same."
-            )
+        require_as_many(X, Y, name)
         if not reset and Y.shape[1] != len(self.origin_) - self.n_features_in_:
             raise ValueError(
                 f"{name} has {Y.shape[1]} columns, but {owner} was fitted to "
@@ -205,6 +195,33 @@ class TwoBlocks(Model):
         else:
             self._update_state(state)
         return self
+
+
+def one_or_two(value: Any, name: str, owner: str) -> tuple[Any, Any]:
+    """Return a parameter of X and of Y: the same, or a tuple or list of both."""
+    if not isinstance(value, (tuple, list, np.ndarray)):
+        return value, value
+    if len(value) != 2:
+        raise ValueError(f"{owner}: {name}={value!r} must be one value, or two: of X and of y.")
+    return value[0], value[1]
+
+
+def as_columns(Y: Any, name: str, owner: str) -> tuple[np.ndarray, bool]:
+    """Return numbers in columns, and whether they had one dimension."""
+    if Y is None:
+        raise ValueError(f"{owner} requires {name} to be passed, but the target {name} is None.")
+    array = real_array(Y, name)
+    return (array[:, None], True) if array.ndim == 1 else (array, False)
+
+
+def require_as_many(X: Any, Y: Any, name: str) -> None:
+    """Refuse a second block of another number of rows."""
+    n, m = X.shape[0], Y.shape[0]
+    if n != m:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: [{n}, {m}]: X and {name} "
+            "must have the same."
+        )
 
 
 def start(blocks, one_target, powers=None):

@@ -148,6 +148,21 @@ def canonical_pairs(factors: list[Factor], M: np.ndarray, k: int) -> CanonicalPa
     )
 
 
+def column_correlations(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the correlation of each column of x (n, k) with that of y, 0 where one is constant."""
+    return np.clip((_standardised(x) * _standardised(y)).sum(axis=0), -1.0, 1.0)
+
+
+def _standardised(variates):
+    """Return centred columns of norm 1; 0 for those that do not vary."""
+    centred = variates.astype(np.float64)
+    centred /= np.maximum(np.abs(centred).max(axis=0), np.finfo(float).tiny)
+    centred -= centred.mean(axis=0)
+    norms = np.sqrt(np.einsum("ij,ij->j", centred, centred))
+    varies = norms > 8 * np.finfo(variates.dtype).eps * np.sqrt(len(centred))
+    return np.where(varies, centred, 0.0) / np.where(varies, norms, 1.0)
+
+
 class ScaledCovariances:
     """Covariances of the features that vary, each in a unit near its deviation.
 

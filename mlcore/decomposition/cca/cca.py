@@ -5,17 +5,19 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_integer, as_real
-from mlcore.decomposition.canonical_pairs import (
+from mlcore.decomposition.cca.canonical_pairs import (
     ScaledCovariances,
     by_cholesky,
     by_pivoted_cholesky,
     by_qr,
     canonical_pairs,
+    column_correlations,
     whitened,
 )
-from mlcore.decomposition.dimension_test import DimensionTest, dimension_test
-from mlcore.decomposition.two_blocks import (
+from mlcore.decomposition.cca.dimension_test import DimensionTest, dimension_test
+from mlcore.decomposition.cca.two_blocks import (
     TwoBlocks,
+    one_or_two,
     origin_of_both,
     powers_of_both,
     projected,
@@ -200,13 +202,9 @@ class CCA(Transformer, TwoBlocks):
         self._alphas()
 
     def _alphas(self):
-        several = isinstance(self.alpha, (tuple, list, np.ndarray))
-        pair = self.alpha if several else (self.alpha, self.alpha)
-        if len(pair) != 2:
-            raise ValueError(
-                f"{type(self).__name__}: alpha={self.alpha!r} must be a number >= 0, or two."
-            )
-        return [as_real(a, "alpha", owner=type(self).__name__, at_least=0) for a in pair]
+        owner = type(self).__name__
+        pair = one_or_two(self.alpha, "alpha", owner)
+        return [as_real(alpha, "alpha", owner=owner, at_least=0) for alpha in pair]
 
     def _solve(self, sums, origin, powers, p, blocks=None):
         """Return the fitted attributes that follow from the sums; `blocks` are all rows, if any."""
@@ -325,9 +323,8 @@ class CCA(Transformer, TwoBlocks):
         self._check_ready()
         X = self._check_X(X, reset=False, like=self.origin_, min_samples=2)
         Y, _ = self._check_Y(Y, "Y", X)
-        x = _standardised(projected(X, self.x_mean_, self.x_rotations_))
-        y = _standardised(projected(Y, self.y_mean_, self.y_rotations_))
-        return np.clip((x * y).sum(axis=0), -1.0, 1.0)
+        x = projected(X, self.x_mean_, self.x_rotations_)
+        return column_correlations(x, projected(Y, self.y_mean_, self.y_rotations_))
 
     def predict(self, X: Any, method: str = "regression") -> np.ndarray:
         """Return predictions of Y for rows of X.
@@ -387,13 +384,3 @@ class CCA(Transformer, TwoBlocks):
     def _n_out(self):
         self._check_ready()
         return self.x_rotations_.shape[1]
-
-
-def _standardised(variates):
-    """Return centred columns of norm 1; 0 for those that do not vary."""
-    centred = variates.astype(np.float64)
-    centred /= np.maximum(np.abs(centred).max(axis=0), np.finfo(float).tiny)
-    centred -= centred.mean(axis=0)
-    norms = np.sqrt(np.einsum("ij,ij->j", centred, centred))
-    varies = norms > 8 * np.finfo(variates.dtype).eps * np.sqrt(len(centred))
-    return np.where(varies, centred, 0.0) / np.where(varies, norms, 1.0)

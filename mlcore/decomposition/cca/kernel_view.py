@@ -1,0 +1,114 @@
+"""One of the two views of kernel CCA: the principal components of its centred Gram matrix."""
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import lapack
+
+from mlcore.decomposition.centered_gram import CenteredGram, warn_of_negative
+from mlcore.kernels.kernel_rows import KernelRows
+
+_EPS = float(np.finfo(np.float64).eps)
+_FEW = 4  # a rank below n / _FEW is worth a Cholesky factor before the decomposition
+_SMALL = 400  # rows of a matrix up to which all of its singular vectors are computed
+
+
+class KernelView:
+    """Functions of one view: its matrix S = Q diag(D) Q', and the ridge of its functions.
+
+    The function with coefficients c has the values ``S c`` at the samples, times the square roots
+    of their weights, and the squared norm ``c'S c``.
+
+    Parameters
+    ----------
+    rows : KernelRows
+        Of the samples of positive weight, in float64.
+    w : float64 (n,)
+    alpha : float
+    power : int
+        The true weights are 2^power times `w`.
+    eps : float
+        The precision of the samples.
+
+    Attributes
+    ----------
+    S : CenteredGram
+    alpha : float
+        The ridge in units of S.
+    Q : (n, r)
+        Orthonormal eigenvectors of the eigenvalues above rounding.
+    values : (r,)
+        These, descending.
+    shrinkage : (r,)
+        ``(D / (D + alpha))^(1/2)``, how much of each component the ridge leaves.
+    """
+
+    def __init__(
+        self, rows: KernelRows, w: np.ndarray, alpha: float, power: int, eps: float
+    ) -> None:
+        self.S = S = CenteredGram(rows, w)
+        self.power = power
+        self.alpha = float(np.ldexp(alpha, -(power + S.power)))
+        psd = bool(rows.kernel.positive_semidefinite)
+        values, Q = (_by_cholesky(S) if psd else None) or _by_lapack(S)
+        largest = max(values[0], 0.0)
+        floor = 4 * S.rounding(largest)
+        if eps > _EPS:  # features in float32 depend on each other up to this
+            floor = max(floor, (S.n * eps) ** 2 * largest)
+        if not psd and values[-1] < -max(floor, S.n * eps * largest):
+            warn_of_negative(rows.kernel, float(np.ldexp(values[-1], power + S.power)))
+        kept = values > floor
+        self.values, self.Q = values[kept], np.ascontiguousarray(Q[:, kept])
+        self.shrinkage = np.sqrt(self.values / (self.values + self.alpha))
+
+    @property
+    def rank(self) -> int:
+        """The number of eigenvalues above rounding."""
+        return len(self.values)
+
+    def coefficients(self, U: np.ndarray) -> np.ndarray:
+        """Return ``Q (D (D + alpha))^(-1/2) U``, of functions f with w f² + alpha |f|² = U²."""
+        scale = np.sqrt(self.values) * np.sqrt(self.values + self.alpha)
+        return self.Q @ (U / scale[:, None])
+
+    def expansion(self, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return A and b: the functions of coefficients C are ``A' k(x) + b``."""
+        A = self.S.coefficients(C, np.ones(C.shape[1]))
+        half = 2.0 ** (-self.power / 2)
+        return np.ldexp(A, -self.S.power) * half, -(self.S.means @ A) * half
+
+
+def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the k leading left singular vectors of M, its singular values, and right vectors."""
+    if min(M.shape) <= max(_SMALL, 2 * k):
+        U, rho, Vt = linalg.svd(M, full_matrices=False, check_finite=False)
+        return U[:, :k], rho[:k], Vt[:k].T
+    if M.shape[0] < M.shape[1]:
+        V, rho, U = leading_pairs(M.T, k)
+        return U, rho, V
+    r = M.shape[1]
+    squares = linalg.eigh(M.T @ M, subset_by_index=[r - k, r - 1], check_finite=False)[1]
+    # Squaring costs half of the digits of small values; a decomposition of M V does not.
+    U, rho, Vt = linalg.svd(M @ squares, full_matrices=False, check_finite=False)
+    return U, rho, squares @ Vt.T
+
+
+def _by_lapack(S):
+    values, Q = linalg.eigh(S.dense(), overwrite_a=True, check_finite=False)
+    return values[::-1], Q[:, ::-1]
+
+
+def _by_cholesky(S):
+    """Return the eigenpairs by a pivoted Cholesky factor, None where its rank is large.
+
+    S must be positive semi-definite. What the factor leaves out is rounding.
+    """
+    tol = 32 / S.n * S.rounding(0.0)
+    U, order, rank, _ = lapack.dpstrf(S.dense().T, tol=tol, lower=0, overwrite_a=1)
+    if rank == 0:
+        return np.zeros(1), np.zeros((S.n, 1))
+    if rank > S.n // _FEW:
+        return None
+    F = np.zeros((S.n, rank))
+    F[order - 1] = np.triu(U[:rank]).T
+    Q, s, _ = linalg.svd(F, full_matrices=False, overwrite_a=True, check_finite=False)
+    return s * s, Q
