@@ -5,11 +5,19 @@ import warnings
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import eigh
+from sklearn.base import clone, is_regressor
 from sklearn.datasets import load_linnerud
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from mlcore.decomposition import CCA, principal_angles
+from mlcore.discriminant import LinearDiscriminantAnalysis
 from mlcore.row_sums import RowSums
 
 # R's LifeCycleSavings: sr, pop15, pop75, dpi, ddpi of 50 countries.
@@ -56,6 +64,34 @@ def by_eigenvectors(X, Y, alpha=(0.0, 0.0)):
     return np.sqrt(np.maximum(squares[::-1][:m], 0)), U[:, ::-1][:, :m]
 
 
+def centred_exactly(block):
+    columns = mpmath.matrix(block.tolist())
+    for j in range(columns.cols):
+        mean = mpmath.fsum(columns[:, j]) / columns.rows
+        for i in range(columns.rows):
+            columns[i, j] -= mean
+    return columns
+
+
+def exact_correlations(X, Y):
+    """In 60 digits, from two Cholesky factors."""
+    with mpmath.workdps(60):
+        A, B = centred_exactly(X), centred_exactly(Y)
+        whitening = [mpmath.inverse(mpmath.cholesky(M.T * M)) for M in (A, B)]
+        product = whitening[0] * (A.T * B) * whitening[1].T
+        return np.array([float(value) for value in mpmath.svd_r(product, compute_uv=False)])
+
+
+def nearly_dependent(X, condition, seed):
+    """Mix the columns by a matrix of this condition, so that none stands for itself."""
+    d = X.shape[1]
+    turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))[0]
+    return X @ (turn * np.logspace(0, -np.log10(condition), d)) @ turn.T
+
+
+SEED = st.integers(0, 10**6)
+
+
 def test_life_cycle_savings():
     X, Y = savings()
     model = CCA(2).fit(X, Y)
@@ -79,24 +115,72 @@ def test_linnerud():
     assert_array_equal(test.bartlett_df, [9, 4, 1])
 
 
-@pytest.mark.parametrize("scale", [True, False])
-@pytest.mark.parametrize("alpha", [0.0, 0.5, (0.1, 2.0)])
-@pytest.mark.parametrize("seed", range(3))
-def test_pairs_are_those_of_the_eigenproblem(scale, alpha, seed):
-    X, Y = two_blocks(seed=seed)
-    X *= [1.0, 100.0, 0.01, 3.0, 1.0]
-    ridge = np.broadcast_to(alpha, 2)
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=SEED,
+    shape=st.tuples(st.integers(20, 80), st.integers(1, 5), st.integers(1, 5)),
+    scale=st.booleans(),
+    alpha=st.one_of(st.just(0.0), st.tuples(st.floats(0, 2), st.floats(0, 2))),
+)
+def test_pairs_are_those_of_the_eigenproblem(seed, shape, scale, alpha):
+    n, p, q = shape
+    X, Y = two_blocks(n, p, q, seed)
+    X *= np.array([1.0, 100.0, 0.01, 3.0, 1.0])[:p]
+    ridge, k = np.broadcast_to(alpha, 2), min(p, q)
     rho, U = by_eigenvectors(X, Y, ridge)
-    model = CCA(3, scale=scale, alpha=alpha).fit(X, Y)
-    assert_allclose(model.canonical_correlations_, rho, atol=1e-12)
-    turned = model.x_rotations_ * np.sign((model.x_rotations_ * U).sum(axis=0))
-    assert_allclose(turned, U, rtol=1e-8, atol=1e-10)
+    model = CCA(k, scale=scale, alpha=alpha).fit(X, Y)
+    found = model.canonical_correlations_
+    assert (np.diff(found) <= 0).all() and found[0] <= 1 and found[-1] >= 0
+    # The eigenvalues are squares, whose roots are exact to the root of rounding at 0.
+    assert_allclose(found**2, rho**2, atol=1e-11)
+    if k == 1 or (np.diff(rho**2) < -1e-3).all() and rho[-1] > 1e-3:
+        turned = model.x_rotations_ * np.sign((model.x_rotations_ * U).sum(axis=0))
+        assert_allclose(turned, U, rtol=1e-7, atol=1e-8 * np.abs(U).max())
     S = np.cov(X.T, Y.T)
     U, V = model.x_rotations_, model.y_rotations_
-    assert_allclose(U.T @ S[:5, 5:] @ V, np.diag(rho), atol=1e-12)
-    assert_allclose(V.T @ (S[5:, 5:] + ridge[1] * np.eye(3)) @ V, np.eye(3), atol=1e-12)
-    assert model.orthogonality_ < 1e-13 and model.off_diagonal_ < 1e-13
-    assert model.solver_ == "cholesky"
+    assert_allclose(U.T @ S[:p, p:] @ V, np.diag(found), atol=1e-11)
+    assert_allclose(V.T @ (S[p:, p:] + ridge[1] * np.eye(q)) @ V, np.eye(k), atol=1e-11)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    seed=SEED, condition=st.sampled_from([1.0, 1e4, 1e6, 1e8, 1e10, 1e12]), shifted=st.booleans()
+)
+def test_correlations_and_evidence_are_exact_whatever_the_condition(seed, condition, shifted):
+    X, Y = two_blocks(25, 3, 2, seed)
+    X = nearly_dependent(X, condition, seed) + (1e10 if shifted else 0.0)
+    model = CCA(2).fit(X, Y)
+    # An offset rounds X: what is left of it is not nearly as dependent, and is what counts.
+    atol = 100 * np.finfo(float).eps * condition
+    assert_allclose(model.canonical_correlations_, exact_correlations(X, Y), atol=atol)
+    with mpmath.workdps(60):
+        U, V = (mpmath.matrix(W.tolist()) for W in (model.x_rotations_, model.y_rotations_))
+        u, v = centred_exactly(X) * U, centred_exactly(Y) * V
+        away = [M / 24 - mpmath.eye(2) for M in (u.T * u, v.T * v)]
+        cross = u.T * v / 24
+        real = max(abs(float(x)) for matrix in away for x in matrix)
+        off = max(abs(float(cross[0, 1])), abs(float(cross[1, 0])))
+    assert real <= model.orthogonality_ <= 100 * atol
+    assert off <= model.off_diagonal_ <= 100 * atol
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    seed=SEED,
+    powers=st.lists(st.integers(-490, 490), min_size=3, max_size=3),
+    single=st.booleans(),
+)
+def test_units_change_no_correlation(seed, powers, single):
+    """Powers of two, from 1e-147 to 1e147, or in float32 from 1e-18 to 1e18: exact."""
+    dtype = np.float32 if single else np.float64
+    X, Y = (block.astype(dtype) for block in two_blocks(30, 3, 2, seed))
+    scaled = np.ldexp(X, np.array(powers) // (8 if single else 1))
+    assert scaled.dtype == dtype
+    model, plain = CCA(2).fit(scaled, Y), CCA(2).fit(X, Y)
+    expected = exact_correlations(X.astype(float), Y.astype(float))
+    eps = np.finfo(dtype).eps
+    assert_allclose(model.canonical_correlations_, expected, atol=200 * eps)
+    assert_allclose(model.transform(scaled), plain.transform(X), atol=2e3 * eps)
 
 
 def test_loadings_are_correlations_and_signs_follow_them():
@@ -139,30 +223,15 @@ def test_one_target_gives_the_multiple_correlation():
     assert_allclose(model.canonical_correlations_**2, [explained], atol=1e-13)
 
 
-@pytest.mark.parametrize("condition", [1e4, 1e8, 1e10])
-def test_ill_conditioned_blocks_keep_their_correlations(condition):
-    """The same subspaces, so the same correlations, in bases that are nearly dependent."""
+def test_the_rows_are_factorised_where_features_nearly_depend_on_each_other():
     X, Y = two_blocks(n=60)
-    expected = CCA(3).fit(X, Y).canonical_correlations_
-    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
-    mixed = X @ (turn * np.logspace(0, -np.log10(condition), 5)) @ turn.T
-    # Independent of LAPACK: angles of the mixed block itself in 50 digits.
-    with mpmath.workdps(50):
-        blocks = [mpmath.matrix(block.tolist()) for block in (mixed, Y)]
-        bases = []
-        for block in blocks:
-            means = [mpmath.fsum(block[:, j]) / 60 for j in range(block.cols)]
-            centred = mpmath.matrix(60, block.cols)
-            for i in range(60):
-                for j in range(block.cols):
-                    centred[i, j] = block[i, j] - means[j]
-            bases.append(mpmath.qr(centred, mode="skinny")[0])
-        exact = mpmath.svd_r(bases[0].T * bases[1], compute_uv=False)
-        exact = np.array([float(value) for value in exact])
+    expected = CCA(3).fit(X, Y)
+    assert expected.solver_ == "cholesky" and expected.rcond_.min() > 1e-6
+    mixed = nearly_dependent(X, 1e8, 0)
     model = CCA(3).fit(mixed, Y)
-    assert_allclose(model.canonical_correlations_, exact, atol=30 * condition * 2e-16)
-    assert_allclose(exact, expected, atol=30 * condition * 2e-16)
-    assert model.solver_ == ("cholesky" if condition == 1e4 and model.rcond_.min() > 1e-6 else "qr")
+    assert model.solver_ == "qr"
+    rho = expected.canonical_correlations_
+    assert_allclose(model.canonical_correlations_, rho, atol=30 * 1e8 * 2e-16)
 
 
 def test_dependent_features_count_once():
@@ -195,21 +264,42 @@ def test_as_many_features_as_rows_force_every_correlation():
     )
 
 
-def test_laws():
-    X, Y = two_blocks()
+@settings(max_examples=20, deadline=None)
+@given(seed=SEED, offset=st.sampled_from([0.0, 7.0, -1e4]))
+def test_laws(seed, offset):
+    X, Y = two_blocks(n=60, seed=seed)
     model = CCA(3).fit(X, Y)
-    rng = np.random.default_rng(1)
-    turned = CCA(3).fit(X @ rng.normal(size=(5, 5)) + 7, Y @ rng.normal(size=(3, 3)) - 2)
-    rho = model.canonical_correlations_
-    assert_allclose(turned.canonical_correlations_, rho, atol=1e-12)
+    rho, rng = model.canonical_correlations_, np.random.default_rng(seed)
+    A, B = (nearly_dependent(np.eye(d), 10.0, seed) for d in (5, 3))
+    turned = CCA(3).fit(X @ A + offset, Y @ B - offset)
+    atol = 1e-12 * max(1.0, abs(offset))  # the offset rounds the data
+    assert_allclose(turned.canonical_correlations_, rho, atol=atol)
     swapped = CCA(3).fit(Y, X)
     assert_allclose(swapped.canonical_correlations_, rho, atol=1e-13)
-    assert_allclose(np.abs(swapped.x_rotations_), np.abs(model.y_rotations_), atol=1e-12)
+    for ours, theirs in (("x_", "y_"), ("y_", "x_")):
+        for name in ("loadings_", "rotations_"):
+            found, expected = getattr(swapped, ours + name), getattr(model, theirs + name)
+            if (np.diff(rho) < -1e-3).all() and rho[-1] > 1e-3:
+                assert_allclose(np.abs(found), np.abs(expected), atol=1e-9)
     angles = principal_angles(X - X.mean(axis=0), Y - Y.mean(axis=0))
     assert_allclose(angles.cosines, rho, atol=1e-13)
-    order = rng.permutation(200)
+    order = rng.permutation(60)
     assert_allclose(CCA(3).fit(X[order], Y[order]).canonical_correlations_, rho, atol=1e-13)
     assert_allclose(model.correlations(X, Y), rho, atol=1e-13)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=SEED, n_classes=st.integers(2, 4))
+def test_indicators_of_classes_give_the_discriminants(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % n_classes
+    X = rng.normal(size=(60, 4)) + rng.normal(size=(n_classes, 4))[y]
+    indicators = (y[:, None] == np.arange(n_classes)).astype(float)
+    lda = LinearDiscriminantAnalysis().fit(X, y)
+    model = CCA(n_classes - 1).fit(X, indicators)
+    assert model.y_rank_ == n_classes - 1  # the indicators sum to 1
+    found, expected = model.canonical_correlations_, lda.canonical_correlations_
+    assert_allclose(found[: len(expected)], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("p", [5, 7])
@@ -339,6 +429,25 @@ def test_correlations_of_variates_that_do_not_vary_are_zero():
     X, Y = two_blocks()
     model = CCA(2).fit(X, Y)
     assert_array_equal(model.correlations(X[[0, 0, 0]], Y[:3]), [0.0, 0.0])
+
+
+def test_the_score_is_the_share_of_y_explained_and_chooses_the_number_of_pairs():
+    X, Y = two_blocks()
+    model = CCA(2).fit(X[:100], Y[:100])
+    expected = r2_score(Y[100:], model.predict(X[100:]))
+    assert_allclose(model.score(X[100:], Y[100:]), expected, rtol=1e-12)
+    weight = np.arange(100.0)
+    expected = r2_score(Y[100:], model.predict(X[100:]), sample_weight=weight)
+    assert_allclose(model.score(X[100:], Y[100:], sample_weight=weight), expected, rtol=1e-12)
+    pipeline = make_pipeline(StandardScaler(), CCA())
+    grid = {"cca__n_components": [1, 2, 3], "cca__alpha": [0.0, (0.1, 1e3)]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(X, Y)
+    folds = [
+        clone(pipeline).set_params(**search.best_params_).fit(X[train], Y[train]).score(X[t], Y[t])
+        for train, t in KFold(3).split(X)
+    ]
+    assert_allclose(search.best_score_, np.mean(folds))
+    assert is_regressor(CCA())
 
 
 def test_parameters_of_scikit_learn_are_answered():

@@ -1,7 +1,10 @@
 """Principal angles against subspaces made for known angles."""
 
+import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import subspace_angles
 from scipy.stats import ortho_group
@@ -54,6 +57,35 @@ def test_angles_are_those_the_subspaces_were_made_for(angles, p, seed):
     swapped = principal_angles(B, A)
     assert_allclose(swapped.angles, angles, rtol=0, atol=atol)
     check_vectors(swapped, B, A, atol)
+
+
+def exact_angles(A, B):
+    """In 50 digits; the cosine of a small angle then still tells it."""
+    with mpmath.workdps(50):
+        bases = [mpmath.qr(mpmath.matrix(M.tolist()), mode="skinny")[0] for M in (A, B)]
+        cosines = mpmath.svd_r(bases[0].T * bases[1], compute_uv=False)
+        return np.array([float(mpmath.acos(min(c, 1))) for c in cosines])
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    logs=st.lists(st.floats(-14, np.log10(1.57)), min_size=1, max_size=3),
+    condition=st.sampled_from([1.0, 1e4, 1e8]),
+    powers=st.lists(st.integers(-490, 490), min_size=3, max_size=3),
+)
+def test_angles_are_exact_whatever_their_size_the_condition_and_the_units(
+    seed, logs, condition, powers
+):
+    A, B = subspaces(np.sort(10.0 ** np.array(logs)), 8, 3, seed)
+    turn = ortho_group.rvs(3, random_state=np.random.default_rng(seed))
+    A = A @ (turn * np.logspace(0, -np.log10(condition), 3)) @ turn.T
+    atol = 20 * EPS * max(np.linalg.cond(A), np.linalg.cond(B))
+    A = np.ldexp(A, powers)
+    found = principal_angles(A, B)
+    assert_allclose(found.angles, exact_angles(A, B), rtol=0, atol=atol)
+    assert (np.diff(found.angles) >= 0).all() and (np.diff(found.cosines) <= 0).all()
+    check_vectors(found, np.ldexp(A, np.negative(powers)), B, atol)
 
 
 def test_angles_are_those_of_the_worked_example():

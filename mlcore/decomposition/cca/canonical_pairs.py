@@ -9,6 +9,9 @@ from scipy.linalg import lapack
 from mlcore.decomposition.evidence import signs
 from mlcore.decomposition.principal_angles import independent_columns
 
+_EPS = float(np.finfo(np.float64).eps)
+_ROUNDINGS = 4.0  # that add up in a sum of products, as random errors do
+
 
 class Factor(NamedTuple):
     """``F'F`` is the covariance matrix, with its ridge, of a block of features.
@@ -244,12 +247,36 @@ class ScaledCovariances:
         found["coef_"] = explained @ found["x_rotations_"].T
         return found
 
-    def evidence(self, pairs, C):
-        """Return the largest ``|U'AU - I|``, of V too, and off the diagonal ``|U'C_xy V|``."""
-        p, away = self.p, 0.0
+    def evidence(self, pairs, C, R=None, eps=_EPS):
+        """Return the largest ``|U'AU - I|``, of V too, and off the diagonal ``|U'C_xy V|``.
+
+        Rounding is added: of the directions and of R to `eps`, which changes a variate by that
+        times ``sum_j |u_j|``, features being of variance 1; and without R, of the covariances.
+
+        Parameters
+        ----------
+        pairs : CanonicalPairs
+        C : (p + q, p + q)
+        R : (m, p + q), optional
+            ``R'R = C``: covariances of variates are then products of them, not of features.
+        eps : float
+            Precision of the directions.
+        """
+        p, away, noises, variates = self.p, 0.0, [], []
         for W, part in ((pairs.U, slice(0, p)), (pairs.V, slice(p, None))):
-            product = W.T @ (C[part, part] @ W + self.ridge[part, None] * W)
-            away = max(away, float(np.abs(product - np.eye(len(product))).max()))
-        cross = pairs.U.T @ C[:p, p:] @ pairs.V
+            sums = np.abs(W).sum(axis=0).max()
+            noise = _ROUNDINGS * eps * sums
+            if R is None:
+                products = C[:, part] @ W
+                noise += _ROUNDINGS * _EPS * sums * sums
+                product = W.T @ products[part]
+            else:
+                products = R[:, part] @ W
+                product = products.T @ products
+            product += W.T @ (self.ridge[part, None] * W)
+            away = max(away, float(np.abs(product - np.eye(len(product))).max()) + 2 * noise)
+            noises.append(noise)
+            variates.append(products)
+        cross = pairs.U.T @ variates[1][:p] if R is None else variates[0].T @ variates[1]
         np.fill_diagonal(cross, 0.0)
-        return away, float(np.abs(cross).max())
+        return away, float(np.abs(cross).max()) + sum(noises) * (len(cross) > 1)

@@ -24,13 +24,13 @@ from mlcore.decomposition.cca.two_blocks import (
     start,
 )
 from mlcore.exceptions import peer_class
-from mlcore.model import Transformer, warn
+from mlcore.model import Regressor, Transformer, warn
 from mlcore.scatter import in_range
 
 _WELL_CONDITIONED = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-3}
 
 
-class CCA(Transformer, TwoBlocks):
+class CCA(Transformer, Regressor, TwoBlocks):
     r"""Find pairs of directions along which two blocks of features correlate most.
 
     .. math:: \max_{u, v} u^T S_{xy} v, \quad u^T S_{xx} u = v^T S_{yy} v = 1,
@@ -68,9 +68,10 @@ class CCA(Transformer, TwoBlocks):
     x_rank_, y_rank_ : int
         Numbers of features that do not depend on each other.
     orthogonality_ : float
-        Largest ``|U'(S_xx + alpha I)U - I|`` or of V, for the rounded directions: 0 if exact.
+        Largest ``|U'(S_xx + alpha I)U - I|`` or of V, for the rounded directions, with what
+        rounding may hide: 0 if exact.
     off_diagonal_ : float
-        Largest ``|U'S_xy V|`` outside the diagonal: 0 if exact.
+        Largest ``|U'S_xy V|`` outside the diagonal, likewise.
     rcond_ : (2,) float64
         LAPACK's estimates of the reciprocal condition of both correlation matrices.
     solver_ : str
@@ -214,7 +215,7 @@ class CCA(Transformer, TwoBlocks):
         n_rows = len(blocks.X) if blocks is not None else int(min(sums.weight, 2**62))
         center = origin + np.ldexp(sums.mean, powers)
         factors, rcond = by_cholesky(problem.C, problem.ridge, problem.p)
-        solver, C = "cholesky", problem.C
+        solver, C, R = "cholesky", problem.C, None
         if factors is not None and rcond.min() >= _WELL_CONDITIONED[origin.dtype]:
             M = whitened(C, factors, problem.p)
         elif blocks is not None:
@@ -238,7 +239,9 @@ class CCA(Transformer, TwoBlocks):
                 f"{type(self).__name__}: the coefficients of the variates overflow "
                 f"{origin.dtype}: rescale the features of X and y."
             )
-        orthogonality, off_diagonal = problem.evidence(pairs, C)
+        orthogonality, off_diagonal = problem.evidence(
+            pairs, C, R, float(np.finfo(origin.dtype).eps)
+        )
         return found | {
             "all_correlations_": pairs.correlations,
             "x_mean_": center[:p],

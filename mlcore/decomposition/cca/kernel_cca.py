@@ -68,9 +68,9 @@ class KernelCCA(Transformer, KernelModel):
         Eigenvalues of the centred Gram matrices above rounding.
     orthogonality_ : float
         Largest ``|F'WF + alpha <F, F> - I|`` over both views, for the rounded coefficients, with
-        ``<F, F>`` the inner products of the functions: 0 if exact.
+        ``<F, F>`` the inner products of the functions, and what rounding may hide: 0 if exact.
     off_diagonal_ : float
-        Largest ``|F'WG|`` outside the diagonal: 0 if exact.
+        Largest ``|F'WG|`` outside the diagonal, likewise.
     alpha_ : (2,) float64
     gamma_, y_gamma_ : float
         Widths of the kernels of X and of Y.
@@ -270,12 +270,11 @@ class KernelCCA(Transformer, KernelModel):
         U, rho, V = leading_pairs(M, k)
         turn = signs(x.Q @ (x.shrinkage[:, None] * U) / x.S.s[:, None])
         found: dict[str, Any] = {"canonical_correlations_": np.clip(rho, 0.0, 1.0)}
-        variates, away = [], 0.0
+        variates, away, hidden = [], 0.0, 0.0
         for name, view, W in (("x", x, U * turn), ("y", y, V * turn)):
             C = view.coefficients(W)
-            values = view.S @ C
-            product = values.T @ values + view.alpha * (C.T @ values)
-            away = max(away, float(np.abs(product - np.eye(k)).max()))
+            values, noise, deviation = view.evidence(C)
+            away, hidden = max(away, deviation), hidden + noise
             A, found[f"{name}_intercept_"] = view.expansion(C)
             found[f"{name}_dual_coef_"] = np.zeros((n, k))
             found[f"{name}_dual_coef_"][kept] = A
@@ -296,7 +295,7 @@ class KernelCCA(Transformer, KernelModel):
         return found | {
             "training_correlations_": np.clip((unit[0] * unit[1]).sum(axis=0), 0.0, 1.0),
             "orthogonality_": away,
-            "off_diagonal_": float(np.abs(cross).max()),
+            "off_diagonal_": float(np.abs(cross).max()) + hidden * (k > 1),
         }
 
     # ---- later calls

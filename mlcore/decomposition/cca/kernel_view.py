@@ -8,6 +8,7 @@ from mlcore.decomposition.centered_gram import CenteredGram, warn_of_negative
 from mlcore.kernels.kernel_rows import KernelRows
 
 _EPS = float(np.finfo(np.float64).eps)
+_ROUNDINGS = 4.0  # that add up in a sum of products, as random errors do
 _FEW = 4  # a rank below n / _FEW is worth a Cholesky factor before the decomposition
 _SMALL = 400  # rows of a matrix up to which all of its singular vectors are computed
 
@@ -69,6 +70,19 @@ class KernelView:
         """Return ``Q (D (D + alpha))^(-1/2) U``, of functions f with w f² + alpha |f|² = U²."""
         scale = np.sqrt(self.values) * np.sqrt(self.values + self.alpha)
         return self.Q @ (U / scale[:, None])
+
+    def evidence(self, C: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """Return the values ``S C``, their rounding errors, and ``|C'(S² + alpha S)C - I|``.
+
+        The values have errors of eps times the largest eigenvalue times |c|; what they may hide is
+        added to the deviation.
+        """
+        values = self.S @ C
+        product = values.T @ values + self.alpha * (C.T @ values)
+        size = float(np.linalg.norm(C, axis=0).max())
+        noise = _ROUNDINGS * _EPS * float(self.values[0]) * size
+        deviation = float(np.abs(product - np.eye(C.shape[1])).max())
+        return values, noise, deviation + noise * (2 + self.alpha * size)
 
     def expansion(self, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return A and b: the functions of coefficients C are ``A' k(x) + b``."""
