@@ -264,7 +264,7 @@ class ScaledCovariances:
         """
         p, away, noises, variates = self.p, 0.0, [], []
         for W, part in ((pairs.U, slice(0, p)), (pairs.V, slice(p, None))):
-            sums = np.abs(W).sum(axis=0).max()
+            sums = float(np.abs(W).sum(axis=0).max())
             noise = _ROUNDINGS * eps * sums
             if R is None:
                 products = C[:, part] @ W
