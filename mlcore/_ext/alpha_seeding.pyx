@@ -34,7 +34,7 @@ cdef struct extremes:
 
 def seed(const floating[:, ::1] K, const double[:, ::1] lower, const double[:, ::1] upper,
          double ratio, double[:, ::1] beta, double[:, ::1] product, int64_t[:, ::1] slots,
-         double[:, ::1] change, int n_threads):
+         double[:, ::1] change, int n_threads, /):
     """Start the folds from the solution of row 0.
 
     A fold whose solution has no variable at its old bound, `ratio` times the new one, keeps it,
@@ -85,7 +85,7 @@ def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[
            int64_t max_steps, double unopposed, int64_t[::1] steps, double[::1] violation,
            double[::1] multiplier, floating[:, ::1] submatrices, Py_ssize_t side,
            floating[:, ::1] single, double[:, ::1] wide, int64_t[:, ::1] integers,
-           int8_t[:, ::1] marks, floating[:, ::1] faces, Py_ssize_t room, int n_threads):
+           int8_t[:, ::1] marks, floating[:, ::1] faces, Py_ssize_t room, int n_threads, /):
     """Bring rows first..last to a violation of `tol`, each in at most `max_steps` pair steps.
 
     `steps`, `violation` and `multiplier` (of the sum, +-`unopposed` where only one class is left)
@@ -259,7 +259,7 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
 
 def decide(const floating[:, ::1] K, const int64_t[::1] samples, const double[:, ::1] beta,
            const double[::1] multiplier, const int64_t[:, ::1] spans, int64_t[::1] slots,
-           double[::1] change, double[:, ::1] out):
+           double[::1] change, double[:, ::1] out, /):
     """out[r, a:b] = sum_t beta[r, t] K[samples[t], a:b] - multiplier[r], (r, a, b) being `spans`.
 
     `spans` are sorted by r; `slots` and `change` are scratch of m.

@@ -5,7 +5,7 @@ cdef enum:
     LANES = 16  # independent sums: a single one would wait for each addition
 
 
-def sum_of_squares(const floating[::1] x):
+def sum_of_squares(const floating[::1] x, /):
     """Return the sum of x² in the precision of x; NaN or infinity if a value is, or on overflow."""
     cdef floating total = 0
     if x.shape[0] > 0:

@@ -3,7 +3,7 @@ from libc.stdint cimport int8_t
 
 
 def multiplier(const double[::1] gradient, const double[::1] beta, const double[::1] lower,
-               const double[::1] upper, double epsilon, const int8_t[::1] group, int8_t wanted):
+               const double[::1] upper, double epsilon, const int8_t[::1] group, int8_t wanted, /):
     """(low, high, value) for the variables of the `wanted` group; arrays (m,)."""
     cdef Py_ssize_t m = beta.shape[0]
     cdef bias b

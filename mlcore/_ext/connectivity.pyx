@@ -122,7 +122,7 @@ cdef forest as_forest(int kind, Py_ssize_t n_edges, const double[::1] size,
 
 
 def begin(int kind, const double[::1] size, double[:, ::1] means, const int32_t[::1] slot,
-          int32_t[::1] head, int32_t[:, ::1] halves, double[::1] value, int32_t[:, ::1] heap):
+          int32_t[::1] head, int32_t[:, ::1] halves, double[::1] value, int32_t[:, ::1] heap, /):
     """Fill the lists and the heap, and Ward's values; halves[0] has both clusters of each edge."""
     cdef Py_ssize_t n_edges = value.shape[0], p
     cdef forest f = as_forest(kind, n_edges, size, means, slot, head, halves, value, heap)
@@ -140,7 +140,7 @@ def begin(int kind, const double[::1] size, double[:, ::1] means, const int32_t[
 def merge_edges(int kind, int64_t[::1] state, double[::1] size, double[:, ::1] means,
                 int32_t[::1] slot, int32_t[::1] head, int32_t[:, ::1] halves,
                 double[::1] value, int32_t[:, ::1] heap, int32_t[::1] met,
-                int64_t[:, ::1] merged, double[::1] heights, Py_ssize_t work):
+                int64_t[:, ::1] merged, double[::1] heights, Py_ssize_t work, /):
     """Merge along the shortest edges until about `work` numbers are read; return how many merges.
 
     `state` is (edges left, next cluster); the next call takes the same arrays. `merged` receives a
@@ -200,7 +200,7 @@ def merge_edges(int kind, int64_t[::1] state, double[::1] size, double[:, ::1] m
     return done
 
 
-def kruskal(const int32_t[:, ::1] edges, int64_t[::1] parent, int64_t[::1] taken):
+def kruskal(const int32_t[:, ::1] edges, int64_t[::1] parent, int64_t[::1] taken, /):
     """Set `taken` to the edges that join two components, in order; `parent` is 0, 1, 2, ..."""
     cdef Py_ssize_t p, done = 0
     cdef int64_t a, b

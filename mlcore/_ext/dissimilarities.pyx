@@ -17,7 +17,7 @@ cdef enum:
 PADDING = LONGEST_VECTOR
 
 
-def distances(const floating[:, ::1] columns, bint squared, floating[:, ::1] D):
+def distances(const floating[:, ::1] columns, bint squared, floating[:, ::1] D, /):
     """D[i, j] = |x_i - x_j|, or its square, from differences; return the largest.
 
     `columns` (d, n + PADDING) are the samples. Squares are added up in double precision.
@@ -40,7 +40,7 @@ def distances(const floating[:, ::1] columns, bint squared, floating[:, ::1] D):
 
 
 def extremes(const floating[:, ::1] D, Py_ssize_t first, Py_ssize_t last, double[:, ::1] found,
-             int n_threads):
+             int n_threads, /):
     """found[tile] = least and largest value, and largest |D[i, j] - D[j, i]|, of tiles first..last.
 
     A tile has TILE rows up to the diagonal and their transpose.

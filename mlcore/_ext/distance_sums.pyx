@@ -76,7 +76,7 @@ cdef inline void add_tile(Py_ssize_t top, Py_ssize_t rows, Py_ssize_t left, Py_s
 
 def distance_sums(const double[:, ::1] X, const double[::1] X_norms, const double[:, ::1] Y,
                   const double[::1] Y_norms, const double[::1] weights, const int64_t[::1] starts,
-                  bint squared, double[:, ::1] sums, double[:, ::1] scratch, int n_threads):
+                  bint squared, double[:, ::1] sums, double[:, ::1] scratch, int n_threads, /):
     """Set sums[i, g] to the sum of weights[j] |x_i - y_j|, or squares, for samples j of group g.
 
     Norms are squared. `scratch` is (n_threads, SCRATCH).
@@ -173,7 +173,7 @@ def symmetric_sums(const double[:, ::1] X, const double[::1] norms, const float[
                    const float[::1] single_norms, const double[::1] weights,
                    const int64_t[::1] starts, const int64_t[::1] groups, bint squared,
                    double[:, ::1] sums, Py_ssize_t first, Py_ssize_t last,
-                   double[:, ::1] scratch, int n_threads):
+                   double[:, ::1] scratch, int n_threads, /):
     """Add to the sums of distances between all rows of X, each distance formed once.
 
     Bands of BAND_ROWS rows are paired in as many rounds as there are bands, of which these are

@@ -39,7 +39,7 @@ cdef inline void split(Py_ssize_t n, const floating* row, const int32_t* codes, 
 
 
 def dense_sums(const floating[:, ::1] K, Py_ssize_t first, const int32_t[::1] codes,
-               const double[::1] weights, double[::1] inside, double[::1] across, int n_threads):
+               const double[::1] weights, double[::1] inside, double[::1] across, int n_threads, /):
     """Set inside[i], across[i] to weighted sums of row i over samples of its own code, and others.
 
     The rows of K are samples first, first + 1, ...; its columns are all samples.
@@ -52,7 +52,7 @@ def dense_sums(const floating[:, ::1] K, Py_ssize_t first, const int32_t[::1] co
 
 def sparse_sums(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
                 const int32_t[::1] codes, const double[::1] weights, double[::1] inside,
-                double[::1] across, Py_ssize_t first, Py_ssize_t last, int n_threads):
+                double[::1] across, Py_ssize_t first, Py_ssize_t last, int n_threads, /):
     """As `dense_sums` for rows first..last of a CSR matrix."""
     cdef Py_ssize_t i
     cdef int64_t t

@@ -14,7 +14,7 @@ cdef enum:
 
 
 def product(const floating[:, ::1] K, const double[:, ::1] V, double[:, ::1] out, Py_ssize_t first,
-            Py_ssize_t last, int n_threads):
+            Py_ssize_t last, int n_threads, /):
     cdef Py_ssize_t n = K.shape[1], width = V.shape[1], block, start, rows
     for block in prange((last - first + ROWS - 1) // ROWS, nogil=True, num_threads=n_threads,
                         schedule="dynamic"):

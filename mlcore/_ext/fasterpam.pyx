@@ -48,7 +48,7 @@ def first_improving(const floating[:, :] values, const int64_t[::1] places,
                     const floating[::1] limits, const floating[::1] norms,
                     const double[::1] weights, const int32_t[::1] labels,
                     const double[::1] removal, double[:, ::1] losses, double[::1] changes,
-                    int32_t[::1] slots, int n_threads):
+                    int32_t[::1] slots, int n_threads, /):
     """Return the first c >= start whose candidate changes the objective by less than `threshold`.
 
     It is the number of candidates if there is none. Row places[c] of `values`, contiguous, belongs
@@ -93,7 +93,7 @@ cpdef void costs(const floating[::1] row, Py_ssize_t medoid, int form, const flo
 
 
 def add_medoid(const floating[::1] d, int slot, floating[::1] nearest, floating[::1] second,
-               int32_t[::1] labels, int32_t[::1] second_labels):
+               int32_t[::1] labels, int32_t[::1] second_labels, /):
     """Update the two nearest medoids for a new one in `slot`, at which samples cost d."""
     cdef Py_ssize_t i
     with nogil:
@@ -180,7 +180,7 @@ def swaps(const floating[:, ::1] values, const int64_t[::1] candidates, int form
           floating[::1] second, int32_t[::1] labels, int32_t[::1] second_labels,
           double[::1] removal, floating[::1] limits, floating[:, ::1] work, int32_t[:, ::1] slots,
           int64_t[::1] stale, double[:, ::1] losses, double[::1] changes, double[::1] decreases,
-          double[::1] trace):
+          double[::1] trace, /):
     """Try candidates in turn; swap if that lowers the objective by more than a `share` of it.
 
     `values` are costs or their roots, `limits` those of `second`. trace[0] is the objective at

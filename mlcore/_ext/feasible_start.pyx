@@ -3,7 +3,7 @@ from libc.stdint cimport int8_t, int64_t
 
 
 def balance_to_zero(double[::1] beta, const double[::1] lower, const double[::1] upper,
-                    double excess):
+                    double excess, /):
     """Bring the sum of `beta` from `excess` to 0, see feasible_start.pxd; arrays (m,)."""
     if beta.shape[0] > 0:
         with nogil:
@@ -11,7 +11,7 @@ def balance_to_zero(double[::1] beta, const double[::1] lower, const double[::1]
 
 
 def fill_to_sums(const int64_t[::1] order, const int8_t[::1] group, const double[::1] lower,
-                 const double[::1] upper, const double[::1] total, double[::1] beta):
+                 const double[::1] upper, const double[::1] total, double[::1] beta, /):
     """Set beta to its bound in `order` until each group has its sum; the rest stays."""
     cdef double left[2]
     cdef Py_ssize_t r, t

@@ -36,13 +36,13 @@ cdef enum:
 ROWS, FEW = GAUSSIAN_ROWS, GAUSSIAN_FEW
 
 
-def n_moments(int kind, Py_ssize_t k, Py_ssize_t d):
+def n_moments(int kind, Py_ssize_t k, Py_ssize_t d, /):
     """Return the number of values in a row of `moments`."""
     return 1 + k + k * d + (k * d * d if kind == GAUSSIAN_FULL else 0 if kind == GAUSSIAN_TIED
                             else k * d)
 
 
-def scratch_size(int kind, Py_ssize_t k, Py_ssize_t d, int itemsize):
+def scratch_size(int kind, Py_ssize_t k, Py_ssize_t d, int itemsize, /):
     """Return the number of values of scratch for a thread."""
     cdef Py_ssize_t panel = PANEL_FLOAT if itemsize == 4 else PANEL_DOUBLE
     cdef Py_ssize_t line = 64 // itemsize, side = (d + line - 1) // line * line
@@ -58,7 +58,7 @@ def em_step(int kind, const floating[:, ::1] X, const floating[::1] weight,
             const floating[:, ::1] centres, const floating[::1] origin,
             const floating[:, ::1] rotation, const floating[::1] directions, int32_t[::1] labels,
             double[:, ::1] moments, floating[::1] density, floating[:, ::1] proba,
-            floating[:, ::1] scratch, int n_threads):
+            floating[:, ::1] scratch, int n_threads, /):
     """Fill what is asked for, and `labels`; factors flat; scratch (n_threads, scratch_size())."""
     cdef gaussian_mixture g
     cdef Py_ssize_t n = X.shape[0], n_parts = moments.shape[0], part, blocks, start, stop
@@ -101,7 +101,7 @@ cdef void em_part(const gaussian_mixture* g, const floating[:, ::1] X, const flo
 
 def lloyd_pass(const double[:, ::1] columns, const double[::1] weight,
                const double[:, ::1] centres, Py_ssize_t start, Py_ssize_t stop,
-               int32_t[::1] labels, double[:, ::1] sums, double[::1] mass):
+               int32_t[::1] labels, double[:, ::1] sums, double[::1] mass, /):
     """Assign rows start to stop of `columns` (d, n) to the nearest centres (k, d), first of equals.
 
     Add their weights to `mass` (k,) and w x to `sums` (k, d); return the weight of the rows whose
@@ -143,7 +143,7 @@ def lloyd_pass(const double[:, ::1] columns, const double[::1] weight,
 
 
 def column_sums(const floating[:, ::1] X, const double[::1] weight, const double[::1] pivot,
-                double[:, :, ::1] sums, int n_threads):
+                double[:, :, ::1] sums, int n_threads, /):
     """Add sums of w (x - pivot) and of its squares, (chunks, 2, d), ROWS rows to a chunk."""
     cdef Py_ssize_t n = X.shape[0], chunk
     for chunk in prange((n + GAUSSIAN_ROWS - 1) // GAUSSIAN_ROWS, nogil=True,

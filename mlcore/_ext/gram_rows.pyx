@@ -8,7 +8,7 @@ cdef enum:
 
 
 def accumulate(const int64_t[::1] slots, const double[::1] a, const floating[:, ::1] rows,
-               double[::1] g, Py_ssize_t first, Py_ssize_t last, int n_threads):
+               double[::1] g, Py_ssize_t first, Py_ssize_t last, int n_threads, /):
     """g[first:last] += sum_r a[r] rows[slots[r], first:last], in the order of r on any threads."""
     if slots.shape[0] > 0:
         with nogil:

@@ -9,7 +9,7 @@ from mlcore._ext.cells cimport WORD, differing, divide, first_of, lowest_bit, si
 
 def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::1] candidates,
                     int64_t[:, ::1] cells, int32_t[::1] gains, int64_t[::1] place,
-                    Py_ssize_t m, int64_t best, int64_t limit, int64_t work, int64_t max_sets):
+                    Py_ssize_t m, int64_t best, int64_t limit, int64_t work, int64_t max_sets, /):
     """Return the largest number of patterns found, at least `best`, and True if the search is done.
 
     At each depth only cells of two or more rows are kept: cells[depth] is (number kept, number of

@@ -18,7 +18,7 @@ PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
 def seeds_of_points(const floating[:, ::1] X, const double[::1] weights, const int32_t[::1] order,
                     const double[::1] uniform, Py_ssize_t n_candidates, floating[::1] nearest,
                     double[::1] sums, floating[:, ::1] points, floating[::1] panel,
-                    Py_ssize_t begin, int64_t[::1] seeds):
+                    Py_ssize_t begin, int64_t[::1] seeds, /):
     """Fill seeds[begin:] with rows of X by squared distances; return how many seeds there are.
 
     `nearest` (n,) is kept from call to call. Scratch: `sums` (n,), `points` (n_candidates, d), and
@@ -54,7 +54,7 @@ def seeds_of_points(const floating[:, ::1] X, const double[::1] weights, const i
 
 def seeds_of_matrix(const floating[:, ::1] matrix, bint squared, const double[::1] weights,
                     const int32_t[::1] order, const double[::1] uniform, Py_ssize_t n_candidates,
-                    floating[:, ::1] costs, double[::1] sums, int64_t[::1] seeds):
+                    floating[:, ::1] costs, double[::1] sums, int64_t[::1] seeds, /):
     """Fill `seeds`, and return how many there are.
 
     Row j of the matrix holds the costs at sample j, or their roots if `squared`. Scratch:

@@ -20,7 +20,7 @@ cdef struct weighted:
 
 
 def nearest(const floating[:, ::1] X, const floating[:, ::1] centers, Py_ssize_t first,
-            Py_ssize_t last, int32_t[::1] labels, double[::1] distances):
+            Py_ssize_t last, int32_t[::1] labels, double[::1] distances, /):
     """Label samples first..last by their nearest centres, and set their `distances`."""
     cdef Py_ssize_t i, j
     cdef double distance
@@ -34,7 +34,7 @@ def nearest(const floating[:, ::1] X, const floating[:, ::1] centers, Py_ssize_t
 
 
 def reseed(const double[::1] weights, const double[::1] distances, int32_t[::1] labels,
-           int64_t[::1] counts):
+           int64_t[::1] counts, /):
     """Give each cluster without samples the one farthest from its centre that another can spare.
 
     `counts` (k,) receives the samples with weight of each cluster.
@@ -62,7 +62,7 @@ def reseed(const double[::1] weights, const double[::1] distances, int32_t[::1] 
 
 def medians(const floating[:, ::1] X, const double[::1] weights, const int32_t[::1] labels,
             const int64_t[::1] counts, Py_ssize_t first, Py_ssize_t last, int64_t[::1] ends,
-            int64_t[::1] members, double[::1] values, floating[:, ::1] centers):
+            int64_t[::1] members, double[::1] values, floating[:, ::1] centers, /):
     """Move features first..last of the centres to the weighted medians of their samples.
 
     Where all values between two samples are medians, the middle is taken; a centre without samples
@@ -97,7 +97,7 @@ def medians(const floating[:, ::1] X, const double[::1] weights, const int32_t[:
 
 def seeds(const floating[:, ::1] X, const double[::1] weights, const int32_t[::1] order,
           const double[::1] uniform, Py_ssize_t n_candidates, double[:, ::1] costs,
-          double[::1] sums, int64_t[::1] rows):
+          double[::1] sums, int64_t[::1] rows, /):
     """Fill `rows` with seeds, as `k_means_plus_plus.seeds_of_points`; return how many there are.
 
     Scratch: `costs` (1 + n_candidates, n) and `sums` (n,).

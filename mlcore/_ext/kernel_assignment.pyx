@@ -20,7 +20,7 @@ cdef enum:
 
 
 def add_rows(const floating[:, ::1] rows, const int64_t[::1] slots, const double[::1] factors,
-             const int64_t[::1] starts, double[:, ::1] sums, Py_ssize_t n, int n_threads):
+             const int64_t[::1] starts, double[:, ::1] sums, Py_ssize_t n, int n_threads, /):
     """sums[j, :n] += factors[t] rows[slots[t], :n] for t from starts[j] to starts[j + 1]."""
     cdef Py_ssize_t k = starts.shape[0] - 1, span, j
     # Long runs are read fastest; two for each thread balance the load.
@@ -38,7 +38,7 @@ def add_rows(const floating[:, ::1] rows, const int64_t[::1] slots, const double
 
 
 def nearest(const double[:, ::1] sums, const double[::1] scales,
-            const double[::1] squared_norms, int32_t[::1] labels, int n_threads):
+            const double[::1] squared_norms, int32_t[::1] labels, int n_threads, /):
     """labels[i] = the first j of least squared_norms[j] - scales[j] sums[j, i]."""
     cdef Py_ssize_t n = labels.shape[0], part
     for part in prange((n + PART - 1) // PART, nogil=True, num_threads=n_threads,

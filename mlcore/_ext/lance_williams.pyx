@@ -36,7 +36,7 @@ TILE_ROWS = TILE
 def distance_tiles(const double[:, ::1] X, const double[:, :, ::1] panels,
                    const double[:, ::1] centred, const double[::1] norms, bint squared,
                    double[:, ::1] D, double[:, ::1] scratch, Py_ssize_t first, Py_ssize_t last,
-                   int n_threads):
+                   int n_threads, /):
     """Set rows of tiles first..last of D to distances of points, or squares, and mirror them.
 
     They come from differences of rows of X and the `panels` of all rows; without panels from
@@ -83,7 +83,7 @@ def distance_tiles(const double[:, ::1] X, const double[:, :, ::1] panels,
 
 def merge_nearest(int kind, int64_t[::1] state, double[::1] D, double[:, ::1] values,
                   int32_t[:, ::1] places, uint8_t[::1] stale, int64_t[::1] name,
-                  int64_t[:, ::1] merged, double[::1] heights):
+                  int64_t[:, ::1] merged, double[::1] heights, /):
     """Merge clusters of the matrix `D`; return the number of merges of this call.
 
     `state` is (rows, length of a row, clusters left, 0, 0). The rows of `values` are infinity for

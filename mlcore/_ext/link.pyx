@@ -141,7 +141,7 @@ cdef void minimise(const double[::1] x, const double[::1] target, const double[:
 
 
 def fit(const double[::1] x, const double[::1] target, const double[::1] weight,
-        const double[::1] knots, double stiffness, double least, double[::1] c):
+        const double[::1] knots, double stiffness, double least, double[::1] c, /):
     """Fit c (5,): first a line, then four slopes near its own, `stiffness` in units of that."""
     cdef double line[MOST]
     cdef int k
@@ -156,7 +156,7 @@ def fit(const double[::1] x, const double[::1] target, const double[::1] weight,
 
 
 def apply(const double[:, ::1] x, const double[::1] offsets, const double[:, ::1] slopes,
-          const double[:, ::1] knots, double least, double[:, ::1] p, int n_threads):
+          const double[:, ::1] knots, double least, double[:, ::1] p, int n_threads, /):
     """p[r, k] = the probability of x[r, k] by link k.
 
     With `least` above 0 the logit has the sign of x: its slope at 0 is at least `least` times the

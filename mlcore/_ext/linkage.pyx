@@ -8,7 +8,7 @@ from mlcore._ext.union_find cimport root_of
 
 
 def label(const int64_t[:, ::1] merged, const double[::1] heights, const int64_t[::1] order,
-          int64_t[::1] parent, int64_t[::1] cluster, double[:, ::1] Z):
+          int64_t[::1] parent, int64_t[::1] cluster, double[:, ::1] Z, /):
     """Set Z to SciPy's linkage matrix of merges in `order`, each given by samples of its clusters.
 
     `parent` and `cluster` are 0, 1, ... n - 1 and are overwritten.
@@ -26,7 +26,8 @@ def label(const int64_t[:, ::1] merged, const double[::1] heights, const int64_t
             cluster[b] = n + k
 
 
-def cut(const int64_t[:, ::1] children, uint8_t[::1] kept, int64_t[::1] top, int64_t[::1] labels):
+def cut(const int64_t[:, ::1] children, uint8_t[::1] kept, int64_t[::1] top,
+        int64_t[::1] labels, /):
     """Label samples by cluster, numbered in order of first samples; return the number of clusters.
 
     A cluster is a merge that is `kept` together with all below it; other merges are removed from

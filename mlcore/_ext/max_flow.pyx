@@ -115,7 +115,7 @@ cdef int64_t discharge(network* g, int64_t u) noexcept nogil:
 
 def push_relabel(double[::1] residual, const int64_t[::1] starts, const int64_t[::1] heads,
                  const int64_t[::1] backs, Py_ssize_t source, Py_ssize_t sink, double[::1] excess,
-                 int64_t[:, ::1] vertices, int64_t[::1] state, int64_t work):
+                 int64_t[:, ::1] vertices, int64_t[::1] state, int64_t work, /):
     """Push towards the sink until about `work` edges are seen; return True if the flow is maximal.
 
     Edges are those of a dense matrix if `starts` is empty, else of CSR. `vertices` is (4, n); at

@@ -11,7 +11,7 @@ from mlcore._ext.blas cimport gemm_nt
 
 def pair_sums(const double[:, ::1] values, const double[:, ::1] dual_coef,
               const int32_t[::1] n_support, const double[::1] intercept,
-              double[:, ::1] decisions, double[:, ::1] scratch, int n_threads):
+              double[:, ::1] decisions, double[:, ::1] scratch, int n_threads, /):
     """decisions[r, (i, j)] = sum over the vectors s of i and j of coef[s] values[r, s] + intercept.
 
     `values` (n, m), vectors sorted by class, n_support[c] of class c;
@@ -53,7 +53,7 @@ cdef void pair_tile(Py_ssize_t rows, Py_ssize_t k, Py_ssize_t m, const double* v
                 to[p] += found[own + p]
 
 
-def vote(const double[:, ::1] decisions, double[:, ::1] votes, int n_threads):
+def vote(const double[:, ::1] decisions, double[:, ::1] votes, int n_threads, /):
     """votes[r, c] = pairs that class c wins; (i, j) is won by i where its decision is positive."""
     cdef Py_ssize_t k = votes.shape[1], r
     for r in prange(decisions.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
@@ -75,7 +75,7 @@ cdef inline void vote_row(Py_ssize_t k, const double* pair, double* votes) noexc
         pair += k - 1 - i
 
 
-def vote_with_confidence(const double[:, ::1] decisions, double[:, ::1] votes, int n_threads):
+def vote_with_confidence(const double[:, ::1] decisions, double[:, ::1] votes, int n_threads, /):
     """As `vote`, plus the sum of each class's decision values, squeezed into (-1/3, 1/3)."""
     cdef Py_ssize_t k = votes.shape[1], r
     for r in prange(decisions.shape[0], nogil=True, num_threads=n_threads, schedule="static"):

@@ -44,7 +44,7 @@ def assign(const floating[:, ::1] X, const floating[::1] norms, const double[::1
            const float[::1] group_moved, const float[::1] half_gap, double slack, bint first,
            int32_t[::1] labels, float[::1] upper, float[::1] lower, float[:, ::1] bounds,
            double[:, :, ::1] sums, double[:, ::1] counts, int64_t[:, ::1] tally,
-           floating[:, :, ::1] scratch, int n_threads):
+           floating[:, :, ::1] scratch, int n_threads, /):
     """Update labels, bounds, and per chunk the sums and counts (weights) by label.
 
     `places` holds the centres of each group, integers as wide as the values; rows of `bounds` and
@@ -75,7 +75,7 @@ def assign_plainly(const floating[:, ::1] X, const double[::1] weights,
                    const float[::1] limits, bint filtered,
                    int32_t[::1] labels, float[::1] gaps, double[:, :, ::1] sums,
                    double[:, ::1] counts, int64_t[:, ::1] tally, float[::1] max_squares,
-                   floating[:, ::1] scratch, int n_threads):
+                   floating[:, ::1] scratch, int n_threads, /):
     """Update labels, sums and counts as `assign` does, by comparison with all centres.
 
     Centres are padded to a multiple of 4 with infinite half norms. `single_centers` has no rows if
@@ -111,7 +111,7 @@ def assign_plainly(const floating[:, ::1] X, const double[::1] weights,
 
 
 def own_distances(const floating[:, ::1] X, const floating[:, ::1] centers,
-                  const int32_t[::1] labels, double[::1] out, int n_threads):
+                  const int32_t[::1] labels, double[::1] out, int n_threads, /):
     """out[i] = |x_i - c|², c the centre of its label, from differences in double precision."""
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], chunk, start, rows
     for chunk in prange((n + 255) // 256, nogil=True, num_threads=n_threads, schedule="static"):
@@ -123,7 +123,7 @@ def own_distances(const floating[:, ::1] X, const floating[:, ::1] centers,
 def lower_to_candidates(const floating[:, ::1] X, const floating[:, ::1] candidates,
                         const double[::1] weights, floating[::1] nearest,
                         double[:, ::1] objectives, floating[:, ::1] panels, bint take,
-                        int n_threads):
+                        int n_threads, /):
     """objectives[chunk, t] += sum of w min(nearest, |x - candidate t|²).
 
     With `take`, there is one candidate, and `nearest` becomes that minimum instead.

@@ -4,7 +4,7 @@ from libc.stdint cimport int8_t
 
 def measure(const double[::1] linear, const double[::1] lower, const double[::1] upper,
             double epsilon, const int8_t[::1] group, const double[::1] beta,
-            const double[::1] product, const double[::1] multiplier, const double[::1] total):
+            const double[::1] product, const double[::1] multiplier, const double[::1] total, /):
     """(dual, primal, KKT violation) of `beta`; arrays (m,), `multiplier` and `total` (2,)."""
     cdef optimality found
     cdef Py_ssize_t m = beta.shape[0]

@@ -3,7 +3,8 @@ from cython cimport floating
 from cython.parallel cimport prange
 
 
-def moments(const floating[:, ::1] X, const double[::1] weights, Py_ssize_t step, Py_ssize_t rows):
+def moments(const floating[:, ::1] X, const double[::1] weights, Py_ssize_t step,
+            Py_ssize_t rows, /):
     """Return moments of a pilot (every `step`-th sample, `rows` in number) and of all samples.
 
     The pilot's are the squared norm of its mean and the mean squared distance from it; the others
@@ -49,7 +50,7 @@ cdef inline void add_rows(Py_ssize_t count, Py_ssize_t width, const floating* X,
 
 
 def add_powers(const floating[:, ::1] X, const double[::1] weights, double[:, :, ::1] sums,
-               int n_threads):
+               int n_threads, /):
     """sums[chunk, 0] += sum of w x, and sums[chunk, 1] += sum of w x², in double precision.
 
     `weights` is empty for ones; then `sums` may have room for several rows side by side, so that no

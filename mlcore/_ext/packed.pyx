@@ -41,7 +41,7 @@ PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}  # samples in a panel, by bytes 
 
 
 def pack_panels(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
-                const int64_t[::1] columns, floating[:, :, ::1] panels, int n_threads):
+                const int64_t[::1] columns, floating[:, :, ::1] panels, int n_threads, /):
     """panels[p, f, lane] = feature f of sample columns[p * width + lane]; zero elsewhere."""
     cdef Py_ssize_t width = panels.shape[2], d = panels.shape[1], p, lane
     cdef int64_t t, c
@@ -60,7 +60,7 @@ def panel_block(int kind, double gamma, double coef0, int degree,
                 const floating[::1] values, const floating[::1] row_terms,
                 const floating[:, :, ::1] panels, const floating[::1] column_terms,
                 Py_ssize_t n_columns, floating[:, ::1] out, const int64_t[::1] dest,
-                floating[:, :, ::1] scratch, int n_threads):
+                floating[:, :, ::1] scratch, int n_threads, /):
     """out[dest[r], c] = k(sample rows[r], column c); column_terms padded to whole panels.
 
     `scratch` is (n_threads, rows of a tile, BAND width + 16).
@@ -96,7 +96,8 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
                     const int32_t[::1] indices, const floating[::1] values,
                     const floating[::1] row_terms, const floating[:, :, ::1] panels,
                     const floating[::1] column_terms, floating[:, ::1] out,
-                    floating[:, :, ::1] scratch, Py_ssize_t first, Py_ssize_t last, int n_threads):
+                    floating[:, :, ::1] scratch, Py_ssize_t first, Py_ssize_t last,
+                    int n_threads, /):
     """Bands first..last of a symmetric matrix: tiles on and below the diagonal, then mirrored.
 
     A band is BAND panels wide, and so are its tiles: long runs of `out` are written at once. Of a
@@ -135,7 +136,7 @@ def product_block(int kind, double gamma, double coef0, int degree, const floati
                   const floating[::1] row_terms, const floating[:, ::1] B,
                   const floating[::1] column_terms, floating[:, ::1] out, const int64_t[::1] dest,
                   bint symmetric, floating[:, :, ::1] scratch, Py_ssize_t first, Py_ssize_t last,
-                  int n_threads):
+                  int n_threads, /):
     """out[dest[r], c] = k(A[r], B[c]) for the row tiles first..last, by BLAS.
 
     With `symmetric` (A is B, dest is 0, 1, ...), only tiles on and below the diagonal are formed.
@@ -177,7 +178,7 @@ def inverted_block(int kind, double gamma, double coef0, int degree, const int64
                    const index[::1] feature_starts, const index[::1] members,
                    const floating[::1] member_values, const floating[::1] column_terms,
                    floating[:, ::1] out, const int64_t[::1] dest, Py_ssize_t n_columns,
-                   int n_threads):
+                   int n_threads, /):
     """out[dest[r], c] = k(sample rows[r], column c) from a list of (sample, value) per feature."""
     cdef kernel_spec spec
     cdef Py_ssize_t r, j

@@ -29,7 +29,7 @@ def solve_pairs(const floating[:, ::1] K, const floating[::1] diagonal, const in
                 double[:, ::1] dual_coef, double[:, ::1] held_out, double[:, ::1] figures,
                 floating[:, ::1] submatrices, floating[:, ::1] faces, floating[:, ::1] single,
                 double[:, ::1] wide, int64_t[:, ::1] integers, int8_t[:, ::1] marks,
-                Py_ssize_t room, double unopposed, int n_threads):
+                Py_ssize_t room, double unopposed, int n_threads, /):
     """Solve the problem of each of `pairs` (positive, negative class), to `tol` or `exact`ly.
 
     Samples of class c are order[starts[c]:starts[c + 1]]; `fold` is the fold of each sample.

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
 def small_values(const floating[:, ::1] X, uint8_t[:, ::1] present, uint8_t[::1] others,
-                 int n_threads):
+                 int n_threads, /):
     """Set present[c, x] = 1 for each integer x of column c in 0 ... present.shape[1] - 1, and
     others[c] = 1 if it has another value that is not NaN.
     """
@@ -30,7 +30,7 @@ cdef void small_values_of(const floating[:, ::1] X, uint8_t[:, ::1] present, uin
 
 def patterns(const floating[:, ::1] X, const double[::1] lows, const int64_t[::1] edges,
              const int32_t[::1] lookup, const int32_t[::1] unanswered, const int64_t[::1] groups,
-             const int64_t[::1] offsets, int32_t[:, ::1] out, uint8_t[::1] wrong, int n_threads):
+             const int64_t[::1] offsets, int32_t[:, ::1] out, uint8_t[::1] wrong, int n_threads, /):
     """out[i, g] = offsets[g] + the sum over its items c of lookup[edges[c] + X[i, c] - lows[c]].
 
     The items of group g are groups[g] to groups[g + 1]; NaN adds unanswered[c]. wrong[i] = 1 if

@@ -27,7 +27,7 @@ cdef double SMALLEST_SINGLE = 1.1754943508222875e-38
 
 
 def row_sums(const int64_t[::1] rows, const floating[::1] counts, double[::1] totals,
-             int n_threads):
+             int n_threads, /):
     """totals[d] = the sum of the counts of document d."""
     cdef Py_ssize_t d
     cdef int64_t i
@@ -42,7 +42,7 @@ def row_sums(const int64_t[::1] rows, const floating[::1] counts, double[::1] to
 def arrange(const int64_t[::1] rows, const int32_t[::1] words, const floating[::1] counts,
             const double[::1] weights, const int64_t[::1] blocks, const int64_t[::1] groups,
             int32_t[::1] words_out, int32_t[::1] documents, floating[::1] counts_out,
-            int64_t[:, ::1] tiles, int64_t[:, ::1] places, int n_threads):
+            int64_t[:, ::1] tiles, int64_t[:, ::1] places, int n_threads, /):
     """Sort the non-zeros of each block of documents by words; counts times the document's weight.
 
     `places` is scratch, one row per thread and one place per word.
@@ -84,7 +84,7 @@ def expect(const int64_t[::1] blocks, const int64_t[:, ::1] tiles, const int32_t
            const int32_t[::1] documents, const floating[::1] counts, const double[::1] weights,
            const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] u_sums,
            double[:, :, ::1] t_sums, Py_ssize_t first, Py_ssize_t last,
-           double[::1] log_likelihoods, bint moves, Py_ssize_t k, double alpha, int n_threads):
+           double[::1] log_likelihoods, bint moves, Py_ssize_t k, double alpha, int n_threads, /):
     """The E-step of blocks first ... last - 1 and, if `moves`, the M-step of their documents.
 
     `t_sums` is scratch, a block of documents per thread; log_likelihoods[b] = sum weight count
@@ -133,7 +133,7 @@ cdef void expect_part(const int64_t[::1] blocks, const int64_t[:, ::1] tiles,
 def fold_in(const int64_t[::1] rows, const int32_t[::1] words, const floating[::1] counts,
             const floating[:, ::1] u, floating[:, ::1] t, double[:, :, ::1] t_sums,
             double[::1] change, Py_ssize_t first, Py_ssize_t last, Py_ssize_t k, double alpha,
-            double tol, Py_ssize_t max_steps, int n_threads):
+            double tol, Py_ssize_t max_steps, int n_threads, /):
     """Take steps of EM on t[first:last] with u fixed, until a document changes by at most `tol`.
 
     `t_sums` is scratch, a document per thread; change[d] receives the largest change of the last
@@ -185,7 +185,7 @@ cdef double move(Py_ssize_t k, double alpha, floating* t, double* t_sums) noexce
 
 
 def expected_counts(const floating[:, ::1] u, double[:, ::1] u_sums, Py_ssize_t k, double alpha,
-                    double[:, ::1] masses, Py_ssize_t span, int n_threads):
+                    double[:, ::1] masses, Py_ssize_t span, int n_threads, /):
     """u_sums = alpha + u u_sums; masses[b] = its sum over the words of span b."""
     cdef Py_ssize_t b, w, j
     for b in prange(masses.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
@@ -198,7 +198,7 @@ def expected_counts(const floating[:, ::1] u, double[:, ::1] u_sums, Py_ssize_t 
 
 
 def move_words(floating[:, ::1] u, double[:, ::1] u_sums, const double[::1] masses,
-               double[:, ::1] scales, int n_threads):
+               double[:, ::1] scales, int n_threads, /):
     """u = u_sums / masses where there is mass; u_sums = 0. `scales` (2, k) is scratch."""
     cdef Py_ssize_t w, j, k = masses.shape[0]
     for j in range(k):
@@ -218,7 +218,7 @@ cdef void move_word(Py_ssize_t k, const double* scale, const double* keep, float
         u_sums[j] = 0
 
 
-def sums_of_logs(const floating[:, ::1] table, Py_ssize_t k, double[::1] out, int n_threads):
+def sums_of_logs(const floating[:, ::1] table, Py_ssize_t k, double[::1] out, int n_threads, /):
     """out[r] = sum_j log table[r, j] over the first k columns."""
     cdef Py_ssize_t r
     for r in prange(table.shape[0], nogil=True, num_threads=n_threads, schedule="static"):

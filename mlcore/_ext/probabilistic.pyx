@@ -28,7 +28,7 @@ cdef enum:
 
 def descend(const floating[:, ::1] F, double[:, ::1] G, double[:, ::1] M, Py_ssize_t first,
             Py_ssize_t last, double[:, ::1] products, double[::1] before, double[::1] gain,
-            int n_threads):
+            int n_threads, /):
     """Minimise over rows first..last of G in turn.
 
     `products` (BLOCK, width) and `before` (k,) are scratch. gain[0] grows by the decrease of the
@@ -55,7 +55,7 @@ def descend(const floating[:, ::1] F, double[:, ::1] G, double[:, ::1] M, Py_ssi
 
 def descend_sparse(const floating[::1] data, const index[::1] indices, const index[::1] indptr,
                    double[:, ::1] G, double[:, ::1] M, Py_ssize_t first, Py_ssize_t last,
-                   double[::1] product, double[::1] before, double[::1] gain):
+                   double[::1] product, double[::1] before, double[::1] gain, /):
     """As `descend` for CSR; `product` (k,) is scratch."""
     cdef Py_ssize_t k = M.shape[0], i, j, at
     cdef double diagonal

@@ -13,7 +13,7 @@ from mlcore._ext.index cimport index
 
 
 def couple(const double[:, ::1] pairs, double least, double[:, ::1] p, double[:, ::1] scratch,
-           int n_threads):
+           int n_threads, /):
     """p[r] = the minimiser of sum_{i != j} (r_ji p_i - r_ij p_j)² of sum one; pairs[r] are r_ij.
 
     They are clipped to [least, 1 - least]. `p` (n, k), `scratch` (n_threads, k²); O(n k³) time.
@@ -53,7 +53,7 @@ cdef void couple_row(int k, const double* pair, double least, double* p,
         p[i] /= total
 
 
-def reconcile(double[:, ::1] p, const Py_ssize_t[::1] winner, double least, int n_threads):
+def reconcile(double[:, ::1] p, const Py_ssize_t[::1] winner, double least, int n_threads, /):
     """p[r] becomes the nearest in which winner[r] has the largest value, by `least` relatively."""
     cdef Py_ssize_t r
     for r in prange(p.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
@@ -89,7 +89,7 @@ cdef void reconcile_row(Py_ssize_t k, double* p, Py_ssize_t winner, double least
 
 
 def two_class(const double[:] positive, const double[:] decisions, double above_half,
-              double[:, ::1] p):
+              double[:, ::1] p, /):
     """p[r] = (P(-), P(+)), P(+) at least `above_half` for decisions above 0, else at most 1/2."""
     cdef Py_ssize_t r
     for r in range(p.shape[0]):
@@ -114,7 +114,7 @@ cdef inline uint64_t entry(double value, int64_t column) noexcept nogil:
 
 
 def hash_rows(const floating[:, ::1] X, const int64_t[::1] codes, uint64_t[::1] hashes,
-              int n_threads):
+              int n_threads, /):
     """hashes[i] = sum of the hashes of the entries of row i; its code counts as column -1."""
     cdef Py_ssize_t i
     for i in prange(X.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
@@ -130,7 +130,7 @@ cdef uint64_t hash_of_row(Py_ssize_t d, const floating* x) noexcept nogil:
 
 
 def hash_stored_rows(const floating[::1] data, const index[::1] indices, const int64_t[::1] indptr,
-                     const int64_t[::1] codes, uint64_t[::1] hashes, int n_threads):
+                     const int64_t[::1] codes, uint64_t[::1] hashes, int n_threads, /):
     """As `hash_rows`, for the stored entries of CSR rows."""
     cdef Py_ssize_t i
     for i in prange(codes.shape[0], nogil=True, num_threads=n_threads, schedule="static"):

@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t
 
 
-def sum_of_ranges(const double[:, ::1] columns, double[::1] sums, int64_t first, int64_t last):
+def sum_of_ranges(const double[:, ::1] columns, double[::1] sums, int64_t first, int64_t last, /):
     """Return the sum over first <= i < last of max - min over h of sum_x sigma_x columns[x, h].
 
     sigma is the i-th sign vector of the Gray code, in which neighbours differ in one sign. Its last

@@ -7,7 +7,7 @@ cdef enum:
     VALUES = 256  # values of a digit
 
 
-def stable_order(const double[::1] values, uint64_t[:, :, ::1] pairs, int64_t[::1] order):
+def stable_order(const double[::1] values, uint64_t[:, :, ::1] pairs, int64_t[::1] order, /):
     """Fill `order` (n,) with the indices that sort `values` (n,), equal ones in input order.
 
     `pairs` (2, n, 2) is scratch. No value is NaN.

@@ -31,7 +31,7 @@ def nearest_clusters(int kind, double slack, const int64_t[::1] start,
                      const double[:, :, ::1] panels, const double[::1] variance,
                      const double[::1] radius, const int64_t[::1] queries,
                      int32_t[:, ::1] found, double[:, ::1] squares, int64_t[::1] nearest,
-                     double[::1] value, int n_threads):
+                     double[::1] value, int n_threads, /):
     """Set nearest[q] to the cluster nearest to queries[q], and value[q] to its distance.
 
     In `panels`, `variance` and `radius`, those of balls around the panels follow the clusters';
@@ -52,7 +52,7 @@ def nearest_clusters(int kind, double slack, const int64_t[::1] start,
 
 def cluster_rows(int kind, const int64_t[::1] start, const double[:, ::1] points,
                  const double[:, :, ::1] panels, double[:, ::1] sums, double[:, ::1] D,
-                 Py_ssize_t first, Py_ssize_t last, int n_threads):
+                 Py_ssize_t first, Py_ssize_t last, int n_threads, /):
     """Set rows first..last of D to the distances of clusters, and the same columns.
 
     `sums` is (n_threads, points and a panel) of scratch.

@@ -9,7 +9,7 @@ ctypedef fused sample:
     double
 
 
-def count_nonzeros(const sample[:, ::1] X, int64_t[::1] counts, int n_threads):
+def count_nonzeros(const sample[:, ::1] X, int64_t[::1] counts, int n_threads, /):
     """counts[i + 1] = non-zeros of row i."""
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], i
     for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
@@ -25,7 +25,7 @@ cdef inline int64_t nonzeros(const sample* x, Py_ssize_t d) noexcept nogil:
 
 
 def fill_lists(const sample[:, ::1] X, const int64_t[::1] indptr, int32_t[::1] indices,
-               floating[::1] values, int n_threads):
+               floating[::1] values, int n_threads, /):
     """Fill the lists of non-zeros; `indptr` (n + 1,) bounds them, and one slot is spare."""
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], i, f
     cdef int64_t at, last
@@ -42,7 +42,7 @@ def fill_lists(const sample[:, ::1] X, const int64_t[::1] indptr, int32_t[::1] i
 
 def shifted_lists(const sample[:, ::1] X, const double[::1] shift, bint zeros, double unit,
                   bint absolute, int64_t[::1] indptr, int32_t[::1] indices,
-                  floating[::1] values, floating[::1] terms):
+                  floating[::1] values, floating[::1] terms, /):
     """Fill the lists of X - shift, and the sums of squares, or of absolute values, of its rows.
 
     `shift` may be None; `zeros` keeps zeros. terms[i] is the sum times `unit`. `indices` and
@@ -67,7 +67,7 @@ def shifted_lists(const sample[:, ::1] X, const double[::1] shift, bint zeros, d
 
 
 def combine(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
-            const int64_t[::1] rows, const double[::1] weights, double[::1] w):
+            const int64_t[::1] rows, const double[::1] weights, double[::1] w, /):
     """w += sum_r weights[r] x of rows[r], from lists of non-zeros."""
     cdef Py_ssize_t r
     cdef int64_t t
@@ -78,7 +78,7 @@ def combine(const int64_t[::1] indptr, const int32_t[::1] indices, const floatin
 
 
 def project(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
-            const double[::1] w, double[::1] out, int n_threads):
+            const double[::1] w, double[::1] out, int n_threads, /):
     """out[i] = x_i.w, from lists of non-zeros."""
     cdef Py_ssize_t i
     cdef int64_t t

@@ -16,7 +16,7 @@ cdef double TINY = 1e-30  # numbers below 1e-38 are slow in float32
 
 
 def product(const float[:, ::1] K, const float[:, ::1] V, float[:, ::1] out,
-            Py_ssize_t first, Py_ssize_t last, int n_threads):
+            Py_ssize_t first, Py_ssize_t last, int n_threads, /):
     """Set rows of `out` (n_rows, width) to K (n_rows, n) V', V (width, n), in float32 by BLAS."""
     cdef int n = <int> K.shape[1], width = <int> V.shape[0]
     cdef Py_ssize_t block, start, rows
@@ -29,7 +29,7 @@ def product(const float[:, ::1] K, const float[:, ::1] V, float[:, ::1] out,
 
 
 def centered(const floating[:, ::1] K, const double[::1] means, const double[::1] scale,
-             double mean, float[:, ::1] out, Py_ssize_t first, Py_ssize_t last, int n_threads):
+             double mean, float[:, ::1] out, Py_ssize_t first, Py_ssize_t last, int n_threads, /):
     """out[i, j] = scale[i] (K[i, j] - means[i] - means[j] + mean) scale[j], rounded at the end."""
     cdef Py_ssize_t n = K.shape[1], i, j
     cdef double rest, value

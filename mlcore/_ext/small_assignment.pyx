@@ -24,7 +24,7 @@ cdef double RECOUNT_BELOW = 1e-9  # share of all weights: smaller sums are forme
 
 
 def assign(const floating[:, ::1] X, const double[::1] weights, const floating[:, ::1] centers,
-           int32_t[::1] labels, double[:, ::1] sums, double[::1] counts, floating[::1] scratch):
+           int32_t[::1] labels, double[:, ::1] sums, double[::1] counts, floating[::1] scratch, /):
     """Label samples by their nearest centres; return how many labels changed.
 
     `sums` has no rows if only labels are wanted.
@@ -38,7 +38,7 @@ def assign(const floating[:, ::1] X, const double[::1] weights, const floating[:
 def steps(const floating[:, ::1] X, const double[::1] weights, floating[:, ::1] centers,
           int32_t[::1] labels, double[:, ::1] sums, double[::1] counts, double[:, ::1] moved,
           double[::1] mass, floating[::1] scratch, double[::1] squared, double squares, double tol,
-          double duplicate, double[::1] trace, double[::1] shifts):
+          double duplicate, double[::1] trace, double[::1] shifts, /):
     """Move the centres until no label changes, or they move by `tol` or less, or `trace` is full.
 
     `squares` is the weighted sum of the squared norms of the samples; samples are duplicates if
@@ -80,7 +80,7 @@ def steps(const floating[:, ::1] X, const double[::1] weights, floating[:, ::1] 
 
 
 def distances(const floating[:, ::1] X, const double[::1] weights,
-              const floating[:, ::1] centers, const int32_t[::1] labels, double[::1] squared):
+              const floating[:, ::1] centers, const int32_t[::1] labels, double[::1] squared, /):
     """Set `squared` distances from the centres of the labels; return their weighted sum, and the
     largest of a sample with weight."""
     cdef Py_ssize_t i
@@ -97,7 +97,7 @@ def distances(const floating[:, ::1] X, const double[::1] weights,
     return inertia, farthest
 
 
-def half_norms(const floating[:, ::1] centers, floating[::1] out):
+def half_norms(const floating[:, ::1] centers, floating[::1] out, /):
     """out[j] = |c_j|² / 2."""
     cdef Py_ssize_t j
     with nogil:

@@ -30,7 +30,8 @@ def solve_problem(const floating[:, ::1] K, const floating[::1] diagonal,
                   double epsilon, const double[::1] total, double tol, bint exact,
                   int64_t max_steps, double[::1] beta,
                   double[::1] gradient, floating[:, ::1] submatrix, floating[:, ::1] face,
-                  floating[::1] single, double[::1] wide, int64_t[::1] integers, int8_t[::1] marks):
+                  floating[::1] single, double[::1] wide, int64_t[::1] integers,
+                  int8_t[::1] marks, /):
     """Solve one problem to `tol`, or `exact`ly; returns (violation, steps).
 
     The start is `beta`, or a start with the required sums of the groups if `total` holds them.

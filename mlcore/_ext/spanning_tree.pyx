@@ -29,7 +29,7 @@ PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
 
 def build(const double[:, ::1] columns, Py_ssize_t v, int64_t[:, ::1] orders, int64_t[::1] spare,
           uint8_t[::1] side, int64_t[:, ::1] span, int64_t[::1] right, int64_t[::1] node,
-          double[:, :, ::1] boxes, double[:, :, ::1] panels):
+          double[:, :, ::1] boxes, double[:, :, ::1] panels, /):
     """Build the nodes v, v + 1, ... of the tree; return the first node that is not built yet.
 
     `columns` are the features, `orders` the points sorted by each of them; in the end, those of a
@@ -84,7 +84,7 @@ def build(const double[:, ::1] columns, Py_ssize_t v, int64_t[:, ::1] orders, in
 
 
 def begin_round(const int64_t[::1] component, const int64_t[::1] right, int64_t[::1] whole,
-                double[::1] best):
+                double[::1] best, /):
     """Clear `best`, and set `whole` to the component of all points of a node, or -1 if several."""
     cdef Py_ssize_t i, v, a
     cdef int64_t own
@@ -106,7 +106,7 @@ def begin_round(const int64_t[::1] component, const int64_t[::1] right, int64_t[
 def nearest_others(const double[:, :, ::1] panels, const double[:, :, ::1] boxes,
                    const int64_t[::1] right, const int64_t[::1] node,
                    const int64_t[::1] component, const int64_t[::1] whole, double[::1] bound,
-                   double[::1] best, int64_t[::1] source, int64_t[::1] target, Py_ssize_t first):
+                   double[::1] best, int64_t[::1] source, int64_t[::1] target, Py_ssize_t first, /):
     """Find the shortest edges out of components, from leaf `first` on; return the next leaf.
 
     `bound` of points and `best` of components are squared; edges go from `source` to `target`.
@@ -123,7 +123,7 @@ def nearest_others(const double[:, :, ::1] panels, const double[:, :, ::1] boxes
 
 def join(const double[::1] best, const int64_t[::1] source, const int64_t[::1] target,
          const int64_t[::1] order, int64_t[::1] parent, int64_t[::1] number,
-         int64_t[::1] component, int64_t[:, ::1] edges, double[::1] squares):
+         int64_t[::1] component, int64_t[:, ::1] edges, double[::1] squares, /):
     """Add the edges of all components except those that close a cycle; return their number.
 
     All edges of a cycle are equally long, so that any may be left out. `component` of the points
@@ -156,7 +156,7 @@ def join(const double[::1] best, const int64_t[::1] source, const int64_t[::1] t
 def grow_tree(const double[:, ::1] X, float[:, :, ::1] panels, float[::1] query,
               float[::1] limit, double[::1] key, int64_t[::1] nearest, int64_t[::1] name,
               int32_t[::1] found, int64_t[::1] state, double slack, double growth,
-              int64_t[:, ::1] edges, double[::1] lengths):
+              int64_t[:, ::1] edges, double[::1] lengths, /):
     """Add an edge to the tree for each row of `edges`; `state` is (places left, last to join)."""
     cdef span_tree t
     t.left, t.last, t.d, t.m = state[0], state[1], X.shape[1], panels.shape[1]

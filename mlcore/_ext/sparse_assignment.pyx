@@ -25,7 +25,7 @@ GROUP = SPARSE_GROUP
 LINE = SPARSE_LINE
 
 
-def padded(Py_ssize_t n_columns):
+def padded(Py_ssize_t n_columns, /):
     """Return a number of columns whose rows fill cache lines, or half of one."""
     if n_columns <= SPARSE_GROUP:
         return SPARSE_GROUP
@@ -98,7 +98,7 @@ def assign(const int64_t[::1] indptr, const index[::1] indices, const floating[:
            const float[:, ::1] singles, const double[::1] half_norms, const float[::1] halves,
            const double[::1] norms, const double[::1] movement, double longest, double slack,
            bint filtered, int32_t[::1] labels, double[::1] gaps, double[:, ::1] products,
-           float[:, ::1] scratch, int n_threads):
+           float[:, ::1] scratch, int n_threads, /):
     """Label rows first..last by their nearest centres, the first of equals; return how many change.
 
     `half_norms`, and `halves` in single precision, are infinite for padding; `longest` is the
@@ -129,7 +129,7 @@ def assign(const int64_t[::1] indptr, const index[::1] indices, const floating[:
 
 
 def set_columns(const floating[:, ::1] centers, double[:, ::1] columns, float[:, ::1] singles,
-                double[::1] norms):
+                double[::1] norms, /):
     """Set columns in double and single precision to `centers`, and add to `norms` their squares."""
     cdef Py_ssize_t strip, start, f, j, d = centers.shape[1]
     with nogil:
@@ -144,7 +144,7 @@ def set_columns(const floating[:, ::1] centers, double[:, ::1] columns, float[:,
 
 def move(const double[:, ::1] sums, const double[::1] mass, bint single, double[:, ::1] columns,
          float[:, ::1] singles, double[::1] norms, double[::1] movement, double[:, :, ::1] scratch,
-         int n_threads):
+         int n_threads, /):
     """Set columns to the means of the samples by label; those without any stay.
 
     Update their squared norms, and add to `movement` how far each centre moved and how far any
@@ -177,7 +177,7 @@ def move(const double[:, ::1] sums, const double[::1] mass, bint single, double[
 
 
 def fill_columns(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
-                 const int64_t[::1] rows, bint present, double[:, ::1] columns):
+                 const int64_t[::1] rows, bint present, double[:, ::1] columns, /):
     """Set the first columns, which are zeros, to these rows; or to zeros if not `present`."""
     cdef Py_ssize_t j
     cdef int64_t t
@@ -189,7 +189,7 @@ def fill_columns(const int64_t[::1] indptr, const index[::1] indices, const floa
 def compare(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
             Py_ssize_t first, Py_ssize_t last, const double[:, ::1] columns,
             const int64_t[::1] rows, const double[::1] norms, double rounding,
-            double[:, ::1] costs, double[:, ::1] products, int n_threads):
+            double[:, ::1] costs, double[:, ::1] products, int n_threads, /):
     """costs[1 + j, i] = |x_i - x|² for the `rows` x that columns j hold, or costs[0, i] if less.
 
     A square is 0 if at most `rounding` times the sum of both norms. `products` is scratch,
@@ -216,7 +216,7 @@ def compare(const int64_t[::1] indptr, const index[::1] indices, const floating[
 
 def own_squares(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
                 Py_ssize_t first, Py_ssize_t last, const floating[:, ::1] centers,
-                const double[::1] center_norms, const int32_t[::1] labels, double[::1] out):
+                const double[::1] center_norms, const int32_t[::1] labels, double[::1] out, /):
     """out[i - first] = |x_i - c|², c the centre of its label; from differences at non-zeros."""
     cdef Py_ssize_t i
     cdef int64_t t
@@ -236,7 +236,7 @@ def own_squares(const int64_t[::1] indptr, const index[::1] indices, const float
 
 def add_rows(const int64_t[::1] indptr, const index[::1] indices, const floating[::1] data,
              Py_ssize_t first, Py_ssize_t last, const double[::1] weights,
-             const int32_t[::1] before, const int32_t[::1] now, double[:, ::1] sums):
+             const int32_t[::1] before, const int32_t[::1] now, double[:, ::1] sums, /):
     """Add rows to the sums of their labels `now`, and subtract them from those `before`.
 
     -1 is no label. Sums are columns; `weights` is empty for ones.
@@ -256,7 +256,7 @@ def add_rows(const int64_t[::1] indptr, const index[::1] indices, const floating
                     sums[indices[t], before[i]] -= weight * data[t]
 
 
-def row_norms(const int64_t[::1] indptr, const floating[::1] data, double[::1] out):
+def row_norms(const int64_t[::1] indptr, const floating[::1] data, double[::1] out, /):
     """out[i] = |x_i|²."""
     cdef Py_ssize_t i
     cdef int64_t t

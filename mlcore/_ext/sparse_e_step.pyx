@@ -56,7 +56,7 @@ def expect(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] indptr
            double[::1] bounds, double start_rise, const double[::1] rises,
            const double[::1] row_totals, int32_t[::1] hard, const int64_t[:, ::1] spans,
            double[:, ::1] batch, double[:, :, :, ::1] sums,
-           double[:, :, ::1] totals, double[::1] log_likelihood, int n_threads):
+           double[:, :, ::1] totals, double[::1] log_likelihood, int n_threads, /):
     """Add the sums of rows spans[c] to those of chunk c.
 
     `sums` (chunks, 1 or 2, columns, stride), `totals` (chunks, 2, stride) of responsibilities, and
@@ -81,7 +81,7 @@ def expect_each(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] i
                 const double[:, ::1] starts, const double[:, :, ::1] tables,
                 const double[:, ::1] start_impossible, const double[:, :, ::1] impossible,
                 Py_ssize_t n, double[:, ::1] batch, double[:, :, ::1] sums,
-                double[:, :, ::1] totals, double[::1] log_likelihood, int n_threads):
+                double[:, :, ::1] totals, double[::1] log_likelihood, int n_threads, /):
     """`expect` of all n rows, which are few, under several mixtures.
 
     Mixture t has starts[t], tables[t], start_impossible[t] and impossible[t], and adds to sums[t],
@@ -115,7 +115,7 @@ def expect_by_columns(
         double[::1] bounds, double start_rise, const double[::1] rises,
         const double[::1] row_totals, int32_t[::1] hard, Py_ssize_t first, Py_ssize_t last,
         double[:, ::1] batch, uint8_t[:, ::1] assignments, const int64_t[::1] edges,
-        double[:, :, ::1] sums, double[:, :, ::1] totals, double[::1] log_likelihood):
+        double[:, :, ::1] sums, double[:, :, ::1] totals, double[::1] log_likelihood, /):
     """`expect` for rows first to last, of which threads share the columns instead of the rows.
 
     Columns edges[t] to edges[t + 1] are those of thread t, so that `sums` (1 or 2, columns, stride)
@@ -154,7 +154,7 @@ def posterior(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] ind
               const int32_t[::1] columns, const double[::1] values, const double[::1] start,
               const double[:, ::1] table, const double[::1] start_impossible,
               const double[:, ::1] impossible, const int64_t[:, ::1] spans, double[:, ::1] batch,
-              double[::1] log_density, double[:, ::1] out, int n_threads):
+              double[::1] log_density, double[:, ::1] out, int n_threads, /):
     """Fill in the log density of each row and, unless `out` has no rows, its responsibilities.
 
     Rows as in `expect`; `out` (n, n_components), `batch` (len(spans), BATCH strides).
@@ -169,7 +169,7 @@ def posterior(Py_ssize_t n_components, Py_ssize_t length, const int64_t[::1] ind
 
 
 def fill_table(const double[:, :] p, bint logarithms, double[:, ::1] table, double[::1] rises,
-               int n_threads):
+               int n_threads, /):
     """table = p, or log p, with zeros beyond its columns.
 
     rises[c] = the largest of what row c was before, subtracted from what it is now.
@@ -182,7 +182,7 @@ def fill_table(const double[:, :] p, bint logarithms, double[:, ::1] table, doub
 
 
 def smooth(const double[:, :] counts, double alpha, const double[:, ::1] totals,
-           double[:, ::1] table, int n_threads):
+           double[:, ::1] table, int n_threads, /):
     """table = min((counts + alpha) / totals, 1).
 
     `totals`, which has a row for each column or one for all, and `table` are padded to whole
@@ -198,7 +198,7 @@ def smooth(const double[:, :] counts, double alpha, const double[:, ::1] totals,
 
 
 def advance(double[:, :, :, ::1] sums, double alpha, const double[::1] rates, double[:, ::1] p,
-            double[:, ::1] table, double[::1] rises, int n_threads):
+            double[:, ::1] table, double[::1] rises, int n_threads, /):
     """p = min((sums over all tables + alpha) rates, 1), `fill_table` with its logarithms, and the
     sums of each pass, sums[:, 0], = 0: once through memory. All but `rises` are padded to whole
     vectors.
@@ -210,7 +210,7 @@ def advance(double[:, :, :, ::1] sums, double alpha, const double[::1] rates, do
                            &sums[0, 0, 0, 0], &p[0, 0], &table[0, 0], &rises[0])
 
 
-def add_chunks(double[:, :, :, ::1] sums, int n_threads):
+def add_chunks(double[:, :, :, ::1] sums, int n_threads, /):
     """sums[0, 0] = sum of sums[c, t], in their order."""
     cdef Py_ssize_t block, c, i, columns = sums.shape[2], first, last
     cdef Py_ssize_t size = columns * sums.shape[3]

@@ -8,7 +8,7 @@ from mlcore._ext.simd.bits cimport BIT_GROUP, bits
 GROUP = BIT_GROUP
 
 
-def count_entries(const floating[:, ::1] X, int64_t[::1] indptr, int n_threads):
+def count_entries(const floating[:, ::1] X, int64_t[::1] indptr, int n_threads, /):
     """indptr[i + 1] = the number of values of row i that are not 0."""
     cdef Py_ssize_t i
     for i in prange(X.shape[0], nogil=True, num_threads=n_threads):
@@ -24,7 +24,7 @@ cdef int64_t count_of_row(Py_ssize_t d, const floating* x) noexcept nogil:
 
 
 def fill_entries(const floating[:, ::1] X, const floating[::1] most, const int64_t[::1] indptr,
-                 int32_t[::1] columns, double[::1] values, uint8_t[::1] wrong, int n_threads):
+                 int32_t[::1] columns, double[::1] values, uint8_t[::1] wrong, int n_threads, /):
     """Fill in the entries of each row: values that are not 0, then NaN as 1 in column d + c.
 
     wrong[i] = 1 if row i has a value outside [0, most[c]].
@@ -56,7 +56,7 @@ cdef bint entries_of_row(Py_ssize_t d, const floating* x, const floating* most, 
 
 def deviating_bits(const floating[:, ::1] X, const uint8_t[::1] modes, floating threshold,
                    bint strict, uint8_t[:, ::1] codes, int64_t[::1] indptr, int64_t[::1] missing,
-                   uint8_t[::1] wrong, int n_threads):
+                   uint8_t[::1] wrong, int n_threads, /):
     """Fill codes[i, g] with a bit for each value of group g of row i, GROUP neighbours: 1 where it
     differs from its mode in modes[g]. A value above `threshold` is 1, any other 0.
 
@@ -81,7 +81,7 @@ cdef int64_t bits_of_row(Py_ssize_t d, const floating* x, const uint8_t* modes, 
 
 def fill_bits(const floating[:, ::1] X, const uint8_t[:, ::1] codes,
               const int64_t[::1] missing, const int64_t[::1] indptr, int32_t[::1] columns,
-              int n_threads):
+              int n_threads, /):
     """Fill in the columns of each row: of codes that are not 0, group * 2^GROUP + code; then of
     NaN, one for each feature, n_groups * 2^GROUP + feature.
     """

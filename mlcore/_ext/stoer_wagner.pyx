@@ -14,7 +14,7 @@ cdef enum:
 
 
 def dense_order(const double[:, ::1] W, Py_ssize_t m, double[::1] attachment, int64_t[::1] order,
-                double[::1] taken_at, Py_ssize_t done, Py_ssize_t until):
+                double[::1] taken_at, Py_ssize_t done, Py_ssize_t until, /):
     """Set order[t] to the t-th vertex and taken_at[t] to its attachment, done <= t < until.
 
     The vertices are the first m of W. `attachment` (m,) is the weight of the edges of each vertex
@@ -84,7 +84,7 @@ cdef inline int64_t pop_top(int64_t* heap, int64_t* place, const double* key,
 
 def sparse_order(const int64_t[::1] indptr, const index[::1] indices, const double[::1] data,
                  double[::1] attachment, int64_t[::1] heap, int64_t[::1] place, int64_t[::1] order,
-                 double[::1] taken_at, Py_ssize_t done, Py_ssize_t until):
+                 double[::1] taken_at, Py_ssize_t done, Py_ssize_t until, /):
     """As `dense_order` for CSR; `heap` has vertex v, if not yet taken, at place[v], else -1."""
     cdef Py_ssize_t t
     cdef int64_t e, v, n = order.shape[0]

@@ -34,7 +34,7 @@ PRODUCT, POSITIVE, ACTIVE = PRODUCT_MODE, POSITIVE_MODE, ACTIVE_MODE
 
 def compare(const floating[:, ::1] K, double close, double[::1] rows, double[:, ::1] columns,
             double[:, ::1] extremes, floating[:, :, ::1] scratch, Py_ssize_t first,
-            Py_ssize_t last, int n_threads):
+            Py_ssize_t last, int n_threads, /):
     """Compute row sums, and for each panel its excess asymmetry and its least entry.
 
     `extremes` is (panels, 2), `scratch` (n_threads, ROWS, TILE + 16).
@@ -62,7 +62,7 @@ def compare(const floating[:, ::1] K, double close, double[::1] rows, double[:, 
 
 def symmetric(int mode, const floating[:, ::1] K, const double[::1] x, const double[::1] u,
               double[::1] rows, double[:, ::1] columns, double[::1] squares, Py_ssize_t first,
-              Py_ssize_t last, int n_threads):
+              Py_ssize_t last, int n_threads, /):
     """Compute the sums of panels first..last in a mode; `u` is not read for a product."""
     cdef Py_ssize_t n = K.shape[0], at, p, top, bottom
     for at in prange(last - first, nogil=True, num_threads=n_threads, schedule="dynamic"):
@@ -75,7 +75,7 @@ def symmetric(int mode, const floating[:, ::1] K, const double[::1] x, const dou
 
 def symmetric_short(const uint16_t[:, ::1] K, const float[::1] x, float[::1] rows,
                     float[:, ::1] columns, float[::1] squares, Py_ssize_t first,
-                    Py_ssize_t last, int n_threads):
+                    Py_ssize_t last, int n_threads, /):
     """Compute the product with a matrix in 16 bits, in single precision."""
     cdef Py_ssize_t n = K.shape[0], at, p, top
     for at in prange(last - first, nogil=True, num_threads=n_threads, schedule="dynamic"):
@@ -85,7 +85,7 @@ def symmetric_short(const uint16_t[:, ::1] K, const float[::1] x, float[::1] row
                               &x[0], &rows[top], &columns[p, 0], &squares[p])
 
 
-def gather(const floating[::1] rows, const floating[:, ::1] columns, double[::1] sums):
+def gather(const floating[::1] rows, const floating[:, ::1] columns, double[::1] sums, /):
     """Set sums to rows plus the columns of all panels, added in the order of the panels."""
     cdef Py_ssize_t n = rows.shape[0], p, j
     with nogil:
@@ -97,7 +97,7 @@ def gather(const floating[::1] rows, const floating[:, ::1] columns, double[::1]
 
 
 def shorten(const floating[:, ::1] K, const double[::1] x, uint16_t[:, ::1] out,
-            Py_ssize_t first, Py_ssize_t last, int n_threads):
+            Py_ssize_t first, Py_ssize_t last, int n_threads, /):
     """Write the lower triangle of x_i K_ij x_j, values of at most about 1, in 16 bits."""
     cdef Py_ssize_t n = K.shape[0], at, top
     for at in prange(last - first, nogil=True, num_threads=n_threads, schedule="dynamic"):
@@ -106,7 +106,7 @@ def shorten(const floating[:, ::1] K, const double[::1] x, uint16_t[:, ::1] out,
 
 
 def rescale(bint shift, const floating[:, ::1] K, const double[::1] x, floating[:, ::1] out,
-            floating[:, :, ::1] scratch, Py_ssize_t first, Py_ssize_t last, int n_threads):
+            floating[:, :, ::1] scratch, Py_ssize_t first, Py_ssize_t last, int n_threads, /):
     """Set out to x_i K_ij x_j, or max(0, K_ij + x_i + x_j), from the lower triangle and mirrored.
 
     Bands first..last of TILE rows; `out` may be K. `scratch` is (n_threads, 2 TILE, TILE + 16).

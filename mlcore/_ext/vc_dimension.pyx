@@ -21,7 +21,7 @@ cdef uint64_t ALL = ~(<uint64_t> 0)
 
 def search_shattered(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::1] candidates,
                      int32_t[::1] chosen, const int32_t[::1] among_last, int64_t[::1] place,
-                     Py_ssize_t target, int64_t work, int64_t max_sets):
+                     Py_ssize_t target, int64_t work, int64_t max_sets, /):
     """Search for `target` shattered columns that include the first of candidates[0].
 
     rows (depths, n_rows words), spans (depths, 2 n_rows), candidates (depths, words); place is

@@ -27,7 +27,8 @@ cdef enum:
 
 
 def gather(const floating[:, ::1] rows, const int64_t[::1] slots, const int64_t[::1] columns,
-           floating[:, ::1] K, const int64_t[::1] dest, const int64_t[::1] places, int n_threads):
+           floating[:, ::1] K, const int64_t[::1] dest, const int64_t[::1] places,
+           int n_threads, /):
     """K[dest[r], places[c]] = rows[slots[r], columns[c]]; runs in both are copied at once."""
     cdef Py_ssize_t m = columns.shape[0], r
     if m == 0 or slots.shape[0] == 0:
@@ -55,7 +56,7 @@ cdef inline void gather_row(const floating* source, const int64_t* columns, Py_s
 
 
 def mirror_rows(floating[:, ::1] K, const int64_t[::1] rows, const int64_t[::1] others,
-                int n_threads):
+                int n_threads, /):
     """K[others, rows] = K[rows, others].T, both ascending."""
     cdef Py_ssize_t m = others.shape[0], tile, r, i
     if m == 0 or rows.shape[0] == 0:
@@ -241,6 +242,6 @@ cdef outcome pair_steps(descent* d, const floating* K) noexcept nogil:
     return GOES_ON
 
 
-def nearest_with_sum(double[::1] x, const double[::1] low, const double[::1] high, double total):
+def nearest_with_sum(double[::1] x, const double[::1] low, const double[::1] high, double total, /):
     """Move all of x by one amount, clipped to its bounds, to the sum nearest to `total`."""
     move_to_sum(x.shape[0], &x[0], &low[0], &high[0], total)
