@@ -104,3 +104,19 @@ def test_adult_and_mnist_are_read_as_published(certification, tmp_path):
     X, y = certification.mnist(images)
     assert_array_equal(X, [[0, 1, 0.2, 0]])
     assert_array_equal(y, [3])
+
+
+def test_savings_go_with_ages(capsys, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    savings, picture = example("savings_and_age"), tmp_path / "savings.svg"
+    monkeypatch.setattr("sys.argv", ["savings_and_age.py", str(picture)])
+    savings.main()
+    lines = dict(re.findall(r"^ *(.*?)  +(.*)$", capsys.readouterr().out, re.MULTILINE))
+    assert lines["correlation"].split() == ["0.8248", "0.3653"]
+    names, X, Y = savings.savings()
+    assert names[26] == "Norway" and np.corrcoef(X.T, Y.T)[0, 1] < -0.9
+    # Two products and a root: Wilks' lambda from the correlations of all five columns.
+    R = np.corrcoef(X.T, Y.T)
+    wilks = np.linalg.det(R) / np.linalg.det(R[:2, :2]) / np.linalg.det(R[2:, 2:])
+    assert lines["Wilks lambda"].split()[0] == f"{wilks:.4f}"
+    assert picture.read_text(encoding="utf-8").count("Norway") >= 1

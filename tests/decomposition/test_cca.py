@@ -1,6 +1,8 @@
 """Canonical correlations against the generalised eigenproblem, least squares and SVDs."""
 
+import runpy
 import warnings
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -20,31 +22,7 @@ from mlcore.decomposition import CCA, principal_angles
 from mlcore.discriminant import LinearDiscriminantAnalysis
 from mlcore.row_sums import RowSums
 
-# R's LifeCycleSavings: sr, pop15, pop75, dpi, ddpi of 50 countries.
-SAVINGS = """
-11.43 29.35 2.87 2329.68 2.87  12.07 23.32 4.41 1507.99 3.93  13.17 23.80 4.43 2108.47 3.82
-5.75 41.89 1.67 189.13 0.22  12.88 42.19 0.83 728.47 4.56  8.79 31.72 2.85 2982.88 2.43
-0.60 39.74 1.34 662.86 2.67  11.90 44.75 0.67 289.52 6.51  4.98 46.64 1.06 276.65 3.08
-10.78 47.64 1.14 471.24 2.80  16.85 24.42 3.93 2496.53 3.99  3.59 46.31 1.19 287.77 2.19
-11.24 27.84 2.37 1681.25 4.32  12.64 25.06 4.70 2213.82 4.52  12.55 23.31 3.35 2457.12 3.44
-10.67 25.62 3.10 870.85 6.28  3.01 46.05 0.87 289.71 1.48  7.70 47.32 0.58 232.44 3.19
-1.27 34.03 3.08 1900.10 1.12  9.00 41.31 0.96 88.94 1.54  11.34 31.16 4.19 1139.95 2.99
-14.28 24.52 3.48 1390.00 3.54  21.10 27.01 1.91 1257.28 8.21  3.98 41.74 0.91 207.68 5.81
-10.35 21.80 3.73 2449.39 1.57  15.48 32.54 2.47 601.05 8.12  10.25 25.95 3.67 2231.03 3.62
-14.65 24.71 3.25 1740.70 7.66  10.67 32.61 3.17 1487.52 1.76  7.30 45.04 1.21 325.54 2.48
-4.44 43.56 1.20 568.56 3.61  2.02 41.18 1.05 220.56 1.03  12.70 44.19 1.28 400.06 0.67
-12.78 46.26 1.12 152.01 2.00  12.49 28.96 2.85 579.51 7.48  11.14 31.94 2.28 651.11 2.19
-13.30 31.92 1.52 250.96 2.00  11.77 27.74 2.87 768.79 4.35  6.86 21.44 4.54 3299.49 3.01
-14.13 23.49 3.73 2630.96 2.70  5.13 43.42 1.08 389.66 2.96  2.81 46.12 1.21 249.87 1.13
-7.81 23.27 4.46 1813.93 2.01  7.56 29.81 3.43 4001.89 2.45  9.22 46.40 0.90 813.39 0.53
-18.56 45.25 0.56 138.33 5.14  7.72 41.12 1.73 380.47 10.23  9.24 28.13 2.72 766.54 1.88
-8.89 43.69 2.07 123.58 16.71  4.71 47.20 0.66 242.69 5.08
-"""
-
-
-def savings():
-    values = np.array(SAVINGS.split(), dtype=float).reshape(50, 5)
-    return values[:, 1:3], values[:, [0, 3, 4]]
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 def two_blocks(n=200, p=5, q=3, seed=0):
@@ -93,7 +71,7 @@ SEED = st.integers(0, 10**6)
 
 
 def test_life_cycle_savings():
-    X, Y = savings()
+    X, Y = runpy.run_path(str(EXAMPLES / "savings_and_age.py"))["savings"]()[1:]
     model = CCA(2).fit(X, Y)
     assert_allclose(model.canonical_correlations_, [0.8247966112, 0.3652761515], atol=5e-11)
     found = model.x_rotations_[:, 0] / 7  # R divides by the root of 49
