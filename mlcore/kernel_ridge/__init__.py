@@ -3,8 +3,9 @@
 from mlcore.kernel_ridge.diagnostics import RidgePath
 from mlcore.kernel_ridge.kernel_ridge import KernelRidge
 from mlcore.kernel_ridge.kernel_ridge_cv import KernelRidgeCV
+from mlcore.kernel_ridge.verification import RidgeVerification
 
-__all__ = ["KernelRidge", "KernelRidgeCV", "RidgePath"]
+__all__ = ["KernelRidge", "KernelRidgeCV", "RidgePath", "RidgeVerification"]
 
 
 def __dir__() -> list[str]:

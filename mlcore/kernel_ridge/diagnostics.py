@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcore.checks import as_real, require_memory
 from mlcore.checks.arrays import real_array
+from mlcore.exceptions import peer_class
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA, AlphaPath
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import (
@@ -69,10 +70,16 @@ class _Derived:
 class Diagnostics:
     """Mixin of ridge models: leave-one-out errors, the path over alpha, deviations."""
 
-    def leave_one_out(self) -> np.ndarray:
+    def leave_one_out(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Return y_i less the prediction of the fit without sample i, for every sample.
 
-        A sample is left out whole, whatever its weight; NaN where the weight is 0.
+        A sample is left out whole, whatever its weight; NaN where the weight is 0. It may stay a
+        centre of solver "nystroem".
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+            Only with solver "nystroem", which does not keep the samples: some of those of the fit.
 
         Returns
         -------
@@ -88,13 +95,22 @@ class Diagnostics:
         Notes
         -----
         No refits: the error is a_i / M_ii, M the inverse of K + alpha/w; with an intercept that of
-        ``M - M 1 1' M / 1' M 1``. O(n³) time for the first call after a fit, O(n²) later.
+        ``M - M 1 1' M / 1' M 1``. O(n³) time for the first call after a fit, O(n²) later. In the
+        span of m centres it is ``r_i / (1 - h_i)``, r the residual and h the derivative of the
+        fitted value by its own target: O(n m²) time.
 
         References
         ----------
         .. [1] G. Golub, C. Van Loan, *Matrix Computations*, 4th ed., 2013, section 6.1.
         """
-        self._check_fitted()
+        self._check_ready()
+        if self._in_span:
+            return self._leave_one_out_in_span(X, y, sample_weight)
+        if not (X is None and y is None and sample_weight is None):
+            raise ValueError(
+                f"{type(self).__name__}: leave_one_out takes samples only with "
+                'solver="nystroem", which does not keep those of the fit.'
+            )
         problem, path = self._path()
         kept = np.flatnonzero(self.sample_weight_)
         errors = np.full((len(self.sample_weight_), len(problem.units.penalties)), np.nan)
@@ -129,7 +145,12 @@ class Diagnostics:
         Up to six alphas are factored one by one, in O(n³) time each. More take the eigenvectors of
         the Gram matrix, in O(n³) time for the first call after a fit, and O(n²) for each alpha.
         """
-        self._check_fitted()
+        self._check_ready()
+        if self._in_span:
+            raise ValueError(
+                f"{type(self).__name__}: path needs the Gram matrix of all samples, which "
+                'solver="nystroem" does not keep.'
+            )
         alphas = as_alphas(alphas, "alphas", type(self).__name__)
         if not alphas.min() > 0:
             raise ValueError(f"{type(self).__name__}: alphas holds 0, but all must be above 0.")
@@ -154,7 +175,9 @@ class Diagnostics:
 
     @property
     def effective_dimension_(self) -> Any:
-        self._check_fitted()
+        self._check_ready()
+        if self._in_span:
+            return self._effective_dimension_in_span()
         problem, path = self._path()
         dimension = np.empty(len(problem.units.penalties))
         for alpha, columns in by_alpha(problem.units.penalties):
@@ -164,15 +187,30 @@ class Diagnostics:
     # ---- after a fit
 
     @property
+    def _in_span(self):
+        """True if the function is one of few centres, and the samples are not kept."""
+        return getattr(self, "solver_", None) == "nystroem"
+
+    def _check_ready(self):
+        self._check_fitted()
+        if "dual_coef_" not in vars(self):
+            raise peer_class("NotFittedError")(
+                f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
+                "'update' before using this estimator."
+            )
+
+    @property
     def _derived(self):
-        arrays = self.X_fit_, self.y_fit_, self.sample_weight_
+        arrays = [self.X_fit_]
+        if not self._in_span:
+            arrays += [self.y_fit_, self.sample_weight_]
         return cached(self, arrays, (self._fitted_kernel, self.fit_intercept), _Derived)
 
     @property
     def _expansion(self):
         kernel = self._fitted_kernel
         if kernel.precomputed:
-            return Expansion(np.arange(len(self.dual_coef_)), kernel)
+            return Expansion(self._centers, kernel)
         derived = self._derived
         if derived.expansion is None:
             derived.expansion = Expansion(as_double(self.X_fit_), kernel)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore.kernel_ridge.system import EPS, RidgeSystem, Solution
+from mlcore.kernel_ridge.linear_system.system import EPS, RidgeSystem, Solution
 
 
 class Evidence(NamedTuple):

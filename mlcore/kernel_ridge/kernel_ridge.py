@@ -20,11 +20,12 @@ from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import FROM_EIGENVECTORS
 from mlcore.kernel_ridge.diagnostics import as_alphas, require_path
-from mlcore.kernel_ridge.partial_cholesky import random_pivots
+from mlcore.kernel_ridge.nystroem import Nystroem
 from mlcore.kernel_ridge.ridge_model import RidgeModel, data_attributes, solved
 from mlcore.kernels.kernel import Kernel
+from mlcore.kernels.span import random_pivots
 
-_SOLVERS = ("auto", "cholesky", "cg")
+_SOLVERS = ("auto", "cholesky", "cg", "nystroem")
 _BYTES = 12  # of each entry of K: its value, and that of a factor in float32
 _LEAST_RANK, _ROWS_OF_RANK = 200, 60  # of the partial factor: 200, and one more for 60 samples
 
@@ -36,11 +37,12 @@ class _Settings(NamedTuple):
     gamma: float | str
     fit_intercept: bool
     solver: str
+    n_centers: int | None
     tol: float
     max_iter: int
 
 
-class KernelRidge(RidgeModel):
+class KernelRidge(Nystroem, RidgeModel):
     r"""Least squares in the feature space of a kernel, with a penalty on the norm.
 
     .. math:: \min_{f, b} P(f, b) = \sum_i w_i (y_i - f(x_i) - b)^2 + \alpha |f|^2,
@@ -66,29 +68,35 @@ class KernelRidge(RidgeModel):
     coef0 : float, default=1
         Of the polynomial and sigmoid kernels.
     fit_intercept : bool, default=False
-    solver : {"auto", "cholesky", "cg"}, default="auto"
+    solver : {"auto", "cholesky", "cg", "nystroem"}, default="auto"
         "cholesky" stores the Gram matrix and a factor of it in float32, which preconditions
         conjugate gradients in float64; where they take more than ten steps it factors in float64.
         "cg" computes the Gram matrix again in each step, in blocks of rows, preconditioned by a
         partial Cholesky factor with random pivots. "auto" is "cholesky" where 12 n_samples² bytes
-        fit into free memory.
+        fit into free memory. "nystroem" finds the best function among ``sum_j a_j k(c_j, .)`` of
+        few samples c_j, the centres, from sums over rows; `verify` tells how far that is from the
+        best of all.
+    n_centers : int, optional
+        Largest number of centres of "nystroem", 500 by default. Those nearly in the span of others
+        are left out.
     tol : float, default=1e-10
         "cg" stops where the duality gap is at most `tol` times the objective; "cholesky" goes on
         to the rounding of float64.
     max_iter : int, default=1000
         Largest number of steps of "cg".
     random_state : None, int, Generator or RandomState, default=None
-        Draws the pivots of "cg".
+        Draws the pivots of "cg" and the centres of "nystroem".
 
     Attributes
     ----------
     dual_coef_ : (n_samples,) or (n_samples, n_targets) float64
-        a; 0 for samples of weight 0.
+        a; 0 for samples of weight 0. With "nystroem" of the centres.
     intercept_ : float or (n_targets,) float64
     alpha_ : float or (n_targets,) float64
     duality_gap_ : float or (n_targets,) float64
         Upper bound of P(f, b) less its minimum: the weighted sum of squares of
-        ``y - b - (K + alpha/w) a``, with an allowance for rounding.
+        ``y - b - (K + alpha/w) a``, with an allowance for rounding. With "nystroem" this and
+        `prediction_bound_` refer to the minimum in the span of the centres.
     objective_ : float or (n_targets,) float64
         P(f, b).
     prediction_bound_ : float or (n_targets,) float64
@@ -97,8 +105,12 @@ class KernelRidge(RidgeModel):
         largest of a sample. It allows for rounding in the kernel and the sums. Infinite for
         ``alpha=0``.
     X_fit_ : (n_samples, n_features)
-        The samples of the fit, or the matrix of a precomputed kernel.
+        The samples of the fit, or the matrix of a precomputed kernel; with "nystroem" of the
+        centres alone.
     y_fit_, sample_weight_ : (n_samples,) or (n_samples, n_targets), and (n_samples,), float64
+        Not with "nystroem".
+    center_indices_ : (n_centers,) intp
+        Only with "nystroem": indices of the centres among the samples of `fit` or `begin`.
     effective_dimension_ : float or (n_targets,) float64
         Trace of the map from targets to fitted values, n_samples for an interpolation. Computed
         when first asked for, as by `leave_one_out`.
@@ -107,14 +119,15 @@ class KernelRidge(RidgeModel):
         Products with the Gram matrix until the solution, the most of all targets.
     converged_ : bool
     solver_ : str
-        "cholesky" or "cg".
+        "cholesky", "cg" or "nystroem".
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
 
     Notes
     -----
     With n samples of d features: O(n² d + n³) time and 12 n² bytes ("cholesky"), or O(n² d) time a
-    step and O(n^1.5) memory ("cg").
+    step and O(n^1.5) memory ("cg"), or, with m centres, O(n m (d + m)) time and O(m²) memory
+    ("nystroem"). With "nystroem" a model is a `RowSums`, and has `partial_fit`.
 
     References
     ----------
@@ -147,6 +160,7 @@ class KernelRidge(RidgeModel):
         coef0: float = 1,
         fit_intercept: bool = False,
         solver: str = "auto",
+        n_centers: int | None = None,
         tol: float = 1e-10,
         max_iter: int = 1000,
         random_state: Any = None,
@@ -158,6 +172,7 @@ class KernelRidge(RidgeModel):
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.solver = solver
+        self.n_centers = n_centers
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -188,6 +203,9 @@ class KernelRidge(RidgeModel):
         settings, owner = self._settings(), type(self).__name__
         data = self._checked_data(X, y, sample_weight)
         alphas = self._alphas(data.columns.shape[1])
+        if settings.solver == "nystroem":
+            self._fit_in_span(X, settings, data)
+            return self
         gamma = self._number_of(settings.gamma, data)
         solver = self._solver_for(len(data.kept), settings)
         problem = data.problem(
@@ -221,10 +239,19 @@ class KernelRidge(RidgeModel):
             gamma="auto" if self.gamma is None else self._checked_gamma(self.gamma),
             fit_intercept=as_bool(self.fit_intercept, "fit_intercept", owner=owner),
             solver=as_choice(self.solver, "solver", _SOLVERS, owner=owner),
+            n_centers=None
+            if self.n_centers is None
+            else as_integer(self.n_centers, "n_centers", owner=owner, at_least=1),
             tol=as_real(self.tol, "tol", owner=owner, above=0),
             max_iter=as_integer(self.max_iter, "max_iter", owner=owner, at_least=1),
         )
         require_random_state(self.random_state, owner=owner)
+        if settings.solver == "nystroem":
+            if isinstance(self.alpha, str):
+                raise ValueError(
+                    f"{owner}: alpha={self.alpha!r} needs the eigenvectors of the Gram matrix, "
+                    'which solver="nystroem" does not compute.'
+                )
         return settings
 
     def _alphas(self, n_targets):
@@ -276,7 +303,7 @@ class KernelRidge(RidgeModel):
             if not penalties.min() > 0:
                 raise ValueError(f'{system.name}: alpha=0 needs solver="cholesky", not "cg".')
             rank = min(n, _LEAST_RANK + n // _ROWS_OF_RANK)
-            F = random_pivots(system.S, rank, as_random_state(self.random_state))
+            F = random_pivots(system.S, rank, as_random_state(self.random_state))[0]
 
         def solve(alpha, columns):
             if F is None:

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mlcore.kernel_ridge.gram_operator import GramOperator
-from mlcore.kernel_ridge.system import RidgeSystem
+from mlcore.kernel_ridge.linear_system.gram_operator import GramOperator
+from mlcore.kernel_ridge.linear_system.system import RidgeSystem
 from mlcore.kernel_ridge.units import Units
 from mlcore.kernels.gram_rows import gram
 from mlcore.kernels.kernel import Kernel, as_double

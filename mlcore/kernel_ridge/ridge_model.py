@@ -9,8 +9,9 @@ from scipy import sparse
 from mlcore.checks import as_bool, as_targets, as_weights
 from mlcore.kernel_ridge.diagnostics import Diagnostics, by_alpha
 from mlcore.kernel_ridge.evidence import evidence
+from mlcore.kernel_ridge.linear_system.system import RidgeSystem, Solution, together
 from mlcore.kernel_ridge.problem import Problem
-from mlcore.kernel_ridge.system import RidgeSystem, Solution, together
+from mlcore.kernel_ridge.verification import RidgeVerification, verified
 from mlcore.kernels.kernel import Kernel, as_double, copied, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
 from mlcore.kernels.resolve import resolve_gamma
@@ -105,7 +106,7 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
         intercept, of no known size before the fit, ``(1 - k' M 1)² / 1' M 1`` more, and s² has the
         divisor n - 1. The first call with `return_std` takes the time of `leave_one_out`.
         """
-        self._check_fitted()
+        self._check_ready()
         as_bool(return_std, "return_std", owner=type(self).__name__)
         X = self._later_samples(X, self.X_fit_)
         if return_std and self._precomputed:
@@ -113,12 +114,80 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
                 f"{type(self).__name__}: return_std=True needs k(x, x) of new samples, which "
                 "kernel='precomputed' does not have."
             )
+        if return_std and self._in_span:
+            raise ValueError(
+                f"{type(self).__name__}: return_std=True needs the Gram matrix of all samples, "
+                'which solver="nystroem" does not keep.'
+            )
         X, dtype = as_double(X), precision(self.X_fit_)
         coef = self.dual_coef_
         sums = self._expansion.sums(X, coef.reshape(len(coef), -1))
         values = (sums + self.intercept_).astype(dtype, copy=False)
         values = values if coef.ndim == 2 else values[:, 0]
         return (values, self._deviations(X).astype(dtype, copy=False)) if return_std else values
+
+    def verify(self, X: Any, y: Any, sample_weight: Any = None) -> RidgeVerification:
+        """Return the objective of the function on these samples, and its distance from the least.
+
+        On the samples of the fit this proves how near any solver came to the minimum over all
+        functions, also those out of the span of few centres.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            With a precomputed kernel: the matrix of the fit.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        RidgeVerification
+
+        Raises
+        ------
+        ValueError
+            For ``alpha=0``, which bounds no distance.
+
+        Notes
+        -----
+        One product with the Gram matrix of X, computed in blocks: O(n² d) time, O(n) memory.
+        """
+        self._check_ready()
+        owner = type(self).__name__
+        samples = self._later_samples(X, self.X_fit_)
+        n = samples.shape[0]
+        y = as_targets(y, n, owner=owner, several=True)
+        several = self.dual_coef_.ndim == 2
+        beta = self.dual_coef_ if several else self.dual_coef_[:, None]
+        if y.shape[1:] != self.dual_coef_.shape[1:]:
+            raise ValueError(
+                f"y has shape {y.shape}, but {owner} was fitted to "
+                f"{f'{beta.shape[1]} targets' if several else 'a vector'}."
+            )
+        if self._precomputed and samples.shape[0] != samples.shape[1]:
+            raise ValueError(
+                f"X has shape {samples.shape}, but verify with kernel='precomputed' needs the "
+                "square matrix of the fit."
+            )
+        weight = as_weights(sample_weight, n)
+        kept = np.flatnonzero(weight)
+        alphas = np.broadcast_to(self.alpha_, beta.shape[1:]).astype(np.float64)
+        if not alphas.min() > 0:
+            raise ValueError(f"{owner}: this needs alpha > 0, not alpha=0.")
+        data = RidgeData(samples, kept_samples(samples, kept, self._precomputed), y, weight, kept)
+        kernel = self._fitted_kernel
+        problem = data.problem(kernel, alphas, self.fit_intercept, False, owner)
+        rows = samples[kept] if self._precomputed else data.used
+        offset = np.atleast_1d(self.intercept_)
+        found = verified(problem, kernel, self._centers, beta, offset, rows)
+        return found if several else RidgeVerification(*(float(v[0]) for v in found))
+
+    @property
+    def _centers(self):
+        """Samples of the function's terms; of a precomputed kernel their columns."""
+        if not self._precomputed:
+            return self.X_fit_
+        return getattr(self, "center_indices_", np.arange(len(self.dual_coef_)))
 
     def _checked_data(self, X, y, sample_weight):
         samples = self._training_samples(X)

@@ -39,8 +39,8 @@ class Units(NamedTuple):
         """Choose the units; `largest` is the largest kernel value."""
         weight, weight_power = scaled_weights(weight, plain=_PLAIN)
         penalties = np.ldexp(alphas, -weight_power)
-        kernel_power = _even_power(max(largest, float(penalties.max())))
-        target_power = _even_power(float(np.abs(targets).max()))
+        kernel_power = even_power(max(largest, float(penalties.max())))
+        target_power = even_power(float(np.abs(targets).max()))
         return cls(
             weight,
             np.ldexp(targets, -target_power) if target_power else targets,
@@ -52,6 +52,7 @@ class Units(NamedTuple):
         )
 
 
-def _even_power(size):
+def even_power(size: float) -> int:
+    """Return an even p with size of about 2^p, 0 where size needs no scaling."""
     power = int(np.frexp(size)[1])
     return 0 if abs(power) <= _PLAIN else power + power % 2

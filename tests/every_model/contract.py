@@ -239,7 +239,15 @@ MODELS = {
         partial(KernelRidge, kernel="rbf"),
         numbers,
         several_targets=True,
-        takes=(("gamma", None),),
+        takes=(("gamma", None), ("n_centers", None)),
+    ),
+    "KernelRidge-nystroem": Entry(
+        lambda: KernelRidge(kernel="rbf", solver="nystroem", random_state=0),
+        numbers,
+        several_targets=True,
+        endless={"n_centers": 4000},
+        endless_shape=(500_000, 30),
+        takes=(("gamma", None), ("n_centers", None)),
     ),
     "KernelRidgeCV": Entry(
         lambda: KernelRidgeCV([0.1, 1.0], [0.1, 1.0]),

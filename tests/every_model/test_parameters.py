@@ -53,6 +53,7 @@ BAD_PARAMETERS = {
     "metric": ("euclid", None, 3, 1j),
     "missing": ("ignored", None, True),
     "multi_class": ("ovx", None, 1),
+    "n_centers": (0, -1, 1.5, "9", None, True),
     "n_clusters": (0, -1, 1.5, "9", None, True, 61, 10**30),
     "n_components": (0, -1, 1.5, "2", None, True, 61, 10**12, 10**30),
     "n_init": (0, -1, 1.5, "2", None, True, 10**30),
@@ -139,7 +140,7 @@ def test_later_calls_draw_no_random_numbers(entry, data):
     before = position(random)
     answers(model, X)
     if hasattr(model, "partial_fit"):
-        model.partial_fit(X)
+        model.partial_fit(X, y)
     assert position(random) == before
 
 

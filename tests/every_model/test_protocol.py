@@ -66,6 +66,7 @@ CHECKED = [
     KernelRidge(),
     KernelRidge(kernel="rbf", fit_intercept=True),
     KernelRidge(kernel="rbf", solver="cg", random_state=0),
+    KernelRidge(kernel="rbf", solver="nystroem", random_state=0),
     KernelRidgeCV(),
     KMedians(),
     KMedoids(),

@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge as Peer
 
 from mlcore.kernel_ridge import KernelRidge
-from mlcore.kernel_ridge.cholesky import Cholesky
+from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
 from mlcore.kernels import center_gram, gram_matrix
 
 DIGITS = 50

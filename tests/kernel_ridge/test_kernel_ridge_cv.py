@@ -9,7 +9,7 @@ from scipy import sparse
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import FROM_EIGENVECTORS, FactorPath
-from mlcore.kernel_ridge.cholesky import Cholesky
+from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
 from mlcore.kernels import gram_matrix
 
 ALPHAS, GAMMAS = [0.01, 0.3, 2.0], [0.05, 0.4]

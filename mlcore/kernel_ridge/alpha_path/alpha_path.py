@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore.kernel_ridge.system import RidgeSystem
+from mlcore.kernel_ridge.linear_system.system import RidgeSystem
 
 CRITERIA = ("loo", "gcv", "likelihood")
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from mlcore.kernel_ridge.alpha_path.alpha_path import AlphaPath, Fitted
-from mlcore.kernel_ridge.system import EPS, RidgeSystem
+from mlcore.kernel_ridge.linear_system.system import EPS, RidgeSystem
 from mlcore.threads import single_threaded_blas
 
 _GRID = 50  # values of alpha from which the golden section starts

@@ -6,8 +6,8 @@ import numpy as np
 
 from mlcore.kernel_ridge.alpha_path.alpha_path import AlphaPath, Fitted
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
-from mlcore.kernel_ridge.cholesky import Cholesky
-from mlcore.kernel_ridge.system import EPS, RidgeSystem
+from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
+from mlcore.kernel_ridge.linear_system.system import EPS, RidgeSystem
 from mlcore.threads import single_threaded_blas
 
 # Eigenvectors take the time of 10 factorisations, a factor with the diagonal of its inverse that of

@@ -6,10 +6,10 @@ import numpy as np
 from scipy import linalg
 
 from mlcore.exceptions import warn
-from mlcore.kernel_ridge.cholesky import Cholesky
-from mlcore.kernel_ridge.conjugate_gradients import conjugate_gradients
-from mlcore.kernel_ridge.gram_operator import GramOperator
-from mlcore.kernel_ridge.partial_cholesky import LowRankInverse
+from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
+from mlcore.kernel_ridge.linear_system.conjugate_gradients import conjugate_gradients
+from mlcore.kernel_ridge.linear_system.gram_operator import GramOperator
+from mlcore.kernel_ridge.linear_system.partial_cholesky import LowRankInverse
 from mlcore.threads import single_threaded_blas
 
 EPS = float(np.finfo(np.float64).eps)

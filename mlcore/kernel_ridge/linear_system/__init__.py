@@ -1,0 +1,1 @@
+"""The linear system of kernel ridge regression and its solvers."""

@@ -1,0 +1,227 @@
+"""Kernel ridge regression in the span of some samples, from sums over rows: Nyström's method."""
+
+import copy
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore.checks import as_random_state, as_targets, as_weights
+from mlcore.kernel_ridge.diagnostics import by_alpha
+from mlcore.kernel_ridge.ridge_model import RidgeData
+from mlcore.kernel_ridge.span_system import RowUnits, SpanSystem, sums_of, units_of
+from mlcore.kernels.kernel import as_double, copied
+from mlcore.kernels.kernel_model import kept_samples
+from mlcore.kernels.span import Span, span_of
+from mlcore.scatter import Scatter, merged_scatter
+
+_CENTERS = 500
+
+
+class OnlyWithCenters:
+    """Descriptor of a method that exists only if the model's `solver` is "nystroem"."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        if model is None:
+            return self.function
+        if model.solver != "nystroem":
+            raise AttributeError(
+                f'{owner.__name__} has {self.function.__name__} only with solver="nystroem".'
+            )
+        return MethodType(self.function, model)
+
+
+class Nystroem:
+    """Mixin of `KernelRidge` for solver="nystroem": a fit from sums over rows, and what follows."""
+
+    center_indices_: np.ndarray
+    _triangle_: np.ndarray  # of the Span
+    _span_units_: tuple[int, float]  # power and rounding of the Span
+    _row_units_: tuple
+    _sums_: tuple  # the Scatter of the fit
+    _several_: bool  # targets
+
+    # ---- fit from blocks of rows
+
+    @OnlyWithCenters
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose centres and units from first rows, which `n_centers` samples should represent."""
+        settings = self._settings()
+        if self._precomputed:
+            raise ValueError(
+                f"{type(self).__name__}: kernel='precomputed' needs all rows at once: use fit."
+            )
+        data = self._checked_data(X, y, sample_weight)
+        self._set_fitted(X, **self._begun(settings, data))
+        return self
+
+    @OnlyWithCenters
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scatter:
+        """Return the sums over the rows of `X` and `y`."""
+        data = self._later_data(X, y, sample_weight)
+        return self._sums_over(data)
+
+    @OnlyWithCenters
+    def merge(self, a: Scatter, b: Scatter) -> Scatter:
+        """Return the sums over the rows of both."""
+        return merged_scatter(a, b)
+
+    @OnlyWithCenters
+    def update(self, statistics: Scatter) -> Self:
+        """Fit the function to the sums over all rows: the whole fit."""
+        self._settings()
+        self._check_fitted()
+        self._update_state(self._solved_sums(statistics))
+        return self
+
+    @OnlyWithCenters
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Add the rows of `X` to those of `fit` or earlier calls, and fit the function to all.
+
+        The first call chooses centres among its rows, where there was no `begin` or `fit`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        model = copy.copy(self)
+        if not self._in_span:
+            model.begin(X, y, sample_weight)
+        total = model.partial_statistics(X, y, sample_weight)
+        if "_sums_" in vars(model):
+            total = merged_scatter(Scatter(*model._sums_), total)
+        model.update(total)
+        self._update_state(vars(model), forget=vars(self).keys() - vars(model).keys())
+        return self
+
+    # ---- the fit
+
+    def _fit_in_span(self, X, settings, data):
+        begun = self._begun(settings, data)
+        model = copy.copy(self)
+        model.__dict__ = vars(self) | begun
+        solved = model._solved_sums(model._sums_over(data))
+        self._set_fitted(X, **begun, **solved)
+
+    def _begun(self, settings, data):
+        """Return the attributes that come before the sums."""
+        if not self._alphas(data.columns.shape[1]).min() > 0:
+            raise ValueError(
+                f'{type(self).__name__}: alpha=0 needs solver="cholesky", not "nystroem".'
+            )
+        gamma = self._number_of(settings.gamma, data)
+        kernel = settings.kernel.with_gamma(gamma)
+        count = _CENTERS if settings.n_centers is None else settings.n_centers
+        rng = as_random_state(self.random_state)
+        span, chosen = span_of(kernel, data.used, count, rng, self._precomputed)
+        weight = data.weight[data.kept]
+        return {
+            "X_fit_": copied(kept_samples(data.used, chosen, self._precomputed)),
+            "center_indices_": data.kept[chosen],
+            "gamma_": gamma,
+            "solver_": "nystroem",
+            "n_iter_": 1,
+            "converged_": True,
+            "_triangle_": span.L,
+            "_span_units_": (span.power, span.rounding),
+            "_row_units_": tuple(units_of(span, self._rows_for_span(data), data.columns, weight)),
+            "_several_": data.y.ndim == 2,
+        }
+
+    def _rows_for_span(self, data):
+        """Samples of positive weight; of a precomputed kernel their rows, all columns."""
+        return data.samples[data.kept] if self._precomputed else data.used
+
+    def _sums_over(self, data):
+        units = RowUnits(*self._row_units_)
+        X = self._rows_for_span(data)
+        return sums_of(self._span, units, X, data.columns, data.weight[data.kept])
+
+    def _later_data(self, X, y, sample_weight):
+        """Return checked rows of a later call."""
+        samples = self._later_samples(X, self.X_fit_)
+        n = samples.shape[0]
+        y = as_targets(y, n, owner=type(self).__name__, several=True)
+        count = len(self._row_units_[2]) - len(self._triangle_)
+        if (y.ndim == 2) != self._several_ or (y.ndim == 2 and y.shape[1] != count):
+            raise ValueError(
+                f"y has shape {y.shape}, but {type(self).__name__} began with "
+                f"{f'{count} targets' if self._several_ else 'a vector'}."
+            )
+        weight = as_weights(sample_weight, n)
+        kept = np.flatnonzero(weight)
+        used = samples if self._precomputed else kept_samples(samples, kept, False)
+        return RidgeData(samples, used, y, weight, kept)
+
+    def _solved_sums(self, sums):
+        """Return the attributes of the function that fits the sums."""
+        span, units = self._span, RowUnits(*self._row_units_)
+        m, k = span.m, len(units.origin) - span.m
+        system, alphas = SpanSystem(sums, units.origin, m, self.fit_intercept), self._alphas(k)
+        theta, arrays = np.empty((m, k)), np.empty((4, k))
+        penalties = np.ldexp(alphas, -span.power - units.weight_power)
+        for alpha, columns in by_alpha(penalties):
+            found = system.solve(alpha, columns, span)
+            theta[:, columns], arrays[:, columns] = found.theta, np.array(found[1:])
+        power, square = units.target_power, units.weight_power + 2 * units.target_power
+        beta = np.ldexp(span.coefficients(theta), power - span.power)
+        value = (lambda v: v) if self._several_ else (lambda v: float(v[0]))
+        return {
+            "dual_coef_": beta if self._several_ else beta[:, 0],
+            "intercept_": value(np.ldexp(arrays[0], power)),
+            "alpha_": value(alphas),
+            "duality_gap_": value(np.ldexp(arrays[1], square)),
+            "objective_": value(np.ldexp(arrays[2], square)),
+            "prediction_bound_": value(np.ldexp(arrays[3], power - span.power // 2)),
+            "_sums_": tuple(sums),
+        }
+
+    # ---- after a fit
+
+    @property
+    def _span(self):
+        kernel = self._fitted_kernel
+        centers = self.center_indices_ if kernel.precomputed else self.X_fit_
+        return Span(kernel, centers, self._triangle_, *self._span_units_)
+
+    @property
+    def _span_system(self):
+        units = RowUnits(*self._row_units_)
+        sums, m = Scatter(*self._sums_), len(self._triangle_)
+        return SpanSystem(sums, units.origin, m, self.fit_intercept), units
+
+    def _penalties(self, units):
+        alphas = np.broadcast_to(self.alpha_, len(units.origin) - len(self._triangle_))
+        return np.ldexp(alphas, -self._span_units_[0] - units.weight_power)
+
+    def _effective_dimension_in_span(self):
+        system, units = self._span_system
+        found = [system.effective_dimension(alpha) for alpha in self._penalties(units)]
+        return np.array(found) if self._several_ else found[0]
+
+    def _leave_one_out_in_span(self, X, y, sample_weight):
+        data = self._later_data(X, y, sample_weight)
+        system, units = self._span_system
+        targets = data.y if data.y.ndim == 2 else data.y[:, None]
+        scaled = np.ldexp(data.weight, -units.weight_power)
+        predicted = self.predict(X)
+        errors = targets - (predicted if predicted.ndim == 2 else predicted[:, None])
+        penalties = by_alpha(self._penalties(units))
+        factors = [(system.factor(alpha), columns) for alpha, columns in penalties]
+        for rows, phi in self._span.features(as_double(data.samples)):
+            for factor, columns in factors:
+                h = system.leverages(factor, phi, scaled[rows])
+                errors[rows, columns] /= (1 - h)[:, None]
+        errors[data.weight == 0] = np.nan
+        return errors if self._several_ else errors[:, 0]

@@ -1,0 +1,181 @@
+"""Functions spanned by the kernel at some samples, the centres, in orthonormal coordinates."""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import linalg
+
+from mlcore.checks import require_memory
+from mlcore.kernels.expansion import Expansion
+from mlcore.kernels.kernel import Kernel, as_double
+from mlcore.kernels.kernel_rows import KernelRows
+from mlcore.threads import single_threaded_blas
+
+_BLOCK = 64  # pivots drawn together
+_CANDIDATES = 20  # samples for each centre, from which it is chosen
+_DEPENDENT = float(np.sqrt(np.finfo(np.float64).eps))  # squared distance from the span of others
+
+
+class Columns(Protocol):
+    """Columns of a positive semi-definite matrix, as `random_pivots` sees it."""
+
+    @property
+    def diagonal(self) -> np.ndarray: ...
+
+    def columns(self, chosen: np.ndarray) -> np.ndarray: ...
+
+
+class Span:
+    """The functions ``sum_j beta_j k(c_j, .)`` of m centres c_j.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    centers : samples (m,), or the columns (m,) of a precomputed kernel
+    L : float64 (m, m)
+        Lower triangular, ``L L'`` the kernel values of the centres times ``2^-power``.
+    power : int
+        Even; norms of the centres reach 1/2 in this unit.
+    rounding : float
+        Of a kernel value, in this unit.
+
+    Notes
+    -----
+    The features ``phi(x) = L^-1 k(x)``, k(x) the values against the centres times ``2^-power``, are
+    coordinates in an orthonormal basis: theta'phi has the squared norm theta'theta, and
+    ``beta = 2^-power L^-T theta``.
+    """
+
+    def __init__(
+        self, kernel: Kernel, centers: Any, L: np.ndarray, power: int, rounding: float
+    ) -> None:
+        self.kernel, self.centers, self.L = kernel, centers, L
+        self.power, self.rounding = power, rounding
+        V = centers if kernel.precomputed else as_double(centers)
+        self._expansion = Expansion(V, kernel)
+
+    @property
+    def m(self) -> int:
+        """Number of centres."""
+        return len(self.L)
+
+    def features(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield slices of rows of X, float64 samples, and their features, (rows, m)."""
+        for rows, values in self._expansion.blocks(X):
+            k = np.ldexp(values, -self.power)
+            with single_threaded_blas():
+                yield rows, linalg.solve_triangular(self.L, k.T, lower=True, check_finite=False).T
+
+    def coefficients(self, theta: np.ndarray) -> np.ndarray:
+        """Return ``2^power beta`` for coordinates theta (m, k)."""
+        with single_threaded_blas():
+            return linalg.solve_triangular(self.L, theta, lower=True, trans="T", check_finite=False)
+
+
+def span_of(
+    kernel: Kernel, samples: Any, count: int, rng: np.random.Generator, precomputed: bool = False
+) -> tuple[Span, np.ndarray]:
+    """Choose centres among samples, and return their span and their indices, (m,).
+
+    Centres are the pivots of a randomly pivoted Cholesky factorisation of the Gram matrix, of all
+    samples or of 20 for each centre; one that is nearly a combination of others is left out.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    samples : checked samples, or the (n, n) matrix of a precomputed kernel
+    count : int
+        Largest number of centres.
+    rng : Generator
+    precomputed : bool
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not positive semi-definite on them.
+    """
+    n = samples.shape[0]
+    count = min(count, n)
+    require_memory(
+        min(n, _CANDIDATES * count), count, 16,
+        what="the partial factor from which centres are chosen", instead="lower n_centers",
+    )  # fmt: skip
+    some = np.arange(n)
+    if n > _CANDIDATES * count:
+        some = np.sort(rng.choice(n, _CANDIDATES * count, replace=False))
+    chosen = samples[np.ix_(some, some)] if precomputed else samples[some]
+    rows = kernel.rows(as_double(chosen), double=True)
+    rows.warn_if_indefinite("they have no feature space")
+    largest = float(np.abs(rows.diagonal).max())
+    power = int(np.frexp(largest)[1])
+    power += power % 2
+    pivots = np.arange(len(some))
+    if count < len(some):
+        pivots = random_pivots(_Rows(rows), count, rng)[1]
+    K = np.ldexp(rows.block(pivots, pivots), -power)
+    K = np.tril(K) + np.tril(K, -1).T
+    limit = _DEPENDENT * float(K.diagonal().max())
+    L, order, rank, _ = linalg.lapack.dpstrf(K, tol=limit, lower=1)
+    order = order - 1
+    left = K.diagonal()[order[rank:]] - np.einsum("ij,ij->i", L[rank:, :rank], L[rank:, :rank])
+    if left.min(initial=0.0) < -limit:
+        raise ValueError(
+            f"kernel {kernel.name!r} is not positive semi-definite on these samples: one has the "
+            f"squared distance {np.ldexp(left.min(), power):.6g} from the span of others."
+        )
+    if rank == 0 or not limit > 0:
+        rank, L = 1, np.ones((1, 1))  # all values are 0, and so is every function
+    order = order[:rank]
+    indices = some[pivots[order]]
+    centers = indices if precomputed else samples[indices]
+    L = np.asfortranarray(np.tril(L[:rank, :rank]))
+    return Span(kernel, centers, L, power, float(np.ldexp(rows.rounding, -power))), indices
+
+
+class _Rows:
+    def __init__(self, rows: KernelRows) -> None:
+        self._rows, self.diagonal = rows, rows.diagonal
+
+    def columns(self, chosen):
+        return self._rows.block(chosen).T
+
+
+def random_pivots(S: Columns, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return F (n, r), r <= rank, with F F' near S and F F' <= S, and the pivots.
+
+    Columns are drawn in blocks, with probabilities that are the diagonal of S - F F'. It ends early
+    where that is rounding.
+
+    Notes
+    -----
+    r columns of S are computed, and O(n r²) operations.
+
+    References
+    ----------
+    .. [1] Y. Chen, E. Epperly, J. Tropp, R. Webber, *Randomly pivoted Cholesky*, Communications on
+       Pure and Applied Mathematics 78, 2025 (arXiv:2207.06503).
+    """
+    left = S.diagonal.copy()
+    n, total, pivots = len(left), float(left.sum()), []
+    F, r = np.empty((n, min(rank, n)), order="F"), 0
+    rounding = n * np.finfo(np.float64).eps * float(left.max())
+    with single_threaded_blas():
+        while r < F.shape[1] and left.sum() > np.finfo(np.float64).eps * total:
+            count = min(_BLOCK, F.shape[1] - r)
+            drawn = np.unique(rng.choice(n, size=count, p=left / left.sum()))
+            G = S.columns(drawn)
+            G -= F[:, :r] @ F[drawn, :r].T
+            corner = 0.5 * (G[drawn] + G[drawn].T)
+            values, vectors = linalg.eigh(corner, check_finite=False)
+            good = values > rounding
+            if not good.any():
+                break
+            new = G @ (vectors[:, good] / np.sqrt(values[good]))
+            F[:, r : r + new.shape[1]] = new
+            r += new.shape[1]
+            pivots.append(drawn)
+            left -= np.einsum("ij,ij->i", new, new)
+            left[drawn] = 0.0
+            np.maximum(left, 0.0, out=left)
+    return F[:, :r], np.concatenate(pivots) if pivots else np.zeros(1, np.intp)
