@@ -8,6 +8,9 @@ from mlcore.checks import as_samples
 from mlcore.exceptions import peer_class
 from mlcore.mixins import Transformer
 from mlcore.scatter import row_blocks
+from mlcore.threads import single_threaded_blas
+
+_VALUES = 1 << 17  # of a block of rows
 
 
 class OrthogonalProjection(Transformer):
@@ -86,3 +89,14 @@ class OrthogonalProjection(Transformer):
 
     def _n_out(self):
         return self.n_components_
+
+
+def projected(X, mean, directions):
+    """Return ``(X - mean) @ directions`` in the type of X, block by block."""
+    out = np.empty((len(X), directions.shape[1]), X.dtype)
+    step = max(256, _VALUES // X.shape[1])
+    with single_threaded_blas():
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            np.matmul((X[rows] - mean).astype(X.dtype, copy=False), directions, out=out[rows])
+    return out

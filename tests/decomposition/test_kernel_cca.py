@@ -176,6 +176,28 @@ def test_any_unit(size):
     assert_allclose(scaled.transform(X * size, Y), model.transform(X, Y), atol=1e-10)
 
 
+@pytest.mark.parametrize("offset", [1e4, 1e8])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_an_offset_changes_nothing(kernel, offset):
+    X, Y = (np.round(block * 2**20) / 2**20 for block in two_views())  # exact after the offset
+    params = {"kernel": kernel, "gamma": "scale", "alpha": 0.1}
+    model = KernelCCA(**params).fit(X, Y)
+    moved = KernelCCA(**params).fit(X + offset, Y - offset)
+    assert_allclose(moved.canonical_correlations_, model.canonical_correlations_, atol=1e-12)
+    for found, variates in zip(
+        moved.transform(X + offset, Y - offset), model.transform(X, Y), strict=True
+    ):
+        assert_allclose(found, variates, atol=1e-11 + offset * 2.3e-16)  # of the mean
+    # As the intercept is documented: inner products with an offset of 1e4 keep half the digits.
+    if offset == 1e4:
+        K = gram_matrix(X + offset, kernel=kernel, gamma=model.gamma_)
+        found = K @ moved.x_dual_coef_ + moved.x_intercept_
+        assert_allclose(found, model.transform(X), atol=1e-6)
+    if kernel == "linear":
+        sparse = moved.transform(sp.csr_array(X + offset))
+        assert_allclose(sparse, model.transform(X), atol=1e-6)
+
+
 @pytest.mark.parametrize("alpha", [0.0, 1e-8])
 def test_without_a_ridge_linear_kernels_give_the_pairs_of_cca(alpha):
     X, Y = two_views()

@@ -20,9 +20,9 @@ from mlcore.decomposition.cca.two_blocks import (
     one_or_two,
     origin_of_both,
     powers_of_both,
-    projected,
     start,
 )
+from mlcore.decomposition.projection import projected
 from mlcore.exceptions import peer_class
 from mlcore.model import Regressor, Transformer, warn
 from mlcore.scatter import in_range

@@ -10,9 +10,13 @@ from mlcore.checks import as_integer, as_real, as_weights, require_memory, scale
 from mlcore.decomposition.cca.canonical_pairs import column_correlations
 from mlcore.decomposition.cca.kernel_view import KernelView, leading_pairs
 from mlcore.decomposition.cca.two_blocks import as_columns, one_or_two, require_as_many
+from mlcore.decomposition.dual_functions import (
+    DualFunctions,
+    is_linear,
+    mean_and_directions,
+)
 from mlcore.decomposition.evidence import signs
-from mlcore.kernels.expansion import Expansion
-from mlcore.kernels.kernel import Kernel, as_double, copied, of_numbers, precision
+from mlcore.kernels.kernel import Kernel, copied
 from mlcore.kernels.kernel_model import (
     KernelModel,
     checked_gamma,
@@ -21,7 +25,7 @@ from mlcore.kernels.kernel_model import (
     kept_samples,
     kernel_samples,
 )
-from mlcore.kernels.resolve import as_kernel, resolve_gamma
+from mlcore.kernels.resolve import as_kernel
 from mlcore.model import Transformer, warn
 from mlcore.model_cache import cached
 from mlcore.threads import single_threaded_blas
@@ -64,6 +68,8 @@ class KernelCCA(Transformer, KernelModel):
     x_dual_coef_ : (n_samples, k) float64, y_dual_coef_ : (n_samples, k) float64
         The variates of x are ``x_intercept_ + sum_i x_dual_coef_[i] k(x_i, x)``.
     x_intercept_ : (k,) float64, y_intercept_ : (k,) float64
+    mean_coef_ : (n_samples,) float64
+        The means in both feature spaces are the sums of these times the images of the samples.
     x_rank_, y_rank_ : int
         Eigenvalues of the centred Gram matrices above rounding.
     orthogonality_ : float
@@ -120,6 +126,7 @@ class KernelCCA(Transformer, KernelModel):
     training_correlations_: np.ndarray
     x_dual_coef_: np.ndarray
     y_dual_coef_: np.ndarray
+    mean_coef_: np.ndarray
     x_intercept_: np.ndarray
     y_intercept_: np.ndarray
     x_rank_: int
@@ -194,20 +201,24 @@ class KernelCCA(Transformer, KernelModel):
         )  # fmt: skip
         with single_threaded_blas():
             views, resolved = [], []
-            for i in range(2):
-                used = kept_samples(samples[i], kept, kernels[i].precomputed)
-                given = isinstance(gammas[i], str) and (
-                    kernels[i].precomputed or not of_numbers(used)
-                )
-                resolved.append(0.0 if given else resolve_gamma(gammas[i], used, w))
-                rows = kernels[i].with_gamma(resolved[i]).rows(as_double(used), double=True)
-                eps = float(np.finfo(precision(used)).eps)
-                views.append(KernelView(rows, w, alphas[i], power, eps))
-                self._require_rank(views[i], "Xy"[i])
+            for i, kernel in enumerate(kernels):
+                used = kept_samples(samples[i], kept, kernel.precomputed)
+                units = {"alpha": alphas[i], "power": power}
+                view, gamma = KernelView.of(used, kernel, gammas[i], w, **units)
+                views.append(view)
+                resolved.append(gamma)
+                self._require_rank(view, "Xy"[i])
             found = self._pairs(*views, n, kept)
+        mean_coef = weight / weight.max()
+        mean_coef /= mean_coef.sum()
+        for i, name in enumerate("xy"):
+            if is_linear(kernels[i], samples[i]):
+                mean, U = mean_and_directions(samples[i], mean_coef, found[f"{name}_dual_coef_"])
+                found[f"{name}_intercept_"] = -(mean @ U)
         self._set_fitted(
             X,
             **found,
+            mean_coef_=mean_coef,
             alpha_=np.array(alphas),
             gamma_=resolved[0],
             y_gamma_=resolved[1],
@@ -363,29 +374,23 @@ class KernelCCA(Transformer, KernelModel):
         return Y
 
     def _variates(self, view, samples):
-        expansion, fitted = self._expansions[view], (self.X_fit_, self.Y_fit_)[view]
-        coef = (self.x_dual_coef_, self.y_dual_coef_)[view]
-        found = expansion.sums(as_double(samples), coef)
-        found += (self.x_intercept_, self.y_intercept_)[view]
-        return found.astype(precision(fitted), copy=False)
+        return self._functions[view](samples)
 
     @property
-    def _expansions(self):
-        names = ("kernel", "degree", "coef0")
-        both = zip(*map(self._both, names), (self.gamma_, self.y_gamma_), strict=True)
+    def _functions(self):
+        names, gammas = ("kernel", "degree", "coef0"), (self.gamma_, self.y_gamma_)
         kernels = [
             as_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0)
-            for kernel, degree, coef0, gamma in both
+            for kernel, degree, coef0, gamma in zip(*map(self._both, names), gammas, strict=True)
         ]
-        fitted = self.X_fit_, self.Y_fit_
-
-        def expansions():
-            return [
-                Expansion(np.arange(len(V)) if kernel.precomputed else as_double(V), kernel)
-                for V, kernel in zip(fitted, kernels, strict=True)
-            ]
-
-        return cached(self, fitted, kernels, expansions)
+        x = self.X_fit_, kernels[0], self.mean_coef_, self.x_dual_coef_, self.x_intercept_
+        y = self.Y_fit_, kernels[1], self.mean_coef_, self.y_dual_coef_, self.y_intercept_
+        return cached(
+            self,
+            (self.X_fit_, self.Y_fit_),
+            kernels,
+            lambda: (DualFunctions(*x), DualFunctions(*y)),
+        )
 
     def _n_out(self):
         return len(self.canonical_correlations_)

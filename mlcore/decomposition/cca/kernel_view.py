@@ -1,11 +1,16 @@
 """One of the two views of kernel CCA: the principal components of its centred Gram matrix."""
 
+from typing import Any, Self
+
 import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
 from mlcore.decomposition.centered_gram import CenteredGram, warn_of_negative
+from mlcore.decomposition.dual_functions import without_mean
+from mlcore.kernels.kernel import Kernel, of_numbers, precision
 from mlcore.kernels.kernel_rows import KernelRows
+from mlcore.kernels.resolve import resolve_gamma
 
 _EPS = float(np.finfo(np.float64).eps)
 _ROUNDINGS = 4.0  # that add up in a sum of products, as random errors do
@@ -42,6 +47,17 @@ class KernelView:
     shrinkage : (r,)
         ``(D / (D + alpha))^(1/2)``, how much of each component the ridge leaves.
     """
+
+    @classmethod
+    def of(
+        cls, samples: Any, kernel: Kernel, gamma: str | float, w: np.ndarray, **units: Any
+    ) -> tuple[Self, float]:
+        """Return the view of samples of positive weight w, and the number that `gamma` means."""
+        given = isinstance(gamma, str) and (kernel.precomputed or not of_numbers(samples))
+        gamma = 0.0 if given else resolve_gamma(gamma, samples, w)
+        kernel = kernel.with_gamma(gamma)
+        rows = kernel.rows(without_mean(samples, kernel, w / w.sum()), double=True)
+        return cls(rows, w, eps=float(np.finfo(precision(samples)).eps), **units), gamma
 
     def __init__(
         self, rows: KernelRows, w: np.ndarray, alpha: float, power: int, eps: float

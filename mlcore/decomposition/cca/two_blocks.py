@@ -8,7 +8,6 @@ from mlcore.checks import as_samples, as_weights, scaled_weights
 from mlcore.checks.arrays import real_array
 from mlcore.model import Model
 from mlcore.scatter import Scatter, merged_scatter, origin_of, powers_of_two, scatter_of
-from mlcore.threads import single_threaded_blas
 
 _VALUES = 1 << 20  # of a block of rows
 _PLAIN = {np.dtype(np.float64): 230, np.dtype(np.float32): 28}  # powers of two squared safely
@@ -241,14 +240,3 @@ def powers_of_both(blocks, origin):
     parts = powers_of_two(blocks.X, origin[:p]), powers_of_two(blocks.Y, origin[p:])
     found = np.concatenate(parts).astype(np.int64)
     return np.where(np.abs(found) > limit, found, 0)
-
-
-def projected(X, mean, directions):
-    """Return ``(X - mean) @ directions`` in the type of X, block by block."""
-    out = np.empty((len(X), directions.shape[1]), X.dtype)
-    step = max(256, _VALUES // (8 * X.shape[1]))
-    with single_threaded_blas():
-        for start in range(0, len(X), step):
-            rows = slice(start, start + step)
-            np.matmul((X[rows] - mean).astype(X.dtype, copy=False), directions, out=out[rows])
-    return out
