@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from mlcore.decomposition import CCA, KernelCCA
 from mlcore.decomposition.cca.kernel_view import KernelView, leading_pairs
 from mlcore.decomposition.centered_gram import CenteredGram
-from mlcore.kernels import gram_matrix
+from mlcore.kernels import gram_matrix, polynomial_features
 from mlcore.kernels.resolve import as_kernel
 
 
@@ -174,6 +174,25 @@ def test_any_unit(size):
     scaled = KernelCCA(2, alpha=(0.3 * size * size, 0.0)).fit(X * size, Y)
     assert_allclose(scaled.canonical_correlations_, model.canonical_correlations_, rtol=1e-10)
     assert_allclose(scaled.transform(X * size, Y), model.transform(X, Y), atol=1e-10)
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_polynomial_kernels_give_the_cca_of_polynomial_features(degree):
+    X, Y = two_views(25, 5, 3)  # with fewer samples than features of X for degree 2
+    Z, T = (polynomial_features(block, degree, 0.5) for block in (X, Y))
+    params = {"kernel": "poly", "degree": degree, "gamma": 1.0, "coef0": 0.5}
+    model = KernelCCA(3, alpha=(2.0, 0.7), **params).fit(X, Y)
+    expected = CCA(3, alpha=(2.0 / 24, 0.7 / 24)).fit(Z, T)
+    assert_allclose(model.canonical_correlations_, expected.canonical_correlations_, atol=1e-11)
+    found, variates = model.transform(X) * np.sqrt(24), expected.transform(Z)
+    found = found * np.sign((found * variates).sum(axis=0))
+    assert_allclose(found, variates, atol=1e-8)
+    order = np.random.default_rng(0).permutation(25)
+    permuted = KernelCCA(3, alpha=(2.0, 0.7), **params).fit(X[order], Y[order])
+    assert_allclose(permuted.canonical_correlations_, model.canonical_correlations_, atol=1e-12)
+    swapped = KernelCCA(3, alpha=(0.7, 2.0), **params).fit(Y, X)
+    assert_allclose(swapped.canonical_correlations_, model.canonical_correlations_, atol=1e-12)
+    assert_allclose(swapped.training_correlations_, model.training_correlations_, atol=1e-11)
 
 
 @pytest.mark.parametrize("offset", [1e4, 1e8])
