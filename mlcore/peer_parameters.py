@@ -46,6 +46,16 @@ INSTEAD: dict[str, dict[str, str]] = {
         "tol": "drop it: all pairs are computed at once, without iteration",
         "copy": "drop it: X and y are never changed",
     },
+    "LinearDiscriminantAnalysis": {
+        "covariance_estimator": 'use shrinkage="auto", "oas" or a number',
+        "store_covariance": "drop it: covariance_ is always there",
+    },
+    "QuadraticDiscriminantAnalysis": {
+        "covariance_estimator": 'use shrinkage="auto", "oas" or a number',
+        "solver": "drop it: there is one way, which takes reg_param, pooling and shrinkage",
+        "store_covariance": "drop it: covariances_ is always there",
+        "tol": "drop it: a covariance is of full rank if rounding cannot hide that it is not",
+    },
     "RidgeModel": {
         "kernel_params": "give a function of your own with its parameters bound",
     },

@@ -6,23 +6,25 @@ import pickle
 import pytest
 import sklearn.cluster
 import sklearn.cross_decomposition
+import sklearn.discriminant_analysis
 import sklearn.kernel_ridge
 import sklearn.mixture
 import sklearn.svm
 
-from mlcore import cluster, decomposition, kernel_ridge, mixture, svm
+from mlcore import cluster, decomposition, discriminant, kernel_ridge, mixture, svm
 from mlcore.model import Model
 from mlcore.peer_parameters import INSTEAD, instead_of
 
 MODELS = {
     name: getattr(family, name)
-    for family in (cluster, decomposition, kernel_ridge, mixture, svm)
+    for family in (cluster, decomposition, discriminant, kernel_ridge, mixture, svm)
     for name in family.__all__
     if inspect.isclass(getattr(family, name)) and issubclass(getattr(family, name), Model)
 }
 PEER_FAMILIES = (
     sklearn.cluster,
     sklearn.cross_decomposition,
+    sklearn.discriminant_analysis,
     sklearn.kernel_ridge,
     sklearn.mixture,
     sklearn.svm,

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
+from mlcore.discriminant.shrinkage import ledoit_wolf, oracle_approximating
 from mlcore.scatter import Scatter
 
 _ROWS = 1024  # of a block
@@ -185,33 +186,6 @@ def discriminant_directions(
     return Directions(
         full, strengths, within, float(shrinkage), int(rank), dropped, n_separated, forced
     )
-
-
-def ledoit_wolf(correlations: np.ndarray, weight: float, fourth: float) -> float:
-    """Return the shrinkage toward the identity that minimises the expected squared error.
-
-    Parameters
-    ----------
-    correlations : (d, d) float64
-        Of residuals z of variance 1.
-    weight : float
-        Number of residuals.
-    fourth : float
-        Mean of ``|z|⁴``.
-    """
-    squares = np.square(correlations).sum()
-    distance = squares - len(correlations)
-    error = (fourth - squares) / weight
-    return 1.0 if distance <= max(error, 0) else max(0.0, float(error / distance))
-
-
-def oracle_approximating(correlations: np.ndarray, weight: float) -> float:
-    """Return the oracle approximating shrinkage toward the identity, for normal residuals."""
-    d = len(correlations)
-    squares = np.square(correlations).sum()
-    above = (1 - 2 / d) * squares + d * d
-    below = (weight + 1 - 2 / d) * (squares - d)
-    return 1.0 if above >= below else float(above / below)
 
 
 def _forced(X, codes, sums, within, rank, correlations):

@@ -75,3 +75,66 @@ def leave_one_out_log_posteriors(
     with np.errstate(divide="ignore"):
         scores = np.log(shares) - distances / 2
     return scores - logsumexp(scores, axis=1, keepdims=True)
+
+
+def quadratic_leave_one_out(
+    distances: np.ndarray,
+    codes: np.ndarray,
+    weight: np.ndarray,
+    totals: np.ndarray,
+    log_determinants: np.ndarray,
+    rank: int,
+    ddof: int,
+    rounding: np.ndarray,
+    priors: np.ndarray | None,
+) -> np.ndarray:
+    """Return log posterior probabilities, (n, c), of normal classes, each with its covariance.
+
+    Only the class k of row i changes without it: its scatter loses ``a e e'``, as above, and its
+    divisor ``D = W_k - ddof`` becomes ``D - w_i``. With m the squared Mahalanobis distance of x_i
+    to mu_k, the determinant is multiplied by ``(D / (D - w_i))^rank (1 - a m / D)``, and m becomes
+    ``(D - w_i) / D (W_k / (W_k - w_i))² m / (1 - a m / D)``.
+
+    Parameters
+    ----------
+    distances : (n, c) float64
+        Squared Mahalanobis distances of rows to means.
+    codes, weight : (n,)
+    totals, log_determinants : (c,)
+    ddof : int
+        The divisor of the scatter of a class is its weight less this.
+    rounding : (c,) float64
+        Relative error of the distances.
+    priors : (c,) or None
+        None is the share of weight of each class, without the row.
+
+    Raises
+    ------
+    ValueError
+        If the covariance of a class, without one of its rows, has no inverse.
+    """
+    rows, own = np.arange(len(codes)), distances[np.arange(len(codes)), codes]
+    rest, divisor = totals[codes] - weight, totals[codes] - ddof
+    less = divisor - weight
+    few = rest <= 0 if not rank else less <= 0
+    growth = np.where(few, 1.0, totals[codes] / np.where(few, 1.0, rest))
+    left = 1 - weight * growth * own / divisor
+    # What is left is known to the error of the distance; below it could as well be 0.
+    few |= left <= rounding[codes]
+    if few.any():
+        raise ValueError(
+            f"without sample {few.argmax()} the covariance of its class has no inverse: "
+            "leave_one_out needs more samples of each class than features, and one."
+        )
+    scores = -(distances + log_determinants) / 2
+    ratio = less / divisor
+    moved = ratio * growth**2 * own / left
+    scores[rows, codes] = (
+        -(moved + log_determinants[codes] - rank * np.log(ratio) + np.log(left)) / 2
+    )
+    shares = np.repeat((totals if priors is None else priors)[None], len(codes), axis=0)
+    if priors is None:
+        shares[rows, codes] = rest
+    with np.errstate(divide="ignore"):
+        scores += np.log(shares)
+    return scores - logsumexp(scores, axis=1, keepdims=True)

@@ -3,19 +3,18 @@
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import logsumexp
 
 from mlcore.checks import as_class_weights, as_integer, as_real, as_weights
-from mlcore.checks.arrays import as_floats, real_array, require_finite
 from mlcore.checks.parameters import as_bool, as_choice
 from mlcore.discriminant.directions import class_sums, discriminant_directions
 from mlcore.discriminant.leave_one_out import leave_one_out_log_posteriors
-from mlcore.model import Classifier, Model, Transformer, warn
+from mlcore.discriminant.normal_classes import NormalClasses
+from mlcore.model import Transformer, warn
 from mlcore.scatter import in_range, origin_of, powers_of_two, scatter_of
 from mlcore.threads import items_per_call, single_threaded_blas
 
 
-class LinearDiscriminantAnalysis(Classifier, Transformer, Model):
+class LinearDiscriminantAnalysis(Transformer, NormalClasses):
     r"""Classify by normal distributions that share one covariance matrix, and project onto them.
 
     A sample goes to the class j of the largest score
@@ -238,24 +237,6 @@ class LinearDiscriminantAnalysis(Classifier, Transformer, Model):
         tol = as_real(self.tol, "tol", owner=owner, above=0, below=1)
         return shrinkage, tol, as_bool(self.unbiased, "unbiased", owner=owner)
 
-    def _checked_priors(self, shares):
-        if self.priors is None:
-            return shares
-        owner = type(self).__name__
-        priors = as_floats(real_array(self.priors, "priors"), np.float64)
-        if priors.shape != shares.shape:
-            raise ValueError(
-                f"{owner}: priors has shape {priors.shape}, but must hold one probability for "
-                f"each of the {len(shares)} classes."
-            )
-        require_finite(priors, "priors", owner)
-        if (priors < 0).any():
-            raise ValueError(f"{owner}: priors must be non-negative, but hold {priors.min():g}.")
-        total = priors.sum()
-        if abs(total - 1) > 1e-5:
-            raise ValueError(f"{owner}: priors must sum to 1, but sum to {total:g}.")
-        return priors / total
-
     def decision_function(self, X: Any) -> np.ndarray:
         """Return scores, (n_samples, n_classes), or (n_samples,) for two classes.
 
@@ -266,24 +247,6 @@ class LinearDiscriminantAnalysis(Classifier, Transformer, Model):
         constant = _centred_intercept(vars(self), self.means_ - self.xbar_)
         scores = self._products(X, self.coef_.T) + constant
         return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of the largest posterior probability, (n_samples,)."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return self.classes_[(scores > 0).astype(np.intp)]
-        return self.classes_[scores.argmax(axis=1)]
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return logarithms of the posterior probabilities, (n_samples, n_classes)."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return -np.logaddexp(0, np.column_stack([scores, -scores]))
-        return scores - logsumexp(scores, axis=1, keepdims=True)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return posterior probabilities of the classes, (n_samples, n_classes)."""
-        return np.exp(self.predict_log_proba(X))
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Return log posterior probabilities of each sample from the fit to all others.

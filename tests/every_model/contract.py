@@ -26,7 +26,7 @@ from mlcore.cluster import (
     SpectralClustering,
 )
 from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
-from mlcore.discriminant import LinearDiscriminantAnalysis
+from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
 from mlcore.mixture import (
     PLSA,
@@ -190,6 +190,12 @@ MODELS = {
         kernel=False,
         endless_shape=(12_000, 3_000),
         takes=(("n_components", None), ("solver", "lsqr")),
+    ),
+    "QuadraticDiscriminantAnalysis": Entry(
+        lambda: QuadraticDiscriminantAnalysis(reg_param=0.1),
+        labels,
+        kernel=False,
+        endless_shape=(12_000, 3_000),
     ),
     "NuSVC": Entry(lambda: NuSVC(nu=0.3), two_labels),
     "SVR": Entry(SVR, numbers),

@@ -1,0 +1,166 @@
+"""Fits of normal classes from blocks of rows: sums of each class, merged."""
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg
+
+from mlcore.checks import as_labels, as_weights
+from mlcore.discriminant.class_scatters import ClassScatters, class_scatters, merged_classes
+from mlcore.discriminant.normal_classes import NormalClasses
+from mlcore.exceptions import peer_class
+from mlcore.scatter import origin_of, powers_of_two
+
+_EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
+
+
+class ClassBlocks(NormalClasses):
+    """Base of models that follow from the `ClassScatters` of all rows: they are `RowSums`."""
+
+    origin_: np.ndarray
+    _powers_: np.ndarray  # int (d,): the sums are those of 2^-power x
+    _statistics: tuple | None = None  # the ClassScatters of all rows so far, by `partial_fit`
+
+    def _checked_parameters(self) -> Any:
+        """Return the parameters, checked."""
+        raise NotImplementedError
+
+    def _require_sums(self, how: Any) -> None:
+        """Refuse parameters that need all rows at once."""
+        raise NotImplementedError
+
+    def _solve(self, sums, how, origin, power, rows=None) -> dict[str, Any]:
+        """Return the attributes that follow from the sums; `rows` are all of them, if any."""
+        raise NotImplementedError
+
+    def _refuse_auto(self):
+        raise ValueError(
+            f"{type(self).__name__}: shrinkage='auto' needs all rows at once: use 'oas', a "
+            "number, or fit."
+        )
+
+    def _powers(self, X, origin, how):
+        """Return powers of two of the largest deviations, 0 where squares are in range."""
+        power = powers_of_two(X, origin).astype(np.int64)
+        power[np.abs(power) <= _EXPONENT[X.dtype.itemsize]] = 0
+        return power
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Set the origin and the powers of two, to which the sums refer, from first rows."""
+        how = self._checked_parameters()
+        self._require_sums(how)
+        checked = self._check_X(X, reset=True)
+        origin = origin_of(checked)
+        power = self._powers(checked, origin, how)
+        self._set_fitted(X, origin_=origin.astype(checked.dtype), _powers_=power)
+        return self
+
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> ClassScatters:
+        """Return weight, mean and scatter of each class in these rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Not all classes need be there.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : ClassScatters
+        """
+        checked = self._check_X(X, reset=False, like=getattr(self, "origin_", None))
+        n, owner = checked.shape[0], type(self).__name__
+        classes, codes = as_labels(y, n, owner=owner)
+        weight = as_weights(sample_weight, n)
+        rows = np.flatnonzero(weight)
+        if len(rows) < n:
+            present, codes = np.unique(codes[rows], return_inverse=True)
+            classes, checked, weight = classes[present], checked[rows], weight[rows]
+        origin = self.origin_.astype(np.float64)
+        return class_scatters(checked, classes, codes, weight, origin, self._powers_, owner)
+
+    def merge(self, a: ClassScatters, b: ClassScatters) -> ClassScatters:
+        """Return the statistics of the rows of both."""
+        return merged_classes(a, b)
+
+    def update(self, statistics: ClassScatters) -> Self:
+        """Estimate the classes from the statistics of all rows: the whole fit.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two classes.
+        LinAlgError
+            A ValueError: if the covariance of a class has no inverse; it names the class.
+        """
+        how = self._checked_parameters()
+        self._require_sums(how)
+        self._check_fitted()
+        self._require_classes(statistics)
+        self._update_state(self._solve(statistics, how, self.origin_, self._powers_))
+        return self
+
+    def _require_classes(self, statistics):
+        if len(statistics.classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 classes, but all samples are of class "
+                f"{statistics.classes[0]}."
+            )
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to those of earlier calls, and estimate the classes from all.
+
+        The first call, and one after `fit`, begins anew. Classes may appear in any call. While
+        there is one class, or a class whose covariance has no inverse, the model cannot predict.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (n_classes,), optional
+            The labels that `y` may hold; None allows any.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        how = self._checked_parameters()
+        self._require_sums(how)
+        model = type(self)(**self.get_params(deep=False))
+        if self._statistics is None:
+            model.begin(X)
+        else:
+            first = "n_features_in_", "feature_names_in_", "origin_", "_powers_"
+            model._update_state({name: vars(self)[name] for name in first if name in vars(self)})
+        total = model.partial_statistics(X, y, sample_weight)
+        if classes is not None:
+            foreign = np.setdiff1d(total.classes, np.asarray(classes))
+            if len(foreign):
+                raise ValueError(f"y has the label {foreign[0]}, which is not one of classes.")
+        if self._statistics is not None:
+            total = merged_classes(ClassScatters(*self._statistics), total)
+        state = {"_statistics": tuple(total)}
+        if len(total.classes) > 1:
+            try:
+                state |= model._solve(total, how, model.origin_, model._powers_)
+            except linalg.LinAlgError:
+                pass  # a class has too few rows yet
+        old = [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]
+        self._update_state(vars(model) | state, forget=old)
+        return self
+
+    def _set_fitted(self, X_original, **attributes):
+        self.__dict__.pop("_statistics", None)
+        super()._set_fitted(X_original, **attributes)
+
+    def _check_ready(self, X):
+        """Return X, checked for a model that can predict."""
+        self._check_fitted()
+        if not hasattr(self, "means_"):
+            raise peer_class("NotFittedError")(
+                f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
+                "'update', or 'partial_fit' with enough rows of each class, before using it."
+            )
+        return self._check_X(X, reset=False, like=self.origin_)

@@ -1,0 +1,164 @@
+"""Covariance matrices of normal classes: pooled, shrunk, with their triangular roots."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from mlcore.discriminant.class_scatters import ClassRows, ClassScatters
+from mlcore.discriminant.covariance_roots import (
+    independent_by_factor,
+    independent_by_sums,
+    root_of_factors,
+    root_of_sums,
+)
+from mlcore.discriminant.shrinkage import ledoit_wolf, oracle_approximating
+
+
+class Regularisation(NamedTuple):
+    """Parameters by which covariance matrices of classes are estimated, checked."""
+
+    reg_param: float
+    pooling: float
+    shrinkage: float | str
+    unbiased: bool
+
+
+class ClassCovariances(NamedTuple):
+    """Covariance matrices of c classes, in the units of `ClassScatters`.
+
+    Attributes
+    ----------
+    covariances : (c, d, d) float64
+    kept : (r,) intp
+        Features that are no combination of others.
+    roots : (c, r, r) float64
+        Upper triangular R with ``R'R`` the covariance of the features kept.
+    ranks : (c,) int
+        Of the scatter of each class alone.
+    shrinkage : (c,) float64
+    rounding : (c,) float64
+        Relative error that squared Mahalanobis distances may have.
+    from_sums : bool
+        True if features depend on each other, nearly, and only sums were at hand.
+    """
+
+    covariances: np.ndarray
+    kept: np.ndarray
+    roots: np.ndarray
+    ranks: np.ndarray
+    shrinkage: np.ndarray
+    rounding: np.ndarray
+    from_sums: bool
+
+
+def class_covariances(
+    sums: ClassScatters,
+    how: Regularisation,
+    ridge: np.ndarray,
+    eps: float,
+    rows: ClassRows | None,
+) -> ClassCovariances:
+    """Estimate the covariance of each class.
+
+    ``(1 - pooling) S_j + pooling S_w`` is shrunk toward its diagonal, then multiplied by ``1 -
+    reg_param``, and the `ridge`, (d,), added to its diagonal. Where a matrix is ill-conditioned
+    and the `rows` are at hand, its root comes from them. `eps` is the precision of the sums.
+
+    Raises
+    ------
+    LinAlgError
+        If a covariance has no inverse.
+    """
+    c, n_features = sums.means.shape
+    ddof, total = int(how.unbiased), sums.total()
+    divisors = sums.weights - ddof
+    if how.pooling == 1:
+        divisors = np.where(divisors > 0, divisors, np.inf)
+    elif not (divisors > 0).all():
+        lone = int(divisors.argmin())
+        raise linalg.LinAlgError(
+            f"y has only {sums.weights[lone]:g} sample in class {sums.classes[lone]}, whose "
+            f"covariance has rank 0 of {n_features} features and no divisor: use more samples, "
+            "unbiased=False with reg_param, pooling or shrinkage, or pooling=1."
+        )
+    if how.pooling and total.weight <= c * ddof:
+        raise ValueError(
+            f"unbiased=True divides by the total weight {total.weight:g} less the number of "
+            f"classes={c}, which must be positive: pass unbiased=False."
+        )
+    covariances = sums.scatters * ((1 - how.pooling) / divisors)[:, None, None]
+    if how.pooling:
+        covariances += how.pooling * sums.scatters.sum(axis=0) / (total.weight - c * ddof)
+    kept = np.flatnonzero(total.scatter.diagonal() > 0)
+    regular = how.reg_param > 0 or isinstance(how.shrinkage, str) or how.shrinkage > 0
+    triangles, from_sums = None, False
+    if not regular:
+        kept, triangles, from_sums = _independent(sums, total, kept, eps, rows)
+    shrinkage = _shrinkage(sums, how.shrinkage, kept, rows)
+    variances = np.einsum("cii->ci", covariances).copy()
+    covariances *= ((1 - shrinkage) * (1 - how.reg_param))[:, None, None]
+    np.einsum("cii->ci", covariances)[:] = (1 - how.reg_param) * variances + ridge
+    square, roots, rounding = np.ix_(kept, kept), np.zeros((c, len(kept), len(kept))), np.zeros(c)
+    ranks = np.full(c, len(kept))
+    for code in range(c):
+        root, ill = root_of_sums(covariances[code][square], eps)
+        if ill and rows is not None:
+            if triangles is None:
+                triangles = rows.triangles(kept, sums.means[:, kept])
+            parts = [triangles[code] * np.sqrt((1 - how.pooling) / divisors[code])]
+            if how.pooling:
+                parts.extend(triangles * np.sqrt(how.pooling / (total.weight - c * ddof)))
+            parts = [part * np.sqrt((1 - shrinkage[code]) * (1 - how.reg_param)) for part in parts]
+            own = shrinkage[code] * (1 - how.reg_param) * variances[code, kept] + ridge[kept]
+            root = root_of_factors([*parts, np.diag(np.sqrt(own))], sums.weights[code], eps)
+        from_sums |= ill and rows is None
+        if root.R is None:
+            raise linalg.LinAlgError(
+                f"The covariance matrix of class {sums.classes[code]} is not full rank: its "
+                f"{sums.weights[code]:g} samples have rank {root.rank} in {len(kept)} independent "
+                f"features of {n_features}: use reg_param, pooling or shrinkage above 0, or fewer "
+                "features."
+            )
+        roots[code], rounding[code] = root.R, root.rounding
+        if regular or how.pooling:
+            alone = sums.scatters[code][square] / sums.weights[code]
+            ranks[code] = root_of_sums(alone, eps)[0].rank
+    return ClassCovariances(covariances, kept, roots, ranks, shrinkage, rounding, from_sums)
+
+
+def _independent(sums, total, varying, eps, rows):
+    """Return features that are no combinations of others, and triangles of theirs if known."""
+    matrix = total.scatter[np.ix_(varying, varying)] / total.weight
+    ill = root_of_sums(matrix, eps)[1]
+    if not ill:
+        return varying, None, False
+    if rows is None:
+        return varying[independent_by_sums(matrix, eps)], None, True
+    means = sums.means[:, varying]
+    triangles = rows.triangles(varying, means)
+    between = np.sqrt(sums.weights)[:, None] * (means - total.mean[varying])
+    factor = np.concatenate((*triangles, between))
+    places = independent_by_factor(factor, len(rows.codes), eps)
+    return varying[places], triangles[:, :, places], False
+
+
+def _shrinkage(sums, shrinkage, kept, rows):
+    """Return the shrinkage of each class, given or estimated, (c,)."""
+    c = len(sums.weights)
+    if not isinstance(shrinkage, str):
+        return np.full(c, float(shrinkage))
+    means, found = sums.means[:, kept], np.zeros(c)
+    scatters = sums.scatters[:, kept][:, :, kept] / sums.weights[:, None, None]
+    variances = np.einsum("cii->ci", scatters)
+    deviations = np.sqrt(np.where(variances > 0, variances, 1.0))
+    if shrinkage == "auto":
+        fourth = rows.fourth_moments(kept, means, deviations)
+    for code, deviation in enumerate(deviations):
+        correlations = scatters[code] / np.outer(deviation, deviation)
+        np.fill_diagonal(correlations, 1.0)
+        if shrinkage == "oas":
+            found[code] = oracle_approximating(correlations, sums.weights[code])
+        else:
+            found[code] = ledoit_wolf(correlations, sums.weights[code], fourth[code])
+    return found

@@ -1,0 +1,139 @@
+"""Weight, mean and scatter of each class: the sums from which normal classes are estimated."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mlcore.checks import label_type
+from mlcore.scatter import Scatter, merged_scatter, row_blocks, scatter_of
+
+_CHUNK = 16_384  # rows of a class that are copied at a time
+
+
+class ClassScatters(NamedTuple):
+    """Sums over the rows of each class.
+
+    Attributes
+    ----------
+    classes : (c,) sorted labels
+    weights : (c,) float64
+    means : (c, d) float64
+        Relative to an origin that all statistics of a model share.
+    scatters : (c, d, d) float64
+        About these means.
+    """
+
+    classes: np.ndarray
+    weights: np.ndarray
+    means: np.ndarray
+    scatters: np.ndarray
+
+    def total(self) -> Scatter:
+        """Return the sums over the rows of all classes."""
+        weight = float(self.weights.sum())
+        mean = self.weights @ self.means / weight
+        between = self.means - mean
+        scatter = self.scatters.sum(axis=0) + (between.T * self.weights) @ between
+        return Scatter(weight, mean, (scatter + scatter.T) / 2)
+
+
+def class_scatters(
+    X: Any,
+    classes: np.ndarray,
+    codes: np.ndarray,
+    weight: np.ndarray,
+    origin: np.ndarray,
+    power: np.ndarray,
+    owner: str,
+) -> ClassScatters:
+    """Return the sums over rows of `X`, (n, d) dense or CSR, of the classes `codes` (n,)."""
+    found = []
+    for code in range(len(classes)):
+        own, total = np.flatnonzero(codes == code), None
+        for start in range(0, len(own), _CHUNK):
+            rows = own[start : start + _CHUNK]
+            part = scatter_of(X[rows], weight[rows], origin, power=power, owner=owner)
+            total = part if total is None else merged_scatter(total, part)
+        found.append(total)
+    weights, means, scatters = (np.stack(values) for values in zip(*found, strict=True))
+    return ClassScatters(classes, weights, means, scatters)
+
+
+def merged_classes(a: ClassScatters, b: ClassScatters) -> ClassScatters:
+    """Return the sums over the rows of both; classes that only one of them has are kept."""
+    kinds = label_type(a.classes), label_type(b.classes)
+    if kinds[0] != kinds[1]:
+        raise TypeError(
+            f"labels of types {kinds[0]} and {kinds[1]} cannot be merged: y must have one type."
+        )
+    if a.means.shape[1] != b.means.shape[1]:
+        raise ValueError(
+            f"statistics of {a.means.shape[1]} and {b.means.shape[1]} features cannot be merged: "
+            "they come from different models."
+        )
+    classes = np.union1d(a.classes, b.classes)
+    found = []
+    for label in classes:
+        parts = [Scatter(*(v[i] for v in s[1:])) for s in (a, b) for i in _place(s.classes, label)]
+        found.append(parts[0] if len(parts) == 1 else merged_scatter(*parts))
+    weights, means, scatters = (np.stack(values) for values in zip(*found, strict=True))
+    return ClassScatters(classes, weights, means, scatters)
+
+
+def _place(classes, label):
+    return np.flatnonzero(classes == label)
+
+
+class ClassRows(NamedTuple):
+    """All rows of a fit, dense or CSR, with the code of their class and their weight."""
+
+    X: Any
+    codes: np.ndarray
+    weight: np.ndarray
+    origin: np.ndarray
+    power: np.ndarray
+
+    def residuals(
+        self, features: np.ndarray, means: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield a class, weights of some of its rows, and these less its mean, in float64."""
+        for rows, block in row_blocks(self.X):
+            offsets = offsets_of(block, self.origin, self.power, features)
+            for code in np.unique(self.codes[rows]):
+                own = self.codes[rows] == code
+                yield int(code), self.weight[rows][own], offsets[own] - means[code]
+
+    def triangles(self, features: np.ndarray, means: np.ndarray) -> np.ndarray:
+        """Return R (c, r, r) with ``R'R`` the scatter of each class, by QR of the rows."""
+        r = len(features)
+        found = [np.zeros((0, r + 1))] * len(means)
+        for code, weight, block in self.residuals(features, means):
+            part = np.ones((len(block), r + 1))
+            part[:, 1:] = block
+            part *= np.sqrt(weight)[:, None]
+            found[code] = np.linalg.qr(np.concatenate((found[code], part)), mode="r")
+        triangles = np.zeros((len(means), r, r))
+        for code, R in enumerate(found):
+            inner = R[1:, 1:]  # the column of ones takes out what is left of the mean
+            triangles[code, : len(inner)] = inner
+        return triangles
+
+    def fourth_moments(self, features, means, deviations) -> np.ndarray:
+        """Return the mean of ``|z|⁴`` in each class, (c,), of residuals z over the deviations."""
+        sums, weights = np.zeros((2, len(means)))
+        for code, weight, block in self.residuals(features, means):
+            sums[code] += weight @ np.square(np.square(block / deviations[code]).sum(axis=1))
+            weights[code] += weight.sum()
+        return sums / weights
+
+
+def offsets_of(
+    block: np.ndarray, origin: np.ndarray, power: np.ndarray, features: np.ndarray
+) -> np.ndarray:
+    """Return ``2^-power (block - origin)`` of these features, in float64 and C order."""
+    if len(features) < len(origin):
+        block = np.take(block, features, axis=1)
+        origin, power = origin[features], power[features]
+    offsets = block - origin
+    return np.ldexp(offsets, -power) if power.any() else offsets

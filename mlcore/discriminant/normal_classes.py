@@ -1,0 +1,56 @@
+"""Classifiers by normal distributions: priors, posteriors and predictions from scores."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from mlcore.checks.arrays import as_floats, real_array, require_finite
+from mlcore.model import Classifier, Model
+
+
+class NormalClasses(Classifier, Model):
+    """Base of models with scores: log posterior probabilities up to a term of each sample."""
+
+    priors: Any
+    priors_: np.ndarray
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return scores, (n_samples, n_classes), or (n_samples,) for two classes."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of the largest posterior probability, (n_samples,)."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return self.classes_[(scores > 0).astype(np.intp)]
+        return self.classes_[scores.argmax(axis=1)]
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return logarithms of the posterior probabilities, (n_samples, n_classes)."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return -np.logaddexp(0, np.column_stack([scores, -scores]))
+        return scores - logsumexp(scores, axis=1, keepdims=True)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return posterior probabilities of the classes, (n_samples, n_classes)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def _checked_priors(self, shares):
+        if self.priors is None:
+            return shares
+        owner = type(self).__name__
+        priors = as_floats(real_array(self.priors, "priors"), np.float64)
+        if priors.shape != shares.shape:
+            raise ValueError(
+                f"{owner}: priors has shape {priors.shape}, but must hold one probability for "
+                f"each of the {len(shares)} classes."
+            )
+        require_finite(priors, "priors", owner)
+        if (priors < 0).any():
+            raise ValueError(f"{owner}: priors must be non-negative, but hold {priors.min():g}.")
+        total = priors.sum()
+        if abs(total - 1) > 1e-5:
+            raise ValueError(f"{owner}: priors must sum to 1, but sum to {total:g}.")
+        return priors / total

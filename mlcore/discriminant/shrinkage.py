@@ -1,0 +1,30 @@
+"""Shrinkage of correlations toward the identity that is nearest to the true ones on average."""
+
+import numpy as np
+
+
+def ledoit_wolf(correlations: np.ndarray, weight: float, fourth: float) -> float:
+    """Return the shrinkage toward the identity that minimises the expected squared error.
+
+    Parameters
+    ----------
+    correlations : (d, d) float64
+        Of residuals z of variance 1.
+    weight : float
+        Number of residuals.
+    fourth : float
+        Mean of ``|z|⁴``.
+    """
+    squares = np.square(correlations).sum()
+    distance = squares - len(correlations)
+    error = (fourth - squares) / weight
+    return 1.0 if distance <= max(error, 0) else max(0.0, float(error / distance))
+
+
+def oracle_approximating(correlations: np.ndarray, weight: float) -> float:
+    """Return the oracle approximating shrinkage toward the identity, for normal residuals."""
+    d = len(correlations)
+    squares = np.square(correlations).sum()
+    above = (1 - 2 / d) * squares + d * d
+    below = (weight + 1 - 2 / d) * (squares - d)
+    return 1.0 if above >= below else float(above / below)

@@ -1,0 +1,194 @@
+"""Quadratic discriminant analysis against worked numbers, densities, refits and hard cases."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
+from scipy.stats import multivariate_normal
+
+from mlcore.datasets import load_iris
+from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+
+
+def classes(n=90, d=4, c=3, seed=0):
+    rng = np.random.default_rng([n, d, c, seed])
+    y = np.arange(n) % c
+    mixing = rng.normal(size=(c, d, d))
+    X = np.einsum("nd,nde->ne", rng.normal(size=(n, d)), mixing[y])
+    return X + 1.5 * rng.normal(size=(c, d))[y], y
+
+
+def test_iris_as_printed():
+    X, y = load_iris()
+    model = QuadraticDiscriminantAnalysis().fit(X, y)
+    expected = [-13.0673603265878, -10.8743250402465, -8.92705847825886]  # in 50 digits
+    assert_allclose(model.log_determinants_, expected, rtol=1e-13)
+    assert (model.predict(X) != y).sum() == 3
+    assert (model.leave_one_out(X, y).argmax(axis=1) != y).sum() == 4
+
+
+@pytest.mark.parametrize(("d", "c"), [(1, 2), (4, 2), (5, 3)])
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_posteriors_and_covariances_match_their_definition(d, c, unbiased):
+    X, y = classes(120, d, c)
+    w = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    model = QuadraticDiscriminantAnalysis(unbiased=unbiased).fit(X, y, w)
+    joint = np.empty((len(X), c))
+    for j in range(c):
+        own = y == j
+        mean = np.average(X[own], axis=0, weights=w[own])
+        S = (X[own] - mean).T @ ((X[own] - mean) * w[own, None]) / (w[own].sum() - unbiased)
+        assert_allclose(model.covariances_[j], S, rtol=1e-10, atol=1e-12 * np.abs(S).max())
+        assert_allclose(model.log_determinants_[j], np.linalg.slogdet(S)[1], rtol=1e-10)
+        joint[:, j] = multivariate_normal(mean, S).logpdf(X) + np.log(w[own].sum() / w.sum())
+    expected = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
+    assert_allclose(model.predict_log_proba(X), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("priors", [None, [0.2, 0.5, 0.3]])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_leave_one_out_posteriors_are_those_of_refits(priors, weighted, unbiased):
+    X, y = classes(24, 3)
+    w = np.random.default_rng(1).uniform(0.5, 2.0, 24) if weighted else np.ones(24)
+    model = QuadraticDiscriminantAnalysis(priors=priors, unbiased=unbiased).fit(X, y, w)
+    expected = []
+    for i in range(24):
+        rest = np.where(np.arange(24) == i, 0.0, w)
+        refit = QuadraticDiscriminantAnalysis(priors=priors, unbiased=unbiased).fit(X, y, rest)
+        expected.append(refit.predict_log_proba(X[i : i + 1])[0])
+    assert_allclose(model.leave_one_out(X, y, w), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_leave_one_out_refuses_what_it_cannot_tell():
+    X, y = classes(12, 3)  # 4 rows of each class: rank 3, and 2 without one of them
+    with pytest.raises(ValueError, match="without sample 0"):
+        QuadraticDiscriminantAnalysis().fit(X, y).leave_one_out(X, y)
+    X, y = classes()
+    for params in ({"reg_param": 0.1}, {"pooling": 0.5}, {"shrinkage": "oas"}):
+        with pytest.raises(ValueError, match="shrinkage=None"):
+            QuadraticDiscriminantAnalysis(**params).fit(X, y).leave_one_out(X, y)
+    with pytest.raises(ValueError, match="samples of the fit"):
+        QuadraticDiscriminantAnalysis().fit(X, y).leave_one_out(X[1:], y[1:])
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.3])
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_at_full_pooling_it_is_linear(shrinkage, unbiased):
+    X, y = classes()
+    w = np.random.default_rng(2).uniform(0.5, 2.0, len(X))
+    how = {"shrinkage": shrinkage, "unbiased": unbiased}
+    linear = LinearDiscriminantAnalysis(**how).fit(X, y, w)
+    model = QuadraticDiscriminantAnalysis(pooling=1.0, **how).fit(X, y, w)
+    assert_allclose(model.covariances_[1], linear.covariance_, rtol=1e-9, atol=1e-12)
+    assert_allclose(model.predict_log_proba(X), linear.predict_log_proba(X), atol=1e-9)
+
+
+def test_pooling_shrinkage_and_ridge_follow_their_definitions():
+    X, y = classes(60, 5, 2)
+    S = [np.cov(X[y == j].T) for j in range(2)]
+    within = (29 * S[0] + 29 * S[1]) / 58
+    model = QuadraticDiscriminantAnalysis(pooling=0.3, shrinkage=0.4, reg_param=0.2).fit(X, y)
+    for j in range(2):
+        pooled = 0.7 * S[j] + 0.3 * within
+        shrunk = 0.6 * pooled + 0.4 * np.diag(pooled.diagonal())
+        assert_allclose(model.covariances_[j], 0.8 * shrunk + 0.2 * np.eye(5), rtol=1e-9)
+    for name in ("auto", "oas"):
+        model = QuadraticDiscriminantAnalysis(shrinkage=name).fit(X, y)
+        for j in range(2):
+            Z = (X[y == j] - X[y == j].mean(axis=0)) / X[y == j].std(axis=0)
+            R = Z.T @ Z / 30
+            errors = sum(np.square(np.outer(z, z) - R).sum() for z in Z) / 30**2
+            expected = errors / np.square(R - np.eye(5)).sum()
+            if name == "oas":
+                tr2 = np.trace(R @ R)
+                expected = (0.6 * tr2 + 25) / (30.6 * (tr2 - 5))
+            assert_allclose(model.shrinkage_[j], min(1, expected), rtol=1e-10)
+
+
+@pytest.mark.parametrize("params", [{}, {"pooling": 0.5}, {"shrinkage": "auto"}])
+def test_weights_are_copies_and_csr_is_dense(params):
+    X, y = classes(60, 3)
+    X[np.abs(X) < 0.8] = 0
+    w = np.random.default_rng(1).integers(0, 4, 60)
+    expected = QuadraticDiscriminantAnalysis(**params)
+    expected.fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    for data in (X, sp.csr_array(X)):
+        model = QuadraticDiscriminantAnalysis(**params).fit(data, y, w)
+        assert_allclose(model.decision_function(data), expected.decision_function(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 7, 90])
+def test_blocks_in_any_order_give_the_fit(n_blocks):
+    X, y = classes(90, 4)
+    X[::2, 0] += 1e7  # the origin is far from half of the rows
+    labels, w = np.array(["a", "bb", "ccc"])[y], np.random.default_rng(0).uniform(0.5, 2, 90)
+    expected = QuadraticDiscriminantAnalysis(pooling=0.1).fit(X, labels, w)
+    rng = np.random.default_rng(n_blocks)
+    blocks = np.array_split(rng.permutation(90), n_blocks)
+    model = QuadraticDiscriminantAnalysis(pooling=0.1).begin(X[blocks[0]])
+    total = None
+    for rows in blocks:
+        part = model.partial_statistics(X[rows], labels[rows], w[rows])
+        total = part if total is None else model.merge(total, part)
+    model.update(total)
+    partial = QuadraticDiscriminantAnalysis(pooling=0.1)
+    for rows in blocks:
+        partial.partial_fit(X[rows], labels[rows], sample_weight=w[rows])
+    for found in (model, partial):
+        assert_array_equal(found.classes_, expected.classes_)
+        assert_allclose(found.covariances_, expected.covariances_, rtol=1e-10)
+        assert_allclose(found.means_, expected.means_, rtol=1e-14)
+
+
+def test_a_class_of_low_rank_is_named():
+    X, y = classes(30, 4)
+    low = X.copy()
+    low[y == 1, 3] = low[y == 1, 0] - low[y == 1, 2]
+    with pytest.raises(np.linalg.LinAlgError, match="class 1 .* rank 3 in 4") as caught:
+        QuadraticDiscriminantAnalysis().fit(low, y)
+    assert isinstance(caught.value, ValueError)
+    for name in ("reg_param", "pooling", "shrinkage"):
+        assert name in str(caught.value)
+        model = QuadraticDiscriminantAnalysis(**{name: 0.1}).fit(low, y)
+        assert model.ranks_.tolist() == [4, 3, 4] and np.isfinite(model.predict_proba(low)).all()
+    with pytest.raises(np.linalg.LinAlgError, match="only 1 sample in class 2"):
+        QuadraticDiscriminantAnalysis(reg_param=0.1).fit(X[:21], np.minimum(np.arange(21) // 10, 2))
+    model = QuadraticDiscriminantAnalysis(pooling=1.0).fit(X[:21], np.arange(21) // 10)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_dependent_features_tell_nothing():
+    X, y = classes()
+    expected = QuadraticDiscriminantAnalysis().fit(X, y).predict_log_proba(X)
+    more = np.column_stack([np.full(len(X), 7.0), X, X[:, 0], X @ [1, 2, 3, 4]])
+    model = QuadraticDiscriminantAnalysis().fit(more, y)
+    assert model.rank_ == 4 and 0 in model.dropped_features_
+    assert_allclose(model.predict_log_proba(more), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-100, 1e100, 1e150])
+def test_extreme_scales(scale):
+    X, y = classes()
+    expected = QuadraticDiscriminantAnalysis().fit(X, y).predict_log_proba(X)
+    try:
+        model = QuadraticDiscriminantAnalysis().fit(X * scale, y)
+    except ValueError as error:
+        assert "too large" in str(error) and scale == 1e150
+        return
+    assert_allclose(model.predict_log_proba(X * scale), expected, atol=1e-9)
+
+
+def test_partial_fit_waits_for_enough_rows():
+    X, y = classes(30, 2, 2)
+    order = np.argsort(y, kind="stable")
+    model = QuadraticDiscriminantAnalysis().partial_fit(X[order[:14]], y[order[:14]])
+    with pytest.raises(ValueError, match="not fitted yet"):
+        model.predict(X)
+    model.partial_fit(X[order[14:]], y[order[14:]])
+    expected = QuadraticDiscriminantAnalysis().fit(X, y)
+    assert_allclose(model.predict_log_proba(X), expected.predict_log_proba(X), atol=1e-10)
+    with pytest.raises(ValueError, match="not one of classes"):
+        model.partial_fit(X, y + 1, classes=[0, 1])
+    with pytest.raises(ValueError, match="all rows at once"):
+        QuadraticDiscriminantAnalysis(shrinkage="auto").partial_fit(X, y)
