@@ -4,14 +4,16 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 from scipy import sparse as sp
 
+from mlcore._ext import scatter as _ext
 from mlcore.checks import require_memory
 from mlcore.checks.arrays import require_finite
-from mlcore.threads import items_per_call, single_threaded_blas
+from mlcore.scratch import scratch_array
+from mlcore.threads import effective_threads, items_per_call, pieces
 
-ROWS = 1024  # of a block: summed in the type of the data, the blocks in float64
+ROWS = 1024  # of a block
+_OPTIONS = {"power": 0, "owner": ""}
 _FAR = 100.0  # squared distance of mean and origin over the variance, beyond which digits are lost
 _SPARSE = 0.1  # share of nonzero values up to which the product of sparse matrices is quicker
 
@@ -83,9 +85,36 @@ def scatter_of(
     """
     d = X.shape[1]
     require_memory(d, d, 16, what="the scatter matrix", instead="use fewer features")
-    with single_threaded_blas(), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         found = _sparse_sums(X, weight, origin, power) if sp.issparse(X) else None
-        return _sums(X, weight, origin, power, owner) if found is None else found
+        return _sums((X,), weight, None, 1, origin, power, owner)[0] if found is None else found
+
+
+def scatter_side_by_side(
+    X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, origin: np.ndarray, **options: Any
+) -> Scatter:
+    """Return the sums over the rows of `X` and `Y`, joined; as `scatter_of` otherwise."""
+    d = X.shape[1] + Y.shape[1]
+    require_memory(d, d, 16, what="the scatter matrix", instead="use fewer features")
+    with np.errstate(all="ignore"):
+        return _sums((X, Y), weight, None, 1, origin, **_OPTIONS | options)[0]
+
+
+def scatter_by_class(
+    X: np.ndarray,
+    codes: np.ndarray,
+    n_classes: int,
+    weight: np.ndarray | None,
+    origin: np.ndarray,
+    **options: Any,
+) -> tuple[Scatter, np.ndarray]:
+    """Return the sums over all rows of dense `X`, as `scatter_of`, and ``sum w (x - origin)`` over
+    those of each class, (n_classes, d) float64; `codes` (n,) int64 are the classes of rows.
+    """
+    d = X.shape[1]
+    require_memory(d, d, 16, what="the scatter matrix", instead="use fewer features")
+    with np.errstate(all="ignore"):
+        return _sums((X,), weight, codes, n_classes, origin, **_OPTIONS | options)
 
 
 def merged_scatter(a: Scatter, b: Scatter) -> Scatter:
@@ -97,7 +126,8 @@ def merged_scatter(a: Scatter, b: Scatter) -> Scatter:
         )
     weight = a.weight + b.weight
     between = b.mean - a.mean
-    scatter = np.outer(between, between * (a.weight * (b.weight / weight)))
+    step = between * np.sqrt(a.weight * (b.weight / weight))
+    scatter = np.outer(step, step)  # symmetric to the last bit
     scatter += a.scatter
     scatter += b.scatter
     return Scatter(weight, a.mean + between * (b.weight / weight), scatter)
@@ -130,69 +160,113 @@ def row_blocks(X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         yield rows, _dense(X, rows)
 
 
-def _sums(X, weight, origin, power, owner, again=False):
-    """Return the sums about the mean, from those about the origin."""
-    d, dtype = X.shape[1], X.dtype
-    syrk = linalg.blas.ssyrk if dtype == np.float32 else linalg.blas.dsyrk
-    power = np.broadcast_to(power, d)
-    first = _dense(X, slice(0, 1))[0]
-    near, varying = origin.astype(dtype), np.zeros(d, bool)
-    S, sums = np.zeros((0, 0), order="F"), np.zeros(0)
-    for rows, block in row_blocks(X):
-        still = np.flatnonzero(~varying)
-        new = still[(block[:, still] != first[still]).any(axis=0)] if len(still) else still
-        if len(new):
-            before = varying.copy()
-            varying[new] = True
-            S, sums = _with_zeros(S, sums, before[varying])
-        if rows.start == 0:  # until they vary, columns add nothing about their first value
-            near = np.where(varying, near, first)
-        if not len(sums):
-            continue
-        where = slice(None) if len(sums) == d else np.flatnonzero(varying)
-        # `take`, as indexing gives columns in Fortran order, which BLAS would get as a copy.
-        packed = (block if len(sums) == d else np.take(block, where, axis=1)) - near[where]
-        if power.any():
-            packed = np.ldexp(packed, -power[where])
-        root = np.ones(len(packed), dtype)
-        if weight is not None:
-            root = np.sqrt(weight[rows]).astype(dtype)
-            packed *= root[:, None]
-        sums += root @ packed
-        if dtype == np.float32:
-            S += syrk(1.0, packed.T, lower=1)
-        else:
-            S = syrk(1.0, packed.T, beta=1.0, c=S, lower=1, overwrite_c=1)
+def _sums(parts, weight, codes, n_classes, origin, power, owner, again=False):
+    """Return the sums about the mean of the rows of all parts side by side, and those by class."""
+    X, dtype = parts[0], parts[0].dtype
+    power = np.broadcast_to(power, len(origin))
+    weight = None if weight is None else np.asarray(weight, np.float64)
+    products = _Products(dtype, len(origin), n_classes)
+    scaled = bool(power.any())
+    if scaled:
+        near = np.zeros(len(origin), dtype)
+        for rows, block in _scaled_blocks(parts, origin.astype(dtype), power):
+            products.add(rows, (block,), near, weight, codes)
+    else:
+        near = origin.astype(dtype)
+        blocks = row_blocks(X) if sp.issparse(X) else _row_pieces(parts)
+        for rows, block in blocks:
+            products.add(rows, block if isinstance(block, tuple) else (block,), near, weight, codes)
+    S, still = products.S, products.columns[products.n_varying :]
+    near[still] = products.first[still]
+    first = np.concatenate([_dense(part, slice(0, 1))[0] for part in parts])
     finite = np.isfinite(S.diagonal()).all() and np.isfinite(first @ first)  # of constants too
     if not finite and not sp.issparse(X):
-        require_finite(X, "X", owner)
+        for name, part in zip("Xy", parts, strict=False):
+            require_finite(part, name, owner)
     total = float(X.shape[0]) if weight is None else float(weight.sum())
-    mean = sums / total
-    squares = S.diagonal() - total * mean**2
+    columns = products.columns[: products.n_varying]
+    sums = products.sums[:, : len(columns)]
+    mean = sums.sum(axis=0) / total
+    squares = S.diagonal()[: len(columns)] - total * mean**2
+    shift = near.astype(np.float64) if scaled else near - origin
     if not again and (total * mean**2 > _FAR * squares).any():
-        nearer = near.copy()
-        nearer[varying] += np.ldexp(mean, power[varying]).astype(dtype)
-        found = _sums(X, weight, nearer, power, owner, again=True)
-        return found._replace(mean=found.mean + np.ldexp(nearer - origin, -power))
-    S = S + S.T  # above the diagonal S is 0
-    between = np.outer(mean, mean)
-    between *= total
-    S -= between
-    np.fill_diagonal(S, np.maximum(squares, 0.0))
-    full, means = S, np.ldexp(near - origin, -power)
-    if len(sums) < d:
-        full = np.zeros((d, d))
-        full[np.ix_(varying, varying)] = S
-    means[varying] += mean
-    return Scatter(total, means, full)
+        shift[columns] += mean
+        nearer = (origin + np.ldexp(shift, power)).astype(dtype).astype(np.float64)
+        found, by_class = _sums(parts, weight, codes, n_classes, nearer, power, owner, again=True)
+        moved = np.ldexp(nearer - origin, -power)
+        shares = _class_weights(codes, weight, n_classes, total)
+        return found._replace(mean=found.mean + moved), by_class + shares[:, None] * moved
+    full = np.zeros((len(origin), len(origin)))
+    _ext.centred(S, mean, total, columns, full)
+    by_class = _class_weights(codes, weight, n_classes, total)[:, None] * shift
+    by_class[:, columns] += sums
+    shift[columns] += mean
+    return Scatter(total, shift, full), by_class
 
 
-def _with_zeros(S, sums, kept):
-    """Return S and the sums with zeros for further columns; those there are, are `kept`."""
-    grown, more = np.zeros((len(kept), len(kept)), order="F"), np.zeros(len(kept))
-    grown[np.ix_(kept, kept)] = S
-    more[kept] = sums
-    return grown, more
+def _class_weights(codes, weight, n_classes, total):
+    if codes is None:
+        return np.full(1, total)
+    return np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)
+
+
+def _row_pieces(parts):
+    """Yield slices of rows, and these rows of all parts, as long as Ctrl-C may wait."""
+    d = sum(part.shape[1] for part in parts)
+    for first, last in pieces(len(parts[0]), d * d / 16):
+        rows = slice(first, last)
+        yield rows, tuple(np.ascontiguousarray(part[rows]) for part in parts)
+
+
+def _scaled_blocks(parts, origin, power):
+    """Yield slices of rows, and ``2^-power (x - origin)`` for these rows of all parts joined."""
+    joined = parts[0] if len(parts) == 1 else None
+    for rows, block in row_blocks(parts[0]):
+        whole = block if joined is not None else np.hstack([block, parts[1][rows]])
+        yield rows, np.ldexp(whole - origin, -power)
+
+
+class _Products:
+    """Sums of products of the columns that vary, in the order in which they were found to."""
+
+    def __init__(self, dtype, d, n_classes):
+        self.dtype = np.dtype(dtype)
+        panel = _ext.panel_width(self.dtype.itemsize)
+        self.width = -(-d // panel) * panel
+        self.S = np.zeros((self.width, self.width))
+        self.sums = np.zeros((n_classes, self.width))
+        self.columns, self.n_varying = np.arange(d), 0
+        self.runs = np.empty(2 * d, np.int64)
+        self.blocks = _ext.blocks_at_once(self.width)
+        self.near = np.empty(self.width, dtype)
+        self.packed = scratch_array((self.blocks * _ext.ROWS * self.width,), self.dtype)
+        self.first = None
+
+    def add(self, rows, parts, near, weight, codes):
+        """Add the rows, which lie side by side in one or two parts, less `near`."""
+        X, dtype = parts[0], self.dtype
+        Y = parts[1] if len(parts) > 1 else np.zeros((len(X), 0), dtype)
+        if self.first is None:
+            self.first = np.concatenate([part[0] for part in parts])
+        n_threads = effective_threads(len(X) * self.width**2 / 16)
+        self.n_varying = _ext.add_rows(
+            X,
+            Y,
+            np.zeros(0, dtype) if weight is None else np.sqrt(weight[rows]).astype(dtype),
+            np.zeros(0, np.int64) if codes is None else codes[rows],
+            self.first,
+            near,
+            self.columns,
+            self.n_varying,
+            self.runs,
+            self.S,
+            self.sums,
+            self.near,
+            np.empty((n_threads, self.width), dtype),
+            self.packed,
+            self.blocks,
+            n_threads,
+        )
 
 
 def _sparse_sums(X, weight, origin, power):

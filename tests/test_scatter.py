@@ -5,10 +5,22 @@ from functools import reduce
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
+from threadpoolctl import threadpool_limits
 
-from mlcore.scatter import Scatter, in_range, merged_scatter, origin_of, powers_of_two, scatter_of
+from mlcore.scatter import (
+    Scatter,
+    in_range,
+    merged_scatter,
+    origin_of,
+    powers_of_two,
+    scatter_by_class,
+    scatter_of,
+    scatter_side_by_side,
+)
 
 
 def exact(X, weight, origin):
@@ -105,6 +117,77 @@ def test_blocks_that_drift_by_ten_million_deviations():
     found = merged_scatter(*parts)
     centred = away - away.mean(axis=0)
     assert_allclose(found.scatter, centred.T @ centred, rtol=0, atol=1e-8 * 400)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 7, 100]), st.sampled_from([0.0, 1.0, 1e7]))
+def test_any_order_of_blocks_is_the_whole_even_if_they_drift(seed, n_blocks, drift):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 5)) @ rng.normal(size=(5, 5))
+    X += drift * np.arange(300)[:, None] / 300
+    weight = rng.integers(1, 4, size=300).astype(float)
+    origin = origin_of(X[:5])
+    whole = scatter_of(X, weight, origin)
+    parts = [
+        scatter_of(X[rows], weight[rows], origin)
+        for rows in np.array_split(np.arange(300), n_blocks)
+    ]
+    found = reduce(merged_scatter, [parts[i] for i in rng.permutation(n_blocks)])
+    close(found, whole, 1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (127, 5), (700, 50), (300, 500)])
+def test_threads_change_no_byte(shape, dtype):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=shape).astype(dtype), rng.integers(0, 3, size=shape[0])
+    weight, origin = rng.random(shape[0]), origin_of(X)
+    found = []
+    for n_threads in (1, 2, 5):
+        with threadpool_limits(n_threads, user_api="openmp"):
+            found.append(scatter_by_class(X, codes, 3, weight, origin))
+    for sums, by_class in found[1:]:
+        assert_array_equal(sums.scatter, found[0][0].scatter)
+        assert_array_equal(sums.mean, found[0][0].mean)
+        assert_array_equal(by_class, found[0][1])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("far", [0.0, 1e6])  # the second is summed again about its own mean
+@pytest.mark.parametrize("power", [0, [3, -2, 0, 1]])
+def test_sums_by_class_are_those_over_its_rows(weighted, far, power):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, 4))
+    X[:, 1] = 3.0
+    X[:350, 2] = -1.0  # begins to vary late
+    codes = rng.integers(0, 3, size=400)
+    weight = rng.integers(0, 3, size=400).astype(float) if weighted else None
+    origin = origin_of(X) + far * np.array([1.0, 0.0, 0.0, 0.0])
+    found, by_class = scatter_by_class(X, codes, 3, weight, origin, power=power)
+    close(found, scatter_of(X, weight, origin, power=power), 1e-13)
+    w = np.ones(400) if weight is None else weight
+    offsets = np.ldexp(X - origin, -np.broadcast_to(power, 4)) * w[:, None]
+    for c in range(3):
+        rows = offsets[codes == c]
+        size = np.abs(rows).sum(axis=0) + 1
+        assert (np.abs(by_class[c] - rows.sum(axis=0)) <= 400 * 2.3e-16 * size).all()
+
+
+@pytest.mark.parametrize("power", [0, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_two_blocks_side_by_side_are_the_joined_rows(dtype, power):
+    rng = np.random.default_rng(6)
+    X, Y = rng.normal(size=(300, 7)).astype(dtype), rng.normal(size=(300, 30)).astype(dtype)
+    X[:, 2:5], Y[:, :3], Y[:299, 8] = 1.0, 2.0, 0.0
+    joined = np.hstack([X, Y])
+    origin, weight = origin_of(joined), rng.random(300)
+    found = scatter_side_by_side(X, Y, weight, origin, power=power)
+    expected = scatter_of(joined, weight, origin, power=power)
+    assert_array_equal(found.scatter, expected.scatter)
+    assert_array_equal(found.mean, expected.mean)
+    Y[5, 3] = np.nan
+    with pytest.raises(ValueError, match=r"Input y contains NaN.*5"):
+        scatter_side_by_side(X, Y, weight, origin)
 
 
 def test_statistics_of_different_models_are_not_merged():

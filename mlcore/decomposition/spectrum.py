@@ -119,10 +119,24 @@ def by_scatter(S: np.ndarray, k: int, pick: Pick | None, rows: Rows | None, dtyp
 
     `pick`, if given, chooses the number of eigenpairs instead of k.
     """
+    along, varying = rows and rows.scatter_along, np.flatnonzero(S.diagonal())
+    few = pick is None and 2 * k < len(varying) < len(S)
+    if few:  # constant features have no part in the leading eigenvectors
+
+        def embedded(V):
+            whole = np.zeros((len(S), V.shape[1]))
+            whole[varying] = V
+            return whole
+
+        matrix = S[np.ix_(varying, varying)]
+        along = rows and (lambda V: rows.scatter_along(embedded(V)))
+    else:
+        matrix = S
     # In the type of the data: in float32 in two thirds of the time.
-    values, vectors = _eigenpairs(S.astype(dtype, copy=False), k, pick)
-    values, vectors = _refined(S, values, vectors, k, rows and rows.scatter_along, dtype)
-    return _known(S, values, vectors, pick(values) if pick else k, "scatter")
+    values, vectors = _eigenpairs(matrix.astype(dtype, copy=False), k, pick)
+    values, vectors = _refined(matrix, values, vectors, k, along, dtype)
+    found = _known(matrix, values, vectors, pick(values) if pick else k, "scatter")
+    return found._replace(vectors=embedded(found.vectors)) if few else found
 
 
 def by_gram(rows: Rows, k: int, pick: Pick | None) -> Spectrum:

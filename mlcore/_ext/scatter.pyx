@@ -1,0 +1,197 @@
+"""Hot loops of mlcore.scatter: products of the columns of rows with each other.
+
+Rows are read once: of each block, the columns that vary are found, packed in panels with the
+origin subtracted and the roots of the weights multiplied, and then multiplied while they are in
+cache. One thread writes each tile of the result, blocks follow in order, so that the number of
+threads never changes a bit. O(n v²) time for v columns that vary.
+
+The d columns are those of X (n, p) and then of Y (n, d - p). C order, checked by the caller.
+"""
+from cython cimport floating
+from cython.parallel cimport prange, threadid
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
+from mlcore._ext.simd.scatter cimport (
+    SCATTER_ROWS, column_sums, pack, panel_d, panel_f, products,
+)
+
+cdef enum:
+    GROUP = 384  # columns: a block of them stays in the second cache
+    CACHED = 1 << 16  # values of rows packed together
+    TILE = 32
+    LINES = SCATTER_ROWS // 3  # rows that a thread packs
+
+ROWS = SCATTER_ROWS
+
+
+def panel_width(int itemsize):
+    """Return the number of columns in a panel."""
+    return panel_f if itemsize == 4 else panel_d
+
+
+def blocks_at_once(Py_ssize_t width):
+    """Return the number of blocks that are packed together, so that threads have enough to do."""
+    return max(1, CACHED // (SCATTER_ROWS * width))
+
+
+cdef Py_ssize_t add_varying(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize_t start,
+                            Py_ssize_t stop, const floating[::1] first, int64_t* rest,
+                            Py_ssize_t n_rest, int64_t* same) noexcept nogil:
+    """Move the columns of `rest`, sorted, that differ from `first` in rows start..stop to its
+    front; return their number. `same` is scratch as large.
+    """
+    cdef Py_ssize_t p = X.shape[1], n_same = n_rest, i, t, kept, new = 0
+    cdef int64_t j
+    cdef floating x
+    memcpy(same, rest, n_rest * sizeof(int64_t))
+    for i in range(start, stop):
+        kept = 0
+        for t in range(n_same):
+            j = same[t]
+            x = X[i, j] if j < p else Y[i, j - p]
+            same[kept] = j
+            kept += x == first[j]
+        n_same = kept
+        if n_same == 0:
+            break
+    kept = 0
+    for t in range(n_rest):
+        if kept < n_same and rest[t] == same[kept]:
+            kept += 1
+        else:
+            rest[new] = rest[t]
+            new += 1
+    memcpy(rest + new, same, n_same * sizeof(int64_t))
+    return new
+
+
+cdef Py_ssize_t find_runs(const int64_t* columns, Py_ssize_t n, Py_ssize_t p,
+                          int64_t* runs) noexcept nogil:
+    """Cut columns into runs that lie side by side in X or in Y: (first, length) in `runs`."""
+    cdef Py_ssize_t n_runs = 0, t
+    for t in range(n):
+        if t > 0 and columns[t] == columns[t - 1] + 1 and columns[t] != p:
+            runs[2 * n_runs - 1] += 1
+        else:
+            runs[2 * n_runs] = columns[t]
+            runs[2 * n_runs + 1] = 1
+            n_runs += 1
+    return n_runs
+
+
+cdef void pack_rows(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize_t start,
+                    Py_ssize_t rows, const floating* root, const int64_t* runs,
+                    Py_ssize_t n_runs, Py_ssize_t width, const floating* near, floating* line,
+                    floating* panels) noexcept nogil:
+    cdef Py_ssize_t p = X.shape[1], panel, i, r, at, j, length
+    panel = panel_f if floating is float else panel_d
+    for i in range(rows):
+        at = 0
+        for r in range(n_runs):
+            j, length = runs[2 * r], runs[2 * r + 1]
+            memcpy(line + at, &X[start + i, j] if j < p else &Y[start + i, j - p],
+                   length * sizeof(floating))
+            at += length
+        pack(width, line, near, <floating> 1 if root == NULL else root[i], panels + i * panel)
+
+
+def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[::1] root,
+             const int64_t[::1] codes, const floating[::1] first, floating[::1] near,
+             int64_t[::1] columns, Py_ssize_t n_varying, int64_t[::1] runs, double[:, ::1] S,
+             double[:, ::1] sums, floating[::1] packed_near, floating[:, ::1] lines,
+             floating[::1] packed, Py_ssize_t blocks, int n_threads):
+    """Add products and sums of w (x - near) for rows x; return the number of columns that vary.
+
+    `columns` (d,) holds first those that differ from `first` (d,), which are the order of S and
+    sums, and then all others, sorted. `near` (d,) is set to `first` where a column begins to vary
+    after the first rows, as S and sums have nothing of it. `root` (n,) or (0,) are the roots of
+    the weights, `codes` (n,) or (0,) the rows of `sums`. S (width, width), of which the lower
+    triangle is used, sums (c, width), width being whole panels. Scratch: runs (2 d,), packed_near
+    (width,), lines (n_threads, width), packed (blocks ROWS width,).
+    """
+    cdef Py_ssize_t n = X.shape[0], p = X.shape[1], d = columns.shape[0], start, stop, t, new
+    cdef Py_ssize_t panel = panel_f if floating is float else panel_d
+    cdef Py_ssize_t n_runs = 0, width = 0, n_panels, n_groups, in_group = GROUP // panel
+    cdef Py_ssize_t b, part, task, top, last, step = LINES
+    cdef const floating* w = &root[0] if root.shape[0] > 0 else NULL
+    cdef const int64_t* code = &codes[0] if codes.shape[0] > 0 else NULL
+    cdef bint begun = n_varying > 0
+    with nogil:
+        start = 0
+        while start < n:
+            stop = min(n, start + blocks * SCATTER_ROWS)
+            new = 0
+            if n_varying < d:
+                new = add_varying(X, Y, start, stop, first, &columns[n_varying], d - n_varying,
+                                  &runs[0])
+                for t in range(n_varying, n_varying + new):
+                    if begun:
+                        near[columns[t]] = first[columns[t]]
+                n_varying += new
+            begun = True
+            n_runs = find_runs(&columns[0], n_varying, p, &runs[0])
+            width = (n_varying + panel - 1) // panel * panel
+            memset(&packed_near[0], 0, width * sizeof(floating))
+            memset(&lines[0, 0], 0, lines.shape[0] * lines.shape[1] * sizeof(floating))
+            for t in range(n_varying):
+                packed_near[t] = near[columns[t]]
+            n_panels = width // panel
+            for part in prange((stop - start + step - 1) // step, num_threads=n_threads,
+                               schedule="static"):
+                top = part * step
+                pack_rows(X, Y, start + top, min(step, stop - start - top),
+                          NULL if w == NULL else w + start + top, &runs[0], n_runs, width,
+                          &packed_near[0], &lines[threadid(), 0],
+                          &packed[top // SCATTER_ROWS * SCATTER_ROWS * width
+                                  + top % SCATTER_ROWS * panel])
+            # Panel b times columns of a group, which are all on or below the diagonal.
+            n_groups = (n_panels + in_group - 1) // in_group
+            for task in prange(n_groups * n_panels, num_threads=n_threads, schedule="dynamic"):
+                b = task % n_panels
+                top = max(b, task // n_panels * in_group)
+                last = min(n_panels, (task // n_panels + 1) * in_group)
+                if top < last:
+                    multiply(start, stop, b, top * panel, min(last * panel, n_varying), width,
+                             &packed[0], w, code, b >= task // n_panels * in_group, S, sums)
+            start = stop
+    return n_varying
+
+
+cdef void multiply(Py_ssize_t start, Py_ssize_t stop, Py_ssize_t b, Py_ssize_t first,
+                   Py_ssize_t last, Py_ssize_t width, const floating* packed,
+                   const floating* root, const int64_t* codes, bint also_sums, double[:, ::1] S,
+                   double[:, ::1] sums) noexcept nogil:
+    cdef Py_ssize_t rows
+    cdef Py_ssize_t panel = panel_f if floating is float else panel_d
+    while start < stop:
+        rows = min(<Py_ssize_t> SCATTER_ROWS, stop - start)
+        products(rows, packed, b, first, last, &S[0, 0], S.shape[1])
+        if also_sums:
+            column_sums(rows, packed + b * SCATTER_ROWS * panel,
+                        NULL if root == NULL else root + start,
+                        NULL if codes == NULL else codes + start, &sums[0, b * panel],
+                        sums.shape[1])
+        packed = packed + SCATTER_ROWS * width
+        start = start + SCATTER_ROWS
+
+
+def centred(const double[:, ::1] S, const double[::1] mean, double total,
+            const int64_t[::1] columns, double[:, ::1] out):
+    """out[columns[i], columns[j]] = S[i, j] - total mean_i mean_j, on both sides of the diagonal.
+
+    Of S the lower triangle is read.
+    """
+    cdef Py_ssize_t n_varying = columns.shape[0]
+    cdef Py_ssize_t i, j, top, left
+    cdef double value
+    with nogil:
+        for top in range((n_varying + TILE - 1) // TILE):
+            for left in range(top + 1):
+                for i in range(top * TILE, min(n_varying, (top + 1) * TILE)):
+                    for j in range(left * TILE, min(i + 1, (left + 1) * TILE)):
+                        value = S[i, j] - total * (mean[i] * mean[j])
+                        if i == j:
+                            value = max(value, 0.0)
+                        out[columns[i], columns[j]] = value
+                        out[columns[j], columns[i]] = value
