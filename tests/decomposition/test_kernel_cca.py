@@ -316,6 +316,13 @@ def test_float32_stays_float32_and_copies_of_features_do_not_count():
     X, Y = two_views()
     model = KernelCCA(2, alpha=0.0).fit(np.c_[X, X @ [1, 2, 3, 4]].astype(np.float32), Y)
     assert (model.x_rank_, model.y_rank_) == (4, 3)
+    # With a ridge no direction is left out: the samples are computed with as they are.
+    single = X.astype(np.float32)
+    how = {"kernel": "rbf", "gamma": (1e-3, "scale"), "alpha": 1e-9}
+    found, expected = (KernelCCA(2, **how).fit(Z, Y) for Z in (single, single.astype(float)))
+    assert found.x_rank_ == expected.x_rank_ > 20
+    rho = expected.canonical_correlations_
+    assert_allclose(found.canonical_correlations_, rho, atol=1e-9)
     f, g = KernelCCA(2, alpha=0.1).fit(X.astype(np.float32), Y).transform(X, Y)
     assert (f.dtype, g.dtype) == (np.float32, np.float64)
     assert_allclose(f, KernelCCA(2, alpha=0.1).fit(X, Y).transform(X), atol=1e-5)

@@ -69,7 +69,7 @@ class KernelView:
         values, Q = (_by_cholesky(S) if psd else None) or _by_lapack(S)
         largest = max(values[0], 0.0)
         floor = 4 * S.rounding(largest)
-        if eps > _EPS:  # features in float32 depend on each other up to this
+        if eps > _EPS and alpha == 0:  # features in float32 depend on each other up to this
             floor = max(floor, (S.n * eps) ** 2 * largest)
         if not psd and values[-1] < -max(floor, S.n * eps * largest):
             warn_of_negative(rows.kernel, float(np.ldexp(values[-1], power + S.power)))
