@@ -120,3 +120,18 @@ def test_savings_go_with_ages(capsys, monkeypatch, tmp_path):
     wilks = np.linalg.det(R) / np.linalg.det(R[:2, :2]) / np.linalg.det(R[2:, 2:])
     assert lines["Wilks lambda"].split()[0] == f"{wilks:.4f}"
     assert picture.read_text(encoding="utf-8").count("Norway") >= 1
+
+
+def test_a_ridge_curve_comes_with_its_deviations_and_bounds(capsys):
+    """Deviations are least where the data are; few centres are proved to be near the best."""
+    ridge = example("ridge_with_bounds")
+    ridge.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("alpha=") and lines[1] == "length,width,deviation,bound"
+    table = np.array([line.split(",") for line in lines[2:17]], dtype=float)
+    inside = (table[:, 0] > 1) & (table[:, 0] < 6.5)
+    assert table[inside, 2].max() < table[[0, -1], 2].min()
+    assert (table[:, 3] < 1e-8).all()
+    excess = [float(line.split(",")[2]) for line in lines[18:]]
+    assert len(excess) == len(ridge.CENTERS) + 1
+    assert excess[-2] < 1e-2 * excess[0]
