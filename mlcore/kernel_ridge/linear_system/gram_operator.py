@@ -10,6 +10,7 @@ from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.scratch import scratch_array
 
 _VALUES = 1_000_000  # kernel values of a block of rows: some megabytes
+_CHUNKS, _LEAST_WIDTH = 16, 1024  # of columns, where each value is computed once: 9/16 of the work
 
 
 class GramOperator:
@@ -71,6 +72,8 @@ class GramOperator:
         scaled = V if self.u is None else V * self.u[:, None]
         if self.K is not None:
             product = times(self.K, scaled)
+        elif self.rows.halves:
+            product = self._by_halves(scaled)
         else:
             product = np.empty(V.shape)
             step = max(1, _VALUES // self.n)
@@ -82,6 +85,27 @@ class GramOperator:
         if self.u is not None:
             product *= self.u[:, None]
         return product + self.alpha * V if self.alpha else product
+
+    def _by_halves(self, V):
+        """Return K V for a symmetric K, each value computed once for both of its places."""
+        n, product = self.n, np.zeros(V.shape)
+        width = max(_LEAST_WIDTH, -(-n // _CHUNKS))
+        step = max(1, _VALUES // width)
+        block = np.empty((min(step, n), min(width, n)))
+        for left in range(0, n, width):
+            columns = np.arange(left, min(n, left + width))
+            for start in range(0, columns[-1] + 1, step):
+                rows = np.arange(start, min(columns[-1] + 1, start + step))
+                part = block[: len(rows), : len(columns)]
+                self.rows.fill(rows, block, np.arange(len(rows)), columns)
+                inside = rows[rows >= left]  # of the triangle on the diagonal
+                if len(inside):
+                    at = np.arange(len(rows) - len(inside), len(rows))
+                    part[at, inside - left] = self.rows.diagonal[inside]
+                product[rows] += weighted(part, V[columns])
+                before = rows[rows < left]
+                product[columns] += weighted(part[: len(before)].T, V[before])
+        return product
 
     def dense(self, dtype: type) -> np.ndarray:
         """Return a copy of the matrix of this type, C order; K must be stored."""
