@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.checks import as_real, require_memory
+from mlcore.checks import as_real, free_bytes, require_memory
 from mlcore.checks.arrays import real_array
 from mlcore.exceptions import peer_class
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA, AlphaPath
@@ -16,6 +16,8 @@ from mlcore.kernel_ridge.alpha_path.factor_path import (
     FROM_EIGENVECTORS,
     path_for,
 )
+from mlcore.kernel_ridge.alpha_path.gradient_path import GradientPath
+from mlcore.kernel_ridge.linear_system.partial_cholesky import partial_factor
 from mlcore.kernel_ridge.problem import Problem
 from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.kernel import as_double
@@ -95,7 +97,9 @@ class Diagnostics:
         Notes
         -----
         No refits: the error is a_i / M_ii, M the inverse of K + alpha/w; with an intercept that of
-        ``M - M 1 1' M / 1' M 1``. O(n³) time for the first call after a fit, O(n²) later. In the
+        ``M - M 1 1' M / 1' M 1``. O(n³) time for the first call after a fit, O(n²) later; where
+        solver "cg" fitted more samples than a factor has memory for, each M_ii by conjugate
+        gradients, to 1e-10: O(n³) time a step. In the
         span of m centres it is ``r_i / (1 - h_i)``, r the residual and h the derivative of the
         fitted value by its own target: O(n m²) time.
 
@@ -220,8 +224,14 @@ class Diagnostics:
         """The problem of the fit and a path for these alphas, by default those of the fit."""
         derived = self._derived
         count = len(np.unique(self.alpha_ if alphas is None else alphas))
-        if derived.path is None:
-            derived.problem = self._problem(count)
+        known = derived.path
+        if known is None and alphas is None and self._too_large:
+            derived.problem = self._problem(stored=False)
+            factor = partial_factor(derived.problem.system.S, np.random.default_rng(0))
+            derived.path = GradientPath(derived.problem.system, factor)
+        elif known is None or (alphas is not None and isinstance(known, GradientPath)):
+            require_path(np.count_nonzero(self.sample_weight_), count)
+            derived.problem = self._problem(stored=True)
             derived.path = path_for(derived.problem.system, count)
         elif count >= FROM_EIGENVECTORS and not isinstance(derived.path, EigenPath):
             require_path(derived.problem.system.S.n, count)
@@ -229,17 +239,22 @@ class Diagnostics:
             derived.path = path_for(derived.problem.system, count)
         return derived.problem, derived.path
 
-    def _problem(self, n_alphas):
+    @property
+    def _too_large(self):
+        """True if the fit was without the Gram matrix, and a factor of it does not fit."""
+        n = np.count_nonzero(self.sample_weight_)
+        return getattr(self, "solver_", None) == "cg" and FACTOR_BYTES * n**2 > free_bytes()
+
+    def _problem(self, stored):
         kernel, weight = self._fitted_kernel, self.sample_weight_
         kept = np.flatnonzero(weight)
-        require_path(len(kept), n_alphas)
         samples, y = kept_samples(self.X_fit_, kept, kernel.precomputed), self.y_fit_
         y = y.reshape(len(y), -1)
         alphas = np.broadcast_to(self.alpha_, y.shape[1:]).astype(np.float64)
         if not alphas.min() > 0:
             raise ValueError(f"{type(self).__name__}: this needs alpha > 0, not alpha=0.")
         return Problem.of(
-            kernel, samples, y[kept], weight[kept], alphas, self.fit_intercept, True,
+            kernel, samples, y[kept], weight[kept], alphas, self.fit_intercept, stored,
             type(self).__name__,
         )  # fmt: skip
 
@@ -250,7 +265,7 @@ class Diagnostics:
         own = np.ldexp(kernel.diagonal(X), -units.kernel_power)
         found = np.empty((X.shape[0], len(units.penalties)))
         for alpha, columns in by_alpha(units.penalties):
-            variance = path.variance(path.fitted(alpha, columns))
+            variance = path.variance(alpha, columns)
             for rows, values in self._expansion.blocks(X):
                 k = np.ldexp(values[:, kept], -units.kernel_power)
                 left = np.maximum(own[rows] - path.explained(k, alpha), 0.0)

@@ -20,16 +20,13 @@ from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import FROM_EIGENVECTORS
 from mlcore.kernel_ridge.diagnostics import as_alphas, require_path
+from mlcore.kernel_ridge.linear_system.partial_cholesky import partial_factor
 from mlcore.kernel_ridge.nystroem import Nystroem
 from mlcore.kernel_ridge.ridge_model import RidgeModel, data_attributes, solved
 from mlcore.kernels.kernel import Kernel
-from mlcore.kernels.span import random_pivots
 
 _SOLVERS = ("auto", "cholesky", "cg", "nystroem")
 _BYTES = 12  # of each entry of K: its value, and that of a factor in float32
-# Rank of the partial factor: this times the root of n_samples, as its cost is then that of two or
-# three products with the Gram matrix (0.75 of the time of a rank of 450 for 15,000 samples).
-_LEAST_RANK, _RANK = 200, 7
 
 
 class _Settings(NamedTuple):
@@ -300,12 +297,11 @@ class KernelRidge(Nystroem, RidgeModel):
 
     def _solve(self, system, penalties, solver, settings):
         """Return the `Solution` of all targets."""
-        n, F = system.S.n, None
+        F = None
         if solver == "cg":
             if not penalties.min() > 0:
                 raise ValueError(f'{system.name}: alpha=0 needs solver="cholesky", not "cg".')
-            rank = min(n, max(_LEAST_RANK, int(_RANK * n**0.5)))
-            F = random_pivots(system.S, rank, as_random_state(self.random_state))[0]
+            F = partial_factor(system.S, as_random_state(self.random_state))
 
         def solve(alpha, columns):
             if F is None:

@@ -76,12 +76,16 @@ class AlphaPath:
         """Return the trace of the map from targets to fitted values."""
         return self.system.S.n - alpha * float(found.inverse_diagonal.sum())
 
-    def variance(self, found: Fitted) -> np.ndarray:
+    def energy(self, alpha: float, columns: np.ndarray) -> np.ndarray:
+        """Return the energies of these targets, (k,)."""
+        return self.fitted(alpha, columns).energy
+
+    def variance(self, alpha: float, columns: np.ndarray) -> np.ndarray:
         """Return s² = (y - b)' a / n, (k,), the variance that makes the targets most likely.
 
         With an intercept the divisor is n - 1.
         """
-        return np.maximum(found.energy, 0.0) / max(self._contrasts, 1)
+        return np.maximum(self.energy(alpha, columns), 0.0) / max(self._contrasts, 1)
 
     def criterion(self, name: str, alpha: float, columns: np.ndarray) -> np.ndarray:
         """Return the criterion whose minimum chooses alpha, (k,).

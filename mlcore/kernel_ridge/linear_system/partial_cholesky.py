@@ -1,8 +1,20 @@
-"""Inverse of a partial Cholesky factor of a Gram matrix, plus a multiple of the unit matrix."""
+"""Partial Cholesky factor of a Gram matrix, and its inverse plus a multiple of the unit matrix."""
 
 import numpy as np
 
+from mlcore.kernel_ridge.linear_system.gram_operator import GramOperator
+from mlcore.kernels.span import random_pivots
 from mlcore.threads import pieces, single_threaded_blas
+
+# Rank of the partial factor: this times the root of n_samples, as its cost is then that of two or
+# three products with the Gram matrix (0.75 of the time of a rank of 450 for 15,000 samples).
+_LEAST_RANK, _RANK = 200, 7
+
+
+def partial_factor(S: GramOperator, rng: np.random.Generator) -> np.ndarray:
+    """Return F (n, r) with F F' near S, for conjugate gradients."""
+    rank = min(S.n, max(_LEAST_RANK, int(_RANK * S.n**0.5)))
+    return random_pivots(S, rank, rng)[0]
 
 
 class LowRankInverse:
