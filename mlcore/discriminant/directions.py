@@ -68,27 +68,15 @@ class Directions(NamedTuple):
 
 
 def class_sums(
-    X: np.ndarray,
-    codes: np.ndarray,
-    weight: np.ndarray,
+    scatter: Scatter,
+    by_class: np.ndarray,
     weights: np.ndarray,
     origin: np.ndarray,
-    scatter: Scatter,
     power: np.ndarray,
 ) -> ClassSums:
-    """Return the sums by class, from those over all rows; `weights` (c,) are those of classes."""
-    sums = np.zeros((len(weights), X.shape[1]))
-    near = origin.astype(X.dtype)
-    for start in range(0, len(X), _ROWS):
-        rows = slice(start, start + _ROWS)
-        block = X[rows] - near
-        if power.any():
-            block = np.ldexp(block, -power)
-        members = np.zeros((len(weights), len(block)), X.dtype)
-        members[codes[rows], np.arange(len(block))] = weight[rows]
-        sums += members @ block
+    """Return the sums of classes of these `weights` (c,) from what `scatter_by_class` gives."""
     constant = scatter.scatter.diagonal() == 0
-    means = np.where(constant, 0.0, sums / weights[:, None] - scatter.mean)
+    means = np.where(constant, 0.0, by_class / weights[:, None] - scatter.mean)
     total = weights.sum()
     center = origin + np.ldexp(scatter.mean, power)
     return ClassSums(total, weights / total, center, means, scatter.scatter / total, power)

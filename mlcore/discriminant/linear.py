@@ -10,7 +10,7 @@ from mlcore.discriminant.directions import class_sums, discriminant_directions
 from mlcore.discriminant.leave_one_out import leave_one_out_log_posteriors
 from mlcore.discriminant.normal_classes import NormalClasses
 from mlcore.model import Transformer, warn
-from mlcore.scatter import in_range, origin_of, powers_of_two, scatter_of
+from mlcore.scatter import in_range, origin_of, powers_of_two, scatter_by_class
 from mlcore.threads import items_per_call, single_threaded_blas
 
 
@@ -326,8 +326,8 @@ def _centred_intercept(fitted, means):
 def _class_sums_in_range(X, codes, weight, shares, owner):
     """Return the sums by class, of features multiplied by powers of two where squares need it."""
     origin = origin_of(X)
-    scatter = scatter_of(X, weight, origin, owner=owner)
-    squares = scatter.scatter.diagonal()
+    found = scatter_by_class(X, codes, len(shares), weight, origin, owner=owner)
+    squares = found[0].scatter.diagonal()
     power = np.zeros(X.shape[1], int)
     outside = np.flatnonzero(~in_range(squares, X.dtype))
     outside = outside[(X[:, outside] != X[0, outside]).any(axis=0)]
@@ -339,5 +339,5 @@ def _class_sums_in_range(X, codes, weight, shares, owner):
                 f"{owner}: the data are degenerate: feature {tiny[0]} varies by less than 1e-289; "
                 "multiply it by a constant."
             )
-        scatter = scatter_of(X, weight, origin, power=power, owner=owner)
-    return class_sums(X, codes, weight, shares, origin, scatter, power)
+        found = scatter_by_class(X, codes, len(shares), weight, origin, power=power, owner=owner)
+    return class_sums(*found, shares, origin, power)

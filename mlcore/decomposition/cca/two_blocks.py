@@ -7,7 +7,13 @@ import numpy as np
 from mlcore.checks import as_samples, as_weights, scaled_weights
 from mlcore.checks.arrays import real_array
 from mlcore.model import Model
-from mlcore.scatter import Scatter, merged_scatter, origin_of, powers_of_two, scatter_of
+from mlcore.scatter import (
+    Scatter,
+    merged_scatter,
+    origin_of,
+    powers_of_two,
+    scatter_side_by_side,
+)
 
 _VALUES = 1 << 20  # of a block of rows
 _PLAIN = {np.dtype(np.float64): 230, np.dtype(np.float32): 28}  # powers of two squared safely
@@ -77,15 +83,11 @@ class TwoBlocks(Model):
 
     def _sums(self, blocks, origin, powers):
         """Return the sums over X and Y side by side."""
-        owner, total = type(self).__name__, None
         weight, power = scaled_weights(blocks.weight, plain=0)
-        center = origin.astype(np.float64)
-        for rows, joined in blocks.joined():
-            part = None if weight is None else weight[rows]
-            found = scatter_of(joined, part, center, power=powers, owner=owner)
-            total = found if total is None else merged_scatter(total, found)
+        center, owner = origin.astype(np.float64), type(self).__name__
+        found = scatter_side_by_side(blocks.X, blocks.Y, weight, center, power=powers, owner=owner)
         return Scatter(
-            float(np.ldexp(total.weight, power)), total.mean, np.ldexp(total.scatter, power)
+            float(np.ldexp(found.weight, power)), found.mean, np.ldexp(found.scatter, power)
         )
 
     # ---- the same, by sums over blocks of rows
