@@ -60,6 +60,7 @@ def test_every_public_name_stands_side_by_side():
         "svm",
         "cluster",
         "mixture",
+        "decomposition",
         "kernel_ridge",
         "kernels",
         "datasets",
@@ -72,7 +73,7 @@ def test_every_public_name_stands_side_by_side():
 
 
 @pytest.mark.parametrize(
-    "family", ["svm", "cluster", "mixture", "kernel_ridge", "kernels", "datasets"]
+    "family", ["svm", "cluster", "mixture", "decomposition", "kernel_ridge", "kernels", "datasets"]
 )
 def test_names_side_by_side_exist(family):
     part = SIDE_BY_SIDE.split(f"**`mlcore.{family}`**")[1].split("\n| **")[0]
@@ -88,6 +89,7 @@ def test_names_side_by_side_exist(family):
 PEER_TESTS = {
     "test_svm": "svm", "test_sparse": "svm", "test_k_means": "cluster", "test_spectral": "cluster",
     "test_hierarchical": "cluster", "test_gaussian_mixture": "mixture",
+    "test_pls": "cross_decomposition",
 }  # fmt: skip
 
 
@@ -110,6 +112,7 @@ PEERS = {
     "svm": ("svm", "model_selection", "calibration"),
     "cluster": ("cluster", "metrics", "metrics.pairwise", "neighbors"),
     "mixture": ("mixture", "decomposition"),
+    "decomposition": ("decomposition", "cross_decomposition"),
     "kernel_ridge": ("kernel_ridge", "model_selection"),
     "kernels": ("metrics.pairwise", "preprocessing"),
     "datasets": ("datasets",),
