@@ -136,7 +136,8 @@ LAYERS = (
     ("model",),
     ("eigen", "first_rows", "k_means_plus_plus", "persistence", "row_sums"),
     ("datasets", "kernels"),
-    ("bounds", "cluster", "decomposition", "discriminant", "kernel_ridge", "mixture", "svm"),
+    ("decomposition",),
+    ("bounds", "cluster", "discriminant", "kernel_ridge", "mixture", "svm"),
     ("online",),
     ("__main__",),
 )

@@ -155,12 +155,11 @@ class ClassBlocks(NormalClasses):
         self.__dict__.pop("_statistics", None)
         super()._set_fitted(X_original, **attributes)
 
-    def _check_ready(self, X):
-        """Return X, checked for a model that can predict."""
+    def _check_ready(self):
+        """Refuse a model that cannot predict yet."""
         self._check_fitted()
         if not hasattr(self, "means_"):
             raise peer_class("NotFittedError")(
                 f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
                 "'update', or 'partial_fit' with enough rows of each class, before using it."
             )
-        return self._check_X(X, reset=False, like=self.origin_)

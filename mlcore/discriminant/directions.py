@@ -168,7 +168,7 @@ def discriminant_directions(
             gaps = np.maximum(gaps, floor)
             scalings = scalings / np.sqrt(gaps)
             strengths = (1 - gaps) / gaps
-    scalings = _signed(scalings)
+    scalings = signed(scalings)
     full = np.zeros((X.shape[1], scalings.shape[1]))
     full[kept] = scalings / deviation[:, None]
     return Directions(
@@ -226,7 +226,7 @@ def _pseudo_inverse_root(X, codes, weight, sums, kept, deviation, tol):
     return V[some].T / s[some]
 
 
-def _signed(directions: Any) -> Any:
+def signed(directions: Any) -> Any:
     """Return the columns with the first of their entries of largest modulus positive."""
     if not directions.size:
         return directions

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import logsumexp
 
-_LEAST = 1e-10  # of the part of the scatter along a residual that stays without its sample
+from mlcore.discriminant.covariance_roots import root_of_sums
 
 
 def leave_one_out_log_posteriors(
@@ -15,6 +15,7 @@ def leave_one_out_log_posteriors(
     covariance: np.ndarray,
     divisor: float,
     priors: np.ndarray | None,
+    eps: float,
 ) -> np.ndarray:
     """Return log posterior probabilities, (n, c), of normal classes of one covariance matrix.
 
@@ -33,21 +34,19 @@ def leave_one_out_log_posteriors(
         The scatter within classes over `divisor`.
     priors : (c,) or None
         None is the share of weight of each class, without the row.
+    eps : float
+        Precision of the covariance.
 
     Raises
     ------
     ValueError
         If the covariance, or that without one of the rows, has no inverse.
     """
-    deviation = np.sqrt(covariance.diagonal())
-    try:
-        factor = linalg.cholesky(covariance / np.outer(deviation, deviation), lower=True)
-    except linalg.LinAlgError:
-        raise ValueError(
-            "the covariance within classes has no inverse, which leave_one_out needs."
-        ) from None
-    Z = linalg.solve_triangular(factor, (offsets / deviation).T, lower=True).T
-    M = linalg.solve_triangular(factor, (means / deviation).T, lower=True).T
+    root, _ = root_of_sums(covariance, eps)
+    if root.R is None:
+        raise ValueError("the covariance within classes has no inverse, which leave_one_out needs.")
+    Z = linalg.solve_triangular(root.R, offsets.T, trans="T").T
+    M = linalg.solve_triangular(root.R, means.T, trans="T").T
     rows, totals = np.arange(len(Z)), np.bincount(codes, weights=weight, minlength=len(M))
     rest = totals[codes] - weight
     alone = rest <= 0
@@ -55,7 +54,8 @@ def leave_one_out_log_posteriors(
     own = Z - M[codes]
     lost = np.where(alone, 0.0, weight * growth) / divisor
     left = 1 - lost * np.square(own).sum(axis=1)
-    if not (left > _LEAST).all():
+    # What is left is known to the error of the distance; below it could as well be 0.
+    if not (left > root.rounding).all():
         raise ValueError(
             f"without sample {left.argmin()} the covariance within classes has no inverse: "
             "leave_one_out needs more samples than features and classes."

@@ -4,17 +4,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from mlcore.checks import as_class_weights, as_integer, as_real, as_weights
+from mlcore.checks import as_class_weights, as_integer, as_real
 from mlcore.checks.parameters import as_bool, as_choice
 from mlcore.discriminant.directions import class_sums, discriminant_directions
-from mlcore.discriminant.leave_one_out import leave_one_out_log_posteriors
+from mlcore.discriminant.known_parameters import as_parameters, centred_intercept, linear_state
+from mlcore.discriminant.linear_diagnostics import LinearDiagnostics
 from mlcore.discriminant.normal_classes import NormalClasses
 from mlcore.model import Transformer, warn
 from mlcore.scatter import in_range, origin_of, powers_of_two, scatter_by_class
 from mlcore.threads import items_per_call, single_threaded_blas
 
 
-class LinearDiscriminantAnalysis(Transformer, NormalClasses):
+class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, NormalClasses):
     r"""Classify by normal distributions that share one covariance matrix, and project onto them.
 
     A sample goes to the class j of the largest score
@@ -69,6 +70,8 @@ class LinearDiscriminantAnalysis(Transformer, NormalClasses):
         Features that are constant or linear combinations of others; they have no coefficients.
     n_separated_ : int
         Directions in which the samples of a class are equal, so that classes separate exactly.
+    total_weight_ : float
+        Of all samples, class weights included; 0 for a model of known parameters.
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
 
@@ -117,6 +120,7 @@ class LinearDiscriminantAnalysis(Transformer, NormalClasses):
     rank_: int
     dropped_features_: np.ndarray
     n_separated_: int
+    total_weight_: float
 
     _tags = {"transformer_tags.preserves_dtype": ["float64", "float32"]}
 
@@ -138,6 +142,43 @@ class LinearDiscriminantAnalysis(Transformer, NormalClasses):
         self.unbiased = unbiased
         self.solver = solver
         self.tol = tol
+
+    @classmethod
+    def from_parameters(
+        cls, means: Any, covariance: Any, priors: Any = None, classes: Any = None
+    ) -> Self:
+        """Return the model of known parameters: with them, the Bayes classifier.
+
+        Parameters
+        ----------
+        means : array-like of shape (n_classes, n_features)
+        covariance : array-like of shape (n_features, n_features)
+        priors : array-like of shape (n_classes,) or None, default=None
+            Probabilities of the classes; None is equal ones.
+        classes : array-like of shape (n_classes,) or None, default=None
+            Labels, sorted; None is 0, 1, ...
+
+        Returns
+        -------
+        model
+
+        Raises
+        ------
+        ValueError
+            For shapes that do not fit, and a covariance that is not positive definite.
+
+        Examples
+        --------
+        >>> from mlcore.discriminant import LinearDiscriminantAnalysis as LDA
+        >>> model = LDA.from_parameters([[-1.0], [1.0]], [[1.0]], [0.7, 0.3])
+        >>> round(model.bayes_error(), 7)
+        0.1387485
+        """
+        model, means, covariances, classes = as_parameters(
+            cls, means, covariance, priors, classes, "covariance"
+        )
+        model._set_fitted(means, **linear_state(model, means, covariances[0], classes))
+        return model
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Estimate means, priors and the covariance matrix within classes.
@@ -205,7 +246,7 @@ class LinearDiscriminantAnalysis(Transformer, NormalClasses):
                 "xbar_": sums.center,
                 "coef_": coef,
             }
-            intercept = _centred_intercept(fitted, means - sums.center) - coef @ sums.center
+            intercept = centred_intercept(fitted, means - sums.center) - coef @ sums.center
         strength = found.strengths
         total = strength.sum()
         both = sums.power[:, None] + sums.power
@@ -221,6 +262,7 @@ class LinearDiscriminantAnalysis(Transformer, NormalClasses):
             rank_=found.rank,
             dropped_features_=found.dropped,
             n_separated_=found.n_separated,
+            total_weight_=float(sums.total),
         )
         return self
 
@@ -244,49 +286,9 @@ class LinearDiscriminantAnalysis(Transformer, NormalClasses):
         odds of the second.
         """
         X = self._check_X_as_fitted(X)
-        constant = _centred_intercept(vars(self), self.means_ - self.xbar_)
+        constant = centred_intercept(vars(self), self.means_ - self.xbar_)
         scores = self._products(X, self.coef_.T) + constant
         return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
-        """Return log posterior probabilities of each sample from the fit to all others.
-
-        They are those of n refits, at the cost of one prediction: O(n d²).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples of the fit, as `y` and `sample_weight`.
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        log_posteriors : (n_samples, n_classes) float64
-
-        Raises
-        ------
-        ValueError
-            With shrinkage or class weights, which change with the samples, and if a covariance has
-            no inverse.
-        """
-        if self.shrinkage is not None or self.class_weight is not None:
-            raise ValueError("leave_one_out needs shrinkage=None and class_weight=None.")
-        X = self._check_X_as_fitted(X)
-        codes = self._known_codes(y, len(X))
-        weight = as_weights(sample_weight, len(X))
-        kept = np.setdiff1d(np.arange(X.shape[1]), self.dropped_features_)
-        divisor = weight.sum() - (len(self.classes_) if self.unbiased else 0)
-        with single_threaded_blas():
-            return leave_one_out_log_posteriors(
-                X[:, kept] - self.xbar_[kept],
-                codes,
-                weight,
-                self.means_[:, kept] - self.xbar_[kept],
-                self.covariance_[np.ix_(kept, kept)],
-                divisor,
-                None if self.priors is None else self.priors_,
-            )
 
     def transform(self, X: Any) -> Any:
         """Return ``(X - xbar_) @ scalings_``, the first `n_components` columns."""
@@ -311,16 +313,6 @@ class LinearDiscriminantAnalysis(Transformer, NormalClasses):
                 rows = slice(start, start + size)
                 np.matmul(X[rows] - self.xbar_, factors, out=out[rows])
         return out
-
-
-def _centred_intercept(fitted, means):
-    """Return the scores of `xbar_`, to which `means` are relative."""
-    with np.errstate(divide="ignore"):
-        log_priors = np.log(fitted["priors_"])
-    coef = fitted["coef_"]
-    if len(means) == 2:
-        return log_priors[1:] - log_priors[:1] - coef @ (means.sum(axis=0) / 2)
-    return log_priors - (means * coef).sum(axis=1) / 2
 
 
 def _class_sums_in_range(X, codes, weight, shares, owner):

@@ -6,9 +6,15 @@ import numpy as np
 from scipy import linalg
 
 from mlcore.checks import as_bool, as_choice, as_real, as_weights
+from mlcore.discriminant.bayes_error import bhattacharyya_bound, error_of_two_normals
 from mlcore.discriminant.class_blocks import ClassBlocks
 from mlcore.discriminant.class_covariances import Regularisation, class_covariances
 from mlcore.discriminant.class_scatters import ClassRows, class_scatters, offsets_of
+from mlcore.discriminant.known_parameters import (
+    as_parameters,
+    log_determinants,
+    quadratic_state,
+)
 from mlcore.discriminant.leave_one_out import quadratic_leave_one_out
 from mlcore.model import warn
 from mlcore.scatter import in_range, origin_of, row_blocks
@@ -121,6 +127,43 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         self.shrinkage = shrinkage
         self.unbiased = unbiased
 
+    @classmethod
+    def from_parameters(
+        cls, means: Any, covariances: Any, priors: Any = None, classes: Any = None
+    ) -> Self:
+        """Return the model of known parameters: with them, the Bayes classifier.
+
+        Parameters
+        ----------
+        means : array-like of shape (n_classes, n_features)
+        covariances : array-like of shape (n_classes, n_features, n_features)
+        priors : array-like of shape (n_classes,) or None, default=None
+            Probabilities of the classes; None is equal ones.
+        classes : array-like of shape (n_classes,) or None, default=None
+            Labels, sorted; None is 0, 1, ...
+
+        Returns
+        -------
+        model
+
+        Raises
+        ------
+        ValueError
+            For shapes that do not fit, and a covariance that is not positive definite.
+
+        Examples
+        --------
+        >>> from mlcore.discriminant import QuadraticDiscriminantAnalysis as QDA
+        >>> model = QDA.from_parameters([[-1.0], [1.0]], [[[1.0]], [[1.0]]], [0.7, 0.3])
+        >>> round(model.bayes_error(), 7)
+        0.1387485
+        """
+        model, means, covariances, classes = as_parameters(
+            cls, means, covariances, priors, classes, "covariances"
+        )
+        model._set_fitted(means, **quadratic_state(model, means, covariances, classes))
+        return model
+
     # ---- fit
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -212,7 +255,7 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
             "priors_": priors,
             "means_": origin + np.ldexp(sums.means, power),
             "covariances_": covariances,
-            "log_determinants_": _log_determinants(found.roots, power[found.kept]),
+            "log_determinants_": log_determinants(found.roots, power[found.kept]),
             "ranks_": found.ranks,
             "shrinkage_": found.shrinkage,
             "rank_": len(found.kept),
@@ -234,13 +277,32 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         They are log joint densities of sample and class, up to a constant; for two classes the log
         odds of the second.
         """
-        checked = self._check_ready(X)
+        self._check_ready()
+        checked = self._check_X(X, reset=False, like=self.origin_)
         with np.errstate(divide="ignore"):
             constant = np.log(self.priors_) - self.log_determinants_ / 2
         scores = self._squared_distances(checked)
         scores *= -0.5
         scores += constant
         return scores[:, 1] - scores[:, 0] if len(constant) == 2 else scores
+
+    def bayes_error(self) -> float:
+        """Return the probability of error of these classes, if the parameters are the true ones.
+
+        For two classes of equal covariances it is exact; else the return value is Bhattacharyya's
+        bound, the sum of that of all pairs, which the error does not exceed.
+        """
+        self._check_ready()
+        means = self._offsets_[:, self._kept_]
+        covariances = self._roots_.swapaxes(1, 2) @ self._roots_
+        size = np.abs(covariances).max(initial=0)
+        if (
+            len(means) == 2
+            and np.abs(covariances[0] - covariances[1]).max(initial=0) <= 1e-12 * size
+        ):
+            squared = _squared_lengths(self._roots_[0], means[1:] - means[:1])[0]
+            return error_of_two_normals(float(np.sqrt(squared)), self.priors_)
+        return bhattacharyya_bound(means, covariances, self.priors_)
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Return log posterior probabilities of each sample from the fit to all others.
@@ -267,7 +329,8 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         """
         if self.reg_param or self.pooling or self.shrinkage not in (None, 0):
             raise ValueError("leave_one_out needs reg_param=0, pooling=0 and shrinkage=None.")
-        checked = self._check_ready(X)
+        self._check_ready()
+        checked = self._check_X(X, reset=False, like=self.origin_)
         codes = self._known_codes(y, checked.shape[0])
         weight = as_weights(sample_weight, checked.shape[0])
         totals = np.bincount(codes, weights=weight, minlength=len(self.classes_))
@@ -298,12 +361,6 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
                 for code, root in enumerate(self._roots_):
                     found[rows, code] = _squared_lengths(root, offsets - means[code])
         return found
-
-
-def _log_determinants(roots, power):
-    """Return log determinants of ``R'R``, (c,), for features multiplied by ``2^power``."""
-    diagonals = np.abs(np.einsum("cii->ci", roots))
-    return 2 * (np.log(diagonals).sum(axis=1) + np.log(2.0) * power.sum())
 
 
 def _squared_lengths(root, offsets):

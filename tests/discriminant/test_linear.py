@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
-from scipy.stats import multivariate_normal
+from scipy.stats import f_oneway, multivariate_normal
 
 from mlcore.datasets import load_iris
+from mlcore.decomposition import CCA
 from mlcore.discriminant import LinearDiscriminantAnalysis
 
 
@@ -197,3 +198,20 @@ def test_n_components_cuts_the_projection_alone():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert model.get_feature_names_out().tolist() == ["lineardiscriminantanalysis0"]
+
+
+def test_dimension_test_is_that_of_canonical_correlations_with_indicators():
+    X, y = load_iris()
+    for data in (X, X[:, :1]):
+        model = LinearDiscriminantAnalysis(unbiased=True).fit(data, y)
+        indicators = (y[:, None] == np.arange(3)).astype(float)[:, :2]
+        expected = CCA(min(2, data.shape[1])).fit(data, indicators).dimension_test()
+        for found, right in zip(model.dimension_test(), expected, strict=True):
+            assert_allclose(found, right, rtol=1e-8)
+    one = f_oneway(
+        *(X[y == j, 0] for j in range(3))
+    )  # of one feature it is the analysis of variance
+    assert_allclose(model.dimension_test().f, one.statistic, rtol=1e-10)
+    assert_allclose(model.dimension_test().f_p_value, one.pvalue, rtol=1e-8)
+    with pytest.raises(ValueError, match="shrinkage=None"):
+        LinearDiscriminantAnalysis(shrinkage=0.1).fit(X, y).dimension_test()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 
 from mlcore.datasets import load_iris
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
@@ -192,3 +192,49 @@ def test_partial_fit_waits_for_enough_rows():
         model.partial_fit(X, y + 1, classes=[0, 1])
     with pytest.raises(ValueError, match="all rows at once"):
         QuadraticDiscriminantAnalysis(shrinkage="auto").partial_fit(X, y)
+
+
+def test_the_bayes_error_of_normals_is_that_of_the_integral():
+    means, priors = [[-1.0], [1.0]], [0.7, 0.3]
+    model = QuadraticDiscriminantAnalysis.from_parameters(means, np.ones((2, 1, 1)), priors)
+    linear = LinearDiscriminantAnalysis.from_parameters(means, [[1.0]], priors)
+    assert_allclose([model.bayes_error(), linear.bayes_error()], 0.1387485, atol=5.1e-8)
+    apart = QuadraticDiscriminantAnalysis.from_parameters(
+        [[-2.0], [2.0]], [[[1.0]], [[4.0]]], priors
+    )
+    x = np.linspace(-30, 30, 200_001)
+    joint = [p * norm(m, s).pdf(x) for p, m, s in ((0.7, -2, 1), (0.3, 2, 2))]
+    error = np.trapezoid(np.minimum(*joint), x)
+    overlap = np.trapezoid(np.sqrt(joint[0] * joint[1]), x)
+    assert error < apart.bayes_error() < 0.3
+    assert_allclose(apart.bayes_error(), overlap, rtol=1e-7)
+    assert_allclose(apart.predict_proba(x[:, None])[:, 1], joint[1] / sum(joint), atol=1e-12)
+    equal = QuadraticDiscriminantAnalysis.from_parameters([[0.0], [0.0]], np.ones((2, 1, 1)))
+    assert equal.bayes_error() == 0.5
+
+
+def test_known_parameters_give_the_model_of_a_fit():
+    X, y = classes()
+    fitted = QuadraticDiscriminantAnalysis().fit(X, y)
+    known = QuadraticDiscriminantAnalysis.from_parameters(
+        fitted.means_, fitted.covariances_, fitted.priors_, ["a", "b", "c"]
+    )
+    assert_allclose(known.predict_log_proba(X), fitted.predict_log_proba(X), atol=1e-9)
+    assert known.predict(X).tolist() == np.array(["a", "b", "c"])[fitted.predict(X)].tolist()
+    linear = LinearDiscriminantAnalysis().fit(X, y)
+    known = LinearDiscriminantAnalysis.from_parameters(
+        linear.means_, linear.covariance_, linear.priors_
+    )
+    assert_allclose(known.predict_log_proba(X), linear.predict_log_proba(X), atol=1e-9)
+    assert_allclose(known.scalings_, linear.scalings_, rtol=1e-8)
+    assert_allclose(known.bayes_error(), linear.bayes_error(), rtol=1e-9)
+    for bad, match in (
+        ((np.zeros((3, 3)), np.eye(3)), "covariances has shape"),
+        ((np.zeros((2, 2)), np.zeros((2, 2, 2))), "class 0 has rank 0 of 2"),
+        ((np.zeros((2, 2)), np.full((2, 2, 2), np.nan)), "covariances"),
+        ((np.zeros((2, 2)), np.tile([[1.0, 0.5], [0.0, 1.0]], (2, 1, 1))), "symmetric"),
+        ((np.zeros((2, 2)), np.tile(np.eye(2), (2, 1, 1)), [0.5, 0.6]), "priors"),
+        ((np.zeros((2, 2)), np.tile(np.eye(2), (2, 1, 1)), None, [1, 0]), "sorted"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            QuadraticDiscriminantAnalysis.from_parameters(*bad)

@@ -1,0 +1,42 @@
+"""Errors of the best possible classifier of normal classes that are known exactly."""
+
+import numpy as np
+from scipy import linalg
+from scipy.special import ndtr
+
+
+def error_of_two_normals(distance: float, priors: np.ndarray) -> float:
+    """Return the least probability of error for two normal classes of one covariance matrix.
+
+    It is ``p_1 F(-D/2 - t/D) + p_2 F(-D/2 + t/D)``, with ``t = ln(p_1 / p_2)``, the Mahalanobis
+    `distance` D of the means, and F the normal distribution function.
+    """
+    if not distance or not priors.all():
+        return float(priors.min())
+    shift = np.log(priors[0] / priors[1]) / distance
+    return float(priors[0] * ndtr(-distance / 2 - shift) + priors[1] * ndtr(-distance / 2 + shift))
+
+
+def bhattacharyya_bound(means: np.ndarray, covariances: np.ndarray, priors: np.ndarray) -> float:
+    """Return a bound of the least probability of error, at most ``1 - max(priors)``.
+
+    The sum over pairs of classes of ``sqrt(p_i p_j) exp(-B_ij)``, with the distance ``B = d' S^-1
+    d / 8 + ln(|S| / sqrt(|S_i| |S_j|)) / 2``, d the difference of the means and S the mean of the
+    covariances.
+
+    Parameters
+    ----------
+    means : (c, d)
+    covariances : (c, d, d) or (1, d, d)
+    priors : (c,)
+    """
+    bound = 0.0
+    for i in range(len(means)):
+        for j in range(i):
+            pair = covariances[[i % len(covariances), j % len(covariances)]]
+            mean = pair.mean(axis=0)
+            factor = linalg.cholesky(mean, lower=True)
+            z = linalg.solve_triangular(factor, means[i] - means[j], lower=True)
+            spread = np.linalg.slogdet(mean)[1] - np.linalg.slogdet(pair)[1].mean()
+            bound += np.sqrt(priors[i] * priors[j]) * np.exp(-(z @ z) / 8 - max(spread, 0.0) / 2)
+    return float(min(bound, 1 - priors.max()))

@@ -1,0 +1,97 @@
+"""Errors and tests of linear discriminant analysis, without refits."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcore.checks import as_weights
+from mlcore.decomposition.cca.dimension_test import DimensionTest, dimension_test
+from mlcore.discriminant.bayes_error import bhattacharyya_bound, error_of_two_normals
+from mlcore.discriminant.leave_one_out import leave_one_out_log_posteriors
+from mlcore.threads import single_threaded_blas
+
+
+class LinearDiagnostics:
+    """Mixin of `LinearDiscriminantAnalysis`: what its fit shows of itself."""
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Return log posterior probabilities of each sample from the fit to all others.
+
+        They are those of n refits, at the cost of one prediction: O(n d²).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples of the fit, as `y` and `sample_weight`.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        log_posteriors : (n_samples, n_classes) float64
+
+        Raises
+        ------
+        ValueError
+            With shrinkage or class weights, which change with the samples, and if a covariance has
+            no inverse.
+        """
+        if self.shrinkage is not None or self.class_weight is not None:
+            raise ValueError("leave_one_out needs shrinkage=None and class_weight=None.")
+        X = self._check_X_as_fitted(X)
+        codes = self._known_codes(y, len(X))
+        weight = as_weights(sample_weight, len(X))
+        if not np.isclose(weight.sum(), self.total_weight_, rtol=1e-9, atol=0):
+            raise ValueError(
+                f"leave_one_out needs the samples of the fit, of the total weight "
+                f"{self.total_weight_:g}, not {weight.sum():g}."
+            )
+        kept = np.setdiff1d(np.arange(X.shape[1]), self.dropped_features_)
+        divisor = weight.sum() - (len(self.classes_) if self.unbiased else 0)
+        with single_threaded_blas():
+            return leave_one_out_log_posteriors(
+                X[:, kept] - self.xbar_[kept],
+                codes,
+                weight,
+                self.means_[:, kept] - self.xbar_[kept],
+                self.covariance_[np.ix_(kept, kept)],
+                divisor,
+                None if self.priors is None else self.priors_,
+                float(np.finfo(self.intercept_.dtype).eps),
+            )
+
+    def bayes_error(self) -> float:
+        """Return the probability of error of these classes, if the parameters are the true ones.
+
+        For two classes it is exact; else the return value is Bhattacharyya's bound, the sum of that
+        of all pairs, which the error does not exceed.
+        """
+        self._check_fitted()
+        means = (self.means_ - self.xbar_) @ self.scalings_
+        if len(means) == 2:
+            return error_of_two_normals(float(np.linalg.norm(means[1] - means[0])), self.priors_)
+        return bhattacharyya_bound(means, np.eye(means.shape[1])[None], self.priors_)
+
+    def dimension_test(self) -> DimensionTest:
+        """Return tests of how many directions separate the classes, for normal data.
+
+        Returns
+        -------
+        DimensionTest
+            Entry j tests that the means of the classes lie in j dimensions, which canonical
+            correlations of 0 from the j-th on tell; weights count as copies.
+
+        Raises
+        ------
+        ValueError
+            With shrinkage or class weights, which change the distribution, and of a model that was
+            not fitted to samples.
+        """
+        self._check_fitted()
+        if self.shrinkage is not None or self.class_weight is not None or not self.total_weight_:
+            raise ValueError(
+                "dimension_test needs a fit to samples, with shrinkage=None and class_weight=None."
+            )
+        groups = len(self.classes_) - 1
+        rho = self.canonical_correlations_
+        return dimension_test(rho, self.total_weight_, self.rank_, groups)
