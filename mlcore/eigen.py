@@ -1,7 +1,7 @@
 """Leading eigenvectors of a large symmetric matrix, in few passes over it."""
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import linalg
@@ -18,8 +18,8 @@ _ROUGH = 0.5  # part of the tolerance for the search of a matrix that is rounded
 _BLOCKS = 10  # blocks in the basis: with more a step costs more, with fewer there are more steps
 
 
-class Products(Protocol):
-    """A symmetric matrix by its products.
+class Operator(Protocol):
+    """A symmetric matrix as `leading_eigenpairs` sees it.
 
     Attributes
     ----------
@@ -33,22 +33,14 @@ class Products(Protocol):
     n: int
     sparse: bool
 
+    @property
+    def size(self) -> float:
+        """Upper bound of the largest eigenvalue by modulus."""
+        ...
+
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         """Return the product with V (n, m), float64."""
         ...
-
-
-class Operator(Products, Protocol):
-    """A symmetric matrix as `leading_eigenpairs` sees it.
-
-    Attributes
-    ----------
-    size : float
-        Upper bound of the largest eigenvalue by modulus.
-    """
-
-    @property
-    def size(self) -> float: ...
 
     def dense(self) -> np.ndarray:
         """Return a copy of the matrix, float64, which the caller may overwrite."""
@@ -135,6 +127,8 @@ class Eigenpairs(NamedTuple):
         Estimate of the eigenvalue after these; -inf if there is none.
     residuals : (k,)
         ``|S v - value v|``, divided by the largest eigenvalue by modulus.
+    next_residual : float
+        That of the next value; 0 if there is none.
     trace : (n_iter,)
         Sum of the k values after each step, never decreasing.
     converged : bool
@@ -146,6 +140,7 @@ class Eigenpairs(NamedTuple):
     vectors: np.ndarray
     next_value: float
     residuals: np.ndarray
+    next_residual: float
     trace: np.ndarray
     converged: bool
     basis_trace: float
@@ -162,7 +157,7 @@ def leading_eigenpairs(
     max_iter: int = 1000,
     report: Callable[[int, float, float], None] | None = None,
     solver: str | None = None,
-    rough: Products | None = None,
+    rough: Any = None,
 ) -> Eigenpairs:
     """Find the k algebraically largest eigenvalues and their eigenvectors.
 
@@ -187,12 +182,12 @@ def leading_eigenpairs(
         Largest number of steps.
     report : callable, optional
         Called with each step, the sum of the k values and the largest residual.
-    solver : {"arpack", "lobpcg"}, optional
-        SciPy's solver for a matrix that is not small, instead of block Lanczos; one step is
+    solver : {"lapack", "arpack", "lobpcg"}, optional
+        Instead of block Lanczos: LAPACK, or SciPy's solver if the matrix is not small; one step is
         reported.
-    rough : Products, optional
-        Nearly a positive multiple of S: block Lanczos searches it first, and begins with what it
-        found; mostly one product with S itself then suffices.
+    rough : optional
+        Nearly a positive multiple of S, by its products: block Lanczos searches it first, and
+        begins with what it found; mostly one product with S itself then suffices.
 
     Returns
     -------
@@ -216,7 +211,7 @@ def leading_eigenpairs(
     sought = min(n, k + 1) - fixed  # `next_value` too
     search = _Search(S, known, k - fixed, sought, tol, report)
     with single_threaded_blas():
-        if by_lapack(n, k):
+        if solver == "lapack" or by_lapack(n, k):
             found = search.by_lapack()
         elif solver is not None:
             found = search.by_scipy(solver, rng, max_iter)
@@ -232,6 +227,16 @@ def leading_eigenpairs(
     largest = np.abs(found.vectors).argmax(axis=0)
     signs = np.where(found.vectors[largest, np.arange(k)] < 0, -1.0, 1.0)
     return found._replace(vectors=found.vectors * signs)
+
+
+def largest_by_lapack(A: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest eigenvalues of A, descending, and their eigenvectors, by LAPACK."""
+    n = len(A)
+    few = [n - count, n - 1] if 0 < 2 * count < n else None
+    values, vectors = linalg.eigh(A, subset_by_index=few, check_finite=False)
+    if len(values) < count:  # of many that are equal, bisection leaves some out
+        values, vectors = linalg.eigh(A, check_finite=False)
+    return values[::-1][:count], vectors[:, ::-1][:, :count]
 
 
 def block_size(k: int) -> int:
@@ -266,14 +271,7 @@ class _Search:
         product = S @ known
         unknown = float(np.trace(A) - np.vdot(known, product))
         A -= 2 * size * known @ known.T  # moves known eigenvalues to the lower end of the spectrum
-        span = [S.n - self.sought, S.n - 1]
-        if self.sought:
-            values, vectors = linalg.eigh(
-                A, subset_by_index=span, overwrite_a=True, check_finite=False
-            )
-        else:
-            values, vectors = np.empty(0), np.empty((S.n, 0))
-        values, vectors = values[::-1], vectors[:, ::-1]
+        values, vectors = largest_by_lapack(A, self.sought)
         residuals = np.linalg.norm(S @ vectors - vectors * values, axis=0)
         steps = [values[: self.leading]]
         self.report(1, float(steps[0].sum()), float(residuals.max(initial=0.0) / (size or 1.0)))
@@ -304,8 +302,7 @@ class _Search:
         residuals = np.linalg.norm(S @ vectors - vectors * values, axis=0)
         steps = [values[: self.leading]]
         self.report(1, float(steps[0].sum()), float(residuals.max() / size))
-        traced = float(values.sum())
-        return self._result(product, values, vectors, residuals, steps, size, traced)
+        return self._result(product, values, vectors, residuals, steps, size, float(values.sum()))
 
     def by_lanczos(self, X, rng, max_iter):
         """Return the result, and the Ritz vectors of a block for another search."""
@@ -365,11 +362,13 @@ class _Search:
         k = self.known.shape[1] + self.leading
         values = np.r_[fixed, values]
         own = np.linalg.norm(product - self.known * fixed, axis=0)
+        all_residuals = np.r_[own, residuals] / size
         return Eigenpairs(
             values[:k],
             np.hstack([self.known, vectors[:, : self.leading]]),
             float(values[k]) if len(values) > k else -np.inf,
-            np.r_[own, residuals][:k] / size,
+            all_residuals[:k],
+            float(all_residuals[k]) if len(values) > k else 0.0,
             fixed.sum() + np.array([step.sum() for step in steps]),
             bool(residuals[: self.leading].max(initial=0.0) <= self.tol * size),
             float(fixed.sum()) + traced,

@@ -56,6 +56,18 @@ INSTEAD: dict[str, dict[str, str]] = {
         "store_covariance": "drop it: covariances_ is always there",
         "tol": "drop it: a covariance is of full rank if rounding cannot hide that it is not",
     },
+    "PCA": {
+        "copy": "drop it: X is never changed",
+        "iterated_power": "use tol=: Lanczos goes on until its residuals are that small",
+        "n_oversamples": "use tol=: Lanczos goes on until its residuals are that small",
+        "power_iteration_normalizer": "drop it: the basis is orthonormal after each step",
+    },
+    "KernelPCA": {
+        "kernel_params": "give a function of your own with its parameters bound",
+        "iterated_power": "use tol=: Lanczos goes on until its residuals are that small",
+        "remove_zero_eig": "drop it: with n_components=None no eigenvalue is 0",
+        "copy_X": "drop it: X is never changed, and X_fit_ is a copy",
+    },
     "RidgeModel": {
         "kernel_params": "give a function of your own with its parameters bound",
     },

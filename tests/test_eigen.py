@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
-from mlcore.eigen import Scaled, by_lapack, leading_eigenpairs, times
+from mlcore.eigen import Scaled, by_lapack, largest_by_lapack, leading_eigenpairs, times
 from mlcore.kernels.single_precision import centered_single
 
 
@@ -178,3 +178,13 @@ def test_a_rough_matrix_is_where_the_search_begins_not_what_it_finds(case):
     again = leading_eigenpairs(Scaled(A), 12, rng(), tol=1e-6, rough=wrong)
     assert again.converged
     assert_allclose(again.values, exact[:12], rtol=0, atol=1e-10 * exact[0])
+
+
+@pytest.mark.parametrize("n", [9, 20, 33])
+@pytest.mark.parametrize("count", [0, 2, 3, 9])
+def test_lapack_leaves_none_of_equal_eigenvalues_out(n, count):
+    A = np.eye(n) - 1 / n  # n - 1 eigenvalues of 1, of which bisection alone returns fewer
+    values, vectors = largest_by_lapack(A, count)
+    assert_allclose(values, np.r_[np.ones(n - 1), 0.0][:count], atol=1e-14)
+    assert_allclose(vectors.T @ vectors, np.eye(n)[:count, :count], atol=1e-13)
+    assert_allclose(A @ vectors, vectors * values, atol=1e-13)

@@ -6,6 +6,7 @@ import pickle
 import pytest
 import sklearn.cluster
 import sklearn.cross_decomposition
+import sklearn.decomposition
 import sklearn.discriminant_analysis
 import sklearn.kernel_ridge
 import sklearn.mixture
@@ -24,6 +25,7 @@ MODELS = {
 PEER_FAMILIES = (
     sklearn.cluster,
     sklearn.cross_decomposition,
+    sklearn.decomposition,
     sklearn.discriminant_analysis,
     sklearn.kernel_ridge,
     sklearn.mixture,

@@ -10,6 +10,7 @@ from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.kernels.single_precision import Single, centered_single
 
 _EPS = float(np.finfo(np.float64).eps)
+_FEW = 10  # an eigenvalue of a small matrix is wrong by some roundings too
 _SAFE = 1e-100, 1e100  # kernel values between these can be squared and summed
 
 
@@ -72,7 +73,7 @@ class CenteredGram:
 
     def rounding(self, largest: float) -> float:
         """Return how large an eigenvalue may be that is 0, given the largest one."""
-        return max(self.n * _EPS * largest, self.total * self._rounding)
+        return max((self.n + _FEW) * _EPS * largest, self.total * self._rounding)
 
     def rounded(self) -> Single:
         """Return the matrix formed in float32, times a number that makes its largest entry 1."""
@@ -95,12 +96,15 @@ class CenteredGram:
 
     def dense(self) -> np.ndarray:
         """Return a copy of the matrix, float64."""
-        A, u = self._scaled.dense(), self.unit
-        for _ in range(2):  # once leaves rounding errors along u that add up
-            along = times(A, u[:, None])[:, 0]
-            along -= (along @ u / 2) * u
-            A -= along[:, None] * u
-            A -= u[:, None] * along
+        A = self._scaled.K - (self.means - self.mean_squared_norm)
+        A -= self.means[:, None]
+        A *= self.s[:, None]
+        A *= self.s
+        u = self.unit
+        along = times(A, u[:, None])[:, 0]  # rounding errors, which add up
+        along -= (along @ u / 2) * u
+        A -= along[:, None] * u
+        A -= u[:, None] * along
         return A
 
     def _projected(self, V):

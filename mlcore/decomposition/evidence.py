@@ -36,15 +36,19 @@ def gaps(values: np.ndarray, next_value: float) -> np.ndarray:
     return np.minimum(below, above) / values[0]
 
 
-def angle_bounds(residuals: np.ndarray, gap: np.ndarray, rounding: float) -> np.ndarray:
+def angle_bounds(
+    residuals: np.ndarray, gap: np.ndarray, rounding: float, next_residual: float = 0.0
+) -> np.ndarray:
     """Return bounds (k,) of the sines of the angles to the exact eigenvectors.
 
     By the theorem of Davis and Kahan: the residual, with the `rounding` of the matrix itself, over
     the distance to the nearest exact value, which is the gap less what both values may be off. They
-    are infinite at a tie, where the data define a subspace only.
+    are infinite at a tie, where the data define a subspace only. `next_residual` is that of the
+    value after the last.
     """
     off = residuals + rounding
-    neighbour = np.maximum(np.append(off[1:], off[-1]), np.append(off[0], off[:-1]))
+    following = np.append(off[1:], max(off[-1], next_residual + rounding))
+    neighbour = np.maximum(following, np.append(off[0], off[:-1]))
     distance = gap - off - neighbour
     return np.where(distance > 0, off / np.where(distance > 0, distance, 1.0), np.inf)
 

@@ -13,7 +13,7 @@ from scipy import sparse as sp
 
 from mlcore.checks import require_memory
 from mlcore.decomposition.evidence import is_complete
-from mlcore.eigen import block_size, leading_eigenpairs
+from mlcore.eigen import block_size, largest_by_lapack, leading_eigenpairs
 from mlcore.threads import single_threaded_blas
 
 _TAIL = {4: 1e-3, 8: 1e-6}  # by bytes of a number: eigenvalues below this part have lost digits
@@ -236,11 +236,10 @@ class _Product:
 
 def _eigenpairs(S, k, every):
     """Return the k + 1 largest eigenvalues, or all, and their eigenvectors, by LAPACK."""
-    n = len(S)
-    few = None if every or 2 * k >= n else [n - k - 1, n - 1]
     with single_threaded_blas():
-        values, vectors = linalg.eigh(S, subset_by_index=few, check_finite=False)
-    return values[::-1].astype(np.float64), vectors[:, ::-1].astype(np.float64, copy=False)
+        count = len(S) if every or 2 * k >= len(S) else k + 1
+        values, vectors = largest_by_lapack(S, count)
+    return values.astype(np.float64), vectors.astype(np.float64, copy=False)
 
 
 def _refined(S, values, vectors, k, along, dtype):

@@ -42,6 +42,10 @@ class Expansion:
                     out = values  # the first block is as large as any
                 yield rows, values
 
+    def values(self, X: Any) -> np.ndarray:
+        """Return the kernel values of some rows with all vectors, (n, m)."""
+        return self._values(X) if self._values is not None else np.empty((X.shape[0], 0))
+
     def sums(self, X: Any, A: np.ndarray) -> np.ndarray:
         """Return sum_j k(x_i, v_j) A[j, c] for each row of X, float64 (n, k)."""
         sums = np.empty((X.shape[0], A.shape[1]))

@@ -48,6 +48,9 @@ class Kernel:
     positive_semidefinite: bool | None = None  # None: unknown, tested on some samples
     uses_gamma: ClassVar[bool] = False
     linear: ClassVar[bool] = False  # True if k(x, y) is x.y
+    gaussian: ClassVar[bool] = False  # True if k(x, y) is exp(-gamma |x - y|²)
+    # True if the matrix, centred, is the same for samples less any vector: best less their mean.
+    origin_free: bool = False
     precomputed: ClassVar[bool] = False  # True if samples are rows of kernel values
     packed: ClassVar[bool] = False  # True if `rows` and `against` copy their samples
 

@@ -99,7 +99,7 @@ class Linear(VectorKernel):
 
     name = "linear"
     uses_gamma = False
-    linear = True
+    linear = origin_free = True
 
     def diagonal_from(self, squared_norms):
         return squared_norms
@@ -121,6 +121,10 @@ class Polynomial(VectorKernel):
     @property
     def positive_semidefinite(self):
         return True if self.coef0 >= 0 else None
+
+    @property
+    def origin_free(self):
+        return self.degree == 1
 
     def diagonal_from(self, squared_norms):
         return (self.gamma * squared_norms + self.coef0) ** self.degree
@@ -150,7 +154,7 @@ class RBF(VectorKernel):
     name = "rbf"
     gamma_power = 0.5
     row_term = "squares"
-    exponential = shift_invariant = True
+    exponential = shift_invariant = gaussian = True
 
 
 class Laplacian(VectorKernel):

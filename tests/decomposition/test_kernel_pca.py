@@ -1,5 +1,6 @@
 """KernelPCA against PCA by an SVD, dense eigenvectors, its definition and copies of samples."""
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -138,3 +139,77 @@ def test_float32_scores():
     expected = KernelPCA(3, kernel="rbf", gamma=0.1).fit(X.astype(float)).transform(X)
     assert scores.dtype == np.float32
     assert_allclose(scores, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("offset", [1e8, -3e9])
+def test_an_offset_loses_no_digits_of_the_linear_kernel(offset):
+    X = np.round(data(), 6) + offset  # what is left of the digits is the data
+    scores, squares = principal_scores(X - offset)
+    for model in (KernelPCA(4), KernelPCA(4, kernel="poly", degree=1, gamma=1.0)):
+        model.fit(X)
+        assert_allclose(model.eigenvalues_, squares, rtol=1e-12)
+        same_up_to_signs(model.transform(X), scores, 1e-11 * np.sqrt(squares[0]))
+        assert_allclose(model.feature_residuals(X), 0, atol=1e-11 * squares[0])
+    assert_allclose(KernelPCA(4).fit(X).origin_, X.mean(axis=0), rtol=1e-15)
+
+
+def test_every_solver_finds_the_same():
+    X, how = data(500), {"kernel": "rbf", "gamma": 0.1, "tol": 1e-9, "random_state": 0}
+    dense = KernelPCA(4, eigen_solver="dense", **how).fit(X)
+    assert dense.solver_ == "lapack" and dense.complete_
+    for solver in ("auto", "arpack", "randomized"):
+        model = KernelPCA(4, eigen_solver=solver, **how).fit(X)
+        assert model.solver_ == "lanczos" and not model.complete_
+        assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-12)
+        assert_allclose(model.eigenvectors_, dense.eigenvectors_, atol=1e-6)
+    with pytest.raises(ValueError, match="eigen_solver='svd'.*'arpack'"):
+        KernelPCA(eigen_solver="svd").fit(X)
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 9), tol=st.sampled_from([1e-2, 1e-4, 1e-6]))
+def test_no_eigenvector_is_farther_than_its_bound(seed, k, tol):
+    X = data(450, 3, seed)
+    model = KernelPCA(k, kernel="rbf", gamma=0.05, tol=tol, random_state=seed).fit(X)
+    values, Q = linalg.eigh(center_gram(gram_matrix(X, kernel="rbf", gamma=0.05)))
+    exact = Q[:, ::-1][:, :k]
+    along = exact * (exact * model.eigenvectors_).sum(axis=0)
+    sines = np.linalg.norm(model.eigenvectors_ - along, axis=0)
+    assert model.solver_ == "lanczos"
+    assert np.all(sines <= model.angle_bounds_ + 1e-13 / model.gaps_)
+    assert np.all(np.abs(model.eigenvalues_ - values[::-1][:k]) <= 2 * tol * values[-1])
+    assert_allclose(model.condition_, values[-1] / values[-k], rtol=2 * tol * model.condition_)
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_evidence_against_fifty_digits(seed):
+    X = data(9, 3, seed)
+    model = KernelPCA(3, kernel="rbf", gamma=0.1).fit(X)
+    with mpmath.workdps(50):
+        exact_X = [[mpmath.mpf(x) for x in row] for row in X.tolist()]
+        K = mpmath.matrix(9)
+        for i, x in enumerate(exact_X):
+            for j, y in enumerate(exact_X):
+                squares = sum((a - b) ** 2 for a, b in zip(x, y, strict=True))
+                K[i, j] = mpmath.exp(-mpmath.mpf(0.1) * squares)
+        H = mpmath.eye(9) - mpmath.ones(9) / 9
+        values, vectors = mpmath.eigsy(H * K * H)
+    values = np.array(values, dtype=float).ravel()[::-1]
+    exact = np.array(vectors.tolist(), dtype=float)[:, ::-1][:, :3]
+    sines = np.linalg.norm(
+        model.eigenvectors_ - exact * (exact * model.eigenvectors_).sum(axis=0), axis=0
+    )
+    assert model.complete_
+    assert np.all(sines <= model.angle_bounds_)
+    assert_allclose(model.eigenvalues_, values[:3], rtol=1e-13, atol=1e-15)
+    exact_gaps = np.minimum(np.append(np.inf, -np.diff(values[:3])), -np.diff(values[:4]))
+    assert_allclose(model.gaps_, exact_gaps / values[0], atol=1e-14)
+
+
+def test_a_tie_has_no_bound_and_is_not_complete():
+    model = KernelPCA(3, kernel="precomputed").fit(np.eye(8))  # seven eigenvalues of 1
+    assert_allclose(model.eigenvalues_, 1.0, rtol=1e-14)
+    assert_array_equal(model.angle_bounds_, np.inf)
+    assert not model.complete_
+    assert KernelPCA(7, kernel="precomputed").fit(np.eye(8)).complete_

@@ -28,8 +28,8 @@ def fits(kind):
         yield model.fit(X, y)
         if entry.kernel:
             yield entry.make().set_params(kernel="linear").fit(X, y)
-        if "probability" in model.get_params():
-            yield entry.make().set_params(probability=True).fit(X, y)
+        for more in {"probability", "fit_inverse_transform"} & set(model.get_params()):
+            yield entry.make().set_params(**{more: True}).fit(X, y)
 
 
 def of_type(value, hint):

@@ -40,6 +40,7 @@ BAD_PARAMETERS = {
     "eigen_solver": ("amg", 3),
     "epsilon": (-0.1, NAN, INF, "1", None, True),
     "fit_intercept": NOT_BOOL,
+    "fit_inverse_transform": NOT_BOOL,
     "gamma": (-1.0, NAN, INF, "scaled", None, True, 10**400),
     "gammas": ((), (-1.0,), (NAN,), ("scaled",), 3),
     "init": ("k-means", 3, None, np.zeros((2, 4)), np.zeros((3, 5)), np.full((3, 4), NAN)),

@@ -66,7 +66,7 @@ CHECKED = [
     KernelCCA(),
     KernelCCA(kernel="rbf", alpha=0.1),
     KernelPCA(2),
-    KernelPCA(kernel="rbf"),
+    KernelPCA(kernel="rbf", fit_inverse_transform=True),
     KernelRidge(),
     KernelRidge(kernel="rbf", fit_intercept=True),
     KernelRidge(kernel="rbf", solver="cg", random_state=0),

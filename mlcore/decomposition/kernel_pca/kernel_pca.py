@@ -6,6 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import (
+    as_bool,
+    as_choice,
     as_integer,
     as_random_state,
     as_real,
@@ -16,7 +18,9 @@ from mlcore.checks import (
     scaled_weights,
 )
 from mlcore.decomposition.centered_gram import CenteredGram, Negative, warn_of_negative
-from mlcore.eigen import by_lapack, leading_eigenpairs
+from mlcore.decomposition.kernel_pca.components import components, eigenpairs
+from mlcore.decomposition.kernel_pca.preimages import PreImages, ridge
+from mlcore.eigen import leading_eigenpairs
 from mlcore.exceptions import warn
 from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.kernel import Kernel, as_double, copied, of_numbers, precision
@@ -26,11 +30,10 @@ from mlcore.model import Transformer
 from mlcore.model_cache import cached
 
 _EPS = float(np.finfo(np.float64).eps)
-_SINGLE = 2e-7  # tolerance down to which a search in float32 helps
-_TIED = 1e-6  # entries of an eigenvector this near to the largest decide its sign together
+_SOLVERS = ("auto", "dense", "arpack", "randomized")
 
 
-class KernelPCA(Transformer, KernelModel):
+class KernelPCA(PreImages, Transformer, KernelModel):
     r"""Project samples onto their principal components in the feature space of a kernel.
 
     With :math:`\hat K = H K H^\top`, :math:`H = I - 1 w^\top / W`, w the sample weights and W their
@@ -53,6 +56,13 @@ class KernelPCA(Transformer, KernelModel):
         Of the polynomial kernel.
     coef0 : float, default=1
         Of the polynomial and sigmoid kernels.
+    alpha : float, default=1.0
+        Penalty of the ridge regression of samples on scores that `inverse_transform` begins with.
+    fit_inverse_transform : bool, default=False
+        Prepare `inverse_transform`.
+    eigen_solver : {"auto", "dense", "arpack", "randomized"}, default="auto"
+        "dense" decomposes the whole matrix by LAPACK; "arpack" and "randomized" are block Lanczos,
+        where the matrix is not small. "auto" takes what is quicker. All find the same components.
     tol : float, default=1e-6
         Largest residual of an eigenpair, divided by the largest eigenvalue; an eigenvalue's error
         is of the order of its square. A small matrix is decomposed to the rounding of float64.
@@ -78,17 +88,34 @@ class KernelPCA(Transformer, KernelModel):
         The mean in feature space is the sum of these times the images of the samples.
     mean_squared_norm_ : float
         Of this mean.
+    inverse_coef_ : (n_components, n_features) float64
+    inverse_intercept_ : (n_features,) float64
+        ``inverse_intercept_ + Y @ inverse_coef_`` predicts samples by their scores Y; there if
+        `inverse_transform` is.
     next_value_ : float
         Estimate of the first eigenvalue left out; 0 if none is.
     residuals_ : (n_components,) float64
         ``|A q - lambda q|`` divided by the largest eigenvalue.
     orthogonality_ : float
         Largest entry of ``Q'Q - I``.
+    gaps_ : (n_components,) float64
+        Distance of each eigenvalue to the nearest other, over the largest.
+    angle_bounds_ : (n_components,) float64
+        Bounds of the sines of the angles between `eigenvectors_` and exact ones, if none was
+        missed; infinite at a tie, where only the subspace is defined.
+    condition_ : float
+        Largest eigenvalue over the last.
+    complete_ : bool
+        True if it is proved that no eigenvector was missed; False where the last eigenvalue and the
+        next are as good as equal, or the centred matrix was not formed.
     solver_ : str
         "lapack" or "lanczos".
     converged_ : bool
     X_fit_ : (n_samples, n_features)
         The samples of the fit, or the matrix of a precomputed kernel.
+    origin_ : (n_features,) float64 or None
+        The mean of the samples, if the linear kernel is computed from their differences to it, as
+        it is if they are not sparse; all kernel values above are then of such differences.
     gamma_ : float
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
@@ -98,6 +125,11 @@ class KernelPCA(Transformer, KernelModel):
     O(n² d) time for the Gram matrix, which is stored in float64 and never centred, and O(n² k) for
     k eigenvectors by block Lanczos, or O(n³) by LAPACK where n is small or k large.
 
+    Samples far from the origin, compared with their distances, lose no digits with the linear
+    kernel and those of distances. For a polynomial kernel of degree 2 or more the large offset is
+    part of the function, and its Gram matrix is rounded before it is centred: subtract the mean
+    first. So is that of sparse samples, whose mean is not subtracted.
+
     A kernel that is not positive semi-definite has negative eigenvalues: they count as 0, with a
     warning that gives the most negative one.
 
@@ -105,7 +137,9 @@ class KernelPCA(Transformer, KernelModel):
     ----------
     .. [1] B. Schölkopf, A. Smola, K.-R. Müller, *Nonlinear component analysis as a kernel
        eigenvalue problem*, Neural Computation 10, 1998.
-    .. [2] A. Shashua, *Introduction to Machine Learning*, arXiv:0904.3664, section 5.4.
+    .. [2] C. Davis, W. Kahan, *The rotation of eigenvectors by a perturbation III*, SIAM Journal on
+       Numerical Analysis 7, 1970.
+    .. [3] A. Shashua, *Introduction to Machine Learning*, arXiv:0904.3664, section 5.4.
 
     Examples
     --------
@@ -127,9 +161,16 @@ class KernelPCA(Transformer, KernelModel):
     next_value_: float
     residuals_: np.ndarray
     orthogonality_: float
+    gaps_: np.ndarray
+    angle_bounds_: np.ndarray
+    condition_: float
+    complete_: bool
     solver_: str
     converged_: bool
     X_fit_: Any
+    origin_: np.ndarray | None
+    inverse_coef_: np.ndarray
+    inverse_intercept_: np.ndarray
 
     def __init__(
         self,
@@ -139,6 +180,9 @@ class KernelPCA(Transformer, KernelModel):
         gamma: float | str | None = None,
         degree: int = 3,
         coef0: float = 1,
+        alpha: float = 1.0,
+        fit_inverse_transform: bool = False,
+        eigen_solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: Any = None,
@@ -148,6 +192,9 @@ class KernelPCA(Transformer, KernelModel):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.alpha = alpha
+        self.fit_inverse_transform = fit_inverse_transform
+        self.eigen_solver = eigen_solver
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -193,47 +240,26 @@ class KernelPCA(Transformer, KernelModel):
             len(kept), len(kept), 16, what="the Gram matrix, with a copy to decompose,",
             instead="fit fewer rows and transform the others",
         )  # fmt: skip
-        S = CenteredGram(kernel.with_gamma(gamma).rows(as_double(used), double=True), w)
+        origin = None
+        if kernel.origin_free and isinstance(used, np.ndarray) and of_numbers(used):
+            origin = np.average(used, axis=0, weights=w)
+        rows = kernel.with_gamma(gamma).rows(_differences(used, origin), double=True)
+        S = CenteredGram(rows, w)
         k = len(kept) if self.n_components is None else int(self.n_components)
-        quick = self.tol >= _SINGLE and not by_lapack(S.n, k)
-        found = leading_eigenpairs(
-            S, k, rng, tol=self.tol, max_iter=self.max_iter, rough=S.rounded() if quick else None
-        )
-        self._warn_of(found, S, kernel, precision(samples), rng, power)
-
-        values = np.where(found.values > S.rounding(found.values[0]), found.values, 0.0)
-        Q = found.vectors
-        if self.n_components is None:  # one at least, where all are 0
-            k = max(1, np.count_nonzero(values))
-            values, Q = values[:k], Q[:, :k]
-        signs = _signs(Q / S.s[:, None])  # of the scores: those of copies are equal
-        Q = Q * signs
-        coef = S.coefficients(Q, values)
-        everywhere = np.zeros((n, k)), np.zeros((n, k)), np.zeros(n)
-        for full, part in zip(everywhere, (Q, coef, S.mean_coef), strict=True):
-            full[kept] = part
-        half = S.power // 2
-        next_value = (
-            found.next_value if k == len(found.values) and np.isfinite(found.next_value) else 0.0
-        )
-        state = {
-            "eigenvalues_": np.ldexp(values, power + S.power),
-            "eigenvectors_": everywhere[0],
-            "explained_variance_ratio_": values / max(S.trace, values.sum())
-            if values[0] > 0
-            else values,
-            "dual_coef_": np.ldexp(everywhere[1], -half),
-            "intercept_": np.ldexp(-(S.means @ coef), half),
-            "mean_coef_": everywhere[2],
-            "mean_squared_norm_": float(np.ldexp(S.mean_squared_norm, S.power)),
-            "next_value_": float(np.ldexp(max(next_value, 0.0), power + S.power)),
-            "residuals_": found.residuals[:k],
-            "orthogonality_": float(np.abs(Q.T @ Q - np.eye(k)).max()),
-            "solver_": "lapack" if by_lapack(S.n, len(found.values)) else "lanczos",
-            "converged_": found.converged,
-        }
-        S = used = None  # freed before the samples are copied
-        self._set_fitted(X, **state, X_fit_=copied(samples), gamma_=gamma)
+        how = self.tol, self.max_iter
+        found, solver = eigenpairs(S, k, self.eigen_solver, rng, *how)
+        self._warn_of(found, S, kernel, precision(samples), rng, power, solver)
+        definite = bool(kernel.positive_semidefinite)
+        asked = None if self.n_components is None else k
+        state = components(found, S, asked, solver, power, definite)
+        if self.fit_inverse_transform:
+            state |= self._way_back(used, w, state, kernel)
+        for name in ("eigenvectors_", "dual_coef_", "mean_coef_"):
+            part = state[name]
+            state[name] = np.zeros((n, *part.shape[1:]))
+            state[name][kept] = part
+        S = rows = used = found = None  # freed before the samples are copied
+        self._set_fitted(X, **state, X_fit_=copied(samples), gamma_=gamma, origin_=origin)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -249,8 +275,8 @@ class KernelPCA(Transformer, KernelModel):
         Y : (n_new, n_components)
         """
         self._check_fitted()
-        samples = self._later_samples(X, self.X_fit_)
-        scores = self._expansion.sums(as_double(samples), self.dual_coef_) + self.intercept_
+        samples = self._images(self._later_samples(X, self.X_fit_))
+        scores = self._expansion.sums(samples, self.dual_coef_) + self.intercept_
         return self._wrap(scores.astype(precision(self.X_fit_), copy=False), X)
 
     def feature_residuals(self, X: Any) -> np.ndarray:
@@ -272,18 +298,26 @@ class KernelPCA(Transformer, KernelModel):
         ValueError
             For a precomputed kernel, which does not tell k(x, x).
         """
+        squares, scores = self._distances(X, "feature_residuals")
+        residuals = np.maximum(squares - (scores**2).sum(axis=1), 0.0)
+        return residuals.astype(precision(self.X_fit_), copy=False)
+
+    def _distances(self, X, method):
+        """Return the squared distances of images from the mean, (n_new,), and their scores."""
         self._check_fitted()
         if self._precomputed:
             raise ValueError(
-                "KernelPCA: feature_residuals needs k(x, x) of new samples, which "
+                f"{type(self).__name__}: {method} needs k(x, x) of new samples, which "
                 "kernel='precomputed' does not give: pass the kernel as a function."
             )
-        samples = as_double(self._later_samples(X, self.X_fit_))
+        samples = self._images(self._later_samples(X, self.X_fit_))
         sums = self._expansion.sums(samples, np.c_[self.dual_coef_, self.mean_coef_])
-        scores = sums[:, :-1] + self.intercept_
         squares = self._fitted_kernel.diagonal(samples) - 2 * sums[:, -1] + self.mean_squared_norm_
-        residuals = np.maximum(squares - (scores**2).sum(axis=1), 0.0)
-        return residuals.astype(precision(self.X_fit_), copy=False)
+        return squares, sums[:, :-1] + self.intercept_
+
+    def _images(self, samples):
+        """Return checked samples as the kernel takes them."""
+        return _differences(samples, self.origin_)
 
     def _n_out(self):
         return len(self.eigenvalues_)
@@ -293,15 +327,23 @@ class KernelPCA(Transformer, KernelModel):
         if self.n_components is not None:
             as_integer(self.n_components, "n_components", owner=owner, at_least=1)
         kernel = self._checked_kernel()
+        as_real(self.alpha, "alpha", owner=owner, at_least=0)
+        as_bool(self.fit_inverse_transform, "fit_inverse_transform", owner=owner)
+        if self.fit_inverse_transform and kernel.precomputed:
+            raise ValueError(
+                "Cannot fit_inverse_transform with a precomputed kernel, which gives no samples to "
+                "return: pass the kernel as a function."
+            )
+        as_choice(self.eigen_solver, "eigen_solver", _SOLVERS, owner=owner)
         gamma = "auto" if self.gamma is None else self._checked_gamma(self.gamma)
         as_real(self.tol, "tol", owner=owner, above=0)
         as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
         require_random_state(self.random_state, owner=owner)
         return kernel, gamma
 
-    def _warn_of(self, found, S, kernel, dtype, rng, power):
+    def _warn_of(self, found, S, kernel, dtype, rng, power, solver):
         name = type(self).__name__
-        if not found.converged and not by_lapack(S.n, len(found.values)):
+        if not found.converged and solver == "lanczos":
             warn(
                 "ConvergenceWarning",
                 f"{name} stopped after max_iter={self.max_iter} steps with a residual of "
@@ -320,11 +362,26 @@ class KernelPCA(Transformer, KernelModel):
         if kernel.precomputed:
             return Expansion(np.arange(len(self.dual_coef_)), kernel)
         vectors = self.X_fit_
-        return cached(self, (vectors,), kernel, lambda: Expansion(as_double(vectors), kernel))
+        return cached(self, (vectors,), kernel, lambda: Expansion(self._images(vectors), kernel))
+
+    def _way_back(self, used, w, state, kernel):
+        """Return what `inverse_transform` needs, from the samples of positive weight."""
+        if not of_numbers(used):
+            raise TypeError(
+                f"{type(self).__name__}: fit_inverse_transform=True needs samples that are rows of "
+                f"numbers, not those of the kernel {kernel.name!r}."
+            )
+        mean = np.asarray(w @ used).ravel() / w.sum()
+        values = state["eigenvalues_"]
+        alpha = 0.0 if kernel.linear else self.alpha
+        shrinkage = np.zeros(len(values))
+        np.divide(values, values + alpha, out=shrinkage, where=values > 0)
+        coef = ridge(used, state["dual_coef_"], mean, shrinkage)
+        return {"inverse_coef_": coef, "inverse_intercept_": mean}
 
 
-def _signs(Q):
-    """Return the sign of the first of each column's entries that are as large as the largest."""
-    sizes = np.abs(Q)
-    first = np.argmax(sizes >= (1 - _TIED) * sizes.max(axis=0), axis=0)
-    return np.where(Q[first, np.arange(Q.shape[1])] < 0, -1.0, 1.0)
+
+def _differences(samples, origin):
+    """Return samples in float64, less `origin` if there is one."""
+    doubles = as_double(samples)
+    return doubles if origin is None else doubles - origin

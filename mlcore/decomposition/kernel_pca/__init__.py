@@ -1,0 +1,5 @@
+"""Kernel PCA, and the samples whose images are nearest to points in feature space."""
+
+from mlcore.decomposition.kernel_pca.kernel_pca import KernelPCA
+
+__all__ = ["KernelPCA"]

@@ -1,0 +1,81 @@
+"""Eigenpairs of a centred Gram matrix as the fitted attributes of a kernel PCA."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcore.decomposition.centered_gram import CenteredGram
+from mlcore.decomposition.evidence import angle_bounds, gaps, is_complete, orthogonality, signs
+from mlcore.eigen import Eigenpairs, by_lapack, leading_eigenpairs
+
+_SINGLE = 2e-7  # tolerance down to which a search in float32 helps
+
+
+def eigenpairs(
+    S: CenteredGram, k: int, solver: str, rng: np.random.Generator, tol: float, max_iter: int
+) -> tuple[Eigenpairs, str]:
+    """Return k leading eigenpairs and how they were found, "lapack" or "lanczos"."""
+    dense = solver == "dense" or by_lapack(S.n, k)
+    rough = S.rounded() if tol >= _SINGLE and not dense else None
+    found = leading_eigenpairs(
+        S, k, rng, tol=tol, max_iter=max_iter, rough=rough, solver="lapack" if dense else None
+    )
+    return found, "lapack" if dense else "lanczos"
+
+
+def components(
+    found: Eigenpairs, S: CenteredGram, k: int | None, solver: str, power: int, definite: bool
+) -> dict[str, Any]:
+    """Return the attributes of the components and their evidence.
+
+    Parameters
+    ----------
+    found : Eigenpairs
+        k of them, or all.
+    S : CenteredGram
+    k : int or None
+        None for those whose eigenvalue is not 0, one at least.
+    solver : str
+        "lapack" or "lanczos".
+    power : int
+        The weights are 2^power times those of S.
+    definite : bool
+        True if the kernel is positive semi-definite.
+    """
+    rounding = S.rounding(found.values[0])
+    values = np.where(found.values > rounding, found.values, 0.0)
+    k = max(1, np.count_nonzero(values)) if k is None else k
+    following = np.append(found.values, found.next_value)[k]
+    raw, values, Q = found.values[:k], values[:k], found.vectors[:, :k]
+    Q = Q * signs(Q / S.s[:, None])  # of the scores: those of copies are equal
+    coef = S.coefficients(Q, values)
+    largest = float(values[0]) or 1.0
+    residuals = found.residuals[:k]
+    if solver == "lapack" or not definite:  # these are not relative to the largest eigenvalue
+        residuals = np.linalg.norm(S @ Q - Q * raw, axis=0) / largest
+    next_residual = found.next_residual if k == len(found.values) else 0.0
+    if not definite:  # relative to the largest by modulus, which may be that of a negative one
+        next_residual *= S.size / largest
+    complete = solver == "lapack" and (
+        len(found.values) == S.n or is_complete(S.dense(), raw, Q, following)
+    )
+    gap = gaps(raw, following)
+    half, last = S.power // 2, float(values[-1])
+    return {
+        "eigenvalues_": np.ldexp(values, power + S.power),
+        "eigenvectors_": Q,
+        "explained_variance_ratio_": values / (max(S.trace, values.sum()) or 1.0),
+        "dual_coef_": np.ldexp(coef, -half),
+        "intercept_": np.ldexp(-(S.means @ coef), half),
+        "mean_coef_": S.mean_coef,
+        "mean_squared_norm_": float(np.ldexp(S.mean_squared_norm, S.power)),
+        "next_value_": float(np.ldexp(max(following, 0.0), power + S.power)),
+        "residuals_": residuals,
+        "orthogonality_": orthogonality(Q),
+        "gaps_": gap,
+        "angle_bounds_": angle_bounds(residuals, gap, rounding / largest, next_residual),
+        "condition_": largest / last if last > 0 else np.inf,
+        "complete_": complete,
+        "solver_": solver,
+        "converged_": found.converged,
+    }
