@@ -115,8 +115,10 @@ class Diagnostics:
                 f"{type(self).__name__}: leave_one_out takes samples only with "
                 'solver="nystroem", which does not keep those of the fit.'
             )
-        problem, path = self._path()
         kept = np.flatnonzero(self.sample_weight_)
+        if self.fit_intercept and len(kept) < 2:
+            self._refuse_to_leave_out()
+        problem, path = self._path()
         errors = np.full((len(self.sample_weight_), len(problem.units.penalties)), np.nan)
         for alpha, columns in by_alpha(problem.units.penalties):
             found = path.fitted(alpha, columns)
@@ -194,6 +196,12 @@ class Diagnostics:
     def _in_span(self):
         """True if the function is one of few centres, and the samples are not kept."""
         return getattr(self, "solver_", None) == "nystroem"
+
+    def _refuse_to_leave_out(self):
+        raise ValueError(
+            f"{type(self).__name__}: n_samples=1, but with fit_intercept=True to leave one out "
+            "needs at least 2."
+        )
 
     def _check_ready(self):
         self._check_fitted()

@@ -22,7 +22,7 @@ from mlcore.kernel_ridge.alpha_path.factor_path import FROM_EIGENVECTORS
 from mlcore.kernel_ridge.diagnostics import as_alphas, require_path
 from mlcore.kernel_ridge.linear_system.partial_cholesky import partial_factor
 from mlcore.kernel_ridge.nystroem import Nystroem
-from mlcore.kernel_ridge.ridge_model import RidgeModel, data_attributes, solved
+from mlcore.kernel_ridge.ridge_model import RidgeModel, data_attributes, require_two, solved
 from mlcore.kernels.kernel import Kernel
 
 _SOLVERS = ("auto", "cholesky", "cg", "nystroem")
@@ -288,6 +288,7 @@ class KernelRidge(Nystroem, RidgeModel):
 
     def _chosen_penalties(self, data, problem, criterion):
         distinct, units = data.distinct(self._precomputed), problem.units
+        require_two(distinct, problem.system.name)
         if distinct is data:
             return EigenPath(problem.system).best_alphas(criterion)
         kernel, intercept = problem.system.S.rows.kernel, problem.system.fit_intercept

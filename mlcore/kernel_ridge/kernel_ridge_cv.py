@@ -10,7 +10,7 @@ from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import FROM_EIGENVECTORS, path_for
 from mlcore.kernel_ridge.diagnostics import as_alphas, require_path
-from mlcore.kernel_ridge.ridge_model import RidgeModel, data_attributes, solved
+from mlcore.kernel_ridge.ridge_model import RidgeModel, data_attributes, require_two, solved
 from mlcore.kernels.kernel import Kernel, of_numbers
 from mlcore.kernels.resolve import resolve_gamma
 
@@ -132,8 +132,7 @@ class KernelRidgeCV(RidgeModel):
         data = self._checked_data(X, y, sample_weight)
         distinct = data.distinct(self._precomputed)
         n, n_targets = distinct.columns.shape
-        if n < 2:
-            raise ValueError(f"{owner}: n_samples=1, but to leave one out needs at least 2.")
+        require_two(distinct, owner)
         require_path(n, FROM_EIGENVECTORS if alphas is None else len(np.unique(alphas)))
         gammas = self._numbers_of(given, kernel, data)
         values = np.empty((len(gammas), 1 if alphas is None else len(alphas), n_targets))

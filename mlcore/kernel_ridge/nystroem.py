@@ -215,6 +215,8 @@ class Nystroem:
         system, units = self._span_system
         targets = data.y if data.y.ndim == 2 else data.y[:, None]
         scaled = np.ldexp(data.weight, -units.weight_power)
+        if self.fit_intercept and scaled.max() >= system.total:
+            self._refuse_to_leave_out()
         predicted = self.predict(X)
         errors = targets - (predicted if predicted.ndim == 2 else predicted[:, None])
         penalties = by_alpha(self._penalties(units))

@@ -68,6 +68,12 @@ class RidgeData(NamedTuple):
         return type(self)(used, used, y, weight, np.arange(len(first)))
 
 
+def require_two(distinct: RidgeData, owner: str) -> None:
+    """Refuse data of one sample, copies apart, of which none can be left out."""
+    if len(distinct.kept) < 2:
+        raise ValueError(f"{owner}: n_samples=1, but to leave one out needs at least 2.")
+
+
 class RidgeModel(Diagnostics, Regressor, KernelModel):
     """Base of models whose function is ``sum_i a_i k(x_i, x) + b`` over all samples."""
 

@@ -80,31 +80,36 @@ def verified(
             f[rows] = weighted(np.ldexp(values, -units.kernel_power), beta)
         return f
 
-    f = values_of_f(X)
-    error = system.right / u - f - b
-    mean = np.zeros(len(b))
-    if fit_intercept:
-        mean = (u * u)[:, 0] @ error / system.total
-    nu = u * u * (error - mean)
-    g = (S @ (nu / u)) / u / alpha
-    ff = np.einsum("ij,ij->j", beta, values_of_f(at_centers))
-    squared = ff + np.einsum("ij,ij->j", nu, g - 2 * f) / alpha
+    with np.errstate(over="ignore", invalid="ignore"):  # a bound that overflows is none
+        f = values_of_f(X)
+        error = system.right / u - f - b
+        mean = np.zeros(len(b))
+        if fit_intercept:
+            mean = (u * u)[:, 0] @ error / system.total
+        nu = u * u * (error - mean)
+        g = (S @ (nu / u)) / u / alpha
+        ff = np.einsum("ij,ij->j", beta, values_of_f(at_centers))
+        squared = ff + np.einsum("ij,ij->j", nu, g - 2 * f) / alpha
 
-    one = 2 * np.sqrt(n + len(beta)) * EPS
-    own = kernel.diagonal(as_double(at_centers)) if not kernel.precomputed else own[centers]
-    size = np.sqrt(np.maximum(np.ldexp(own, -units.kernel_power), 0.0)) @ np.abs(beta)
-    total = np.abs(nu).sum(axis=0)
-    spread, weights = size + norms @ np.abs(nu) / alpha, np.abs(beta).sum(axis=0) + total / alpha
-    squared = np.maximum(squared, 0.0) + one * spread**2 + problem.rounding * weights**2
-    slack = one * (np.abs(error).max(axis=0) + norms.max() * size) + problem.rounding * weights
-    distance = np.sqrt(squared)
-    if fit_intercept:  # nu sums to 0 up to rounding
-        distance += one * total / system.total * float(norms @ (u * u)[:, 0]) / alpha
-        slack += np.abs(mean) + one * np.abs(b)
-    gap = alpha * distance**2 + system.total * slack**2
-    bound = np.sqrt(gap / alpha) + one * size
-    if fit_intercept:
-        bound += np.sqrt(gap / system.total) / (float(norms.max()) or 1.0)
+        one = 2 * np.sqrt(n + len(beta)) * EPS
+        own = kernel.diagonal(as_double(at_centers)) if not kernel.precomputed else own[centers]
+        size = np.sqrt(np.maximum(np.ldexp(own, -units.kernel_power), 0.0)) @ np.abs(beta)
+        total = np.abs(nu).sum(axis=0)
+        spread, weights = (
+            size + norms @ np.abs(nu) / alpha,
+            np.abs(beta).sum(axis=0) + total / alpha,
+        )
+        squared = np.maximum(squared, 0.0) + one * spread**2 + problem.rounding * weights**2
+        slack = one * (np.abs(error).max(axis=0) + norms.max() * size) + problem.rounding * weights
+        distance = np.sqrt(squared)
+        if fit_intercept:  # nu sums to 0 up to rounding
+            distance += one * total / system.total * float(norms @ (u * u)[:, 0]) / alpha
+            slack += np.abs(mean) + one * np.abs(b)
+        gap = alpha * distance**2 + system.total * slack**2
+        bound = np.sqrt(gap / alpha) + one * size
+        if fit_intercept:
+            bound += np.sqrt(gap / system.total) / (float(norms.max()) or 1.0)
+    gap, bound = (np.where(np.isnan(v), np.inf, v) for v in (gap, bound))
     loss = np.einsum("ij,ij->j", u * error, u * error)
     return RidgeVerification(
         np.ldexp(loss + alpha * np.maximum(ff, 0.0), units.square_power),

@@ -216,7 +216,31 @@ def test_wrong_parameters_are_named(params, message):
         KernelRidgeCV(**params).fit([[1.0], [2.0]], [1.0, 2.0])
 
 
-def test_one_sample_cannot_be_left_out():
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_one_sample_cannot_be_left_out(fit_intercept):
+    how = {"kernel": "rbf", "fit_intercept": fit_intercept}
     for X in ([[1.0]], [[1.0], [1.0]]):
-        with pytest.raises(ValueError, match="n_samples=1"):
-            KernelRidgeCV().fit(X, np.ones(len(X)))
+        for model in (KernelRidgeCV(**how), KernelRidge("gcv", **how)):
+            with pytest.raises(ValueError, match="n_samples=1"):
+                model.fit(X, np.ones(len(X)))
+    for solver in ("cholesky", "nystroem"):
+        model = KernelRidge(solver=solver, random_state=0, **how).fit([[1.0]], [4.0])
+        given = ([[1.0]], [4.0]) if solver == "nystroem" else ()
+        if fit_intercept:
+            with pytest.raises(ValueError, match="n_samples=1"):
+                model.leave_one_out(*given)
+        else:
+            assert_allclose(model.leave_one_out(*given), [4.0])
+
+
+@pytest.mark.filterwarnings("ignore:.* is singular up to rounding:UserWarning")
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("scale", [1e-150, 1e75])
+def test_a_penalty_far_from_the_kernel_values(criterion, scale):
+    """The function is 0, or that of least squares; nothing overflows on the way."""
+    X, Y, _ = problem()
+    model = KernelRidgeCV([0.1, 1.0, 10.0], criterion=criterion, kernel="linear").fit(X * scale, Y)
+    coef = np.linalg.lstsq(X, Y)[0] if scale > 1 else np.zeros((3, 2))
+    assert_allclose(model.predict(X * scale), X @ coef, atol=1e-10)
+    assert np.isfinite(model.criterion_values_).all()
+    assert (model.verify(X * scale, Y).duality_gap >= 0).all()

@@ -103,12 +103,12 @@ class AlphaPath:
             errors = found.coef / found.inverse_diagonal[:, None]
             return np.einsum("ij,ij->j", errors, errors) / self.system.total
         if name == "gcv":
-            squares = np.einsum("ij,ij->j", found.coef, found.coef)
-            return self._gcv(squares, float(found.inverse_diagonal.sum()))
+            return self._gcv(found.coef, float(found.inverse_diagonal.sum()))
         return self._likelihood(found.energy, found.log_determinant)
 
-    def _gcv(self, squares, trace):
-        return self.system.S.n * squares / trace**2
+    def _gcv(self, coef, trace):
+        coef = coef / trace  # before it is squared: a large alpha makes both small
+        return self.system.S.n * np.einsum("ij,ij->j", coef, coef)
 
     def _likelihood(self, energy, log_determinant):
         with np.errstate(divide="ignore"):

@@ -74,7 +74,7 @@ class EigenPath(AlphaPath):
             trace = float((1.0 / (self.values + alpha)).sum())
             if self.system.fit_intercept:
                 trace -= float(hv @ hv) / total
-            return self._gcv(np.einsum("ij,ij->j", coordinates, coordinates), trace)
+            return self._gcv(coordinates, trace)
         return self._likelihood(*self._energy(alpha, columns, coordinates, total))
 
     def _coordinates(self, alpha, columns):

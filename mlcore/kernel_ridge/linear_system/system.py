@@ -83,7 +83,7 @@ class RidgeSystem:
             return np.linalg.norm(R, axis=0) <= EPS * scale
 
         with single_threaded_blas():
-            factor = Cholesky.of(A.dense(np.float32)) if self.S.fits_single else None
+            factor = Cholesky.of(A.dense(np.float32)) if A.fits_single else None
             if factor is not None:
                 found = conjugate_gradients(A, B, factor.solve, rounded, _FEW)
                 if found.converged:
@@ -136,7 +136,7 @@ class RidgeSystem:
             rank = 0
         warn(
             "UserWarning",
-            f"{self.name}: the Gram matrix with alpha={alpha:.3g} is singular up to rounding; the "
+            f"{self.name}: K + alpha/w, K the Gram matrix, is singular up to rounding; the "
             f"function is one of {rank} of the {n} samples, its rank. A larger alpha makes it "
             "regular.",
         )
