@@ -233,6 +233,13 @@ def test_functions_that_take_any_values_need_a_ridge():
     for kernel in ("rbf", ("rbf", "linear"), ("linear", "rbf")):
         with pytest.raises(ValueError, match=r"alpha=0, and functions of [Xy] .*rank 14"):
             KernelCCA(kernel=kernel, alpha=0.0).fit(X, Y)
+        with pytest.raises(ValueError, match="rank 14"):  # nor do copies of samples help
+            KernelCCA(kernel=kernel, alpha=0.0).fit(
+                np.repeat(X, 2, axis=0), np.repeat(Y, 2, axis=0)
+            )
+    binary = (X[:, 0] > 0).astype(float)  # functions of y are free, but not of the samples
+    model, expected = (kind(1, alpha=0.0).fit(X, binary) for kind in (KernelCCA, CCA))
+    assert_allclose(model.canonical_correlations_, expected.canonical_correlations_, atol=1e-12)
     model = KernelCCA(kernel=("rbf", "linear"), alpha=(1e-3, 0.0)).fit(X, Y)
     assert model.x_rank_ == 14 and model.canonical_correlations_[0] < 1
 

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from mlcore.checks import as_integer, as_real, as_weights, require_memory, scaled_weights
 from mlcore.decomposition.cca.canonical_pairs import column_correlations
-from mlcore.decomposition.cca.kernel_view import KernelView, leading_pairs
+from mlcore.decomposition.cca.kernel_view import KernelView, leading_pairs, require_ranks
 from mlcore.decomposition.cca.two_blocks import as_columns, one_or_two, require_as_many
 from mlcore.decomposition.dual_functions import (
     DualFunctions,
@@ -207,7 +207,7 @@ class KernelCCA(Transformer, KernelModel):
                 view, gamma = KernelView.of(used, kernel, gammas[i], w, **units)
                 views.append(view)
                 resolved.append(gamma)
-                self._require_rank(view, "Xy"[i])
+            require_ranks(views, owner)
             found = self._pairs(*views, n, kept)
         mean_coef = weight / weight.max()
         mean_coef /= mean_coef.sum()
@@ -254,19 +254,6 @@ class KernelCCA(Transformer, KernelModel):
         return kernel_samples(
             Y, kernel, owner=owner, name=name, like=like, accept_sparse=not kernel.precomputed
         )
-
-    def _require_rank(self, view, name):
-        owner, n = type(self).__name__, view.S.n
-        if view.rank == 0:
-            raise ValueError(
-                f"{owner}: the samples of {name} are constant for their kernel: nothing correlates "
-                "with them."
-            )
-        if view.alpha == 0 and view.rank >= n - 1:
-            raise ValueError(
-                f"{owner}: alpha=0, and functions of {name} take any values at {n} samples (rank "
-                f"{view.rank}): they correlate perfectly with everything. Use alpha > 0."
-            )
 
     def _pairs(self, x, y, n, kept):
         """Return the fitted attributes that follow from both views."""

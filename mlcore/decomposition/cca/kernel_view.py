@@ -82,6 +82,16 @@ class KernelView:
         """The number of eigenvalues above rounding."""
         return len(self.values)
 
+    def copies(self) -> np.ndarray:
+        """Return (n, n) bool, True where sample i has the image of an earlier sample j."""
+        A = self.S.dense() / self.S.s
+        A /= self.S.s[:, None]
+        diagonal = A.diagonal().copy()
+        A *= -2
+        A += diagonal
+        A += diagonal[:, None]
+        return np.tril(A <= 64 * self.S.rounding(0.0) / self.S.total, -1)
+
     def coefficients(self, U: np.ndarray) -> np.ndarray:
         """Return ``Q (D (D + alpha))^(-1/2) U``, of functions f with w f² + alpha |f|² = U²."""
         scale = np.sqrt(self.values) * np.sqrt(self.values + self.alpha)
@@ -105,6 +115,27 @@ class KernelView:
         A = self.S.coefficients(C, np.ones(C.shape[1]))
         half = 2.0 ** (-self.power / 2)
         return np.ldexp(A, -self.S.power) * half, -(self.S.means @ A) * half
+
+
+def require_ranks(views: list[KernelView], owner: str) -> None:
+    """Refuse a view that is constant, or without a ridge takes any values at the samples."""
+    for name, view in zip("Xy", views, strict=True):
+        if view.rank == 0:
+            raise ValueError(
+                f"{owner}: the samples of {name} are constant for their kernel: nothing "
+                "correlates with them."
+            )
+    if all(view.alpha > 0 for view in views):
+        return
+    copies = views[0].copies() & views[1].copies()
+    n_distinct = len(copies) - np.count_nonzero(copies.any(axis=1))
+    for name, view in zip("Xy", views, strict=True):
+        if view.alpha == 0 and view.rank >= n_distinct - 1:
+            raise ValueError(
+                f"{owner}: alpha=0, and functions of {name} take any values at {n_distinct} "
+                f"samples (rank {view.rank}): they correlate perfectly with everything. Use "
+                "alpha > 0."
+            )
 
 
 def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
