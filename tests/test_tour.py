@@ -85,6 +85,38 @@ def test_the_mixture_climbs_and_knows_images_from_noise(shown):
     assert gain > 0
 
 
+def values(shown, heading, n):
+    lines = shown.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(heading)) + 1
+    return [line[72:].strip() for line in lines[start : start + n]]
+
+
+def test_the_projections_explain_what_their_bounds_allow(shown):
+    _, share, bounds, angle, held_out, _, rho, again = values(shown, "PCA, CCA", 8)
+    least, most = map(float, bounds.split(" to "))
+    assert least <= float(share) <= most
+    assert 0.5 < float(held_out) < float(share)
+    assert float(angle) < 1e-6
+    assert 0.9 < float(again) < 1 and 0.9 < float(rho) < 1
+
+
+def test_the_kernel_components_leave_more_of_noise(shown):
+    _, residual, own, noise = values(shown, "KernelPCA", 4)
+    assert float(residual) < 1e-5
+    assert float(own) < 0.5 < float(noise) <= 1
+
+
+def test_the_discriminants_name_digits(shown):
+    rates = values(shown, "Discriminant analysis", 4)[1::2]
+    assert all(float(rate.rstrip("%")) > 85 for rate in rates)
+
+
+def test_the_ridge_regression_is_as_exact_as_it_says(shown):
+    _, gap, bound, error, r2 = values(shown, "KernelRidge", 5)
+    assert float(gap) < 1e-10 and float(bound) < 1e-6
+    assert float(error) < 0.3 and float(r2) > 0.7
+
+
 def test_the_certificate_is_what_its_errors_allow(shown):
     lines = shown.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("certify"))
