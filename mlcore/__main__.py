@@ -6,7 +6,7 @@ import sys
 import time
 
 import mlcore
-from mlcore.tour import SECTIONS, Digits
+from mlcore.tour.sections import SECTIONS, Digits
 
 _OK, _FAILURE, _INTERRUPTED, _READER_GONE = 0, 1, 130, 141  # 2, wrong usage, is argparse's
 _ASCII = str.maketrans("─×²", "-x2")  # of equal width, so that tables stay aligned

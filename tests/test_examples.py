@@ -106,6 +106,22 @@ def test_adult_and_mnist_are_read_as_published(certification, tmp_path):
     assert_array_equal(y, [3])
 
 
+def test_digits_are_made_from_few_numbers(capsys, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    digits, picture = example("digits_from_few_numbers"), tmp_path / "digits.svg"
+    monkeypatch.setattr("sys.argv", ["digits_from_few_numbers.py", str(picture)])
+    digits.main()
+    lines = capsys.readouterr().out.splitlines()[1 : len(digits.COUNTS) + 1]
+    table = np.array([line.split() for line in lines], dtype=float)
+    X = digits.load_digits()[0][: digits.N_TRAINING]
+    squares = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2
+    for k, explained, most, held_out, angle in table:
+        share = squares[: int(k)].sum() / squares.sum()
+        assert abs(explained - share) < 1e-4 and explained <= most
+        assert 0 < held_out < 1 and angle < 1e-6
+    assert "numbers" in picture.read_text(encoding="utf-8")
+
+
 def test_savings_go_with_ages(capsys, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     savings, picture = example("savings_and_age"), tmp_path / "savings.svg"

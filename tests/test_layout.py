@@ -139,6 +139,7 @@ LAYERS = (
     ("decomposition",),
     ("bounds", "cluster", "discriminant", "kernel_ridge", "mixture", "svm"),
     ("online",),
+    ("tour",),
     ("__main__",),
 )
 LAYER = {part: number for number, row in enumerate(LAYERS) for part in row}
