@@ -51,7 +51,7 @@ def draw(fitted: list[PCA], images: np.ndarray, path: str) -> None:
     names = [f"{model.n_components_} numbers" for model in fitted] + ["64 pixels"]
     figure, axes = pyplot.subplots(len(rows), 1, figsize=(0.7 * len(images), 0.9 * len(rows)))
     for axis, row, name in zip(axes, rows, names, strict=True):
-        axis.imshow(np.hstack(row.reshape(-1, 8, 8)), cmap="gray_r", vmin=0, vmax=1)
+        axis.imshow(np.hstack([*row.reshape(-1, 8, 8)]), cmap="gray_r", vmin=0, vmax=1)
         axis.set(xticks=[], yticks=[])
         axis.set_ylabel(name, rotation=0, ha="right", va="center")
     figure.savefig(path, bbox_inches="tight", metadata={"Date": None} if ".svg" in path else None)

@@ -1,1 +1,1 @@
-"""What `python -m mlcore` shows: the models on the handwritten digits that mlcore ships."""
+"""The sections that `python -m mlcore` shows: models on the handwritten digits it ships."""
