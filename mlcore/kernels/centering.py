@@ -1,10 +1,12 @@
 """Centring in feature space: Gram matrices of samples whose mean is moved to the origin."""
 
+from typing import Any, ClassVar, Self
+
 import numpy as np
 
-from mlcore.checks import as_samples, require_memory
-from mlcore.exceptions import peer_class
+from mlcore.checks import require_memory
 from mlcore.kernels.gram import as_square, require_out
+from mlcore.model import Model, Transformer
 
 
 def center_gram(K, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -36,16 +38,33 @@ def center_gram(K, *, out: np.ndarray | None = None) -> np.ndarray:
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
-    return GramCenterer().fit(K)._centered(as_square(K, "center_gram"), out)
+    K = as_square(K, "center_gram")
+    return _centered(K, *_means(K), out)
 
 
-class GramCenterer:
+class GramCenterer(Transformer, Model):
     """Centres Gram matrices of new rows as the training matrix was centred.
+
+    The inner products with the training samples, in feature space, after their mean was moved to
+    the origin.
 
     Attributes
     ----------
-    column_means_ : float64 (n,)
+    column_means_ : (n,) float64
     mean_ : float
+        Of all values.
+    n_features_in_ : int
+        Training samples, n.
+    feature_names_in_ : (n,) object
+
+    Notes
+    -----
+    O(n²) time to fit and O(n) a new row; sums in float64, results in the type of the values.
+
+    References
+    ----------
+    .. [1] B. Schölkopf, A. Smola, K.-R. Müller, *Nonlinear Component Analysis as a Kernel
+       Eigenvalue Problem*, Neural Computation 10, 1998, appendix A.
 
     Examples
     --------
@@ -56,36 +75,64 @@ class GramCenterer:
     array([[ 0.5, -0.5]])
     """
 
-    def fit(self, K) -> "GramCenterer":
-        """Learn the means of a training matrix (n, n)."""
-        K = as_square(K, "GramCenterer")
-        self.column_means_ = K.mean(axis=0, dtype=np.float64)
-        self.mean_ = float(self.column_means_.mean())
+    _tags: ClassVar[dict[str, Any]] = {"input_tags.pairwise": True}
+
+    column_means_: np.ndarray
+    mean_: float
+
+    def fit(self, K: Any, y: Any = None) -> Self:
+        """Learn the means of the kernel values between the training samples.
+
+        Parameters
+        ----------
+        K : array-like of shape (n, n)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        checked = self._check_X(K, reset=True)
+        if checked.shape[0] != checked.shape[1]:
+            raise ValueError(f"K has shape {checked.shape}; GramCenterer needs a square matrix.")
+        column_means, mean = _means(checked)
+        self._set_fitted(K, column_means_=column_means, mean_=mean)
         return self
 
-    def transform(self, K) -> np.ndarray:
-        """Centre the kernel values (m, n) of new rows with the training samples."""
-        if not hasattr(self, "column_means_"):
-            raise peer_class("NotFittedError")("GramCenterer is not fitted yet: call `fit` first.")
-        K = as_samples(K, owner="GramCenterer", name="K")
-        if K.shape[1] != len(self.column_means_):
-            raise ValueError(
-                f"K has {K.shape[1]} columns, but GramCenterer was fitted to "
-                f"{len(self.column_means_)} samples."
-            )
-        return self._centered(K, None)
+    def transform(self, K: Any) -> Any:
+        """Centre the kernel values of new rows with the training samples.
 
-    def _centered(self, K, out):
-        if out is None:
-            require_memory(
-                *K.shape, K.itemsize, what="the centred matrix", instead="centre K in place, out=K"
-            )
-            out = np.empty_like(K)
-        else:
-            require_out(out, K.shape, K.dtype)
-        rows = K.mean(axis=1, dtype=np.float64)[:, None] - self.mean_
-        step = max(1, 1_000_000 // K.shape[1])  # float64 sums, without an n x n copy of them
-        for start in range(0, len(K), step):
-            part = slice(start, start + step)
-            np.subtract(K[part], rows[part] + self.column_means_, out=out[part], casting="unsafe")
-        return out
+        Parameters
+        ----------
+        K : array-like of shape (m, n)
+
+        Returns
+        -------
+        centered : (m, n)
+        """
+        checked = self._check_X(K, reset=False)
+        return self._wrap(_centered(checked, self.column_means_, self.mean_, None), K)
+
+    def _n_out(self):
+        return self.n_features_in_
+
+
+def _means(K):
+    column_means = K.mean(axis=0, dtype=np.float64)
+    return column_means, float(column_means.mean())
+
+
+def _centered(K, column_means, mean, out):
+    if out is None:
+        require_memory(
+            *K.shape, K.itemsize, what="the centred matrix", instead="centre K in place, out=K"
+        )
+        out = np.empty_like(K)
+    else:
+        require_out(out, K.shape, K.dtype)
+    rows = K.mean(axis=1, dtype=np.float64)[:, None] - mean
+    step = max(1, 1_000_000 // K.shape[1])  # float64 sums, without an n x n copy of them
+    for start in range(0, len(K), step):
+        part = slice(start, start + step)
+        np.subtract(K[part], rows[part] + column_means, out=out[part], casting="unsafe")
+    return out

@@ -25,6 +25,7 @@ from mlcore.cluster import (
 from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
+from mlcore.kernels import GramCenterer
 from mlcore.mixture import (
     PLSA,
     BernoulliMixture,
@@ -65,6 +66,7 @@ CHECKED = [
     KernelKMeans(),
     KernelCCA(),
     KernelCCA(kernel="rbf", alpha=0.1),
+    GramCenterer(),
     KernelPCA(2),
     KernelPCA(kernel="rbf", fit_inverse_transform=True),
     KernelRidge(),

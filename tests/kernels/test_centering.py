@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KernelCenterer
+from sklearn.utils import get_tags
 
 from mlcore.exceptions import NotFittedError
 from mlcore.kernels import GramCenterer, center_gram, gram_matrix
+from mlcore.svm import SVC
 
 
 def samples(n, d=3, seed=0):
@@ -86,9 +89,9 @@ def test_what_cannot_be_centred(arguments, error, message):
 
 
 def test_what_a_centerer_refuses():
-    with pytest.raises(NotFittedError, match="GramCenterer is not fitted"):
+    with pytest.raises(NotFittedError, match="This GramCenterer instance is not fitted"):
         GramCenterer().transform(np.eye(2))
-    with pytest.raises(ValueError, match="K has 3 columns, but GramCenterer was fitted to 2"):
+    with pytest.raises(ValueError, match="X has 3 features, but GramCenterer is expecting 2"):
         GramCenterer().fit(np.eye(2)).transform(np.eye(3))
     with pytest.raises(ValueError, match="square"):
         GramCenterer().fit(np.ones((2, 3)))
@@ -100,3 +103,16 @@ def test_a_result_that_cannot_fit_is_refused(monkeypatch):
     with pytest.raises(MemoryError, match="centred matrix of 2500 x 2500 needs 25000000 bytes"):
         center_gram(K)
     assert center_gram(K, out=K) is K
+
+
+def test_the_protocol_of_transformers():
+    K, new = gram_matrix(samples(20)), gram_matrix(samples(4, seed=1), samples(20))
+    centerer = GramCenterer()
+    assert centerer.fit_transform(K).tolist() == center_gram(K).tolist()
+    names = [f"gramcenterer{i}" for i in range(20)]
+    assert centerer.get_feature_names_out().tolist() == names
+    framed = centerer.set_output(transform="pandas").transform(new)
+    assert list(framed.columns) == names
+    pairs = make_pipeline(GramCenterer(), SVC(kernel="precomputed")).fit(K, np.arange(20) % 2)
+    assert pairs.predict(new).shape == (4,)  # rows and columns are left out together in folds
+    assert get_tags(pairs).input_tags.pairwise
