@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
+from scipy import sparse as sp
 
 from mlcore.discriminant.shrinkage import ledoit_wolf, oracle_approximating
-from mlcore.scatter import Scatter
+from mlcore.scatter import Scatter, row_blocks
 
-_ROWS = 1024  # of a block
 _NEAR_ONE = 1e-6  # 1 - rho² below which digits are lost, and the variance is summed directly
 
 
@@ -28,6 +28,9 @@ class ClassSums(NamedTuple):
     scatter : (d, d) float64
         Scatter of all samples about their mean, divided by `total`.
     power : (d,) int
+    within : (d, d) float64, optional
+        Scatter of samples about the means of their classes, divided by `total`, if it was summed:
+        it then stands in for the rows.
     """
 
     total: float
@@ -36,6 +39,7 @@ class ClassSums(NamedTuple):
     means: np.ndarray
     scatter: np.ndarray
     power: np.ndarray
+    within: np.ndarray | None = None
 
 
 class Directions(NamedTuple):
@@ -83,9 +87,9 @@ def class_sums(
 
 
 def discriminant_directions(
-    X: np.ndarray,
-    codes: np.ndarray,
-    weight: np.ndarray,
+    X: Any,
+    codes: np.ndarray | None,
+    weight: np.ndarray | None,
     sums: ClassSums,
     shrinkage: float | str,
     tol: float,
@@ -99,7 +103,8 @@ def discriminant_directions(
 
     Parameters
     ----------
-    X : (n, d)
+    X : (n, d), dense or CSR, or None
+        None if the sums tell the scatter within classes.
     codes : (n,) intp
         Class of each row.
     weight : (n,) float64
@@ -109,11 +114,11 @@ def discriminant_directions(
     """
     c = len(sums.shares)
     between = (sums.means.T * sums.shares) @ sums.means
-    within = sums.scatter - between
+    within = sums.scatter - between if sums.within is None else sums.within.copy()
     np.fill_diagonal(within, np.maximum(within.diagonal(), 0))
     varying = np.flatnonzero(sums.scatter.diagonal() > 0)
     variance = sums.scatter.diagonal()[varying]
-    floor = len(X) * np.finfo(np.float64).eps
+    floor = _n_rows(X, sums) * np.finfo(np.float64).eps
     if shrinkage:
         # A feature that is constant in every class has the least variance that rounding leaves.
         variance = np.maximum(within.diagonal()[varying], floor * variance)
@@ -147,7 +152,7 @@ def discriminant_directions(
         kept = varying
     else:
         kept, deviation = varying[pivots], deviation[pivots]
-    dropped = np.setdiff1d(np.arange(X.shape[1]), kept)
+    dropped = np.setdiff1d(np.arange(len(within)), kept)
     q, n_separated = min(c - 1, rank), 0
     if forced:
         white = _pseudo_inverse_root(X, codes, weight, sums, kept, deviation, tol)
@@ -169,7 +174,7 @@ def discriminant_directions(
             scalings = scalings / np.sqrt(gaps)
             strengths = (1 - gaps) / gaps
     scalings = signed(scalings)
-    full = np.zeros((X.shape[1], scalings.shape[1]))
+    full = np.zeros((len(within), scalings.shape[1]))
     full[kept] = scalings / deviation[:, None]
     return Directions(
         full, strengths, within, float(shrinkage), int(rank), dropped, n_separated, forced
@@ -180,18 +185,24 @@ def _forced(X, codes, sums, within, rank, correlations):
     """Return True if samples that differ are too few for a covariance with an inverse."""
     if not (1 - correlations[:1] ** 2 < _NEAR_ONE).any():
         return False
-    floor = len(X) * np.finfo(np.float64).eps
+    floor = _n_rows(X, sums) * np.finfo(np.float64).eps
     if (within.diagonal() <= floor * sums.scatter.diagonal()).all():  # nothing to invert
         return False
-    n_different = len(np.unique(np.column_stack([X, codes]), axis=0))
+    n_different = sums.total
+    if X is not None:
+        rows = X.toarray() if sp.issparse(X) else X
+        n_different = len(np.unique(np.column_stack([rows, codes]), axis=0))
     return bool(rank > n_different - len(sums.shares))
+
+
+def _n_rows(X, sums):
+    return sums.total if X is None else X.shape[0]
 
 
 def _residual_blocks(X, codes, weight, sums, features):
     """Yield weights and rows less the means of their classes, in float64."""
-    for start in range(0, len(X), _ROWS):
-        rows = slice(start, start + _ROWS)
-        block = X[rows][:, features] - sums.center[features]
+    for rows, block in row_blocks(X):
+        block = block[:, features] - sums.center[features]
         if sums.power.any():
             block = np.ldexp(block, -sums.power[features])
         yield weight[rows], block - sums.means[:, features][codes[rows]]
@@ -206,6 +217,8 @@ def _fourth_moment(X, codes, weight, sums, features, deviation):
 
 def _within(X, codes, weight, sums, features, directions):
     """Return the covariance within classes along the directions, from the residuals."""
+    if X is None:
+        return directions.T @ sums.within[np.ix_(features, features)] @ directions
     moments = np.zeros((directions.shape[1],) * 2)
     for part, residuals in _residual_blocks(X, codes, weight, sums, features):
         projected = residuals @ directions
@@ -215,6 +228,11 @@ def _within(X, codes, weight, sums, features, directions):
 
 def _pseudo_inverse_root(X, codes, weight, sums, kept, deviation, tol):
     """Return B, (rank, k), with BB' the pseudo-inverse of the covariance within classes."""
+    if X is None:
+        inside = sums.within[np.ix_(kept, kept)] / np.outer(deviation, deviation)
+        variances, V = linalg.eigh(inside)
+        some = variances > tol * variances.max(initial=0)
+        return V[:, some] / np.sqrt(variances[some])
     residuals = np.vstack(
         [
             block * np.sqrt(part / sums.total)[:, None] / deviation

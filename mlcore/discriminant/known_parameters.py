@@ -79,6 +79,8 @@ def linear_state(
         "dropped_features_": np.zeros(0, np.intp),
         "n_separated_": 0,
         "total_weight_": 0.0,
+        "origin_": means[0],
+        "_powers_": np.zeros(d, np.int64),
     }
 
 

@@ -3,19 +3,20 @@
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse as sp
 
 from mlcore.checks import as_class_weights, as_integer, as_real
 from mlcore.checks.parameters import as_bool, as_choice
-from mlcore.discriminant.directions import class_sums, discriminant_directions
+from mlcore.discriminant.class_blocks import ClassBlocks
+from mlcore.discriminant.directions import ClassSums, class_sums, discriminant_directions
 from mlcore.discriminant.known_parameters import as_parameters, centred_intercept, linear_state
 from mlcore.discriminant.linear_diagnostics import LinearDiagnostics
-from mlcore.discriminant.normal_classes import NormalClasses
 from mlcore.model import Transformer, warn
-from mlcore.scatter import in_range, origin_of, powers_of_two, scatter_by_class
+from mlcore.scatter import in_range, origin_of, powers_of_two, row_blocks, scatter_by_class
 from mlcore.threads import items_per_call, single_threaded_blas
 
 
-class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, NormalClasses):
+class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
     r"""Classify by normal distributions that share one covariance matrix, and project onto them.
 
     A sample goes to the class j of the largest score
@@ -83,8 +84,9 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, NormalClasses):
 
     Notes
     -----
-    O(n d² + d³) time, data + O(d²) memory. The scatter of all samples is factored, not that
-    within classes, so that a feature which separates exactly is kept.
+    O(n d² + d³) time, data + O(d²) memory. The scatter of all samples is factored, not that within
+    classes, so that a feature which separates exactly is kept. A model is a `RowSums`: its fit may
+    be computed from blocks of rows, or by `partial_fit`, in O(c d²) memory.
 
     References
     ----------
@@ -122,7 +124,7 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, NormalClasses):
     n_separated_: int
     total_weight_: float
 
-    _tags = {"transformer_tags.preserves_dtype": ["float64", "float32"]}
+    _tags = {"input_tags.sparse": True, "transformer_tags.preserves_dtype": ["float64", "float32"]}
 
     def __init__(
         self,
@@ -185,7 +187,7 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, NormalClasses):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             A weight of 2 stands for two copies of a sample, 0 for its absence.
@@ -196,39 +198,84 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, NormalClasses):
             If `X` holds NaN, infinity or values too large to square, if there are fewer than two
             classes.
         """
-        original, owner = X, type(self).__name__
-        shrinkage, tol, unbiased = self._checked_parameters()
-        X = self._check_X(X, reset=True)
-        classes, codes, weight, rows = self._weighted_labels(y, sample_weight, len(X))
-        c, d = len(classes), X.shape[1]
-        if len(rows) < len(X):
-            X, weight = X[rows], weight[rows]
+        how = self._checked_parameters()
+        checked = self._check_X(X, reset=True)
+        n = checked.shape[0]
+        classes, codes, weight, rows = self._weighted_labels(y, sample_weight, n)
+        if len(rows) < n:
+            checked, weight = checked[rows], weight[rows]
+        weight = weight * self._class_factors(classes, codes, weight)[codes]
+        shares = np.bincount(codes, weights=weight)
+        self._n_components(len(classes), checked.shape[1])
+        self._checked_priors(shares / shares.sum())
+        sums = _class_sums_in_range(checked, codes, weight, shares, type(self).__name__)
+        data = checked, codes, weight
+        state = self._found(classes, sums, how, checked.dtype, *data)
+        origin = origin_of(checked).astype(checked.dtype)
+        self._set_fitted(X, **state, origin_=origin, _powers_=sums.power)
+        return self
+
+    def _solve(self, sums, how, origin, power, rows=None):
+        classes, d = sums.classes, len(origin)
+        factors = self._class_factors(classes, np.arange(len(classes)), sums.weights)
+        sums = sums._replace(
+            weights=sums.weights * factors, scatters=sums.scatters * factors[:, None, None]
+        )
+        whole, total = sums.total(), float(sums.weights.sum())
+        found = ClassSums(
+            total,
+            sums.weights / total,
+            origin + np.ldexp(whole.mean, power),
+            sums.means - whole.mean,
+            whole.scatter / total,
+            power,
+            sums.scatters.sum(axis=0) / total,
+        )
+        self._n_components(len(classes), d)
+        return self._found(classes, found, how, origin.dtype, None, None, None)
+
+    def _require_sums(self, how):
+        if how[0] == "auto":
+            self._refuse_auto()
+
+    def _class_factors(self, classes, codes, weight):
         factors = as_class_weights(self.class_weight, classes, codes, weight)
         if not factors.all():
-            raise ValueError(f"class_weight must be positive for every class of {owner}.")
-        weight = weight * factors[codes]
-        most = min(c - 1, d)
-        n_components = most
-        if self.n_components is not None:
-            n_components = as_integer(
-                self.n_components, "n_components", owner=owner, at_least=1, at_most=most
-            )
-        shares = np.bincount(codes, weights=weight)
-        if unbiased and shares.sum() <= c:
             raise ValueError(
-                f"unbiased=True divides by the total weight {shares.sum():g} less the number of "
+                f"class_weight must be positive for every class of {type(self).__name__}."
+            )
+        return factors
+
+    def _n_components(self, c, d):
+        """Return the number of columns of `transform`, checked."""
+        most = min(c - 1, d)
+        if self.n_components is None:
+            return most
+        return as_integer(
+            self.n_components,
+            "n_components",
+            owner=type(self).__name__,
+            at_least=1,
+            at_most=most,
+        )
+
+    def _found(self, classes, sums, how, dtype, X, codes, weight):
+        """Return the attributes that follow from the sums, and from the rows, if any."""
+        (shrinkage, tol, unbiased), c = how, len(classes)
+        if unbiased and sums.total <= c:
+            raise ValueError(
+                f"unbiased=True divides by the total weight {sums.total:g} less the number of "
                 f"classes={c}, which must be positive: pass unbiased=False."
             )
-        priors = self._checked_priors(shares / shares.sum())
         with single_threaded_blas():
-            sums = _class_sums_in_range(X, codes, weight, shares, owner)
             found = discriminant_directions(X, codes, weight, sums, shrinkage, tol)
         if found.pseudo_inverse:
             warn(
                 "UserWarning",
-                f"{owner}: {found.rank} independent features are too many for "
-                f"{len(X)} samples of {c} classes: their covariance matrix within classes has no "
-                "inverse, and its pseudo-inverse is used. shrinkage='auto' often predicts better.",
+                f"{type(self).__name__}: {found.rank} independent features are too many for "
+                f"{sums.total if X is None else X.shape[0]:g} samples of {c} classes: their "
+                "covariance matrix within classes has no inverse, and its pseudo-inverse is used. "
+                "Shrinkage, as by shrinkage='oas', often predicts better.",
             )
         divisor = (sums.total - c) / sums.total if unbiased else 1.0
         scalings = found.scalings * np.sqrt(divisor)
@@ -238,33 +285,28 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, NormalClasses):
         coef = np.ldexp(coef, -sums.power)
         if c == 2:
             coef = coef[1:] - coef[:1]
+        priors = self._checked_priors(sums.shares)
+        fitted = {"priors_": priors, "coef_": coef}
         with np.errstate(divide="ignore"):
-            fitted = {
-                "classes_": classes,
-                "priors_": priors,
-                "means_": means,
-                "xbar_": sums.center,
-                "coef_": coef,
-            }
             intercept = centred_intercept(fitted, means - sums.center) - coef @ sums.center
         strength = found.strengths
-        total = strength.sum()
         both = sums.power[:, None] + sums.power
-        self._set_fitted(
-            original,
-            **fitted,
-            intercept_=intercept.astype(X.dtype),
-            scalings_=scalings,
-            explained_variance_ratio_=(strength / (total or 1.0))[:n_components],
-            canonical_correlations_=np.sqrt(strength / (1 + strength)),
-            covariance_=np.ldexp(found.covariance / divisor, both),
-            shrinkage_=found.shrinkage,
-            rank_=found.rank,
-            dropped_features_=found.dropped,
-            n_separated_=found.n_separated,
-            total_weight_=float(sums.total),
-        )
-        return self
+        ratios = strength / (strength.sum() or 1.0)
+        return fitted | {
+            "classes_": classes,
+            "means_": means,
+            "xbar_": sums.center,
+            "intercept_": intercept.astype(dtype),
+            "scalings_": scalings,
+            "explained_variance_ratio_": ratios[: self._n_components(c, len(sums.center))],
+            "canonical_correlations_": np.sqrt(strength / (1 + strength)),
+            "covariance_": np.ldexp(found.covariance / divisor, both),
+            "shrinkage_": found.shrinkage,
+            "rank_": found.rank,
+            "dropped_features_": found.dropped,
+            "n_separated_": found.n_separated,
+            "total_weight_": float(sums.total),
+        }
 
     def _checked_parameters(self):
         owner = type(self).__name__
@@ -298,20 +340,22 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, NormalClasses):
         return self._wrap(projected.astype(X.dtype, copy=False), original)
 
     def _check_X_as_fitted(self, X):
-        self._check_fitted()
+        self._check_ready()
         return self._check_X(X, reset=False, like=self.intercept_)
 
     def _n_out(self):
+        self._check_ready()
         return min(len(self.explained_variance_ratio_), self.scalings_.shape[1])
 
     def _products(self, X, factors):
         """Return ``(X - xbar_) @ factors``, computed in blocks of rows in float64."""
-        out = np.empty((len(X), factors.shape[1]))
+        out = np.empty((X.shape[0], factors.shape[1]))
         size = max(1, min(2048, items_per_call(factors.size)))
         with single_threaded_blas():
-            for start in range(0, len(X), size):
+            for start in range(0, len(out), size):
                 rows = slice(start, start + size)
-                np.matmul(X[rows] - self.xbar_, factors, out=out[rows])
+                block = X[rows].toarray() if sp.issparse(X) else X[rows]
+                np.matmul(block - self.xbar_, factors, out=out[rows])
         return out
 
 
@@ -322,7 +366,10 @@ def _class_sums_in_range(X, codes, weight, shares, owner):
     squares = found[0].scatter.diagonal()
     power = np.zeros(X.shape[1], int)
     outside = np.flatnonzero(~in_range(squares, X.dtype))
-    outside = outside[(X[:, outside] != X[0, outside]).any(axis=0)]
+    first = X[:1].toarray()[0] if sp.issparse(X) else X[0]
+    if len(outside):
+        varies = [(block[:, outside] != first[outside]).any(axis=0) for _, block in row_blocks(X)]
+        outside = outside[np.any(varies, axis=0)]
     if len(outside):
         power[outside] = powers_of_two(X, origin)[outside]
         tiny = outside[power[outside] < -960]

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse as sp
 
 from mlcore.checks import as_weights
 from mlcore.decomposition.cca.dimension_test import DimensionTest, dimension_test
@@ -21,7 +22,7 @@ class LinearDiagnostics:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse of shape (n_samples, n_features)
             The samples of the fit, as `y` and `sample_weight`.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
@@ -39,8 +40,8 @@ class LinearDiagnostics:
         if self.shrinkage is not None or self.class_weight is not None:
             raise ValueError("leave_one_out needs shrinkage=None and class_weight=None.")
         X = self._check_X_as_fitted(X)
-        codes = self._known_codes(y, len(X))
-        weight = as_weights(sample_weight, len(X))
+        codes = self._known_codes(y, X.shape[0])
+        weight = as_weights(sample_weight, X.shape[0])
         if not np.isclose(weight.sum(), self.total_weight_, rtol=1e-9, atol=0):
             raise ValueError(
                 f"leave_one_out needs the samples of the fit, of the total weight "
@@ -50,7 +51,7 @@ class LinearDiagnostics:
         divisor = weight.sum() - (len(self.classes_) if self.unbiased else 0)
         with single_threaded_blas():
             return leave_one_out_log_posteriors(
-                X[:, kept] - self.xbar_[kept],
+                (X[:, kept].toarray() if sp.issparse(X) else X[:, kept]) - self.xbar_[kept],
                 codes,
                 weight,
                 self.means_[:, kept] - self.xbar_[kept],
@@ -66,7 +67,7 @@ class LinearDiagnostics:
         For two classes it is exact; else the return value is Bhattacharyya's bound, the sum of that
         of all pairs, which the error does not exceed.
         """
-        self._check_fitted()
+        self._check_ready()
         means = (self.means_ - self.xbar_) @ self.scalings_
         if len(means) == 2:
             return error_of_two_normals(float(np.linalg.norm(means[1] - means[0])), self.priors_)
@@ -87,7 +88,7 @@ class LinearDiagnostics:
             With shrinkage or class weights, which change the distribution, and of a model that was
             not fitted to samples.
         """
-        self._check_fitted()
+        self._check_ready()
         if self.shrinkage is not None or self.class_weight is not None or not self.total_weight_:
             raise ValueError(
                 "dimension_test needs a fit to samples, with shrinkage=None and class_weight=None."

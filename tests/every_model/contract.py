@@ -186,7 +186,6 @@ MODELS = {
     "LinearDiscriminantAnalysis": Entry(
         LinearDiscriminantAnalysis,
         labels,
-        sparse=False,
         kernel=False,
         endless_shape=(12_000, 3_000),
         takes=(("n_components", None), ("solver", "lsqr")),
