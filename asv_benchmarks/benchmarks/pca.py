@@ -1,5 +1,8 @@
 """Principal components against the products and the eigenproblem that no route can do without."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 from scipy import sparse as sp
 from scipy.linalg import eigh
@@ -54,3 +57,41 @@ class WideAndSparse:
 
     def peakmem_lanczos_of_csr(self):
         PCA(5, tol=1e-4, random_state=0).fit(self.sparse)
+
+
+class FileInBlocks:
+    """Rows in a memory map, block by block: the memory is that of one block, whatever the rows.
+
+    Ten million rows of float32 are 2 GB on disk; they take longer than a benchmark may:
+    ``python -c "from pca import FileInBlocks as F; f = F(); f.setup(10**7); f.time_fit(10**7)"``
+    runs them by hand in this folder.
+    """
+
+    params, param_names = [200_000], ["n_samples"]
+    ROWS, D = 100_000, 50
+
+    def setup(self, n_samples):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path, self.shape = Path(self.folder.name) / "rows", (n_samples, self.D)
+        block = np.random.default_rng(0).normal(size=(self.ROWS, self.D)).astype(np.float32)
+        with self.path.open("wb") as file:
+            for _ in range(n_samples // self.ROWS):
+                block.tofile(file)
+
+    def teardown(self, n_samples):
+        self.folder.cleanup()
+
+    def time_fit(self, n_samples):
+        model, total = PCA(5), None
+        for start in range(0, n_samples, self.ROWS):
+            # A map of each block alone: pages of those before it are given back.
+            X = np.memmap(
+                self.path, np.float32, "r", 4 * self.D * start, (self.ROWS, self.D), order="C"
+            )
+            if total is None:
+                model.begin(X)
+            part = model.partial_statistics(X)
+            total = part if total is None else model.merge(total, part)
+        model.update(total)
+
+    peakmem_fit = time_fit
