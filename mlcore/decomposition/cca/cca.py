@@ -176,7 +176,15 @@ class CCA(Transformer, Regressor, TwoBlocks):
             If (p + q, p + q) values do not fit.
         """
         self._check_parameters()
-        blocks, one_target = self._checked(X, y, sample_weight, reset=True, min_samples=2)
+        # NaN and infinity are found in the sums, but for rows of weight 0, which these leave out.
+        blocks, one_target = self._checked(
+            X,
+            y,
+            sample_weight,
+            reset=True,
+            min_samples=2,
+            check_finite=sample_weight is not None,
+        )
         origin = origin_of_both(blocks)
         powers = np.zeros(len(origin), np.int64)
         sums = self._sums(blocks, origin, powers)
@@ -186,7 +194,7 @@ class CCA(Transformer, Regressor, TwoBlocks):
                 sums = self._sums(blocks, origin, powers)
         p = blocks.X.shape[1]
         state = self._solve(sums, origin, powers, p, blocks)
-        self._set_fitted(X, **start(blocks, one_target, powers), **state)
+        self._set_fitted(X, **start(blocks, one_target, origin, powers), **state)
         return self
 
     def fit_transform(

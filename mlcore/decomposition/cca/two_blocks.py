@@ -53,13 +53,15 @@ class TwoBlocks(Model):
         """Return the fitted attributes that follow from the sums; `blocks` are all rows, if any."""
         raise NotImplementedError
 
-    def _checked(self, X, y, sample_weight, *, reset, min_samples=1):
+    def _checked(self, X, y, sample_weight, *, reset, min_samples=1, check_finite=True):
         """Return the rows of positive weight, and whether `y` has one dimension."""
         if not reset:
             self._check_fitted()
         like = None if reset else self.origin_
-        X = self._check_X(X, reset=reset, like=like, min_samples=min_samples)
-        Y, one_target = self._check_Y(y, "y", X, reset)
+        X = self._check_X(
+            X, reset=reset, like=like, min_samples=min_samples, check_finite=check_finite
+        )
+        Y, one_target = self._check_Y(y, "y", X, reset, check_finite)
         if sample_weight is None:
             return Blocks(X, Y, None), one_target
         weight = as_weights(sample_weight, len(X))
@@ -68,11 +70,11 @@ class TwoBlocks(Model):
             X, Y, weight = X[present], Y[present], weight[present]
         return Blocks(X, Y, weight), one_target
 
-    def _check_Y(self, Y, name, X, reset=False):
+    def _check_Y(self, Y, name, X, reset=False, check_finite=True):
         """Return the second block in the precision of X, and whether it has one dimension."""
         owner = type(self).__name__
         columns, one_target = as_columns(Y, name, owner)
-        Y = as_samples(columns, name=name, owner=owner, like=X.dtype)
+        Y = as_samples(columns, name=name, owner=owner, like=X.dtype, check_finite=check_finite)
         require_as_many(X, Y, name)
         if not reset and Y.shape[1] != len(self.origin_) - self.n_features_in_:
             raise ValueError(
@@ -225,9 +227,9 @@ def require_as_many(X: Any, Y: Any, name: str) -> None:
         )
 
 
-def start(blocks, one_target, powers=None):
+def start(blocks, one_target, origin=None, powers=None):
     """Return the fitted attributes that a model begins with."""
-    origin = origin_of_both(blocks)
+    origin = origin_of_both(blocks) if origin is None else origin
     powers = powers_of_both(blocks, origin) if powers is None else powers
     return {"origin_": origin, "powers_": powers, "one_target_": one_target}
 
