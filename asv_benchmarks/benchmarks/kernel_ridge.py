@@ -27,6 +27,30 @@ class RidgeFit:
         linalg.cho_solve(linalg.cho_factor(K.T, overwrite_a=True, check_finite=False), self.y)
 
 
+class RidgeInSpan:
+    """Nyström's method, against the features' inner products that it sums."""
+
+    params, param_names = [10_000, 50_000], ["n_samples"]
+
+    def setup(self, n_samples):
+        rng = np.random.default_rng(0)
+        self.X = rng.normal(size=(n_samples, 8))
+        self.y = np.sin(self.X[:, 0]) + rng.normal(size=n_samples)
+        self.features = gram_matrix(self.X, self.X[:500])
+        self.model = KernelRidge(
+            1.0, kernel="rbf", solver="nystroem", n_centers=500, random_state=0
+        )
+
+    def time_fit(self, n_samples):
+        self.model.fit(self.X, self.y)
+
+    def peakmem_fit(self, n_samples):
+        self.model.fit(self.X, self.y)
+
+    def time_inner_products(self, n_samples):
+        linalg.blas.dsyrk(1.0, self.features.T)
+
+
 class RidgeChoice:
     """Exact leave-one-out errors of all alphas, against the eigenvectors that they rest on."""
 
