@@ -1,9 +1,12 @@
 """Mixins for classifiers, regressors, outlier detectors, clusterers and transformers.
 
-A model lists them before `Model`.
+A model lists them before `Model`. And `only_with`, for methods that it has only with some values of
+its parameters.
 """
 
 import sys
+from collections.abc import Callable
+from types import MethodType
 from typing import Any, Self
 
 import numpy as np
@@ -189,6 +192,29 @@ class Transformer:
         import polars as pl
 
         return pl.DataFrame(out, schema=list(columns), orient="row")
+
+
+def only_with(parameter: str, value: Any) -> Callable[[Callable[..., Any]], "OptionalMethod"]:
+    """Return a decorator of methods that exist only if a parameter of the model has this value."""
+    return lambda function: OptionalMethod(function, parameter, value)
+
+
+class OptionalMethod:
+    """Descriptor of a method that exists only with one value of a parameter."""
+
+    def __init__(self, function: Callable[..., Any], parameter: str, value: Any) -> None:
+        self.function, self.parameter, self.value = function, parameter, value
+        self.__doc__ = function.__doc__
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        if model is None:
+            return self.function
+        if getattr(model, self.parameter) != self.value:
+            raise AttributeError(
+                f"{owner.__name__} has {self.function.__name__} only with "
+                f"{self.parameter}={self.value!r}."
+            )
+        return MethodType(self.function, model)
 
 
 def _r_squared(y, predicted, weights):

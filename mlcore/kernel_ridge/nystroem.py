@@ -1,8 +1,6 @@
 """Kernel ridge regression in the span of some samples, from sums over rows: Nyström's method."""
 
 import copy
-from collections.abc import Callable
-from types import MethodType
 from typing import Any, Self
 
 import numpy as np
@@ -14,26 +12,10 @@ from mlcore.kernel_ridge.span_system import RowUnits, SpanSystem, sums_of, units
 from mlcore.kernels.kernel import as_double, copied
 from mlcore.kernels.kernel_model import kept_samples
 from mlcore.kernels.span import Span, span_of
+from mlcore.mixins import only_with
 from mlcore.scatter import Scatter, merged_scatter
 
 _CENTERS = 500
-
-
-class OnlyWithCenters:
-    """Descriptor of a method that exists only if the model's `solver` is "nystroem"."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        self.__doc__ = function.__doc__
-
-    def __get__(self, model: Any, owner: type) -> Any:
-        if model is None:
-            return self.function
-        if model.solver != "nystroem":
-            raise AttributeError(
-                f'{owner.__name__} has {self.function.__name__} only with solver="nystroem".'
-            )
-        return MethodType(self.function, model)
 
 
 class Nystroem:
@@ -48,7 +30,7 @@ class Nystroem:
 
     # ---- fit from blocks of rows
 
-    @OnlyWithCenters
+    @only_with("solver", "nystroem")
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose centres and units from first rows, which `n_centers` samples should represent."""
         settings = self._settings()
@@ -60,18 +42,18 @@ class Nystroem:
         self._set_fitted(X, **self._begun(settings, data))
         return self
 
-    @OnlyWithCenters
+    @only_with("solver", "nystroem")
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scatter:
         """Return the sums over the rows of `X` and `y`."""
         data = self._later_data(X, y, sample_weight)
         return self._sums_over(data)
 
-    @OnlyWithCenters
+    @only_with("solver", "nystroem")
     def merge(self, a: Scatter, b: Scatter) -> Scatter:
         """Return the sums over the rows of both."""
         return merged_scatter(a, b)
 
-    @OnlyWithCenters
+    @only_with("solver", "nystroem")
     def update(self, statistics: Scatter) -> Self:
         """Fit the function to the sums over all rows: the whole fit."""
         self._settings()
@@ -79,7 +61,7 @@ class Nystroem:
         self._update_state(self._solved_sums(statistics))
         return self
 
-    @OnlyWithCenters
+    @only_with("solver", "nystroem")
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add the rows of `X` to those of `fit` or earlier calls, and fit the function to all.
 

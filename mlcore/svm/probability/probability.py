@@ -6,7 +6,6 @@ probability; with them it need not.
 """
 
 from collections.abc import Callable
-from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from mlcore._ext import probability as _ext
 from mlcore.exceptions import peer_class, warn
 from mlcore.kernels.expansion import row_blocks
 from mlcore.kernels.kernel import Kernel, of_numbers
+from mlcore.mixins import only_with
 from mlcore.svm.cross_validation.folds import stratified_folds
 from mlcore.svm.formulations import Formulation
 from mlcore.svm.multiclass.binary_problems import binary_problems, only_side, sample_decisions
@@ -33,23 +33,6 @@ from mlcore.threads import effective_threads, pieces, single_threaded_blas
 
 _FOLDS = 5
 _LEAST_PAIR = 1e-7
-
-
-class OnlyWithProbability:
-    """Descriptor of a method that exists only if the model's `probability` is true."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        self.__doc__ = function.__doc__
-
-    def __get__(self, model: Any, owner: type) -> Any:
-        if model is None:
-            return self.function
-        if not model.probability:
-            raise AttributeError(
-                f"{owner.__name__} has {self.function.__name__} only with probability=True."
-            )
-        return MethodType(self.function, model)
 
 
 def distinct_rows(X: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -234,7 +217,7 @@ class WithProbabilities:
     link_slopes_: np.ndarray
     link_knots_: np.ndarray
 
-    @OnlyWithProbability
+    @only_with("probability", True)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, without regard to `class_weight`.
 
@@ -279,7 +262,7 @@ class WithProbabilities:
             p = reconciled(p, self._winners(decisions), dtype)
         return p.astype(dtype, copy=False)
 
-    @OnlyWithProbability
+    @only_with("probability", True)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
