@@ -151,3 +151,18 @@ def test_a_ridge_curve_comes_with_its_deviations_and_bounds(capsys):
     excess = [float(line.split(",")[2]) for line in lines[18:]]
     assert len(excess) == len(ridge.CENTERS) + 1
     assert excess[-2] < 1e-2 * excess[0]
+
+
+def test_a_digit_never_seen_is_farther_from_the_components(capsys, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    digits, picture = example("digits_never_seen"), tmp_path / "digits.svg"
+    monkeypatch.setattr("sys.argv", ["digits_never_seen.py", str(picture)])
+    digits.main()
+    lines = capsys.readouterr().out.splitlines()
+    areas = np.array([line.split() for line in lines[1:11]], dtype=float)
+    assert_array_equal(areas[:, 0], np.arange(10))
+    assert areas[:, 1].min() > 0.6 and np.median(areas[:, 1]) > 0.9
+    before, after = map(float, re.findall(r"\d+\.\d+", lines[11]))
+    assert after < 0.5 * before
+    assert digits.area(np.array([1.0, 2.0, 3.0]), np.array([False, True, False])) == 0.5
+    assert "noisy" in picture.read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import linalg
 
 from mlcore.decomposition import KernelPCA
-from mlcore.kernels import center_gram, gram_matrix
+from mlcore.kernels import GramCenterer, center_gram, gram_matrix
 
 
 class KernelPCAFit:
@@ -19,3 +19,33 @@ class KernelPCAFit:
     def time_lapack(self, n_samples):
         K = center_gram(gram_matrix(self.X, gamma=1 / 16))
         linalg.eigh(K, subset_by_index=[n_samples - 20, n_samples - 1], check_finite=False)
+
+
+class PreImages:
+    """The ridge regression, and the steps of the rbf kernel beyond it, on 200 new rows."""
+
+    params, param_names = ["rbf", "laplacian"], ["kernel"]
+
+    def setup(self, kernel):
+        X = np.random.default_rng(0).normal(size=(1_200, 16))
+        self.model = KernelPCA(
+            20, kernel=kernel, gamma=0.02, fit_inverse_transform=True, random_state=0
+        ).fit(X[:1_000])
+        self.Y = self.model.transform(X[1_000:])
+
+    def time_inverse_transform(self, kernel):
+        self.model.inverse_transform(self.Y)
+
+
+class Centering:
+    """Against a copy of the matrix, which reads and writes as much."""
+
+    def setup(self):
+        self.K = gram_matrix(np.random.default_rng(0).normal(size=(2_000, 16)))
+        self.centerer = GramCenterer().fit(self.K)
+
+    def time_transform(self):
+        self.centerer.transform(self.K)
+
+    def time_copy(self):
+        self.K.copy()

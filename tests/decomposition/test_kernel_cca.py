@@ -371,3 +371,11 @@ def test_wrong_input_is_refused():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_array_equal(model.correlations(X[[0, 0]], Y[:2]), [0.0, 0.0, 0.0])
+
+
+def test_leading_pairs_leave_none_of_equal_correlations_out():
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(500, 420)))[0]  # all of them are 1
+    U, rho, V = leading_pairs(Q, 3)
+    assert_allclose(rho, 1.0, rtol=1e-13)
+    assert U.shape == (500, 3) and V.shape == (420, 3)
+    assert_allclose(Q @ V, U * rho, atol=1e-12)

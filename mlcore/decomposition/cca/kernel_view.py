@@ -8,6 +8,7 @@ from scipy.linalg import lapack
 
 from mlcore.decomposition.centered_gram import CenteredGram, warn_of_negative
 from mlcore.decomposition.dual_functions import without_mean
+from mlcore.eigen import largest_by_lapack
 from mlcore.kernels.kernel import Kernel, of_numbers, precision
 from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.kernels.resolve import resolve_gamma
@@ -146,8 +147,7 @@ def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.nda
     if M.shape[0] < M.shape[1]:
         V, rho, U = leading_pairs(M.T, k)
         return U, rho, V
-    r = M.shape[1]
-    squares = linalg.eigh(M.T @ M, subset_by_index=[r - k, r - 1], check_finite=False)[1]
+    squares = largest_by_lapack(M.T @ M, k)[1]
     # Squaring costs half of the digits of small values; a decomposition of M V does not.
     U, rho, Vt = linalg.svd(M @ squares, full_matrices=False, check_finite=False)
     return U, rho, squares @ Vt.T
