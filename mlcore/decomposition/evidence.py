@@ -1,7 +1,7 @@
 """Signs of eigenvectors, and what shows how far computed eigenpairs are from the exact ones."""
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 _TIE = 1e-6  # entries so near the largest modulus count as equal to it
 
@@ -65,7 +65,7 @@ def is_complete(S: np.ndarray, values: np.ndarray, U: np.ndarray, next_value: fl
     s = (values[-1] + next_value) / 2
     if not values[-1] - s > margin:
         return False
-    M = (U * np.maximum(values, 0.0)) @ U.T
-    M -= S
+    # One triangle, in LAPACK's order: two thirds of the time of the whole matrix.
+    M = blas.dsyrk(1.0, U * np.sqrt(np.maximum(values, 0.0)), beta=-1.0, c=S.T, lower=1)
     M.flat[:: n + 1] += s - margin
     return lapack.dpotrf(M, lower=1, clean=0, overwrite_a=1)[1] == 0
