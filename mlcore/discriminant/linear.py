@@ -251,13 +251,14 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         most = min(c - 1, d)
         if self.n_components is None:
             return most
-        return as_integer(
-            self.n_components,
-            "n_components",
-            owner=type(self).__name__,
-            at_least=1,
-            at_most=most,
-        )
+        owner = type(self).__name__
+        wanted = as_integer(self.n_components, "n_components", owner=owner, at_least=1)
+        if wanted > most:
+            raise ValueError(
+                f"{owner}: n_components cannot be larger than min(n_features, n_classes - 1)="
+                f"{most}, but is {wanted}."
+            )
+        return wanted
 
     def _found(self, classes, sums, how, dtype, X, codes, weight):
         """Return the attributes that follow from the sums, and from the rows, if any."""

@@ -380,7 +380,6 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         return {"inverse_coef_": coef, "inverse_intercept_": mean}
 
 
-
 def _differences(samples, origin):
     """Return samples in float64, less `origin` if there is one."""
     doubles = as_double(samples)

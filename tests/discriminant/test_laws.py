@@ -1,0 +1,102 @@
+"""Laws of discriminant analysis over random problems, and 50 digits for ill-conditioned ones."""
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+
+MODELS = (LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis)
+
+
+def problem(seed, d, c):
+    rng = np.random.default_rng([seed, d, c])
+    n = c * (d + 4) + int(rng.integers(20))
+    y = np.arange(n) % c
+    X = np.einsum("nd,nde->ne", rng.normal(size=(n, d)), rng.normal(size=(c, d, d))[y])
+    return X + rng.normal(size=(c, d))[y], y, rng
+
+
+@pytest.mark.parametrize("model", MODELS)
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6), d=st.integers(1, 5), c=st.integers(2, 4))
+def test_posteriors_are_those_of_any_coordinates_and_order(model, seed, d, c):
+    X, y, rng = problem(seed, d, c)
+    expected = model().fit(X, y).predict_log_proba(X)
+    A = np.linalg.qr(rng.normal(size=(d, d)))[0] * rng.uniform(0.1, 10, d)
+    order, w = rng.permutation(len(X)), rng.integers(1, 4, len(X))
+    moved = X @ A + 100 * rng.normal(size=d)
+    scale = 1 + np.abs(expected)
+    found = model().fit(moved, y).predict_log_proba(moved)
+    assert np.abs((found - expected) / scale).max() < 1e-7
+    found = model().fit(X[order], y[order]).predict_log_proba(X)
+    assert np.abs((found - expected) / scale).max() < 1e-8
+    copies = model().fit(np.repeat(X, w, axis=0), np.repeat(y, w)).predict_log_proba(X)
+    found = model().fit(X, y, w).predict_log_proba(X)
+    assert np.abs((found - copies) / (1 + np.abs(copies))).max() < 1e-8
+    halves = len(X) // 2
+    by_blocks = model().partial_fit(X[halves:], y[halves:]).partial_fit(X[:halves], y[:halves])
+    found = by_blocks.predict_log_proba(X)
+    assert np.abs((found - expected) / scale).max() < 1e-7
+
+
+@pytest.mark.parametrize("model", MODELS)
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    kind=st.sampled_from(["few", "equal", "rank one", "duplicates", "huge", "tiny", "units"]),
+    reg=st.sampled_from([0.0, 0.1]),
+)
+@pytest.mark.filterwarnings("ignore:.*pseudo-inverse")
+def test_hard_data_are_finite_or_refused_by_name(model, seed, kind, reg):
+    rng = np.random.default_rng(seed)
+    n, d = (6, 8) if kind == "few" else (20, 3)
+    X, y = rng.normal(size=(n, d)), np.arange(n) % 2
+    if kind == "equal":
+        X[:] = X[0]
+    elif kind == "rank one":
+        X = X[:, :1] * X[:1]
+    elif kind == "duplicates":
+        X[2:] = X[np.arange(n - 2) % 2]
+    elif kind != "few":
+        X *= {"huge": 1e140, "tiny": 1e-140, "units": 10.0 ** np.array([-12, 0, 12])}[kind]
+    quadratic = model is QuadraticDiscriminantAnalysis
+    try:
+        found = (model(reg_param=reg) if quadratic else model()).fit(X, y)
+    except np.linalg.LinAlgError as error:
+        assert quadratic and not reg and "class" in str(error) and "reg_param" in str(error)
+    else:
+        assert np.isfinite(found.predict_proba(X)).all()
+
+
+def exact_log_odds(X, y, quadratic, x):
+    """Log odds of class 1 at x in 50 digits, for divisors n_j - 1, or n in all."""
+    with mpmath.workdps(50):
+        scores, parts, d = [], [], X.shape[1]
+        for j in range(2):
+            rows = mpmath.matrix(X[y == j].tolist())
+            mean = [mpmath.fsum(rows[:, k]) / rows.rows for k in range(d)]
+            centred = rows - mpmath.matrix([mean] * rows.rows)
+            parts.append((mean, centred.T * centred, rows.rows))
+        for mean, S, n in parts:
+            S = S / (n - 1) if quadratic else (parts[0][1] + parts[1][1]) / len(X)
+            e = mpmath.matrix([mpmath.mpf(float(v)) - m for v, m in zip(x, mean, strict=True)])
+            determinant = mpmath.log(mpmath.det(S))
+            scores.append(mpmath.log(n) - (determinant + (e.T * mpmath.lu_solve(S, e))[0]) / 2)
+        return float(scores[1] - scores[0])
+
+
+@pytest.mark.parametrize("condition", [1e4, 1e8, 1e12])
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e10])
+def test_ill_conditioned_classes_against_50_digits(condition, offset):
+    rng = np.random.default_rng(7)
+    y = np.arange(30) % 2
+    base = rng.normal(size=(30, 3)) * [1, 1, condition**-0.5]
+    X = base @ np.linalg.qr(rng.normal(size=(3, 3)))[0] + 0.3 * y[:, None] + offset
+    odds = QuadraticDiscriminantAnalysis().fit(X, y).decision_function(X[:4])
+    expected = [exact_log_odds(X, y, True, x) for x in X[:4]]
+    # By QR of the samples, eps times the root of the condition is lost, not eps times it.
+    assert_allclose(odds, expected, rtol=200 * np.finfo(float).eps * condition**0.5, atol=1e-11)
