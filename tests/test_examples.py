@@ -166,3 +166,18 @@ def test_a_digit_never_seen_is_farther_from_the_components(capsys, monkeypatch, 
     assert after < 0.5 * before
     assert digits.area(np.array([1.0, 2.0, 3.0]), np.array([False, True, False])) == 0.5
     assert "noisy" in picture.read_text(encoding="utf-8")
+
+
+def test_the_plane_of_iris_has_the_printed_directions(capsys, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    plane, picture = example("iris_plane"), tmp_path / "iris.svg"
+    monkeypatch.setattr("sys.argv", ["iris_plane.py", str(picture)])
+    plane.main()
+    lines = capsys.readouterr().out.splitlines()
+    table = np.array([line.split()[-2:] for line in lines[1:5]], dtype=float)
+    # As R prints them, whose signs are free.
+    expected = [[0.8294, 0.0241], [1.5345, 2.1645], [-2.2012, -0.9319], [-2.8105, 2.8392]]
+    assert_array_equal(np.abs(table), np.abs(expected))
+    assert lines[-2].split() == ["linear", "3", "3"]
+    assert lines[-1].split() == ["quadratic", "3", "4"]
+    assert "versicolor" in picture.read_text(encoding="utf-8")
