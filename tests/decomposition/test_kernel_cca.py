@@ -375,7 +375,7 @@ def test_wrong_input_is_refused():
 
 def test_leading_pairs_leave_none_of_equal_correlations_out():
     Q = np.linalg.qr(np.random.default_rng(0).normal(size=(500, 420)))[0]  # all of them are 1
-    U, rho, V = leading_pairs(Q, 3)
+    U, rho, V = leading_pairs(Q, 10)
     assert_allclose(rho, 1.0, rtol=1e-13)
-    assert U.shape == (500, 3) and V.shape == (420, 3)
+    assert U.shape == (500, 10) and V.shape == (420, 10)
     assert_allclose(Q @ V, U * rho, atol=1e-12)

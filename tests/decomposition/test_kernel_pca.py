@@ -1,5 +1,7 @@
 """KernelPCA against PCA by an SVD, dense eigenvectors, its definition and copies of samples."""
 
+import tracemalloc
+
 import mpmath
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from scipy import sparse as sp
 
 from mlcore.datasets import load_iris
 from mlcore.decomposition import KernelPCA
+from mlcore.decomposition.kernel_pca import kernel_pca
 from mlcore.kernels import center_gram, gram_matrix
 
 
@@ -213,3 +216,15 @@ def test_a_tie_has_no_bound_and_is_not_complete():
     assert_array_equal(model.angle_bounds_, np.inf)
     assert not model.complete_
     assert KernelPCA(7, kernel="precomputed").fit(np.eye(8)).complete_
+
+
+@pytest.mark.parametrize(("k", "solver"), [(3, "dense"), (None, "dense"), (3, "auto")])
+def test_memory_is_what_was_announced(k, solver, monkeypatch):
+    asked = []
+    monkeypatch.setattr(kernel_pca, "require_memory", lambda n, m, each, **how: asked.append(each))
+    X = data(600, 3)
+    tracemalloc.start()
+    KernelPCA(k, kernel="rbf", eigen_solver=solver).fit(X)
+    peak = tracemalloc.get_traced_memory()[1] / 600**2
+    tracemalloc.stop()
+    assert asked[0] - 20 <= peak <= asked[0] + 1  # 1 for what takes O(n)

@@ -11,11 +11,21 @@ from mlcore.eigen import Eigenpairs, by_lapack, leading_eigenpairs
 _SINGLE = 2e-7  # tolerance down to which a search in float32 helps
 
 
+def uses_lapack(n: int, k: int, solver: str) -> bool:
+    """Return True if the whole matrix is decomposed, False if block Lanczos searches."""
+    return solver == "dense" or by_lapack(n, k)
+
+
+def bytes_per_value(n: int, k: int, solver: str) -> int:
+    """Return how many bytes a fit takes for each of the n² values of the matrix, its own 8 too."""
+    return 34 + 16 * k // n if uses_lapack(n, k, solver) else 16
+
+
 def eigenpairs(
     S: CenteredGram, k: int, solver: str, rng: np.random.Generator, tol: float, max_iter: int
 ) -> tuple[Eigenpairs, str]:
     """Return k leading eigenpairs and how they were found, "lapack" or "lanczos"."""
-    dense = solver == "dense" or by_lapack(S.n, k)
+    dense = uses_lapack(S.n, k, solver)
     rough = S.rounded() if tol >= _SINGLE and not dense else None
     found = leading_eigenpairs(
         S, k, rng, tol=tol, max_iter=max_iter, rough=rough, solver="lapack" if dense else None

@@ -18,7 +18,7 @@ from mlcore.checks import (
     scaled_weights,
 )
 from mlcore.decomposition.centered_gram import CenteredGram, Negative, warn_of_negative
-from mlcore.decomposition.kernel_pca.components import components, eigenpairs
+from mlcore.decomposition.kernel_pca.components import bytes_per_value, components, eigenpairs
 from mlcore.decomposition.kernel_pca.preimages import PreImages, ridge
 from mlcore.eigen import leading_eigenpairs
 from mlcore.exceptions import warn
@@ -236,8 +236,10 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         used = kept_samples(samples, kept, self._precomputed)
         given = isinstance(gamma, str) and (self._precomputed or not of_numbers(used))
         gamma = 0.0 if given else resolve_gamma(gamma, used, w)
+        k = len(kept) if self.n_components is None else int(self.n_components)
+        each = bytes_per_value(len(kept), k, self.eigen_solver)
         require_memory(
-            len(kept), len(kept), 16, what="the Gram matrix, with a copy to decompose,",
+            len(kept), len(kept), each, what="the Gram matrix, with copies to decompose,",
             instead="fit fewer rows and transform the others",
         )  # fmt: skip
         origin = None
@@ -245,9 +247,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
             origin = np.average(used, axis=0, weights=w)
         rows = kernel.with_gamma(gamma).rows(_differences(used, origin), double=True)
         S = CenteredGram(rows, w)
-        k = len(kept) if self.n_components is None else int(self.n_components)
-        how = self.tol, self.max_iter
-        found, solver = eigenpairs(S, k, self.eigen_solver, rng, *how)
+        found, solver = eigenpairs(S, k, self.eigen_solver, rng, self.tol, self.max_iter)
         self._warn_of(found, S, kernel, precision(samples), rng, power, solver)
         definite = bool(kernel.positive_semidefinite)
         asked = None if self.n_components is None else k
