@@ -128,6 +128,17 @@ def test_modules_are_short():
     assert not long
 
 
+def test_compiled_functions_take_their_arguments_by_position():
+    """The code that reads names would be a tenth of an extension."""
+    found = {
+        f"{path.stem}.{name}": arguments.rstrip().endswith("/")
+        for path in (PACKAGE / "_ext").glob("*.pyx")
+        for name, arguments in re.findall(r"^def (\w+)\(([^)]+)\):", path.read_text(), re.MULTILINE)
+    }
+    assert len(found) > 100
+    assert not [name for name, positional in found.items() if not positional]
+
+
 # From the bottom up: a part of mlcore imports itself and parts of lower rows, no other of its row.
 LAYERS = (
     ("_ext", "exceptions", "model_cache", "peer_parameters"),

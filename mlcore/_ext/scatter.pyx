@@ -25,12 +25,12 @@ cdef enum:
 ROWS = SCATTER_ROWS
 
 
-def panel_width(int itemsize):
+def panel_width(int itemsize, /):
     """Return the number of columns in a panel."""
     return panel_f if itemsize == 4 else panel_d
 
 
-def blocks_at_once(Py_ssize_t width):
+def blocks_at_once(Py_ssize_t width, /):
     """Return the number of blocks that are packed together, so that threads have enough to do."""
     return max(1, CACHED // (SCATTER_ROWS * width))
 
@@ -100,7 +100,7 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
              const int64_t[::1] codes, const floating[::1] first, floating[::1] near,
              int64_t[::1] columns, Py_ssize_t n_varying, int64_t[::1] runs, double[:, ::1] S,
              double[:, ::1] sums, floating[::1] packed_near, floating[:, ::1] lines,
-             floating[::1] packed, Py_ssize_t blocks, int n_threads):
+             floating[::1] packed, Py_ssize_t blocks, int n_threads, /):
     """Add products and sums of w (x - near) for rows x; return the number of columns that vary.
 
     `columns` (d,) holds first those that differ from `first` (d,), which are the order of S and
@@ -177,7 +177,7 @@ cdef void multiply(Py_ssize_t start, Py_ssize_t stop, Py_ssize_t b, Py_ssize_t f
 
 
 def centred(const double[:, ::1] S, const double[::1] mean, double total,
-            const int64_t[::1] columns, double[:, ::1] out):
+            const int64_t[::1] columns, double[:, ::1] out, /):
     """out[columns[i], columns[j]] = S[i, j] - total mean_i mean_j, on both sides of the diagonal.
 
     Of S the lower triangle is read.
