@@ -61,6 +61,7 @@ def test_every_public_name_stands_side_by_side():
         "cluster",
         "mixture",
         "decomposition",
+        "discriminant",
         "kernel_ridge",
         "kernels",
         "datasets",
@@ -73,7 +74,17 @@ def test_every_public_name_stands_side_by_side():
 
 
 @pytest.mark.parametrize(
-    "family", ["svm", "cluster", "mixture", "decomposition", "kernel_ridge", "kernels", "datasets"]
+    "family",
+    [
+        "svm",
+        "cluster",
+        "mixture",
+        "decomposition",
+        "discriminant",
+        "kernel_ridge",
+        "kernels",
+        "datasets",
+    ],
 )
 def test_names_side_by_side_exist(family):
     part = SIDE_BY_SIDE.split(f"**`mlcore.{family}`**")[1].split("\n| **")[0]
@@ -113,6 +124,7 @@ PEERS = {
     "cluster": ("cluster", "metrics", "metrics.pairwise", "neighbors"),
     "mixture": ("mixture", "decomposition"),
     "decomposition": ("decomposition", "cross_decomposition"),
+    "discriminant": ("discriminant_analysis",),
     "kernel_ridge": ("kernel_ridge", "model_selection"),
     "kernels": ("metrics.pairwise", "preprocessing"),
     "datasets": ("datasets",),
