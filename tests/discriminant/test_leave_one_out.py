@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mlcore.datasets import load_iris
-from mlcore.discriminant import LinearDiscriminantAnalysis
+from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
 
 @pytest.mark.parametrize("priors", [None, [0.2, 0.5, 0.3]])
@@ -39,3 +39,18 @@ def test_what_has_no_formula_is_refused():
     few = LinearDiscriminantAnalysis().fit(X[::25, :3], y[::25])
     with pytest.raises(ValueError, match="inverse"):
         few.leave_one_out(X[::25, :3], y[::25])
+
+
+@pytest.mark.parametrize("model", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis])
+def test_a_far_sample_is_answered_to_the_digits_that_are_left(model):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 2))
+    X[0, 1] = 3e5  # without it, 1e-10 or less of its class's variance stays
+    refit = model().fit(X[1:], y[1:]).predict_log_proba(X[:1])[0]
+    found = model().fit(X, y).leave_one_out(X, y)[0]
+    # Some 1e-14 of the variance is rounding: of what stays, a part of 1e-4.
+    assert_allclose(found, refit, rtol=1e-3)
+    X[0, 1] = 1e9  # what stays is below rounding
+    with pytest.raises(ValueError, match="without sample 0"):
+        model().fit(X, y).leave_one_out(X, y)
