@@ -114,11 +114,13 @@ def class_covariances(
             root = root_of_factors([*parts, np.diag(np.sqrt(own))], sums.weights[code], eps)
         from_sums |= ill and rows is None
         if root.R is None:
+            remedy = "reg_param, pooling or shrinkage above 0"
+            if shrinkage[code] > 0:  # toward the variances, of which some are 0
+                remedy = "reg_param or pooling above 0, as shrinkage keeps constant features so"
             raise linalg.LinAlgError(
                 f"The covariance matrix of class {sums.classes[code]} is not full rank: its "
                 f"{sums.weights[code]:g} samples have rank {root.rank} in {len(kept)} independent "
-                f"features of {n_features}: use reg_param, pooling or shrinkage above 0, or fewer "
-                "features."
+                f"features of {n_features}: use {remedy}, or fewer features."
             )
         roots[code], rounding[code] = root.R, root.rounding
         if regular or how.pooling:

@@ -158,6 +158,17 @@ def test_a_class_of_low_rank_is_named():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
+def test_a_feature_constant_in_a_class_is_not_shrunk_away():
+    """Shrinkage goes toward the variances: what to do names what helps, and helps."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.repeat([0, 1], 20)
+    X[y == 1, 2] = 1.0
+    with pytest.raises(np.linalg.LinAlgError, match="class 1 .*rank 2 in 3.*use reg_param or pool"):
+        QuadraticDiscriminantAnalysis(shrinkage=0.5).fit(X, y)
+    for remedy in ({"reg_param": 0.1}, {"pooling": 0.1}):
+        assert QuadraticDiscriminantAnalysis(**remedy).fit(X, y).ranks_.tolist() == [3, 2]
+
+
 def test_dependent_features_tell_nothing():
     X, y = classes()
     expected = QuadraticDiscriminantAnalysis().fit(X, y).predict_log_proba(X)
