@@ -17,11 +17,14 @@ from typing import Any, NamedTuple
 
 import sklearn
 import sklearn.cluster
+import sklearn.cross_decomposition
+import sklearn.decomposition
+import sklearn.discriminant_analysis
 import sklearn.kernel_ridge
 import sklearn.mixture
 import sklearn.svm
 
-from mlcore import cluster, kernel_ridge, mixture, svm
+from mlcore import cluster, decomposition, discriminant, kernel_ridge, mixture, svm
 from mlcore.datasets import load_iris
 from mlcore.model import Model
 from mlcore.peer_parameters import instead_of
@@ -29,10 +32,12 @@ from mlcore.peer_parameters import instead_of
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "coming_from_scikit_learn.md"
 START, END = "<!-- tables of scikit-learn {} -->", "<!-- end of tables -->"
 FAMILIES = {
-    svm: sklearn.svm,
-    cluster: sklearn.cluster,
-    mixture: sklearn.mixture,
-    kernel_ridge: sklearn.kernel_ridge,
+    svm: (sklearn.svm,),
+    cluster: (sklearn.cluster,),
+    mixture: (sklearn.mixture,),
+    decomposition: (sklearn.decomposition, sklearn.cross_decomposition),
+    discriminant: (sklearn.discriminant_analysis,),
+    kernel_ridge: (sklearn.kernel_ridge,),
 }
 DEFAULTS = {
     "SVC.probability": "not deprecated: the folds behind probabilities share kernel rows",
@@ -41,9 +46,20 @@ DEFAULTS = {
     "SpectralClustering.assign_labels": "then moved to where the cut is better",
     "AgglomerativeClustering.compute_distances": "they are there in any case",
     "GaussianMixture.init_params": "seeds that are far from each other, then clusters about them",
+    "PCA.tol": "of the residuals of Lanczos over the largest variance; other solvers have none",
+    "KernelPCA.tol": "of the residuals of Lanczos over the largest eigenvalue",
+    "KernelPCA.max_iter": "of Lanczos, which ends long before",
+    "LinearDiscriminantAnalysis.solver": "every name gives the same answer",
+    "LinearDiscriminantAnalysis.tol": "share of a feature's variance that others leave unexplained",
     "GaussianMixture.reg_covar": "a small share of each feature's variance: units do not matter",
 }
 ATTRIBUTES = {
+    "n_iter_": "there is no iteration",
+    "x_weights_": "`x_rotations_`",
+    "y_weights_": "`y_rotations_`",
+    "n_samples_": "`len(X)`",
+    "rotations_": "`numpy.linalg.eigh(covariances_[j])`",
+    "scalings_": "`numpy.linalg.eigh(covariances_[j])`",
     "affinity_matrix_": "`mlcore.cluster.spectral.affinity(X)` computes it",
     "lower_bounds_": "`log_likelihood_trace_`",
     "probA_": "`link_slopes_`, `link_offsets_` and `link_knots_`, of another link",
@@ -65,14 +81,16 @@ def pairs() -> dict[str, Pair]:
     found = {}
     for family, peers in FAMILIES.items():
         for name in family.__all__:
-            ours, theirs = getattr(family, name), getattr(peers, name, None)
+            ours = getattr(family, name)
+            theirs = next((getattr(peer, name) for peer in peers if hasattr(peer, name)), None)
             if theirs is None or not (inspect.isclass(ours) and issubclass(ours, Model)):
                 continue
             wanted = {"kernel": "linear", "probability": True, "random_state": 0}
+            data = (X[:, :2], X[:, 2:]) if name == "CCA" else (X, y)
             fits = []
             for kind in (ours, theirs):
                 options = {key: wanted[key] for key in wanted if key in parameters(kind)}
-                fits.append(kind(**options).fit(X, y))
+                fits.append(kind(**options).fit(*data))
             found[name] = Pair(ours, theirs, *fits)
     return found
 
