@@ -245,7 +245,7 @@ class PCA(NormalDensity, OrthogonalProjection, Model):
                 mean, squares, found = sums(power)
         unit = self._unit(squares, divisor)
         center = origin + np.ldexp(mean, power)
-        rows = Rows(checked, weight, center, power, unit)
+        rows = Rows(checked, weight, origin, mean, power, unit)
         trace = float((squares / unit**2).sum())
 
         limit = max(n, d) * np.finfo(np.float64).eps

@@ -39,23 +39,28 @@ class Spectrum(NamedTuple):
     next_value: float
     complete: bool
     solver: str
+    next_residual: float = 0.0  # of next_value, over the largest value as `residuals`
 
 
 class Rows:
-    """Rows ``z = 2^-power (x - mean) / scale`` times the roots of their weights, in blocks.
+    """Rows ``z = (2^-power (x - origin) - mean) / scale`` times the roots of their weights.
+
+    The mean of rows far from 0 is not a float64 number to all the digits of their differences.
 
     Parameters
     ----------
     X : float32 or float64 (n, d), C order, or csr_array
     weight : float64 (n,), optional
+    origin : float64 (d,)
     mean : float64 (d,)
     power : int (d,)
     scale : float64 (d,)
         In units of ``2^power``.
     """
 
-    def __init__(self, X: Any, weight: np.ndarray | None, mean, power, scale) -> None:
-        self.X, self.weight, self.mean, self.power, self.scale = X, weight, mean, power, scale
+    def __init__(self, X: Any, weight: np.ndarray | None, origin, mean, power, scale) -> None:
+        self.X, self.weight, self.origin, self.mean = X, weight, origin, mean
+        self.power, self.scale = power, scale
         self.shape, self.dtype = X.shape, X.dtype
 
     def blocks(self, least: int = 16):
@@ -79,9 +84,10 @@ class Rows:
             yield columns, self._placed(block, slice(None), columns)
 
     def _placed(self, block, rows, columns):
-        placed = block - self.mean[columns]
+        placed = block - self.origin[columns]
         if self.power.any():
             placed = np.ldexp(placed, -self.power[columns])
+        placed -= self.mean[columns]
         placed /= self.scale[columns]
         if self.weight is not None:
             placed *= np.sqrt(self.weight[rows])[:, None]
@@ -153,6 +159,9 @@ def by_gram(rows: Rows, k: int, pick: Pick | None) -> Spectrum:
     values, Q = _refined(G, values, Q, k, rows.gram_along, rows.dtype)
     k = pick(values) if pick else k
     found = _known(G, values, Q, k, "gram")
+    if k == n < d:  # the covariance has further eigenvalues, all 0
+        complete = is_complete(G, found.values, Q[:, :k], 0.0)
+        found = found._replace(next_value=0.0, complete=complete)
     deviations = np.sqrt(np.maximum(values[:k], 0.0))
     kept = deviations > max(n, d) * np.finfo(np.float64).eps * deviations[0]
     U = np.zeros((d, k))
@@ -176,7 +185,8 @@ def by_qr(rows: Rows, k: int, pick: Pick | None) -> Spectrum:
     V = Vt[:k].T
     trace = float(values.sum())
     residuals = np.linalg.norm(R.T @ (R @ V) - V * values[:k], axis=0) / (values[0] or 1.0)
-    next_value = float(values[k]) if len(values) > k else -np.inf
+    beyond = 0.0 if k < d else -np.inf
+    next_value = float(values[k]) if len(values) > k else beyond
     return Spectrum(values, V, trace, trace, residuals, next_value, k == d, "qr")
 
 
@@ -188,19 +198,21 @@ def by_lanczos(rows: Rows, k: int, share: float | None, trace: float, rng, tol: 
         if share is None or k == most or found.values.sum() >= share * trace:
             break
         k = min(2 * k, most)
-    values, next_value = np.maximum(found.values, 0.0), found.next_value
+    values = np.maximum(found.values, 0.0)
     if share is not None:
         k = components_for(values, trace, share)
-        next_value = values[k] if k < len(values) else next_value
+    following = np.append(values, found.next_value)[k]
+    next_residual = np.append(found.residuals, found.next_residual)[k]
     return Spectrum(
         values[:k],
         found.vectors[:, :k],
         trace,
         min(trace, found.basis_trace),
         found.residuals[:k],
-        float(next_value),
+        float(following),
         False,
         "lanczos",
+        float(next_residual),
     )
 
 
@@ -225,10 +237,11 @@ class _Product:
         X = rows.X.astype(np.float64, copy=False)
         unit = np.ldexp(rows.scale, rows.power)[:, None]
         V = V / unit
-        along = X @ V - rows.mean @ V
+        mean = rows.origin + np.ldexp(rows.mean, rows.power)
+        along = X @ V - mean @ V
         if rows.weight is not None:
             along *= rows.weight[:, None]
-        return (X.T @ along - np.outer(rows.mean, along.sum(axis=0))) / unit
+        return (X.T @ along - np.outer(mean, along.sum(axis=0))) / unit
 
     def dense(self):
         return self @ np.eye(self.n)

@@ -61,7 +61,9 @@ def summary(
             "residuals_": spectrum.residuals,
             "orthogonality_": orthogonality(U),
             "gaps_": gap,
-            "angle_bounds_": angle_bounds(spectrum.residuals, gap, rounding),
+            "angle_bounds_": angle_bounds(
+                spectrum.residuals, gap, rounding, spectrum.next_residual
+            ),
             "next_value_": float(np.ldexp(spectrum.next_value / divisor, 2 * exponent)),
             "explained_fraction_bounds_": np.clip(bounds, 0.0, 1.0),
             "condition_": float(leading[0]) / last if last > 0 else np.inf,

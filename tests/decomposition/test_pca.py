@@ -321,3 +321,11 @@ def test_float32_data():
     assert model.components_.dtype == model.transform(X).dtype == np.float32
     assert_allclose(model.explained_variance_, wide.explained_variance_, rtol=1e-5)
     assert_allclose(model.components_, wide.components_, atol=1e-4)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_component_of_variance_zero_is_not_unique_beside_others(solver):
+    X = rows_of((4, 7))
+    model = PCA(4, svd_solver=solver, random_state=0).fit(X)
+    assert np.isinf(model.angle_bounds_[3]) and not model.complete_
+    assert_allclose(model.next_value_, 0.0, atol=1e-13 * model.explained_variance_[0])
