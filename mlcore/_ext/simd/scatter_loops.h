@@ -4,6 +4,7 @@
    They are multiplied in the type of the data, and summed in double precision. */
 
 #include "precision.h"
+#include "scatter.h"
 
 #ifndef SCATTER_STEP
 /* As many sums as registers allow; at least 8 are needed against the latency of an addition. */
