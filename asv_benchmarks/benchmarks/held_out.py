@@ -1,4 +1,4 @@
-"""The inverse of the binomial tail for a million pairs, against SciPy's inverse beta function."""
+"""The inverse of the binomial tail for many pairs, against SciPy's inverse beta function."""
 
 import math
 from fractions import Fraction
@@ -8,7 +8,7 @@ from scipy.special import betainccinv
 
 from mlcore.bounds import binomial_tail_inversion
 
-PAIRS = 1_000_000
+PAIRS = 100_000
 CHECKED = 20
 
 

@@ -6,8 +6,8 @@ from scipy.spatial.distance import cdist
 from mlcore.cluster import KMedians, KMedoids
 
 SHAPES = {  # n_samples, n_features, n_clusters
-    "few features": (8_000, 16, 20),
-    "many features": (4_000, 256, 10),
+    "few features": (4_000, 16, 20),
+    "many features": (2_000, 256, 10),
 }
 
 

@@ -9,7 +9,7 @@ METHODS = ("single", "complete", "average", "weighted", "ward", "centroid", "med
 
 
 class Merges:
-    params = (METHODS, [(150, 4), (4_000, 8), (2_000, 784)])
+    params = (METHODS, [(150, 4), (2_000, 8), (1_000, 784)])
     param_names = ("linkage", "shape")
 
     def setup(self, method, shape):

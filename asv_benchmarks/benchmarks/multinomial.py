@@ -20,8 +20,10 @@ class Documents:
         rng = np.random.default_rng(0)
         frequency = rng.pareto(1.0, 10_000) + 0.1
         topics = [rng.dirichlet(frequency / frequency.mean() * 0.2) for _ in range(n_components)]
-        X = np.array([rng.multinomial(120, topics[i % n_components]) for i in range(3000)])
-        self.X = sparse.csr_array(X.astype(float))
+        words = [rng.choice(10_000, 120, p=topics[i % n_components]) for i in range(3000)]
+        rows = np.repeat(np.arange(3000), 120)
+        X = sparse.coo_array((np.ones(rows.size), (rows, np.concatenate(words))), (3000, 10_000))
+        self.X = X.tocsr()
         self.Xt = sparse.csr_array(self.X.T)
         self.R = rng.dirichlet(np.ones(n_components), X.shape[0])
         self.U = rng.dirichlet(np.full(X.shape[1], 9.0), n_components)
