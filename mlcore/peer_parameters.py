@@ -58,9 +58,7 @@ INSTEAD: dict[str, dict[str, str]] = {
     },
     "PCA": {
         "copy": "drop it: X is never changed",
-        "iterated_power": "use tol=: Lanczos goes on until its residuals are that small",
         "n_oversamples": "use tol=: Lanczos goes on until its residuals are that small",
-        "power_iteration_normalizer": "drop it: the basis is orthonormal after each step",
     },
     "KernelPCA": {
         "kernel_params": "give a function of your own with its parameters bound",

@@ -23,9 +23,9 @@ def wanted_components(
         return largest, None
     if isinstance(n_components, (float, np.floating)):
         return largest, as_real(n_components, "n_components", owner=owner, above=0, below=1)
-    k = as_integer(n_components, "n_components", owner=owner, at_least=1)
-    if k > largest:
-        raise ValueError(f"{owner}: n_components={k} must be an integer >= 1 and <= {name}.")
+    k = as_integer(n_components, "n_components", owner=owner)
+    if not 1 <= k <= largest:
+        raise ValueError(f"{owner}: n_components={k} must be between 1 and {name}.")
     return k, None
 
 

@@ -1,6 +1,5 @@
 """Principal component analysis."""
 
-import copy
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from mlcore.checks.arrays import require_finite
 from mlcore.decomposition.dimension import evidence_dimension, wanted_components
 from mlcore.decomposition.normal_density import NormalDensity
 from mlcore.decomposition.projection import OrthogonalProjection
+from mlcore.decomposition.scatter_of_blocks import ScatterOfBlocks
 from mlcore.decomposition.spectrum import (
     Rows,
     by_gram,
@@ -33,22 +33,14 @@ from mlcore.decomposition.spectrum import (
 from mlcore.decomposition.summary import divisor_of, summary
 from mlcore.exceptions import warn
 from mlcore.model import Model
-from mlcore.scatter import (
-    Scatter,
-    column_moments,
-    in_range,
-    merged_scatter,
-    origin_of,
-    powers_of_two,
-    scatter_of,
-)
+from mlcore.scatter import column_moments, in_range, origin_of, powers_of_two, scatter_of
 
 _SOLVERS = ("auto", "full", "covariance_eigh", "gram", "arpack", "randomized")
-_EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
+_STEPS = 1000  # of block Lanczos, which ends long before
 _FIRST_GUESS = 16  # components by Lanczos, doubled until they explain the wanted share
 
 
-class PCA(NormalDensity, OrthogonalProjection, Model):
+class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
     r"""Project on the orthogonal directions of the largest variance.
 
     The components are the leading eigenvectors of the covariance C of the rows, which solve
@@ -74,6 +66,11 @@ class PCA(NormalDensity, OrthogonalProjection, Model):
         Variances are divided by the number of rows (the sum of the weights) less this.
     tol : float, default=1e-8
         Largest residual of block Lanczos, relative to the largest variance.
+    iterated_power : int or "auto", default="auto"
+        Block Lanczos reads the data at most so many times more than once; "auto", until `tol`.
+        `residuals_` tell what is reached.
+    power_iteration_normalizer : {"auto", "QR"}, default="auto"
+        Both: a step of block Lanczos makes its vectors orthonormal by QR.
     random_state : None, int, Generator or RandomState
         Start of block Lanczos; the others draw nothing.
 
@@ -91,6 +88,8 @@ class PCA(NormalDensity, OrthogonalProjection, Model):
         Mean variance in the directions that are discarded.
     total_variance_ : float
     n_components_ : int
+    n_samples_ : int
+        Number of rows; the rounded sum of their weights, which are copies.
     rank_ : int
         Number of components of positive variance.
     residuals_ : (n_components_,) float64
@@ -139,7 +138,6 @@ class PCA(NormalDensity, OrthogonalProjection, Model):
     """
 
     _tags = {"input_tags.sparse": True, "transformer_tags.preserves_dtype": ["float64", "float32"]}
-    _statistics: tuple | None = None  # the Scatter of all rows so far, by `partial_fit`
 
     components_: np.ndarray
     explained_variance_: np.ndarray
@@ -150,6 +148,7 @@ class PCA(NormalDensity, OrthogonalProjection, Model):
     noise_variance_: float
     total_variance_: float
     n_components_: int
+    n_samples_: int
     rank_: int
     residuals_: np.ndarray
     orthogonality_: float
@@ -175,6 +174,8 @@ class PCA(NormalDensity, OrthogonalProjection, Model):
         svd_solver: str = "auto",
         ddof: int = 1,
         tol: float = 1e-8,
+        iterated_power: int | str = "auto",
+        power_iteration_normalizer: str = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -183,6 +184,8 @@ class PCA(NormalDensity, OrthogonalProjection, Model):
         self.svd_solver = svd_solver
         self.ddof = ddof
         self.tol = tol
+        self.iterated_power = iterated_power
+        self.power_iteration_normalizer = power_iteration_normalizer
         self.random_state = random_state
 
     # ---- fit
@@ -261,18 +264,21 @@ class PCA(NormalDensity, OrthogonalProjection, Model):
         else:
             start = min(k, n, d if share is None else _FIRST_GUESS)
             rng = as_random_state(self.random_state)
-            spectrum = by_lanczos(rows, start, share, trace, rng, float(self.tol))
+            steps = self._steps()
+            spectrum = by_lanczos(rows, start, share, trace, rng, float(self.tol), steps)
             if spectrum.residuals.max() > self.tol:
                 warn(
                     "ConvergenceWarning",
                     f"{owner}: block Lanczos reached a residual of {spectrum.residuals.max():.1e}, "
-                    f"not tol={self.tol}: use svd_solver='full'.",
+                    f"not tol={self.tol}, in {steps} steps: use svd_solver='full' or a larger "
+                    "iterated_power.",
                 )
         if pick is None:
             spectrum = completed(spectrum, k)
         values = without_rounding(spectrum.values, limit, n_rows - 1)
         found = self._finish(spectrum, values, divisor, n, center, power, unit, checked.dtype)
-        self._set_fitted(X, origin_=origin.astype(checked.dtype), **found)
+        found |= {"origin_": origin.astype(checked.dtype), "n_samples_": round(total)}
+        self._set_fitted(X, **found)
         return self
 
     def _check_parameters(self):
@@ -282,8 +288,19 @@ class PCA(NormalDensity, OrthogonalProjection, Model):
         as_choice(self.svd_solver, "svd_solver", _SOLVERS, owner=owner)
         as_integer(self.ddof, "ddof", owner=owner, at_least=0)
         as_real(self.tol, "tol", owner=owner, above=0)
+        self._steps()
+        name = "power_iteration_normalizer"
+        as_choice(self.power_iteration_normalizer, name, ("auto", "QR"), owner=owner)
         require_random_state(self.random_state, owner=owner)
-        self._wanted(2**63 - 1, "2**63 - 1")
+        self._wanted(2**63 - 1, "min(n_samples, n_features)")
+
+    def _steps(self):
+        """Return the largest number of steps of block Lanczos."""
+        if isinstance(self.iterated_power, str):
+            as_choice(self.iterated_power, "iterated_power", ("auto",), owner=type(self).__name__)
+            return _STEPS
+        owner = type(self).__name__
+        return 1 + as_integer(self.iterated_power, "iterated_power", owner=owner, at_least=0)
 
     def _wanted(self, largest, name):
         return wanted_components(self.n_components, largest, name, type(self).__name__)
@@ -321,77 +338,3 @@ class PCA(NormalDensity, OrthogonalProjection, Model):
             "_power_": power,
             "_unit_": unit,
         }
-
-    # ---- fit from blocks of rows
-
-    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Set the origin and the power of two, to which the sums refer, from first rows."""
-        self._check_parameters()
-        checked = self._check_X(X, reset=True)
-        self._wanted(checked.shape[1], f"n_features={checked.shape[1]}")
-        origin = origin_of(checked)
-        power = self._powers(checked, origin)
-        power[np.abs(power) <= _EXPONENT[checked.dtype.itemsize]] = 0
-        self._set_fitted(X, origin_=origin.astype(checked.dtype), _power_=power)
-        return self
-
-    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scatter:
-        """Return weight, mean and scatter of the rows of `X`."""
-        checked = self._check_X(X, reset=False, like=self.origin_, check_finite=False)
-        weight = None if sample_weight is None else as_weights(sample_weight, checked.shape[0])
-        origin, owner = self.origin_.astype(np.float64), type(self).__name__
-        return scatter_of(checked, weight, origin, power=self._power_, owner=owner)
-
-    def merge(self, a: Scatter, b: Scatter) -> Scatter:
-        """Return the sums over the rows of both."""
-        return merged_scatter(a, b)
-
-    def update(self, statistics: Scatter) -> Self:
-        """Find the components from the sums over all rows: the whole fit."""
-        self._check_parameters()
-        self._check_fitted()
-        total, mean, scatter = statistics
-        d = len(mean)
-        k, share = self._wanted(d, f"n_features={d}")
-        divisor = divisor_of(total, self.ddof, f"{total:g}", type(self).__name__)
-        unit = self._unit(scatter.diagonal(), divisor)
-        limit = d * float(np.finfo(self.origin_.dtype).eps)
-        pick = self._picker(share, total, limit, d)
-        S = scatter / np.outer(unit, unit) if self.scale else scatter
-        spectrum = by_scatter(S, k, pick, None, self.origin_.dtype)
-        power = self._power_
-        center = self.origin_ + np.ldexp(mean, power)
-        values, dtype = without_rounding(spectrum.values, limit, d), self.origin_.dtype
-        found = self._finish(spectrum, values, divisor, int(total), center, power, unit, dtype)
-        self._update_state(found)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add the rows of `X` to those of earlier calls, and find the components of all.
-
-        The first call, and one after `fit`, begins anew. There are no components before the rows
-        have a variance.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
-        total, model = self._statistics, copy.copy(self)
-        if total is None:
-            model = type(self)(**self.get_params(deep=False)).begin(X)
-        part = model.partial_statistics(X, y, sample_weight)
-        total = part if total is None else self.merge(Scatter(*total), part)
-        if total.weight > self.ddof:
-            model.update(total)
-        self._update_state(vars(model) | {"_statistics": tuple(total)})
-        return self
-
-    def _set_fitted(self, X_original, **attributes):
-        self.__dict__.pop("_statistics", None)
-        super()._set_fitted(X_original, **attributes)

@@ -190,11 +190,13 @@ def by_qr(rows: Rows, k: int, pick: Pick | None) -> Spectrum:
     return Spectrum(values, V, trace, trace, residuals, next_value, k == d, "qr")
 
 
-def by_lanczos(rows: Rows, k: int, share: float | None, trace: float, rng, tol: float) -> Spectrum:
+def by_lanczos(
+    rows: Rows, k: int, share: float | None, trace: float, rng, tol: float, max_iter: int
+) -> Spectrum:
     """Find k eigenpairs by products with blocks of vectors, or so many as explain `share`."""
     operator, most = _Product(rows, trace), min(rows.shape)
     while True:
-        found = leading_eigenpairs(operator, k, rng, tol=tol)
+        found = leading_eigenpairs(operator, k, rng, tol=tol, max_iter=max_iter)
         if share is None or k == most or found.values.sum() >= share * trace:
             break
         k = min(2 * k, most)

@@ -208,6 +208,48 @@ def test_components_beyond_the_rank_are_orthonormal_and_have_variance_zero(case,
         assert_allclose(whitened[:, :rank].var(axis=0, ddof=1), 1.0, rtol=1e-9)
 
 
+def test_samples_are_counted_as_copies():
+    X, weight = rows_of((20, 3)), np.repeat([0.0, 1.0, 2.0, 3.0], 5)
+    assert PCA().fit(X).n_samples_ == 20
+    for model in (
+        PCA().fit(X, sample_weight=weight),
+        PCA().partial_fit(X[:8], sample_weight=weight[:8]).partial_fit(X[8:], None, weight[8:]),
+    ):
+        assert isinstance(model.n_samples_, int) and model.n_samples_ == 30
+
+
+@pytest.mark.parametrize("n_components", [0, -1, 4])
+def test_the_number_of_components_is_named_with_its_range(n_components):
+    with pytest.raises(ValueError, match=r"must be between 1 and min\(n_samples, n_features\)"):
+        PCA(n_components).fit(rows_of((5, 3)))
+
+
+def test_iterated_power_bounds_the_readings_of_the_data():
+    """Of rows as large as this, which LAPACK does not decompose, few readings leave a residual."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 450)) * 0.99 ** np.arange(450)
+    variances, _ = by_svd(X)
+    residuals = []
+    for power in (0, 3):
+        with pytest.warns(UserWarning, match=f"in {power + 1} steps.*iterated_power"):
+            model = PCA(2, svd_solver="randomized", iterated_power=power, random_state=0).fit(X)
+        residuals.append(model.residuals_.max())
+        low, high = model.explained_fraction_bounds_
+        assert low <= variances[:2].sum() / variances.sum() <= high
+        # Each computed variance is near an exact one, and never above that of its rank.
+        away = np.abs(model.explained_variance_[:, None] - variances).min(axis=1)
+        assert (away <= model.residuals_.max() * model.explained_variance_[0] * (1 + 1e-9)).all()
+        assert (model.explained_variance_ <= variances[:2] * (1 + 1e-12)).all()
+    assert 1e-8 < residuals[1] < residuals[0]
+    free = PCA(2, svd_solver="randomized", random_state=0).fit(X)
+    capped = PCA(2, svd_solver="randomized", iterated_power=500, random_state=0).fit(X)
+    assert_array_equal(capped.components_, free.components_)
+    with pytest.raises(ValueError, match="iterated_power"):
+        PCA(iterated_power=-1).fit(X)
+    with pytest.raises(ValueError, match="power_iteration_normalizer='LU'"):
+        PCA(power_iteration_normalizer="LU").fit(X)
+
+
 def test_one_row_needs_ddof_0():
     with pytest.raises(ValueError, match=r"n_samples=1 .*ddof=0"):
         PCA().fit([[1.0, 2.0]])
