@@ -100,7 +100,7 @@ def test_names_side_by_side_exist(family):
 PEER_TESTS = {
     "test_svm": "svm", "test_sparse": "svm", "test_k_means": "cluster", "test_spectral": "cluster",
     "test_hierarchical": "cluster", "test_gaussian_mixture": "mixture",
-    "test_pls": "cross_decomposition",
+    "test_pls": "cross_decomposition", "test_pca": "decomposition",
 }  # fmt: skip
 
 

@@ -55,8 +55,6 @@ DEFAULTS = {
 }
 ATTRIBUTES = {
     "n_iter_": "there is no iteration",
-    "x_weights_": "`x_rotations_`",
-    "y_weights_": "`y_rotations_`",
     "rotations_": "`numpy.linalg.eigh(covariances_[j])`",
     "scalings_": "`numpy.linalg.eigh(covariances_[j])`",
     "affinity_matrix_": "`mlcore.cluster.spectral.affinity(X)` computes it",

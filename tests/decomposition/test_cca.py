@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import eigh
 from sklearn.base import clone, is_regressor
+from sklearn.cross_decomposition import CCA as PeerCCA
 from sklearn.datasets import load_linnerud
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, KFold
@@ -264,6 +265,29 @@ def test_laws(seed, offset):
     order = rng.permutation(60)
     assert_allclose(CCA(3).fit(X[order], Y[order]).canonical_correlations_, rho, atol=1e-13)
     assert_allclose(model.correlations(X, Y), rho, atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_are_those_of_an_iteration_that_takes_out_each_pair(seed):
+    X, Y = two_blocks(seed=seed)
+    X = X * [1e-9, 1.0, 1e6, 3.0, 1e3]
+    model = CCA(3).fit(X, Y)
+    theirs = PeerCCA(3, tol=1e-15, max_iter=10**5).fit(X, Y)
+    for ours, expected in (
+        (model.x_weights_, theirs.x_weights_),
+        (model.y_weights_, theirs.y_weights_),
+    ):
+        assert_allclose(ours.T @ ours, np.eye(3), atol=1e-14)
+        # The iteration squares the ratio of correlations in each step, and stops at a change.
+        assert_allclose(np.abs(ours), np.abs(expected), atol=1e-5)
+    # Without the features that pairs before have taken, the weights give the same variates.
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    variates = model.transform(X)
+    for j in range(3):
+        before = variates[:, :j]
+        rest = Z - before @ np.linalg.lstsq(before, Z, rcond=None)[0]
+        along = rest @ model.x_weights_[:, j]
+        assert_allclose(along / along.std(ddof=1), variates[:, j], atol=1e-11)
 
 
 @settings(max_examples=10, deadline=None)

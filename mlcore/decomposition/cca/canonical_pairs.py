@@ -216,7 +216,9 @@ class ScaledCovariances:
         return R[1:, 1:]  # the column of ones takes out what is left of the mean
 
     def in_units_of_the_data(self, pairs, C):
-        """Return rotations, loadings, patterns and coefficients; directions get their signs."""
+        """Return rotations, weights, loadings, patterns and coefficients; directions get their
+        signs.
+        """
         p, p_kept = self.n_x, self.p
         deviations = np.sqrt(C.diagonal())
         k = pairs.U.shape[1]
@@ -233,7 +235,9 @@ class ScaledCovariances:
             covariances = products - ridge * directions
             variances = np.einsum("jk,jk->k", directions, covariances)
             spread = np.sqrt(variances) if ridge.any() else 1.0
+            weights, R = linalg.qr(directions * deviations[part, None], mode="economic")
             parts = {
+                f"{name}_weights_": weights * np.where(R.diagonal() < 0, -1.0, 1.0),
                 f"{name}_rotations_": np.ldexp(directions / unit, -power),
                 f"{name}_loadings_": covariances / deviations[part, None] / spread,
                 f"{name}_patterns_": np.ldexp(products * unit, power),

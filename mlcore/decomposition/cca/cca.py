@@ -23,6 +23,7 @@ from mlcore.decomposition.cca.two_blocks import (
     start,
 )
 from mlcore.decomposition.projection import projected
+from mlcore.decomposition.summary import divisor_of
 from mlcore.exceptions import peer_class
 from mlcore.model import Regressor, Transformer, warn
 from mlcore.scatter import in_range
@@ -58,6 +59,9 @@ class CCA(Transformer, Regressor, TwoBlocks):
         Those of all pairs, m the smaller of the ranks.
     x_rotations_ : (p, k), y_rotations_ : (q, k)
         Directions: centred data times these are the variates, of variance 1 (below with `alpha`).
+    x_weights_ : (p, k), y_weights_ : (q, k)
+        Directions for features of unit variance, made orthonormal in their order: those found one
+        after the other where each pair is taken out of the features before the next.
     x_loadings_ : (p, k), y_loadings_ : (q, k)
         Correlations of the features with the variates of their own block.
     y_patterns_ : (q, k)
@@ -121,6 +125,8 @@ class CCA(Transformer, Regressor, TwoBlocks):
     all_correlations_: np.ndarray
     x_rotations_: np.ndarray
     y_rotations_: np.ndarray
+    x_weights_: np.ndarray
+    y_weights_: np.ndarray
     x_loadings_: np.ndarray
     y_loadings_: np.ndarray
     y_patterns_: np.ndarray
@@ -218,9 +224,11 @@ class CCA(Transformer, Regressor, TwoBlocks):
     def _solve(self, sums, origin, powers, p, blocks=None):
         """Return the fitted attributes that follow from the sums; `blocks` are all rows, if any."""
         alphas = self._alphas()
-        problem = ScaledCovariances(sums, powers, p, self._divisor(sums.weight), alphas, self.scale)
-        problem.require_variance(type(self).__name__)
+        owner = type(self).__name__
         n_rows = len(blocks.X) if blocks is not None else int(min(sums.weight, 2**62))
+        divisor = divisor_of(sums.weight, self.ddof, n_rows, owner)
+        problem = ScaledCovariances(sums, powers, p, divisor, alphas, self.scale)
+        problem.require_variance(owner)
         center = origin + np.ldexp(sums.mean, powers)
         factors, rcond = by_cholesky(problem.C, problem.ridge, problem.p)
         solver, C, R = "cholesky", problem.C, None
@@ -244,8 +252,8 @@ class CCA(Transformer, Regressor, TwoBlocks):
             found = {name: value.astype(origin.dtype) for name, value in found.items()}
         if not all(np.isfinite(value).all() for value in found.values()):
             raise ValueError(
-                f"{type(self).__name__}: the coefficients of the variates overflow "
-                f"{origin.dtype}: rescale the features of X and y."
+                f"{owner}: the coefficients of the variates overflow {origin.dtype}: rescale the "
+                "features of X and y."
             )
         orthogonality, off_diagonal = problem.evidence(
             pairs, C, R, float(np.finfo(origin.dtype).eps)
@@ -264,14 +272,6 @@ class CCA(Transformer, Regressor, TwoBlocks):
             "total_weight_": sums.weight,
             "statistics_": tuple(sums),
         }
-
-    def _divisor(self, total):
-        if total > self.ddof:
-            return total - self.ddof
-        raise ValueError(
-            f"{type(self).__name__}: rows of total weight {total:g} have no variance with "
-            f"ddof={self.ddof}: use more rows, or ddof=0."
-        )
 
     def _report(self, pairs, n_rows, solver, rcond, penalised):
         """Warn, once, of pairs that are cut or forced by the number of rows."""
