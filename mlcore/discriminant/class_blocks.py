@@ -98,6 +98,7 @@ class ClassBlocks(NormalClasses):
         self._require_sums(how)
         self._check_fitted()
         self._require_classes(statistics)
+        self._checked_priors(statistics.weights)
         self._update_state(self._solve(statistics, how, self.origin_, self._powers_))
         return self
 
@@ -143,6 +144,7 @@ class ClassBlocks(NormalClasses):
             total = merged_classes(ClassScatters(*self._statistics), total)
         state = {"_statistics": tuple(total)}
         if len(total.classes) > 1:
+            self._checked_priors(total.weights)
             try:
                 state |= model._solve(total, how, model.origin_, model._powers_)
             except linalg.LinAlgError:

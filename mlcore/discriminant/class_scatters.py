@@ -96,23 +96,34 @@ class ClassRows(NamedTuple):
 
     def residuals(
         self, features: np.ndarray, means: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield a class, weights of some of its rows, and these less its mean, in float64."""
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield classes and weights of some rows, and these less their means, in float64."""
         for rows, block in row_blocks(self.X):
             offsets = offsets_of(block, self.origin, self.power, features)
-            for code in np.unique(self.codes[rows]):
-                own = self.codes[rows] == code
-                yield int(code), self.weight[rows][own], offsets[own] - means[code]
+            codes = self.codes[rows]
+            offsets -= means[codes]
+            yield codes, self.weight[rows], offsets
+
+    def triangle_within(self, features: np.ndarray, means: np.ndarray) -> np.ndarray:
+        """Return R (r, r) with ``R'R`` the scatter within classes, by QR of the rows."""
+        r = len(features)
+        R = np.zeros((0, r))
+        for _, weight, block in self.residuals(features, means):
+            block *= np.sqrt(weight)[:, None]
+            R = np.linalg.qr(np.concatenate((R, block)), mode="r")
+        return np.concatenate((R, np.zeros((r - len(R), r))))
 
     def triangles(self, features: np.ndarray, means: np.ndarray) -> np.ndarray:
         """Return R (c, r, r) with ``R'R`` the scatter of each class, by QR of the rows."""
         r = len(features)
         found = [np.zeros((0, r + 1))] * len(means)
-        for code, weight, block in self.residuals(features, means):
-            part = np.ones((len(block), r + 1))
-            part[:, 1:] = block
-            part *= np.sqrt(weight)[:, None]
-            found[code] = np.linalg.qr(np.concatenate((found[code], part)), mode="r")
+        for codes, weight, block in self.residuals(features, means):
+            for code in np.unique(codes):
+                own = codes == code
+                part = np.ones((int(own.sum()), r + 1))
+                part[:, 1:] = block[own]
+                part *= np.sqrt(weight[own])[:, None]
+                found[code] = np.linalg.qr(np.concatenate((found[code], part)), mode="r")
         triangles = np.zeros((len(means), r, r))
         for code, R in enumerate(found):
             inner = R[1:, 1:]  # the column of ones takes out what is left of the mean
@@ -122,9 +133,10 @@ class ClassRows(NamedTuple):
     def fourth_moments(self, features, means, deviations) -> np.ndarray:
         """Return the mean of ``|z|⁴`` in each class, (c,), of residuals z over the deviations."""
         sums, weights = np.zeros((2, len(means)))
-        for code, weight, block in self.residuals(features, means):
-            sums[code] += weight @ np.square(np.square(block / deviations[code]).sum(axis=1))
-            weights[code] += weight.sum()
+        for codes, weight, block in self.residuals(features, means):
+            fourth = np.square(np.square(block / deviations[codes]).sum(axis=1))
+            sums += np.bincount(codes, weights=weight * fourth, minlength=len(sums))
+            weights += np.bincount(codes, weights=weight, minlength=len(sums))
         return sums / weights
 
 
@@ -132,7 +144,7 @@ def offsets_of(
     block: np.ndarray, origin: np.ndarray, power: np.ndarray, features: np.ndarray
 ) -> np.ndarray:
     """Return ``2^-power (block - origin)`` of these features, in float64 and C order."""
-    if len(features) < len(origin):
+    if not np.array_equal(features, np.arange(len(origin))):
         block = np.take(block, features, axis=1)
         origin, power = origin[features], power[features]
     offsets = block - origin

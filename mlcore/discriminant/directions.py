@@ -6,40 +6,14 @@ import numpy as np
 from scipy import linalg
 from scipy import sparse as sp
 
+from mlcore.discriminant.class_scatters import ClassRows
+from mlcore.discriminant.class_sums import ClassSums
 from mlcore.discriminant.shrinkage import ledoit_wolf, oracle_approximating
-from mlcore.scatter import Scatter, row_blocks
 
-_NEAR_ONE = 1e-6  # 1 - rho² below which digits are lost, and the variance is summed directly
-
-
-class ClassSums(NamedTuple):
-    """Sums over the samples of each class, all of ``2^-power x``.
-
-    Attributes
-    ----------
-    total : float
-        Weight of all samples.
-    shares : (c,) float64
-        Part of it in each class.
-    center : (d,) float64
-        Mean of all samples, not multiplied.
-    means : (c, d) float64
-        Means of the classes, relative to the mean of all.
-    scatter : (d, d) float64
-        Scatter of all samples about their mean, divided by `total`.
-    power : (d,) int
-    within : (d, d) float64, optional
-        Scatter of samples about the means of their classes, divided by `total`, if it was summed:
-        it then stands in for the rows.
-    """
-
-    total: float
-    shares: np.ndarray
-    center: np.ndarray
-    means: np.ndarray
-    scatter: np.ndarray
-    power: np.ndarray
-    within: np.ndarray | None = None
+_NEAR_ONE = 1e-3  # 1 - rho² below which digits are lost, and the variance is summed directly
+_ONE = 1e-6  # 1 - rho² below which rho could be 1
+# Reciprocal condition of correlations above which sums tell enough, by bytes of a number.
+_WELL_CONDITIONED = {8: 1e-6, 4: 1e-3}
 
 
 class Directions(NamedTuple):
@@ -59,6 +33,10 @@ class Directions(NamedTuple):
     n_separated : int
     pseudo_inverse : bool
         True if the covariance has no inverse by the number of samples.
+    from_sums : bool
+        True if features depend on each other, nearly, and only sums were at hand.
+    sums : ClassSums
+        With means in full precision, if the rows were read for them.
     """
 
     scalings: np.ndarray
@@ -69,30 +47,12 @@ class Directions(NamedTuple):
     dropped: np.ndarray
     n_separated: int
     pseudo_inverse: bool
-
-
-def class_sums(
-    scatter: Scatter,
-    by_class: np.ndarray,
-    weights: np.ndarray,
-    origin: np.ndarray,
-    power: np.ndarray,
-) -> ClassSums:
-    """Return the sums of classes of these `weights` (c,) from what `scatter_by_class` gives."""
-    constant = scatter.scatter.diagonal() == 0
-    means = np.where(constant, 0.0, by_class / weights[:, None] - scatter.mean)
-    total = weights.sum()
-    center = origin + np.ldexp(scatter.mean, power)
-    return ClassSums(total, weights / total, center, means, scatter.scatter / total, power)
+    from_sums: bool
+    sums: ClassSums
 
 
 def discriminant_directions(
-    X: Any,
-    codes: np.ndarray | None,
-    weight: np.ndarray | None,
-    sums: ClassSums,
-    shrinkage: float | str,
-    tol: float,
+    rows: ClassRows | None, sums: ClassSums, shrinkage: float | str, tol: float
 ) -> Directions:
     """Return the directions of the largest variance of means over that within classes.
 
@@ -103,11 +63,9 @@ def discriminant_directions(
 
     Parameters
     ----------
-    X : (n, d), dense or CSR, or None
-        None if the sums tell the scatter within classes.
-    codes : (n,) intp
-        Class of each row.
-    weight : (n,) float64
+    rows : ClassRows or None
+        All rows; None if the sums tell the scatter within classes.
+    sums : ClassSums
     shrinkage : float, "auto" or "oas"
     tol : float
         Least pivot of a feature that is kept.
@@ -117,37 +75,25 @@ def discriminant_directions(
     within = sums.scatter - between if sums.within is None else sums.within.copy()
     np.fill_diagonal(within, np.maximum(within.diagonal(), 0))
     varying = np.flatnonzero(sums.scatter.diagonal() > 0)
-    variance = sums.scatter.diagonal()[varying]
-    floor = _n_rows(X, sums) * np.finfo(np.float64).eps
+    floor, from_sums = _n_rows(rows, sums) * np.finfo(np.float64).eps, False
     if shrinkage:
-        # A feature that is constant in every class has the least variance that rounding leaves.
-        variance = np.maximum(within.diagonal()[varying], floor * variance)
-    deviation = np.sqrt(variance)
-    square = np.ix_(varying, varying)
-    if shrinkage:
-        correlations = within[square] / np.outer(deviation, deviation)
-        np.fill_diagonal(correlations, 1.0)
-        if isinstance(shrinkage, str):
-            if shrinkage == "oas":
-                shrinkage = oracle_approximating(correlations, sums.total)
-            else:
-                fourth = _fourth_moment(X, codes, weight, sums, varying, deviation)
-                shrinkage = ledoit_wolf(correlations, sums.total, fourth)
-        matrix = (1 - shrinkage) * correlations
-        np.fill_diagonal(matrix, 1.0)
-        within = within * (1 - shrinkage)
-        within[varying, varying] = variance
+        L, pivots, deviation, within, shrinkage = _shrunk(
+            rows, sums, within, varying, shrinkage, floor
+        )
     else:
-        matrix = sums.scatter[square] / np.outer(deviation, deviation)
-    # Without shrinkage a pivot below tol is a combination of features; with it there are none.
-    least = 0.0 if shrinkage else tol
-    factor, pivots, rank, _ = linalg.lapack.dpstrf(matrix, tol=least, lower=1)
-    pivots = pivots[:rank] - 1
-    L = np.tril(factor[:rank, :rank])
+        deviation = np.sqrt(sums.scatter.diagonal()[varying])
+        L, pivots, well = _total_factor(sums, varying, deviation, tol)
+        if not well and rows is not None:
+            sums = _with_exact_means(rows, sums, varying)
+            L, pivots, deviation, within[np.ix_(varying, varying)] = _by_rows(
+                rows, sums, varying, tol
+            )
+        from_sums = not well and rows is None
+    rank = len(pivots)
     standing = sums.means[:, varying[pivots]] / deviation[pivots]
     T = linalg.solve_triangular(L, (standing * np.sqrt(sums.shares)[:, None]).T, lower=True)
     U, s, _ = linalg.svd(T, full_matrices=False)
-    forced = not shrinkage and _forced(X, codes, sums, within, rank, s)
+    forced = not shrinkage and _forced(rows, sums, within, rank, s)
     if forced:  # all features: their rank is that of the samples, and any could be left out
         kept = varying
     else:
@@ -155,7 +101,7 @@ def discriminant_directions(
     dropped = np.setdiff1d(np.arange(len(within)), kept)
     q, n_separated = min(c - 1, rank), 0
     if forced:
-        white = _pseudo_inverse_root(X, codes, weight, sums, kept, deviation, tol)
+        white = _pseudo_inverse_root(rows, sums, kept, deviation, tol)
         weighted = sums.means[:, kept] / deviation * np.sqrt(sums.shares)[:, None]
         U, s, _ = linalg.svd((weighted @ white).T, full_matrices=False)
         scalings, strengths = white @ U[:, :q], s[:q] ** 2
@@ -166,7 +112,7 @@ def discriminant_directions(
             near = np.flatnonzero(gaps < _NEAR_ONE)
             if len(near):
                 directions = scalings[:, near] / deviation[:, None]
-                moments = _within(X, codes, weight, sums, kept, directions)
+                moments = _within(rows, sums, kept, directions)
                 gaps[near], rotation = linalg.eigh(moments)
                 scalings[:, near] = scalings[:, near] @ rotation
             n_separated = int((gaps <= floor).sum())
@@ -177,66 +123,137 @@ def discriminant_directions(
     full = np.zeros((len(within), scalings.shape[1]))
     full[kept] = scalings / deviation[:, None]
     return Directions(
-        full, strengths, within, float(shrinkage), int(rank), dropped, n_separated, forced
+        full,
+        strengths,
+        within,
+        float(shrinkage),
+        rank,
+        dropped,
+        n_separated,
+        forced,
+        from_sums and not forced,
+        sums,
     )
 
 
-def _forced(X, codes, sums, within, rank, correlations):
+def _shrunk(rows, sums, within, varying, shrinkage, floor):
+    """Return the factor of the shrunk correlations within classes, and what it refers to."""
+    # A feature that is constant in every class has the least variance that rounding leaves.
+    variance = np.maximum(within.diagonal()[varying], floor * sums.scatter.diagonal()[varying])
+    deviation = np.sqrt(variance)
+    correlations = within[np.ix_(varying, varying)] / np.outer(deviation, deviation)
+    np.fill_diagonal(correlations, 1.0)
+    if shrinkage == "oas":
+        shrinkage = oracle_approximating(correlations, sums.total)
+    elif shrinkage == "auto":
+        fourth = _fourth_moment(rows, sums, varying, deviation)
+        shrinkage = ledoit_wolf(correlations, sums.total, fourth)
+    matrix = (1 - shrinkage) * correlations
+    np.fill_diagonal(matrix, 1.0)
+    within = within * (1 - shrinkage)
+    within[varying, varying] = variance
+    return *_pivoted_cholesky(matrix, 0.0), deviation, within, shrinkage
+
+
+def _total_factor(sums, varying, deviation, tol):
+    """Return the factor of the correlations of all samples, and if it has digits enough."""
+    matrix = sums.scatter[np.ix_(varying, varying)] / np.outer(deviation, deviation)
+    dtype = sums.origin.dtype
+    rounding = max(len(matrix), 100) * np.finfo(dtype).eps
+    # A feature with a pivot below tol is a combination of others; one below rounding may be.
+    L, pivots = _pivoted_cholesky(matrix, max(tol, rounding))
+    if not len(pivots):
+        return L, pivots, True
+    norm = np.abs(matrix[np.ix_(pivots, pivots)]).sum(axis=0).max()
+    rcond = linalg.lapack.dpocon(L, norm, uplo="L")[0]
+    unclear = rounding > tol and len(pivots) < len(matrix)
+    return L, pivots, rcond >= _WELL_CONDITIONED[dtype.itemsize] and not unclear
+
+
+def _pivoted_cholesky(matrix, least):
+    factor, pivots, rank, _ = linalg.lapack.dpstrf(matrix, tol=least, lower=1)
+    return np.tril(factor[:rank, :rank]), pivots[:rank] - 1
+
+
+def _with_exact_means(rows, sums, features):
+    """Return the sums with means of these features that lost nothing to the type of the data."""
+    means = sums.mean + sums.means
+    lost = np.zeros((len(means), len(features)))
+    for codes, weight, block in rows.residuals(features, means[:, features]):
+        lost += (weight * (codes == np.arange(len(lost))[:, None])) @ block
+    means[:, features] += lost / (sums.shares * sums.total)[:, None]
+    mean = sums.shares @ means
+    return sums._replace(mean=mean, means=means - mean)
+
+
+def _by_rows(rows, sums, varying, tol):
+    """Return the same by QR of the rows and means, which loses the root of the condition only.
+
+    The last two results are the deviations and the covariance within classes.
+    """
+    R = rows.triangle_within(varying, (sums.mean + sums.means)[:, varying]) / np.sqrt(sums.total)
+    between = np.sqrt(sums.shares)[:, None] * sums.means[:, varying]
+    stacked = np.concatenate((R, between))
+    deviation = np.sqrt(np.square(stacked).sum(axis=0))
+    F, pivots = linalg.qr(stacked / deviation, mode="r", pivoting=True)
+    rounding = max(len(rows.codes), len(stacked)) * np.finfo(np.float64).eps
+    rank = int((np.square(F.diagonal()) > max(tol, rounding**2)).sum())
+    return F[:rank, :rank].T, pivots[:rank], deviation, R.T @ R
+
+
+def _forced(rows, sums, within, rank, correlations):
     """Return True if samples that differ are too few for a covariance with an inverse."""
-    if not (1 - correlations[:1] ** 2 < _NEAR_ONE).any():
+    if not (1 - correlations[:1] ** 2 < _ONE).any():
         return False
-    floor = _n_rows(X, sums) * np.finfo(np.float64).eps
+    floor = _n_rows(rows, sums) * np.finfo(np.float64).eps
     if (within.diagonal() <= floor * sums.scatter.diagonal()).all():  # nothing to invert
         return False
     n_different = sums.total
-    if X is not None:
-        rows = X.toarray() if sp.issparse(X) else X
-        n_different = len(np.unique(np.column_stack([rows, codes]), axis=0))
+    if rows is not None:
+        X = rows.X.toarray() if sp.issparse(rows.X) else rows.X
+        n_different = len(np.unique(np.column_stack([X, rows.codes]), axis=0))
     return bool(rank > n_different - len(sums.shares))
 
 
-def _n_rows(X, sums):
-    return sums.total if X is None else X.shape[0]
+def _n_rows(rows, sums):
+    return sums.total if rows is None else len(rows.codes)
 
 
-def _residual_blocks(X, codes, weight, sums, features):
+def _residuals(rows, sums, features):
     """Yield weights and rows less the means of their classes, in float64."""
-    for rows, block in row_blocks(X):
-        block = block[:, features] - sums.center[features]
-        if sums.power.any():
-            block = np.ldexp(block, -sums.power[features])
-        yield weight[rows], block - sums.means[:, features][codes[rows]]
+    for _, weight, block in rows.residuals(features, (sums.mean + sums.means)[:, features]):
+        yield weight, block
 
 
-def _fourth_moment(X, codes, weight, sums, features, deviation):
+def _fourth_moment(rows, sums, features, deviation):
     total = 0.0
-    for part, residuals in _residual_blocks(X, codes, weight, sums, features):
-        total += part @ np.square(np.square(residuals / deviation).sum(axis=1))
+    for weight, block in _residuals(rows, sums, features):
+        total += weight @ np.square(np.square(block / deviation).sum(axis=1))
     return total / sums.total
 
 
-def _within(X, codes, weight, sums, features, directions):
+def _within(rows, sums, features, directions):
     """Return the covariance within classes along the directions, from the residuals."""
-    if X is None:
+    if rows is None:
         return directions.T @ sums.within[np.ix_(features, features)] @ directions
     moments = np.zeros((directions.shape[1],) * 2)
-    for part, residuals in _residual_blocks(X, codes, weight, sums, features):
-        projected = residuals @ directions
-        moments += (projected.T * part) @ projected
+    for weight, block in _residuals(rows, sums, features):
+        projected = block @ directions
+        moments += (projected.T * weight) @ projected
     return moments / sums.total
 
 
-def _pseudo_inverse_root(X, codes, weight, sums, kept, deviation, tol):
+def _pseudo_inverse_root(rows, sums, kept, deviation, tol):
     """Return B, (rank, k), with BB' the pseudo-inverse of the covariance within classes."""
-    if X is None:
+    if rows is None:
         inside = sums.within[np.ix_(kept, kept)] / np.outer(deviation, deviation)
         variances, V = linalg.eigh(inside)
         some = variances > tol * variances.max(initial=0)
         return V[:, some] / np.sqrt(variances[some])
     residuals = np.vstack(
         [
-            block * np.sqrt(part / sums.total)[:, None] / deviation
-            for part, block in _residual_blocks(X, codes, weight, sums, kept)
+            block * np.sqrt(weight / sums.total)[:, None] / deviation
+            for weight, block in _residuals(rows, sums, kept)
         ]
     )
     _, s, V = linalg.svd(residuals, full_matrices=False)

@@ -54,22 +54,24 @@ def linear_state(
             f"{type(model).__name__}: covariance has rank {root.rank} of {d}, but must be "
             "positive definite."
         )
-    priors = model._checked_priors(np.full(c, 1 / c))
-    center = priors @ means
-    weighted = (means - center).T * np.sqrt(priors)
+    priors = model._priors_from(np.full(c, 1 / c))
+    shift = priors @ (means - means[0])
+    center, offsets = means[0] + shift, means - means[0] - shift
+    weighted = offsets.T * np.sqrt(priors)
     U, s, _ = linalg.svd(linalg.solve_triangular(root.R, weighted, trans="T"))
     q = min(c - 1, d)
     strength = s[:q] ** 2
     scalings = signed(linalg.solve_triangular(root.R, U[:, :q]))
-    coef = ((means - center) @ scalings) @ scalings.T
+    coef = (offsets @ scalings) @ scalings.T
     if c == 2:
         coef = coef[1:] - coef[:1]
-    fitted = {"priors_": priors, "coef_": coef}
-    return fitted | {
+    return {
         "classes_": classes,
+        "priors_": priors,
         "means_": means,
         "xbar_": center,
-        "intercept_": centred_intercept(fitted, means - center) - coef @ center,
+        "coef_": coef,
+        "intercept_": centred_intercept(priors, coef, offsets) - coef @ center,
         "scalings_": scalings,
         "explained_variance_ratio_": strength / (strength.sum() or 1.0),
         "canonical_correlations_": np.sqrt(strength / (1 + strength)),
@@ -81,6 +83,8 @@ def linear_state(
         "total_weight_": 0.0,
         "origin_": means[0],
         "_powers_": np.zeros(d, np.int64),
+        "_shift_": shift,
+        "_offsets_": offsets,
     }
 
 
@@ -100,7 +104,7 @@ def quadratic_state(
     roots = np.stack([root.R for root in found])
     return {
         "classes_": classes,
-        "priors_": model._checked_priors(np.full(c, 1 / c)),
+        "priors_": model._priors_from(np.full(c, 1 / c)),
         "means_": means,
         "covariances_": covariances,
         "log_determinants_": log_determinants(roots, np.zeros(d)),
@@ -118,11 +122,10 @@ def quadratic_state(
     }
 
 
-def centred_intercept(fitted, means):
-    """Return the scores of `xbar_`, to which `means` are relative."""
+def centred_intercept(priors, coef, means):
+    """Return the scores of the mean of all, to which `means` are relative."""
     with np.errstate(divide="ignore"):
-        log_priors = np.log(fitted["priors_"])
-    coef = fitted["coef_"]
+        log_priors = np.log(priors)
     if len(means) == 2:
         return log_priors[1:] - log_priors[:1] - coef @ (means.sum(axis=0) / 2)
     return log_priors - (means * coef).sum(axis=1) / 2

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import logsumexp
 
-from mlcore.discriminant.covariance_roots import root_of_sums
+from mlcore.discriminant.covariance_roots import root_of_factors, root_of_sums
 
 
 def leave_one_out_log_posteriors(
@@ -42,7 +42,10 @@ def leave_one_out_log_posteriors(
     ValueError
         If the covariance, or that without one of the rows, has no inverse.
     """
-    root, _ = root_of_sums(covariance, eps)
+    root, ill = root_of_sums(covariance, eps)
+    if ill:
+        residuals = (offsets - means[codes]) * np.sqrt(weight / divisor)[:, None]
+        root = root_of_factors([residuals], len(offsets), eps)
     if root.R is None:
         raise ValueError("the covariance within classes has no inverse, which leave_one_out needs.")
     Z = linalg.solve_triangular(root.R, offsets.T, trans="T").T

@@ -8,11 +8,12 @@ from scipy import sparse as sp
 from mlcore.checks import as_class_weights, as_integer, as_real
 from mlcore.checks.parameters import as_bool, as_choice
 from mlcore.discriminant.class_blocks import ClassBlocks
-from mlcore.discriminant.directions import ClassSums, class_sums, discriminant_directions
+from mlcore.discriminant.class_scatters import ClassRows
+from mlcore.discriminant.class_sums import ClassSums, class_sums_in_range
+from mlcore.discriminant.directions import discriminant_directions
 from mlcore.discriminant.known_parameters import as_parameters, centred_intercept, linear_state
 from mlcore.discriminant.linear_diagnostics import LinearDiagnostics
 from mlcore.model import Transformer, warn
-from mlcore.scatter import in_range, origin_of, powers_of_two, row_blocks, scatter_by_class
 from mlcore.threads import items_per_call, single_threaded_blas
 
 
@@ -32,7 +33,8 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
     n_components : int or None, default=None
         Columns of `transform`, at most min(n_classes - 1, n_features); None is all.
     priors : array-like of shape (n_classes,) or None, default=None
-        Probabilities of the classes, in the order of `classes_`; None is their shares of weight.
+        Probabilities of the classes, in the order of `classes_`, divided by their sum with a
+        warning if it is not 1; None is their shares of weight.
     shrinkage : float in [0, 1], "auto", "oas" or None, default=None
         Part of the correlations within classes that is replaced by 0: S_w becomes ``(1 - s) S_w +
         s diag(S_w)``. "auto" estimates it after Ledoit and Wolf, "oas" after Chen et al.
@@ -53,7 +55,7 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
     means_ : (n_classes, n_features) float64
     xbar_ : (n_features,) float64
         Weighted mean of all samples.
-    coef_ : (n_classes, n_features) or (1, n_features) float64
+    coef_ : (n_classes, n_features) or (1, n_features), in the type of the training data
         ``S_w^-1 (mu_j - xbar)``; for two classes the difference of the second and the first.
     intercept_ : (n_classes,) or (1,), in the type of the training data
     scalings_ : (n_features, q) float64
@@ -123,6 +125,8 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
     dropped_features_: np.ndarray
     n_separated_: int
     total_weight_: float
+    _shift_: np.ndarray  # (d,): xbar_ less the origin
+    _offsets_: np.ndarray  # (c, d): means_ less xbar_
 
     _tags = {"input_tags.sparse": True, "transformer_tags.preserves_dtype": ["float64", "float32"]}
 
@@ -196,7 +200,7 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         ------
         ValueError
             If `X` holds NaN, infinity or values too large to square, if there are fewer than two
-            classes.
+            classes, or no more samples than classes.
         """
         how = self._checked_parameters()
         checked = self._check_X(X, reset=True)
@@ -204,15 +208,19 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         classes, codes, weight, rows = self._weighted_labels(y, sample_weight, n)
         if len(rows) < n:
             checked, weight = checked[rows], weight[rows]
+        if len(codes) <= len(classes):
+            raise ValueError(
+                f"{type(self).__name__}: n_samples={len(codes)} of {len(classes)} classes. The "
+                "number of samples must be more than the number of classes, or nothing tells the "
+                "variance within classes."
+            )
         weight = weight * self._class_factors(classes, codes, weight)[codes]
         shares = np.bincount(codes, weights=weight)
         self._n_components(len(classes), checked.shape[1])
         self._checked_priors(shares / shares.sum())
-        sums = _class_sums_in_range(checked, codes, weight, shares, type(self).__name__)
-        data = checked, codes, weight
-        state = self._found(classes, sums, how, checked.dtype, *data)
-        origin = origin_of(checked).astype(checked.dtype)
-        self._set_fitted(X, **state, origin_=origin, _powers_=sums.power)
+        sums = class_sums_in_range(checked, codes, weight, shares, type(self).__name__)
+        data = ClassRows(checked, codes, weight, sums.origin.astype(np.float64), sums.power)
+        self._set_fitted(X, **self._found(classes, sums, how, data))
         return self
 
     def _solve(self, sums, how, origin, power, rows=None):
@@ -225,14 +233,15 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         found = ClassSums(
             total,
             sums.weights / total,
-            origin + np.ldexp(whole.mean, power),
+            origin,
+            whole.mean,
             sums.means - whole.mean,
             whole.scatter / total,
             power,
             sums.scatters.sum(axis=0) / total,
         )
         self._n_components(len(classes), d)
-        return self._found(classes, found, how, origin.dtype, None, None, None)
+        return self._found(classes, found, how)
 
     def _require_sums(self, how):
         if how[0] == "auto":
@@ -260,7 +269,7 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
             )
         return wanted
 
-    def _found(self, classes, sums, how, dtype, X, codes, weight):
+    def _found(self, classes, sums, how, rows=None):
         """Return the attributes that follow from the sums, and from the rows, if any."""
         (shrinkage, tol, unbiased), c = how, len(classes)
         if unbiased and sums.total <= c:
@@ -269,37 +278,49 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
                 f"classes={c}, which must be positive: pass unbiased=False."
             )
         with single_threaded_blas():
-            found = discriminant_directions(X, codes, weight, sums, shrinkage, tol)
+            found = discriminant_directions(rows, sums, shrinkage, tol)
+        sums = found.sums
         if found.pseudo_inverse:
+            n_samples = sums.total if rows is None else len(rows.codes)
             warn(
                 "UserWarning",
                 f"{type(self).__name__}: {found.rank} independent features are too many for "
-                f"{sums.total if X is None else X.shape[0]:g} samples of {c} classes: their "
-                "covariance matrix within classes has no inverse, and its pseudo-inverse is used. "
-                "Shrinkage, as by shrinkage='oas', often predicts better.",
+                f"{n_samples:g} samples of {c} classes: their covariance matrix within classes has "
+                "no inverse, and its pseudo-inverse is used. Shrinkage, as by shrinkage='oas', "
+                "often predicts better.",
+            )
+        if found.from_sums:
+            warn(
+                "UserWarning",
+                f"{type(self).__name__}: features depend on each other, nearly, which sums of "
+                "squares show to half the digits only: fit to all rows at once.",
             )
         divisor = (sums.total - c) / sums.total if unbiased else 1.0
         scalings = found.scalings * np.sqrt(divisor)
         coef = (sums.means @ scalings) @ scalings.T  # the means are relative to that of all
-        means = sums.center + np.ldexp(sums.means, sums.power)
+        offsets = np.ldexp(sums.means, sums.power)
         scalings = np.ldexp(scalings, -sums.power[:, None])
         coef = np.ldexp(coef, -sums.power)
         if c == 2:
             coef = coef[1:] - coef[:1]
-        priors = self._checked_priors(sums.shares)
-        fitted = {"priors_": priors, "coef_": coef}
+        priors, center = self._priors_from(sums.shares), sums.center
         with np.errstate(divide="ignore"):
-            intercept = centred_intercept(fitted, means - sums.center) - coef @ sums.center
+            intercept = centred_intercept(priors, coef, offsets) - coef @ center
         strength = found.strengths
         both = sums.power[:, None] + sums.power
         ratios = strength / (strength.sum() or 1.0)
-        return fitted | {
+        dtype = sums.origin.dtype
+        with np.errstate(over="ignore", under="ignore"):
+            coef, intercept = coef.astype(dtype), intercept.astype(dtype)
+        return {
             "classes_": classes,
-            "means_": means,
-            "xbar_": sums.center,
-            "intercept_": intercept.astype(dtype),
+            "priors_": priors,
+            "means_": center + offsets,
+            "xbar_": center,
+            "coef_": coef,
+            "intercept_": intercept,
             "scalings_": scalings,
-            "explained_variance_ratio_": ratios[: self._n_components(c, len(sums.center))],
+            "explained_variance_ratio_": ratios[: self._n_components(c, len(center))],
             "canonical_correlations_": np.sqrt(strength / (1 + strength)),
             "covariance_": np.ldexp(found.covariance / divisor, both),
             "shrinkage_": found.shrinkage,
@@ -307,6 +328,10 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
             "dropped_features_": found.dropped,
             "n_separated_": found.n_separated,
             "total_weight_": float(sums.total),
+            "origin_": sums.origin,
+            "_powers_": sums.power,
+            "_shift_": np.ldexp(sums.mean, sums.power),
+            "_offsets_": offsets,
         }
 
     def _checked_parameters(self):
@@ -328,10 +353,14 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         They are log posterior probabilities up to a term of each sample; for two classes the log
         odds of the second.
         """
-        X = self._check_X_as_fitted(X)
-        constant = centred_intercept(vars(self), self.means_ - self.xbar_)
-        scores = self._products(X, self.coef_.T) + constant
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        projected = self._products(self._check_X_as_fitted(X), self.scalings_)
+        places = self._offsets_ @ self.scalings_  # of the means
+        with np.errstate(divide="ignore"):
+            log_priors = np.log(self.priors_)
+        if len(places) == 2:
+            projected -= places.sum(axis=0) / 2
+            return projected @ (places[1] - places[0]) + (log_priors[1] - log_priors[0])
+        return projected @ places.T + (log_priors - np.square(places).sum(axis=1) / 2)
 
     def transform(self, X: Any) -> Any:
         """Return ``(X - xbar_) @ scalings_``, the first `n_components` columns."""
@@ -342,7 +371,7 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
 
     def _check_X_as_fitted(self, X):
         self._check_ready()
-        return self._check_X(X, reset=False, like=self.intercept_)
+        return self._check_X(X, reset=False, like=self.origin_)
 
     def _n_out(self):
         self._check_ready()
@@ -350,34 +379,12 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
 
     def _products(self, X, factors):
         """Return ``(X - xbar_) @ factors``, computed in blocks of rows in float64."""
+        origin = self.origin_.astype(np.float64)
         out = np.empty((X.shape[0], factors.shape[1]))
         size = max(1, min(2048, items_per_call(factors.size)))
         with single_threaded_blas():
             for start in range(0, len(out), size):
                 rows = slice(start, start + size)
                 block = X[rows].toarray() if sp.issparse(X) else X[rows]
-                np.matmul(block - self.xbar_, factors, out=out[rows])
+                np.matmul(block - origin - self._shift_, factors, out=out[rows])
         return out
-
-
-def _class_sums_in_range(X, codes, weight, shares, owner):
-    """Return the sums by class, of features multiplied by powers of two where squares need it."""
-    origin = origin_of(X)
-    found = scatter_by_class(X, codes, len(shares), weight, origin, owner=owner)
-    squares = found[0].scatter.diagonal()
-    power = np.zeros(X.shape[1], int)
-    outside = np.flatnonzero(~in_range(squares, X.dtype))
-    first = X[:1].toarray()[0] if sp.issparse(X) else X[0]
-    if len(outside):
-        varies = [(block[:, outside] != first[outside]).any(axis=0) for _, block in row_blocks(X)]
-        outside = outside[np.any(varies, axis=0)]
-    if len(outside):
-        power[outside] = powers_of_two(X, origin)[outside]
-        tiny = outside[power[outside] < -960]
-        if len(tiny):
-            raise ValueError(
-                f"{owner}: the data are degenerate: feature {tiny[0]} varies by less than 1e-289; "
-                "multiply it by a constant."
-            )
-        found = scatter_by_class(X, codes, len(shares), weight, origin, power=power, owner=owner)
-    return class_sums(*found, shares, origin, power)

@@ -48,17 +48,18 @@ class LinearDiagnostics:
                 f"{self.total_weight_:g}, not {weight.sum():g}."
             )
         kept = np.setdiff1d(np.arange(X.shape[1]), self.dropped_features_)
+        rows = X[:, kept].toarray() if sp.issparse(X) else X[:, kept]
         divisor = weight.sum() - (len(self.classes_) if self.unbiased else 0)
         with single_threaded_blas():
             return leave_one_out_log_posteriors(
-                (X[:, kept].toarray() if sp.issparse(X) else X[:, kept]) - self.xbar_[kept],
+                rows - self.origin_[kept].astype(np.float64) - self._shift_[kept],
                 codes,
                 weight,
-                self.means_[:, kept] - self.xbar_[kept],
+                self._offsets_[:, kept],
                 self.covariance_[np.ix_(kept, kept)],
                 divisor,
                 None if self.priors is None else self.priors_,
-                float(np.finfo(self.intercept_.dtype).eps),
+                float(np.finfo(self.origin_.dtype).eps),
             )
 
     def bayes_error(self) -> float:
@@ -68,7 +69,7 @@ class LinearDiagnostics:
         of all pairs, which the error does not exceed.
         """
         self._check_ready()
-        means = (self.means_ - self.xbar_) @ self.scalings_
+        means = self._offsets_ @ self.scalings_
         if len(means) == 2:
             return error_of_two_normals(float(np.linalg.norm(means[1] - means[0])), self.priors_)
         return bhattacharyya_bound(means, np.eye(means.shape[1])[None], self.priors_)

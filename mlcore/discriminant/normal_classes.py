@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mlcore.checks.arrays import as_floats, real_array, require_finite
-from mlcore.model import Classifier, Model
+from mlcore.model import Classifier, Model, warn
 
 
 class NormalClasses(Classifier, Model):
@@ -38,6 +38,7 @@ class NormalClasses(Classifier, Model):
         return np.exp(self.predict_log_proba(X))
 
     def _checked_priors(self, shares):
+        """Return the priors, checked; for None these shares of weight."""
         if self.priors is None:
             return shares
         owner = type(self).__name__
@@ -50,7 +51,18 @@ class NormalClasses(Classifier, Model):
         require_finite(priors, "priors", owner)
         if (priors < 0).any():
             raise ValueError(f"{owner}: priors must be non-negative, but hold {priors.min():g}.")
-        total = priors.sum()
+        largest = float(priors.max())
+        if not largest:
+            raise ValueError(f"{owner}: priors must be positive for some class, but all are 0.")
+        total = largest * float((priors / largest).sum())
         if abs(total - 1) > 1e-5:
-            raise ValueError(f"{owner}: priors must sum to 1, but sum to {total:g}.")
-        return priors / total
+            warn("UserWarning", f"{owner}: priors sum to {total:g}, and are divided by it.")
+        return self._priors_from(shares)
+
+    def _priors_from(self, shares):
+        """Return the priors, which have been checked."""
+        if self.priors is None:
+            return shares
+        priors = np.asarray(self.priors, np.float64)
+        priors = priors / priors.max()
+        return priors / priors.sum()

@@ -34,7 +34,8 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
     Parameters
     ----------
     priors : array-like of shape (n_classes,) or None, default=None
-        Probabilities of the classes, in the order of `classes_`; None is their shares of weight.
+        Probabilities of the classes, in the order of `classes_`, divided by their sum with a
+        warning if it is not 1; None is their shares of weight.
     reg_param : float in [0, 1], default=0.0
         S_j becomes ``(1 - reg_param) S_j + reg_param I``, in the units of the features.
     pooling : float in [0, 1], default=0.0
@@ -236,7 +237,7 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
 
     def _solve(self, sums, how, origin, power, rows=None):
         owner, d = type(self).__name__, len(origin)
-        priors = self._checked_priors(sums.weights / sums.weights.sum())
+        priors = self._priors_from(sums.weights / sums.weights.sum())
         ridge = np.ldexp(how.reg_param, -2 * power)
         eps = float(np.finfo(origin.dtype).eps)
         with single_threaded_blas(), np.errstate(under="ignore"):

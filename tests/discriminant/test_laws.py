@@ -16,7 +16,8 @@ def problem(seed, d, c):
     rng = np.random.default_rng([seed, d, c])
     n = c * (d + 4) + int(rng.integers(20))
     y = np.arange(n) % c
-    X = np.einsum("nd,nde->ne", rng.normal(size=(n, d)), rng.normal(size=(c, d, d))[y])
+    mixing = [np.linalg.qr(rng.normal(size=(d, d)))[0] * rng.uniform(0.1, 3, d) for _ in range(c)]
+    X = np.einsum("nd,nde->ne", rng.normal(size=(n, d)), np.array(mixing)[y])
     return X + rng.normal(size=(c, d))[y], y, rng
 
 
@@ -89,14 +90,46 @@ def exact_log_odds(X, y, quadratic, x):
         return float(scores[1] - scores[0])
 
 
+def ill_conditioned(condition, shift, seed=7):
+    """Two classes with a direction of variance 1 / condition; the shift of one by direction."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(30) % 2
+    base = rng.normal(size=(30, 3)) * [1, 1, condition**-0.5] + np.outer(y, shift)
+    return base @ np.linalg.qr(rng.normal(size=(3, 3)))[0], y
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("shift", [(0.3, 0.3, 0.3), (0.5, -0.5, 0.0)])
 @pytest.mark.parametrize("condition", [1e4, 1e8, 1e12])
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e10])
-def test_ill_conditioned_classes_against_50_digits(condition, offset):
-    rng = np.random.default_rng(7)
-    y = np.arange(30) % 2
-    base = rng.normal(size=(30, 3)) * [1, 1, condition**-0.5]
-    X = base @ np.linalg.qr(rng.normal(size=(3, 3)))[0] + 0.3 * y[:, None] + offset
-    odds = QuadraticDiscriminantAnalysis().fit(X, y).decision_function(X[:4])
-    expected = [exact_log_odds(X, y, True, x) for x in X[:4]]
+def test_ill_conditioned_classes_against_50_digits(model, shift, condition, offset):
+    X, y = ill_conditioned(condition, shift)
+    X += offset
+    quadratic = model is QuadraticDiscriminantAnalysis
+    # A variance of 1e-12 beside the other features is kept if asked.
+    fitted = (model() if quadratic else model(tol=1e-20)).fit(X, y)
+    expected = [exact_log_odds(X, y, quadratic, x) for x in X[:4]]
     # By QR of the samples, eps times the root of the condition is lost, not eps times it.
-    assert_allclose(odds, expected, rtol=200 * np.finfo(float).eps * condition**0.5, atol=1e-11)
+    rtol = 200 * np.finfo(float).eps * condition**0.5
+    assert_allclose(fitted.decision_function(X[:4]), expected, rtol=rtol, atol=1e-10)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e140])
+def test_tiny_and_huge_ill_conditioned_classes_against_50_digits(model, scale):
+    X, y = ill_conditioned(1e8, (0.5, -0.5, 0.0))
+    X *= scale * np.array([1, 1e-6, 1e6])
+    expected = [exact_log_odds(X, y, model is QuadraticDiscriminantAnalysis, x) for x in X[:4]]
+    assert_allclose(model().fit(X, y).decision_function(X[:4]), expected, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+@pytest.mark.parametrize("condition", [1e2, 1e5, 1e8])
+def test_float32_against_50_digits(offset, condition):
+    X, y = ill_conditioned(condition, (0.5, -0.5, 0.0))
+    narrow = (X + offset).astype(np.float32)
+    model = LinearDiscriminantAnalysis().fit(narrow, y)
+    expected = [exact_log_odds(narrow.astype(float), y, False, x) for x in narrow[:4]]
+    # Sums of products in float32 serve up to a condition of 1e3; beyond, float64 reads the rows.
+    rtol = 1e-4 if condition == 1e2 else 1e-9
+    assert_allclose(model.decision_function(narrow[:4]), expected, rtol=rtol, atol=rtol)

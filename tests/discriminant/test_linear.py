@@ -73,6 +73,10 @@ def test_priors_move_the_intercepts_alone():
     assert_allclose(model.intercept_ - plain.intercept_, np.log(3 * priors), atol=1e-12)
     balanced = LinearDiscriminantAnalysis(class_weight="balanced").fit(X[:70], np.sort(y)[:70])
     assert_allclose(balanced.priors_, 1 / 3)
+    with pytest.warns(UserWarning, match="priors sum to 2") as caught:
+        twice = LinearDiscriminantAnalysis(priors=2 * priors).fit(X, y)
+    assert len(caught) == 1
+    assert_allclose(twice.intercept_, model.intercept_, rtol=1e-12)
 
 
 def test_weights_are_copies():
@@ -179,7 +183,9 @@ def test_equal_rows_and_few_rows():
     y = np.arange(20) % 2
     model = LinearDiscriminantAnalysis().fit(np.ones((20, 3)), y, np.arange(1.0, 21))
     assert (model.predict(np.ones((2, 3))) == 1).all() and model.rank_ == 0
-    model = LinearDiscriminantAnalysis().fit([[0.0, 1.0], [1.0, 1.0]], [0, 1])
+    with pytest.raises(ValueError, match="number of samples must be more .* of classes"):
+        LinearDiscriminantAnalysis().fit([[0.0, 1.0], [1.0, 1.0]], [0, 1])
+    model = LinearDiscriminantAnalysis().fit([[0.0, 1.0], [0.0, 1.0], [1.0, 1.0]], [0, 0, 1])
     assert model.n_separated_ == 1 and model.predict([[0.4, 1.0], [0.6, 1.0]]).tolist() == [0, 1]
 
 
@@ -187,7 +193,7 @@ def test_float32_is_projected_as_float32():
     X, y = classes()
     narrow, wide = X.astype(np.float32), LinearDiscriminantAnalysis().fit(X, y)
     model = LinearDiscriminantAnalysis().fit(narrow, y)
-    assert model.transform(narrow).dtype == np.float32
+    assert model.transform(narrow).dtype == model.coef_.dtype == np.float32
     assert_allclose(model.canonical_correlations_, wide.canonical_correlations_, rtol=1e-5)
 
 

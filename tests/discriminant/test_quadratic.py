@@ -244,8 +244,9 @@ def test_known_parameters_give_the_model_of_a_fit():
         ((np.zeros((2, 2)), np.zeros((2, 2, 2))), "class 0 has rank 0 of 2"),
         ((np.zeros((2, 2)), np.full((2, 2, 2), np.nan)), "covariances"),
         ((np.zeros((2, 2)), np.tile([[1.0, 0.5], [0.0, 1.0]], (2, 1, 1))), "symmetric"),
-        ((np.zeros((2, 2)), np.tile(np.eye(2), (2, 1, 1)), [0.5, 0.6]), "priors"),
+        ((np.zeros((2, 2)), np.tile(np.eye(2), (2, 1, 1)), [0.5, -0.6]), "priors"),
         ((np.zeros((2, 2)), np.tile(np.eye(2), (2, 1, 1)), None, [1, 0]), "sorted"),
+        ((np.zeros((2, 2)), np.tile(np.eye(2), (2, 1, 1)), [0.0, 0.0]), "all are 0"),
     ):
         with pytest.raises(ValueError, match=match):
             QuadraticDiscriminantAnalysis.from_parameters(*bad)

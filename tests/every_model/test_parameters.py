@@ -67,7 +67,7 @@ BAD_PARAMETERS = {
     "power_iteration_normalizer": ("LU", "none", None, 3),
     "precisions_init": (-np.ones((2, 4)), np.full((2, 4, 4), NAN), "1", np.ones((9, 9))),
     "pooling": (-0.1, 1.1, NAN, INF, "1", None, True),
-    "priors": ([0.5, 0.5], [0.5, 0.6, 0.3], [1.2, -0.4, 0.2], [NAN, 0.5, 0.5], "1", [["a"]]),
+    "priors": ([0.5, 0.5], [0.0, 0.0, 0.0], [1.2, -0.4, 0.2], [NAN, 0.5, 0.5], "1", [["a"]]),
     "probabilities_init": ("1", 3, [np.ones((3, 2))], [np.full((2, 3), NAN)] * 4),
     "probability": NOT_BOOL,
     "random_state": (-1, "seed", 1.5),

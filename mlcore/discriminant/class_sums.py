@@ -1,0 +1,80 @@
+"""Sums over the samples of each class, from which linear discriminant analysis is computed."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.scatter import in_range, origin_of, powers_of_two, row_blocks, scatter_by_class
+
+
+class ClassSums(NamedTuple):
+    """Sums over the samples of each class, all of ``2^-power x``.
+
+    Attributes
+    ----------
+    total : float
+        Weight of all samples.
+    shares : (c,) float64
+        Part of it in each class.
+    origin : (d,), float32 or float64 as the data
+        A point near the samples, not multiplied.
+    mean : (d,) float64
+        Mean of all samples, relative to the origin: far from 0 their sum would lose digits.
+    means : (c, d) float64
+        Means of the classes, relative to the mean of all.
+    scatter : (d, d) float64
+        Scatter of all samples about their mean, divided by `total`.
+    power : (d,) int
+    within : (d, d) float64, optional
+        Scatter of samples about the means of their classes, divided by `total`, if it was summed:
+        it then stands in for the rows.
+    """
+
+    total: float
+    shares: np.ndarray
+    origin: np.ndarray
+    mean: np.ndarray
+    means: np.ndarray
+    scatter: np.ndarray
+    power: np.ndarray
+    within: np.ndarray | None = None
+
+    @property
+    def center(self) -> np.ndarray:
+        """Mean of all samples, (d,), not multiplied."""
+        return self.origin + np.ldexp(self.mean, self.power)
+
+
+def class_sums_in_range(
+    X: Any, codes: np.ndarray, weight: np.ndarray, shares: np.ndarray, owner: str
+) -> ClassSums:
+    """Return the sums by class, of features multiplied by powers of two where squares need it."""
+    origin = origin_of(X)
+    found = scatter_by_class(X, codes, len(shares), weight, origin, owner=owner)
+    squares = found[0].scatter.diagonal()
+    power = np.zeros(X.shape[1], int)
+    outside = np.flatnonzero(~in_range(squares, X.dtype))
+    first = X[:1].toarray()[0] if sp.issparse(X) else X[0]
+    if len(outside):
+        varies = [(block[:, outside] != first[outside]).any(axis=0) for _, block in row_blocks(X)]
+        outside = outside[np.any(varies, axis=0)]
+    if len(outside):
+        power[outside] = powers_of_two(X, origin)[outside]
+        tiny = outside[power[outside] < -960]
+        if len(tiny):
+            raise ValueError(
+                f"{owner}: the data are degenerate: feature {tiny[0]} varies by less than 1e-289; "
+                "multiply it by a constant."
+            )
+        found = scatter_by_class(X, codes, len(shares), weight, origin, power=power, owner=owner)
+    return _class_sums(*found, shares, origin.astype(X.dtype), power)
+
+
+def _class_sums(scatter, by_class, weights, origin, power):
+    """Return the sums of classes of these `weights` (c,) from what `scatter_by_class` gives."""
+    constant = scatter.scatter.diagonal() == 0
+    means = np.where(constant, 0.0, by_class / weights[:, None] - scatter.mean)
+    total = weights.sum()
+    S = scatter.scatter / total
+    return ClassSums(total, weights / total, origin, scatter.mean, means, S, power)
