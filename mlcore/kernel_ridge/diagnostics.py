@@ -13,7 +13,7 @@ from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import (
     EIGEN_BYTES,
     FACTOR_BYTES,
-    FROM_EIGENVECTORS,
+    by_eigenvectors,
     path_for,
 )
 from mlcore.kernel_ridge.alpha_path.gradient_path import GradientPath
@@ -36,7 +36,8 @@ class RidgePath(NamedTuple):
     intercept : (m,)
     effective_dimension : (m,)
     loo : (m,)
-        Weighted mean of the squared leave-one-out errors.
+        Weighted mean of the squared leave-one-out errors; with solver "nystroem" of the samples
+        that `path` was given, NaN without.
     gcv : (m,)
         Generalised cross-validation.
     likelihood : (m,)
@@ -110,11 +111,7 @@ class Diagnostics:
         self._check_ready()
         if self._in_span:
             return self._leave_one_out_in_span(X, y, sample_weight)
-        if not (X is None and y is None and sample_weight is None):
-            raise ValueError(
-                f"{type(self).__name__}: leave_one_out takes samples only with "
-                'solver="nystroem", which does not keep those of the fit.'
-            )
+        self._refuse_samples("leave_one_out", X, y, sample_weight)
         kept = np.flatnonzero(self.sample_weight_)
         if self.fit_intercept and len(kept) < 2:
             self._refuse_to_leave_out()
@@ -127,13 +124,18 @@ class Diagnostics:
         errors = np.ldexp(errors, problem.units.target_power)
         return errors if self.y_fit_.ndim == 2 else errors[:, 0]
 
-    def path(self, alphas: Any) -> RidgePath:
+    def path(
+        self, alphas: Any, X: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> RidgePath:
         """Return the functions for many alphas, from one eigendecomposition.
 
         Parameters
         ----------
         alphas : array-like of shape (m,)
             All above 0.
+        X, y, sample_weight : as in `fit`
+            Only with solver "nystroem", which does not keep the samples: those of which `loo` is
+            computed.
 
         Returns
         -------
@@ -148,18 +150,18 @@ class Diagnostics:
 
         Notes
         -----
-        Up to six alphas are factored one by one, in O(n³) time each. More take the eigenvectors of
-        the Gram matrix, in O(n³) time for the first call after a fit, and O(n²) for each alpha.
+        Up to six alphas (nine from 3000 samples on) are factored one by one, in O(n³) time each.
+        More take the eigenvectors of the Gram matrix, in O(n³) time for the first call after a fit,
+        and O(n²) for each alpha. In the span of c centres it is the c x c matrix of the sums: O(c³)
+        time and O(c²) for each alpha, and O(n c²) for `loo`.
         """
         self._check_ready()
-        if self._in_span:
-            raise ValueError(
-                f"{type(self).__name__}: path needs the Gram matrix of all samples, which "
-                'solver="nystroem" does not keep.'
-            )
         alphas = as_alphas(alphas, "alphas", type(self).__name__)
         if not alphas.min() > 0:
             raise ValueError(f"{type(self).__name__}: alphas holds 0, but all must be above 0.")
+        if self._in_span:
+            return self._path_in_span(alphas, X, y, sample_weight)
+        self._refuse_samples("path", X, y, sample_weight)
         problem, path = self._path(alphas)
         units, several = problem.units, self.y_fit_.ndim == 2
         kept, every = np.flatnonzero(self.sample_weight_), np.arange(len(units.penalties))
@@ -196,6 +198,13 @@ class Diagnostics:
     def _in_span(self):
         """True if the function is one of few centres, and the samples are not kept."""
         return getattr(self, "solver_", None) == "nystroem"
+
+    def _refuse_samples(self, method, *samples):
+        if any(given is not None for given in samples):
+            raise ValueError(
+                f"{type(self).__name__}: {method} takes samples only with "
+                'solver="nystroem", which does not keep those of the fit.'
+            )
 
     def _refuse_to_leave_out(self):
         raise ValueError(
@@ -241,7 +250,9 @@ class Diagnostics:
             require_path(np.count_nonzero(self.sample_weight_), count)
             derived.problem = self._problem(stored=True)
             derived.path = path_for(derived.problem.system, count)
-        elif count >= FROM_EIGENVECTORS and not isinstance(derived.path, EigenPath):
+        elif by_eigenvectors(derived.problem.system.S.n, count) and not isinstance(
+            derived.path, EigenPath
+        ):
             require_path(derived.problem.system.S.n, count)
             derived.path = None  # its factor is freed before the eigenvectors are computed
             derived.path = path_for(derived.problem.system, count)
@@ -287,9 +298,9 @@ def by_alpha(penalties: np.ndarray) -> list[tuple[float, np.ndarray]]:
     return [(float(alpha), np.flatnonzero(penalties == alpha)) for alpha in np.unique(penalties)]
 
 
-def require_path(n: int, n_alphas: int) -> None:
+def require_path(n: int, n_alphas: float) -> None:
     """Raise MemoryError if the path of so many alphas does not fit."""
-    eigen = n_alphas >= FROM_EIGENVECTORS
+    eigen = by_eigenvectors(n, n_alphas)
     what = "its eigenvectors" if eigen else "a factor of it"
     require_memory(
         n, n, EIGEN_BYTES if eigen else FACTOR_BYTES,

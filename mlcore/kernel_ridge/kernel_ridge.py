@@ -1,5 +1,6 @@
 """Kernel ridge regression with a proof of its accuracy."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
@@ -18,7 +19,6 @@ from mlcore.checks import (
 from mlcore.exceptions import warn
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
-from mlcore.kernel_ridge.alpha_path.factor_path import FROM_EIGENVECTORS
 from mlcore.kernel_ridge.diagnostics import as_alphas, require_path
 from mlcore.kernel_ridge.linear_system.partial_cholesky import partial_factor
 from mlcore.kernel_ridge.nystroem import Nystroem
@@ -55,7 +55,9 @@ class KernelRidge(Nystroem, RidgeModel):
     alpha : float, array-like of shape (n_targets,), or {"loo", "gcv", "likelihood"}, default=1.0
         Penalty, at least 0; or the criterion whose minimum chooses it for each target: the
         weighted sum of squared leave-one-out errors (copies of a sample left out together),
-        generalised cross-validation, or the likelihood of a Gaussian process.
+        generalised cross-validation, or the likelihood of a Gaussian process. With "nystroem" it
+        is that of the function in the span; from blocks of rows "gcv" and "likelihood" alone,
+        which know copies only within a block.
     kernel : str, callable or Kernel, default="linear"
         A name that `mlcore.kernels.gram_matrix` knows, "precomputed", a function ``kernel(X, Y)``
         of two sets of samples, or a `mlcore.kernels.Kernel`.
@@ -245,12 +247,6 @@ class KernelRidge(Nystroem, RidgeModel):
             max_iter=as_integer(self.max_iter, "max_iter", owner=owner, at_least=1),
         )
         require_random_state(self.random_state, owner=owner)
-        if settings.solver == "nystroem":
-            if isinstance(self.alpha, str):
-                raise ValueError(
-                    f"{owner}: alpha={self.alpha!r} needs the eigenvectors of the Gram matrix, "
-                    'which solver="nystroem" does not compute.'
-                )
         return settings
 
     def _alphas(self, n_targets):
@@ -278,7 +274,7 @@ class KernelRidge(Nystroem, RidgeModel):
                     f"{type(self).__name__}: alpha={self.alpha!r} needs the eigenvectors of the "
                     'Gram matrix, which solver="cg" does not store.'
                 )
-            require_path(n, FROM_EIGENVECTORS)
+            require_path(n, math.inf)
         elif solver == "cholesky":
             require_memory(
                 n, n, _BYTES, what="the Gram matrix, with its factor in float32,",
@@ -288,7 +284,7 @@ class KernelRidge(Nystroem, RidgeModel):
 
     def _chosen_penalties(self, data, problem, criterion):
         distinct, units = data.distinct(self._precomputed), problem.units
-        require_two(distinct, problem.system.name)
+        require_two(len(distinct.kept), problem.system.name)
         if distinct is data:
             return EigenPath(problem.system).best_alphas(criterion)
         kernel, intercept = problem.system.S.rows.kernel, problem.system.fit_intercept

@@ -1,5 +1,6 @@
 """Kernel ridge regression whose penalty and kernel width leave-one-out errors choose."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -8,7 +9,7 @@ import numpy as np
 from mlcore.checks import as_bool, as_choice
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
-from mlcore.kernel_ridge.alpha_path.factor_path import FROM_EIGENVECTORS, path_for
+from mlcore.kernel_ridge.alpha_path.factor_path import path_for
 from mlcore.kernel_ridge.diagnostics import as_alphas, require_path
 from mlcore.kernel_ridge.ridge_model import RidgeModel, data_attributes, require_two, solved
 from mlcore.kernels.kernel import Kernel, of_numbers
@@ -60,7 +61,7 @@ class KernelRidgeCV(RidgeModel):
     Notes
     -----
     With n samples of d features: O(n² d + n³) time for each gamma and O(n²) for each alpha, and 40
-    n² bytes; 24 n² for up to six alphas, which take O(n³) time each.
+    n² bytes; 24 n² for up to six alphas (nine from 3000 samples on), which take O(n³) time each.
 
     References
     ----------
@@ -132,8 +133,8 @@ class KernelRidgeCV(RidgeModel):
         data = self._checked_data(X, y, sample_weight)
         distinct = data.distinct(self._precomputed)
         n, n_targets = distinct.columns.shape
-        require_two(distinct, owner)
-        require_path(n, FROM_EIGENVECTORS if alphas is None else len(np.unique(alphas)))
+        require_two(n, owner)
+        require_path(n, math.inf if alphas is None else len(np.unique(alphas)))
         gammas = self._numbers_of(given, kernel, data)
         values = np.empty((len(gammas), 1 if alphas is None else len(alphas), n_targets))
         chosen = np.empty((len(gammas), n_targets))

@@ -1,19 +1,27 @@
 """Kernel ridge regression in the span of some samples, from sums over rows: Nyström's method."""
 
 import copy
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from mlcore.checks import as_random_state, as_targets, as_weights
-from mlcore.kernel_ridge.diagnostics import by_alpha
-from mlcore.kernel_ridge.ridge_model import RidgeData
-from mlcore.kernel_ridge.span_system import RowUnits, SpanSystem, sums_of, units_of
+from mlcore.kernel_ridge.alpha_path.span_path import SpanPath
+from mlcore.kernel_ridge.diagnostics import RidgePath, by_alpha
+from mlcore.kernel_ridge.ridge_model import RidgeData, require_two
+from mlcore.kernel_ridge.span_system import (
+    RowUnits,
+    SpanSums,
+    SpanSystem,
+    merged_sums,
+    sums_of,
+    units_of,
+)
 from mlcore.kernels.kernel import as_double, copied
 from mlcore.kernels.kernel_model import kept_samples
 from mlcore.kernels.span import Span, span_of
 from mlcore.mixins import only_with
-from mlcore.scatter import Scatter, merged_scatter
 
 _CENTERS = 500
 
@@ -25,7 +33,7 @@ class Nystroem:
     _triangle_: np.ndarray  # of the Span
     _span_units_: tuple[int, float]  # power and rounding of the Span
     _row_units_: tuple
-    _sums_: tuple  # the Scatter of the fit
+    _sums_: tuple  # the SpanSums of the fit
     _several_: bool  # targets
 
     # ---- fit from blocks of rows
@@ -34,6 +42,7 @@ class Nystroem:
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose centres and units from first rows, which `n_centers` samples should represent."""
         settings = self._settings()
+        self._refuse_blocks_for_loo()
         if self._precomputed:
             raise ValueError(
                 f"{type(self).__name__}: kernel='precomputed' needs all rows at once: use fit."
@@ -43,20 +52,21 @@ class Nystroem:
         return self
 
     @only_with("solver", "nystroem")
-    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scatter:
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> SpanSums:
         """Return the sums over the rows of `X` and `y`."""
         data = self._later_data(X, y, sample_weight)
         return self._sums_over(data)
 
     @only_with("solver", "nystroem")
-    def merge(self, a: Scatter, b: Scatter) -> Scatter:
+    def merge(self, a: SpanSums, b: SpanSums) -> SpanSums:
         """Return the sums over the rows of both."""
-        return merged_scatter(a, b)
+        return merged_sums(a, b)
 
     @only_with("solver", "nystroem")
-    def update(self, statistics: Scatter) -> Self:
+    def update(self, statistics: SpanSums) -> Self:
         """Fit the function to the sums over all rows: the whole fit."""
         self._settings()
+        self._refuse_blocks_for_loo()
         self._check_fitted()
         self._update_state(self._solved_sums(statistics))
         return self
@@ -76,13 +86,19 @@ class Nystroem:
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            For ``alpha="loo"``, which needs all rows again: give them to `fit`.
         """
+        self._refuse_blocks_for_loo()
         model = copy.copy(self)
         if not self._in_span:
             model.begin(X, y, sample_weight)
         total = model.partial_statistics(X, y, sample_weight)
         if "_sums_" in vars(model):
-            total = merged_scatter(Scatter(*model._sums_), total)
+            total = merged_sums(SpanSums(*model._sums_), total)
         model.update(total)
         self._update_state(vars(model), forget=vars(self).keys() - vars(model).keys())
         return self
@@ -93,12 +109,20 @@ class Nystroem:
         begun = self._begun(settings, data)
         model = copy.copy(self)
         model.__dict__ = vars(self) | begun
-        solved = model._solved_sums(model._sums_over(data))
+        solved = model._solved_sums(model._sums_over(data), data)
         self._set_fitted(X, **begun, **solved)
+
+    def _refuse_blocks_for_loo(self):
+        if isinstance(self.alpha, str) and self.alpha == "loo":
+            raise ValueError(
+                f"{type(self).__name__}: alpha='loo' needs all rows again, after their sums: use "
+                "fit, or alpha='gcv'."
+            )
 
     def _begun(self, settings, data):
         """Return the attributes that come before the sums."""
-        if not self._alphas(data.columns.shape[1]).min() > 0:
+        alphas = self._alphas(data.columns.shape[1])
+        if not isinstance(alphas, str) and not alphas.min() > 0:
             raise ValueError(
                 f'{type(self).__name__}: alpha=0 needs solver="cholesky", not "nystroem".'
             )
@@ -126,9 +150,24 @@ class Nystroem:
         return data.samples[data.kept] if self._precomputed else data.used
 
     def _sums_over(self, data):
+        rows = self._rows_for_span(data), data.columns, data.weight[data.kept]
+        if isinstance(self.alpha, str):  # the criteria count samples
+            rows = self._rows(data)
+        return sums_of(self._span, RowUnits(*self._row_units_), *rows)
+
+    def _rows(self, data):
+        """Return rows for the span, targets and weights, copies as one sample."""
+        X, y = self._rows_for_span(data), data.columns
+        first, weight = data.first_copies()
+        return (X, y, weight) if len(first) == len(y) else (X[first], y[first], weight)
+
+    def _row_blocks(self, rows, width):
+        """Yield features, targets and weights of blocks of rows, in the units of the sums."""
+        X, y, weight = rows
         units = RowUnits(*self._row_units_)
-        X = self._rows_for_span(data)
-        return sums_of(self._span, units, X, data.columns, data.weight[data.kept])
+        y, weight = np.ldexp(y, -units.target_power), np.ldexp(weight, -units.weight_power)
+        for rows, phi in self._span.features(as_double(X), width):
+            yield phi, y[rows], weight[rows]
 
     def _later_data(self, X, y, sample_weight):
         """Return checked rows of a later call."""
@@ -143,16 +182,20 @@ class Nystroem:
             )
         weight = as_weights(sample_weight, n)
         kept = np.flatnonzero(weight)
-        used = samples if self._precomputed else kept_samples(samples, kept, False)
-        return RidgeData(samples, used, y, weight, kept)
+        return RidgeData(samples, kept_samples(samples, kept, False), y, weight, kept)
 
-    def _solved_sums(self, sums):
-        """Return the attributes of the function that fits the sums."""
+    def _solved_sums(self, sums, data=None):
+        """Return the attributes of the function that fits the sums; `data` are for "loo" alone."""
         span, units = self._span, RowUnits(*self._row_units_)
         m, k = span.m, len(units.origin) - span.m
         system, alphas = SpanSystem(sums, units.origin, m, self.fit_intercept), self._alphas(k)
         theta, arrays = np.empty((m, k)), np.empty((4, k))
-        penalties = np.ldexp(alphas, -span.power - units.weight_power)
+        penalty_power = span.power + units.weight_power
+        if isinstance(alphas, str):
+            penalties = self._chosen_in_span(system, alphas, data)
+            alphas = np.ldexp(penalties, penalty_power)
+        else:
+            penalties = np.ldexp(alphas, -penalty_power)
         for alpha, columns in by_alpha(penalties):
             found = system.solve(alpha, columns, span)
             theta[:, columns], arrays[:, columns] = found.theta, np.array(found[1:])
@@ -169,6 +212,12 @@ class Nystroem:
             "_sums_": tuple(sums),
         }
 
+    def _chosen_in_span(self, system, criterion, data):
+        """Return the penalties of the least criterion, (k,)."""
+        require_two(system.n_samples, type(self).__name__)
+        blocks = partial(self._row_blocks, self._rows(data)) if criterion == "loo" else None
+        return SpanPath(system).best_alphas(criterion, blocks)
+
     # ---- after a fit
 
     @property
@@ -180,7 +229,7 @@ class Nystroem:
     @property
     def _span_system(self):
         units = RowUnits(*self._row_units_)
-        sums, m = Scatter(*self._sums_), len(self._triangle_)
+        sums, m = SpanSums(*self._sums_), len(self._triangle_)
         return SpanSystem(sums, units.origin, m, self.fit_intercept), units
 
     def _penalties(self, units):
@@ -191,6 +240,50 @@ class Nystroem:
         system, units = self._span_system
         found = [system.effective_dimension(alpha) for alpha in self._penalties(units)]
         return np.array(found) if self._several_ else found[0]
+
+    def _path_in_span(self, alphas, X, y, sample_weight):
+        system, units = self._span_system
+        path, span, several = SpanPath(system), self._span, self._several_
+        m, every = len(alphas), np.arange(len(units.origin) - span.m)
+        power, square = units.target_power, 2 * units.target_power
+        penalties = np.ldexp(alphas, -span.power - units.weight_power)
+        dual = np.empty((m, span.m, len(every)))
+        intercept = np.zeros((m, len(every)))
+        freedom, gcv, likelihood = (np.empty((m, len(every))) for _ in range(3))
+        for i, alpha in enumerate(penalties):
+            theta = path.theta(alpha)
+            dual[i] = np.ldexp(span.coefficients(theta), power - span.power)
+            if self.fit_intercept:
+                intercept[i] = system.mean[span.m :] - system.mean[: span.m] @ theta
+            freedom[i] = path.degrees_of_freedom(alpha)
+            gcv[i] = path.criterion("gcv", alpha, every)
+            likelihood[i] = path.criterion("likelihood", alpha, every)
+        loo = np.full((m, len(every)), np.nan)
+        if X is not None:
+            data = self._later_data(X, y, sample_weight)
+            rows = self._rows_for_span(data), data.columns, data.weight[data.kept]
+            loo = path.left_out(self._row_blocks(rows, m), [(penalties, every)])[0]
+        found = (
+            dual, np.ldexp(intercept, power), freedom, np.ldexp(loo, square),
+            np.ldexp(gcv, square), likelihood,
+        )  # fmt: skip
+        return RidgePath(alphas, *(v if several else v[..., 0] for v in found))
+
+    def _deviations_in_span(self, X):
+        system, units = self._span_system
+        span = self._span
+        penalties = self._penalties(units)
+        own = np.ldexp(span.kernel.diagonal(X), -span.power)
+        found = np.empty((X.shape[0], len(penalties)))
+        factors = [(alpha, system.factor(alpha), c) for alpha, c in by_alpha(penalties)]
+        factors = [(*one, system.variance(*one)) for one in factors]
+        for rows, phi in span.features(X):
+            left = np.maximum(own[rows] - np.einsum("ij,ij->i", phi, phi), 0.0)
+            for alpha, factor, columns, variance in factors:
+                size = left + alpha * system.leverages(factor, phi, np.ones(1))
+                found[rows, columns] = np.sqrt(np.outer(size, variance))
+        found = np.ldexp(found, units.target_power)
+        return found if self._several_ else found[:, 0]
 
     def _leave_one_out_in_span(self, X, y, sample_weight):
         data = self._later_data(X, y, sample_weight)

@@ -51,26 +51,33 @@ class RidgeData(NamedTuple):
             kernel, self.used, self.columns, weight, alphas, fit_intercept, stored, name
         )
 
+    def first_copies(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first of the copies of each sample, as indices of `used`, and their weights.
+
+        Copies have the same features (kernel values) and targets; objects are not compared.
+        """
+        weight = self.weight[self.kept]
+        if not of_numbers(self.used):
+            return np.arange(len(weight)), weight
+        first, copy_of = _first_of_equal_rows(self.used, self.columns)
+        return first, np.bincount(copy_of, weight)
+
     def distinct(self, precomputed: bool) -> Self:
         """Return data with one sample, of the sum of the weights, for all copies of one.
 
-        So a weight of 2 is a copy also where samples are left out: all copies together. Copies
-        have the same features (kernel values) and targets; objects are not compared.
+        So a weight of 2 is a copy also where samples are left out: all copies together.
         """
-        if not of_numbers(self.used):
+        first, weight = self.first_copies()
+        if len(first) == len(self.kept):
             return self
-        first, copy_of = _first_of_equal_rows(self.used, self.columns)
-        if len(first) == len(copy_of):
-            return self
-        weight = np.bincount(copy_of, self.weight[self.kept])
         used = kept_samples(self.used, first, precomputed)
         y = self.columns[first]
         return type(self)(used, used, y, weight, np.arange(len(first)))
 
 
-def require_two(distinct: RidgeData, owner: str) -> None:
+def require_two(n_samples: int, owner: str) -> None:
     """Refuse data of one sample, copies apart, of which none can be left out."""
-    if len(distinct.kept) < 2:
+    if n_samples < 2:
         raise ValueError(f"{owner}: n_samples=1, but to leave one out needs at least 2.")
 
 
@@ -111,6 +118,16 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
         ``std² = s² (k(x, x) - k' M k)``, M the inverse of K + alpha/w and s² = y'a / n; with an
         intercept, of no known size before the fit, ``(1 - k' M 1)² / 1' M 1`` more, and s² has the
         divisor n - 1. The first call with `return_std` takes the time of `leave_one_out`.
+
+        With solver "nystroem" the process has, between samples of the fit, the covariance
+        ``s² phi(x)'phi(z)`` of features phi in the span of the centres: ``std² = s² (k(x, x) -
+        |phi|² + alpha phi' (sum_i w_i phi_i phi_i' + alpha I)^-1 phi)``, of which the first two
+        terms are the squared distance of x from the span (projected process, [1]_ section 8.3.4).
+        In O(m²) time for each new sample.
+
+        References
+        ----------
+        .. [1] C. Rasmussen, C. Williams, *Gaussian Processes for Machine Learning*, 2006.
         """
         self._check_ready()
         as_bool(return_std, "return_std", owner=type(self).__name__)
@@ -120,17 +137,15 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
                 f"{type(self).__name__}: return_std=True needs k(x, x) of new samples, which "
                 "kernel='precomputed' does not have."
             )
-        if return_std and self._in_span:
-            raise ValueError(
-                f"{type(self).__name__}: return_std=True needs the Gram matrix of all samples, "
-                'which solver="nystroem" does not keep.'
-            )
         X, dtype = as_double(X), precision(self.X_fit_)
         coef = self.dual_coef_
         sums = self._expansion.sums(X, coef.reshape(len(coef), -1))
         values = (sums + self.intercept_).astype(dtype, copy=False)
         values = values if coef.ndim == 2 else values[:, 0]
-        return (values, self._deviations(X).astype(dtype, copy=False)) if return_std else values
+        if not return_std:
+            return values
+        std = self._deviations_in_span(X) if self._in_span else self._deviations(X)
+        return values, std.astype(dtype, copy=False)
 
     def verify(self, X: Any, y: Any, sample_weight: Any = None) -> RidgeVerification:
         """Return the objective of the function on these samples, and its distance from the least.

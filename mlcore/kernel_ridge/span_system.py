@@ -31,8 +31,23 @@ def units_of(span: Span, X: Any, y: np.ndarray, weight: np.ndarray) -> RowUnits:
     return RowUnits(scaled_weights(weight)[1], power, origin)
 
 
-def sums_of(span: Span, units: RowUnits, X: Any, y: np.ndarray, weight: np.ndarray) -> Scatter:
-    """Return the sums over rows [phi(x) y], read once in blocks; y is (n, k)."""
+class SpanSums(NamedTuple):
+    """Sums over weighted rows [phi y]: those of `Scatter`, and the number of rows."""
+
+    weight: float
+    mean: np.ndarray
+    scatter: np.ndarray
+    n_samples: int
+
+
+def merged_sums(a: SpanSums, b: SpanSums) -> SpanSums:
+    """Return the sums over the rows of both."""
+    both = merged_scatter(Scatter(*a[:3]), Scatter(*b[:3]))
+    return SpanSums(*both, a.n_samples + b.n_samples)
+
+
+def sums_of(span: Span, units: RowUnits, X: Any, y: np.ndarray, weight: np.ndarray) -> SpanSums:
+    """Return the sums over rows [phi(x) y] of positive weight, read once in blocks; y is (n, k)."""
     total = None
     weight = np.ldexp(weight, -units.weight_power)
     for rows, phi in span.features(as_double(X)):
@@ -41,7 +56,7 @@ def sums_of(span: Span, units: RowUnits, X: Any, y: np.ndarray, weight: np.ndarr
         block = np.concatenate([phi, np.ldexp(y[rows], -units.target_power)], axis=1)
         part = scatter_of(block, weight[rows], units.origin)
         total = part if total is None else merged_scatter(total, part)
-    return total
+    return SpanSums(*total, len(weight))
 
 
 class Solved(NamedTuple):
@@ -66,15 +81,15 @@ class SpanSystem:
 
     Parameters
     ----------
-    sums : Scatter
-        Over rows [phi y].
+    sums : SpanSums
     origin : float64 (m + k,)
     m : int
     fit_intercept : bool
     """
 
-    def __init__(self, sums: Scatter, origin: np.ndarray, m: int, fit_intercept: bool) -> None:
+    def __init__(self, sums: SpanSums, origin: np.ndarray, m: int, fit_intercept: bool) -> None:
         self.m, self.fit_intercept, self.total = m, fit_intercept, sums.weight
+        self.n_samples = sums.n_samples
         self.mean = origin + sums.mean
         S = sums.scatter
         if not fit_intercept:
@@ -84,6 +99,11 @@ class SpanSystem:
         raw = sums.scatter.diagonal() + sums.weight * sums.mean**2
         raw = np.maximum(raw, S.diagonal())
         self._sizes, self._target_sizes = np.sqrt(raw[:m]), np.sqrt(raw[m:])
+
+    @property
+    def n_contrasts(self) -> int:
+        """Number of samples, less one for an intercept."""
+        return self.n_samples - int(self.fit_intercept)
 
     def factor(self, alpha: float) -> Cholesky:
         """Return the factor of A + alpha I."""
@@ -138,6 +158,18 @@ class SpanSystem:
         """Return the trace of the map from targets to fitted values."""
         diagonal = self.factor(alpha).inverse_diagonal()
         return self.m - alpha * float(diagonal.sum()) + float(self.fit_intercept)
+
+    def variance(self, alpha: float, factor: Cholesky, columns: np.ndarray) -> np.ndarray:
+        """Return the s² that makes these targets most likely, (k,), as `AlphaPath.variance`.
+
+        The least objective is ``alpha y'a``.
+        """
+        C = self.C[:, columns]
+        with single_threaded_blas():
+            theta = factor.solve(C)
+        objective = self.squares[columns] - np.einsum("ij,ij->j", theta, C)
+        objective = np.maximum(objective, alpha * np.einsum("ij,ij->j", theta, theta))
+        return objective / alpha / max(self.n_contrasts, 1)
 
     def leverages(self, factor: Cholesky, phi: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return the derivatives of fitted values by their own targets, (n,), for features (n, m).

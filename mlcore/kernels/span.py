@@ -60,9 +60,12 @@ class Span:
         """Number of centres."""
         return len(self.L)
 
-    def features(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield slices of rows of X, float64 samples, and their features, (rows, m)."""
-        for rows, values in self._expansion.blocks(X):
+    def features(self, X: Any, width: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield slices of rows of X, float64 samples, and their features, (rows, m).
+
+        `width` is the number of values per row that the caller computes: it bounds blocks too.
+        """
+        for rows, values in self._expansion.blocks(X, width):
             k = np.ldexp(values, -self.power)
             with single_threaded_blas():
                 yield rows, linalg.solve_triangular(self.L, k.T, lower=True, check_finite=False).T

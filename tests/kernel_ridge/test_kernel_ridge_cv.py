@@ -8,7 +8,7 @@ from scipy import sparse
 
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
-from mlcore.kernel_ridge.alpha_path.factor_path import FROM_EIGENVECTORS, FactorPath
+from mlcore.kernel_ridge.alpha_path.factor_path import FactorPath, by_eigenvectors
 from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
 from mlcore.kernels import gram_matrix
 
@@ -71,7 +71,8 @@ def test_the_fit_is_that_of_kernel_ridge_at_the_choice(criterion):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_factors_and_eigenvectors_agree(criterion, fit_intercept):
     X, Y, w = problem()
-    few, many = ALPHAS, np.r_[ALPHAS, np.geomspace(1e-3, 10.0, FROM_EIGENVECTORS)]
+    few, many = ALPHAS, np.r_[ALPHAS, np.geomspace(1e-3, 10.0, 7)]
+    assert by_eigenvectors(30, len(many)) and not by_eigenvectors(30, len(few))
     how = {"gammas": [0.4], "criterion": criterion, "fit_intercept": fit_intercept}
     by_factors = KernelRidgeCV(few, **how).fit(X, Y, w).criterion_values_
     by_vectors = KernelRidgeCV(many, **how).fit(X, Y, w).criterion_values_[:, :3]

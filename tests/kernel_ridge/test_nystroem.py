@@ -255,20 +255,22 @@ def test_what_needs_all_samples_is_refused():
     for call in (lambda: begun.predict(X), lambda: begun.leave_one_out(X, Y)):
         with pytest.raises(NotFittedError, match="has begun, but call 'update'"):
             call()
-    with pytest.raises(ValueError, match="alpha='gcv' needs the eigenvectors"):
-        model_of(alpha="gcv").fit(X, Y)
+    for call in (begun.set_params(alpha="loo").partial_fit, model_of(alpha="loo").begin):
+        with pytest.raises(ValueError, match="alpha='loo' needs all rows again"):
+            call(X, Y)
     with pytest.raises(ValueError, match='alpha=0 needs solver="cholesky"'):
         model_of(alpha=[1.0, 0.0]).fit(X, Y)
     with pytest.raises(ValueError, match="n_centers=0"):
         model_of(n_centers=0).fit(X, Y)
     model.fit(X, Y)
-    with pytest.raises(ValueError, match="return_std=True needs the Gram matrix"):
-        model.predict(X, return_std=True)
-    with pytest.raises(ValueError, match="path needs the Gram matrix"):
-        model.path([1.0])
+    statistics = model.partial_statistics(X, Y)
+    with pytest.raises(ValueError, match="alpha='loo' needs all rows again"):
+        model.set_params(alpha="loo").update(statistics)
     other = KernelRidge(kernel="rbf").fit(X, Y)
     assert not hasattr(other, "partial_fit") and not hasattr(other, "begin")
     with pytest.raises(ValueError, match="leave_one_out takes samples only with"):
         other.leave_one_out(X, Y)
+    with pytest.raises(ValueError, match="path takes samples only with"):
+        other.path([1.0], X, Y)
     with pytest.raises(ValueError, match="y has shape .80,., but KernelRidge was fitted to 2"):
         other.verify(X, Y[:, 0])

@@ -1,19 +1,14 @@
 """All ridge functions of one Gram matrix, for any alpha, from one eigendecomposition."""
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy import linalg
 
 from mlcore.kernel_ridge.alpha_path.alpha_path import AlphaPath, Fitted
+from mlcore.kernel_ridge.alpha_path.search import best_alphas
 from mlcore.kernel_ridge.linear_system.system import EPS, RidgeSystem
 from mlcore.threads import single_threaded_blas
 
-_GRID = 50  # values of alpha from which the golden section starts
-_DECADES = 12  # from the largest eigenvalue downwards
-_SECTIONS = 40
 _VALUES = 1_000_000  # eigenvector entries squared at a time
-_GOLDEN = (np.sqrt(5.0) - 1) / 2
 
 
 class EigenPath(AlphaPath):
@@ -105,36 +100,9 @@ class EigenPath(AlphaPath):
         return found
 
     def best_alphas(self, name: str) -> np.ndarray:
-        """Return for each target the alpha of the least criterion, (k,).
+        """Return for each target the alpha of the least criterion, (k,)."""
 
-        The best of 50, then golden section.
-        """
-        top = float(self.values[-1]) or 1.0
-        grid = np.geomspace(top * 10.0**-_DECADES, 10 * top, _GRID)
-        every = np.arange(self.targets.shape[1])
-        values = np.array([self.criterion(name, alpha, every) for alpha in grid])
-        found = np.empty(len(every))
-        for j, best in enumerate(values.argmin(axis=0)):
+        def criterion(alpha, columns):
+            return self.criterion(name, alpha, columns)
 
-            def along(t, one=every[j : j + 1]):
-                return float(self.criterion(name, np.exp(t), one)[0])
-
-            low, high = np.log(grid[max(0, best - 1)]), np.log(grid[min(_GRID - 1, best + 1)])
-            found[j] = np.exp(minimum(along, low, high))
-        return found
-
-
-def minimum(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a function of one minimum in an interval is least, by golden section."""
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = function(left), function(right)
-    for _ in range(_SECTIONS):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = function(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = function(right)
-    return left if at_left <= at_right else right
+        return best_alphas(criterion, float(self.values[-1]), self.targets.shape[1])

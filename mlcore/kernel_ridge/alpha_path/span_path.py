@@ -1,0 +1,134 @@
+"""Ridge functions in a span for any alpha, and criteria that choose among them, from sums."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy import linalg
+
+from mlcore.kernel_ridge.alpha_path.search import POINTS, around, best_alphas, grid
+from mlcore.kernel_ridge.linear_system.system import EPS
+from mlcore.kernel_ridge.span_system import SpanSystem
+from mlcore.threads import single_threaded_blas
+
+_PASSES = 3  # over the rows, each with 50 alphas between the neighbours of the best before
+
+Blocks = Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+class SpanPath:
+    """Eigenvectors of the features' inner products, and what follows for any alpha in O(m).
+
+    Parameters
+    ----------
+    system : SpanSystem
+
+    Notes
+    -----
+    With F the features of n samples times the roots u of the weights, ``S = F F'`` has the
+    eigenvalues s of ``A = F'F`` beside zeros, so that the traces, determinants and quadratic forms
+    in ``(S + alpha I)^-1`` which `AlphaPath` explains are sums over s and over t, the eigenvectors'
+    products with F'y:
+
+    - ``log det(S + alpha I) = sum log(s + alpha) + (n - r) log alpha``, r the number of s above 0;
+    - ``alpha tr (S + alpha I)^-1 = sum alpha / (s + alpha) + n - r``;
+    - ``y'(S + alpha I)^-1 y = sum t²/s / (s + alpha) + e / alpha``, e the sum of squares that least
+      squares in the span leave;
+    - the sum of squared residuals is ``sum t²/s (alpha / (s + alpha))² + e``.
+
+    With an intercept features and targets are less their means, and n - 1 takes the place of n.
+    O(m³) time once.
+    """
+
+    def __init__(self, system: SpanSystem) -> None:
+        self.system = system
+        with single_threaded_blas():
+            values, vectors = linalg.eigh(system.A, check_finite=False, driver="evd")
+            good = values > system.m * EPS * max(values[-1], 0.0)
+            self.values, self.vectors = values[good], vectors[:, good]
+            self.products = self.vectors.T @ system.C
+        self._free = max(system.n_contrasts - len(self.values), 0)
+        self._squares = self.products**2 / self.values[:, None]
+        left = system.squares - self._squares.sum(axis=0)
+        rounding = 2 * np.sqrt(max(system.n_samples, system.m)) * EPS * system.squares
+        self._left = np.where((left > rounding) & (self._free > 0), left, 0.0)
+
+    def theta(self, alpha: float) -> np.ndarray:
+        """Return the coordinates of the functions, (m, k)."""
+        with single_threaded_blas():
+            return self.vectors @ (self.products / (self.values + alpha)[:, None])
+
+    def degrees_of_freedom(self, alpha: float) -> float:
+        """Return the trace of the map from targets to fitted values."""
+        return float((self.values / (self.values + alpha)).sum()) + self.system.fit_intercept
+
+    def criterion(self, name: str, alpha: float, columns: np.ndarray) -> np.ndarray:
+        """Return "gcv" or "likelihood" as `AlphaPath` defines them, (k,)."""
+        squares, left = self._squares[:, columns], self._left[columns]
+        system, shrunk = self.system, alpha / (self.values + alpha)
+        if name == "gcv":
+            trace = float(shrunk.sum()) + self._free
+            return system.n_samples * ((shrunk / trace) ** 2 @ squares + left / trace**2)
+        log = float(np.log(self.values + alpha).sum()) + self._free * np.log(alpha)
+        if system.fit_intercept:
+            log += np.log(system.total)
+        n = max(system.n_contrasts, 1)
+        with np.errstate(divide="ignore"):
+            return log + n * np.log((shrunk @ squares + left) / (alpha * n))
+
+    def left_out(
+        self, blocks: Blocks, groups: list[tuple[np.ndarray, np.ndarray]]
+    ) -> list[np.ndarray]:
+        """Return weighted means of squared leave-one-out errors of samples.
+
+        Parameters
+        ----------
+        blocks : iterator
+            Of features (rows, m), targets (rows, k) and weights (rows,).
+        groups : list of pairs
+            Alphas (a,), and the targets (j,) for which they are wanted.
+
+        Returns
+        -------
+        values : list of (a, j) arrays
+        """
+        system, m, total = self.system, self.system.m, 0.0
+        found = [np.zeros((len(alphas), len(columns))) for alphas, columns in groups]
+        own = 1 / system.total if system.fit_intercept else 0.0
+        for phi, y, weight in blocks:
+            if system.fit_intercept:
+                phi, y = phi - system.mean[:m], y - system.mean[m:]
+            total += float(weight.sum())
+            with single_threaded_blas():
+                z = phi @ self.vectors
+                for sums, (alphas, columns) in zip(found, groups, strict=True):
+                    h = 1 / (self.values[:, None] + alphas)
+                    left = np.maximum(1 - weight[:, None] * (z**2 @ h + own), EPS)
+                    for j, column in enumerate(columns):
+                        fitted = z @ (h * self.products[:, column, None])
+                        sums[:, j] += weight @ ((y[:, column, None] - fitted) / left) ** 2
+        return [sums / total for sums in found]
+
+    def best_alphas(self, name: str, blocks: Callable[[int], Blocks] | None) -> np.ndarray:
+        """Return for each target the alpha of the least criterion, (k,).
+
+        `blocks`, for "loo" alone, starts the iterator of `left_out`; it is told how many values for
+        each row are computed at a time.
+        """
+        top, every = float(self.values.max(initial=0.0)), np.arange(self.products.shape[1])
+        if blocks is None:
+            return best_alphas(
+                lambda alpha, columns: self.criterion(name, alpha, columns), top, len(every)
+            )
+        groups = [(grid(top), every)]
+        for _ in range(_PASSES):
+            found = self.left_out(blocks(POINTS), groups)
+            best = [
+                (alphas, index)
+                for (alphas, _), values in zip(groups, found, strict=True)
+                for index in values.argmin(axis=0)
+            ]
+            groups = [
+                (np.geomspace(*around(alphas, index), POINTS), every[j : j + 1])
+                for j, (alphas, index) in enumerate(best)
+            ]
+        return np.array([alphas[index] for alphas, index in best])
