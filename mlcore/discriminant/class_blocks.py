@@ -6,10 +6,17 @@ import numpy as np
 from scipy import linalg
 
 from mlcore.checks import as_labels, as_weights
-from mlcore.discriminant.class_scatters import ClassScatters, class_scatters, merged_classes
+from mlcore.discriminant.class_scatters import (
+    ClassScatters,
+    class_scatters,
+    merged_classes,
+    offsets_of,
+)
 from mlcore.discriminant.normal_classes import NormalClasses
+from mlcore.discriminant.regularised_refits import regularised_leave_one_out
 from mlcore.exceptions import peer_class
-from mlcore.scatter import origin_of, powers_of_two
+from mlcore.scatter import origin_of, powers_of_two, row_blocks
+from mlcore.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
 
@@ -38,6 +45,27 @@ class ClassBlocks(NormalClasses):
             f"{type(self).__name__}: shrinkage='auto' needs all rows at once: use 'oas', a "
             "number, or fit."
         )
+
+    def _regularised_leave_one_out(self, X, codes, weight, how, kept, ridge):
+        """Return log posteriors of each row from the fit to all others, of these features."""
+        if isinstance(how.shrinkage, str):
+            raise ValueError(
+                f"{type(self).__name__}: leave_one_out needs a number for shrinkage, or None: "
+                f"{how.shrinkage!r} changes with each sample."
+            )
+        origin, owner = self.origin_.astype(np.float64), type(self).__name__
+        sums = class_scatters(X, self.classes_, codes, weight, origin, self._powers_, owner)
+        square = np.ix_(range(len(sums.weights)), kept, kept)
+        sums = sums._replace(means=sums.means[:, kept], scatters=sums.scatters[square])
+        blocks = (
+            (rows, offsets_of(block, origin, self._powers_, kept)) for rows, block in row_blocks(X)
+        )
+        priors = None if self.priors is None else self.priors_
+        eps = float(np.finfo(self.origin_.dtype).eps)
+        with single_threaded_blas():
+            return regularised_leave_one_out(
+                sums, blocks, codes, weight, how, ridge[kept], priors, eps
+            )
 
     def _powers(self, X, origin, how):
         """Return powers of two of the largest deviations, 0 where squares are in range."""

@@ -95,7 +95,9 @@ def class_covariances(
     triangles, from_sums = None, False
     if not regular:
         kept, triangles, from_sums = _independent(sums, total, kept, eps, rows)
-    shrinkage = _shrinkage(sums, how.shrinkage, kept, rows)
+    shares = np.full((c, c), how.pooling / (total.weight - c * ddof) if how.pooling else 0.0)
+    shares += np.diag((1 - how.pooling) / divisors)
+    shrinkage = _shrinkage(sums, how.shrinkage, covariances, shares, kept, rows)
     variances = np.einsum("cii->ci", covariances).copy()
     covariances *= ((1 - shrinkage) * (1 - how.reg_param))[:, None, None]
     np.einsum("cii->ci", covariances)[:] = (1 - how.reg_param) * variances + ridge
@@ -145,22 +147,31 @@ def _independent(sums, total, varying, eps, rows):
     return varying[places], triangles[:, :, places], False
 
 
-def _shrinkage(sums, shrinkage, kept, rows):
-    """Return the shrinkage of each class, given or estimated, (c,)."""
+def _shrinkage(sums, shrinkage, covariances, shares, kept, rows):
+    """Return the shrinkage of each class, given or estimated, (c,).
+
+    The covariance of class j is the sum of ``shares[j, k] w z z'`` over the residuals z of classes
+    k. For its expected error these count as a sample of one distribution, of which unequal shares
+    leave ``(sum of shares)² / (sum of squared shares)``; equal ones, at pooling 0 and 1, all.
+    """
     c = len(sums.weights)
     if not isinstance(shrinkage, str):
         return np.full(c, float(shrinkage))
-    means, found = sums.means[:, kept], np.zeros(c)
-    scatters = sums.scatters[:, kept][:, :, kept] / sums.weights[:, None, None]
-    variances = np.einsum("cii->ci", scatters)
+    size = shares @ sums.weights
+    shares = shares / size[:, None]  # those in a class sum to 1
+    effective = 1 / (np.square(shares) @ sums.weights)
+    matrices = covariances[:, kept][:, :, kept] / size[:, None, None]
+    variances = np.einsum("cii->ci", matrices)
     deviations = np.sqrt(np.where(variances > 0, variances, 1.0))
     if shrinkage == "auto":
-        fourth = rows.fourth_moments(kept, means, deviations)
+        fourth = rows.fourth_moments(kept, sums.means[:, kept], deviations)
+    found = np.zeros(c)
     for code, deviation in enumerate(deviations):
-        correlations = scatters[code] / np.outer(deviation, deviation)
+        correlations = matrices[code] / np.outer(deviation, deviation)
         np.fill_diagonal(correlations, 1.0)
         if shrinkage == "oas":
-            found[code] = oracle_approximating(correlations, sums.weights[code])
+            found[code] = oracle_approximating(correlations, effective[code])
         else:
-            found[code] = ledoit_wolf(correlations, sums.weights[code], fourth[code])
+            mean = effective[code] * np.square(shares[code]) @ fourth[:, code]
+            found[code] = ledoit_wolf(correlations, effective[code], mean)
     return found

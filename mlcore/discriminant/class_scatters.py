@@ -131,13 +131,12 @@ class ClassRows(NamedTuple):
         return triangles
 
     def fourth_moments(self, features, means, deviations) -> np.ndarray:
-        """Return the mean of ``|z|⁴`` in each class, (c,), of residuals z over the deviations."""
-        sums, weights = np.zeros((2, len(means)))
+        """Return the sums of ``|z / s_j|⁴`` in each class, (c, k), by k rows of deviations s_j."""
+        found, classes = np.zeros((len(means), len(deviations))), np.arange(len(means))
         for codes, weight, block in self.residuals(features, means):
-            fourth = np.square(np.square(block / deviations[codes]).sum(axis=1))
-            sums += np.bincount(codes, weights=weight * fourth, minlength=len(sums))
-            weights += np.bincount(codes, weights=weight, minlength=len(sums))
-        return sums / weights
+            lengths = np.square(block) @ np.square(1 / deviations).T
+            found += (weight * (codes == classes[:, None])) @ np.square(lengths)
+        return found
 
 
 def offsets_of(

@@ -8,6 +8,7 @@ from scipy import sparse as sp
 from mlcore.checks import as_weights
 from mlcore.decomposition.cca.dimension_test import DimensionTest, dimension_test
 from mlcore.discriminant.bayes_error import bhattacharyya_bound, error_of_two_normals
+from mlcore.discriminant.class_covariances import Regularisation
 from mlcore.discriminant.leave_one_out import leave_one_out_log_posteriors
 from mlcore.threads import single_threaded_blas
 
@@ -18,7 +19,7 @@ class LinearDiagnostics:
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Return log posterior probabilities of each sample from the fit to all others.
 
-        They are those of n refits, at the cost of one prediction: O(n d²).
+        They are those of n refits, by formulas: in O(n d²) time, with shrinkage O(n d³).
 
         Parameters
         ----------
@@ -34,11 +35,12 @@ class LinearDiagnostics:
         Raises
         ------
         ValueError
-            With shrinkage or class weights, which change with the samples, and if a covariance has
-            no inverse.
+            With shrinkage "auto" or "oas" or class weights, which change with the samples, and if
+            a covariance has no inverse.
         """
-        if self.shrinkage is not None or self.class_weight is not None:
-            raise ValueError("leave_one_out needs shrinkage=None and class_weight=None.")
+        if self.class_weight is not None:
+            raise ValueError("leave_one_out needs class_weight=None.")
+        shrinkage, _, unbiased = self._checked_parameters()
         X = self._check_X_as_fitted(X)
         codes = self._known_codes(y, X.shape[0])
         weight = as_weights(sample_weight, X.shape[0])
@@ -48,6 +50,9 @@ class LinearDiagnostics:
                 f"{self.total_weight_:g}, not {weight.sum():g}."
             )
         kept = np.setdiff1d(np.arange(X.shape[1]), self.dropped_features_)
+        if shrinkage:
+            how, ridge = Regularisation(0.0, 1.0, shrinkage, unbiased), np.zeros(X.shape[1])
+            return self._regularised_leave_one_out(X, codes, weight, how, kept, ridge)
         rows = X[:, kept].toarray() if sp.issparse(X) else X[:, kept]
         divisor = weight.sum() - (len(self.classes_) if self.unbiased else 0)
         with single_threaded_blas():

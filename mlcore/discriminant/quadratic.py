@@ -44,7 +44,8 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
     shrinkage : float in [0, 1], "auto", "oas" or None, default=None
         Part s of the correlations within a class that is replaced by 0: S_j becomes ``(1 - s) S_j
         + s diag(S_j)``, after `pooling` and before `reg_param`. "auto" estimates one for each
-        class after Ledoit and Wolf, "oas" after Chen et al.; both need pooling=0.
+        class after Ledoit and Wolf, "oas" after Chen et al., from the residuals of all classes by
+        their shares in S_j.
     unbiased : bool, default=True
         Divide the scatter of a class by its weight less 1, instead of its weight; for S_w, by the
         weight of all less the number of classes.
@@ -216,11 +217,6 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
             shrinkage = 0.0
         elif isinstance(shrinkage, str):
             as_choice(shrinkage, "shrinkage", ("auto", "oas", None), owner=owner)
-            if pooling:
-                raise ValueError(
-                    f"{owner}: shrinkage={shrinkage!r} is estimated from the samples of one class: "
-                    "it needs pooling=0."
-                )
         else:
             shrinkage = as_real(shrinkage, "shrinkage", owner=owner, at_least=0, at_most=1)
         unbiased = as_bool(self.unbiased, "unbiased", owner=owner)
@@ -308,7 +304,8 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Return log posterior probabilities of each sample from the fit to all others.
 
-        They are those of n refits, at the cost of one prediction: O(n c d²).
+        They are those of n refits, by formulas: in O(n c d²) time, with shrinkage O(n d³), with
+        shrinkage and pooling O(n c d³).
 
         Parameters
         ----------
@@ -324,12 +321,10 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         Raises
         ------
         ValueError
-            With reg_param, pooling or shrinkage, after which a sample changes more than one
-            direction; for other samples than those of the fit; if without one of them the
-            covariance of its class has no inverse.
+            With shrinkage "auto" or "oas", which each sample changes; for other samples than those
+            of the fit; if without one of them a covariance has no inverse.
         """
-        if self.reg_param or self.pooling or self.shrinkage not in (None, 0):
-            raise ValueError("leave_one_out needs reg_param=0, pooling=0 and shrinkage=None.")
+        how = self._checked_parameters()
         self._check_ready()
         checked = self._check_X(X, reset=False, like=self.origin_)
         codes = self._known_codes(y, checked.shape[0])
@@ -340,6 +335,10 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
                 f"leave_one_out needs the samples of the fit: their classes have the weights "
                 f"{self._weights_.tolist()}, not {totals.tolist()}."
             )
+        if how.reg_param or how.pooling or how.shrinkage:
+            ridge = np.ldexp(how.reg_param, -2 * self._powers_)
+            kept = self._kept_
+            return self._regularised_leave_one_out(checked, codes, weight, how, kept, ridge)
         return quadratic_leave_one_out(
             self._squared_distances(checked),
             codes,

@@ -65,14 +65,11 @@ def test_leave_one_out_refuses_what_it_cannot_tell():
     with pytest.raises(ValueError, match="without sample 0"):
         QuadraticDiscriminantAnalysis().fit(X, y).leave_one_out(X, y)
     X, y = classes()
-    for params in ({"reg_param": 0.1}, {"pooling": 0.5}, {"shrinkage": "oas"}):
-        with pytest.raises(ValueError, match="shrinkage=None"):
-            QuadraticDiscriminantAnalysis(**params).fit(X, y).leave_one_out(X, y)
     with pytest.raises(ValueError, match="samples of the fit"):
         QuadraticDiscriminantAnalysis().fit(X, y).leave_one_out(X[1:], y[1:])
 
 
-@pytest.mark.parametrize("shrinkage", [None, 0.3])
+@pytest.mark.parametrize("shrinkage", [None, 0.3, "auto", "oas"])
 @pytest.mark.parametrize("unbiased", [False, True])
 def test_at_full_pooling_it_is_linear(shrinkage, unbiased):
     X, y = classes()
@@ -106,7 +103,39 @@ def test_pooling_shrinkage_and_ridge_follow_their_definitions():
             assert_allclose(model.shrinkage_[j], min(1, expected), rtol=1e-10)
 
 
-@pytest.mark.parametrize("params", [{}, {"pooling": 0.5}, {"shrinkage": "auto"}])
+@pytest.mark.parametrize("pooling", [0.2, 0.7])
+@pytest.mark.parametrize("name", ["auto", "oas"])
+def test_shrinkage_of_pooled_classes_is_that_of_their_residuals(name, pooling):
+    """By brute force: the estimates of Ledoit and Wolf, and of Chen, of residuals with weights."""
+    X, y = classes(40, 5, 3)
+    w = np.random.default_rng(0).uniform(0.5, 2, 40)
+    model = QuadraticDiscriminantAnalysis(pooling=pooling, shrinkage=name, unbiased=False)
+    model.fit(X, y, w)
+    means = [np.average(X[y == j], axis=0, weights=w[y == j]) for j in range(3)]
+    residuals = X - np.array(means)[y]
+    for j in range(3):
+        share = pooling / w.sum() + (1 - pooling) * (y == j) / w[y == j].sum()
+        S = (residuals.T * (w * share)) @ residuals
+        scale = np.sqrt(S.diagonal())
+        Z, R = residuals / scale, S / np.outer(scale, scale)
+        # Expected |R - E R|², of independent terms of which w_i copies have the weight share_i.
+        error = sum(
+            a**2 * b * (np.square(np.outer(z, z)).sum() - np.square(R).sum())
+            for z, a, b in zip(Z, share, w, strict=True)
+        )
+        distance = np.square(R - np.eye(5)).sum()
+        expected = error / distance
+        if name == "oas":
+            n, tr2 = 1 / (w @ share**2), np.trace(R @ R)
+            expected = (0.6 * tr2 + 25) / ((n + 0.6) * (tr2 - 5))
+        assert_allclose(model.shrinkage_[j], min(1, expected), rtol=1e-10)
+        delta = model.shrinkage_[j]
+        assert_allclose(model.covariances_[j], (1 - delta) * S + delta * np.diag(S.diagonal()))
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"pooling": 0.5}, {"shrinkage": "auto"}, {"shrinkage": "auto", "pooling": 0.2}]
+)
 def test_weights_are_copies_and_csr_is_dense(params):
     X, y = classes(60, 3)
     X[np.abs(X) < 0.8] = 0
