@@ -12,8 +12,8 @@ from mlcore.discriminant.class_scatters import (
     merged_classes,
     offsets_of,
 )
+from mlcore.discriminant.leave_one_out import regularised_leave_one_out
 from mlcore.discriminant.normal_classes import NormalClasses
-from mlcore.discriminant.regularised_refits import regularised_leave_one_out
 from mlcore.exceptions import peer_class
 from mlcore.scatter import origin_of, powers_of_two, row_blocks
 from mlcore.threads import single_threaded_blas
