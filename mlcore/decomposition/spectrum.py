@@ -16,7 +16,12 @@ from mlcore.decomposition.evidence import is_complete
 from mlcore.eigen import block_size, largest_by_lapack, leading_eigenpairs
 from mlcore.threads import single_threaded_blas
 
-_TAIL = {4: 1e-3, 8: 1e-6}  # by bytes of a number: eigenvalues below this part have lost digits
+# By bytes of a number: eigenvalues below this part of the largest have lost too many digits. S and
+# its eigenvectors are sums and rotations in the type of the data, of unit roundoff u: by Weyl an
+# eigenvalue is off by c u lambda_1, c ~ 1 for S and 10 for LAPACK's values. Of lambda_i = tau
+# lambda_1 that is c u / tau: 6e-5 in float32 and 1e-10 in float64 by Rayleigh quotients, for which
+# c ~ 1. Half the digits are kept at least, and few spectra need the second reading of the rows.
+_TAIL = {4: 1e-3, 8: 1e-6}
 _LARGE = 40  # blocks of eigenvectors in the smaller side, beyond which Lanczos is quicker
 _ROUTES = {
     "covariance_eigh": "scatter",
@@ -140,8 +145,8 @@ def by_scatter(S: np.ndarray, k: int, pick: Pick | None, rows: Rows | None, dtyp
         matrix = S
     # In the type of the data: in float32 in two thirds of the time.
     values, vectors = _eigenpairs(matrix.astype(dtype, copy=False), k, pick)
-    values, vectors = _refined(matrix, values, vectors, k, along, dtype)
-    found = _known(matrix, values, vectors, pick(values) if pick else k, "scatter")
+    values, vectors, sure = _refined(matrix, values, vectors, k, along, dtype)
+    found = _known(matrix, values, vectors, pick(values) if pick else k, sure, "scatter")
     return found._replace(vectors=embedded(found.vectors)) if few else found
 
 
@@ -156,9 +161,9 @@ def by_gram(rows: Rows, k: int, pick: Pick | None) -> Spectrum:
     for _, block in rows.column_blocks():
         G += block @ block.T
     values, Q = _eigenpairs(G, k, pick)
-    values, Q = _refined(G, values, Q, k, rows.gram_along, rows.dtype)
+    values, Q, sure = _refined(G, values, Q, k, rows.gram_along, rows.dtype)
     k = pick(values) if pick else k
-    found = _known(G, values, Q, k, "gram")
+    found = _known(G, values, Q, k, sure, "gram")
     if k == n < d:  # the covariance has further eigenvalues, all 0
         complete = is_complete(G, found.values, Q[:, :k], 0.0)
         found = found._replace(next_value=0.0, complete=complete)
@@ -261,32 +266,42 @@ def _refined(S, values, vectors, k, along, dtype):
     """Return eigenpairs of which the small ones are as accurate as those of an SVD.
 
     S knows an eigenvalue to eps of the largest one. Where a wanted one is too small for that, the
-    rows are projected on all eigenvectors from there on, and their scatter is decomposed.
+    rows are projected on all eigenvectors from there on, and their scatter is decomposed. The
+    number of eigenpairs before these is returned too.
     """
-    limit = _TAIL[np.dtype(dtype).itemsize]
+    n, limit = len(S), _TAIL[np.dtype(dtype).itemsize]
     if along is None or values[0] <= 0 or values[: k + 1].min() >= limit * values[0]:
-        return values, vectors
-    n = len(S)
+        return values, vectors, n
     if len(values) < n:
         values, vectors = _eigenpairs(S, n, True)
     values, vectors = values.copy(), vectors.copy()
-    start = 0
+    start, sure = 0, n
     while values[start] > 0:
         lost = start + int(np.argmax(values[start:] < limit * values[start]))
         if lost == start or lost > k:
             break
-        start = lost
+        start, sure = lost, min(lost, sure)
         tail = along(vectors[:, start:])
         own, turn = _eigenpairs(tail, len(tail), True)
         values[start:] = np.maximum(own, 0.0)
         vectors[:, start:] = vectors[:, start:] @ turn
-    return values, vectors
+    return values, vectors, sure
 
 
-def _known(S, values, vectors, k, solver):
+def _known(S, values, vectors, k, sure, solver):
+    """Return the spectrum; the first `sure` values become the quotients ``u'Su / u'u``.
+
+    Their errors are the squares of those of the vectors, which in float32 are larger than S's own.
+    """
+    U, sure = vectors[:, :k], min(sure, k)
+    product = S @ U
+    quotients = np.einsum("ij,ij->j", U, product) / np.einsum("ij,ij->j", U, U)
+    order = np.arange(k)
+    order[:sure] = np.argsort(-quotients[:sure], kind="stable")  # nearly equal ones change places
+    values = np.concatenate([quotients[:sure], values[sure:]])
+    values[:k], U, product = values[order], U[:, order], product[:, order]
     largest = values[0] if values[0] > 0 else 1.0
-    U = vectors[:, :k]
-    residuals = np.linalg.norm(S @ U - U * values[:k], axis=0) / largest
+    residuals = np.linalg.norm(product - U * values[:k], axis=0) / largest
     trace = float(np.trace(S))
     next_value = float(values[k]) if len(values) > k else -np.inf
     complete = k == len(S) or is_complete(S, values[:k], U, next_value)

@@ -67,6 +67,31 @@ def test_no_component_is_farther_from_the_exact_one_than_its_bound(solver, probl
     assert_allclose(model.explained_variance_ratio_, found, rtol=0, atol=slack)
 
 
+@pytest.mark.parametrize("decades", [2, 4, 7, 12])
+@pytest.mark.parametrize("k", [3, None])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_variances_are_as_exact_as_sums_in_the_type_of_the_data_allow(dtype, k, decades):
+    """Above the threshold the scatter's rounding u of the largest; below it that of an SVD."""
+    rng, u = np.random.default_rng(decades), np.finfo(dtype).eps / 2
+    threshold = 1e-3 if dtype == np.float32 else 1e-6
+    n, d = 40, 6
+    Q = np.linalg.qr(np.c_[np.ones(n), rng.normal(size=(n, d))])[0][:, 1:]
+    V = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    steps = np.linspace(0, decades * (1 if dtype == np.float32 else 2), d)
+    if decades == 2:  # two eigenvalues on either side of the threshold
+        steps[-3:] = -np.log10(threshold * np.array([1.2, 1.02, 0.98]))
+    X = (Q * 10 ** (-steps / 2) @ V.T * 30).astype(dtype)
+    model = PCA(k, svd_solver="covariance_eigh").fit(X)
+    with mp.workdps(50):
+        exact = np.array([float(v / (n - 1)) for v in by_digits(X)[0]])[: model.n_components_]
+    part = exact / exact[0]
+    error = np.abs(model.explained_variance_ / exact - 1)
+    allowed = np.where(part > threshold, 4 * u / part, 16 * u / np.sqrt(part))
+    assert (error <= allowed).all()
+    if dtype == np.float32:
+        assert (error[part > 0.03] <= 1e-5).all()
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
