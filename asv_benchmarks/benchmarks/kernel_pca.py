@@ -21,6 +21,24 @@ class KernelPCAFit:
         linalg.eigh(K, subset_by_index=[n_samples - 20, n_samples - 1], check_finite=False)
 
 
+class KernelPCANystroem:
+    """Against the two products that it is made of: with the centres, and of the features."""
+
+    params, param_names = [4_000, 40_000], ["n_samples"]
+
+    def setup(self, n_samples):
+        rng = np.random.default_rng(0)
+        self.X = rng.normal(size=(n_samples, 16))
+        self.L = np.eye(300)
+
+    def time_fit(self, n_samples):
+        KernelPCA(20, kernel="rbf", method="nystroem", n_centers=300, random_state=0).fit(self.X)
+
+    def time_floor(self, n_samples):
+        F = linalg.solve_triangular(self.L, gram_matrix(self.X[:300], self.X), lower=True)
+        F @ F.T
+
+
 class PreImages:
     """The ridge regression, and the steps of the rbf kernel beyond it, on 200 new rows."""
 

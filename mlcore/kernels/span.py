@@ -119,7 +119,8 @@ def span_of(
     K = np.ldexp(rows.block(pivots, pivots), -power)
     K = np.tril(K) + np.tril(K, -1).T
     limit = _DEPENDENT * float(K.diagonal().max())
-    L, order, rank, _ = linalg.lapack.dpstrf(K, tol=limit, lower=1)
+    with single_threaded_blas():
+        L, order, rank, _ = linalg.lapack.dpstrf(K, tol=limit, lower=1)
     order = order - 1
     left = K.diagonal()[order[rank:]] - np.einsum("ij,ij->i", L[rank:, :rank], L[rank:, :rank])
     if left.min(initial=0.0) < -limit:

@@ -238,7 +238,13 @@ MODELS = {
         nothing,
         draw=few,
         endless={"n_components": 20, "tol": 1e-300, "max_iter": 10**9},
-        takes=(("gamma", None), ("n_components", None)),
+        takes=(("gamma", None), ("n_components", None), ("n_centers", None)),
+    ),
+    "KernelPCA-nystroem": Entry(
+        lambda: KernelPCA(3, kernel="rbf", method="nystroem", random_state=0),
+        nothing,
+        endless={"n_centers": 1500},
+        takes=(("gamma", None), ("n_components", None), ("n_centers", None)),
     ),
     "KernelRidge": Entry(
         partial(KernelRidge, kernel="rbf"),

@@ -53,6 +53,7 @@ BAD_PARAMETERS = {
     "max_iter": (0, -2, 1.5, "9", None, True, 10**30),
     "max_no_improvement": (0, -1, 1.5, "9", True, 10**30),
     "metric": ("euclid", None, 3, 1j),
+    "method": ("fast", 3, None),
     "missing": ("ignored", None, True),
     "multi_class": ("ovx", None, 1),
     "n_centers": (0, -1, 1.5, "9", None, True),

@@ -69,6 +69,7 @@ CHECKED = [
     GramCenterer(),
     KernelPCA(2),
     KernelPCA(kernel="rbf", fit_inverse_transform=True),
+    KernelPCA(2, kernel="rbf", method="nystroem", random_state=0),
     KernelRidge(),
     KernelRidge(kernel="rbf", fit_intercept=True),
     KernelRidge(kernel="rbf", solver="cg", random_state=0),

@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.decomposition.centered_gram import CenteredGram
+from mlcore.decomposition.centered_gram import CenteredGram, Negative, warn_of_negative
 from mlcore.decomposition.evidence import angle_bounds, gaps, is_complete, orthogonality, signs
 from mlcore.eigen import Eigenpairs, by_lapack, leading_eigenpairs
+from mlcore.exceptions import warn
+from mlcore.kernels.kernel import Kernel
 
 _SINGLE = 2e-7  # tolerance down to which a search in float32 helps
 
@@ -22,15 +24,37 @@ def bytes_per_value(n: int, k: int, solver: str) -> int:
 
 
 def eigenpairs(
-    S: CenteredGram, k: int, solver: str, rng: np.random.Generator, tol: float, max_iter: int
+    S: CenteredGram,
+    k: int,
+    solver: str,
+    rng: np.random.Generator,
+    tol: float,
+    max_iter: int,
+    owner: str,
 ) -> tuple[Eigenpairs, str]:
     """Return k leading eigenpairs and how they were found, "lapack" or "lanczos"."""
-    dense = uses_lapack(S.n, k, solver)
-    rough = S.rounded() if tol >= _SINGLE and not dense else None
-    found = leading_eigenpairs(
-        S, k, rng, tol=tol, max_iter=max_iter, rough=rough, solver="lapack" if dense else None
-    )
-    return found, "lapack" if dense else "lanczos"
+    if uses_lapack(S.n, k, solver):
+        return leading_eigenpairs(S, k, rng, tol=tol, solver="lapack"), "lapack"
+    rough = S.rounded() if tol >= _SINGLE else None
+    found = leading_eigenpairs(S, k, rng, tol=tol, max_iter=max_iter, rough=rough)
+    if not found.converged:
+        warn(
+            "ConvergenceWarning",
+            f"{owner} stopped after max_iter={max_iter} steps with a residual of "
+            f"{found.residuals.max():.1e}, above tol={tol:g}: raise max_iter or tol.",
+        )
+    return found, "lanczos"
+
+
+def warn_if_indefinite(
+    S: CenteredGram, kernel: Kernel, dtype: Any, largest: float, power: int, rng: Any
+) -> None:
+    """Warn of the lowest eigenvalue if it is negative beyond rounding in the samples' type."""
+    if kernel.positive_semidefinite:
+        return
+    lowest = -float(leading_eigenpairs(Negative(S), 1, rng, tol=1e-3, max_iter=50).values[0])
+    if lowest < -S.rounding(largest) * float(np.finfo(dtype).eps / np.finfo(np.float64).eps):
+        warn_of_negative(kernel, float(np.ldexp(lowest, power + S.power)))
 
 
 def components(

@@ -17,19 +17,24 @@ from mlcore.checks import (
     require_random_state,
     scaled_weights,
 )
-from mlcore.decomposition.centered_gram import CenteredGram, Negative, warn_of_negative
-from mlcore.decomposition.kernel_pca.components import bytes_per_value, components, eigenpairs
-from mlcore.decomposition.kernel_pca.preimages import PreImages, ridge
-from mlcore.eigen import leading_eigenpairs
-from mlcore.exceptions import warn
+from mlcore.decomposition.centered_gram import CenteredGram
+from mlcore.decomposition.kernel_pca.components import (
+    bytes_per_value,
+    components,
+    eigenpairs,
+    warn_if_indefinite,
+)
+from mlcore.decomposition.kernel_pca.nystroem import components_in_span, number_of_centers
+from mlcore.decomposition.kernel_pca.preimages import PreImages
 from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.kernel import Kernel, as_double, copied, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
 from mlcore.kernels.resolve import resolve_gamma
+from mlcore.kernels.span import span_of
 from mlcore.model import Transformer
 from mlcore.model_cache import cached
 
-_EPS = float(np.finfo(np.float64).eps)
+_METHODS = ("exact", "nystroem")
 _SOLVERS = ("auto", "dense", "arpack", "randomized")
 
 
@@ -63,29 +68,43 @@ class KernelPCA(PreImages, Transformer, KernelModel):
     eigen_solver : {"auto", "dense", "arpack", "randomized"}, default="auto"
         "dense" decomposes the whole matrix by LAPACK; "arpack" and "randomized" are block Lanczos,
         where the matrix is not small. "auto" takes what is quicker. All find the same components.
+    method : {"exact", "nystroem"}, default="exact"
+        "exact" stores the Gram matrix. "nystroem" finds the best components among the functions
+        ``sum_j a_j k(c_j, .)`` of few samples c_j, the centres, and how far their eigenvalues can
+        be from the exact ones.
+    n_centers : int, optional
+        Largest number of centres of "nystroem": by default 500, or `n_components` if more. Those
+        nearly in the span of others are left out.
     tol : float, default=1e-6
         Largest residual of an eigenpair, divided by the largest eigenvalue; an eigenvalue's error
         is of the order of its square. A small matrix is decomposed to the rounding of float64.
     max_iter : int, default=1000
         Largest number of steps.
     random_state : None, int, Generator or RandomState, default=None
-        Draws the first vectors of the search.
+        Draws the first vectors of the search, and the centres of "nystroem".
 
     Attributes
     ----------
     eigenvalues_ : (n_components,) float64
         Descending; 0 where they are rounding, or negative.
+    eigenvalue_bounds_ : (2, n_components) float64
+        Only with "nystroem": the exact eigenvalues are not less than the first row and not more
+        than the second, which is `eigenvalues_` and the sum of the squared distances of the samples
+        from the span of the centres.
     eigenvectors_ : (n_samples, n_components) float64
         Orthonormal; 0 in samples of weight 0. Of the scores as large as the largest, the first is
-        positive.
+        positive. Not with "nystroem".
     explained_variance_ratio_ : (n_components,) float64
         Each eigenvalue divided by the sum of all, which is the trace; by the sum of those found
-        where negative ones make the trace less.
+        where negative ones make the trace less. With "nystroem" by the largest that it may be, so
+        that the true ratio is not less.
     dual_coef_ : (n_samples, n_components) float64
-        The score on a component is ``intercept_ + sum_i dual_coef_[i] k(x_i, x)``.
+        The score on a component is ``intercept_ + sum_i dual_coef_[i] k(x_i, x)``; the samples
+        are the centres alone with "nystroem", as for `mean_coef_`.
     intercept_ : (n_components,) float64
     mean_coef_ : (n_samples,) float64
-        The mean in feature space is the sum of these times the images of the samples.
+        The mean in feature space is the sum of these times the images of the samples; with
+        "nystroem" its projection on the span of the centres.
     mean_squared_norm_ : float
         Of this mean.
     inverse_coef_ : (n_components, n_features) float64
@@ -95,7 +114,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
     next_value_ : float
         Estimate of the first eigenvalue left out; 0 if none is.
     residuals_ : (n_components,) float64
-        ``|A q - lambda q|`` divided by the largest eigenvalue.
+        ``|A q - lambda q|`` divided by the largest eigenvalue; with "nystroem" a bound of it.
     orthogonality_ : float
         Largest entry of ``Q'Q - I``.
     gaps_ : (n_components,) float64
@@ -107,12 +126,15 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         Largest eigenvalue over the last.
     complete_ : bool
         True if it is proved that no eigenvector was missed; False where the last eigenvalue and the
-        next are as good as equal, or the centred matrix was not formed.
+        next are as good as equal, or Lanczos did not form the centred matrix.
     solver_ : str
-        "lapack" or "lanczos".
+        "lapack", "lanczos" or "nystroem".
     converged_ : bool
     X_fit_ : (n_samples, n_features)
-        The samples of the fit, or the matrix of a precomputed kernel.
+        The samples of the fit, or the matrix of a precomputed kernel; with "nystroem" of the
+        centres alone.
+    center_indices_ : (n_centers,) intp
+        Only with "nystroem": indices of the centres among the samples of the fit.
     origin_ : (n_features,) float64 or None
         The mean of the samples, if the linear kernel is computed from their differences to it, as
         it is if they are not sparse; all kernel values above are then of such differences.
@@ -123,7 +145,8 @@ class KernelPCA(PreImages, Transformer, KernelModel):
     Notes
     -----
     O(n² d) time for the Gram matrix, which is stored in float64 and never centred, and O(n² k) for
-    k eigenvectors by block Lanczos, or O(n³) by LAPACK where n is small or k large.
+    k eigenvectors by block Lanczos, or O(n³) by LAPACK where n is small or k large. "nystroem" with
+    m centres takes O(n m (d + m)) time, and stores n m values.
 
     Samples far from the origin, compared with their distances, lose no digits with the linear
     kernel and those of distances. For a polynomial kernel of degree 2 or more the large offset is
@@ -139,7 +162,9 @@ class KernelPCA(PreImages, Transformer, KernelModel):
        eigenvalue problem*, Neural Computation 10, 1998.
     .. [2] C. Davis, W. Kahan, *The rotation of eigenvectors by a perturbation III*, SIAM Journal on
        Numerical Analysis 7, 1970.
-    .. [3] A. Shashua, *Introduction to Machine Learning*, arXiv:0904.3664, section 5.4.
+    .. [3] Y. Chen, E. Epperly, J. Tropp, R. Webber, *Randomly pivoted Cholesky*, Communications on
+       Pure and Applied Mathematics 78, 2025 (arXiv:2207.06503).
+    .. [4] A. Shashua, *Introduction to Machine Learning*, arXiv:0904.3664, section 5.4.
 
     Examples
     --------
@@ -152,7 +177,9 @@ class KernelPCA(PreImages, Transformer, KernelModel):
     """
 
     eigenvalues_: np.ndarray
+    eigenvalue_bounds_: np.ndarray
     eigenvectors_: np.ndarray
+    center_indices_: np.ndarray
     explained_variance_ratio_: np.ndarray
     dual_coef_: np.ndarray
     intercept_: np.ndarray
@@ -183,6 +210,8 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         alpha: float = 1.0,
         fit_inverse_transform: bool = False,
         eigen_solver: str = "auto",
+        method: str = "exact",
+        n_centers: int | None = None,
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: Any = None,
@@ -195,6 +224,8 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         self.alpha = alpha
         self.fit_inverse_transform = fit_inverse_transform
         self.eigen_solver = eigen_solver
+        self.method = method
+        self.n_centers = n_centers
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -236,31 +267,52 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         used = kept_samples(samples, kept, self._precomputed)
         given = isinstance(gamma, str) and (self._precomputed or not of_numbers(used))
         gamma = 0.0 if given else resolve_gamma(gamma, used, w)
-        k = len(kept) if self.n_components is None else int(self.n_components)
-        each = bytes_per_value(len(kept), k, self.eigen_solver)
-        require_memory(
-            len(kept), len(kept), each, what="the Gram matrix, with copies to decompose,",
-            instead="fit fewer rows and transform the others",
-        )  # fmt: skip
         origin = None
         if kernel.origin_free and isinstance(used, np.ndarray) and of_numbers(used):
             origin = np.average(used, axis=0, weights=w)
-        rows = kernel.with_gamma(gamma).rows(_differences(used, origin), double=True)
-        S = CenteredGram(rows, w)
-        found, solver = eigenpairs(S, k, self.eigen_solver, rng, self.tol, self.max_iter)
-        self._warn_of(found, S, kernel, precision(samples), rng, power, solver)
-        definite = bool(kernel.positive_semidefinite)
-        asked = None if self.n_components is None else k
-        state = components(found, S, asked, solver, power, definite)
-        if self.fit_inverse_transform:
-            state |= self._way_back(used, w, state, kernel)
-        for name in ("eigenvectors_", "dual_coef_", "mean_coef_"):
-            part = state[name]
-            state[name] = np.zeros((n, *part.shape[1:]))
-            state[name][kept] = part
-        S = rows = used = found = None  # freed before the samples are copied
+        parts = used, w, power, kernel.with_gamma(gamma), origin, rng
+        state = self._in_span(*parts) if self.method == "nystroem" else self._exact(*parts)
+        used = parts = None  # freed before the samples are copied
+        if self.method == "nystroem":
+            state["center_indices_"] = chosen = kept[state["center_indices_"]]
+            samples = kept_samples(samples, chosen, self._precomputed)
+        else:
+            for name in ("eigenvectors_", "dual_coef_", "mean_coef_"):
+                part = state[name]
+                state[name] = np.zeros((n, *part.shape[1:]))
+                state[name][kept] = part
         self._set_fitted(X, **state, X_fit_=copied(samples), gamma_=gamma, origin_=origin)
         return self
+
+    def _exact(self, used, w, power, kernel, origin, rng):
+        """Return the attributes that the Gram matrix of samples of positive weight gives."""
+        n = used.shape[0]
+        k = n if self.n_components is None else int(self.n_components)
+        each = bytes_per_value(n, k, self.eigen_solver)
+        require_memory(
+            n, n, each, what="the Gram matrix, with copies to decompose,",
+            instead='fit fewer rows and transform the others, or use method="nystroem"',
+        )  # fmt: skip
+        S = CenteredGram(kernel.rows(_differences(used, origin), double=True), w)
+        how = self.eigen_solver, rng, self.tol, self.max_iter, type(self).__name__
+        found, solver = eigenpairs(S, k, *how)
+        warn_if_indefinite(S, kernel, precision(used), found.values[0], power, rng)
+        definite = bool(kernel.positive_semidefinite)
+        state = components(found, S, self.n_components, solver, power, definite)
+        if self.fit_inverse_transform:
+            state |= self._way_back(used, w, state, state["dual_coef_"], kernel, used, origin)
+        return state
+
+    def _in_span(self, used, w, power, kernel, origin, rng):
+        """Return the attributes that the span of few samples of positive weight gives."""
+        k, samples = self.n_components, _differences(used, origin)
+        count = number_of_centers(self.n_centers, k, type(self).__name__)
+        span, chosen = span_of(kernel, samples, count, rng, self._precomputed)
+        state, V = components_in_span(span, kernel, samples, w, k, power)
+        if self.fit_inverse_transform:
+            centers = kept_samples(used, chosen, precomputed=False)
+            state |= self._way_back(used, w, state, V, kernel, centers, origin)
+        return state | {"center_indices_": chosen}
 
     def transform(self, X: Any) -> Any:
         """Return the scores of each row of `X`, in the precision of the samples of the fit.
@@ -302,19 +354,6 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         residuals = np.maximum(squares - (scores**2).sum(axis=1), 0.0)
         return residuals.astype(precision(self.X_fit_), copy=False)
 
-    def _distances(self, X, method):
-        """Return the squared distances of images from the mean, (n_new,), and their scores."""
-        self._check_fitted()
-        if self._precomputed:
-            raise ValueError(
-                f"{type(self).__name__}: {method} needs k(x, x) of new samples, which "
-                "kernel='precomputed' does not give: pass the kernel as a function."
-            )
-        samples = self._images(self._later_samples(X, self.X_fit_))
-        sums = self._expansion.sums(samples, np.c_[self.dual_coef_, self.mean_coef_])
-        squares = self._fitted_kernel.diagonal(samples) - 2 * sums[:, -1] + self.mean_squared_norm_
-        return squares, sums[:, :-1] + self.intercept_
-
     def _images(self, samples):
         """Return checked samples as the kernel takes them."""
         return _differences(samples, self.origin_)
@@ -335,49 +374,23 @@ class KernelPCA(PreImages, Transformer, KernelModel):
                 "return: pass the kernel as a function."
             )
         as_choice(self.eigen_solver, "eigen_solver", _SOLVERS, owner=owner)
+        as_choice(self.method, "method", _METHODS, owner=owner)
+        if self.n_centers is not None:
+            as_integer(self.n_centers, "n_centers", owner=owner, at_least=1)
         gamma = "auto" if self.gamma is None else self._checked_gamma(self.gamma)
         as_real(self.tol, "tol", owner=owner, above=0)
         as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
         require_random_state(self.random_state, owner=owner)
         return kernel, gamma
 
-    def _warn_of(self, found, S, kernel, dtype, rng, power, solver):
-        name = type(self).__name__
-        if not found.converged and solver == "lanczos":
-            warn(
-                "ConvergenceWarning",
-                f"{name} stopped after max_iter={self.max_iter} steps with a residual of "
-                f"{found.residuals.max():.1e}, above tol={self.tol:g}: raise max_iter or tol.",
-            )
-        if kernel.positive_semidefinite:
-            return
-        lowest = -float(leading_eigenpairs(Negative(S), 1, rng, tol=1e-3, max_iter=50).values[0])
-        slack = S.rounding(found.values[0]) * float(np.finfo(dtype).eps) / _EPS
-        if lowest < -slack:
-            warn_of_negative(kernel, float(np.ldexp(lowest, power + S.power)))
-
     @property
     def _expansion(self):
         kernel = self._fitted_kernel
         if kernel.precomputed:
-            return Expansion(np.arange(len(self.dual_coef_)), kernel)
+            every = np.arange(len(self.dual_coef_))
+            return Expansion(getattr(self, "center_indices_", every), kernel)
         vectors = self.X_fit_
         return cached(self, (vectors,), kernel, lambda: Expansion(self._images(vectors), kernel))
-
-    def _way_back(self, used, w, state, kernel):
-        """Return what `inverse_transform` needs, from the samples of positive weight."""
-        if not of_numbers(used):
-            raise TypeError(
-                f"{type(self).__name__}: fit_inverse_transform=True needs samples that are rows of "
-                f"numbers, not those of the kernel {kernel.name!r}."
-            )
-        mean = np.asarray(w @ used).ravel() / w.sum()
-        values = state["eigenvalues_"]
-        alpha = 0.0 if kernel.linear else self.alpha
-        shrinkage = np.zeros(len(values))
-        np.divide(values, values + alpha, out=shrinkage, where=values > 0)
-        coef = ridge(used, state["dual_coef_"], mean, shrinkage)
-        return {"inverse_coef_": coef, "inverse_intercept_": mean}
 
 
 def _differences(samples, origin):

@@ -9,7 +9,7 @@ from scipy import sparse
 from mlcore.checks import as_samples
 from mlcore.exceptions import peer_class
 from mlcore.kernels.expansion import row_blocks
-from mlcore.kernels.kernel import as_double, precision
+from mlcore.kernels.kernel import as_double, of_numbers, precision
 from mlcore.threads import single_threaded_blas
 
 _SHORTEST = 2.0**-30  # a step that is shorter than this part of the whole one is not taken
@@ -84,6 +84,51 @@ class PreImages:
         scores = scores * (self.eigenvalues_ > 0)
         errors = np.maximum(squares + ((scores - 2 * own) * scores).sum(axis=1), 0.0)
         return errors.astype(precision(self.X_fit_), copy=False)
+
+    def _way_back(self, used, w, state, V, kernel, vectors, origin):
+        """Return what `inverse_transform` needs.
+
+        Parameters
+        ----------
+        used : samples of positive weight w
+        state : dict
+            The fitted attributes of the components.
+        V : (n, k)
+            Weighted scores of these samples over the eigenvalues.
+        kernel : Kernel
+        vectors : samples
+            Those that the coefficients belong to.
+        origin : (d,) or None
+            Is subtracted from samples before kernel values are computed.
+        """
+        if not of_numbers(used):
+            raise TypeError(
+                f"{type(self).__name__}: fit_inverse_transform=True needs samples that are rows of "
+                f"numbers, not those of the kernel {kernel.name!r}."
+            )
+        values = state["eigenvalues_"]
+        if kernel.linear:  # points in feature space are samples, and the same sums of others
+            far = np.zeros(used.shape[1]) if origin is None else origin
+            sums = np.c_[state["dual_coef_"], state["mean_coef_"]]
+            found = ridge(vectors, sums, far, np.ones(len(values) + 1))
+            return {"inverse_coef_": found[:-1], "inverse_intercept_": found[-1] + far}
+        mean = np.asarray(w @ used).ravel() / w.sum()
+        shrinkage = np.zeros(len(values))
+        np.divide(values, values + self.alpha, out=shrinkage, where=values > 0)
+        return {"inverse_coef_": ridge(used, V, mean, shrinkage), "inverse_intercept_": mean}
+
+    def _distances(self, X, method):
+        """Return the squared distances of images from the mean, (n_new,), and their scores."""
+        self._check_fitted()
+        if self._precomputed:
+            raise ValueError(
+                f"{type(self).__name__}: {method} needs k(x, x) of new samples, which "
+                "kernel='precomputed' does not give: pass the kernel as a function."
+            )
+        samples = self._images(self._later_samples(X, self.X_fit_))
+        sums = self._expansion.sums(samples, np.c_[self.dual_coef_, self.mean_coef_])
+        squares = self._fitted_kernel.diagonal(samples) - 2 * sums[:, -1] + self.mean_squared_norm_
+        return squares, sums[:, :-1] + self.intercept_
 
     def _checked_scores(self, Y, name, inverse=True):
         self._check_fitted()
