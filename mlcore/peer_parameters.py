@@ -63,7 +63,6 @@ INSTEAD: dict[str, dict[str, str]] = {
     "KernelPCA": {
         "kernel_params": "give a function of your own with its parameters bound",
         "iterated_power": "use tol=: Lanczos goes on until its residuals are that small",
-        "remove_zero_eig": "drop it: with n_components=None no eigenvalue is 0",
         "copy_X": "drop it: X is never changed, and X_fit_ is a copy",
     },
     "RidgeModel": {

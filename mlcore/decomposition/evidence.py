@@ -29,7 +29,7 @@ def gaps(values: np.ndarray, next_value: float) -> np.ndarray:
 
     `next_value` follows them; it is -inf if there is none.
     """
-    if not values[0] > 0:
+    if not len(values) or not values[0] > 0:
         return np.zeros(len(values))
     below = values - np.append(values[1:], next_value)
     above = np.append(np.inf, -np.diff(values))
@@ -47,6 +47,8 @@ def angle_bounds(
     value after the last.
     """
     off = residuals + rounding
+    if not len(off):
+        return off
     following = np.append(off[1:], max(off[-1], next_residual + rounding))
     neighbour = np.maximum(following, np.append(off[0], off[:-1]))
     distance = gap - off - neighbour

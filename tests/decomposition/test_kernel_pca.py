@@ -228,3 +228,21 @@ def test_memory_is_what_was_announced(k, solver, monkeypatch):
     peak = tracemalloc.get_traced_memory()[1] / 600**2
     tracemalloc.stop()
     assert asked[0] - 20 <= peak <= asked[0] + 1  # 1 for what takes O(n)
+
+
+@pytest.mark.parametrize("method", ["exact", "nystroem"])
+def test_components_of_eigenvalue_zero_are_left_out_on_request(method):
+    X = data(30, 2) @ np.ones((2, 5))  # of rank 1
+    model = KernelPCA(3, method=method, random_state=0)
+    kept = model.fit(X).transform(X)
+    assert_array_equal(kept[:, 1:], 0)
+    model.set_params(remove_zero_eig=True, fit_inverse_transform=True)
+    scores = model.fit(X).transform(X)
+    assert_allclose(scores, kept[:, :1], rtol=1e-12)
+    assert_allclose(model.inverse_transform(scores), X, atol=1e-12)
+    for params in ({"n_components": None}, {"n_components": 2}):
+        none = model.set_params(**params).fit(np.full((20, 5), 1.7))
+        assert none.transform(X).shape == (30, 0)
+        assert none.complete_ == (method == "exact")
+        distances = ((X - 1.7) ** 2).sum(axis=1)
+        assert_allclose(none.feature_residuals(X), distances, rtol=1e-12)

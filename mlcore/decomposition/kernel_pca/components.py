@@ -58,7 +58,7 @@ def warn_if_indefinite(
 
 
 def components(
-    found: Eigenpairs, S: CenteredGram, k: int | None, solver: str, power: int, definite: bool
+    found: Eigenpairs, S: CenteredGram, positive: bool, solver: str, power: int, definite: bool
 ) -> dict[str, Any]:
     """Return the attributes of the components and their evidence.
 
@@ -67,8 +67,8 @@ def components(
     found : Eigenpairs
         k of them, or all.
     S : CenteredGram
-    k : int or None
-        None for those whose eigenvalue is not 0, one at least.
+    positive : bool
+        Leave out components of eigenvalue 0.
     solver : str
         "lapack" or "lanczos".
     power : int
@@ -78,12 +78,12 @@ def components(
     """
     rounding = S.rounding(found.values[0])
     values = np.where(found.values > rounding, found.values, 0.0)
-    k = max(1, np.count_nonzero(values)) if k is None else k
+    k = np.count_nonzero(values) if positive else len(values)
     following = np.append(found.values, found.next_value)[k]
     raw, values, Q = found.values[:k], values[:k], found.vectors[:, :k]
     Q = Q * signs(Q / S.s[:, None])  # of the scores: those of copies are equal
     coef = S.coefficients(Q, values)
-    largest = float(values[0]) or 1.0
+    largest, last = float(values.max(initial=0.0)) or 1.0, float(values[-1]) if k else 0.0
     residuals = found.residuals[:k]
     if solver == "lapack" or not definite:  # these are not relative to the largest eigenvalue
         residuals = np.linalg.norm(S @ Q - Q * raw, axis=0) / largest
@@ -91,10 +91,10 @@ def components(
     if not definite:  # relative to the largest by modulus, which may be that of a negative one
         next_residual *= S.size / largest
     complete = solver == "lapack" and (
-        len(found.values) == S.n or is_complete(S.dense(), raw, Q, following)
+        len(found.values) == S.n or k == 0 or is_complete(S.dense(), raw, Q, following)
     )
     gap = gaps(raw, following)
-    half, last = S.power // 2, float(values[-1])
+    half = S.power // 2
     return {
         "eigenvalues_": np.ldexp(values, power + S.power),
         "eigenvectors_": Q,

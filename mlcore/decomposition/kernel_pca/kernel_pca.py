@@ -50,7 +50,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
     Parameters
     ----------
     n_components : int, optional
-        Components; by default all whose eigenvalue is not 0.
+        Components; by default all whose eigenvalue is not 0: none where all samples are equal.
     kernel : str, callable or Kernel, default="linear"
         A name that `mlcore.kernels.gram_matrix` knows, "precomputed", a function ``kernel(X, Y)``
         of two sets of samples, or a `mlcore.kernels.Kernel`.
@@ -75,6 +75,8 @@ class KernelPCA(PreImages, Transformer, KernelModel):
     n_centers : int, optional
         Largest number of centres of "nystroem": by default 500, or `n_components` if more. Those
         nearly in the span of others are left out.
+    remove_zero_eig : bool, default=False
+        Leave out components of eigenvalue 0 where `n_components` is more than the rank, too.
     tol : float, default=1e-6
         Largest residual of an eigenpair, divided by the largest eigenvalue; an eigenvalue's error
         is of the order of its square. A small matrix is decomposed to the rounding of float64.
@@ -212,6 +214,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         eigen_solver: str = "auto",
         method: str = "exact",
         n_centers: int | None = None,
+        remove_zero_eig: bool = False,
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: Any = None,
@@ -226,6 +229,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         self.eigen_solver = eigen_solver
         self.method = method
         self.n_centers = n_centers
+        self.remove_zero_eig = remove_zero_eig
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -298,7 +302,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         found, solver = eigenpairs(S, k, *how)
         warn_if_indefinite(S, kernel, precision(used), found.values[0], power, rng)
         definite = bool(kernel.positive_semidefinite)
-        state = components(found, S, self.n_components, solver, power, definite)
+        state = components(found, S, self._positive, solver, power, definite)
         if self.fit_inverse_transform:
             state |= self._way_back(used, w, state, state["dual_coef_"], kernel, used, origin)
         return state
@@ -308,7 +312,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         k, samples = self.n_components, _differences(used, origin)
         count = number_of_centers(self.n_centers, k, type(self).__name__)
         span, chosen = span_of(kernel, samples, count, rng, self._precomputed)
-        state, V = components_in_span(span, kernel, samples, w, k, power)
+        state, V = components_in_span(span, kernel, samples, w, k, self._positive, power)
         if self.fit_inverse_transform:
             centers = kept_samples(used, chosen, precomputed=False)
             state |= self._way_back(used, w, state, V, kernel, centers, origin)
@@ -331,32 +335,14 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         scores = self._expansion.sums(samples, self.dual_coef_) + self.intercept_
         return self._wrap(scores.astype(precision(self.X_fit_), copy=False), X)
 
-    def feature_residuals(self, X: Any) -> np.ndarray:
-        """Return the squared distance in feature space of each row from the span of the components.
-
-        ``|phi(x) - mean|² - |y|²``, at least 0: large for samples unlike those of the fit, whose
-        own add up, by weight, to the eigenvalues that are left out.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_new, n_features)
-
-        Returns
-        -------
-        residuals : (n_new,)
-
-        Raises
-        ------
-        ValueError
-            For a precomputed kernel, which does not tell k(x, x).
-        """
-        squares, scores = self._distances(X, "feature_residuals")
-        residuals = np.maximum(squares - (scores**2).sum(axis=1), 0.0)
-        return residuals.astype(precision(self.X_fit_), copy=False)
-
     def _images(self, samples):
         """Return checked samples as the kernel takes them."""
         return _differences(samples, self.origin_)
+
+    @property
+    def _positive(self):
+        """True if components of eigenvalue 0 are left out."""
+        return self.remove_zero_eig or self.n_components is None
 
     def _n_out(self):
         return len(self.eigenvalues_)
@@ -367,6 +353,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
             as_integer(self.n_components, "n_components", owner=owner, at_least=1)
         kernel = self._checked_kernel()
         as_real(self.alpha, "alpha", owner=owner, at_least=0)
+        as_bool(self.remove_zero_eig, "remove_zero_eig", owner=owner)
         as_bool(self.fit_inverse_transform, "fit_inverse_transform", owner=owner)
         if self.fit_inverse_transform and kernel.precomputed:
             raise ValueError(

@@ -31,7 +31,13 @@ def number_of_centers(n_centers: int | None, k: int | None, owner: str) -> int:
 
 
 def components_in_span(
-    span: Span, kernel: Kernel, samples: Any, w: np.ndarray, k: int | None, power: int
+    span: Span,
+    kernel: Kernel,
+    samples: Any,
+    w: np.ndarray,
+    k: int | None,
+    positive: bool,
+    power: int,
 ) -> tuple[dict[str, Any], np.ndarray]:
     """Return the attributes of the components, and ``V``: scores times weights over eigenvalues.
 
@@ -43,7 +49,9 @@ def components_in_span(
     w : float64 (n,)
         Weights, positive.
     k : int or None
-        None for those whose eigenvalue is not 0, one at least.
+        Components, at most.
+    positive : bool
+        Leave out components of eigenvalue 0.
     power : int
         The true weights are 2^power times `w`.
 
@@ -78,7 +86,7 @@ def components_in_span(
         raw, U = largest_by_lapack(A, span.m if k is None else min(span.m, k + 1))
         raw = np.maximum(raw, 0.0)
         floor = _EPS * max((len(w) + _FEW) * raw[0], total * size)
-        k = max(1, np.count_nonzero(raw > floor)) if k is None else k
+        k = np.count_nonzero(raw[:k] > floor) if positive else k
         # The centres may span fewer directions: of eigenvalue 0, without direction.
         raw = np.append(raw, np.zeros(max(0, k + 1 - len(raw))))
         U = np.c_[U[:, :k], np.zeros((span.m, max(0, k - U.shape[1])))]
@@ -89,7 +97,7 @@ def components_in_span(
     values = np.where(raw[:k] > floor, raw[:k], 0.0)
     inverse = np.divide(1.0, values, out=np.zeros(k), where=values > 0)
     U, V = U * (values > 0), w[:, None] * scores * inverse
-    largest, last = float(values[0]) or 1.0, float(values[-1])
+    largest, last = float(raw[0]) or 1.0, float(values[-1]) if k else 0.0
     residuals = (products + left_out) / largest
     gap, following = gaps(values, raw[k]), raw[k] + left_out + 2 * rounding
     bounds = np.array([np.maximum(raw[:k] - rounding, 0.0), raw[:k] + left_out + rounding])

@@ -16,7 +16,7 @@ _SHORTEST = 2.0**-30  # a step that is shorter than this part of the whole one i
 
 
 class PreImages:
-    """Mixin of a kernel PCA: its way back, from scores to samples.
+    """Mixin of a kernel PCA: its way back, from scores to samples, and distances in feature space.
 
     The scores y of a sample stand for the point ``P = mean + sum_j y_j v_j`` in feature space, v
     the components, which is the image of no sample as a rule.
@@ -53,6 +53,29 @@ class PreImages:
                     coef = Y[rows] @ self.dual_coef_.T + self.mean_coef_
                     Z[rows] = nearest(values, training, coef, Z[rows], *how)
         return Z.astype(precision(self.X_fit_), copy=False)
+
+    def feature_residuals(self, X: Any) -> np.ndarray:
+        """Return the squared distance in feature space of each row from the span of the components.
+
+        ``|phi(x) - mean|² - |y|²``, at least 0: large for samples unlike those of the fit, whose
+        own add up, by weight, to the eigenvalues that are left out.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_new, n_features)
+
+        Returns
+        -------
+        residuals : (n_new,)
+
+        Raises
+        ------
+        ValueError
+            For a precomputed kernel, which does not tell k(x, x).
+        """
+        squares, scores = self._distances(X, "feature_residuals")
+        residuals = np.maximum(squares - (scores**2).sum(axis=1), 0.0)
+        return residuals.astype(precision(self.X_fit_), copy=False)
 
     def preimage_errors(self, Z: Any, Y: Any) -> np.ndarray:
         """Return the squared distances in feature space of samples from what scores stand for.
