@@ -46,8 +46,8 @@ def summary(
     if trace > 0:
         bounds += leading.sum() / trace
         bounds += np.array([-rounding, rounding + 1 - spectrum.basis_trace / trace])
-    gap = gaps(leading, spectrum.next_value)
-    last = float(leading[-1])
+    last, following = float(leading[-1]), spectrum.next_value
+    gap = gaps(leading, following)
     with np.errstate(over="ignore"):
         return {
             "components_": np.ascontiguousarray(U.T, dtype),
@@ -64,10 +64,13 @@ def summary(
             "angle_bounds_": angle_bounds(
                 spectrum.residuals, gap, rounding, spectrum.next_residual
             ),
-            "next_value_": float(np.ldexp(spectrum.next_value / divisor, 2 * exponent)),
+            "next_value_": float(np.ldexp(following / divisor, 2 * exponent)),
             "explained_fraction_bounds_": np.clip(bounds, 0.0, 1.0),
             "condition_": float(leading[0]) / last if last > 0 else np.inf,
-            "complete_": spectrum.complete,
+            # Proved of the matrix, which itself is known to its rounding.
+            "complete_": bool(
+                spectrum.complete and last - following > 2 * rounding * leading[0]
+            ),
             "solver_": spectrum.solver,
             "_values_": leading / divisor,
             "_noise_": noise,

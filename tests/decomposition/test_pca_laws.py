@@ -6,8 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from numpy.testing import assert_allclose
+from scipy import linalg
 
-from mlcore.decomposition import PCA
+from mlcore.decomposition import PCA, spectrum
+from mlcore.decomposition.evidence import is_complete
+from mlcore.eigen import block_size
 
 SOLVERS = ("covariance_eigh", "gram", "full", "arpack")
 EPS = np.finfo(np.float64).eps
@@ -65,6 +68,108 @@ def test_no_component_is_farther_from_the_exact_one_than_its_bound(solver, probl
     # An eigenvalue of a symmetric matrix is as far off as its pair leaves, and the matrix is.
     slack = 1e-12 + 2 * model.residuals_.max() * found[0]
     assert_allclose(model.explained_variance_ratio_, found, rtol=0, atol=slack)
+
+
+@st.composite
+def clusters(draw):
+    """Rows whose eigenvalues are equal, nearly equal or far from each other, some of them 0."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    near = st.sampled_from((0.0, 1e-15, 1e-12, 1e-9, 1e-7, 1e-4))
+    value = st.tuples(st.sampled_from((1.0, 0.5, 1e-3, 1e-8, 0.0)), near)
+    values = draw(st.lists(value, min_size=2, max_size=5))
+    d = len(values)
+    n = draw(st.integers(d + 1, 9))
+    Q = np.linalg.qr(np.c_[np.ones(n), rng.normal(size=(n, d))])[0][:, 1:]
+    V = np.eye(d) if draw(st.booleans()) else np.linalg.qr(rng.normal(size=(d, d)))[0]
+    deviations = np.sqrt([base * (1 + more) for base, more in values])
+    dtype = draw(st.sampled_from((np.float32, np.float64)))
+    return (Q * deviations @ V.T).astype(dtype), draw(st.integers(1, d))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@settings(max_examples=30, deadline=None)
+@given(problem=clusters())
+def test_evidence_is_true_of_clusters_and_ties(solver, problem):
+    X, k = problem
+    eps = np.finfo(X.dtype).eps
+    model = PCA(k, svd_solver=solver, random_state=0).fit(X)
+    with mp.workdps(50):
+        values, vectors = by_digits(X)
+        share = float(sum(values[:k]) / sum(values)) if sum(values) > 0 else 0.0
+    for j in range(k):
+        bound = model.angle_bounds_[j]
+        assert bound >= 1 or sine(model.components_[j], vectors, j) <= bound + 4 * eps
+    least, most = model.explained_fraction_bounds_
+    assert least - 4 * eps <= share <= most + 4 * eps
+    if model.complete_ and k < X.shape[1]:
+        assert values[k - 1] > values[k]
+        exact = np.array([[float(x) for x in vectors[:, j]] for j in range(k)])
+        cosines = np.linalg.svd(exact @ model.components_.T.astype(float), compute_uv=False)
+        assert cosines.min() > 0.5  # no eigenvector was missed
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_complete_knows_the_rounding_of_the_sums(seed, dtype):
+    """The second feature varies more than the first, by less than sums of squares can tell."""
+    rng, eps = np.random.default_rng(seed), np.finfo(dtype).eps
+    x = rng.normal(size=100).astype(dtype)
+    y = rng.permutation(x)
+    y[0] *= 1 + 4 * eps
+    X = np.zeros((400, 2), dtype)
+    X[:200, 0], X[200:, 1] = np.concatenate([x, -x]), np.concatenate([y, -y])
+    for solver in SOLVERS:
+        model = PCA(1, svd_solver=solver, random_state=0).fit(X[rng.permutation(400)])
+        unsure = not model.complete_ and np.isinf(model.angle_bounds_[0])
+        assert unsure or (dtype == np.float32 and solver != "covariance_eigh")  # by float64
+        assert unsure or model.components_[0, 1] > 0.99
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_what_an_unlucky_start_misses_is_never_called_complete(k, monkeypatch):
+    """Lanczos stays in the features that its start has, where no others depend on them."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(30, 10)) * 5 * 0.5 ** np.arange(10)
+    b = rng.normal(size=(250, 410)) * 0.9 ** np.arange(410)  # more than LAPACK is asked about
+    X = linalg.block_diag(np.vstack([a, -a]), np.vstack([b, -b]))
+    exact = np.linalg.svd(X, compute_uv=False) ** 2
+    start = rng.normal(size=(420, block_size(k) - 1))
+    start[:10] = 0
+    search = spectrum.leading_eigenpairs
+    monkeypatch.setattr(
+        spectrum,
+        "leading_eigenpairs",
+        lambda *args, **options: search(*args, start=start, **options),
+    )
+    model = PCA(k, svd_solver="arpack", random_state=0).fit(X)
+    assert model.solver_ == "lanczos" and not model.complete_
+    least, most = model.explained_fraction_bounds_
+    assert least <= exact[:k].sum() / exact.sum() <= most
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    values=st.lists(st.sampled_from((2.0, 1.0, 1 + 1e-9, 0.5, 1e-6, 0.0)), min_size=2, max_size=8),
+    k=st.integers(1, 7),
+)
+def test_no_set_of_eigenpairs_passes_for_the_leading_ones(seed, values, k):
+    """Whatever is left out, and whatever stands for the missing ones."""
+    rng = np.random.default_rng(seed)
+    n = len(values)
+    k = min(k, n - 1)
+    V = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    values = np.sort(values)[::-1]
+    S = (V * values) @ V.T
+    chosen = np.sort(rng.permutation(n)[:k])
+    U = V[:, chosen] + rng.choice([0.0, 1e-9, 0.3]) * rng.normal(size=(n, k))
+    own, rest = values[chosen], np.delete(values, chosen)
+    for following in (*rest, rest.max() - 1.0):
+        if is_complete((S + S.T) / 2, own, U, following):
+            s = (own[-1] + following) / 2
+            assert np.count_nonzero(values > s) <= k
+    leading = values[k - 1] - values[k] > 1e-3
+    assert not leading or is_complete((S + S.T) / 2, values[:k], V[:, :k], values[k])
 
 
 @pytest.mark.parametrize("decades", [2, 4, 7, 12])
