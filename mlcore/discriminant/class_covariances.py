@@ -37,6 +37,8 @@ class ClassCovariances(NamedTuple):
     ranks : (c,) int
         Of the scatter of each class alone.
     shrinkage : (c,) float64
+    means : (c, d) float64
+        Of the classes, in full precision where the rows were read again.
     rounding : (c,) float64
         Relative error that squared Mahalanobis distances may have.
     from_sums : bool
@@ -48,6 +50,7 @@ class ClassCovariances(NamedTuple):
     roots: np.ndarray
     ranks: np.ndarray
     shrinkage: np.ndarray
+    means: np.ndarray
     rounding: np.ndarray
     from_sums: bool
 
@@ -92,9 +95,9 @@ def class_covariances(
         covariances += how.pooling * sums.scatters.sum(axis=0) / (total.weight - c * ddof)
     kept = np.flatnonzero(total.scatter.diagonal() > 0)
     regular = how.reg_param > 0 or isinstance(how.shrinkage, str) or how.shrinkage > 0
-    triangles, from_sums = None, False
+    triangles, means, from_sums = None, sums.means.copy(), False
     if not regular:
-        kept, triangles, from_sums = _independent(sums, total, kept, eps, rows)
+        kept, triangles, means, from_sums = _independent(sums, total, kept, eps, rows)
     shares = np.full((c, c), how.pooling / (total.weight - c * ddof) if how.pooling else 0.0)
     shares += np.diag((1 - how.pooling) / divisors)
     shrinkage = _shrinkage(sums, how.shrinkage, covariances, shares, kept, rows)
@@ -107,7 +110,7 @@ def class_covariances(
         root, ill = root_of_sums(covariances[code][square], eps)
         if ill and rows is not None:
             if triangles is None:
-                triangles = rows.triangles(kept, sums.means[:, kept])
+                triangles, means[:, kept] = rows.triangles(kept, means[:, kept])
             parts = [triangles[code] * np.sqrt((1 - how.pooling) / divisors[code])]
             if how.pooling:
                 parts.extend(triangles * np.sqrt(how.pooling / (total.weight - c * ddof)))
@@ -128,23 +131,26 @@ def class_covariances(
         if regular or how.pooling:
             alone = sums.scatters[code][square] / sums.weights[code]
             ranks[code] = root_of_sums(alone, eps)[0].rank
-    return ClassCovariances(covariances, kept, roots, ranks, shrinkage, rounding, from_sums)
+    return ClassCovariances(covariances, kept, roots, ranks, shrinkage, means, rounding, from_sums)
 
 
 def _independent(sums, total, varying, eps, rows):
-    """Return features that are no combinations of others, and triangles of theirs if known."""
+    """Return features that are no combinations of others, and triangles of theirs if known.
+
+    The third result is the means of classes, the last is True if sums decided.
+    """
+    means = sums.means.copy()
     matrix = total.scatter[np.ix_(varying, varying)] / total.weight
     ill = root_of_sums(matrix, eps)[1]
     if not ill:
-        return varying, None, False
+        return varying, None, means, False
     if rows is None:
-        return varying[independent_by_sums(matrix, eps)], None, True
-    means = sums.means[:, varying]
-    triangles = rows.triangles(varying, means)
-    between = np.sqrt(sums.weights)[:, None] * (means - total.mean[varying])
+        return varying[independent_by_sums(matrix, eps)], None, means, True
+    triangles, means[:, varying] = rows.triangles(varying, means[:, varying])
+    between = np.sqrt(sums.weights)[:, None] * (means[:, varying] - total.mean[varying])
     factor = np.concatenate((*triangles, between))
     places = independent_by_factor(factor, len(rows.codes), eps)
-    return varying[places], triangles[:, :, places], False
+    return varying[places], triangles[:, :, places], means, False
 
 
 def _shrinkage(sums, shrinkage, covariances, shares, kept, rows):

@@ -113,8 +113,11 @@ class ClassRows(NamedTuple):
             R = np.linalg.qr(np.concatenate((R, block)), mode="r")
         return np.concatenate((R, np.zeros((r - len(R), r))))
 
-    def triangles(self, features: np.ndarray, means: np.ndarray) -> np.ndarray:
-        """Return R (c, r, r) with ``R'R`` the scatter of each class, by QR of the rows."""
+    def triangles(self, features: np.ndarray, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return R (c, r, r) with ``R'R`` the scatter of each class, by QR of the rows.
+
+        The second result is the means, (c, r), with what the type of the data had left out.
+        """
         r = len(features)
         found = [np.zeros((0, r + 1))] * len(means)
         for codes, weight, block in self.residuals(features, means):
@@ -124,11 +127,12 @@ class ClassRows(NamedTuple):
                 part[:, 1:] = block[own]
                 part *= np.sqrt(weight[own])[:, None]
                 found[code] = np.linalg.qr(np.concatenate((found[code], part)), mode="r")
-        triangles = np.zeros((len(means), r, r))
+        triangles, means = np.zeros((len(means), r, r)), means.copy()
         for code, R in enumerate(found):
             inner = R[1:, 1:]  # the column of ones takes out what is left of the mean
             triangles[code, : len(inner)] = inner
-        return triangles
+            means[code] += R[0, 1:] / R[0, 0]
+        return triangles, means
 
     def fourth_moments(self, features, means, deviations) -> np.ndarray:
         """Return the sums of ``|z / s_j|⁴`` in each class, (c, k), by k rows of deviations s_j."""

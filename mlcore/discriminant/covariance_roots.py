@@ -5,7 +5,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-_WELL_CONDITIONED = 1e-6  # reciprocal condition above which Cholesky's error stays below 1e-9
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def well_conditioned(rcond: float, eps: float) -> bool:
+    """Return True if sums of precision `eps` tell a matrix of this reciprocal condition well.
+
+    The error of Cholesky's factor then stays below 1e-9, for float32 about 1e-4.
+    """
+    return rcond >= (1e-6 if eps <= _EPS else 1e-3)
 
 
 class Root(NamedTuple):
@@ -39,7 +47,7 @@ def root_of_sums(covariance: np.ndarray, eps: float) -> tuple[Root, bool]:
     L, info = linalg.lapack.dpotrf(matrix, lower=1, clean=1)
     if info == 0:
         rcond, _ = linalg.lapack.dpocon(L, np.abs(matrix).sum(axis=0).max(), uplo="L")
-        if rcond >= _WELL_CONDITIONED:
+        if well_conditioned(rcond, eps):
             return Root(L.T * deviation, r, max(r, 32) * eps / rcond), False
     limit = max(r, 1024) * eps
     L, pivots, rank, _ = linalg.lapack.dpstrf(matrix, tol=limit, lower=1)
@@ -58,12 +66,12 @@ def root_of_factors(parts: list[np.ndarray], n_rows: int, eps: float) -> Root:
     deviation = np.sqrt(np.square(stacked).sum(axis=0))
     deviation[deviation == 0] = 1.0
     R = linalg.qr(stacked / deviation, mode="r")[0][:r]
-    limit = max(n_rows, r) * eps
+    limit = _rounding_of_rows(n_rows, r, eps)
     pivots = np.abs(linalg.qr(R, mode="r", pivoting=True)[0].diagonal())
     rank = int((pivots > limit * pivots.max(initial=0)).sum())
     if rank < r:
         return Root(None, rank, 1.0)
-    rounding = max(r, 32) * np.finfo(np.float64).eps / _reciprocal_condition(R)
+    rounding = max(r, 32) * _EPS / _reciprocal_condition(R)
     return Root(R * deviation, r, min(1.0, rounding))
 
 
@@ -82,8 +90,13 @@ def independent_by_factor(factor: np.ndarray, n_rows: int, eps: float) -> np.nda
     deviation[deviation == 0] = 1.0
     R, pivots = linalg.qr(factor / deviation, mode="r", pivoting=True)
     size = np.abs(R.diagonal())
-    limit = max(n_rows, len(factor)) * eps
+    limit = _rounding_of_rows(n_rows, len(factor), eps)
     return np.sort(pivots[: len(size)][size > limit * size.max(initial=0)])
+
+
+def _rounding_of_rows(n_rows, r, eps):
+    """Return the part of a deviation that rounding leaves, of rows or of QR in float64."""
+    return max(max(n_rows, r) * _EPS, 64 * eps)
 
 
 def _reciprocal_condition(R):

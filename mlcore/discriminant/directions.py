@@ -8,12 +8,11 @@ from scipy import sparse as sp
 
 from mlcore.discriminant.class_scatters import ClassRows
 from mlcore.discriminant.class_sums import ClassSums
+from mlcore.discriminant.covariance_roots import well_conditioned
 from mlcore.discriminant.shrinkage import ledoit_wolf, oracle_approximating
 
 _NEAR_ONE = 1e-3  # 1 - rho² below which digits are lost, and the variance is summed directly
 _ONE = 1e-6  # 1 - rho² below which rho could be 1
-# Reciprocal condition of correlations above which sums tell enough, by bytes of a number.
-_WELL_CONDITIONED = {8: 1e-6, 4: 1e-3}
 
 
 class Directions(NamedTuple):
@@ -158,8 +157,8 @@ def _shrunk(rows, sums, within, varying, shrinkage, floor):
 def _total_factor(sums, varying, deviation, tol):
     """Return the factor of the correlations of all samples, and if it has digits enough."""
     matrix = sums.scatter[np.ix_(varying, varying)] / np.outer(deviation, deviation)
-    dtype = sums.origin.dtype
-    rounding = max(len(matrix), 100) * np.finfo(dtype).eps
+    eps = float(np.finfo(sums.origin.dtype).eps)
+    rounding = max(len(matrix), 100) * eps
     # A feature with a pivot below tol is a combination of others; one below rounding may be.
     L, pivots = _pivoted_cholesky(matrix, max(tol, rounding))
     if not len(pivots):
@@ -167,7 +166,7 @@ def _total_factor(sums, varying, deviation, tol):
     norm = np.abs(matrix[np.ix_(pivots, pivots)]).sum(axis=0).max()
     rcond = linalg.lapack.dpocon(L, norm, uplo="L")[0]
     unclear = rounding > tol and len(pivots) < len(matrix)
-    return L, pivots, rcond >= _WELL_CONDITIONED[dtype.itemsize] and not unclear
+    return L, pivots, well_conditioned(rcond, eps) and not unclear
 
 
 def _pivoted_cholesky(matrix, least):

@@ -250,7 +250,7 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         return {
             "classes_": sums.classes,
             "priors_": priors,
-            "means_": origin + np.ldexp(sums.means, power),
+            "means_": origin + np.ldexp(found.means, power),
             "covariances_": covariances,
             "log_determinants_": log_determinants(found.roots, power[found.kept]),
             "ranks_": found.ranks,
@@ -260,7 +260,7 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
             "origin_": origin,
             "_powers_": power,
             "_kept_": found.kept,
-            "_offsets_": sums.means,
+            "_offsets_": found.means,
             "_roots_": found.roots,
             "_weights_": sums.weights,
             "_rounding_": found.rounding,

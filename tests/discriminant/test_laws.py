@@ -123,13 +123,28 @@ def test_tiny_and_huge_ill_conditioned_classes_against_50_digits(model, scale):
     assert_allclose(model().fit(X, y).decision_function(X[:4]), expected, rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("offset", [0.0, 1e3])
 @pytest.mark.parametrize("condition", [1e2, 1e5, 1e8])
-def test_float32_against_50_digits(offset, condition):
+def test_float32_against_50_digits(model, offset, condition):
     X, y = ill_conditioned(condition, (0.5, -0.5, 0.0))
     narrow = (X + offset).astype(np.float32)
-    model = LinearDiscriminantAnalysis().fit(narrow, y)
-    expected = [exact_log_odds(narrow.astype(float), y, False, x) for x in narrow[:4]]
+    wide, quadratic = narrow.astype(float), model is QuadraticDiscriminantAnalysis
+    expected = [exact_log_odds(wide, y, quadratic, x) for x in wide[:4]]
     # Sums of products in float32 serve up to a condition of 1e3; beyond, float64 reads the rows.
     rtol = 1e-4 if condition == 1e2 else 1e-9
-    assert_allclose(model.decision_function(narrow[:4]), expected, rtol=rtol, atol=rtol)
+    found = model().fit(narrow, y).decision_function(narrow[:4])
+    assert_allclose(found, expected, rtol=rtol, atol=rtol)
+
+
+def test_many_float32_samples_do_not_hide_a_narrow_class():
+    """Rounding of the data does not grow with their number."""
+    rng = np.random.default_rng(0)
+    y = np.arange(20_000) % 2
+    X = rng.normal(size=(20_000, 2))
+    X[:, 1] = X[:, 0] + 1e-3 * (1 + y) * X[:, 1]
+    X = X.astype(np.float32)
+    found = QuadraticDiscriminantAnalysis().fit(X, y)
+    expected = QuadraticDiscriminantAnalysis().fit(X.astype(float), y)
+    assert found.rank_ == 2
+    assert_allclose(found.decision_function(X), expected.decision_function(X), atol=1e-6)
