@@ -22,6 +22,7 @@ def problem(seed, d, c):
 
 
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.filterwarnings("ignore:.*half the digits")  # by few rows at first
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 5), c=st.integers(2, 4))
 def test_posteriors_are_those_of_any_coordinates_and_order(model, seed, d, c):
@@ -42,6 +43,39 @@ def test_posteriors_are_those_of_any_coordinates_and_order(model, seed, d, c):
     by_blocks = model().partial_fit(X[halves:], y[halves:]).partial_fit(X[:halves], y[:halves])
     found = by_blocks.predict_log_proba(X)
     assert np.abs((found - expected) / scale).max() < 1e-7
+
+
+@pytest.mark.parametrize("model", MODELS)
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 10**6), n_blocks=st.sampled_from([1, 7, 100]), at_once=st.booleans())
+def test_blocks_with_a_drift_of_1e7_deviations_give_the_fit(model, seed, n_blocks, at_once):
+    X, y, rng = problem(seed, 3, 2)
+    X, y = np.repeat(X, 9, axis=0) + rng.normal(size=(9 * len(X), 3)), np.repeat(y, 9)
+    first = X[:4].copy()
+    # From an origin that far the mean of a block is known to 1e7 eps = 2e-9 deviations.
+    X[:, 0] += 1e7 if at_once else 1e7 * np.arange(len(X)) / len(X)
+    found, tolerance = model().begin(first), 2e-9 if at_once else 1e-10
+    parts = np.array_split(rng.permutation(len(X)), n_blocks)
+    totals = [found.partial_statistics(X[rows], y[rows]) for rows in parts]
+    while len(totals) > 1:
+        totals.append(found.merge(totals.pop(0), totals.pop(0)))
+    found.update(totals[0])
+    name = "covariance_" if model is LinearDiscriminantAnalysis else "covariances_"
+    expected = getattr(model().fit(X, y), name)
+    assert_allclose(getattr(found, name), expected, rtol=0, atol=tolerance * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-150])
+def test_a_class_of_one_sample_is_fitted_by_its_mean(unit):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(21, 2)), np.append(np.arange(20) % 2, 2)
+    X[20] += 8
+    X *= unit
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    assert_allclose(model.means_[2], X[20], rtol=1e-12)
+    assert model.predict(X[20:])[0] == 2
+    with pytest.raises(np.linalg.LinAlgError, match="only 1 sample in class 2"):
+        QuadraticDiscriminantAnalysis().fit(X, y)
 
 
 @pytest.mark.parametrize("model", MODELS)
