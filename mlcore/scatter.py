@@ -232,14 +232,15 @@ class _Products:
     def __init__(self, dtype, d, n_classes):
         self.dtype = np.dtype(dtype)
         panel = _ext.panel_width(self.dtype.itemsize)
+        rows = _ext.rows_of_block(self.dtype.itemsize)
         self.width = -(-d // panel) * panel
         self.S = np.zeros((self.width, self.width))
         self.sums = np.zeros((n_classes, self.width))
         self.columns, self.n_varying = np.arange(d), 0
         self.runs = np.empty(2 * d, np.int64)
-        self.blocks = _ext.blocks_at_once(self.width)
+        self.blocks = _ext.blocks_at_once(rows, self.width)
         self.near = np.empty(self.width, dtype)
-        self.packed = scratch_array((self.blocks * _ext.ROWS * self.width,), self.dtype)
+        self.packed = scratch_array((self.blocks * rows * self.width,), self.dtype)
         self.first = None
 
     def add(self, rows, parts, near, weight, codes):

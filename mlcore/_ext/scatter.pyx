@@ -13,16 +13,19 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from mlcore._ext.simd.scatter cimport (
-    SCATTER_ROWS, column_sums, pack, panel_d, panel_f, products,
+    SCATTER_ROWS_d, SCATTER_ROWS_f, column_sums, pack, panel_d, panel_f, products,
 )
 
 cdef enum:
-    GROUP = 384  # columns: a block of them stays in the second cache
+    GROUP = 48384  # values: columns of a block that stay in the second cache
     CACHED = 1 << 16  # values of rows packed together
     TILE = 32
-    LINES = SCATTER_ROWS // 3  # rows that a thread packs
+    LINES = 42  # rows that a thread packs: they divide a block
 
-ROWS = SCATTER_ROWS
+
+def rows_of_block(int itemsize, /):
+    """Return the number of rows in a block."""
+    return SCATTER_ROWS_f if itemsize == 4 else SCATTER_ROWS_d
 
 
 def panel_width(int itemsize, /):
@@ -30,9 +33,9 @@ def panel_width(int itemsize, /):
     return panel_f if itemsize == 4 else panel_d
 
 
-def blocks_at_once(Py_ssize_t width, /):
+def blocks_at_once(Py_ssize_t rows, Py_ssize_t width, /):
     """Return the number of blocks that are packed together, so that threads have enough to do."""
-    return max(1, CACHED // (SCATTER_ROWS * width))
+    return max(1, CACHED // (rows * width))
 
 
 cdef Py_ssize_t add_varying(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize_t start,
@@ -108,11 +111,12 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
     after the first rows, as S and sums have nothing of it. `root` (n,) or (0,) are the roots of
     the weights, `codes` (n,) or (0,) the rows of `sums`. S (width, width), of which the lower
     triangle is used, sums (c, width), width being whole panels. Scratch: runs (2 d,), packed_near
-    (width,), lines (n_threads, width), packed (blocks ROWS width,).
+    (width,), lines (n_threads, width), packed (blocks rows_of_block width,).
     """
     cdef Py_ssize_t n = X.shape[0], p = X.shape[1], d = columns.shape[0], start, stop, t, new
     cdef Py_ssize_t panel = panel_f if floating is float else panel_d
-    cdef Py_ssize_t n_runs = 0, width = 0, n_panels, n_groups, in_group = GROUP // panel
+    cdef Py_ssize_t in_block = SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d
+    cdef Py_ssize_t n_runs = 0, width = 0, n_panels, n_groups, in_group = GROUP // in_block // panel
     cdef Py_ssize_t b, part, task, top, last, step = LINES
     cdef const floating* w = &root[0] if root.shape[0] > 0 else NULL
     cdef const int64_t* code = &codes[0] if codes.shape[0] > 0 else NULL
@@ -120,7 +124,7 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
     with nogil:
         start = 0
         while start < n:
-            stop = min(n, start + blocks * SCATTER_ROWS)
+            stop = min(n, start + blocks * in_block)
             new = 0
             if n_varying < d:
                 new = add_varying(X, Y, start, stop, first, &columns[n_varying], d - n_varying,
@@ -143,8 +147,8 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
                 pack_rows(X, Y, start + top, min(step, stop - start - top),
                           NULL if w == NULL else w + start + top, &runs[0], n_runs, width,
                           &packed_near[0], &lines[threadid(), 0],
-                          &packed[top // SCATTER_ROWS * SCATTER_ROWS * width
-                                  + top % SCATTER_ROWS * panel])
+                          &packed[top // in_block * in_block * width
+                                  + top % in_block * panel])
             # Panel b times columns of a group, which are all on or below the diagonal.
             n_groups = (n_panels + in_group - 1) // in_group
             for task in prange(n_groups * n_panels, num_threads=n_threads, schedule="dynamic"):
@@ -164,16 +168,17 @@ cdef void multiply(Py_ssize_t start, Py_ssize_t stop, Py_ssize_t b, Py_ssize_t f
                    double[:, ::1] sums) noexcept nogil:
     cdef Py_ssize_t rows
     cdef Py_ssize_t panel = panel_f if floating is float else panel_d
+    cdef Py_ssize_t in_block = SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d
     while start < stop:
-        rows = min(<Py_ssize_t> SCATTER_ROWS, stop - start)
+        rows = min(in_block, stop - start)
         products(rows, packed, b, first, last, &S[0, 0], S.shape[1])
         if also_sums:
-            column_sums(rows, packed + b * SCATTER_ROWS * panel,
+            column_sums(rows, packed + b * in_block * panel,
                         NULL if root == NULL else root + start,
                         NULL if codes == NULL else codes + start, &sums[0, b * panel],
                         sums.shape[1])
-        packed = packed + SCATTER_ROWS * width
-        start = start + SCATTER_ROWS
+        packed = packed + in_block * width
+        start = start + in_block
 
 
 def centred(const double[:, ::1] S, const double[::1] mean, double total,

@@ -4,7 +4,8 @@ from libc.stdint cimport int64_t
 
 cdef extern from "simd/scatter.h" nogil:
     enum:
-        SCATTER_ROWS
+        SCATTER_ROWS_f
+        SCATTER_ROWS_d
     const Py_ssize_t panel_f "scatter_table->f.panel"
     const Py_ssize_t panel_d "scatter_table->d.panel"
     void pack_f "scatter_table->f.pack"(Py_ssize_t, const float*, const float*, float, float*)

@@ -13,20 +13,21 @@
 #define SCATTER_PANEL(suffix) (SCATTER_VECTORS * LANES_##suffix)
 #endif
 #define WIDTH SCATTER_VECTORS *LANES
+#define ROWS NAME(SCATTER_ROWS)
 
 static void NAME(pack)(ptrdiff_t width, const REAL *line, const REAL *near, REAL root,
                        REAL *panels) {
   const VEC w = (VEC){0} + root;
-  for (ptrdiff_t at = 0; at < width; at += WIDTH, panels += SCATTER_ROWS * WIDTH)
+  for (ptrdiff_t at = 0; at < width; at += WIDTH, panels += ROWS * WIDTH)
     for (int v = 0; v < WIDTH; v += LANES)
       STORE(panels + v, w * (LOAD(line + at + v) - LOAD(near + at + v)));
 }
 
 static void NAME(products)(ptrdiff_t rows, const REAL *panels, ptrdiff_t b, ptrdiff_t first,
                            ptrdiff_t last, double *C, ptrdiff_t stride) {
-  const REAL *B = panels + b * SCATTER_ROWS * WIDTH;
+  const REAL *B = panels + b * ROWS * WIDTH;
   for (ptrdiff_t i = first; i < last; i += SCATTER_STEP) {
-    const REAL *A = panels + i / (WIDTH)*SCATTER_ROWS * (WIDTH) + i % (WIDTH);
+    const REAL *A = panels + i / (WIDTH)*ROWS * (WIDTH) + i % (WIDTH);
     double *to = C + i * stride + b * WIDTH;
     for (int r = 0; r < SCATTER_STEP; r++)
       for (int v = 0; v < WIDTH; v += 8) __builtin_prefetch(to + r * stride + v, 1);
@@ -66,4 +67,5 @@ static void NAME(sums)(ptrdiff_t rows, const REAL *panel, const REAL *root, cons
   }
 }
 
+#undef ROWS
 #undef WIDTH
