@@ -7,10 +7,8 @@ from scipy import sparse as sp
 from scipy.stats import multivariate_normal
 from sklearn.decomposition import PCA as PeerPCA
 
-import mlcore
 from mlcore.datasets import load_digits, load_iris
 from mlcore.decomposition import PCA
-from mlcore.row_sums import RowSums
 
 SOLVERS = ("covariance_eigh", "gram", "full", "arpack")
 IRIS = load_iris()[0]
@@ -59,7 +57,7 @@ def test_iris(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("shape", [(60, 7), (7, 60), (30, 30), (1500, 9)])
+@pytest.mark.parametrize("shape", [(60, 7), (7, 60), (30, 30), (1050, 9)])
 def test_all_routes_are_the_svd(solver, shape):
     X = rows_of(shape) + 5.0
     k = 4
@@ -157,26 +155,6 @@ def test_weights_are_copies(solver, kind):
     assert_allclose(
         model.score(X, sample_weight=weight), copies.score(np.repeat(X, weight, axis=0)), rtol=1e-10
     )
-
-
-@pytest.mark.parametrize("n_blocks", [1, 7, 100])
-def test_blocks_of_rows_give_what_the_whole_gives(n_blocks):
-    X = rows_of((400, 5)) + 3.0
-    whole = PCA(3).fit(X)
-    parts = np.array_split(X, n_blocks)
-    streamed = PCA(3)
-    for block in parts:
-        streamed.partial_fit(block)
-    summed = PCA(3).begin(parts[0])
-    assert isinstance(summed, RowSums)
-    total = None
-    for block in parts[::-1]:
-        part = summed.partial_statistics(block)
-        total = part if total is None else summed.merge(total, part)
-    summed.update(total)
-    for model in (streamed, summed):
-        for name in ("explained_variance_", "components_", "mean_", "noise_variance_"):
-            assert_allclose(getattr(model, name), getattr(whole, name), rtol=1e-10, atol=1e-11)
 
 
 DEGENERATE = {
@@ -338,20 +316,6 @@ def test_lanczos_of_large_dense_and_sparse_rows(shape):
     assert shared.n_components_ == np.argmax(reached) + 1
     with pytest.raises(ValueError, match="mle"):
         PCA("mle", svd_solver="arpack").fit(X)
-
-
-def test_a_model_that_has_only_begun_is_not_fitted():
-    model = PCA().begin(IRIS)
-    with pytest.raises(ValueError, match="not fitted yet"):
-        model.transform(IRIS)
-    assert_array_equal(model.update(model.partial_statistics(IRIS)).n_components_, 4)
-
-
-def test_partial_fit_goes_on_after_saving(tmp_path):
-    X = rows_of((50, 4))
-    mlcore.save(PCA(2).partial_fit(X[:1]).partial_fit(X[1:20]), tmp_path / "model.npz")
-    again = mlcore.load(tmp_path / "model.npz").partial_fit(X[20:])
-    assert_allclose(again.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-12)
 
 
 def test_float32_data():

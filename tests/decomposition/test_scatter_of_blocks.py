@@ -1,0 +1,120 @@
+"""Components from blocks of rows are those of all rows, in any order of the blocks."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
+
+import mlcore
+from mlcore.datasets import load_iris
+from mlcore.decomposition import PCA
+from mlcore.row_sums import RowSums
+
+IRIS = load_iris()[0]
+
+
+def rows_of(shape, seed=0, decay=0.7):
+    rng = np.random.default_rng(seed)
+    n, d = shape
+    return rng.normal(size=(n, d)) * decay ** np.arange(d) @ rng.normal(size=(d, d))
+
+
+def by_blocks(model, X, order, weight=None):
+    """The model from sums over the blocks X[order[0]], X[order[1]], ..., added in this order."""
+    model.begin(X[order[0]])
+    total = None
+    for rows in order:
+        part = model.partial_statistics(X[rows], None, None if weight is None else weight[rows])
+        total = part if total is None else model.merge(total, part)
+    return model.update(total), total
+
+
+def by_partial_fits(model, X, order, weight=None):
+    for rows in order:
+        model.partial_fit(X[rows], None, None if weight is None else weight[rows])
+    return model
+
+
+def assert_equal_models(model, expected, tol):
+    """Components of variances that differ by more than a hundredth are equal too."""
+    variances = expected.explained_variance_
+    assert_allclose(model.explained_variance_, variances, rtol=tol, atol=tol * variances[0])
+    assert_allclose(model.total_variance_, expected.total_variance_, rtol=tol)
+    assert_allclose(model.noise_variance_, expected.noise_variance_, atol=tol * variances[0])
+    assert_allclose(model.mean_, expected.mean_, rtol=tol, atol=tol * variances[0] ** 0.5)
+    assert model.n_samples_ == expected.n_samples_
+    apart = expected.gaps_ > 0.01
+    assert_allclose(model.components_[apart], expected.components_[apart], atol=1e3 * tol)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 7, 100])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("scale", [False, True])
+def test_any_order_of_blocks_gives_the_fit_to_all(n_blocks, kind, scale):
+    rng = np.random.default_rng(n_blocks)
+    X = np.where(rng.random((400, 5)) < 0.7, rows_of((400, 5)) + 3.0, 0.0)
+    weight = rng.integers(0, 4, 400).astype(float)
+    parts = np.array_split(np.arange(400), n_blocks)
+    order = [parts[i] for i in rng.permutation(n_blocks)]
+    given = kind(X)
+    for w in (None, weight):
+        whole = PCA(3, scale=scale).fit(X, sample_weight=w)
+        summed, _ = by_blocks(PCA(3, scale=scale), given, order, w)
+        assert isinstance(summed, RowSums)
+        assert_equal_models(summed, whole, 1e-10)
+        assert_equal_models(by_partial_fits(PCA(3, scale=scale), given, order, w), whole, 1e-10)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 7, 100])
+@pytest.mark.parametrize("drift", [1e3, 1e7])
+def test_a_drift_by_many_deviations_costs_no_digits(n_blocks, drift):
+    """Each feature by itself: of a sum of squares as large as the drift makes it."""
+    rng = np.random.default_rng(n_blocks)
+    X = rows_of((700, 4)) + drift * np.linspace(0, 1, 700)[:, None] * [1.0, 0.0, -1.0, 0.0]
+    parts = np.array_split(np.arange(700), n_blocks)
+    order = [parts[i] for i in rng.permutation(n_blocks)]
+    centred = X.astype(np.longdouble) - X.astype(np.longdouble).mean(axis=0)
+    exact = (centred.T @ centred).astype(float)
+    unit = np.sqrt(np.diagonal(exact))
+    _, total = by_blocks(PCA(), X, order)
+    assert_allclose(total.scatter / np.outer(unit, unit), exact / np.outer(unit, unit), atol=1e-12)
+    for how in (lambda *args: by_blocks(*args)[0], by_partial_fits):
+        # Features of unit variance, so that no variance is below what sums can tell.
+        assert_equal_models(how(PCA(2, scale=True), X, order), PCA(2, scale=True).fit(X), 1e-10)
+        model, whole = how(PCA(1), X, order), PCA(1).fit(X)
+        assert_equal_models(model, whole, 1e-10)
+
+
+@pytest.mark.parametrize("power", [-500, 500])
+def test_blocks_at_any_unit(power):
+    X = rows_of((90, 4))
+    order = np.array_split(np.arange(90), 5)
+    plain, scaled = (by_blocks(PCA(2), Z, order)[0] for Z in (X, np.ldexp(X, power)))
+    assert_allclose(scaled.components_, plain.components_, atol=1e-13)
+    assert_allclose(scaled.singular_values_, np.ldexp(plain.singular_values_, power), rtol=1e-12)
+    assert_allclose(
+        scaled.transform(np.ldexp(X, power)), np.ldexp(plain.transform(X), power), rtol=1e-9
+    )
+
+
+def test_float32_blocks_give_float32_components():
+    X = (rows_of((3000, 6)) + 5).astype(np.float32)
+    model = by_partial_fits(PCA(3), X, np.array_split(np.arange(3000), 7))
+    assert model.components_.dtype == model.transform(X).dtype == np.float32
+    wide = PCA(3, svd_solver="full").fit(X.astype(float))
+    assert_allclose(model.explained_variance_, wide.explained_variance_, rtol=1e-5)
+    assert_allclose(model.components_, wide.components_, atol=1e-4)
+
+
+def test_a_model_that_has_only_begun_is_not_fitted():
+    model = PCA().begin(IRIS)
+    with pytest.raises(ValueError, match="not fitted yet"):
+        model.transform(IRIS)
+    assert_array_equal(model.update(model.partial_statistics(IRIS)).n_components_, 4)
+
+
+def test_partial_fit_goes_on_after_saving(tmp_path):
+    X = rows_of((50, 4))
+    mlcore.save(PCA(2).partial_fit(X[:1]).partial_fit(X[1:20]), tmp_path / "model.npz")
+    again = mlcore.load(tmp_path / "model.npz").partial_fit(X[20:])
+    assert_allclose(again.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-12)
