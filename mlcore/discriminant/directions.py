@@ -12,6 +12,7 @@ from mlcore.discriminant.covariance_roots import well_conditioned
 from mlcore.discriminant.shrinkage import ledoit_wolf, oracle_approximating
 
 _NEAR_ONE = 1e-3  # 1 - rho² below which digits are lost, and the variance is summed directly
+_EPS = float(np.finfo(np.float64).eps)
 _ONE = 1e-6  # 1 - rho² below which rho could be 1
 
 
@@ -74,19 +75,21 @@ def discriminant_directions(
     within = sums.scatter - between if sums.within is None else sums.within.copy()
     np.fill_diagonal(within, np.maximum(within.diagonal(), 0))
     varying = np.flatnonzero(sums.scatter.diagonal() > 0)
-    floor, from_sums = _n_rows(rows, sums) * np.finfo(np.float64).eps, False
+    floor, from_sums = _n_rows(rows, sums) * _EPS, False
     if shrinkage:
         L, pivots, deviation, within, shrinkage = _shrunk(
             rows, sums, within, varying, shrinkage, floor
         )
     else:
-        deviation = np.sqrt(sums.scatter.diagonal()[varying])
-        L, pivots, well = _total_factor(sums, varying, deviation, tol)
+        square, eps = np.ix_(varying, varying), float(np.finfo(sums.origin.dtype).eps)
+        L, pivots, deviation, well = _total_factor(sums, varying, tol, eps)
         if not well and rows is not None:
-            sums = _with_exact_means(rows, sums, varying)
-            L, pivots, deviation, within[np.ix_(varying, varying)] = _by_rows(
-                rows, sums, varying, tol
-            )
+            sums, exact = _read_again(rows, sums, varying)
+            if exact is not None:
+                within[square] = exact
+                L, pivots, deviation, well = _total_factor(sums, varying, tol, _EPS)
+            if not well:
+                L, pivots, deviation, within[square] = _by_rows(rows, sums, varying, tol)
         from_sums = not well and rows is None
     rank = len(pivots)
     standing = sums.means[:, varying[pivots]] / deviation[pivots]
@@ -154,19 +157,19 @@ def _shrunk(rows, sums, within, varying, shrinkage, floor):
     return *_pivoted_cholesky(matrix, 0.0), deviation, within, shrinkage
 
 
-def _total_factor(sums, varying, deviation, tol):
+def _total_factor(sums, varying, tol, eps):
     """Return the factor of the correlations of all samples, and if it has digits enough."""
+    deviation = np.sqrt(sums.scatter.diagonal()[varying])
     matrix = sums.scatter[np.ix_(varying, varying)] / np.outer(deviation, deviation)
-    eps = float(np.finfo(sums.origin.dtype).eps)
     rounding = max(len(matrix), 100) * eps
     # A feature with a pivot below tol is a combination of others; one below rounding may be.
     L, pivots = _pivoted_cholesky(matrix, max(tol, rounding))
     if not len(pivots):
-        return L, pivots, True
+        return L, pivots, deviation, True
     norm = np.abs(matrix[np.ix_(pivots, pivots)]).sum(axis=0).max()
     rcond = linalg.lapack.dpocon(L, norm, uplo="L")[0]
     unclear = rounding > tol and len(pivots) < len(matrix)
-    return L, pivots, well_conditioned(rcond, eps) and not unclear
+    return L, pivots, deviation, well_conditioned(rcond, eps) and not unclear
 
 
 def _pivoted_cholesky(matrix, least):
@@ -174,15 +177,30 @@ def _pivoted_cholesky(matrix, least):
     return np.tril(factor[:rank, :rank]), pivots[:rank] - 1
 
 
-def _with_exact_means(rows, sums, features):
-    """Return the sums with means of these features that lost nothing to the type of the data."""
-    means = sums.mean + sums.means
+def _read_again(rows, sums, features):
+    """Return the sums with means of these features that lost nothing to the type of the data.
+
+    Those of float32 are summed again in float64; the second result then is the covariance within
+    classes, else None.
+    """
+    means, narrow = sums.mean + sums.means, rows.X.dtype == np.float32
     lost = np.zeros((len(means), len(features)))
+    within = np.zeros((len(features),) * 2) if narrow else None
     for codes, weight, block in rows.residuals(features, means[:, features]):
         lost += (weight * (codes == np.arange(len(lost))[:, None])) @ block
-    means[:, features] += lost / (sums.shares * sums.total)[:, None]
+        if narrow:
+            block *= np.sqrt(weight)[:, None]
+            within += block.T @ block
+    lost /= (sums.shares * sums.total)[:, None]
+    means[:, features] += lost
     mean = sums.shares @ means
-    return sums._replace(mean=mean, means=means - mean)
+    sums = sums._replace(mean=mean, means=means - mean)
+    if narrow:
+        within = within / sums.total - (lost.T * sums.shares) @ lost
+        centred, scatter = sums.means[:, features], sums.scatter.copy()
+        scatter[np.ix_(features, features)] = within + (centred.T * sums.shares) @ centred
+        sums = sums._replace(scatter=scatter)
+    return sums, within
 
 
 def _by_rows(rows, sums, varying, tol):
@@ -195,7 +213,7 @@ def _by_rows(rows, sums, varying, tol):
     stacked = np.concatenate((R, between))
     deviation = np.sqrt(np.square(stacked).sum(axis=0))
     F, pivots = linalg.qr(stacked / deviation, mode="r", pivoting=True)
-    rounding = max(len(rows.codes), len(stacked)) * np.finfo(np.float64).eps
+    rounding = max(len(rows.codes), len(stacked)) * _EPS
     rank = int((np.square(F.diagonal()) > max(tol, rounding**2)).sum())
     return F[:rank, :rank].T, pivots[:rank], deviation, R.T @ R
 
@@ -204,7 +222,7 @@ def _forced(rows, sums, within, rank, correlations):
     """Return True if samples that differ are too few for a covariance with an inverse."""
     if not (1 - correlations[:1] ** 2 < _ONE).any():
         return False
-    floor = _n_rows(rows, sums) * np.finfo(np.float64).eps
+    floor = _n_rows(rows, sums) * _EPS
     if (within.diagonal() <= floor * sums.scatter.diagonal()).all():  # nothing to invert
         return False
     n_different = sums.total
