@@ -18,7 +18,8 @@ from mlcore._ext.simd.scatter cimport (
 
 cdef enum:
     GROUP = 48384  # values: columns of a block that stay in the second cache
-    CACHED = 1 << 16  # values of rows packed together
+    PACKED = 1 << 19  # values of rows packed together
+    PANELS = 4  # that a thread multiplies with a group, so that it is read again from the cache
     TILE = 32
     LINES = 42  # rows that a thread packs: they divide a block
 
@@ -35,7 +36,7 @@ def panel_width(int itemsize, /):
 
 def blocks_at_once(Py_ssize_t rows, Py_ssize_t width, /):
     """Return the number of blocks that are packed together, so that threads have enough to do."""
-    return max(1, CACHED // (rows * width))
+    return max(1, PACKED // (rows * width))
 
 
 cdef Py_ssize_t add_varying(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize_t start,
@@ -117,7 +118,7 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
     cdef Py_ssize_t panel = panel_f if floating is float else panel_d
     cdef Py_ssize_t in_block = SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d
     cdef Py_ssize_t n_runs = 0, width = 0, n_panels, n_groups, in_group = GROUP // in_block // panel
-    cdef Py_ssize_t b, part, task, top, last, step = LINES
+    cdef Py_ssize_t n_parts, part, task, top, step = LINES
     cdef const floating* w = &root[0] if root.shape[0] > 0 else NULL
     cdef const int64_t* code = &codes[0] if codes.shape[0] > 0 else NULL
     cdef bint begun = n_varying > 0
@@ -149,34 +150,38 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
                           &packed_near[0], &lines[threadid(), 0],
                           &packed[top // in_block * in_block * width
                                   + top % in_block * panel])
-            # Panel b times columns of a group, which are all on or below the diagonal.
             n_groups = (n_panels + in_group - 1) // in_group
-            for task in prange(n_groups * n_panels, num_threads=n_threads, schedule="dynamic"):
-                b = task % n_panels
-                top = max(b, task // n_panels * in_group)
-                last = min(n_panels, (task // n_panels + 1) * in_group)
-                if top < last:
-                    multiply(start, stop, b, top * panel, min(last * panel, n_varying), width,
-                             &packed[0], w, code, b >= task // n_panels * in_group, S, sums)
+            n_parts = (n_panels + PANELS - 1) // PANELS
+            for task in prange(n_groups * n_parts, num_threads=n_threads, schedule="dynamic"):
+                part = task % n_parts * PANELS
+                top = task // n_parts * in_group
+                multiply(start, stop, part, min(part + PANELS, n_panels), top,
+                         min(top + in_group, n_panels), n_varying, width, &packed[0], w, code, S,
+                         sums)
             start = stop
     return n_varying
 
 
-cdef void multiply(Py_ssize_t start, Py_ssize_t stop, Py_ssize_t b, Py_ssize_t first,
-                   Py_ssize_t last, Py_ssize_t width, const floating* packed,
-                   const floating* root, const int64_t* codes, bint also_sums, double[:, ::1] S,
+cdef void multiply(Py_ssize_t start, Py_ssize_t stop, Py_ssize_t first_panel,
+                   Py_ssize_t last_panel, Py_ssize_t first, Py_ssize_t last,
+                   Py_ssize_t n_varying, Py_ssize_t width, const floating* packed,
+                   const floating* root, const int64_t* codes, double[:, ::1] S,
                    double[:, ::1] sums) noexcept nogil:
-    cdef Py_ssize_t rows
+    """Multiply some panels with a group of them, first..last, on or below the diagonal."""
+    cdef Py_ssize_t b, top, rows
     cdef Py_ssize_t panel = panel_f if floating is float else panel_d
     cdef Py_ssize_t in_block = SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d
     while start < stop:
         rows = min(in_block, stop - start)
-        products(rows, packed, b, first, last, &S[0, 0], S.shape[1])
-        if also_sums:
-            column_sums(rows, packed + b * in_block * panel,
-                        NULL if root == NULL else root + start,
-                        NULL if codes == NULL else codes + start, &sums[0, b * panel],
-                        sums.shape[1])
+        for b in range(first_panel, min(last_panel, last)):
+            top = max(b, first)
+            products(rows, packed, b, top * panel, min(last * panel, n_varying), &S[0, 0],
+                     S.shape[1])
+            if top == b:
+                column_sums(rows, packed + b * in_block * panel,
+                            NULL if root == NULL else root + start,
+                            NULL if codes == NULL else codes + start, &sums[0, b * panel],
+                            sums.shape[1])
         packed = packed + in_block * width
         start = start + in_block
 
