@@ -20,7 +20,6 @@ from mlcore.kernel_ridge.alpha_path.gradient_path import GradientPath
 from mlcore.kernel_ridge.linear_system.partial_cholesky import partial_factor
 from mlcore.kernel_ridge.problem import Problem
 from mlcore.kernels.expansion import Expansion
-from mlcore.kernels.kernel import as_double
 from mlcore.kernels.kernel_model import kept_samples
 from mlcore.model_cache import cached
 
@@ -234,7 +233,7 @@ class Diagnostics:
             return Expansion(self._centers, kernel)
         derived = self._derived
         if derived.expansion is None:
-            derived.expansion = Expansion(as_double(self.X_fit_), kernel)
+            derived.expansion = Expansion(self._images(self.X_fit_), kernel)
         return derived.expansion
 
     def _path(self, alphas=None):
@@ -267,7 +266,8 @@ class Diagnostics:
     def _problem(self, stored):
         kernel, weight = self._fitted_kernel, self.sample_weight_
         kept = np.flatnonzero(weight)
-        samples, y = kept_samples(self.X_fit_, kept, kernel.precomputed), self.y_fit_
+        samples = self._images(kept_samples(self.X_fit_, kept, kernel.precomputed))
+        y = self.y_fit_
         y = y.reshape(len(y), -1)
         alphas = np.broadcast_to(self.alpha_, y.shape[1:]).astype(np.float64)
         if not alphas.min() > 0:

@@ -93,6 +93,10 @@ class KernelRidge(Nystroem, RidgeModel):
     dual_coef_ : (n_samples,) or (n_samples, n_targets) float64
         a; 0 for samples of weight 0. With "nystroem" of the centres.
     intercept_ : float or (n_targets,) float64
+    origin_ : (n_features,) float64 or None
+        The mean of the samples, if with `fit_intercept` the linear kernel (or a polynomial of
+        degree 1) is computed from their differences to it, dense ones; f, b and norms in feature
+        space are then those of differences.
     alpha_ : float or (n_targets,) float64
     duality_gap_ : float or (n_targets,) float64
         Upper bound of P(f, b) less its minimum: the weighted sum of squares of
@@ -103,8 +107,8 @@ class KernelRidge(Nystroem, RidgeModel):
     prediction_bound_ : float or (n_targets,) float64
         ``|f(x) - f*(x)|``, f* the minimiser in exact arithmetic, is at most this times the norm of
         x in feature space, ``k(x, x)^(1/2)``; with an intercept times the sum of that norm and the
-        largest of a sample. It allows for rounding in the kernel and the sums. Infinite for
-        ``alpha=0``.
+        largest of a sample. It allows for rounding in the kernel and the sums, but not of a
+        prediction to its type. Infinite for ``alpha=0``.
     X_fit_ : (n_samples, n_features)
         The samples of the fit, or the matrix of a precomputed kernel; with "nystroem" of the
         centres alone.
@@ -128,7 +132,9 @@ class KernelRidge(Nystroem, RidgeModel):
     -----
     With n samples of d features: O(n² d + n³) time and 12 n² bytes ("cholesky"), or O(n² d) time a
     step and O(n^1.5) memory ("cg"), or, with m centres, O(n m (d + m)) time and O(m²) memory
-    ("nystroem"). With "nystroem" a model is a `RowSums`, and has `partial_fit`.
+    ("nystroem"). With "nystroem" a model is a `RowSums`, and has `partial_fit`. With an intercept,
+    samples far from the origin, compared with their distances, lose no digits with the linear
+    kernel.
 
     References
     ----------
@@ -207,6 +213,7 @@ class KernelRidge(Nystroem, RidgeModel):
         if settings.solver == "nystroem":
             self._fit_in_span(X, settings, data)
             return self
+        data, origin = self._about_mean(data, settings.kernel, settings.fit_intercept)
         gamma = self._number_of(settings.gamma, data)
         solver = self._solver_for(len(data.kept), settings)
         problem = data.problem(
@@ -223,8 +230,9 @@ class KernelRidge(Nystroem, RidgeModel):
         about = {"n_iter_": found.n_iter, "converged_": found.converged}
         problem = found = None  # freed before the samples are copied
         self._set_fitted(
-            X, **attributes, **about, **data_attributes(data), gamma_=gamma, solver_=solver
-        )
+            X, **attributes, **about, **data_attributes(data), gamma_=gamma, origin_=origin,
+            solver_=solver,
+        )  # fmt: skip
         return self
 
     # ---- before the work

@@ -131,6 +131,7 @@ class KernelRidgeCV(RidgeModel):
         alphas = self._checked_alphas()
         given = self._checked_gammas(kernel)
         data = self._checked_data(X, y, sample_weight)
+        data, origin = self._about_mean(data, kernel, fit_intercept)
         distinct = data.distinct(self._precomputed)
         n, n_targets = distinct.columns.shape
         require_two(n, owner)
@@ -164,8 +165,9 @@ class KernelRidgeCV(RidgeModel):
             "best_criterion_": least if several else float(least[0]),
         }
         self._set_fitted(
-            X, **attributes, **data_attributes(data), gamma_=gamma, gammas_=np.array(gammas)
-        )
+            X, **attributes, **data_attributes(data), gamma_=gamma, gammas_=np.array(gammas),
+            origin_=origin,
+        )  # fmt: skip
         return self
 
     def _checked_alphas(self):

@@ -109,6 +109,8 @@ class Nystroem:
         begun = self._begun(settings, data)
         model = copy.copy(self)
         model.__dict__ = vars(self) | begun
+        if begun["origin_"] is not None:
+            data = data._replace(used=model._images(data.used))
         solved = model._solved_sums(model._sums_over(data), data)
         self._set_fitted(X, **begun, **solved)
 
@@ -126,6 +128,7 @@ class Nystroem:
             raise ValueError(
                 f'{type(self).__name__}: alpha=0 needs solver="cholesky", not "nystroem".'
             )
+        data, origin = self._about_mean(data, settings.kernel, settings.fit_intercept)
         gamma = self._number_of(settings.gamma, data)
         kernel = settings.kernel.with_gamma(gamma)
         count = _CENTERS if settings.n_centers is None else settings.n_centers
@@ -133,9 +136,10 @@ class Nystroem:
         span, chosen = span_of(kernel, data.used, count, rng, self._precomputed)
         weight = data.weight[data.kept]
         return {
-            "X_fit_": copied(kept_samples(data.used, chosen, self._precomputed)),
+            "X_fit_": copied(kept_samples(data.samples, data.kept[chosen], self._precomputed)),
             "center_indices_": data.kept[chosen],
             "gamma_": gamma,
+            "origin_": origin,
             "solver_": "nystroem",
             "n_iter_": 1,
             "converged_": True,
@@ -182,7 +186,8 @@ class Nystroem:
             )
         weight = as_weights(sample_weight, n)
         kept = np.flatnonzero(weight)
-        return RidgeData(samples, kept_samples(samples, kept, False), y, weight, kept)
+        used = self._images(kept_samples(samples, kept, False))
+        return RidgeData(samples, used, y, weight, kept)
 
     def _solved_sums(self, sums, data=None):
         """Return the attributes of the function that fits the sums; `data` are for "loo" alone."""
@@ -223,7 +228,7 @@ class Nystroem:
     @property
     def _span(self):
         kernel = self._fitted_kernel
-        centers = self.center_indices_ if kernel.precomputed else self.X_fit_
+        centers = self.center_indices_ if kernel.precomputed else self._images(self.X_fit_)
         return Span(kernel, centers, self._triangle_, *self._span_units_)
 
     @property
@@ -296,7 +301,7 @@ class Nystroem:
         errors = targets - (predicted if predicted.ndim == 2 else predicted[:, None])
         penalties = by_alpha(self._penalties(units))
         factors = [(system.factor(alpha), columns) for alpha, columns in penalties]
-        for rows, phi in self._span.features(as_double(data.samples)):
+        for rows, phi in self._span.features(self._images(data.samples)):
             for factor, columns in factors:
                 h = system.leverages(factor, phi, scaled[rows])
                 errors[rows, columns] /= (1 - h)[:, None]

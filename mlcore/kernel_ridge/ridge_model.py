@@ -6,13 +6,20 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from mlcore.checks import as_bool, as_targets, as_weights
+from mlcore.checks import as_bool, as_targets, as_weights, scaled_weights
 from mlcore.kernel_ridge.diagnostics import Diagnostics, by_alpha
 from mlcore.kernel_ridge.evidence import evidence
 from mlcore.kernel_ridge.linear_system.system import RidgeSystem, Solution, together
 from mlcore.kernel_ridge.problem import Problem
 from mlcore.kernel_ridge.verification import RidgeVerification, verified
-from mlcore.kernels.kernel import Kernel, as_double, copied, of_numbers, precision
+from mlcore.kernels.kernel import (
+    Kernel,
+    copied,
+    differences,
+    mean_if_free,
+    of_numbers,
+    precision,
+)
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
 from mlcore.kernels.resolve import resolve_gamma
 from mlcore.mixins import Regressor
@@ -24,7 +31,7 @@ class RidgeData(NamedTuple):
     Attributes
     ----------
     samples : as checked, all of them
-    used : the samples of positive weight
+    used : the samples of positive weight, less `origin_` if there is one
     y : float64 (n,) or (n, k)
     weight : float64 (n,)
     kept : (m,) intp
@@ -93,6 +100,7 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
     objective_: float | np.ndarray
     prediction_bound_: float | np.ndarray
     X_fit_: Any
+    origin_: np.ndarray | None
     y_fit_: np.ndarray
     sample_weight_: np.ndarray
 
@@ -137,7 +145,7 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
                 f"{type(self).__name__}: return_std=True needs k(x, x) of new samples, which "
                 "kernel='precomputed' does not have."
             )
-        X, dtype = as_double(X), precision(self.X_fit_)
+        X, dtype = self._images(X), precision(self.X_fit_)
         coef = self.dual_coef_
         sums = self._expansion.sums(X, coef.reshape(len(coef), -1))
         values = (sums + self.intercept_).astype(dtype, copy=False)
@@ -195,7 +203,8 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
         alphas = np.broadcast_to(self.alpha_, beta.shape[1:]).astype(np.float64)
         if not alphas.min() > 0:
             raise ValueError(f"{owner}: this needs alpha > 0, not alpha=0.")
-        data = RidgeData(samples, kept_samples(samples, kept, self._precomputed), y, weight, kept)
+        used = self._images(kept_samples(samples, kept, self._precomputed))
+        data = RidgeData(samples, used, y, weight, kept)
         kernel = self._fitted_kernel
         problem = data.problem(kernel, alphas, self.fit_intercept, False, owner)
         rows = samples[kept] if self._precomputed else data.used
@@ -205,10 +214,24 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
 
     @property
     def _centers(self):
-        """Samples of the function's terms; of a precomputed kernel their columns."""
+        """Samples of the function's terms, as the kernel takes them; else their columns."""
         if not self._precomputed:
-            return self.X_fit_
+            return self._images(self.X_fit_)
         return getattr(self, "center_indices_", np.arange(len(self.dual_coef_)))
+
+    def _images(self, samples):
+        """Return checked samples in float64 as the kernel takes them."""
+        return differences(samples, self.origin_)
+
+    def _about_mean(self, data, kernel, fit_intercept):
+        """Return the data, their samples less the mean if an intercept makes up for it, and it."""
+        if not fit_intercept:
+            return data, None
+        weight = scaled_weights(data.weight[data.kept])[0]
+        origin = mean_if_free(data.used, kernel, weight)
+        if origin is not None:
+            data = data._replace(used=differences(data.used, origin))
+        return data, origin
 
     def _checked_data(self, X, y, sample_weight):
         samples = self._training_samples(X)

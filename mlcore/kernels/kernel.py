@@ -156,6 +156,22 @@ def as_double(samples: Any) -> Any:
     return samples.astype(np.float64, copy=False) if of_numbers(samples) else samples
 
 
+def mean_if_free(samples: Any, kernel: Kernel, weight: np.ndarray) -> np.ndarray | None:
+    """Return the weighted mean of samples, (d,), if it can be taken from them: `origin_free`.
+
+    An offset far from 0 leaves no digits of the inner products of what differs.
+    """
+    if kernel.origin_free and isinstance(samples, np.ndarray) and of_numbers(samples):
+        return np.average(samples, axis=0, weights=weight)
+    return None
+
+
+def differences(samples: Any, origin: np.ndarray | None) -> Any:
+    """Return samples in float64, less `origin` if there is one."""
+    doubles = as_double(samples)
+    return doubles if origin is None else doubles - origin
+
+
 def copied(samples: Any) -> Any:
     """Return a copy of samples, independent of the user's array."""
     if not of_numbers(samples):

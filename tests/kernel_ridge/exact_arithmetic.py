@@ -20,10 +20,14 @@ def numbers(A):
 
 
 class Exact:
-    """The ridge problem of one target in 50 digits; call it in `mp.workdps`."""
+    """The ridge problem of one target in 50 digits; call it in `mp.workdps`.
 
-    def __init__(self, X, y, w, kernel, gamma, alpha, fit_intercept):
-        self.rows, n = numbers(X), len(y)
+    The kernel is that of differences to `origin`.
+    """
+
+    def __init__(self, X, y, w, kernel, gamma, alpha, fit_intercept, origin=None):
+        self.origin = [mp.mpf(0)] * X.shape[1] if origin is None else numbers([origin])[0]
+        self.rows, n = self.images(X), len(y)
         self.k = lambda x, z: value(kernel, mp.mpf(gamma), x, z)
         self.K = mp.matrix([[self.k(x, z) for z in self.rows] for x in self.rows])
         self.y, self.w = mp.matrix(y.tolist()), [mp.mpf(float(v)) for v in w]
@@ -38,6 +42,9 @@ class Exact:
             self.a -= self.b * ones
         self.least = self.objective(self.a, self.b)
 
+    def images(self, X):
+        return [[v - o for v, o in zip(x, self.origin, strict=True)] for x in numbers(X)]
+
     def objective(self, a, b):
         image = self.K * a
         loss = sum(w * (y - f - b) ** 2 for w, y, f in zip(self.w, self.y, image, strict=True))
@@ -49,9 +56,9 @@ class Exact:
                 float(
                     sum(a * self.k(z, x) for a, z in zip(self.a, self.rows, strict=True)) + self.b
                 )
-                for x in numbers(X)
+                for x in self.images(X)
             ]
         )
 
     def norms(self, X):
-        return np.array([float(mp.sqrt(self.k(x, x))) for x in numbers(X)])
+        return np.array([float(mp.sqrt(self.k(x, x))) for x in self.images(X)])

@@ -27,7 +27,14 @@ from mlcore.decomposition.kernel_pca.components import (
 from mlcore.decomposition.kernel_pca.nystroem import components_in_span, number_of_centers
 from mlcore.decomposition.kernel_pca.preimages import PreImages
 from mlcore.kernels.expansion import Expansion
-from mlcore.kernels.kernel import Kernel, as_double, copied, of_numbers, precision
+from mlcore.kernels.kernel import (
+    Kernel,
+    copied,
+    differences,
+    mean_if_free,
+    of_numbers,
+    precision,
+)
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
 from mlcore.kernels.resolve import resolve_gamma
 from mlcore.kernels.span import span_of
@@ -271,9 +278,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         used = kept_samples(samples, kept, self._precomputed)
         given = isinstance(gamma, str) and (self._precomputed or not of_numbers(used))
         gamma = 0.0 if given else resolve_gamma(gamma, used, w)
-        origin = None
-        if kernel.origin_free and isinstance(used, np.ndarray) and of_numbers(used):
-            origin = np.average(used, axis=0, weights=w)
+        origin = mean_if_free(used, kernel, w)
         parts = used, w, power, kernel.with_gamma(gamma), origin, rng
         state = self._in_span(*parts) if self.method == "nystroem" else self._exact(*parts)
         used = parts = None  # freed before the samples are copied
@@ -297,7 +302,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
             n, n, each, what="the Gram matrix, with copies to decompose,",
             instead='fit fewer rows and transform the others, or use method="nystroem"',
         )  # fmt: skip
-        S = CenteredGram(kernel.rows(_differences(used, origin), double=True), w)
+        S = CenteredGram(kernel.rows(differences(used, origin), double=True), w)
         how = self.eigen_solver, rng, self.tol, self.max_iter, type(self).__name__
         found, solver = eigenpairs(S, k, *how)
         warn_if_indefinite(S, kernel, precision(used), found.values[0], power, rng)
@@ -309,7 +314,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
 
     def _in_span(self, used, w, power, kernel, origin, rng):
         """Return the attributes that the span of few samples of positive weight gives."""
-        k, samples = self.n_components, _differences(used, origin)
+        k, samples = self.n_components, differences(used, origin)
         count = number_of_centers(self.n_centers, k, type(self).__name__)
         span, chosen = span_of(kernel, samples, count, rng, self._precomputed)
         state, V = components_in_span(span, kernel, samples, w, k, self._positive, power)
@@ -337,7 +342,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
 
     def _images(self, samples):
         """Return checked samples as the kernel takes them."""
-        return _differences(samples, self.origin_)
+        return differences(samples, self.origin_)
 
     @property
     def _positive(self):
@@ -378,9 +383,3 @@ class KernelPCA(PreImages, Transformer, KernelModel):
             return Expansion(getattr(self, "center_indices_", every), kernel)
         vectors = self.X_fit_
         return cached(self, (vectors,), kernel, lambda: Expansion(self._images(vectors), kernel))
-
-
-def _differences(samples, origin):
-    """Return samples in float64, less `origin` if there is one."""
-    doubles = as_double(samples)
-    return doubles if origin is None else doubles - origin
