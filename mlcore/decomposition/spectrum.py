@@ -22,6 +22,7 @@ from mlcore.threads import single_threaded_blas
 # lambda_1 that is c u / tau: 6e-5 in float32 and 1e-10 in float64 by Rayleigh quotients, for which
 # c ~ 1. Half the digits are kept at least, and few spectra need the second reading of the rows.
 _TAIL = {4: 1e-3, 8: 1e-6}
+_FAR = 1e8  # squared distance of the mean from 0 over the variance, by which half the digits go
 _LARGE = 40  # blocks of eigenvectors in the smaller side, beyond which Lanczos is quicker
 _ROUTES = {
     "covariance_eigh": "scatter",
@@ -230,21 +231,25 @@ class _Product:
 
     def __init__(self, rows, trace):
         self.rows, self.n, self.size = rows, rows.shape[1], trace
+        self.unit = np.ldexp(rows.scale, rows.power)
+        self.mean = rows.origin + np.ldexp(rows.mean, rows.power)
+        total = rows.shape[0] if rows.weight is None else rows.weight.sum()
+        # Sparse rows far from 0 are centred block by block, as products would lose the difference.
+        far = total * np.sum((self.mean / self.unit) ** 2) > _FAR * trace
+        self.by_nonzeros = sp.issparse(rows.X) and not far
 
     def __matmul__(self, V):
-        out = np.zeros((self.n, V.shape[1]))
-        if sp.issparse(self.rows.X):
+        if self.by_nonzeros:
             return self._sparse(V)
+        out = np.zeros((self.n, V.shape[1]))
         for _, block in self.rows.blocks():
             out += block.T @ (block @ V)
         return out
 
     def _sparse(self, V):
-        rows = self.rows
+        rows, mean, unit = self.rows, self.mean, self.unit[:, None]
         X = rows.X.astype(np.float64, copy=False)
-        unit = np.ldexp(rows.scale, rows.power)[:, None]
         V = V / unit
-        mean = rows.origin + np.ldexp(rows.mean, rows.power)
         along = X @ V - mean @ V
         if rows.weight is not None:
             along *= rows.weight[:, None]

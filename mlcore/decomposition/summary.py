@@ -68,9 +68,7 @@ def summary(
             "explained_fraction_bounds_": np.clip(bounds, 0.0, 1.0),
             "condition_": float(leading[0]) / last if last > 0 else np.inf,
             # Proved of the matrix, which itself is known to its rounding.
-            "complete_": bool(
-                spectrum.complete and last - following > 2 * rounding * leading[0]
-            ),
+            "complete_": bool(spectrum.complete and last - following > 2 * rounding * leading[0]),
             "solver_": spectrum.solver,
             "_values_": leading / divisor,
             "_noise_": noise,

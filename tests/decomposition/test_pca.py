@@ -1,5 +1,7 @@
 """Principal components against the SVD, R's published numbers, and the laws they keep."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -116,6 +118,21 @@ def test_offset(solver, offset):
     model = PCA(svd_solver=solver, random_state=0).fit(moved)
     rounding = 100 * (np.finfo(float).eps * offset) ** 2 + 1e-12 * expected[0]
     assert_allclose(model.explained_variance_, expected, rtol=1e-9, atol=rounding)
+
+
+@pytest.mark.parametrize("solver", ["auto", "arpack"])
+@pytest.mark.parametrize("offset", [1e2, 1e6, 1e12])
+@pytest.mark.parametrize("scale", [False, True])
+def test_sparse_rows_far_from_0_lose_no_more_than_dense_ones(solver, offset, scale):
+    X = rows_of((300, 6))
+    X[:, :3] += offset
+    params = {"svd_solver": solver, "scale": scale, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # Lanczos converges
+        model = PCA(3, **params).fit(sp.csr_array(X))
+    dense = PCA(3, scale=scale, svd_solver="full").fit(X)
+    assert_allclose(model.explained_variance_, dense.explained_variance_, rtol=1e-10)
+    assert_allclose(model.components_, dense.components_, atol=1e-9)
 
 
 @pytest.mark.parametrize("scale", [2.0**-400, 2.0**400])
