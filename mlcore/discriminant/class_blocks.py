@@ -7,6 +7,7 @@ from scipy import linalg
 
 from mlcore.checks import as_labels, as_weights
 from mlcore.discriminant.class_scatters import (
+    ClassRows,
     ClassScatters,
     class_scatters,
     merged_classes,
@@ -24,6 +25,7 @@ _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are ta
 class ClassBlocks(NormalClasses):
     """Base of models that follow from the `ClassScatters` of all rows: they are `RowSums`."""
 
+    shrinkage: Any
     origin_: np.ndarray
     _powers_: np.ndarray  # int (d,): the sums are those of 2^-power x
     _statistics: tuple | None = None  # the ClassScatters of all rows so far, by `partial_fit`
@@ -32,19 +34,9 @@ class ClassBlocks(NormalClasses):
         """Return the parameters, checked."""
         raise NotImplementedError
 
-    def _require_sums(self, how: Any) -> None:
-        """Refuse parameters that need all rows at once."""
-        raise NotImplementedError
-
     def _solve(self, sums, how, origin, power, rows=None) -> dict[str, Any]:
         """Return the attributes that follow from the sums; `rows` are all of them, if any."""
         raise NotImplementedError
-
-    def _refuse_auto(self):
-        raise ValueError(
-            f"{type(self).__name__}: shrinkage='auto' needs all rows at once: use 'oas', a "
-            "number, or fit."
-        )
 
     def _regularised_leave_one_out(self, X, codes, weight, how, kept, ridge):
         """Return log posteriors of each row from the fit to all others, of these features."""
@@ -76,7 +68,6 @@ class ClassBlocks(NormalClasses):
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Set the origin and the powers of two, to which the sums refer, from first rows."""
         how = self._checked_parameters()
-        self._require_sums(how)
         checked = self._check_X(X, reset=True)
         origin = origin_of(checked)
         power = self._powers(checked, origin, how)
@@ -105,8 +96,13 @@ class ClassBlocks(NormalClasses):
         if len(rows) < n:
             present, codes = np.unique(codes[rows], return_inverse=True)
             classes, checked, weight = classes[present], checked[rows], weight[rows]
-        origin = self.origin_.astype(np.float64)
-        return class_scatters(checked, classes, codes, weight, origin, self._powers_, owner)
+        origin, power = self.origin_.astype(np.float64), self._powers_
+        sums = class_scatters(checked, classes, codes, weight, origin, power, owner)
+        if self.shrinkage == "auto":
+            rows = ClassRows(checked, codes, weight, origin, power)
+            with single_threaded_blas():
+                sums = sums._replace(higher=rows.higher_moments(sums.means))
+        return sums
 
     def merge(self, a: ClassScatters, b: ClassScatters) -> ClassScatters:
         """Return the statistics of the rows of both."""
@@ -123,9 +119,13 @@ class ClassBlocks(NormalClasses):
             A ValueError: if the covariance of a class has no inverse; it names the class.
         """
         how = self._checked_parameters()
-        self._require_sums(how)
         self._check_fitted()
         self._require_classes(statistics)
+        if self.shrinkage == "auto" and statistics.higher is None:
+            raise ValueError(
+                f"{type(self).__name__}: shrinkage='auto' needs moments of fourth order, but the "
+                "statistics come from a model of other shrinkage."
+            )
         self._checked_priors(statistics.weights)
         self._update_state(self._solve(statistics, how, self.origin_, self._powers_))
         return self
@@ -156,7 +156,6 @@ class ClassBlocks(NormalClasses):
         self
         """
         how = self._checked_parameters()
-        self._require_sums(how)
         model = type(self)(**self.get_params(deep=False))
         if self._statistics is None:
             model.begin(X)

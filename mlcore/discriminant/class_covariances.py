@@ -170,7 +170,10 @@ def _shrinkage(sums, shrinkage, covariances, shares, kept, rows):
     variances = np.einsum("cii->ci", matrices)
     deviations = np.sqrt(np.where(variances > 0, variances, 1.0))
     if shrinkage == "auto":
-        fourth = rows.fourth_moments(kept, sums.means[:, kept], deviations)
+        if rows is None:
+            fourth = sums.fourth_moments(kept, deviations)
+        else:
+            fourth = rows.fourth_moments(kept, sums.means[:, kept], deviations)
     found = np.zeros(c)
     for code, deviation in enumerate(deviations):
         correlations = matrices[code] / np.outer(deviation, deviation)

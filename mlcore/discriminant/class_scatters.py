@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.checks import label_type
+from mlcore.checks import label_type, require_memory
 from mlcore.scatter import Scatter, merged_scatter, row_blocks, scatter_of
 
 _CHUNK = 16_384  # rows of a class that are copied at a time
@@ -22,12 +22,21 @@ class ClassScatters(NamedTuple):
         Relative to an origin that all statistics of a model share.
     scatters : (c, d, d) float64
         About these means.
+    higher : (c, 2, d, d) float64, optional
+        Sums of ``w r_a² r_b`` and of ``w r_a² r_b²`` over the residuals r, for pairs of features.
     """
 
     classes: np.ndarray
     weights: np.ndarray
     means: np.ndarray
     scatters: np.ndarray
+    higher: np.ndarray | None = None
+
+    def fourth_moments(self, features: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+        """Return the same as `ClassRows.fourth_moments`."""
+        inverse = np.square(1 / deviations)
+        fourth = self.higher[:, 1][:, features][:, :, features]
+        return np.einsum("cab,ka,kb->ck", fourth, inverse, inverse, optimize=True)
 
     def total(self) -> Scatter:
         """Return the sums over the rows of all classes."""
@@ -72,17 +81,44 @@ def merged_classes(a: ClassScatters, b: ClassScatters) -> ClassScatters:
             f"statistics of {a.means.shape[1]} and {b.means.shape[1]} features cannot be merged: "
             "they come from different models."
         )
+    if (a.higher is None) != (b.higher is None):
+        raise ValueError(
+            "statistics with and without moments of fourth order cannot be merged: they come from "
+            "models of different shrinkage."
+        )
     classes = np.union1d(a.classes, b.classes)
-    found = []
+    found, higher = [], []
     for label in classes:
-        parts = [Scatter(*(v[i] for v in s[1:])) for s in (a, b) for i in _place(s.classes, label)]
-        found.append(parts[0] if len(parts) == 1 else merged_scatter(*parts))
+        places = [(s, i) for s in (a, b) for i in np.flatnonzero(s.classes == label)]
+        parts = [Scatter(s.weights[i], s.means[i], s.scatters[i]) for s, i in places]
+        whole = parts[0] if len(parts) == 1 else merged_scatter(*parts)
+        found.append(whole)
+        if a.higher is not None:
+            moved = [
+                _about(whole.mean, part, s.higher[i])
+                for part, (s, i) in zip(parts, places, strict=True)
+            ]
+            higher.append(sum(moved))
     weights, means, scatters = (np.stack(values) for values in zip(*found, strict=True))
-    return ClassScatters(classes, weights, means, scatters)
+    return ClassScatters(classes, weights, means, scatters, np.stack(higher) if higher else None)
 
 
-def _place(classes, label):
-    return np.flatnonzero(classes == label)
+def _about(mean, part, higher):
+    """Return the higher moments of a class about another mean than its own.
+
+    With ``e = part.mean - mean`` they are the sums of ``(r + e)_a² (r + e)_b`` and of ``(r + e)_a²
+    (r + e)_b²``, in which the sum of r is 0.
+    """
+    (third, fourth), S, weight = higher, part.scatter, part.weight
+    e, squares = part.mean - mean, S.diagonal()
+    crossed = 2 * third * e + np.outer(squares, e**2)  # and with a and b exchanged
+    both = 4 * np.outer(e, e) * S + weight * np.outer(e**2, e**2)
+    return np.stack(
+        (
+            third + np.outer(squares, e) + 2 * e[:, None] * S + weight * np.outer(e**2, e),
+            fourth + crossed + crossed.T + both,
+        )
+    )
 
 
 class ClassRows(NamedTuple):
@@ -133,6 +169,20 @@ class ClassRows(NamedTuple):
             triangles[code, : len(inner)] = inner
             means[code] += R[0, 1:] / R[0, 0]
         return triangles, means
+
+    def higher_moments(self, means: np.ndarray) -> np.ndarray:
+        """Return `ClassScatters.higher`, (c, 2, d, d), about these means."""
+        c, d = means.shape
+        require_memory(2 * c * d, d, 8, what="moments of fourth order", instead="use 'oas'")
+        found = np.zeros((c, 2, d, d))
+        for codes, weight, block in self.residuals(np.arange(d), means):
+            for code in np.unique(codes):
+                own = block[codes == code]
+                squares = np.square(own)
+                weighted = squares.T * weight[codes == code]
+                found[code, 0] += weighted @ own
+                found[code, 1] += weighted @ squares
+        return found
 
     def fourth_moments(self, features, means, deviations) -> np.ndarray:
         """Return the sums of ``|z / s_j|⁴`` in each class, (c, k), by k rows of deviations s_j."""

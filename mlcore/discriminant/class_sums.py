@@ -29,6 +29,8 @@ class ClassSums(NamedTuple):
     within : (d, d) float64, optional
         Scatter of samples about the means of their classes, divided by `total`, if it was summed:
         it then stands in for the rows.
+    fourth : (d, d) float64, optional
+        Mean of ``r_a² r_b²`` of residuals r, for pairs of features, if it was summed.
     """
 
     total: float
@@ -39,6 +41,7 @@ class ClassSums(NamedTuple):
     scatter: np.ndarray
     power: np.ndarray
     within: np.ndarray | None = None
+    fourth: np.ndarray | None = None
 
     @property
     def center(self) -> np.ndarray:

@@ -243,6 +243,10 @@ def _residuals(rows, sums, features):
 
 
 def _fourth_moment(rows, sums, features, deviation):
+    """Return the mean of ``|z|⁴`` over the residuals z in units of the deviation."""
+    if rows is None:
+        inverse = np.square(1 / deviation)
+        return inverse @ sums.fourth[np.ix_(features, features)] @ inverse
     total = 0.0
     for weight, block in _residuals(rows, sums, features):
         total += weight @ np.square(np.square(block / deviation).sum(axis=1))

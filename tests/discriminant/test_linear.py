@@ -225,7 +225,16 @@ def test_dimension_test_is_that_of_canonical_correlations_with_indicators():
         LinearDiscriminantAnalysis(shrinkage=0.1).fit(X, y).dimension_test()
 
 
-@pytest.mark.parametrize("params", [{}, {"shrinkage": "oas"}, {"class_weight": "balanced"}])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"shrinkage": "oas"},
+        {"shrinkage": "auto"},
+        {"class_weight": "balanced"},
+        {"class_weight": "balanced", "shrinkage": "auto"},
+    ],
+)
 def test_blocks_in_any_order_give_the_fit(params):
     X, y = classes(91, 4)
     X[::2, 0] += 1e7  # the origin is far from half of the rows
@@ -241,6 +250,7 @@ def test_blocks_in_any_order_give_the_fit(params):
             total = part if total is None else model.merge(total, part)
         for found in (partial, model.update(total)):
             assert_allclose(found.covariance_, expected.covariance_, rtol=1e-10)
+            assert_allclose(found.shrinkage_, expected.shrinkage_, rtol=1e-10)
             assert_allclose(found.means_, expected.means_, rtol=1e-14)
             assert_allclose(found.predict_log_proba(X), expected.predict_log_proba(X), atol=1e-7)
 
@@ -255,8 +265,6 @@ def test_blocks_keep_exact_separation_and_the_pseudo_inverse():
         expected = LinearDiscriminantAnalysis().fit(wide, codes)
         found = LinearDiscriminantAnalysis().partial_fit(wide, codes)
     assert_allclose(found.coef_, expected.coef_, atol=1e-8 * np.abs(expected.coef_).max())
-    with pytest.raises(ValueError, match="all rows at once"):
-        LinearDiscriminantAnalysis(shrinkage="auto").begin(X)
 
 
 @pytest.mark.parametrize("shrinkage", [None, "auto"])

@@ -148,26 +148,28 @@ def test_weights_are_copies_and_csr_is_dense(params):
         assert_allclose(model.decision_function(data), expected.decision_function(X), rtol=1e-9)
 
 
+@pytest.mark.parametrize("params", [{"pooling": 0.1}, {"pooling": 0.1, "shrinkage": "auto"}])
 @pytest.mark.parametrize("n_blocks", [1, 7, 90])
-def test_blocks_in_any_order_give_the_fit(n_blocks):
+def test_blocks_in_any_order_give_the_fit(n_blocks, params):
     X, y = classes(90, 4)
     X[::2, 0] += 1e7  # the origin is far from half of the rows
     labels, w = np.array(["a", "bb", "ccc"])[y], np.random.default_rng(0).uniform(0.5, 2, 90)
-    expected = QuadraticDiscriminantAnalysis(pooling=0.1).fit(X, labels, w)
+    expected = QuadraticDiscriminantAnalysis(**params).fit(X, labels, w)
     rng = np.random.default_rng(n_blocks)
     blocks = np.array_split(rng.permutation(90), n_blocks)
-    model = QuadraticDiscriminantAnalysis(pooling=0.1).begin(X[blocks[0]])
+    model = QuadraticDiscriminantAnalysis(**params).begin(X[blocks[0]])
     total = None
     for rows in blocks:
         part = model.partial_statistics(X[rows], labels[rows], w[rows])
         total = part if total is None else model.merge(total, part)
     model.update(total)
-    partial = QuadraticDiscriminantAnalysis(pooling=0.1)
+    partial = QuadraticDiscriminantAnalysis(**params)
     for rows in blocks:
         partial.partial_fit(X[rows], labels[rows], sample_weight=w[rows])
     for found in (model, partial):
         assert_array_equal(found.classes_, expected.classes_)
         assert_allclose(found.covariances_, expected.covariances_, rtol=1e-10)
+        assert_allclose(found.shrinkage_, expected.shrinkage_, rtol=1e-9)
         assert_allclose(found.means_, expected.means_, rtol=1e-14)
 
 
@@ -231,8 +233,12 @@ def test_partial_fit_waits_for_enough_rows():
     assert_allclose(model.predict_log_proba(X), expected.predict_log_proba(X), atol=1e-10)
     with pytest.raises(ValueError, match="not one of classes"):
         model.partial_fit(X, y + 1, classes=[0, 1])
-    with pytest.raises(ValueError, match="all rows at once"):
-        QuadraticDiscriminantAnalysis(shrinkage="auto").partial_fit(X, y)
+    auto = QuadraticDiscriminantAnalysis(shrinkage="auto").begin(X)
+    plain = QuadraticDiscriminantAnalysis().begin(X).partial_statistics(X, y)
+    with pytest.raises(ValueError, match="statistics come from a model of other shrinkage"):
+        auto.update(plain)
+    with pytest.raises(ValueError, match="models of different shrinkage"):
+        auto.merge(plain, auto.partial_statistics(X, y))
 
 
 def test_the_bayes_error_of_normals_is_that_of_the_integral():

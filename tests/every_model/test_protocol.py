@@ -102,17 +102,9 @@ LOW_RANK_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": LOW_RANK,
     "check_sample_weight_equivalence_on_sparse_data": LOW_RANK,
 }
-NEEDS_ALL_ROWS = "shrinkage='auto' needs all rows at once, not those of partial_fit"
-NEEDS_ALL_ROWS_FAILURES = {
-    "check_n_features_in_after_fitting": NEEDS_ALL_ROWS,
-    "check_estimators_partial_fit_n_features": NEEDS_ALL_ROWS,
-    "check_fit_score_takes_y": NEEDS_ALL_ROWS,
-}
 
 
 def expected_failures(model):
-    if isinstance(model, LinearDiscriminantAnalysis) and model.shrinkage == "auto":
-        return NEEDS_ALL_ROWS_FAILURES
     if isinstance(model, QuadraticDiscriminantAnalysis) and not model.reg_param:
         return LOW_RANK_FAILURES
     return EXPECTED_FAILURES if isinstance(model, NuSVC) and model.nu == 0.5 else {}
