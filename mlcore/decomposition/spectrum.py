@@ -147,7 +147,8 @@ def by_scatter(S: np.ndarray, k: int, pick: Pick | None, rows: Rows | None, dtyp
     # In the type of the data: in float32 in two thirds of the time.
     values, vectors = _eigenpairs(matrix.astype(dtype, copy=False), k, pick)
     values, vectors, sure = _refined(matrix, values, vectors, k, along, dtype)
-    found = _known(matrix, values, vectors, pick(values) if pick else k, sure, "scatter")
+    with single_threaded_blas():
+        found = _known(matrix, values, vectors, pick(values) if pick else k, sure, "scatter")
     return found._replace(vectors=embedded(found.vectors)) if few else found
 
 

@@ -27,6 +27,7 @@ from mlcore.decomposition.summary import divisor_of
 from mlcore.exceptions import peer_class
 from mlcore.model import Regressor, Transformer, warn
 from mlcore.scatter import in_range
+from mlcore.threads import single_threaded_blas
 
 _WELL_CONDITIONED = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-3}
 
@@ -223,6 +224,11 @@ class CCA(Transformer, Regressor, TwoBlocks):
 
     def _solve(self, sums, origin, powers, p, blocks=None):
         """Return the fitted attributes that follow from the sums; `blocks` are all rows, if any."""
+        # Threads delay small matrices, and those of the scatter may still be awake.
+        with single_threaded_blas():
+            return self._solved(sums, origin, powers, p, blocks)
+
+    def _solved(self, sums, origin, powers, p, blocks):
         alphas = self._alphas()
         owner = type(self).__name__
         n_rows = len(blocks.X) if blocks is not None else int(min(sums.weight, 2**62))
