@@ -9,6 +9,7 @@ from scipy.linalg import lapack
 from mlcore.decomposition.centered_gram import CenteredGram, warn_of_negative
 from mlcore.decomposition.dual_functions import without_mean
 from mlcore.eigen import largest_by_lapack
+from mlcore.eigen.lapack import eigenpairs, stoppable
 from mlcore.kernels.kernel import Kernel, of_numbers, precision
 from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.kernels.resolve import resolve_gamma
@@ -154,7 +155,7 @@ def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _by_lapack(S):
-    values, Q = linalg.eigh(S.dense(), overwrite_a=True, check_finite=False)
+    values, Q = eigenpairs(S.dense(), overwrite=True)
     return values[::-1], Q[:, ::-1]
 
 
@@ -171,5 +172,5 @@ def _by_cholesky(S):
         return None
     F = np.zeros((S.n, rank))
     F[order - 1] = np.triu(U[:rank]).T
-    Q, s, _ = linalg.svd(F, full_matrices=False, overwrite_a=True, check_finite=False)
+    Q, s, _ = stoppable(lambda: np.linalg.svd(F, full_matrices=False))
     return s * s, Q

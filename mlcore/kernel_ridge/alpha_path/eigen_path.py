@@ -1,8 +1,8 @@
 """All ridge functions of one Gram matrix, for any alpha, from one eigendecomposition."""
 
 import numpy as np
-from scipy import linalg
 
+from mlcore.eigen.lapack import eigenpairs
 from mlcore.kernel_ridge.alpha_path.alpha_path import AlphaPath, Fitted
 from mlcore.kernel_ridge.alpha_path.search import best_alphas
 from mlcore.kernel_ridge.linear_system.system import EPS, RidgeSystem
@@ -33,9 +33,7 @@ class EigenPath(AlphaPath):
         super().__init__(system)
         n = system.S.n
         with single_threaded_blas():
-            values, self.vectors = linalg.eigh(
-                system.S.dense(np.float64), overwrite_a=True, check_finite=False, driver="evd"
-            )
+            values, self.vectors = eigenpairs(system.S.dense(np.float64), overwrite=True)
             if values[0] < -n * EPS * max(-values[0], values[-1]):
                 system.refuse(values[0])
             self.values = np.maximum(values, 0.0)

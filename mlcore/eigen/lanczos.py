@@ -9,6 +9,7 @@ from scipy import sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg
 
 from mlcore._ext import eigen as _ext
+from mlcore.eigen.lapack import eigenpairs
 from mlcore.threads import effective_threads, pieces, single_threaded_blas
 
 _WIDTH = 8  # the number of vectors in a block is a multiple of this
@@ -231,12 +232,9 @@ def leading_eigenpairs(
 
 def largest_by_lapack(A: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest eigenvalues of A, descending, and their eigenvectors, by LAPACK."""
-    n = len(A)
-    few = [n - count, n - 1] if 0 < 2 * count < n else None
-    # Of the upper triangle: in float32 in nine tenths of the time.
-    values, vectors = linalg.eigh(A, lower=False, subset_by_index=few, check_finite=False)
+    values, vectors = eigenpairs(A, count if 0 < 2 * count < len(A) else None)
     if len(values) < count:  # of many that are equal, bisection leaves some out
-        values, vectors = linalg.eigh(A, check_finite=False)
+        values, vectors = eigenpairs(A)
     return values[::-1][:count], vectors[:, ::-1][:, :count]
 
 

@@ -1,0 +1,23 @@
+"""Eigenvectors of symmetric matrices: the leading ones by block Lanczos, or LAPACK's."""
+
+from mlcore.eigen.lanczos import (
+    Eigenpairs,
+    Operator,
+    Scaled,
+    block_size,
+    by_lapack,
+    largest_by_lapack,
+    leading_eigenpairs,
+    times,
+)
+
+__all__ = [
+    "Eigenpairs",
+    "Operator",
+    "Scaled",
+    "block_size",
+    "by_lapack",
+    "largest_by_lapack",
+    "leading_eigenpairs",
+    "times",
+]
