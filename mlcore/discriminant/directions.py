@@ -76,20 +76,22 @@ def discriminant_directions(
     np.fill_diagonal(within, np.maximum(within.diagonal(), 0))
     varying = np.flatnonzero(sums.scatter.diagonal() > 0)
     floor, from_sums = _n_rows(rows, sums) * _EPS, False
+    square, eps = np.ix_(varying, varying), float(np.finfo(sums.origin.dtype).eps)
+    # Where classes are far from each other, little is left of the difference of the scatters.
+    little = within.diagonal() < _NEAR_ONE * sums.scatter.diagonal()
+    if little.any() and rows is not None:
+        (sums, within[square]), eps = _read_again(rows, sums, varying), _EPS
     if shrinkage:
         L, pivots, deviation, within, shrinkage = _shrunk(
             rows, sums, within, varying, shrinkage, floor
         )
     else:
-        square, eps = np.ix_(varying, varying), float(np.finfo(sums.origin.dtype).eps)
         L, pivots, deviation, well = _total_factor(sums, varying, tol, eps)
+        if not well and rows is not None and eps > _EPS:
+            sums, within[square] = _read_again(rows, sums, varying)
+            L, pivots, deviation, well = _total_factor(sums, varying, tol, _EPS)
         if not well and rows is not None:
-            sums, exact = _read_again(rows, sums, varying)
-            if exact is not None:
-                within[square] = exact
-                L, pivots, deviation, well = _total_factor(sums, varying, tol, _EPS)
-            if not well:
-                L, pivots, deviation, within[square] = _by_rows(rows, sums, varying, tol)
+            L, pivots, deviation, within[square] = _by_rows(rows, sums, varying, tol)
         from_sums = not well and rows is None
     rank = len(pivots)
     standing = sums.means[:, varying[pivots]] / deviation[pivots]
@@ -178,29 +180,23 @@ def _pivoted_cholesky(matrix, least):
 
 
 def _read_again(rows, sums, features):
-    """Return the sums with means of these features that lost nothing to the type of the data.
+    """Return the sums of these features, in float64, and their covariance within classes.
 
-    Those of float32 are summed again in float64; the second result then is the covariance within
-    classes, else None.
+    It is summed about the means of classes: neither far means nor the type of the data cost digits.
     """
-    means, narrow = sums.mean + sums.means, rows.X.dtype == np.float32
-    lost = np.zeros((len(means), len(features)))
-    within = np.zeros((len(features),) * 2) if narrow else None
+    means = sums.mean + sums.means
+    lost, within = np.zeros((len(means), len(features))), np.zeros((len(features),) * 2)
     for codes, weight, block in rows.residuals(features, means[:, features]):
         lost += (weight * (codes == np.arange(len(lost))[:, None])) @ block
-        if narrow:
-            block *= np.sqrt(weight)[:, None]
-            within += block.T @ block
+        block *= np.sqrt(weight)[:, None]
+        within += block.T @ block
     lost /= (sums.shares * sums.total)[:, None]
+    within = within / sums.total - (lost.T * sums.shares) @ lost
     means[:, features] += lost
     mean = sums.shares @ means
-    sums = sums._replace(mean=mean, means=means - mean)
-    if narrow:
-        within = within / sums.total - (lost.T * sums.shares) @ lost
-        centred, scatter = sums.means[:, features], sums.scatter.copy()
-        scatter[np.ix_(features, features)] = within + (centred.T * sums.shares) @ centred
-        sums = sums._replace(scatter=scatter)
-    return sums, within
+    centred, scatter = (means - mean)[:, features], sums.scatter.copy()
+    scatter[np.ix_(features, features)] = within + (centred.T * sums.shares) @ centred
+    return sums._replace(mean=mean, means=means - mean, scatter=scatter), within
 
 
 def _by_rows(rows, sums, varying, tol):

@@ -126,6 +126,25 @@ def test_an_invertible_map_and_dependent_columns_keep_posteriors():
     assert_allclose(model.predict_proba(more), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shrinkage", [None, 0.1, "auto", "oas"])
+@pytest.mark.parametrize("distance", [1e2, 1e4, 1e6])
+def test_far_classes_keep_the_covariance_within_them(distance, shrinkage, dtype):
+    if dtype == np.float32:
+        distance = distance**0.5  # of the digits that float32 has, some are left
+    X, y = classes(60, 3, 3)
+    X = (X + distance * np.random.default_rng(0).normal(size=(3, 3))[y]).astype(dtype)
+    model = LinearDiscriminantAnalysis(shrinkage=shrinkage).fit(X, y)
+    Z = X.astype(float) - np.array([X[y == j].astype(float).mean(axis=0) for j in range(3)])[y]
+    expected = Z.T @ Z / 60
+    within = model.covariance_ / (1 - model.shrinkage_ * (1 - np.eye(3)))
+    tolerance = (1e-9 if dtype == np.float64 else 1e-4) * np.abs(expected).max()
+    assert_allclose(within, expected, rtol=0, atol=tolerance)
+    S = (1 - model.shrinkage_) * expected + model.shrinkage_ * np.diag(expected.diagonal())
+    A = model.scalings_
+    assert_allclose(A.T @ S @ A, np.eye(2), atol=1e-9 if dtype == np.float64 else 1e-3)
+
+
 def test_exact_separation_is_kept():
     X, y = classes(90, 3, 3)
     with_label = np.column_stack([X, y])
