@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse as sp
 
@@ -290,6 +292,32 @@ DEGENERACY = (
     "margin is zero|rescale|infeasible|cannot be separated|constant|distinct|degenerate|one class|"
     "Negative values|no counts|n_trials|not positive semi-definite"
 )
+
+
+def unaligned(X):
+    view = np.empty(X.nbytes + 1, np.uint8)[1:].view(X.dtype).reshape(X.shape)
+    view[...] = X
+    return view
+
+
+def read_only(X):
+    X = X.copy()
+    X.setflags(write=False)
+    return X
+
+
+LAYOUTS = {
+    "Fortran": np.asfortranarray,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
+    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "read-only": read_only,
+    "unaligned": unaligned,
+    "big-endian": lambda X: X.astype(">f8"),
+    "nested lists": lambda X: X.tolist(),
+    "pandas": lambda X: pd.DataFrame(X),
+    "polars": lambda X: pl.DataFrame(X, schema=list("abcd"), orient="row"),
+    "objects": lambda X: X.astype(object),
+}
 
 
 def only(condition):

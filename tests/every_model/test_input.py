@@ -4,14 +4,13 @@ import copy
 import pickle
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse as sp
 
 from contract import (
     INF,
+    LAYOUTS,
     N_FEATURES,
     N_SAMPLES,
     NAN,
@@ -22,32 +21,6 @@ from contract import (
     methods,
     refuses,
 )
-
-
-def unaligned(X):
-    view = np.empty(X.nbytes + 1, np.uint8)[1:].view(X.dtype).reshape(X.shape)
-    view[...] = X
-    return view
-
-
-def read_only(X):
-    X = X.copy()
-    X.setflags(write=False)
-    return X
-
-
-LAYOUTS = {
-    "Fortran": np.asfortranarray,
-    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
-    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
-    "read-only": read_only,
-    "unaligned": unaligned,
-    "big-endian": lambda X: X.astype(">f8"),
-    "nested lists": lambda X: X.tolist(),
-    "pandas": lambda X: pd.DataFrame(X),
-    "polars": lambda X: pl.DataFrame(X, schema=list("abcd"), orient="row"),
-    "objects": lambda X: X.astype(object),
-}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -1,0 +1,155 @@
+"""Methods that only some models have: they take what the others take, and refuse the same."""
+
+import copy
+import inspect
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+from contract import (
+    INF,
+    LAYOUTS,
+    MODELS,
+    NAN,
+    digest,
+    fitted,
+    nothing,
+    numbers,
+    refuses,
+    several_numbers,
+)
+
+NAMES = (
+    "reconstruction_errors", "feature_residuals", "predict_log_proba", "inverse_transform", "score",
+    "leave_one_out", "verify", "correlations", "partial_statistics", "partial_fit",
+)  # fmt: skip
+FAMILIES = ("PCA", "KernelPCA", "CCA", "KernelCCA", "LinearD", "QuadraticD", "KernelRidge")
+
+
+def further(name):
+    """The methods of a model that take samples; of ridge functions some only with few centres."""
+    model = MODELS[name].make()
+    few = not name.startswith("KernelRidge") or name.endswith("nystroem")
+    for method in NAMES:
+        if hasattr(type(model), method) and (few or method in ("score", "verify")):
+            yield method
+
+
+def takes_targets(entry, method):
+    second = list(inspect.signature(getattr(type(entry.make()), method)).parameters)[2:3]
+    return entry.targets is not nothing and second in (["y"], ["Y"])
+
+
+CASES = [(name, method) for name in MODELS if name.startswith(FAMILIES) for method in further(name)]
+every_method = pytest.mark.parametrize(("entry", "method"), CASES, indirect=["entry"])
+
+
+def made(entry, method, X, y):
+    params = {"fit_inverse_transform": True} if method == "inverse_transform" else {}
+    model = entry.make()
+    model.set_params(**{k: v for k, v in params.items() if k in model.get_params()})
+    if method == "partial_fit":  # which begins anew after `fit`, but goes on from itself
+        return called(entry, model, method, X, y)
+    return model.fit(X, y)
+
+
+def argument(model, method, X):
+    """What the method takes first."""
+    return model.transform(X) if method == "inverse_transform" else X
+
+
+def called(entry, model, method, given, y):
+    call = getattr(model, method)
+    return call(given, y) if takes_targets(entry, method) else call(given)
+
+
+def plain(answer):
+    """The arrays of an answer; of a fitted model its attributes."""
+    if hasattr(answer, "get_params"):
+        answer = {k: v for k, v in fitted(answer).items() if not k.startswith("feature_names")}
+        return [np.asarray(v) for v in answer.values() if isinstance(v, np.ndarray)]
+    parts = answer if isinstance(answer, tuple) else (answer,)
+    return [np.asarray(part) for part in parts]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@every_method
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_every_layout_gives_the_same_and_is_left_untouched(layout, method, entry, data):
+    X, y = data
+    model = made(entry, method, X, y)
+    given = argument(model, method, X)
+    if layout == "polars" and given.shape[1] != 4:
+        arranged = pl.DataFrame(given, orient="row")
+    else:
+        arranged = LAYOUTS[layout](given)
+    before = copy.deepcopy(arranged)
+    expected = plain(called(entry, copy.deepcopy(model), method, given, y))
+    found = plain(called(entry, copy.deepcopy(model), method, arranged, y))
+    for one, other in zip(found, expected, strict=True):
+        assert_array_equal(one, other)
+    assert_array_equal(np.asarray(arranged), np.asarray(before))
+
+
+BAD = {
+    "NaN": (lambda A: np.where(np.arange(A.shape[1]) == 1, NAN, A), ValueError, "NaN"),
+    "infinity": (lambda A: np.where(np.arange(A.shape[1]) == 1, -INF, A), ValueError, "infinity"),
+    "complex": (lambda A: A + 1j, ValueError, "Complex data not supported"),
+    "text": (lambda A: A.astype(str), TypeError, "of type <U"),
+    "no rows": (lambda A: A[:0], ValueError, r"0 sample\(s\)"),
+    "1-D": (lambda A: A[:, 0], ValueError, "Reshape your data"),
+    "another width": (lambda A: np.c_[A, A], ValueError, "features|components"),
+    "None": (lambda A: None, TypeError, "NoneType"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+@every_method
+def test_what_is_no_real_matrix_of_the_fit_is_refused(case, method, entry, data):
+    X, y = data
+    model = made(entry, method, X, y)
+    given, before = argument(model, method, X), digest(model)
+    spoil, error, message = BAD[case]
+    refuses(lambda: called(entry, model, method, spoil(given), y), error, message)
+    assert digest(model) == before
+
+
+@pytest.mark.parametrize(
+    ("entry", "method"),
+    [(name, method) for name, method in CASES if takes_targets(MODELS[name], method)],
+    indirect=["entry"],
+)
+def test_wrong_targets_are_refused(method, entry, data):
+    X, y = data
+    model = made(entry, method, X, y)
+    before, few = digest(model), "inconsistent numbers of samples"
+    refuses(lambda: called(entry, model, method, X, y[:-1]), ValueError, few)
+    refuses(
+        lambda: called(entry, model, method, X, np.array([*y[1:], None], object)), ValueError, "y"
+    )
+    if entry.targets in (numbers, several_numbers):
+        bad = y.copy()
+        bad[3] = NAN
+        refuses(lambda: called(entry, model, method, X, bad), ValueError, "Input [yY] contains NaN")
+    assert digest(model) == before
+
+
+@pytest.mark.parametrize("name", [n for n in MODELS if hasattr(MODELS[n].make(), "set_output")])
+def test_scores_come_as_frames_with_the_names_of_their_columns(name):
+    entry = MODELS[name]
+    X = entry.draw()
+    y = entry.targets(X)
+    frame = pd.DataFrame(X, columns=list("abcd"), index=np.arange(len(X)) + 7)
+    model = entry.make().fit(frame, y)
+    plain_scores = model.transform(frame)
+    for kind, type_of_frame in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
+        scores = model.set_output(transform=kind).transform(frame)
+        assert type(scores) is type_of_frame
+        assert list(scores.columns) == list(model.get_feature_names_out())
+        assert_array_equal(scores.to_numpy(), plain_scores)
+        if kind == "pandas":
+            assert_array_equal(scores.index, frame.index)
