@@ -185,12 +185,7 @@ class CCA(Transformer, Regressor, TwoBlocks):
         self._check_parameters()
         # NaN and infinity are found in the sums, but for rows of weight 0, which these leave out.
         blocks, one_target = self._checked(
-            X,
-            y,
-            sample_weight,
-            reset=True,
-            min_samples=2,
-            check_finite=sample_weight is not None,
+            X, y, sample_weight, reset=True, min_samples=2, check_finite=sample_weight is not None
         )
         origin = origin_of_both(blocks)
         powers = np.zeros(len(origin), np.int64)
