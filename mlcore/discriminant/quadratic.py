@@ -302,7 +302,8 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         """Return log posterior probabilities of each sample from the fit to all others.
 
         They are those of n refits, by formulas: in O(n c d²) time, with shrinkage O(n d³), with
-        shrinkage and pooling O(n c d³).
+        shrinkage and pooling O(n c d³). If regularised they come from sums of squares, which lose
+        eps times the condition of the covariances.
 
         Parameters
         ----------

@@ -149,6 +149,19 @@ def test_ill_conditioned_classes_against_50_digits(model, shift, condition, offs
 
 
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("condition", "offset"), [(1e8, 1e6), (1e12, 1e10)])
+def test_leave_one_out_of_ill_conditioned_classes_against_50_digits(model, condition, offset):
+    X, y = ill_conditioned(condition, (0.5, -0.5, 0.0))
+    X += offset
+    quadratic = model is QuadraticDiscriminantAnalysis
+    found = (model() if quadratic else model(tol=1e-20)).fit(X, y).leave_one_out(X, y)[:3]
+    expected = [
+        exact_log_odds(np.delete(X, i, axis=0), np.delete(y, i), quadratic, X[i]) for i in range(3)
+    ]
+    assert_allclose(found[:, 1] - found[:, 0], expected, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e140])
 def test_tiny_and_huge_ill_conditioned_classes_against_50_digits(model, scale):
     X, y = ill_conditioned(1e8, (0.5, -0.5, 0.0))
