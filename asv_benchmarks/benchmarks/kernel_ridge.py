@@ -47,6 +47,11 @@ class RidgeInSpan:
     def peakmem_fit(self, n_samples):
         self.model.fit(self.X, self.y)
 
+    def time_fit_with_alpha_by_leave_one_out(self, n_samples):
+        KernelRidge("loo", kernel="rbf", solver="nystroem", n_centers=100, random_state=0).fit(
+            self.X, self.y
+        )
+
     def time_inner_products(self, n_samples):
         linalg.blas.dsyrk(1.0, self.features.T)
 

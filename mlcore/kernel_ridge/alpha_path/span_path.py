@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy import linalg
 
+from mlcore.eigen.lapack import eigenpairs
 from mlcore.kernel_ridge.alpha_path.search import POINTS, around, best_alphas, grid
 from mlcore.kernel_ridge.linear_system.system import EPS
 from mlcore.kernel_ridge.span_system import SpanSystem
@@ -42,7 +42,7 @@ class SpanPath:
     def __init__(self, system: SpanSystem) -> None:
         self.system = system
         with single_threaded_blas():
-            values, vectors = linalg.eigh(system.A, check_finite=False, driver="evd")
+            values, vectors = eigenpairs(system.A)
             good = values > system.m * EPS * max(values[-1], 0.0)
             self.values, self.vectors = values[good], vectors[:, good]
             self.products = self.vectors.T @ system.C
