@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
 from scipy import sparse as sp
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -379,3 +380,77 @@ def test_leading_pairs_leave_none_of_equal_correlations_out():
     assert_allclose(rho, 1.0, rtol=1e-13)
     assert U.shape == (500, 10) and V.shape == (420, 10)
     assert_allclose(Q @ V, U * rho, atol=1e-12)
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(8, 25),
+    kernel=st.sampled_from(["linear", "rbf", "laplacian"]),
+    alpha=st.floats(1e-3, 10),
+    power=st.integers(-20, 20),
+)
+def test_order_of_rows_views_and_units_of_the_kernel(seed, n, kernel, alpha, power):
+    X, Y = two_views(n, 3, 2, seed)
+    w, order = (
+        np.random.default_rng(seed).uniform(0.5, 3, n),
+        np.random.default_rng(1).permutation(n),
+    )
+    K, L = gram_matrix(X, kernel=kernel, gamma=0.2), gram_matrix(Y, kernel="rbf", gamma=0.2)
+    how = {"kernel": "precomputed", "alpha": (alpha, 2 * alpha)}
+    model = KernelCCA(2, **how).fit(K, L, sample_weight=w)
+    rho, variates = model.canonical_correlations_, model.transform(K, L)
+    assert_allclose(rho, by_definition(K, L, w, how["alpha"])[:2], atol=1e-8)
+    turned = np.ix_(order, order)
+    permuted = KernelCCA(2, **how).fit(K[turned], L[turned], sample_weight=w[order])
+    swapped = KernelCCA(2, kernel="precomputed", alpha=(2 * alpha, alpha)).fit(
+        L, K, sample_weight=w
+    )
+    # A kernel in another unit, and its ridge in the same, has the same functions.
+    unit = 2.0**power
+    scaled = KernelCCA(2, kernel="precomputed", alpha=(unit * alpha, 2 * alpha))
+    scaled.fit(unit * K, L, sample_weight=w)
+    for other in (permuted, swapped, scaled):
+        assert_allclose(other.canonical_correlations_, rho, atol=1e-10)
+    if rho[0] - rho[1] > 1e-2 and rho[1] > 1e-2:
+        found = [
+            [part[np.argsort(order)] for part in permuted.transform(K[turned], L[turned])],
+            swapped.transform(L, K)[::-1],
+            scaled.transform(unit * K, L),
+        ]
+        for parts in found:
+            for part, expected in zip(parts, variates, strict=True):
+                part = part * np.sign((part * expected).sum(axis=0))
+                assert_allclose(part, expected, atol=1e-7)
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6), weighted=st.booleans())
+def test_a_ridge_that_vanishes_gives_cca_and_one_target_multiple_correlation(seed, weighted):
+    X, Y = two_views(30, 3, 1, seed)
+    w = np.random.default_rng(seed).uniform(0.5, 3, 30) if weighted else np.ones(30)
+    centre = [part - w @ part / w.sum() for part in (X, Y)]
+    fitted = np.sqrt(w)[:, None] * centre[0]
+    target = np.sqrt(w) * centre[1][:, 0]
+    left = target - fitted @ linalg.lstsq(fitted, target)[0]
+    r2 = 1 - left @ left / (target @ target)
+    before = 0.0
+    for alpha in (10.0, 1e-2, 1e-6, 0.0):
+        rho = KernelCCA(1, alpha=alpha).fit(X, Y, sample_weight=w).canonical_correlations_[0]
+        assert rho >= before - 1e-12
+        before = rho
+    assert_allclose(rho**2, r2, atol=1e-12)
+
+
+def test_every_form_of_the_samples_gives_the_same_bytes():
+    X, Y = two_views()
+    model = KernelCCA(2, kernel=("rbf", "linear"))
+    expected = model.fit(X, Y).transform(X)
+    fixed = X.copy()
+    fixed.flags.writeable = False
+    for rows in (fixed, X.astype(">f8"), np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2]):
+        assert_array_equal(clone(model).fit(rows, Y).transform(rows), expected)
+    for library in ("pandas", "polars"):
+        framed = clone(model).set_output(transform=library).fit(X, Y).transform(X)
+        assert type(framed).__module__.startswith(library)
+        assert_array_equal(framed.to_numpy(), expected)

@@ -142,3 +142,32 @@ def test_input_is_unchanged_and_checked():
         principal_angles(A, B * np.nan)
     with pytest.raises(ValueError, match="A: expected 2D array, got 1D"):
         principal_angles([1.0, 2.0], B)
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(4, 20), p=st.integers(1, 3), q=st.integers(1, 3))
+def test_a_turn_the_order_of_rows_and_other_bases_change_nothing(seed, n, p, q):
+    rng = np.random.default_rng(seed)
+    A, B = rng.normal(size=(n, p)), rng.normal(size=(n, q))
+    found = principal_angles(A, B)
+    turn, order = ortho_group.rvs(n, random_state=rng), rng.permutation(n)
+    mixed = A @ (np.eye(p) + 0.3 * np.tril(rng.normal(size=(p, p)), -1)), B[:, ::-1] * -3.0
+    for others in ((turn @ A, turn @ B), (A[order], B[order]), mixed):
+        atol = 40 * n * EPS * max(np.linalg.cond(part) for part in (A, B, *others))
+        assert_allclose(principal_angles(*others).angles, found.angles, atol=atol)
+    # The difference of the projections has the sines for eigenvalues.
+    projections = [M @ np.linalg.pinv(M) for M in (A, B)]
+    sines = np.sort(np.abs(np.linalg.eigvalsh(projections[0] - projections[1])))
+    largest = np.sin(found.angles[-1]) if p == q else 1.0
+    assert_allclose(sines[-1], largest, atol=atol)
+
+
+def test_every_form_of_the_columns_gives_the_same_bytes():
+    rng = np.random.default_rng(2)
+    A, B = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    expected = principal_angles(A, B)
+    fixed = A.copy()
+    fixed.flags.writeable = False
+    for form in (fixed, A.astype(">f8"), np.asfortranarray(A), np.repeat(A, 2, 0)[::2], A.tolist()):
+        for found, part in zip(principal_angles(form, B), expected, strict=True):
+            assert_array_equal(found, part)

@@ -1,8 +1,13 @@
 """Centring in feature space: against the matrix formula, and the samples where they are known."""
 
+import pickle
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KernelCenterer
 from sklearn.utils import get_tags
@@ -116,3 +121,30 @@ def test_the_protocol_of_transformers():
     pairs = make_pipeline(GramCenterer(), SVC(kernel="precomputed")).fit(K, np.arange(20) % 2)
     assert pairs.predict(new).shape == (4,)  # rows and columns are left out together in folds
     assert get_tags(pairs).input_tags.pairwise
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 30), shift=st.floats(-5, 5))
+def test_functions_of_one_argument_and_the_order_of_samples(seed, n, shift):
+    rng = np.random.default_rng(seed)
+    K, new = gram_matrix(samples(n, seed=seed)), gram_matrix(samples(4), samples(n, seed=seed))
+    f, g, order = rng.normal(size=n), rng.normal(size=4), rng.permutation(n)
+    centerer = GramCenterer().fit(K)
+    other = GramCenterer().fit(K + f + f[:, None] + shift)  # as the kernel k + f(x) + f(y)
+    assert_allclose(other.transform(K + f + f[:, None] + shift), center_gram(K), atol=1e-13 * n)
+    expected = centerer.transform(new)
+    assert_allclose(other.transform(new + f + g[:, None] + shift), expected, atol=1e-13 * n)
+    permuted = GramCenterer().fit(K[np.ix_(order, order)]).transform(new[:, order])
+    assert_allclose(permuted, expected[:, order], atol=1e-14)
+
+
+def test_every_form_of_the_matrix_gives_the_same_bytes():
+    K = gram_matrix(samples(40))
+    expected = center_gram(K)
+    fixed = K.copy()
+    fixed.flags.writeable = False
+    for form in (fixed, K.astype(">f8"), np.asfortranarray(K), np.repeat(K, 2, axis=0)[::2]):
+        assert_array_equal(center_gram(form), expected)
+        assert_array_equal(GramCenterer().fit(form).transform(form), expected)
+    again = pickle.loads(pickle.dumps(clone(GramCenterer()).fit(K)))
+    assert_array_equal(again.transform(K), expected)
