@@ -160,11 +160,23 @@ def row_blocks(X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         yield rows, _dense(X, rows)
 
 
-def _sums(parts, weight, codes, n_classes, origin, power, owner, again=False):
+def _sums(parts, weight, codes, n_classes, origin, power, owner):
     """Return the sums about the mean of the rows of all parts side by side, and those by class."""
+    if weight is None:
+        return _sums_about(parts, weight, codes, n_classes, origin, power, owner)
+    # Products of weighted rows in float32 leave its range where weights do: a power of 4 is exact.
+    exponent = int(np.frexp(weight.max(initial=0.0))[1]) // 2 * 2
+    weight = np.ldexp(weight, -exponent, dtype=np.float64)
+    found, by_class = _sums_about(parts, weight, codes, n_classes, origin, power, owner)
+    if exponent:
+        np.ldexp(found.scatter, exponent, out=found.scatter)
+        found = found._replace(weight=float(np.ldexp(found.weight, exponent)))
+    return found, np.ldexp(by_class, exponent)
+
+
+def _sums_about(parts, weight, codes, n_classes, origin, power, owner, again=False):
     X, dtype = parts[0], parts[0].dtype
     power = np.broadcast_to(power, len(origin))
-    weight = None if weight is None else np.asarray(weight, np.float64)
     products = _Products(dtype, len(origin), n_classes)
     scaled = bool(power.any())
     if scaled:
@@ -192,7 +204,7 @@ def _sums(parts, weight, codes, n_classes, origin, power, owner, again=False):
     if not again and (total * mean**2 > _FAR * squares).any():
         shift[columns] += mean
         nearer = (origin + np.ldexp(shift, power)).astype(dtype).astype(np.float64)
-        found, by_class = _sums(parts, weight, codes, n_classes, nearer, power, owner, again=True)
+        found, by_class = _sums_about(parts, weight, codes, n_classes, nearer, power, owner, True)
         moved = np.ldexp(nearer - origin, -power)
         shares = _class_weights(codes, weight, n_classes, total)
         return found._replace(mean=found.mean + moved), by_class + shares[:, None] * moved

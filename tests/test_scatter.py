@@ -152,6 +152,26 @@ def test_threads_change_no_byte(shape, dtype):
         assert_array_equal(by_class, found[0][1])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("exponent", [-200, 2, 200])
+def test_the_unit_of_weights_is_only_that_of_sums(dtype, exponent):
+    """To the last bit, also where weighted rows in float32 have no products."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(300, 4)).astype(dtype)
+    X[:, 1] = 3.0
+    codes = rng.integers(0, 3, size=300)
+    for weight in (rng.random(300), rng.integers(0, 9, size=300).astype(float)):
+        for origin in (origin_of(X), np.full(4, 1e4)):
+            found, by_class = scatter_by_class(X, codes, 3, weight, origin)
+            scaled, scaled_by_class = scatter_by_class(
+                X, codes, 3, np.ldexp(weight, exponent), origin
+            )
+            assert scaled.weight == np.ldexp(found.weight, exponent)
+            assert_array_equal(scaled.mean, found.mean)
+            assert_array_equal(scaled.scatter, np.ldexp(found.scatter, exponent))
+            assert_array_equal(scaled_by_class, np.ldexp(by_class, exponent))
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("far", [0.0, 1e6])  # the second is summed again about its own mean
 @pytest.mark.parametrize("power", [0, [3, -2, 0, 1]])

@@ -145,7 +145,9 @@ def by_scatter(S: np.ndarray, k: int, pick: Pick | None, rows: Rows | None, dtyp
     else:
         matrix = S
     # In the type of the data: in float32 in two thirds of the time.
-    values, vectors = _eigenpairs(matrix.astype(dtype, copy=False), k, pick)
+    exponent = int(np.frexp(matrix.diagonal().max(initial=0.0))[1])  # weights have any scale
+    values, vectors = _eigenpairs(np.ldexp(matrix, -exponent).astype(dtype, copy=False), k, pick)
+    values = np.ldexp(values, exponent)
     values, vectors, sure = _refined(matrix, values, vectors, k, along, dtype)
     with single_threaded_blas():
         found = _known(matrix, values, vectors, pick(values) if pick else k, sure, "scatter")

@@ -174,6 +174,20 @@ def test_weights_are_copies(solver, kind):
     )
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("power", [-500, -150, 150, 500])
+def test_weights_of_any_scale_give_the_same_components(solver, dtype, power):
+    X, weight = rows_of((40, 5)).astype(dtype), np.random.default_rng(0).random(40)
+    params = {"ddof": 0, "svd_solver": solver, "random_state": 0}
+    plain = PCA(3, **params).fit(X, sample_weight=weight)
+    model = PCA(3, **params).fit(X, sample_weight=np.ldexp(weight, power))
+    tol = 1e-5 if dtype == np.float32 else 1e-11
+    for name in ("explained_variance_", "components_", "noise_variance_", "mean_"):
+        assert_allclose(getattr(model, name), getattr(plain, name), rtol=tol, atol=tol)
+    assert model.n_samples_ == round(float(np.ldexp(weight.sum(), power)))
+
+
 DEGENERATE = {
     "more columns than rows": lambda rng: rng.normal(size=(6, 20)),
     "rank one": lambda rng: np.outer(rng.normal(size=12), rng.normal(size=5)),
