@@ -145,7 +145,7 @@ def _shrunk(rows, sums, within, varying, shrinkage, floor):
     # A feature that is constant in every class has the least variance that rounding leaves.
     variance = np.maximum(within.diagonal()[varying], floor * sums.scatter.diagonal()[varying])
     deviation = np.sqrt(variance)
-    correlations = within[np.ix_(varying, varying)] / np.outer(deviation, deviation)
+    correlations = _correlations(within, varying, deviation)
     np.fill_diagonal(correlations, 1.0)
     if shrinkage == "oas":
         shrinkage = oracle_approximating(correlations, sums.total)
@@ -162,21 +162,34 @@ def _shrunk(rows, sums, within, varying, shrinkage, floor):
 def _total_factor(sums, varying, tol, eps):
     """Return the factor of the correlations of all samples, and if it has digits enough."""
     deviation = np.sqrt(sums.scatter.diagonal()[varying])
-    matrix = sums.scatter[np.ix_(varying, varying)] / np.outer(deviation, deviation)
+    matrix = _correlations(sums.scatter, varying, deviation)
     rounding = max(len(matrix), 100) * eps
     # A feature with a pivot below tol is a combination of others; one below rounding may be.
     L, pivots = _pivoted_cholesky(matrix, max(tol, rounding))
     if not len(pivots):
         return L, pivots, deviation, True
-    norm = np.abs(matrix[np.ix_(pivots, pivots)]).sum(axis=0).max()
+    kept = np.zeros(len(matrix))
+    kept[pivots] = 1.0
+    norm = (np.abs(matrix) @ kept)[pivots].max()
     rcond = linalg.lapack.dpocon(L, norm, uplo="L")[0]
     unclear = rounding > tol and len(pivots) < len(matrix)
     return L, pivots, deviation, well_conditioned(rcond, eps) and not unclear
 
 
+def _correlations(covariance, features, deviation):
+    if len(features) == len(covariance):
+        matrix = covariance / deviation[:, None]
+    else:
+        matrix = covariance[np.ix_(features, features)]
+        matrix /= deviation[:, None]
+    matrix /= deviation
+    return matrix
+
+
 def _pivoted_cholesky(matrix, least):
-    factor, pivots, rank, _ = linalg.lapack.dpstrf(matrix, tol=least, lower=1)
-    return np.tril(factor[:rank, :rank]), pivots[:rank] - 1
+    """Return the factor, of which the lower triangle counts, and the pivots of a full matrix."""
+    factor, pivots, rank, _ = linalg.lapack.dpstrf(matrix.T, tol=least, lower=1)
+    return factor[:rank, :rank], pivots[:rank] - 1
 
 
 def _read_again(rows, sums, features):

@@ -204,7 +204,8 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
             classes, or no more samples than classes.
         """
         how = self._checked_parameters()
-        checked = self._check_X(X, reset=True)
+        # The sums show NaN too, but not that of rows without weight, which are left out.
+        checked = self._check_X(X, reset=True, check_finite=sample_weight is not None)
         n = checked.shape[0]
         classes, codes, weight, rows = self._weighted_labels(y, sample_weight, n)
         if len(rows) < n:
@@ -305,7 +306,9 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         with np.errstate(divide="ignore"):
             intercept = centred_intercept(priors, coef, offsets) - coef @ center
         strength = found.strengths
-        both = sums.power[:, None] + sums.power
+        covariance = found.covariance if divisor == 1 else found.covariance / divisor
+        if sums.power.any():
+            covariance = np.ldexp(covariance, sums.power[:, None] + sums.power)
         ratios = strength / (strength.sum() or 1.0)
         dtype = sums.origin.dtype
         with np.errstate(over="ignore", under="ignore"):
@@ -320,7 +323,7 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
             "scalings_": scalings,
             "explained_variance_ratio_": ratios[: self._n_components(c, len(center))],
             "canonical_correlations_": np.sqrt(strength / (1 + strength)),
-            "covariance_": np.ldexp(found.covariance / divisor, both),
+            "covariance_": covariance,
             "shrinkage_": found.shrinkage,
             "rank_": found.rank,
             "dropped_features_": found.dropped,
