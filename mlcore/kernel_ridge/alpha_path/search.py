@@ -21,6 +21,20 @@ def around(alphas: np.ndarray, best: int) -> np.ndarray:
     return alphas[[max(0, best - 1), min(len(alphas) - 1, best + 1)]]
 
 
+def vertex(alphas: np.ndarray, values: np.ndarray) -> float:
+    """Return where the parabola through the least of these values and its neighbours is least.
+
+    `alphas` have equal ratios; at an end of them it is that end.
+    """
+    best = int(values.argmin())
+    if not 0 < best < len(alphas) - 1:
+        return float(alphas[best])
+    before, least, after = values[best - 1 : best + 2]
+    bend = before - 2 * least + after
+    step = 0.5 * (before - after) / bend if bend > 0 else 0.0
+    return float(alphas[best] * (alphas[best + 1] / alphas[best]) ** step)
+
+
 def best_alphas(
     criterion: Callable[[float, np.ndarray], np.ndarray], top: float, n_targets: int
 ) -> np.ndarray:

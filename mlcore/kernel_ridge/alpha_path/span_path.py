@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from mlcore.eigen.lapack import eigenpairs
-from mlcore.kernel_ridge.alpha_path.search import POINTS, around, best_alphas, grid
+from mlcore.kernel_ridge.alpha_path.search import POINTS, around, best_alphas, grid, vertex
 from mlcore.kernel_ridge.linear_system.system import EPS
 from mlcore.kernel_ridge.span_system import SpanSystem
 from mlcore.threads import single_threaded_blas
 
-_PASSES = 3  # over the rows, each with 50 alphas between the neighbours of the best before
+_PASSES = 2  # over the rows, each with 50 alphas between the neighbours of the best before
 
 Blocks = Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
@@ -122,13 +122,13 @@ class SpanPath:
         groups = [(grid(top), every)]
         for _ in range(_PASSES):
             found = self.left_out(blocks(POINTS), groups)
-            best = [
-                (alphas, index)
+            curves = [
+                (alphas, of_target)
                 for (alphas, _), values in zip(groups, found, strict=True)
-                for index in values.argmin(axis=0)
+                for of_target in values.T
             ]
             groups = [
-                (np.geomspace(*around(alphas, index), POINTS), every[j : j + 1])
-                for j, (alphas, index) in enumerate(best)
+                (np.geomspace(*around(alphas, values.argmin()), POINTS), every[j : j + 1])
+                for j, (alphas, values) in enumerate(curves)
             ]
-        return np.array([alphas[index] for alphas, index in best])
+        return np.array([vertex(alphas, values) for alphas, values in curves])
