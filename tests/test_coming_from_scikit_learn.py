@@ -101,7 +101,8 @@ PEER_TESTS = {
     "test_svm": "svm.", "test_sparse": "svm.", "test_k_means": "cluster.",
     "test_spectral": "cluster.", "test_hierarchical": "cluster.",
     "test_gaussian_mixture": "mixture.", "test_pls": "cross_decomposition.",
-    "test_pca": "decomposition.", "test_discriminant_analysis": "",
+    "test_pca": "decomposition.", "test_kernel_pca": "decomposition.",
+    "test_discriminant_analysis": "",
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from mlcore.decomposition.dual_functions import (
     mean_and_directions,
 )
 from mlcore.decomposition.evidence import signs
+from mlcore.eigen.lapack import stoppable
 from mlcore.kernels.kernel import Kernel, copied
 from mlcore.kernels.kernel_model import (
     KernelModel,
@@ -264,7 +265,7 @@ class KernelCCA(Transformer, KernelModel):
                 f"{type(self).__name__}: n_components={self.n_components} is cut to {k}, as X has "
                 f"rank {x.rank} and y rank {y.rank}.",
             )
-        M = (x.Q * x.shrinkage).T @ (y.Q * y.shrinkage)
+        M = stoppable(lambda: (x.Q * x.shrinkage).T @ (y.Q * y.shrinkage))
         U, rho, V = leading_pairs(M, k)
         turn = signs(x.Q @ (x.shrinkage[:, None] * U) / x.S.s[:, None])
         found: dict[str, Any] = {"canonical_correlations_": np.clip(rho, 0.0, 1.0)}

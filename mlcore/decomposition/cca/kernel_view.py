@@ -143,12 +143,12 @@ def require_ranks(views: list[KernelView], owner: str) -> None:
 def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the k leading left singular vectors of M, its singular values, and right vectors."""
     if min(M.shape) <= max(_SMALL, 2 * k):
-        U, rho, Vt = linalg.svd(M, full_matrices=False, check_finite=False)
+        U, rho, Vt = stoppable(lambda: np.linalg.svd(M, full_matrices=False))
         return U[:, :k], rho[:k], Vt[:k].T
     if M.shape[0] < M.shape[1]:
         V, rho, U = leading_pairs(M.T, k)
         return U, rho, V
-    squares = largest_by_lapack(M.T @ M, k)[1]
+    squares = largest_by_lapack(stoppable(lambda: M.T @ M), k)[1]
     # Squaring costs half of the digits of small values; a decomposition of M V does not.
     U, rho, Vt = linalg.svd(M @ squares, full_matrices=False, check_finite=False)
     return U, rho, squares @ Vt.T
