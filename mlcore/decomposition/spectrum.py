@@ -144,10 +144,12 @@ def by_scatter(S: np.ndarray, k: int, pick: Pick | None, rows: Rows | None, dtyp
         along = rows and (lambda V: rows.scatter_along(embedded(V)))
     else:
         matrix = S
-    # In the type of the data: in float32 in two thirds of the time.
-    exponent = int(np.frexp(matrix.diagonal().max(initial=0.0))[1])  # weights have any scale
-    values, vectors = _eigenpairs(np.ldexp(matrix, -exponent).astype(dtype, copy=False), k, pick)
-    values = np.ldexp(values, exponent)
+    if matrix.dtype == dtype:
+        values, vectors = _eigenpairs(matrix, k, pick)
+    else:  # in float32 in two thirds of the time; weights may be beyond its range
+        exponent = int(np.frexp(matrix.diagonal().max(initial=0.0))[1])
+        values, vectors = _eigenpairs(np.ldexp(matrix, -exponent).astype(dtype), k, pick)
+        values = np.ldexp(values, exponent)
     values, vectors, sure = _refined(matrix, values, vectors, k, along, dtype)
     with single_threaded_blas():
         found = _known(matrix, values, vectors, pick(values) if pick else k, sure, "scatter")
