@@ -119,11 +119,6 @@ class Negative:
     def __init__(self, S: CenteredGram) -> None:
         self.S, self.n = S, S.n
 
-    @property
-    def size(self) -> float:
-        """A bound of all eigenvalues by modulus."""
-        return self.S.size
-
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         """Return the product with V (n, m), float64."""
         return -(self.S @ V)

@@ -235,7 +235,7 @@ class _Product:
     sparse = True
 
     def __init__(self, rows, trace):
-        self.rows, self.n, self.size = rows, rows.shape[1], trace
+        self.rows, self.n = rows, rows.shape[1]
         self.unit = np.ldexp(rows.scale, rows.power)
         self.mean = rows.origin + np.ldexp(rows.mean, rows.power)
         total = rows.shape[0] if rows.weight is None else rows.weight.sum()

@@ -34,11 +34,6 @@ class Operator(Protocol):
     n: int
     sparse: bool
 
-    @property
-    def size(self) -> float:
-        """Upper bound of the largest eigenvalue by modulus."""
-        ...
-
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         """Return the product with V (n, m), float64."""
         ...
@@ -184,8 +179,8 @@ def leading_eigenpairs(
     report : callable, optional
         Called with each step, the sum of the k values and the largest residual.
     solver : {"lapack", "arpack", "lobpcg"}, optional
-        Instead of block Lanczos: LAPACK, or SciPy's solver if the matrix is not small; one step is
-        reported.
+        Instead of block Lanczos: LAPACK, or SciPy's solver if the matrix is not small, which is a
+        `Scaled` one then; one step is reported.
     rough : optional
         Nearly a positive multiple of S, by its products: block Lanczos searches it first, and
         begins with what it found; mostly one product with S itself then suffices.
