@@ -21,13 +21,14 @@ def stoppable(work: Callable[[], T]) -> T:
     """Return ``work()``, for which the main thread waits in a way that sees Ctrl-C.
 
     `work` runs in a thread of its own, and must release the lock of Python where it takes long. It
-    cannot be stopped: after Ctrl-C it goes on to its end, and what it computes is thrown away. So
-    it must not write to arrays that anyone else uses.
+    cannot be stopped: after Ctrl-C it goes on to its end, for which Python waits before it exits,
+    and what it computes is thrown away. So it must not write to arrays that anyone else uses.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
     outcome: list[T] = []
     failure: list[BaseException] = []
+    done = threading.Event()
 
     def run() -> None:
         try:
@@ -35,11 +36,13 @@ def stoppable(work: Callable[[], T]) -> T:
                 outcome.append(work())
         except BaseException as error:
             failure.append(error)
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=run, name="mlcore.eigen")
-    thread.start()
-    while thread.is_alive():
-        thread.join(_SECONDS)
+    threading.Thread(target=run, name="mlcore.eigen").start()
+    # An interrupted join makes Python 3.11 take the thread for ended, and exit while it runs.
+    while not done.wait(_SECONDS):
+        pass
     if failure:
         raise failure[0]
     return outcome[0]
