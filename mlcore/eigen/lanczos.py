@@ -13,6 +13,7 @@ from mlcore.eigen.lapack import eigenpairs
 from mlcore.threads import effective_threads, pieces, single_threaded_blas
 
 _WIDTH = 8  # the number of vectors in a block is a multiple of this
+_WIDE = 64  # vectors, more of which BLAS multiplies at least 1.4 times as fast
 _DENSE = 400  # rows up to which a full decomposition by LAPACK is quicker
 _ORTHOGONAL = 1e-14  # cosines below this are rounding
 _ROUGH = 0.5  # part of the tolerance for the search of a matrix that is rounded
@@ -102,6 +103,12 @@ def times(K, V: np.ndarray) -> np.ndarray:
     n, k = K.shape[0], V.shape[1]
     if sp.issparse(K):
         return K.astype(np.float64, copy=False) @ V
+    if k > _WIDE:
+        out = np.empty((n, k))
+        with single_threaded_blas():
+            for first, last in pieces(n, V.shape[0] * k / 4):
+                np.matmul(K[first:last].astype(np.float64, copy=False), V, out=out[first:last])
+        return out
     padded = _multiple(max(1, k))
     V = np.ascontiguousarray(np.pad(V, ((0, 0), (0, padded - k))) if padded > k else V)
     out = np.empty((n, padded))
