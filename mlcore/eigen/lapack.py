@@ -69,9 +69,9 @@ def eigenpairs(
 
     Notes
     -----
-    All by divide and conquer, in place and with 2 n² values of workspace; few by multiple
-    relatively robust representations. LAPACK is told the upper half by columns: in float32 that
-    takes nine tenths of the time of the lower one.
+    All by divide and conquer, in place and with 2 n² values of workspace; few by bisection and
+    inverse iteration. LAPACK is told the upper half by columns: in float32 that takes nine tenths
+    of the time of the lower one.
     """
     n = len(A)
     private = overwrite and A.flags.c_contiguous and A.flags.writeable

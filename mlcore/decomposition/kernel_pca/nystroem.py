@@ -124,9 +124,7 @@ def components_in_span(
 
 def _features(span, kernel, samples, n):
     """Return the features of samples, (n, m), and their squared distances from the span."""
-    require_memory(
-        n, span.m, 8, what="the features of all samples", instead="lower n_centers",
-    )  # fmt: skip
+    require_memory(n, span.m, 8, what="the features of all samples", instead="lower n_centers")
     F = np.empty((n, span.m))
     for rows, phi in span.features(samples):
         F[rows] = phi
