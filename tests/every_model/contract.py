@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse as sp
 
@@ -306,6 +304,19 @@ def read_only(X):
     return X
 
 
+# Imported when needed: a quarter of the time in which the scripts of test_process start.
+def pandas_frame(X):
+    import pandas as pd
+
+    return pd.DataFrame(X)
+
+
+def polars_frame(X):
+    import polars as pl
+
+    return pl.DataFrame(X, schema=list("abcd"), orient="row")
+
+
 LAYOUTS = {
     "Fortran": np.asfortranarray,
     "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
@@ -314,8 +325,8 @@ LAYOUTS = {
     "unaligned": unaligned,
     "big-endian": lambda X: X.astype(">f8"),
     "nested lists": lambda X: X.tolist(),
-    "pandas": lambda X: pd.DataFrame(X),
-    "polars": lambda X: pl.DataFrame(X, schema=list("abcd"), orient="row"),
+    "pandas": pandas_frame,
+    "polars": polars_frame,
     "objects": lambda X: X.astype(object),
 }
 
