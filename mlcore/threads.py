@@ -3,13 +3,15 @@
 import math
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, wraps
+from typing import ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from mlcore._ext import threads as _ext
+
+P, T = ParamSpec("P"), TypeVar("T")
 
 OPERATIONS_PER_CALL = 600_000_000  # at most some tenths of a second on one thread
 _WORTH = 1_000_000  # operations that pay for waking threads: some tenths of a millisecond
@@ -99,13 +101,23 @@ class _SingleThreadedBLAS:
                 for library, before in _limits:
                     _limit(library, before)
 
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def single_threaded(*args: P.args, **kwargs: P.kwargs) -> T:
+            with self:
+                return function(*args, **kwargs)
+
+        return single_threaded
+
 
 _single_threaded_blas = _SingleThreadedBLAS()
 
 
-def single_threaded_blas() -> AbstractContextManager[None]:
-    """Limit BLAS to one thread inside the block, because the caller's own threads call it.
+def single_threaded_blas() -> _SingleThreadedBLAS:
+    """Limit BLAS to one thread inside the block, or in calls of the function that it decorates.
 
+    The result is then the same on any number of threads, and the loops of mlcore have the
+    processors for themselves: a thread of OpenBLAS waits for more work by spinning, some 30 ms.
     Uses may be nested and concurrent: the last to leave restores the limits.
     """
     return _single_threaded_blas

@@ -7,25 +7,24 @@ from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport fabs
 
-from mlcore._ext.blas cimport gemm_nt
+from mlcore._ext.simd.product cimport product_f, product_lanes
 
 cdef enum:
-    ROWS = 1024  # so many that packing the vectors costs little
+    ROWS = 32
 
 cdef double TINY = 1e-30  # numbers below 1e-38 are slow in float32
+LANES = product_lanes
 
 
 def product(const float[:, ::1] K, const float[:, ::1] V, float[:, ::1] out,
             Py_ssize_t first, Py_ssize_t last, int n_threads, /):
-    """Set rows of `out` (n_rows, width) to K (n_rows, n) V', V (width, n), in float32 by BLAS."""
-    cdef int n = <int> K.shape[1], width = <int> V.shape[0]
-    cdef Py_ssize_t block, start, rows
+    """Set rows of `out` (n_rows, width) to K (n_rows, n) V (n, width), a multiple of LANES."""
+    cdef Py_ssize_t n = K.shape[1], width = V.shape[1], block, start, rows
     for block in prange((last - first + ROWS - 1) // ROWS, nogil=True,
                         num_threads=n_threads, schedule="dynamic"):
         start = first + block * ROWS
         rows = min(<Py_ssize_t> ROWS, last - start)
-        gemm_nt(<int> rows, width, n, <float> 1, &K[start, 0], n, &V[0, 0], n, <float> 0,
-                &out[start, 0], width)
+        product_f(rows, n, &K[start, 0], n, &V[0, 0], width, &out[start, 0])
 
 
 def centered(const floating[:, ::1] K, const double[::1] means, const double[::1] scale,

@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.linalg import blas, lapack
 
+from mlcore.threads import single_threaded_blas
+
 _TIE = 1e-6  # entries so near the largest modulus count as equal to it
 
 
@@ -17,6 +19,7 @@ def signs(U: np.ndarray) -> np.ndarray:
     return np.where(U[first, np.arange(U.shape[1])] < 0, -1.0, 1.0)
 
 
+@single_threaded_blas()
 def orthogonality(U: np.ndarray) -> float:
     """Return the largest ``|U'U - I|``, 0 for exactly orthonormal columns."""
     product = U.T.astype(np.float64) @ U
@@ -55,6 +58,7 @@ def angle_bounds(
     return np.where(distance > 0, off / np.where(distance > 0, distance, 1.0), np.inf)
 
 
+@single_threaded_blas()
 def is_complete(S: np.ndarray, values: np.ndarray, U: np.ndarray, next_value: float) -> bool:
     """Return True if it is proved that S has no more than k eigenvalues above the next one.
 

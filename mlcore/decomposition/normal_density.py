@@ -7,6 +7,7 @@ import numpy as np
 from mlcore.checks import as_weights
 from mlcore.exceptions import warn
 from mlcore.scatter import row_blocks
+from mlcore.threads import single_threaded_blas
 
 _ROUNDING = 1e-10  # squared distance off the hull of the data over its size, below which it is none
 
@@ -14,6 +15,7 @@ _ROUNDING = 1e-10  # squared distance off the hull of the data over its size, be
 class NormalDensity:
     """Mixin of models whose components and noise are the covariance of a normal distribution."""
 
+    @single_threaded_blas()
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log density of each row of `X`, (n_samples,) float64.
 
@@ -70,6 +72,7 @@ class NormalDensity:
         weights = as_weights(sample_weight, len(found))
         return float(np.average(found[weights > 0], weights=weights[weights > 0]))
 
+    @single_threaded_blas()
     def get_covariance(self) -> np.ndarray:
         """Return the covariance (n_features, n_features) of components and noise, float64."""
         self._check_components()
@@ -78,6 +81,7 @@ class NormalDensity:
         C.flat[:: len(C) + 1] += noise
         return C * self.scale_[:, None] * self.scale_
 
+    @single_threaded_blas()
     def get_precision(self) -> np.ndarray:
         """Return the inverse (n_features, n_features) of `get_covariance`.
 

@@ -34,6 +34,7 @@ from mlcore.decomposition.summary import divisor_of, summary
 from mlcore.exceptions import warn
 from mlcore.model import Model
 from mlcore.scatter import column_moments, in_range, origin_of, powers_of_two, scatter_of
+from mlcore.threads import single_threaded_blas
 
 _SOLVERS = ("auto", "full", "covariance_eigh", "gram", "arpack", "randomized")
 _STEPS = 1000  # of block Lanczos, which ends long before
@@ -190,6 +191,7 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
 
     # ---- fit
 
+    @single_threaded_blas()
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the components of the rows of `X`.
 

@@ -25,6 +25,7 @@ class OrthogonalProjection(Transformer):
                 "components. Call 'update' or 'fit' first."
             )
 
+    @single_threaded_blas()
     def transform(self, X: Any) -> Any:
         """Return the projections of the rows of `X`, (n_samples, n_components_), of the fit's type.
 
@@ -43,6 +44,7 @@ class OrthogonalProjection(Transformer):
             out *= whitening.astype(out.dtype)
         return self._wrap(out, X)
 
+    @single_threaded_blas()
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Return the points (n_samples, n_features) of which the rows of `X` are projections."""
         self._check_components()
@@ -56,6 +58,7 @@ class OrthogonalProjection(Transformer):
             Y = Y * self._deviations().astype(Y.dtype)
         return ((Y @ self.components_) * self.scale_ + self.mean_).astype(Y.dtype, copy=False)
 
+    @single_threaded_blas()
     def reconstruction_errors(self, X: Any) -> np.ndarray:
         """Return the squared distances (n_samples,), in units of `scale_`, of rows and projections.
 

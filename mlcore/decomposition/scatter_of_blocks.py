@@ -9,6 +9,7 @@ from mlcore.checks import as_weights
 from mlcore.decomposition.spectrum import by_scatter, without_rounding
 from mlcore.decomposition.summary import divisor_of
 from mlcore.scatter import Scatter, merged_scatter, origin_of, scatter_of
+from mlcore.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
 
@@ -40,6 +41,7 @@ class ScatterOfBlocks:
         """Return the sums over the rows of both."""
         return merged_scatter(a, b)
 
+    @single_threaded_blas()
     def update(self, statistics: Scatter) -> Self:
         """Find the components from the sums over all rows: the whole fit."""
         self._check_parameters()

@@ -147,8 +147,9 @@ def by_scatter(S: np.ndarray, k: int, pick: Pick | None, rows: Rows | None, dtyp
     if matrix.dtype == dtype:
         values, vectors = _eigenpairs(matrix, k, pick)
     else:  # in float32 in two thirds of the time; weights may be beyond its range
-        exponent = int(np.frexp(matrix.diagonal().max(initial=0.0))[1])
-        values, vectors = _eigenpairs(np.ldexp(matrix, -exponent).astype(dtype), k, pick)
+        exponent = max(int(np.frexp(matrix.diagonal().max(initial=0.0))[1]), -1000)
+        unit = (matrix * np.ldexp(1.0, -exponent)).astype(dtype)
+        values, vectors = _eigenpairs(unit, k, pick)
         values = np.ldexp(values, exponent)
     values, vectors, sure = _refined(matrix, values, vectors, k, along, dtype)
     with single_threaded_blas():

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy import linalg
-from scipy.special import logsumexp
 
 from mlcore.discriminant.class_covariances import Regularisation
 from mlcore.discriminant.class_scatters import ClassScatters
 from mlcore.discriminant.covariance_roots import Root, root_of_factors, root_of_sums
+from mlcore.log_softmax import log_softmax
 
 
 def leave_one_out_log_posteriors(
@@ -81,7 +81,7 @@ def leave_one_out_log_posteriors(
         shares[rows[alone], codes[alone]] = 0.0
     with np.errstate(divide="ignore"):
         scores = np.log(shares) - distances / 2
-    return scores - logsumexp(scores, axis=1, keepdims=True)
+    return log_softmax(scores)
 
 
 def quadratic_leave_one_out(
@@ -144,7 +144,7 @@ def quadratic_leave_one_out(
         shares[rows, codes] = rest
     with np.errstate(divide="ignore"):
         scores += np.log(shares)
-    return scores - logsumexp(scores, axis=1, keepdims=True)
+    return log_softmax(scores)
 
 
 def regularised_leave_one_out(
@@ -198,7 +198,7 @@ def regularised_leave_one_out(
                 rest = priors * (rest > 0)
             with np.errstate(divide="ignore"):
                 scores[places] += np.log(rest)
-    return scores - logsumexp(scores, axis=1, keepdims=True)
+    return log_softmax(scores)
 
 
 class _Refits:

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from mlcore.checks.arrays import as_floats, real_array, require_finite
+from mlcore.log_softmax import log_softmax
 from mlcore.model import Classifier, Model, warn
 
 
@@ -31,7 +31,7 @@ class NormalClasses(Classifier, Model):
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return -np.logaddexp(0, np.column_stack([scores, -scores]))
-        return scores - logsumexp(scores, axis=1, keepdims=True)
+        return log_softmax(scores)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return posterior probabilities of the classes, (n_samples, n_classes)."""

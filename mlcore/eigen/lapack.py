@@ -69,9 +69,14 @@ def eigenpairs(
 
     Notes
     -----
-    All by divide and conquer, in place and with 2 n² values of workspace; few by bisection and
-    inverse iteration. LAPACK is told the upper half by columns: in float32 that takes nine tenths
-    of the time of the lower one.
+    All by divide and conquer, in place and with 2 n² values of workspace; few by multiple
+    relatively robust representations, made orthonormal to rounding. LAPACK is told the upper half
+    by columns: in float32 that takes nine tenths of the time of the lower one.
+
+    References
+    ----------
+    I. Dhillon, B. Parlett, C. Vömel, *The design and implementation of the MRRR algorithm*, ACM
+    Transactions on Mathematical Software 32, 2006.
     """
     n = len(A)
     private = overwrite and A.flags.c_contiguous and A.flags.writeable
@@ -86,7 +91,15 @@ def eigenpairs(
         raise linalg.LinAlgError(f"LAPACK found no eigenvectors: info={info}.")
     if few == 0:
         return values, A.T
-    return values[:found], vectors[:found].T
+    return values[:found], _orthonormalised(vectors[:found]).T
+
+
+@single_threaded_blas()
+def _orthonormalised(V):
+    """Return the rows of V, which are nearly orthonormal, after a step of Newton's method."""
+    G = V @ V.T
+    G.flat[:: len(G) + 1] -= 1
+    return V - (G / 2) @ V
 
 
 def _short(arrays):

@@ -4,7 +4,7 @@ import numpy as np
 
 from mlcore._ext import single_precision as _ext
 from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, pieces, single_threaded_blas
+from mlcore.threads import effective_threads, pieces
 
 
 class Single:
@@ -23,13 +23,14 @@ class Single:
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         """Return the product with V (n, m), float64; the same bytes for any number of threads."""
-        rows = np.ascontiguousarray(V.T, dtype=np.float32)
-        out = np.empty((self.n, len(rows)), np.float32)
-        with single_threaded_blas():
-            for first, last in pieces(self.n, rows.size):
-                threads = effective_threads((last - first) * rows.size)
-                _ext.product(self.K, rows, out, first, last, threads)
-        return out.astype(np.float64)
+        m = V.shape[1]
+        vectors = np.zeros((self.n, -(-m // _ext.LANES) * _ext.LANES), np.float32)
+        vectors[:, :m] = V
+        out = np.empty_like(vectors)
+        for first, last in pieces(self.n, vectors.size):
+            threads = effective_threads((last - first) * vectors.size)
+            _ext.product(self.K, vectors, out, first, last, threads)
+        return out[:, :m].astype(np.float64)
 
 
 def centered_single(K: np.ndarray, means: np.ndarray, mean: float, scale: np.ndarray) -> Single:

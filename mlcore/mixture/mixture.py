@@ -123,9 +123,10 @@ class Mixture(KeepsFirstRows, Prediction):
             if rng is not None:
                 run = em.restart_collapsed(run, max_iter, rng)
                 run.reorder(em.components, np.argsort(-run.parameters.weights, kind="stable"))
+            attributes = em.components.attributes(run.parameters)
         self._set_fitted(
             original,
-            **em.components.attributes(run.parameters),
+            **attributes,
             log_likelihood_trace_=np.array(run.trace),
             lower_bound_=run.objective,
             n_iter_=len(run.trace),
@@ -209,6 +210,7 @@ class Mixture(KeepsFirstRows, Prediction):
         self._set_unfitted(original, em.components, parameters, total_weight=0.0)
         return self
 
+    @single_threaded_blas()
     def _set_unfitted(self, X_original, components, parameters, *, total_weight):
         """Set the fitted attributes to parameters that no step has led to."""
         self._set_fitted(

@@ -45,7 +45,7 @@ static inline void centre_squares(const cluster_set *s, const double *query, ptr
       s->panels + first / PANEL_DOUBLE * PANEL_DOUBLE * s->d + first % PANEL_DOUBLE;
   vdouble sum[BESIDE] = {{0}};
   for (ptrdiff_t f = 0; f < s->d; f++, panel += PANEL_DOUBLE) {
-    const vdouble q = (vdouble){0} + query[f];
+    const double q = query[f];
     for (int b = 0; b < BESIDE; b++) {
       const vdouble difference = load_d(panel + b * WIDE) - q;
       sum[b] += difference * difference;

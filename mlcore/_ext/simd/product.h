@@ -4,13 +4,14 @@
 
 #include <stddef.h>
 
-#define PRODUCT_LOOPS(real)                                                                        \
-  void (*product)(ptrdiff_t n_rows, ptrdiff_t n, const real *K, ptrdiff_t stride, const double *V, \
-                  ptrdiff_t width, double *out);
-
 typedef struct {
-  struct { PRODUCT_LOOPS(float) } f;
-  struct { PRODUCT_LOOPS(double) } d;
+  ptrdiff_t lanes; /* floats, of which the width of V in single precision is a multiple */
+  void (*f)(ptrdiff_t n_rows, ptrdiff_t n, const float *K, ptrdiff_t stride, const float *V,
+            ptrdiff_t width, float *out);
+  void (*d)(ptrdiff_t n_rows, ptrdiff_t n, const double *K, ptrdiff_t stride, const double *V,
+            ptrdiff_t width, double *out);
+  void (*widened)(ptrdiff_t n_rows, ptrdiff_t n, const float *K, ptrdiff_t stride, const double *V,
+                  ptrdiff_t width, double *out);
 } product_loops;
 
 extern const product_loops *product_table;

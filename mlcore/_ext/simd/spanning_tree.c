@@ -118,7 +118,7 @@ INLINE ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d, leaf_query *q, ptrdiff_t
     if (own == whole) continue;
     vdouble square[VECTORS] = {{0}}, low = (vdouble){0} + INFINITY;
     for (ptrdiff_t f = 0; f < d; f++) {
-      const vdouble x = (vdouble){0} + from[f * LEAF + i];
+      const double x = from[f * LEAF + i];
       for (int b = 0; b < VECTORS; b++) {
         const vdouble difference = x - load_d(to + f * LEAF + b * LANES);
         square[b] += difference * difference;
@@ -193,7 +193,7 @@ static ptrdiff_t within_limits(const span_tree *t, const float *query, int32_t *
     const float *panel = t->panels + first / PANEL_FLOAT * PANEL_FLOAT * t->m + first % PANEL_FLOAT;
     vfloat sum[BESIDE] = {{0}};
     for (ptrdiff_t f = 0; f < t->m; f++) {
-      const vfloat q = (vfloat){0} + query[f];
+      const float q = query[f];
       for (int b = 0; b < BESIDE; b++) {
         const vfloat difference = load_f(panel + f * PANEL_FLOAT + b * L) - q;
         sum[b] += difference * difference;

@@ -17,7 +17,7 @@ enum { LANES_F = VECTOR_BYTES / 4, LANES_D = VECTOR_BYTES / 8, MOST = 8 };
     for (; m <= MOST / 2 && t + 1 < count; t += 2) {                                            \
       const to *column = columns + (ptrdiff_t)indices[t] * stride,                              \
                *next = columns + (ptrdiff_t)indices[t + 1] * stride;                            \
-      const vec x = (vec){0} + (to)data[t], y = (vec){0} + (to)data[t + 1];                     \
+      const to x = (to)data[t], y = (to)data[t + 1];                                            \
       for (int v = 0; v < m; v++) {                                                             \
         sum[v] += x * load(column + v * lanes);                                                 \
         other[v] += y * load(next + v * lanes);                                                 \
@@ -25,7 +25,7 @@ enum { LANES_F = VECTOR_BYTES / 4, LANES_D = VECTOR_BYTES / 8, MOST = 8 };
     }                                                                                           \
     for (; t < count; t++) {                                                                    \
       const to *column = columns + (ptrdiff_t)indices[t] * stride;                              \
-      const vec x = (vec){0} + (to)data[t];                                                     \
+      const to x = (to)data[t];                                                                 \
       for (int v = 0; v < m; v++) sum[v] += x * load(column + v * lanes);                       \
     }                                                                                           \
     for (int v = 0; v < m && m <= MOST / 2; v++) sum[v] += other[v];                            \

@@ -7,12 +7,15 @@ weights or by copies changes the draws.
 import numpy as np
 from scipy import sparse as sp
 
+from mlcore.threads import single_threaded_blas
+
 _BLOCK = 2**14  # rows summed at a time
 
 
 class RowSampler:
     """Draws rows of `X` with probabilities in proportion to their weights, empty for ones."""
 
+    @single_threaded_blas()
     def __init__(self, X, weights):
         n, d = X.shape
         direction = np.sin(1.0 + np.arange(d))

@@ -9,6 +9,7 @@ from mlcore.decomposition.evidence import angle_bounds, gaps, is_complete, ortho
 from mlcore.eigen import Eigenpairs, by_lapack, leading_eigenpairs
 from mlcore.exceptions import warn
 from mlcore.kernels.kernel import Kernel
+from mlcore.threads import single_threaded_blas
 
 _SINGLE = 2e-7  # tolerance down to which a search in float32 helps
 
@@ -57,6 +58,7 @@ def warn_if_indefinite(
         warn_of_negative(kernel, float(np.ldexp(lowest, power + S.power)))
 
 
+@single_threaded_blas()
 def components(
     found: Eigenpairs, S: CenteredGram, positive: bool, solver: str, power: int, definite: bool
 ) -> dict[str, Any]:

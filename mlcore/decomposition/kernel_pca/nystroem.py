@@ -159,7 +159,7 @@ def _rounding(span, A, w, squares):
     with single_threaded_blas():
         inverse = linalg.lapack.dtrtri(span.L, lower=1)[0]
         coefficients = max(float(np.vdot(A @ inverse, inverse)), 0.0)
-    norm = float(np.vdot(inverse, inverse))
+        norm = float(np.vdot(inverse, inverse))
     coefficients += m * _EPS * norm * squares  # rounding of this very sum
     error = 2 * m * (span.rounding + _EPS)  # of a row; the norm of D too
     higher = error * norm
