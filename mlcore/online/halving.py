@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from mlcore.bounds import halving_mistake_bound
 from mlcore.bounds.arguments import as_count
 from mlcore.bounds.concept_tables.concept_table import as_integers, as_table, distinct_concepts
 from mlcore.model_cache import cached
-from mlcore.online.learner import OnlineLearner
+from mlcore.online.learner import LabelLearner
 
 
-class Halving(OnlineLearner):
+class Halving(LabelLearner):
     """Predict the label given by most of the concepts that have never been wrong, 1 on a tie.
 
     If some concept gives all labels, the number of mistakes is at most the base-2 logarithm of the
@@ -81,7 +82,7 @@ class Halving(OnlineLearner):
     def _point(self, state, x, name):
         return as_count(x, name, at_most=state["concepts_"].shape[1] - 1)
 
-    def _label(self, state, x):
+    def _prediction(self, state, x):
         size, zeros, ones = self._sides(state, x)
         return int(size(ones) >= size(zeros))
 
@@ -90,6 +91,12 @@ class Halving(OnlineLearner):
         if not sides[y]:
             raise ValueError(f"y={y} at x={x}: no concept of H has given all labels so far.")
         return {"_version_space": sides[y]}
+
+    def _bound(self, state):
+        return halving_mistake_bound(len(state["concepts_"]))
+
+    def _best_loss(self, state, points, targets):
+        return 0.0  # some concept has given all labels, or they were refused
 
     def _sides(self, state, x):
         """Return the size function, and the version spaces after labels 0 and 1 of point x."""

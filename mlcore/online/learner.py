@@ -1,13 +1,16 @@
 """Base of online learners: rounds of prediction and update, one at a time or many at once.
 
 A learner defines ``_start()``, which checks its parameters and returns the fitted attributes before
-the first round; ``_point(state, x, name)``, a checked point; ``_label(state, point)``, its
-prediction; and ``_learned(state, point, label)``, the attributes that the label changes. `state` is
-the dictionary of fitted attributes; none of these methods changes it.
+the first round; ``_point(state, x, name)`` and ``_target(state, y, name)``, a checked point and
+what is told of it; ``_prediction(state, point)``; ``_loss(state, point, target)``; and
+``_learned(state, point, target)``, the attributes that the round changes. `state` is the dictionary
+of fitted attributes; none of these methods changes it. ``_bound(state)`` and ``_best_loss(state,
+points, targets)`` are the bound of the theory, and the least loss in hindsight of what it compares
+the learner with.
 """
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,21 +19,19 @@ from mlcore.model import Model
 
 
 class OnlineLearner(Model):
-    """Base of models that learn from a sequence of points with labels 0 and 1.
+    """Base of models that learn from a sequence of points, and of what is told of each.
 
     They predict without a fit, from their parameters. Fitted attributes exist after the first
     round. Refused input, in any round, changes nothing.
 
     Attributes
     ----------
-    mistakes_ : int
-        Rounds whose label differed from the prediction made before it was seen.
     n_rounds_ : int
         Rounds learned from, since `fit` or, without it, since the first.
     """
 
-    mistakes_: int
     n_rounds_: int
+    _total: ClassVar[str] = "loss_"  # the attribute with the sum of all losses
 
     def fit(self, X: Any, y: Any) -> Self:
         """Forget all earlier rounds, then learn from these in their order.
@@ -38,7 +39,7 @@ class OnlineLearner(Model):
         Parameters
         ----------
         X : array-like of n_rounds points
-        y : array-like of shape (n_rounds,)
+        y : array-like of n_rounds labels, numbers or losses
 
         Returns
         -------
@@ -58,8 +59,7 @@ class OnlineLearner(Model):
         ----------
         X : array-like of n_rounds points
             At least one.
-        y : array-like of shape (n_rounds,)
-            The right labels, 0 or 1.
+        y : array-like of n_rounds labels, numbers or losses
 
         Returns
         -------
@@ -72,13 +72,13 @@ class OnlineLearner(Model):
         """
         return self._learn(self._state(), X, y)
 
-    def update(self, x: Any, y: int) -> Self:
-        """Learn that point `x` has label `y`.
+    def update(self, x: Any, y: Any) -> Self:
+        """Learn that point `x` has label `y`, or the number or the losses that it is.
 
         Parameters
         ----------
         x : point
-        y : {0, 1}
+        y : label, number or losses
 
         Returns
         -------
@@ -90,11 +90,12 @@ class OnlineLearner(Model):
             For a wrong point or label; the learner stays as it was.
         """
         state = self._state()
-        self._update_state(self._next(state, self._point(state, x, "x"), _as_label(y, "y")))
+        point = self._point(state, x, "x")
+        self._update_state(self._next(state, point, self._target(state, y, "y"))[0])
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the labels predicted for points, none of which is learned from.
+        """Return the predictions for points, none of which is learned from.
 
         Parameters
         ----------
@@ -103,8 +104,8 @@ class OnlineLearner(Model):
 
         Returns
         -------
-        y : (n,) array of int64
-            Zeros and ones.
+        y : (n,) array
+            Of labels 0 and 1 in int64, or of numbers in float64.
 
         Raises
         ------
@@ -112,10 +113,10 @@ class OnlineLearner(Model):
             For wrong points.
         """
         state = self._state()
-        return np.array([self._label(state, point) for point in self._points(state, X)])
+        return np.array([self._prediction(state, point) for point in self._points(state, X)])
 
-    def predict_one(self, x: Any) -> int:
-        """Return the label, 0 or 1, predicted for point `x`.
+    def predict_one(self, x: Any) -> Any:
+        """Return the label or number predicted for point `x`.
 
         Parameters
         ----------
@@ -123,7 +124,7 @@ class OnlineLearner(Model):
 
         Returns
         -------
-        y : int
+        y : int or float
 
         Raises
         ------
@@ -131,40 +132,90 @@ class OnlineLearner(Model):
             For a wrong point.
         """
         state = self._state()
-        return self._label(state, self._point(state, x, "x"))
+        return self._prediction(state, self._point(state, x, "x"))
+
+    def bound(self) -> float:
+        """Return the bound of the theory on the rounds so far.
+
+        Returns
+        -------
+        bound : int or float
+            On `mistakes_` where there are labels, else on the regret: `loss_` less the least loss
+            of what the learner is compared with.
+        """
+        return self._bound(self._state())
 
     def _state(self) -> Mapping[str, Any]:
         return vars(self) if "n_rounds_" in vars(self) else self._start()
 
     def _learn(self, state, X, y):
-        points = self._points(state, X)
-        labels = [_as_label(label, f"y[{i}]") for i, label in enumerate(_as_list(y, "y"))]
-        if len(points) != len(labels):
-            raise ValueError(f"X has {len(points)} points, but y has {len(labels)} labels.")
-        for point, label in zip(points, labels, strict=True):
-            state = self._next(state, point, label)
+        for point, target in self._rounds(state, X, y):
+            state, _ = self._next(state, point, target)
         self._update_state(state)
         return self
 
+    def _rounds(self, state, X, y):
+        """Return checked pairs of points and targets."""
+        points = self._points(state, X)
+        targets = [self._target(state, label, f"y[{i}]") for i, label in enumerate(as_list(y, "y"))]
+        if len(points) != len(targets):
+            raise ValueError(f"X has {len(points)} points, but y has {len(targets)} labels.")
+        return list(zip(points, targets, strict=True))
+
     def _points(self, state, X):
-        return [self._point(state, x, f"X[{i}]") for i, x in enumerate(_as_list(X, "X"))]
+        return [self._point(state, x, f"X[{i}]") for i, x in enumerate(as_list(X, "X"))]
 
-    def _next(self, state, point, label):
-        """Return the fitted attributes after one more round."""
-        mistakes = state.get("mistakes_", 0) + (self._label(state, point) != label)
-        counts = {"mistakes_": mistakes, "n_rounds_": state.get("n_rounds_", 0) + 1}
-        return {**state, **self._learned(state, point, label), **counts}
+    def _next(self, state, point, target):
+        """Return the fitted attributes after one more round, and its loss."""
+        loss = self._loss(state, point, target)
+        counts = {
+            self._total: state.get(self._total, 0) + loss,
+            "n_rounds_": state.get("n_rounds_", 0) + 1,
+        }
+        return {**state, **self._learned(state, point, target), **counts}, loss
+
+    def _begin(self, X, y):
+        """Prepare for these rounds; return how many of them that takes."""
+        return 0
+
+    def _play(self, X, y):
+        """Forget all rounds, play these; return losses, bound and the least loss in hindsight."""
+        state, losses = self._start(), []
+        rounds = self._rounds(state, X, y)
+        for point, target in rounds:
+            state, loss = self._next(state, point, target)
+            losses.append(loss)
+        best = self._best_loss(state, *zip(*rounds, strict=True))
+        bound = self._bound(state)
+        self._update_state(state)
+        return np.array(losses, dtype=np.float64), bound, best
 
 
-def _as_list(values: Any, name: str) -> list:
+class LabelLearner(OnlineLearner):
+    """Base of online learners of labels 0 and 1, whose loss is the number of mistakes.
+
+    Attributes
+    ----------
+    mistakes_ : int
+        Rounds whose label differed from the prediction made before it was seen.
+    """
+
+    mistakes_: int
+    _total = "mistakes_"
+
+    def _target(self, state, y, name):
+        if getattr(y, "ndim", 0) == 0 and y in (0, 1):
+            return int(y)
+        return refuse(name, y, "0 or 1")
+
+    def _loss(self, state, point, target):
+        return int(self._prediction(state, point) != target)
+
+
+def as_list(values: Any, name: str) -> list:
+    """Return the rounds of a sequence, at least one."""
     try:
         entries = [] if isinstance(values, (str, bytes)) else list(values)
     except TypeError:
         entries = []
     return entries or refuse(name, values, "a sequence of one round or more")
-
-
-def _as_label(y: Any, name: str) -> int:
-    if getattr(y, "ndim", 0) == 0 and y in (0, 1):
-        return int(y)
-    return refuse(name, y, "0 or 1")

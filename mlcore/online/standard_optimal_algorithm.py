@@ -1,5 +1,6 @@
 """Standard optimal algorithm: predict the label of larger Littlestone dimension."""
 
+from mlcore.bounds import littlestone_dimension
 from mlcore.bounds.concept_tables.littlestone import LittlestoneTree
 from mlcore.online.halving import Halving
 
@@ -41,6 +42,9 @@ class StandardOptimalAlgorithm(Halving):
     >>> learner.update(1, 1).mistakes_
     1
     """
+
+    def _bound(self, state):
+        return littlestone_dimension(state["concepts_"], max_size=None)
 
     def _bitsets(self, concepts):
         _, columns = super()._bitsets(concepts)

@@ -2,17 +2,19 @@
 
 import numpy as np
 
-from mlcore.bounds.arguments import as_count, as_real
+from mlcore.bounds import weighted_majority_mistake_bound
+from mlcore.bounds.arguments import as_bool, as_count, as_real
 from mlcore.bounds.concept_tables.concept_table import as_table
-from mlcore.online.learner import OnlineLearner
+from mlcore.online.learner import LabelLearner
 
 
-class WeightedMajority(OnlineLearner):
+class WeightedMajority(LabelLearner):
     """Predict the label of more weight among the experts; one that errs loses part of its weight.
 
     For any labels the number of mistakes is at most
     `mlcore.bounds.weighted_majority_mistake_bound` of the number of experts and the mistakes of the
-    best. A round takes O(n_experts) time.
+    best. With `randomized` the bound is about half, and on the expected number, `loss_`. A round
+    takes O(n_experts) time.
 
     Parameters
     ----------
@@ -21,6 +23,10 @@ class WeightedMajority(OnlineLearner):
         ones (or bool, or -1 and 1), so points `X` have shape (n_rounds, n_experts).
     beta : float in (0, 1), default=0.5
         Factor of an expert's weight at each of its mistakes.
+    randomized : bool, default=False
+        Predict as an expert does that is drawn with probability proportional to its weight.
+    random_state : int, default=0
+        Seed of the draws: each round has one, the same however often it is asked for.
 
     Attributes
     ----------
@@ -29,6 +35,8 @@ class WeightedMajority(OnlineLearner):
         `beta` to the power of `expert_mistakes_`, scaled so that the largest is 1.
     mistakes_ : int
         Rounds whose label differed from the prediction.
+    loss_ : float
+        Sum of the probabilities of these mistakes; only with `randomized`.
     n_rounds_ : int
         Rounds learned from.
 
@@ -54,13 +62,25 @@ class WeightedMajority(OnlineLearner):
 
     expert_mistakes_: np.ndarray
     weights_: np.ndarray
+    loss_: float
 
-    def __init__(self, n_experts: int, *, beta: float = 0.5) -> None:
+    def __init__(
+        self,
+        n_experts: int,
+        *,
+        beta: float = 0.5,
+        randomized: bool = False,
+        random_state: int = 0,
+    ) -> None:
         self.n_experts = n_experts
         self.beta = beta
+        self.randomized = randomized
+        self.random_state = random_state
 
     def _start(self):
         n = as_count(self.n_experts, "n_experts", at_least=1)
+        as_bool(self.randomized, "randomized")
+        as_count(self.random_state, "random_state")
         return self._weighted(np.zeros(n, dtype=np.int64))
 
     def _points(self, state, X):
@@ -78,12 +98,33 @@ class WeightedMajority(OnlineLearner):
             )
         return advice
 
-    def _label(self, state, advice):
+    def _prediction(self, state, advice):
         weights = state["weights_"]
+        if self.randomized:
+            shares = np.cumsum(weights)
+            random = np.random.default_rng([int(self.random_state), state.get("n_rounds_", 0)])
+            drawn = np.searchsorted(shares, random.random() * shares[-1], side="right")
+            return int(advice[min(drawn, len(advice) - 1)])
         return int(weights[advice == 1].sum() >= weights[advice == 0].sum())
 
     def _learned(self, state, advice, y):
         return self._weighted(state["expert_mistakes_"] + (advice != y))
+
+    def _next(self, state, advice, y):
+        after, loss = super()._next(state, advice, y)
+        if self.randomized:
+            weights = state["weights_"]
+            loss = float(weights[advice != y].sum() / weights.sum())
+            after["loss_"] = state.get("loss_", 0.0) + loss
+        return after, loss
+
+    def _bound(self, state):
+        mistakes = state["expert_mistakes_"]
+        best, drawn = int(mistakes.min()), bool(self.randomized)
+        return weighted_majority_mistake_bound(len(mistakes), best, self.beta, randomized=drawn)
+
+    def _best_loss(self, state, points, targets):
+        return float(state["expert_mistakes_"].min())
 
     def _weighted(self, mistakes):
         beta = as_real(self.beta, "beta", above=0, below=1)

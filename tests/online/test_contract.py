@@ -13,7 +13,7 @@ from sklearn.base import clone
 import mlcore
 from contract import contents, fitted
 from mlcore import online
-from mlcore.online import Halving, StandardOptimalAlgorithm, WeightedMajority
+from mlcore.online import Halving, StandardOptimalAlgorithm, WeightedMajority, Winnow
 
 H = np.random.default_rng(0).integers(0, 2, size=(12, 6))
 POINTS = np.random.default_rng(1).integers(0, 6, size=20)
@@ -40,9 +40,32 @@ LEARNERS = {
         {
             "n_experts": (0, -1, 1.5, "3", None, True, math.inf),
             "beta": (0, 1, -0.5, math.nan, "0.5", None, True),
+            "randomized": (None, "yes", 2),
+            "random_state": (-1, 1.5, "3", None, True),
         },
     ),
+    "WeightedMajority-randomized": (
+        lambda: WeightedMajority(5, randomized=True, random_state=2),
+        (ADVICE, ADVICE[:, 0] ^ (np.arange(20) % 7 == 0)),
+        ([0, 1, 1], [0, 1, 1, 0, 2], [math.nan] * 5, "01101", [], None, 3),
+        {
+            "n_experts": (0, -1, 1.5, "3", None, True, math.inf),
+            "beta": (0, 1, -0.5, math.nan, "0.5", None, True),
+            "randomized": (None, "yes", 2),
+            "random_state": (-1, 1.5, "3", None, True),
+        },
+    ),
+    "Winnow": (
+        lambda: Winnow(5),
+        (ADVICE, ADVICE[:, 0] | ADVICE[:, 3]),
+        ([0, 1, 1], [0, 1, 1, 0, 2], [math.nan] * 5, "01101", [], None, 3),
+        {"n_features": (0, -1, 1.5, "3", None, True, math.inf)},
+    ),
 }
+# Learners of numbers and losses, and what plays with learners, have tests of their own.
+OTHERS = {
+    "DoublingTrick", "Game", "Hedge", "OnlineGradientDescent", "OnlineToBatch", "play",
+}  # fmt: skip
 
 
 @pytest.fixture(params=LEARNERS)
@@ -61,7 +84,7 @@ def refused(message, call, *given):
 
 
 def test_every_learner_is_here():
-    assert set(LEARNERS) == set(online.__all__)
+    assert {name.partition("-")[0] for name in LEARNERS} | OTHERS == set(online.__all__)
     assert online is mlcore.online
 
 

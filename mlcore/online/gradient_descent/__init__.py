@@ -1,0 +1,1 @@
+"""Online gradient descent: its losses, its sets, and the best vector in hindsight."""

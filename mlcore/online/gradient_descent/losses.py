@@ -1,0 +1,79 @@
+"""Convex losses of a prediction z = w.x, their derivatives and their conjugates."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, xlogy
+
+
+class Loss(NamedTuple):
+    """A loss l(z, y), convex in z; functions of arrays.
+
+    Attributes
+    ----------
+    value, derivative : callable
+        Of z and y; a subgradient where there is a corner.
+    conjugate : callable
+        The largest a z - l(z, y) over z, of a and y, for derivatives a.
+    smoothed : callable
+        Of z, y and mu: the derivative of a loss nearby, itself a derivative of l somewhere; it
+        changes by at most `curvature` / mu times the change of z.
+    curvature : float
+    corners : bool
+        False if `smoothed` is the derivative whatever mu, and changes by at most `curvature`.
+    labels : bool
+        True if y is -1 or 1.
+    """
+
+    value: object
+    derivative: object
+    conjugate: object
+    smoothed: object
+    curvature: float
+    corners: bool
+    labels: bool
+
+
+def _negative_entropy(a, y):
+    share = -a * y
+    return xlogy(share, share) + xlogy(1 - share, 1 - share)
+
+
+LOSSES = {
+    "hinge": Loss(
+        lambda z, y: np.maximum(0, 1 - y * z),
+        lambda z, y: np.where(y * z < 1, -y, 0.0),
+        lambda a, y: a * y,
+        lambda z, y, mu: -y * np.clip((1 - y * z) / mu, 0, 1),
+        1.0,
+        True,
+        True,
+    ),
+    "logistic": Loss(
+        lambda z, y: np.logaddexp(0, -y * z),
+        lambda z, y: -y * expit(-y * z),
+        _negative_entropy,
+        lambda z, y, mu: -y * expit(-y * z),
+        0.25,
+        False,
+        True,
+    ),
+    "absolute": Loss(
+        lambda z, y: np.abs(z - y),
+        lambda z, y: np.sign(z - y),
+        lambda a, y: a * y,
+        lambda z, y, mu: np.clip((z - y) / mu, -1, 1),
+        1.0,
+        True,
+        False,
+    ),
+    "squared": Loss(
+        lambda z, y: (z - y) ** 2,
+        lambda z, y: 2 * (z - y),
+        lambda a, y: a * a / 4 + a * y,
+        lambda z, y, mu: 2 * (z - y),
+        2.0,
+        False,
+        False,
+    ),
+}
