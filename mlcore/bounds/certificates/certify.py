@@ -56,9 +56,10 @@ def certify(
     ``certify(classifier, X, y)``, or ``certify(predictions, y=y)``. From fresh examples comes the
     binomial bound, which is exact, beside Chernoff's and Hoeffding's, which are never smaller, and
     bounds on recall, error and precision of every class. From training examples: sample compression
-    (support vector machines of two classes), the PAC-Bayes and Rademacher margin bounds (linear and
-    kernel machines of two classes, whose intercept is the weight of a constant feature), VC bounds
-    (half-spaces of n features have dimension n + 1), and the union bound over a finite class.
+    (support vector machines of two classes; perceptrons, by their mistakes), what learners of
+    `mlcore.pac` guarantee, the PAC-Bayes and Rademacher margin bounds (linear and kernel machines
+    of two classes, whose intercept is the weight of a constant feature), VC bounds (half-spaces of
+    n features have dimension n + 1), and the union bound over a finite class.
 
     Choosing the smallest of several bounds after the fact costs confidence. So each of the F
     families of bounds, of which none is always smaller than another, holds at
@@ -166,7 +167,8 @@ def certify(
             "estimator",
             estimator,
             "one that training examples bound: a support vector or linear classifier of two "
-            "classes, not behind steps that were fitted as well, or of a class of given "
+            "classes, a perceptron or a learner of mlcore.pac, not behind steps that were fitted "
+            "as well, or of a class of given "
             "vc_dimension or n_hypotheses",
         )
     budget = _divided(delta, n_candidates)
@@ -324,7 +326,7 @@ def _training(classifier, model, X, y, predicted, role, X_train, y_train, counte
     table = None if X_train is None else as_table(X_train)
     readable = table is not None and n_classes == 2 and table.ndim == 2
     machine = as_machine(model, counted) if readable else None
-    return Training(model, X_train, table, np.asarray(y), predicted, machine)
+    return Training(model, X_train, table, np.asarray(y), predicted, machine, counted)
 
 
 def _unused(data, vc_dimension, n_hypotheses):

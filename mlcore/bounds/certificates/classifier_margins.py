@@ -171,6 +171,11 @@ def _attribute(estimator, name, otherwise=None):
         return otherwise
 
 
+def width_bits(estimator: Any, counted: bool) -> int:
+    """Return the description length, in bits, of a kernel's width chosen from the data."""
+    return _gamma_bits(estimator, counted) if hasattr(estimator, "kernel") else 0
+
+
 def _gamma_bits(estimator, counted):
     if not _kernel(estimator).uses_gamma:
         return 0

@@ -18,6 +18,13 @@ from mlcore.bounds.certificates.classifier_margins import (
     may_be_indefinite,
     signed_cosines,
 )
+from mlcore.bounds.certificates.learners import (
+    has_guarantee,
+    is_perceptron,
+    mistake_compression,
+    mistakes_of_one_epoch,
+    own_guarantee,
+)
 from mlcore.bounds.data_dependent.compression import sample_compression_bound
 from mlcore.bounds.data_dependent.leave_one_out import support_vector_loo_bound
 from mlcore.bounds.data_dependent.margin import pac_bayes_margin_bound, rademacher_margin_bound
@@ -43,6 +50,7 @@ class Training:
     y: np.ndarray
     predicted: np.ndarray
     machine: Machine | None
+    counted: bool = False  # True if the settings that a search compared count as candidates
     vc_dimension: int | None = None
     n_hypotheses: int | None = None
 
@@ -75,7 +83,11 @@ def families(data: Training) -> dict[str, Callable[[Training, float], Bound | st
     of families must not depend on the sample, since delta is divided by it.
     """
     found = {}
-    if data.machine is not None and data.machine.expansion:
+    if has_guarantee(data.estimator):
+        found["guarantee of the learner"] = own_guarantee
+    if is_perceptron(data.estimator):
+        found["mistake compression bound"] = _mistake_compression
+    elif data.machine is not None and data.machine.expansion and not _averages(data.estimator):
         found["sample compression bound"] = _compression
     if data.machine is not None:
         found["PAC-Bayes margin bound"] = _pac_bayes
@@ -103,7 +115,10 @@ def heuristics(data: Training) -> list[Bound]:
             "",
         )
     ]
-    if data.fitted:
+    if is_perceptron(data.estimator):
+        of_rounds = mistakes_of_one_epoch(data)
+        found += [] if of_rounds is None else [of_rounds]
+    if data.fitted and not _averages(data.estimator):
         n_sv = len(data.estimator.support_)
         found.append(
             Bound(
@@ -118,6 +133,15 @@ def heuristics(data: Training) -> list[Bound]:
             )
         )
     return found
+
+
+def _averages(estimator):
+    """Return True for a mean over rounds, in which all examples had a part."""
+    return bool(getattr(estimator, "average", False))
+
+
+def _mistake_compression(data, delta):
+    return mistake_compression(data, delta, data.counted)
 
 
 def _compression(data, delta):

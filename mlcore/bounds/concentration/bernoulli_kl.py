@@ -17,6 +17,7 @@ from mlcore.bounds.arguments import as_plain, as_real, as_reals
 from mlcore.bounds.calculator import calculator
 
 _EPSILON = 2.0**-52
+_LEAST_NORMAL = np.finfo(np.float64).tiny
 _BLOCK = 4096  # numbers at a time, so that they stay in the cache
 _ATANH_SERIES = tuple(1.0 / (2 * j + 3) for j in reversed(range(9)))
 
@@ -170,7 +171,8 @@ def deviance(q: np.ndarray, p: np.ndarray, h: np.ndarray) -> np.ndarray:
     q, p and h = p - q are given separately, as a difference of floats would lose digits.
     """
     ratio = q / p
-    log_ratio = np.where(ratio < np.inf, np.log(ratio), np.log(q) - np.log(p))
+    plain = (ratio > _LEAST_NORMAL) & (ratio < np.inf)  # it may over- or underflow
+    log_ratio = np.where(plain, np.log(ratio), np.log(q) - np.log(p))
     term = np.where(np.abs(h) < 0.25 * q, q * excess_over_log(h / q), h + q * log_ratio)
     return np.where(q > 0, term, h)
 
