@@ -10,16 +10,21 @@ __version__ = "0.1.0"
 
 __all__ = [
     "__version__",
+    "bayes",
     "bounds",
     "cluster",
     "datasets",
     "decomposition",
     "discriminant",
+    "entropy",
     "kernel_ridge",
     "kernels",
+    "linear_model",
     "load",
     "mixture",
+    "naive_bayes",
     "online",
+    "pac",
     "row_sums",
     "save",
     "svm",
@@ -48,15 +53,20 @@ except ModuleNotFoundError as _error:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mlcore import (
+        bayes,
         bounds,
         cluster,
         datasets,
         decomposition,
         discriminant,
+        entropy,
         kernel_ridge,
         kernels,
+        linear_model,
         mixture,
+        naive_bayes,
         online,
+        pac,
         row_sums,
         svm,
     )

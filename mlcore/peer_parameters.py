@@ -65,6 +65,39 @@ INSTEAD: dict[str, dict[str, str]] = {
         "iterated_power": "use tol=: Lanczos goes on until its residuals are that small",
         "copy_X": "drop it: X is never changed, and X_fit_ is a copy",
     },
+    "CategoricalNB": {
+        "min_categories": 'use unseen="reserve"',
+    },
+    "GaussianNB": {
+        "priors": "use class_prior=",
+    },
+    "NaiveBayes": {
+        "force_alpha": "drop it: alpha is taken as it is, 0 too",
+    },
+    "LinearRegression": {
+        "copy_X": "drop it: X is never changed",
+        "tol": "drop it: the solution is exact to rounding, also of sparse data",
+        "positive": "drop it: coefficients of any sign; scipy.optimize.nnls has those at least 0",
+    },
+    "LogisticRegression": {
+        "dual": "drop it: every solver shows its duality gap, in duality_gap_",
+        "intercept_scaling": "drop it: intercepts are not penalised",
+        "l1_ratio": "drop it: the penalty is 1/2 |w|²",
+        "multi_class": "drop it: several classes are one softmax",
+        "penalty": "drop it: it is 1/2 |w|², and none with C=numpy.inf",
+    },
+    "Perceptron": {
+        "alpha": "drop it: there is no penalty",
+        "class_weight": "drop it: rounds count mistakes, which have no weights",
+        "early_stopping": "use tol=",
+        "eta0": "drop it: a factor of all weights changes no prediction",
+        "l1_ratio": "drop it: there is no penalty",
+        "n_iter_no_change": "drop it: it is 5",
+        "penalty": "drop it: the bound on the mistakes holds without one",
+        "validation_fraction": "use tol=",
+        "verbose": "read mistake_trace_",
+        "warm_start": "use partial_fit",
+    },
     "RidgeModel": {
         "kernel_params": "give a function of your own with its parameters bound",
     },

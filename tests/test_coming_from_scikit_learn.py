@@ -63,9 +63,14 @@ def test_every_public_name_stands_side_by_side():
         "decomposition",
         "discriminant",
         "kernel_ridge",
+        "linear_model",
+        "naive_bayes",
         "kernels",
+        "bayes",
+        "entropy",
         "datasets",
         "online",
+        "pac",
         "row_sums",
     ):
         for name in getattr(mlcore, family).__all__:
@@ -82,7 +87,10 @@ def test_every_public_name_stands_side_by_side():
         "decomposition",
         "discriminant",
         "kernel_ridge",
+        "linear_model",
+        "naive_bayes",
         "kernels",
+        "bayes",
         "datasets",
     ],
 )
@@ -102,7 +110,9 @@ PEER_TESTS = {
     "test_spectral": "cluster.", "test_hierarchical": "cluster.",
     "test_gaussian_mixture": "mixture.", "test_pls": "cross_decomposition.",
     "test_pca": "decomposition.", "test_kernel_pca": "decomposition.",
-    "test_discriminant_analysis": "",
+    "test_discriminant_analysis": "", "test_perceptron": "linear_model.",
+    "test_logistic": "linear_model.",
+    "test_naive_bayes": "",
 }  # fmt: skip
 
 
@@ -128,7 +138,10 @@ PEERS = {
     "decomposition": ("decomposition", "cross_decomposition"),
     "discriminant": ("discriminant_analysis",),
     "kernel_ridge": ("kernel_ridge", "model_selection"),
+    "linear_model": ("linear_model",),
+    "naive_bayes": ("naive_bayes", "preprocessing"),
     "kernels": ("metrics.pairwise", "preprocessing"),
+    "bayes": ("model_selection",),
     "datasets": ("datasets",),
 }
 

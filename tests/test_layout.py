@@ -145,11 +145,12 @@ LAYERS = (
     ("checks", "scratch", "threads"),
     ("mixins", "progress", "scatter"),
     ("model",),
-    ("eigen", "first_rows", "k_means_plus_plus", "persistence", "row_sums"),
-    ("datasets", "kernels"),
+    ("eigen", "first_rows", "k_means_plus_plus", "log_softmax", "persistence", "row_sums"),
+    ("datasets", "kernels", "separating_direction"),
     ("decomposition",),
     ("bounds", "cluster", "discriminant", "kernel_ridge", "mixture", "svm"),
-    ("online",),
+    ("entropy", "linear_model", "naive_bayes", "online", "pac"),
+    ("bayes",),
     ("tour",),
     ("__main__",),
 )
@@ -357,8 +358,8 @@ def test_families_are_loaded_on_first_use(tmp_path):
 
 def test_public_names_exist_and_are_all_that_completion_shows():
     families = (
-        "bounds cluster datasets decomposition discriminant kernel_ridge kernels mixture online "
-        "row_sums svm"
+        "bayes bounds cluster datasets decomposition discriminant entropy kernel_ridge kernels "
+        "linear_model mixture naive_bayes online pac row_sums svm"
     )
     for family in families.split():
         module = getattr(mlcore, family)

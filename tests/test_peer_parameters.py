@@ -9,16 +9,36 @@ import sklearn.cross_decomposition
 import sklearn.decomposition
 import sklearn.discriminant_analysis
 import sklearn.kernel_ridge
+import sklearn.linear_model
 import sklearn.mixture
+import sklearn.naive_bayes
 import sklearn.svm
 
-from mlcore import cluster, decomposition, discriminant, kernel_ridge, mixture, svm
+from mlcore import (
+    cluster,
+    decomposition,
+    discriminant,
+    kernel_ridge,
+    linear_model,
+    mixture,
+    naive_bayes,
+    svm,
+)
 from mlcore.model import Model
 from mlcore.peer_parameters import INSTEAD, instead_of
 
 MODELS = {
     name: getattr(family, name)
-    for family in (cluster, decomposition, discriminant, kernel_ridge, mixture, svm)
+    for family in (
+        cluster,
+        decomposition,
+        discriminant,
+        kernel_ridge,
+        linear_model,
+        mixture,
+        naive_bayes,
+        svm,
+    )
     for name in family.__all__
     if inspect.isclass(getattr(family, name)) and issubclass(getattr(family, name), Model)
 }
@@ -28,7 +48,9 @@ PEER_FAMILIES = (
     sklearn.decomposition,
     sklearn.discriminant_analysis,
     sklearn.kernel_ridge,
+    sklearn.linear_model,
     sklearn.mixture,
+    sklearn.naive_bayes,
     sklearn.svm,
 )
 PEERS = {

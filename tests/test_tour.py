@@ -117,6 +117,21 @@ def test_the_ridge_regression_is_as_exact_as_it_says(shown):
     assert float(error) < 0.3 and float(r2) > 0.7
 
 
+def test_decisions_by_costs_are_cheaper(shown):
+    plain, careful, asked, right, _, share, gap = values(shown, "Decisions", 7)
+    assert int(careful) < int(plain)
+    assert 0 < float(asked.rstrip("%")) < 30 and float(right.rstrip("%")) > 93
+    assert float(share.rstrip("%")) > 30 and float(gap) < 1e-9
+
+
+def test_learners_of_rounds_keep_to_their_bounds(shown):
+    mistakes, most, error, right, regret, bound, inside, box = values(shown, "Rounds", 8)
+    assert 0 < int(mistakes) <= int(most)
+    assert float(right.rstrip("%")) > 90 and 0 < float(error) < 1
+    assert float(regret) <= float(bound)
+    assert int(inside) >= 0 and 0 < float(box) <= 1
+
+
 def test_the_certificate_is_what_its_errors_allow(shown):
     lines = shown.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("certify"))

@@ -21,10 +21,21 @@ import sklearn.cross_decomposition
 import sklearn.decomposition
 import sklearn.discriminant_analysis
 import sklearn.kernel_ridge
+import sklearn.linear_model
 import sklearn.mixture
+import sklearn.naive_bayes
 import sklearn.svm
 
-from mlcore import cluster, decomposition, discriminant, kernel_ridge, mixture, svm
+from mlcore import (
+    cluster,
+    decomposition,
+    discriminant,
+    kernel_ridge,
+    linear_model,
+    mixture,
+    naive_bayes,
+    svm,
+)
 from mlcore.datasets import load_iris
 from mlcore.model import Model
 from mlcore.peer_parameters import instead_of
@@ -38,6 +49,8 @@ FAMILIES = {
     decomposition: (sklearn.decomposition, sklearn.cross_decomposition),
     discriminant: (sklearn.discriminant_analysis,),
     kernel_ridge: (sklearn.kernel_ridge,),
+    linear_model: (sklearn.linear_model,),
+    naive_bayes: (sklearn.naive_bayes,),
 }
 DEFAULTS = {
     "SVC.probability": "not deprecated: the folds behind probabilities share kernel rows",
@@ -51,10 +64,18 @@ DEFAULTS = {
     "KernelPCA.max_iter": "of Lanczos, which ends long before",
     "LinearDiscriminantAnalysis.solver": "every name gives the same answer",
     "LinearDiscriminantAnalysis.tol": "share of a feature's variance that others leave unexplained",
+    "LogisticRegression.solver": "the one that suits the data",
+    "LogisticRegression.max_iter": "no fit to real data is known that needs them",
+    "Perceptron.max_iter": "the bound on the mistakes tells when more are of no use",
+    "Perceptron.tol": "of the share of mistakes; by default only an epoch without any ends the fit",
+    "Perceptron.shuffle": "rounds are in the order of the rows, as of a stream",
+    "Perceptron.random_state": "only `shuffle` draws",
     "GaussianMixture.reg_covar": "a small share of each feature's variance: units do not matter",
 }
 ATTRIBUTES = {
     "n_iter_": "there is no iteration",
+    "t_": "`n_rounds_`",
+    "singular_": "`numpy.linalg.svd` of the centred features; `rank_`, `rcond_` follow from it",
     "rotations_": "`numpy.linalg.eigh(covariances_[j])`",
     "scalings_": "`numpy.linalg.eigh(covariances_[j])`",
     "affinity_matrix_": "`mlcore.cluster.spectral.affinity(X)` computes it",

@@ -300,6 +300,20 @@ def ridge_regression(digits: Digits) -> Iterator[str]:
         yield _line(what, value)
 
 
+def decisions(digits: Digits) -> Iterator[str]:
+    """Decisions by costs, and maximum entropy"""
+    from mlcore.tour.decisions import costs_and_means
+
+    yield from (_line(what, value) for what, value in costs_and_means(digits))
+
+
+def rounds(digits: Digits) -> Iterator[str]:
+    """Rounds: learners whose mistakes are bounded"""
+    from mlcore.tour.rounds import mistakes_and_bounds
+
+    yield from (_line(what, value) for what, value in mistakes_and_bounds(digits))
+
+
 def certificates(digits: Digits) -> Iterator[str]:
     """certify: what may be promised of a machine, with 95% confidence"""
     from mlcore.bounds import certify
@@ -341,6 +355,8 @@ SECTIONS = (
     novelties,
     discriminants,
     ridge_regression,
+    decisions,
+    rounds,
     certificates,
 )
 

@@ -208,3 +208,20 @@ def test_extreme_weights_are_scaled_by_a_power_of_two(peak):
 def test_no_weights_stay_none():
     assert scaled_weights(None) == (None, 0)
     assert scaled_weights(np.empty(0))[1] == 0
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", ">i2", "i4", "u8", "i8"])
+@pytest.mark.parametrize("least", [-128, -3, 0, 5, 2**62 - 1, 2**63 - 2, -(2**63)])
+@pytest.mark.parametrize("step", [1, 7, 200])
+def test_integers_are_coded_as_by_sorting(dtype, least, step):
+    """By a table where their range is short, which steps of 200 do not let it be."""
+    limits = np.iinfo(dtype)
+    values = [least + step * k for k in (3, 0, 1, 3, 0, 3)]
+    if min(values) < limits.min or max(values) > limits.max:
+        values = [k % 100 for k in values]
+    y = np.array(values, dtype)
+    classes, codes = as_labels(y, 6)
+    expected, places = np.unique(y, return_inverse=True)
+    assert_array_equal(classes, expected)
+    assert_array_equal(codes, places)
+    assert classes.dtype == expected.dtype and codes.dtype == np.intp

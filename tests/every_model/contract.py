@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy import sparse as sp
 
+from mlcore.bayes import RiskClassifier
 from mlcore.cluster import (
     AgglomerativeClustering,
     KernelKMeans,
@@ -28,6 +29,12 @@ from mlcore.cluster import (
 from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
+from mlcore.linear_model import (
+    KernelPerceptron,
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+)
 from mlcore.mixture import (
     PLSA,
     BernoulliMixture,
@@ -36,6 +43,15 @@ from mlcore.mixture import (
     GaussianMixture,
     MultinomialMixture,
 )
+from mlcore.naive_bayes import (
+    BernoulliNB,
+    CategoricalNB,
+    Discretizer,
+    GaussianNB,
+    MixedNB,
+    MultinomialNB,
+)
+from mlcore.pac import ConjunctionLearner, RectangleLearner
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
 
 N_SAMPLES, N_FEATURES = 60, 4
@@ -94,9 +110,13 @@ class Entry:
     sparse: bool = True
     weights: bool = True
     kernel: bool = True
+    text: bool = False  # samples may hold strings
+    one_class: bool = False  # a classifier takes it
     several_targets: bool = False
     sparse_targets: bool = False
     draw: Callable = samples
+    instant: bool = False  # no data make a fit so long that it is interrupted
+    epochs: bool = False  # a fit to what cannot be learnt goes on to max_iter
     endless: dict = field(default_factory=dict)  # parameters of a fit that does not end
     endless_shape: tuple = (100_000, 30)  # of the data of such a fit
     takes: tuple = ()  # (name, value) that other models refuse
@@ -177,7 +197,43 @@ def merged(**params):
     return AgglomerativeClustering(3, **params)
 
 
+def concept(make):
+    return Entry(make, two_labels, sparse=False, weights=False, kernel=False, instant=True)
+
+
+def naive_bayes(make, draw, sparse=True, text=False):
+    return Entry(
+        make,
+        labels,
+        sparse=sparse,
+        kernel=False,
+        draw=draw,
+        instant=True,
+        text=text,
+        one_class=True,
+    )
+
+
+def perceptron(make, kernel=False):
+    return Entry(
+        lambda: make(average=True, shuffle=True, random_state=0),
+        labels,
+        weights=False,
+        kernel=kernel,
+        epochs=True,
+        endless={"max_iter": 10**9, "tol": None},
+        endless_shape=(20_000, 30) if kernel else (100_000, 30),
+        takes=(("tol", None),),
+    )
+
+
 MODELS = {
+    "RiskClassifier": Entry(
+        lambda: RiskClassifier(LinearDiscriminantAnalysis()),
+        labels,
+        kernel=False,
+        endless_shape=(12_000, 3_000),
+    ),
     "AgglomerativeClustering": Entry(merged, nothing, sparse=False, weights=False, kernel=False),
     "SVC": Entry(SVC, labels),
     "SVC-probability": Entry(lambda: SVC(probability=True, random_state=0), labels),
@@ -195,6 +251,28 @@ MODELS = {
         labels,
         kernel=False,
         endless_shape=(12_000, 3_000),
+    ),
+    "LinearRegression-least-squares": Entry(
+        LinearRegression,
+        numbers,
+        kernel=False,
+        several_targets=True,
+        endless_shape=(12_000, 3_000),
+    ),
+    "LinearRegression-ridge": Entry(
+        lambda: LinearRegression(alpha=0.5),
+        several_numbers,
+        kernel=False,
+        several_targets=True,
+        endless_shape=(12_000, 3_000),
+    ),
+    "LogisticRegression": Entry(
+        LogisticRegression,
+        labels,
+        kernel=False,
+        endless={"tol": 1e-300, "max_iter": 10**9, "solver": "lbfgs"},
+        endless_shape=(12_000, 3_000),
+        takes=(NO_STEP,),
     ),
     "NuSVC": Entry(lambda: NuSVC(nu=0.3), two_labels),
     "SVR": Entry(SVR, numbers),
@@ -277,6 +355,24 @@ MODELS = {
     "MiniBatchKMeans": Entry(
         lambda: MiniBatchKMeans(3, random_state=0), nothing, kernel=False, takes=ZERO_TOL
     ),
+    "KernelPerceptron": perceptron(KernelPerceptron, kernel=True),
+    "Perceptron": perceptron(Perceptron),
+    "ConjunctionLearner": concept(ConjunctionLearner),
+    "RectangleLearner": concept(RectangleLearner),
+    "BernoulliNB": naive_bayes(BernoulliNB, samples),
+    "CategoricalNB": naive_bayes(CategoricalNB, choices, sparse=False, text=True),
+    "Discretizer": Entry(
+        lambda: Discretizer(strategy="uniform"),
+        nothing,
+        sparse=False,
+        weights=False,
+        kernel=False,
+        instant=True,
+        takes=(("edges", None),),
+    ),
+    "GaussianNB": naive_bayes(GaussianNB, samples, sparse=False),
+    "MixedNB": naive_bayes(MixedNB, samples, sparse=False, text=False),
+    "MultinomialNB": naive_bayes(MultinomialNB, counts),
     "PCA": components(PCA),
     "PCA-whitened": components(partial(PCA, scale=True, whiten=True)),
     "ProbabilisticClustering": of_affinity(ProbabilisticClustering),

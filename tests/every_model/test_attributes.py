@@ -42,6 +42,8 @@ def of_type(value, hint):
         return isinstance(value, list) and all(of_type(v, *get_args(hint)) for v in value)
     if get_origin(hint) is tuple:
         return all(of_type(v, part) for v, part in zip(value, get_args(hint), strict=True))
+    if hint is object:  # of another package, perhaps
+        return True
     if hint is Any:
         return sp.issparse(value) or type(value) in (float, np.ndarray)
     return type(value) is hint

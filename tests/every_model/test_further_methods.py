@@ -26,7 +26,18 @@ NAMES = (
     "reconstruction_errors", "feature_residuals", "predict_log_proba", "inverse_transform", "score",
     "leave_one_out", "verify", "correlations", "partial_statistics", "partial_fit",
 )  # fmt: skip
-FAMILIES = ("PCA", "KernelPCA", "CCA", "KernelCCA", "LinearD", "QuadraticD", "KernelRidge")
+FAMILIES = (
+    "PCA",
+    "KernelPCA",
+    "CCA",
+    "KernelCCA",
+    "LinearD",
+    "QuadraticD",
+    "KernelRidge",
+    "Perceptron",
+    "KernelPerceptron",
+    "LinearRegression",
+)
 
 
 def further(name):

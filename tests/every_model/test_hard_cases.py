@@ -22,8 +22,18 @@ from contract import (
 from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
+from mlcore.linear_model import LinearRegression
 
-FAMILIES = ("PCA", "KernelPCA", "CCA", "KernelCCA", "LinearD", "QuadraticD", "KernelRidge")
+FAMILIES = (
+    "PCA",
+    "KernelPCA",
+    "CCA",
+    "KernelCCA",
+    "LinearD",
+    "QuadraticD",
+    "KernelRidge",
+    "LinearRegression",
+)
 of_these_families = only(lambda entry: type(entry.make()).__name__.startswith(FAMILIES))
 
 # How a model is made for the unit of its samples, a power of two; what it is fitted to; which part
@@ -57,6 +67,13 @@ LAWS = {
         )
         for solver in ("cholesky", "cg", "nystroem")
     },
+    "LinearRegression": (
+        lambda unit: LinearRegression(), several_numbers, 0, "predict", ["objective_"],
+    ),
+    "LinearRegression-ridge": (
+        lambda unit: LinearRegression(alpha=2.0 ** (2 * unit)),
+        numbers, 0, "predict", ["objective_"],
+    ),
     "KernelRidgeCV": (
         lambda unit: KernelRidgeCV(
             2.0 ** (2 * unit) * np.array([0.1, 1.0]), kernel="linear", fit_intercept=True

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from contract import INF, MODELS, N_SAMPLES, NAN, answers, fitted, only
+from mlcore.cluster import KMeans
 from mlcore.svm import SVC
 
 NOT_POSITIVE = (0, -1, NAN, "1", None, True, 1j, [1.0], 10**400)
@@ -14,9 +15,11 @@ NOT_A_NUMBER = (NAN, INF, "1", None, True)
 NOT_BOOL = ("yes", 2, None)
 BAD_PARAMETERS = {
     "C": NOT_POSITIVE,
+    "actions": (["low", "top"], "low", [["low", "mid", "top"]]),
     "affinity": ("rbg", None, 3),
     "assign_labels": ("k-means", None, 3),
     "binarize": (NAN, INF, "0.5", True),
+    "average": NOT_BOOL,
     "batch_size": (0, -1, 1.5, "9", None, True, 10**30),
     "Cs": ((), (1.0, -1.0), (NAN,), ("1",), 3, None, "12", (INF, NAN)),
     "alpha": (-0.1, NAN, INF, "1", None, True, 10**400),
@@ -24,6 +27,8 @@ BAD_PARAMETERS = {
     "break_ties": NOT_BOOL,
     "cache_size": (*NOT_POSITIVE, INF),
     "callback": (3, "print"),
+    "columns": ({"normal": [0]}, {"gaussian": [0, 1]}, 3, "gaussian"),
+    "class_prior": ([0.5, 0.5], [0.5, 0.5, 0.5], [1.2, -0.4, 0.2], [NAN, 0.5, 0.5], "1", [["a"]]),
     "class_weight": ("equal", 3, {"none such": 1.0}, {0: -1.0, "low": -1.0}),
     "coef0": NOT_A_NUMBER,
     "components_init": (np.ones((3, 3)) / 3, np.full((3, 4), -0.25), np.full((3, 4), NAN), "none"),
@@ -40,6 +45,7 @@ BAD_PARAMETERS = {
     "eigen_solver": ("amg", 3),
     "epsilon": (-0.1, NAN, INF, "1", None, True),
     "fit_intercept": NOT_BOOL,
+    "fit_prior": NOT_BOOL,
     "fit_inverse_transform": NOT_BOOL,
     "gamma": (-1.0, NAN, INF, "scaled", None, True, 10**400),
     "gammas": ((), (-1.0,), (NAN,), ("scaled",), 3),
@@ -56,6 +62,8 @@ BAD_PARAMETERS = {
     "method": ("fast", 3, None),
     "missing": ("ignored", None, True),
     "multi_class": ("ovx", None, 1),
+    "estimator": (None, 3, "SVC", KMeans(), KMeans),
+    "loss": ("hinge", 3, np.ones((2, 3)), np.full((3, 3), NAN), np.ones((3, 2)), [1.0, 1.0, 1.0]),
     "n_centers": (0, -1, 1.5, "9", None, True),
     "n_clusters": (0, -1, 1.5, "9", None, True, 61, 10**30),
     "n_components": (0, -1, 1.5, "2", None, True, 61, 10**12, 10**30),
@@ -64,6 +72,7 @@ BAD_PARAMETERS = {
     "n_trials": (0, -1, 1.5, "2", None, True, [1, 2], [1.5] * 4, 10**400),
     "normalization": ("ratio", None, 3),
     "nu": (*NOT_POSITIVE, 1.5, INF),
+    "positive": ("none such", 2, NAN),
     "power": (0, 3, 1.5, "1", None, True),
     "power_iteration_normalizer": ("LU", "none", None, 3),
     "precisions_init": (-np.ones((2, 4)), np.full((2, 4, 4), NAN), "1", np.ones((9, 9))),
@@ -79,10 +88,17 @@ BAD_PARAMETERS = {
     "scaled_distance_threshold": (-0.1, NAN, "1", True, 0.5),
     "scoring": ("none such", 3, None),
     "shrinkage": (-0.1, 1.5, NAN, INF, "ledoit", True, [0.5]),
+    "shuffle": NOT_BOOL,
     "solver": ("lsqr", None, 3),
     "svd_solver": ("amg", None, 3),
     "tol": (*NOT_POSITIVE, INF),
+    "threshold": NOT_A_NUMBER,
     "unbiased": NOT_BOOL,
+    "edges": ([[0.0]], "uniform", 3, [[1.0, 1.0]] * 4, [[NAN]] * 4),
+    "n_bins": (0, 1, -1, 1.5, "9", None, True),
+    "strategy": ("kmeans", None, 3),
+    "unseen": ("drop", None, 3),
+    "var_smoothing": (*NOT_POSITIVE, INF),
     "verbose": (-1, "yes", 1.5, None),
     "warm_start": NOT_BOOL,
     "whiten": NOT_BOOL,

@@ -12,6 +12,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from contract import METHODS, N_SAMPLES, answers, methods, only, refuses, samples
+from mlcore.bayes import RiskClassifier
 from mlcore.cluster import (
     AgglomerativeClustering,
     KernelKMeans,
@@ -26,6 +27,12 @@ from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
 from mlcore.kernels import GramCenterer
+from mlcore.linear_model import (
+    KernelPerceptron,
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+)
 from mlcore.mixture import (
     PLSA,
     BernoulliMixture,
@@ -35,9 +42,19 @@ from mlcore.mixture import (
     MultinomialMixture,
 )
 from mlcore.model import NotFittedError
+from mlcore.naive_bayes import (
+    BernoulliNB,
+    CategoricalNB,
+    Discretizer,
+    GaussianNB,
+    MixedNB,
+    MultinomialNB,
+)
+from mlcore.pac import ConjunctionLearner, RectangleLearner
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
 
 CHECKED = [
+    RiskClassifier(LinearDiscriminantAnalysis()),
     AgglomerativeClustering(),
     AgglomerativeClustering(linkage="single"),
     AgglomerativeClustering(linkage="average"),
@@ -59,6 +76,11 @@ CHECKED = [
     QuadraticDiscriminantAnalysis(),
     QuadraticDiscriminantAnalysis(reg_param=0.1),
     QuadraticDiscriminantAnalysis(shrinkage=0.5),
+    LinearRegression(),
+    LinearRegression(alpha=0.1, fit_intercept=False),
+    LogisticRegression(),
+    LogisticRegression(solver="lbfgs"),
+    LogisticRegression(C=100.0, class_weight="balanced"),
     PLSA(),
     PLSA(n_components=2, alpha=0.0),
     CCA(),
@@ -80,6 +102,21 @@ CHECKED = [
     KMedoids(2, metric="cityblock", power=2),
     KMedoids(2, metric="precomputed"),
     MiniBatchKMeans(),
+    KernelPerceptron(),
+    Perceptron(),
+    Perceptron(average=True, shuffle=True),
+    ConjunctionLearner(),
+    RectangleLearner(),
+    BernoulliNB(),
+    BernoulliNB(alpha=0, missing="ignore"),
+    CategoricalNB(),
+    Discretizer(),
+    Discretizer(strategy="uniform", missing="ignore"),
+    GaussianNB(),
+    GaussianNB(missing="ignore"),
+    MixedNB(),
+    MultinomialNB(),
+    MultinomialNB(alpha=0),
     PCA(),
     PCA(2, scale=True, whiten=True),
     PCA(2, svd_solver="arpack"),

@@ -77,6 +77,8 @@ def own_targets(entry):
         del wrong["several columns"]
     if entry.sparse_targets:
         del wrong["sparse"]
+    if entry.one_class:
+        del wrong["one class|Negative values"]
     return wrong
 
 
@@ -110,10 +112,14 @@ def test_wrong_weights_are_refused(weights, error, message, entry, data):
     refuses(lambda: entry.make().fit(X, y, sample_weight=weights), error, message)
 
 
-@only(lambda entry: entry.targets in (labels, two_labels))
+@only(lambda entry: entry.weights and entry.targets in (labels, two_labels))
 def test_one_class_left_by_the_weights(entry, data):
     X, y = data
     weights = (y == y[0]).astype(float)
+    if entry.one_class:
+        model = entry.make().fit(X, y, sample_weight=weights)
+        assert (model.predict(X) == y[0]).all() and model.classes_.tolist() == [y[0]]
+        return
     refuses(lambda: entry.make().fit(X, y, sample_weight=weights), ValueError, "class")
 
 

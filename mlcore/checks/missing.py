@@ -1,0 +1,40 @@
+"""Missing values: NaN that the validation of samples lets pass."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks.arrays import real_array
+from mlcore.checks.samples import as_samples
+
+
+def keep_missing(X: Any, check: Callable[[Any], Any]) -> Any:
+    """Return `check(X)` of an array or sparse X whose NaN count as 0, then put the NaN back."""
+    if sp.issparse(X) and X.format in ("dok", "lil"):  # whose data are no array of numbers
+        X = X.tocoo()
+    hidden, missing = _without_missing(X)
+    checked = check(hidden)
+    if missing is None:
+        return checked
+    if sp.issparse(checked):  # the marks have the same structure, in the same order
+        marks = as_samples(missing, accept_sparse=True).data > 0
+        data = np.where(marks, np.nan, checked.data)
+        return sp.csr_array((data, checked.indices, checked.indptr), shape=checked.shape)
+    checked[missing] = np.nan  # a copy, not X itself
+    return checked
+
+
+def _without_missing(X):
+    """Return X with 0 for NaN, and marks of the NaN; or X itself and None."""
+    values = real_array(X.data, "X") if sp.issparse(X) else real_array(X, "X")
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
+    if not missing.any():
+        return X, None
+    filled = np.where(missing, values.dtype.type(0), values)
+    if not sp.issparse(X):
+        return filled, missing
+    hidden, marks = X.copy(), X.copy()
+    hidden.data, marks.data = filled, missing.astype(np.float64)
+    return hidden, marks

@@ -1,0 +1,140 @@
+"""Quasi-Newton steps (L-BFGS) for logistic regression in a metric near its Hessian."""
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy import linalg
+from scipy.special import expit
+
+from mlcore.linear_model.logistic.newton import Step, search
+from mlcore.linear_model.logistic.objective import Objective, Point
+from mlcore.log_softmax import log_softmax
+
+_ROWS_OF_METRIC = 4  # times the number of columns
+_ROWS_AT_POINT = 16  # the same where rows weigh differently
+_RENEWED = 15  # steps before the metric is computed again; then 3/2 times as many, and so on
+_VALUES_OF_PAIRS = 1 << 24  # of half the pairs that are kept
+
+Metric = Callable[[np.ndarray], np.ndarray]
+
+
+def dense_metric(objective: Objective, point: Point | None = None) -> Metric:
+    """Return the inverse of ``S + penalty`` for gradients of all classes.
+
+    S is the mean of ``v x x'`` in every k-th block of rows, v the mean of p (1 - p) over classes:
+    at the shares of the classes, or of each row at a point.
+    """
+    rows, share = objective.rows, _ROWS_OF_METRIC if point is None else _ROWS_AT_POINT
+    stride = 1
+    while rows.n >= 2 * stride * share * (rows.d + 1) and stride < 64:
+        stride *= 2
+    weighted = rows if point is None else _weighted_by_variance(objective, point)
+    M = weighted.gram(stride)[1] / rows.weight_of(stride)
+    objective.n_passes += 1 / stride
+    if point is None:
+        M *= _variance(rows)
+    return _inverse(M, objective.penalty)
+
+
+def _inverse(M, penalty):
+    M.flat[:: len(M) + 1] += penalty
+    diagonal = M.diagonal().copy()
+    diagonal[diagonal <= 0] = 1.0
+    scale = 1 / np.sqrt(diagonal)
+    M *= scale
+    M *= scale[:, None]
+    M.flat[:: len(M) + 1] += 1e-8
+    factor = linalg.cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+    return lambda g: linalg.cho_solve(factor, (g * scale).T, check_finite=False).T * scale
+
+
+def diagonal_metric(objective: Objective, point: Point | None = None) -> Metric:
+    """Return the inverse of the diagonal of this metric over all rows."""
+    if point is None:
+        objective.measure()
+        squares = objective.deviation**2 + objective.mean**2
+        squares[-1] = objective.rows.intercept
+        diagonal = _variance(objective.rows) * squares + objective.penalty
+    else:
+        moments = np.empty((2, objective.rows.d + 1))
+        weighted = _weighted_by_variance(objective, point)
+        weighted.sums(np.zeros_like(point.theta), moments=moments)
+        objective.n_passes += 1
+        diagonal = moments[1] / objective.rows.total + objective.penalty
+    inverse = np.zeros(len(diagonal))
+    np.divide(1, diagonal, out=inverse, where=diagonal > 0)
+    return lambda g: g * inverse
+
+
+def _variance(rows):
+    shares = np.bincount(rows.codes, weights=rows.weight, minlength=2) / rows.total
+    return float((shares * (1 - shares)).mean())
+
+
+def _weighted_by_variance(objective, point):
+    """Return the rows, weighted by the mean of p (1 - p) over the classes."""
+    scores = objective.scores(point.theta)
+    p = np.exp(log_softmax(scores)) if scores.shape[1] > 1 else expit(scores)
+    p *= 1 - p
+    return objective.rows.weighted(objective.rows.weight * p.mean(axis=1))
+
+
+def lbfgs_steps(
+    objective: Objective,
+    theta: np.ndarray,
+    metric: Callable[..., Metric],
+    n_pairs: int = 30,
+) -> Iterator[Step]:
+    """Yield the points of L-BFGS, which never rise, from `theta` on, until no step helps.
+
+    The metric, one of these above, is computed again at some of the points: where classes are
+    nearly separated few rows have a variance. The decrements are ``sqrt(g' B g)``, B being the
+    metric's inverse or that of L-BFGS, whichever is larger. Without pairs these are gradient steps
+    of the length of Barzilai and Borwein, in the first metric.
+    """
+    point, inverse, renewed = objective.at(theta), metric(objective), _RENEWED
+    # Steps of more pairs are fewer; with many parameters the pairs take the time.
+    pairs: deque = deque(maxlen=min(n_pairs, max(6, _VALUES_OF_PAIRS // theta.size)))
+    gamma = 1.0
+    for count in itertools.count(1):
+        g = point.gradient
+        plain = inverse(g)
+        decrement = float(np.sqrt(max(0.0, (g * plain).sum())))
+        direction = -_product(g, pairs, gamma, inverse) if pairs else -gamma * plain
+        slope = float((g * direction).sum())
+        if not slope < 0:
+            pairs.clear()
+            gamma, direction, slope = 1.0, -plain, -(decrement**2)
+        yield Step(point, max(decrement, float(np.sqrt(-slope))), direction)
+        found = search(objective, point, direction, slope)
+        if found is None and (pairs or gamma != 1):
+            pairs.clear()
+            gamma = 1.0
+            found = search(objective, point, -plain, -(decrement**2))
+        if found is None:
+            return
+        s, y = found.theta - point.theta, found.gradient - g
+        sy = float((s * y).sum())
+        if sy > 0:
+            pairs.append((s, y, 1 / sy))
+            gamma = sy / float((y * inverse(y)).sum())
+        point = found
+        if pairs and count >= renewed:
+            inverse, renewed = metric(objective, point), 3 * renewed // 2
+            s, y, rho = pairs[-1]
+            gamma = 1 / (rho * float((y * inverse(y)).sum()))
+
+
+def _product(g, pairs, gamma, inverse):
+    """Return the inverse of the approximate Hessian times g, by two loops over the pairs."""
+    q, factors = g.copy(), []
+    for s, y, rho in reversed(pairs):
+        a = rho * float(np.vdot(s, q))
+        q -= a * y
+        factors.append(a)
+    q = gamma * inverse(q)
+    for (s, y, rho), a in zip(pairs, reversed(factors), strict=True):
+        q += (a - rho * float(np.vdot(y, q))) * s
+    return q

@@ -1,0 +1,132 @@
+"""Logistic regression from blocks of rows: sums of each block, merged, and steps from them."""
+
+import math
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore.checks import as_class_weights, as_weights
+from mlcore.linear_model.logistic.evidence import LARGEST_SYSTEM
+from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows, LogisticSums
+from mlcore.linear_model.logistic.newton import ARMIJO, ROUNDING
+from mlcore.linear_model.logistic.objective import NewtonSystem, Penalised
+from mlcore.model import Classifier, Model
+
+
+class LogisticBlocks(Classifier, Model):
+    """Base of a logistic regression whose steps follow from sums over rows: a `RowSums`."""
+
+    C: float
+    tol: float
+    class_weight: Any
+    fit_intercept: bool
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    _columns_: tuple[np.ndarray, np.ndarray]
+    _theta_: np.ndarray
+    _line_: tuple | None  # where the steps are, and where they go
+
+    def _checked_parameters(self) -> dict[str, Any]:
+        """Return the parameters, checked."""
+        raise NotImplementedError
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Set classes, shift and scale from `X` and `y`, and the coefficients to 0.
+
+        Raises
+        ------
+        ValueError
+            If there are more than 2000 parameters, or a class of the data is not among those of
+            `y`: later blocks are of these classes.
+        """
+        how = self._checked_parameters()
+        if self.class_weight is not None and not isinstance(self.class_weight, dict):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all rows at once: give blocks a dict."
+            )
+        checked = self._check_X(X, reset=True)
+        classes, codes, weight, _ = self._weighted_labels(y, sample_weight, checked.shape[0])
+        n_scores = 1 if len(classes) == 2 else len(classes)
+        shape = n_scores, checked.shape[1] + 1
+        if math.prod(shape) > LARGEST_SYSTEM:
+            raise ValueError(
+                f"{type(self).__name__}: {math.prod(shape)} parameters are too many for steps from "
+                f"blocks, which take at most {LARGEST_SYSTEM}: fit all rows at once."
+            )
+        rows = LogisticRows(
+            checked, np.zeros(len(weight), int), weight, None, n_scores, how["fit_intercept"]
+        )
+        state = self._coefficients(np.zeros(shape), rows, checked.dtype)
+        columns = rows.shift, rows.scale
+        self._set_fitted(X, classes_=classes, _columns_=columns, _line_=None, **state)
+        return self
+
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticSums:
+        """Return weight, loss, gradient and Hessian of these rows at the present coefficients."""
+        how = self._checked_parameters()
+        X = self._check_X(X, reset=False, like=getattr(self, "coef_", None))
+        codes = self._known_codes(y, X.shape[0])
+        weight = as_weights(sample_weight, X.shape[0])
+        weight = weight * as_class_weights(self.class_weight, self.classes_, codes, weight)[codes]
+        rows = LogisticRows(
+            X, codes, weight, None, len(self._theta_), how["fit_intercept"],
+            Columns(*self._columns_),
+        )  # fmt: skip
+        return rows.sums(self._theta_, hessian=True)
+
+    def merge(self, a: LogisticSums, b: LogisticSums) -> LogisticSums:
+        """Return the sums over the rows of both."""
+        if a.gradient.shape != b.gradient.shape:
+            raise ValueError(
+                f"statistics of shapes {a.gradient.shape} and {b.gradient.shape} cannot be merged: "
+                "they come from different models."
+            )
+        return LogisticSums(*(one + other for one, other in zip(a, b, strict=True)))
+
+    def update(self, statistics: LogisticSums) -> Self:
+        """Take a step of Newton's method, or halve the last one if it was too long.
+
+        `converged_` tells when the decrement is at most `tol`; the step that follows is taken.
+        """
+        how = self._checked_parameters()
+        self._check_fitted()
+        columns, theta = Columns(*self._columns_), self._theta_
+        total = statistics.weight
+        objective = Penalised(columns.scale, 1 / how["C"] / total)
+        point = objective.point(theta, statistics)
+        line = self._line_
+        if line is not None:
+            start, value, direction, slope, length = line
+            rounding = 10 * ROUNDING * abs(value)
+            if point.value > value + ARMIJO * length * slope + rounding:
+                line = start, value, direction, slope, length / 2
+                state = self._coefficients(start + length / 2 * direction, columns)
+                self._update_state(state | {"_line_": line})
+                return self
+        system = NewtonSystem(objective.hessian(point), len(theta))
+        gradient = point.gradient.ravel()
+        direction = -system.solve(gradient)
+        slope = min(0.0, float(gradient @ direction))
+        direction = direction.reshape(theta.shape)
+        factor = total * (how["C"] if how["C"] < math.inf else 1.0)
+        state = self._coefficients(theta + direction, columns)
+        state |= {
+            "_line_": (theta, point.value, direction, slope, 1.0),
+            "objective_": factor * point.value,
+            "newton_decrement_": math.sqrt(-factor * slope),
+            "converged_": math.sqrt(-slope) <= how["tol"],
+        }
+        self._update_state(state)
+        return self
+
+    def _coefficients(self, theta, columns, dtype=None):
+        """Return the attributes that are the parameters."""
+        with np.errstate(over="ignore", under="ignore"):
+            coef = theta[:, :-1] * columns.scale
+            intercept = theta[:, -1] - coef @ columns.shift
+            dtype = self.coef_.dtype if dtype is None else dtype
+            return {
+                "coef_": coef.astype(dtype),
+                "intercept_": intercept.astype(dtype),
+                "_theta_": theta,
+            }

@@ -1,0 +1,209 @@
+"""Loss, gradient and Hessian of logistic regression: sums over rows, in one reading of them."""
+
+import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext import logistic_pass as _ext
+from mlcore.scatter import ROWS, powers_of_two
+from mlcore.scratch import scratch_array
+from mlcore.threads import effective_threads, items_per_call
+
+_GROUPS = 8  # of rows with sums of their own
+_LARGEST_GROUP = 1 << 21  # values of such sums, beyond which there are two groups
+
+
+class LogisticSums(NamedTuple):
+    """Sums over weighted rows at some parameters.
+
+    Attributes
+    ----------
+    weight : float
+    loss : float
+        ``sum_i w_i l_i``.
+    gradient : (n_scores, d + 1) float64
+        Of the loss; the last column is that of the intercepts.
+    hessian : (n_pairs, d + 1, d + 1) float64, or None
+        For one score its Hessian; for more the blocks of the pairs of classes a < b, with the sign
+        turned: ``sum_i w_i p_ia p_ib x_i x_i'``.
+    n_wrong : int
+        Rows whose class does not have the largest score alone.
+    """
+
+    weight: float
+    loss: float
+    gradient: np.ndarray
+    hessian: np.ndarray | None
+    n_wrong: int
+
+
+class Columns(NamedTuple):
+    """Shift and scale of columns, see `LogisticRows`."""
+
+    shift: np.ndarray
+    scale: np.ndarray
+
+
+class LogisticRows:
+    """Rows of data with their classes, weights and offsets, and the sums over them.
+
+    Parameters
+    ----------
+    X : float32 or float64 (n, d), C order, or canonical csr_array
+    codes : int64 (n,)
+    weight : float64 (n,)
+    offset : float64 (n, n_scores) or None
+    n_scores : int
+        1 for two classes, else their number.
+    intercept : bool
+    like : Columns, optional
+        Shift and scale to use.
+
+    Attributes
+    ----------
+    shift, scale : (d,) float64
+        Parameters refer to ``(x - shift) * scale``: the mean of the first rows, and powers of two
+        near the deviation from it. Sparse rows are not shifted.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        offset: np.ndarray | None,
+        n_scores: int,
+        intercept: bool,
+        like: Columns | None = None,
+    ) -> None:
+        self.X, self.codes, self.weight = X, codes.astype(np.int64, copy=False), weight
+        self.n, self.d = X.shape
+        self.n_scores, self.intercept = n_scores, intercept
+        self.offset = np.empty((0, n_scores)) if offset is None else offset
+        self.total = float(weight.sum())
+        self._equal = bool((weight == 1).all())
+        panel = _ext.panel_width()
+        self.width = -(-(self.d + 1) // panel) * panel
+        self._zeros = np.zeros(self.width)
+        if like is None:
+            self.shift = np.zeros(self.d)
+            first = X[:ROWS]
+            if intercept and not sp.issparse(X):
+                self.shift = _middle(first)
+            self.set_scale(first)
+        else:
+            self.shift, self.scale = like.shift, like.scale
+
+    def set_scale(self, X: Any) -> None:
+        """Scale columns by the largest deviations in these rows."""
+        if sp.issparse(X):
+            largest = np.zeros(self.d)
+            np.maximum.at(largest, X.indices, np.abs(X.data))
+            powers = np.frexp(largest)[1]
+        else:
+            powers = powers_of_two(X, self.shift)
+        self.scale = np.ldexp(1.0, -np.clip(powers, -1000, 1000))
+
+    def weighted(self, weight: np.ndarray) -> "LogisticRows":
+        """Return the same rows of other weights (n,)."""
+        other = copy.copy(self)
+        other.weight, other.total, other._equal = weight, float(weight.sum()), False
+        return other
+
+    def rows_of_block(self) -> int:
+        """Return the number of rows that are read together."""
+        return _ext.rows_of_block(1 if sp.issparse(self.X) else self.width)
+
+    def sums(
+        self,
+        theta: np.ndarray,
+        *,
+        hessian: bool = False,
+        stride: int = 1,
+        moments: np.ndarray | None = None,
+        scores: np.ndarray | None = None,
+    ) -> LogisticSums:
+        """Return the sums over every `stride`-th block of rows at theta (n_scores, d + 1).
+
+        `moments` (2, d + 1), if given, is set to the weighted sums of the columns and of their
+        squares, `scores` (n, n_scores) to the scores.
+        """
+        c = self.n_scores
+        pairs = (1 if c == 1 else c * (c - 1) // 2) if hessian else 0
+        return self._sums(theta, pairs, False, stride, moments, scores)
+
+    def gram(self, stride: int, moments: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """Return the weight of every `stride`-th block and the sum of its ``w x x'``."""
+        theta = np.zeros((self.n_scores, self.d + 1))
+        found = self._sums(theta, 1, True, stride, moments, None)
+        return found.weight, found.hessian[0]
+
+    def _sums(self, theta, pairs, gram, stride, moments, scores):
+        c, n, width = self.n_scores, self.n, self.width
+        sparse = sp.issparse(self.X)
+        wide = pairs * width**2 + c * width > _LARGEST_GROUP
+        groups = 2 if wide else _GROUPS
+        loss, wrong = np.zeros(groups), np.zeros(groups, np.intp)
+        columns = self.d + 1 if sparse else width
+        gradients = np.zeros((groups, columns, c) if sparse else (groups, c, columns))
+        sums = np.zeros((groups if moments is not None else 0, 2, width))
+        hessians = np.zeros((groups if pairs else 0, pairs, width, width))
+        empty = np.empty((0, c)) if scores is None else scores
+        size = self.rows_of_block()
+        blocks = -(-n // size)
+        per_row = max(1, self.X.nnz // n) if sparse else width
+        work = per_row * (4 * c + (per_row * pairs if sparse else per_row * pairs / 16))
+        n_threads = effective_threads(n / stride * work)
+        step = max(1, items_per_call(work) // size) * stride
+        scratch = scratch_array((n_threads, _ext.work_size(width, c)), np.float64)
+        if sparse:
+            parameters = np.ascontiguousarray(theta.T)
+        else:
+            parameters = np.zeros((c, width))
+            parameters[:, : self.d + 1] = theta
+        for first in range(0, blocks, step):
+            at = first, min(blocks, first + step), stride
+            rest = (
+                *at, scratch, loss, wrong, gradients, sums, hessians, empty, n_threads,
+            )  # fmt: skip
+            if sparse:
+                X = self.X
+                _ext.sparse(
+                    X.data, X.indices, X.indptr, self.codes, self.weight, self._equal, self.offset,
+                    self.scale, parameters, width, self.intercept, gram, *rest,
+                )  # fmt: skip
+            else:
+                _ext.dense(
+                    self.X, self.codes, self.weight, self._equal, self.offset, self.shift,
+                    self.scale, self._zeros, parameters, self.intercept, gram, *rest,
+                )  # fmt: skip
+        D = self.d + 1
+        if moments is not None:
+            moments[...] = sums.sum(axis=0)[:, :D]
+        gradient = gradients.sum(axis=0)
+        gradient = np.ascontiguousarray(gradient.T) if sparse else gradient[:, :D]
+        found = None
+        if pairs:
+            lower = np.tril(hessians.sum(axis=0)[:, :D, :D])
+            found = lower + np.tril(lower, -1).transpose(0, 2, 1)
+        weight = self.total if stride == 1 else self.weight_of(stride)
+        return LogisticSums(weight, float(loss.sum()), gradient, found, int(wrong.sum()))
+
+    def chosen(self, stride: int) -> np.ndarray:
+        """Return the rows of every `stride`-th block, sorted."""
+        size = self.rows_of_block()
+        starts = np.arange(0, self.n, size * stride)
+        rows = (starts[:, None] + np.arange(size)).ravel()
+        return rows[: np.searchsorted(rows, self.n)]
+
+    def weight_of(self, stride: int) -> float:
+        """Return the weight of every `stride`-th block."""
+        return float(self.weight[self.chosen(stride)].sum())
+
+
+def _middle(first):
+    """Return the means of columns, which of equal values are exactly these."""
+    center = first.mean(axis=0, dtype=np.float64)
+    return np.where((first == first[0]).all(axis=0), first[0].astype(np.float64), center)

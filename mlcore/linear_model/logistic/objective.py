@@ -1,0 +1,195 @@
+"""Objective of logistic regression per unit of weight, its gradient and Hessian."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from mlcore.linear_model.logistic.logistic_pass import LogisticRows, LogisticSums
+
+
+class Point(NamedTuple):
+    """Parameters, and the objective there.
+
+    Attributes
+    ----------
+    theta : (n_scores, d + 1) float64
+        In shifted and scaled columns, see `LogisticRows`; the intercepts are the last column.
+    value : float
+    gradient : (n_scores, d + 1) float64
+    sums : LogisticSums
+    """
+
+    theta: np.ndarray
+    value: float
+    gradient: np.ndarray
+    sums: LogisticSums
+
+
+class Penalised:
+    """Mean loss + ``1/2 sum_j penalty_j theta_j^2``, from sums over rows.
+
+    Parameters
+    ----------
+    scale : (d,) float64
+        Of the columns, see `LogisticRows`.
+    strength : float
+        1 / (C times the weight of all rows), 0 without penalty.
+    """
+
+    def __init__(self, scale: np.ndarray, strength: float) -> None:
+        self.strength = strength
+        with np.errstate(over="ignore", under="ignore"):
+            penalty = np.minimum(strength * scale**2, 1e300)
+        self.penalty = np.append(penalty, 0.0)
+
+    def point(self, theta: np.ndarray, sums: LogisticSums) -> Point:
+        """Return the objective that follows from sums at `theta`."""
+        with np.errstate(over="ignore"):
+            pull = self.penalty * theta
+            value = sums.loss / sums.weight + 0.5 * float((pull * theta).sum())
+        gradient = sums.gradient / sums.weight + pull
+        return Point(theta, value, gradient, sums)
+
+    def hessian(self, point: Point) -> np.ndarray:
+        """Return the Hessian of a point with sums of it, (n_scores (d + 1), same)."""
+        pairs, c = point.sums.hessian / point.sums.weight, len(point.theta)
+        D = pairs.shape[-1]
+        H = np.zeros((c, D, c, D))
+        if c == 1:
+            H[0, :, 0] = pairs[0]
+        else:
+            for (a, b), block in zip(_pairs(c), pairs, strict=True):
+                H[a, :, b] -= block
+                H[b, :, a] -= block
+                H[a, :, a] += block
+                H[b, :, b] += block
+        each = np.arange(D)
+        for k in range(c):
+            H[k, each, k, each] += self.penalty
+        return H.reshape(c * D, c * D)
+
+
+class Objective(Penalised):
+    """The same of rows in memory."""
+
+    def __init__(self, rows: LogisticRows, strength: float) -> None:
+        super().__init__(rows.scale, strength)
+        self.rows = rows
+        self.n_passes = 0.0
+        self._scores = self._scored = None
+        self.mean = self.deviation = None
+
+    def measure(self) -> None:
+        """Compute means and root mean squares of the columns, if not yet known."""
+        if self.mean is None:
+            moments = np.empty((2, self.rows.d + 1))
+            self.at(np.zeros((self.rows.n_scores, self.rows.d + 1)), moments=moments)
+
+    def _set_moments(self, moments):
+        self.mean, squares = moments / self.rows.total
+        if self.rows.intercept:
+            squares = squares - self.mean**2
+        else:
+            self.mean = np.zeros_like(self.mean)
+        squares[squares < 1e-20 * moments[1] / self.rows.total] = 0
+        self.deviation = np.sqrt(np.maximum(squares, 0))
+        self.deviation[-1] = 1.0
+
+    def at(
+        self,
+        theta: np.ndarray,
+        *,
+        hessian: bool = False,
+        stride: int = 1,
+        moments: np.ndarray | None = None,
+    ) -> Point:
+        """Return the objective at `theta`, over every `stride`-th block of rows."""
+        scores = None
+        if stride == 1:
+            if self._scores is None:
+                self._scores = np.empty((self.rows.n, self.rows.n_scores))
+            scores, self._scored = self._scores, theta
+        if moments is None and self.mean is None and stride == 1:
+            moments = np.empty((2, self.rows.d + 1))
+        sums = self.rows.sums(theta, hessian=hessian, stride=stride, moments=moments, scores=scores)
+        self.n_passes += 1 / stride
+        if moments is not None:
+            self._set_moments(moments)
+        return self.point(theta, sums)
+
+    def scores(self, theta: np.ndarray) -> np.ndarray:
+        """Return the scores of all rows at `theta`, without a pass if the last one was there."""
+        if self._scored is not theta:
+            self.at(theta)
+        return self._scores
+
+    def gradient_norm(self, gradient: np.ndarray) -> float:
+        """Return the largest component in columns centred and scaled to unit mean square."""
+        self.measure()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled = np.abs(gradient - self.mean * gradient[:, -1:]) / self.deviation
+        scaled[:, -1] = np.abs(gradient[:, -1])
+        scaled[:, self.deviation == 0] = 0
+        return float(scaled.max())
+
+
+class NewtonSystem:
+    """Solutions of systems with the Hessian; their part in its null space is 0.
+
+    Equal changes of all classes, of which the loss does not depend and in which the optimum is 0,
+    are filled up; other singular Hessians are inverted by their eigenvalues, in columns scaled to
+    unit diagonal.
+    """
+
+    def __init__(self, H: np.ndarray, n_scores: int) -> None:
+        D = len(H) // n_scores
+        H = H.reshape(n_scores, D, n_scores, D).copy()
+        if n_scores > 1:
+            for j in range(D):
+                H[:, j, :, j] += H[:, j, :, j].trace() / n_scores**2
+        H = H.reshape(n_scores * D, n_scores * D)
+        diagonal = H.diagonal()
+        self._kept = np.flatnonzero(diagonal > 0)
+        self._scale = 1 / np.sqrt(diagonal[self._kept])
+        self._size = len(H)
+        scaled = H[np.ix_(self._kept, self._kept)] * self._scale * self._scale[:, None]
+        self.singular = False
+        try:
+            self._factor = linalg.cho_factor(scaled, lower=True, check_finite=False)
+            least = np.abs(self._factor[0].diagonal()).min(initial=1.0)
+            self.singular = bool(least < 1e-7)
+        except linalg.LinAlgError:
+            self.singular = True
+        if self.singular:
+            values, vectors = linalg.eigh(scaled)
+            fine = values > len(values) * 1e-14 * values.max(initial=0.0)
+            self._null = vectors[:, ~fine]
+            self._vectors = vectors[:, fine]
+            self._inverse = 1 / values[fine]
+
+    def null_space(self) -> np.ndarray:
+        """Return vectors that span the null space, in columns; not those filled up."""
+        if not self.singular:
+            return np.zeros((self._size, 0))
+        out = np.zeros((self._size, self._null.shape[1]))
+        out[self._kept] = self._scale[:, None] * self._null
+        return out
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """Return ``H^+ b`` for b (n_scores (d + 1),) or a matrix of such columns."""
+        scale = self._scale if b.ndim == 1 else self._scale[:, None]
+        b_scaled = b[self._kept] * scale
+        if self.singular:
+            inner = self._vectors.T @ b_scaled
+            inverse = self._inverse if b.ndim == 1 else self._inverse[:, None]
+            x = self._vectors @ (inner * inverse)
+        else:
+            x = linalg.cho_solve(self._factor, b_scaled, check_finite=False)
+        out = np.zeros(b.shape)
+        out[self._kept] = x * scale
+        return out
+
+
+def _pairs(c):
+    return [(a, b) for a in range(c) for b in range(a + 1, c)]

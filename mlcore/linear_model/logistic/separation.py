@@ -1,0 +1,127 @@
+"""Separated classes, for which an unpenalised logistic regression has no maximum likelihood."""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.linear_model.logistic.evidence import LARGEST_SYSTEM, evidence
+from mlcore.linear_model.logistic.logistic_pass import LogisticRows
+from mlcore.linear_model.logistic.objective import Objective
+from mlcore.separating_direction import separating_direction
+
+_LARGE = 6.0  # scores below which classes are not separated: their gradient is above any tol
+_WIDE = 1000  # parameters up to which the linear programme is solved
+_DENSE = 20_000_000  # values of its rows
+_SHOWN = 1e-6  # part of a direction that counts
+
+
+def require_overlap(objective: Objective, theta: np.ndarray, names: Any, owner: str) -> None:
+    """Refuse rows whose classes a linear function separates.
+
+    A finite bound on the excess at theta proves that there is a maximum. Else a linear programme
+    decides.
+
+    Parameters
+    ----------
+    objective : Objective
+        Without penalty.
+    theta : (n_scores, d + 1)
+        Where the fit ended.
+    names : sequence of str, or None
+        Of the features.
+    owner : str
+
+    Raises
+    ------
+    ValueError
+        With attributes `verdict` and `direction`, (n_scores, n_features + 1), the intercepts last.
+    """
+    rows = objective.rows
+    scores = objective.scores(theta)
+    if np.abs(scores).max() < _LARGE:
+        return
+    if not len(rows.offset) and _all_right(rows, scores):
+        raise _separated("complete", theta / np.abs(theta).max(), rows, names, owner)
+    if theta.size > LARGEST_SYSTEM:
+        return
+    if evidence(objective, theta, rows.total).excess_bound < math.inf or theta.size > _WIDE:
+        return
+    try:
+        found = separating_direction(_signed_rows(rows))
+    except ArithmeticError:  # too ill-conditioned a programme to prove anything
+        return
+    if found.verdict == "none":
+        return
+    u = np.zeros((rows.n_scores, rows.d + 1))
+    free = max(1, rows.n_scores - 1)
+    part = found.direction.reshape(free, -1)
+    u[-free:, : part.shape[1]] = part
+    raise _separated(found.verdict, u, rows, names, owner)
+
+
+def _all_right(rows, scores):
+    """Return True if each row's class alone has the largest score: then theta separates."""
+    if scores.shape[1] == 1:
+        return bool((np.where(rows.codes == 1, scores[:, 0], -scores[:, 0]) > 0).all())
+    every = np.arange(rows.n)
+    own = scores[every, rows.codes]
+    others = scores.copy()
+    others[every, rows.codes] = -np.inf
+    return bool((own > others.max(axis=1)).all())
+
+
+def _separated(verdict, u, rows, names, owner):
+    """Return the error for classes that u (n_scores, d + 1) separates."""
+    moved = np.abs(u[:, :-1])
+    columns = np.flatnonzero((moved > _SHOWN * np.abs(u).max()).any(axis=0))
+    coef = u[:, :-1] * rows.scale
+    direction = np.c_[coef, u[:, -1] - coef @ rows.shift]
+    shown = [f"x{j}" if names is None else str(names[j]) for j in columns[:10]]
+    more = f" and {len(columns) - 10} more" if len(columns) > 10 else ""
+    how = "completely separated" if verdict == "complete" else "quasi-completely separated"
+    error = ValueError(
+        f"{owner}: the classes are {how} by a linear function of {', '.join(shown)}{more}: without "
+        "penalty the likelihood has no maximum, and coefficients grow without end. Use a finite C, "
+        "or leave these features out."
+    )
+    error.verdict, error.direction = verdict, direction
+    return error
+
+
+def _signed_rows(rows: LogisticRows) -> Any:
+    """Return rows a with a.u the score of each row's class less that of another class.
+
+    Columns are those of the second class, and of those after it, with the intercept each.
+    """
+    X = rows.X
+    if sp.issparse(X):
+        Z = sp.csr_array(X.astype(np.float64) @ sp.diags_array(rows.scale))
+        if rows.intercept:
+            Z = sp.csr_array(sp.hstack((Z, sp.csr_array(np.ones((rows.n, 1))))))
+    else:
+        Z = (X - rows.shift) * rows.scale
+        Z = np.column_stack((Z, np.ones(rows.n))) if rows.intercept else Z
+    if rows.n_scores == 1:
+        sign = np.where(rows.codes == 1, 1.0, -1.0)
+        return sp.csr_array(Z * sign[:, None]) if sp.issparse(Z) else Z * sign[:, None]
+    c, D = rows.n_scores, Z.shape[1]
+    if not sp.issparse(Z) and rows.n * (c - 1) ** 2 * D > _DENSE:
+        Z = sp.csr_array(Z)
+    parts = []
+    for own in range(c):
+        mine = Z[rows.codes == own]
+        for other in range(c):
+            if other == own:
+                continue
+            blocks = [None] * (c - 1)
+            for k, sign in ((own, 1.0), (other, -1.0)):
+                if k:
+                    blocks[k - 1] = sign * mine
+            if sp.issparse(mine):
+                empty = sp.csr_array(mine.shape)
+                parts.append(sp.hstack([empty if b is None else b for b in blocks]))
+            else:
+                parts.append(np.hstack([np.zeros_like(mine) if b is None else b for b in blocks]))
+    return sp.csr_array(sp.vstack(parts)) if sp.issparse(Z) else np.concatenate(parts)

@@ -1,0 +1,135 @@
+"""Minimisation of the objective of logistic regression: choice of the method, and its end."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks import require_memory
+from mlcore.linear_model.logistic.evidence import duality_gap
+from mlcore.linear_model.logistic.lbfgs import dense_metric, diagonal_metric, lbfgs_steps
+from mlcore.linear_model.logistic.newton import ROUNDING, first_point, newton_steps
+from mlcore.linear_model.logistic.objective import NewtonSystem, Objective
+from mlcore.linear_model.logistic.sample_span import in_span
+from mlcore.progress import Progress
+from mlcore.threads import single_threaded_blas
+
+_NEWTON = 480  # (d + 1)(n_scores + 1), up to which the Hessian is computed
+_METRIC = 4000  # columns up to which their covariance is
+_EXCESS = 1e-5  # times tol: relative excess by the decrement at which the fit ends
+_ESTIMATED = 0.1  # of this, where L-BFGS estimates the decrement, sometimes too low
+_LEAST = 1e-10  # such an excess below which `tol` alone ends the fit
+
+
+class Solution(NamedTuple):
+    """Minimum of an objective, with what shows how near it is."""
+
+    theta: np.ndarray
+    value: float
+    trace: list[float]
+    n_iter: int
+    converged: bool
+    gradient_norm: float
+    decrement: float
+    duality_gap: float
+
+
+def solve(
+    objective: Objective,
+    factor: float,
+    theta: np.ndarray | None,
+    how: dict[str, Any],
+    progress: Progress,
+) -> Solution:
+    """Minimise from theta, or from 0; P is `factor` times the objective."""
+    with single_threaded_blas(), np.errstate(under="ignore"):
+        span = None
+        if theta is None and how["solver"] == "auto" and not _is_newton(objective.rows, "auto"):
+            span = in_span(objective)
+        point, decrement, trace, converged = _descend(objective, span, factor, theta, how, progress)
+        if not objective.penalty.any():
+            point = _least_norm(objective, point)
+        gap, solved = duality_gap(objective, point, factor)
+        if converged:
+            point = solved
+        else:  # a warm start goes on from where the steps ended
+            gap += factor * max(0.0, point.value - solved.value)
+        norm = objective.gradient_norm(point.gradient)
+        trace[-1] = min(trace[-1], point.value)
+        return Solution(
+            point.theta, point.value, trace, len(trace) - 1, converged, norm, decrement, gap
+        )
+
+
+def _descend(objective, span, factor, theta, how, progress):
+    """Return the last point, its decrement, the trace, and if the fit has converged."""
+    inner = objective if span is None else span.objective
+    exact, tol, trace = _is_newton(inner.rows, how["solver"]), how["tol"], []
+    bound, converged = tol, False
+    excess = max(_EXCESS * tol * (1 if exact else _ESTIMATED), _LEAST)
+    for step in _newton(inner, theta, how) if exact else _quasi_newton(inner, theta, how):
+        point, decrement, _ = step
+        norm = inner.gradient_norm(point.gradient)
+        trace.append(min([*trace[-1:], point.value]))
+        progress.step(len(trace) - 1, objective=factor * point.value, change=norm)
+        near = 0.5 * decrement**2 <= excess * point.value
+        converged = near and norm <= bound and decrement <= tol
+        if converged and span is not None:
+            point = objective.at(span.theta(point.theta))
+            converged = objective.gradient_norm(point.gradient) <= tol
+            bound /= 4  # the columns of the samples may ask for more than those of the span
+        if converged or len(trace) > how["max_iter"]:
+            break
+    # What cannot be computed any better in float64 is the minimum.
+    converged = (
+        converged
+        or (norm <= tol and decrement <= tol)
+        or decrement**2 < 10 * ROUNDING * point.value
+    )
+    if span is not None:
+        objective.n_passes += inner.n_passes
+        point = objective.at(span.theta(step.point.theta))
+    return point, decrement, trace, converged
+
+
+def _newton(objective, theta, how):
+    rows = objective.rows
+    size = rows.n_scores * (rows.d + 1)
+    require_memory(size, size, 32, what="the Hessian", instead="use solver='lbfgs'")
+    if how["max_iter"] > 0:
+        theta = first_point(objective, theta)
+    elif theta is None:
+        theta = np.zeros((rows.n_scores, rows.d + 1))
+    return newton_steps(objective, theta)
+
+
+def _is_newton(rows, solver):
+    small = (rows.d + 1) * (rows.n_scores + 1) <= _NEWTON
+    return solver == "newton" or (solver == "auto" and small)
+
+
+def _quasi_newton(objective, theta, how):
+    rows = objective.rows
+    if theta is None:
+        theta = np.zeros((rows.n_scores, rows.d + 1))
+    if how["solver"] == "gradient":
+        return lbfgs_steps(objective, theta, diagonal_metric, n_pairs=0)
+    wide = rows.d > _METRIC or (sp.issparse(rows.X) and rows.d > rows.n)
+    return lbfgs_steps(objective, theta, diagonal_metric if wide else dense_metric)
+
+
+def _least_norm(objective, point):
+    """Return the point of the same scores with the least coefficients."""
+    rows = objective.rows
+    if point.theta.size > _NEWTON:
+        return point
+    if point.sums.hessian is None:
+        point = objective.at(point.theta, hessian=True)
+    null = NewtonSystem(objective.hessian(point), rows.n_scores).null_space()
+    if null.shape[1] == 0:
+        return point
+    null = null.reshape(rows.n_scores, rows.d + 1, -1)
+    coef = (point.theta[:, :-1] * rows.scale).ravel()
+    basis = (null[:, :-1] * rows.scale[:, None]).reshape(len(coef), -1)
+    amounts = np.linalg.lstsq(basis, coef, rcond=1e-10)[0]
+    return objective.at(point.theta - null @ amounts)

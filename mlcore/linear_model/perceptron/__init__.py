@@ -1,0 +1,1 @@
+"""Perceptrons, linear and of a kernel: rounds of prediction and correction, mistakes bounded."""

@@ -1,0 +1,186 @@
+"""Methods of a fitted linear regression: leave-one-out errors, the path over alpha, inference."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mlcore.checks import as_real, as_weights
+from mlcore.checks.arrays import real_array
+from mlcore.linear_model.regression.linear_inference import LinearInference, linear_inference
+from mlcore.threads import single_threaded_blas
+
+_DEPENDENT = 1e-10  # one less a leverage, below which a row alone determines a direction
+
+
+class LinearPath(NamedTuple):
+    """Linear models for m penalties; with several targets, arrays but `alphas` and
+    `effective_dimension` have an axis of targets more, after the first.
+
+    Attributes
+    ----------
+    alphas : (m,)
+    coef : (m, n_features)
+    intercept : (m,)
+    effective_dimension : (m,)
+        Trace of the map from targets to fitted values, the intercept included.
+    gcv : (m,)
+        Generalised cross-validation ``W |r|² / (W - effective_dimension)²``, W the sum of the
+        weights and ``|r|²`` the weighted squares of the residuals; the least is best.
+
+    Examples
+    --------
+    >>> from mlcore.linear_model import LinearRegression
+    >>> model = LinearRegression().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 3.0])
+    >>> model.path([0.0, 2.0]).coef.ravel()
+    array([1.5 , 0.75])
+    """
+
+    alphas: np.ndarray
+    coef: np.ndarray
+    intercept: np.ndarray
+    effective_dimension: np.ndarray
+    gcv: np.ndarray
+
+
+class LinearDiagnostics:
+    """Mixin of LinearRegression: what follows from the sums of its fit."""
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Return y_i less the prediction of the fit without sample i, for every sample.
+
+        No refits: r / (1 - h), r the residual and h the leverage; where h is 1, so that only this
+        sample determines some direction, that of the shortest coefficients of the others.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            The samples of the fit, as `y` and `sample_weight`.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        errors : float64 (n_samples,) or (n_samples, n_targets)
+            NaN where the weight is 0.
+
+        Raises
+        ------
+        ValueError
+            For other samples than those of the fit, and for a single one.
+
+        Notes
+        -----
+        O(n d² + d³) time.
+        """
+        self._check_ready()
+        n = len(y) if hasattr(y, "__len__") else 0
+        weight = None if sample_weight is None else as_weights(sample_weight, n)
+        rows = self._later_rows(X, y, sample_weight, check_finite=True)
+        if not np.isclose(rows.total, self.total_weight_, rtol=1e-9, atol=0):
+            raise ValueError(
+                f"leave_one_out needs the samples of the fit: their weight is "
+                f"{self.total_weight_:g}, not {rows.total:g}."
+            )
+        if self._intercepted_ and rows.X.shape[0] < 2:
+            raise ValueError(f"{type(self).__name__}: n_samples=1, but to leave one out needs 2.")
+        power = self._weight_power_
+        s = np.ones(rows.X.shape[0]) if rows.weight is None else np.ldexp(rows.weight, -power)
+        frame, units = self._frame, self._units
+        solution = self._system.solve(units)
+        coef = np.ldexp(
+            self.coef_.reshape(len(frame.target_power), -1).T.astype(np.float64),
+            frame.power[:, None] - frame.target_power,
+        )
+        offset = np.ldexp(self._target_mean_ - frame.target_origin, -frame.target_power)
+        errors = np.empty((len(s), coef.shape[1]))
+        # In one unit of all features, in which "shortest" is meant.
+        root = np.ldexp(solution.root, -units.shift[:, None])
+        with single_threaded_blas():
+            right = root.T @ np.ldexp(coef, -units.shift[:, None])
+            for block, Z in rows.blocks(self._center_):
+                projected = Z @ solution.root
+                h = s[block] * np.einsum("ij,ij->i", projected, projected)
+                if self._intercepted_:
+                    h += s[block] / np.ldexp(self.total_weight_, -power)
+                r = rows.Y[block] - offset - Z @ coef
+                lone = 1 - h < _DEPENDENT
+                errors[block] = r / np.where(lone, 1.0, 1 - h)[:, None]
+                if lone.any():
+                    squares = np.square(projected[lone] @ root.T).sum(axis=1)
+                    own = projected[lone] @ right
+                    errors[np.arange(len(s))[block][lone]] = (
+                        own / (s[block][lone] * squares)[:, None]
+                    )
+        full = np.full((n if weight is not None else len(s), coef.shape[1]), np.nan)
+        full[slice(None) if weight is None else weight > 0] = errors
+        full = np.ldexp(full, frame.target_power)
+        return full if self._several_ else full[:, 0]
+
+    def path(self, alphas: Any) -> LinearPath:
+        """Return the models of many penalties, from one decomposition.
+
+        Parameters
+        ----------
+        alphas : array-like of shape (m,)
+            Each at least 0.
+
+        Returns
+        -------
+        path : LinearPath
+
+        Notes
+        -----
+        O(d³) time and O(d²) for each penalty. Directions in which the features vary by less than
+        rounding are left out, for every penalty.
+        """
+        self._check_ready()
+        owner = type(self).__name__
+        alphas = real_array(alphas, "alphas").astype(np.float64)
+        if alphas.ndim != 1 or not len(alphas):
+            raise ValueError(f"{owner}: alphas has shape {alphas.shape}, but must be (m,).")
+        for alpha in alphas:
+            as_real(float(alpha), "alphas", owner=owner, at_least=0)
+        frame, units = self._frame, self._units
+        with single_threaded_blas():
+            values, V, projected = self._system.spectrum(units)
+            total = np.ldexp(self.total_weight_, -self._weight_power_)
+            left = self._squares_[1] - np.square(projected / np.sqrt(values)[:, None]).sum(axis=0)
+            left = np.maximum(left, self._squares_[0] if self._alpha_ == 0 else 0.0)
+            coefs, dimensions, gcv = [], [], []
+            for alpha in alphas:
+                own = units._replace(alpha=float(np.ldexp(alpha, -self._weight_power_)))
+                penalty = own.common_alpha
+                shrunk = values + penalty
+                coefs.append(V @ (projected / shrunk[:, None]))
+                share = (penalty / shrunk)[:, None] / np.sqrt(values)[:, None]
+                squares = left + np.square(share * projected).sum(axis=0)
+                dimension = float((values / shrunk).sum()) + float(self._intercepted_)
+                dimensions.append(dimension)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    gcv.append(total * squares / max(total - dimension, 0.0) ** 2)
+        coef = np.ldexp(np.stack(coefs), frame.target_power - int(frame.power.max()))
+        coef = coef.swapaxes(1, 2)
+        intercept = np.zeros(coef.shape[:2])
+        if self._intercepted_:
+            center = frame.origin + np.ldexp(self._center_, frame.power)
+            intercept = self._target_mean_ - coef @ center
+        gcv = np.ldexp(np.stack(gcv), 2 * frame.target_power + self._weight_power_)
+        if not self._several_:
+            coef, intercept, gcv = coef[:, 0], intercept[:, 0], gcv[:, 0]
+        return LinearPath(alphas, coef, intercept, np.array(dimensions), gcv)
+
+    def inference(self) -> LinearInference:
+        """Return standard errors, tests and intervals of the coefficients of least squares.
+
+        Returns
+        -------
+        inference : LinearInference
+
+        Raises
+        ------
+        ValueError
+            For ``alpha > 0``: penalised estimates are biased, so that their errors are not these;
+            and for no more samples than parameters.
+        """
+        self._check_ready()
+        return linear_inference(self)

@@ -1,0 +1,140 @@
+"""Solution of a regression from sums, and from its rows where sums have too few digits."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mlcore.linear_model.regression.least_squares import (
+    EPS,
+    NormalEquations,
+    Solution,
+    Triangle,
+    Units,
+)
+from mlcore.linear_model.regression.rows import Rows
+from mlcore.scatter import Scatter
+
+_WELL = {8: 1e-6, 4: 1e-3}  # by bytes of a number: rcond of sums from which a factor is taken
+_EXACT = 1e-3  # rcond, and share of squares left over, from which sums show all digits that count
+
+
+class Fit(NamedTuple):
+    """Coefficients in the units of a `Frame`, and how near they are to the best.
+
+    Attributes
+    ----------
+    coef : (d, k)
+    center : (d,)
+        Point to which the offset belongs: the mean of the features, relative to the origin.
+    offset : (k,)
+        Value at the center.
+    system : NormalEquations or Triangle
+    solution : Solution
+    total : float
+        Weight of all rows.
+    squares : (k,)
+        Weighted sum of squared residuals.
+    target_squares : (k,)
+        That of the targets, with an intercept about their mean.
+    gradient_norm : float
+    gap : (k,)
+    objective : (k,)
+    from_sums : bool
+        True if columns depend on each other, nearly, and only sums were at hand.
+    """
+
+    coef: np.ndarray
+    center: np.ndarray
+    offset: np.ndarray
+    system: NormalEquations | Triangle
+    solution: Solution
+    total: float
+    squares: np.ndarray
+    target_squares: np.ndarray
+    gradient_norm: float
+    gap: np.ndarray
+    objective: np.ndarray
+    from_sums: bool
+
+
+def solved(
+    rows: Rows | None,
+    sums: Scatter | None,
+    units: Units,
+    n_targets: int,
+    fit_intercept: bool,
+    dtype: np.dtype,
+) -> Fit:
+    """Fit from the sums over all rows, from the rows, or from both.
+
+    Where columns are independent, the normal equations have the digits of the sums, or one
+    correction by the residuals of the rows restores them; else the rows are taken to a triangle by
+    orthogonal transformations.
+    """
+    d, eps = len(units.power), float(np.finfo(dtype).eps)
+    solution, by_rows, from_sums = None, False, False
+    center, offset, gram = np.zeros(d), np.zeros(n_targets), None
+    if sums is not None:
+        total, mean, gram = sums
+        if fit_intercept:
+            center, offset = mean[:d], mean[d:].copy()
+        else:
+            gram = gram + total * np.outer(mean, mean)
+        system = NormalEquations(gram[:d, :d], gram[:d, d:], eps)
+        solution = system.solve(units)
+        well = solution is not None and solution.rcond >= _WELL[dtype.itemsize]
+        if not well:
+            solution, from_sums = None, rows is None
+            if rows is None:
+                solution = system.triangle().solve(units)
+        squares_of_all = gram.diagonal()
+    if solution is None:
+        by_rows, total = True, rows.total
+        R, mean = rows.triangle(center, fit_intercept)
+        center = center + mean[:d]
+        offset = mean[d:].copy()
+        system = Triangle(np.ascontiguousarray(R[:, :d]), R[:, d:].copy(), rows.X.shape[0], eps)
+        solution = system.solve(units)
+        squares_of_all = np.einsum("ij,ij->j", R, R)
+    size, target_squares = np.sqrt(squares_of_all[:d]), squares_of_all[d:]
+    coef, ridge = solution.coef, units.ridge[:, None]
+    squares = None
+    if not by_rows:
+        gradient = system.C - system.A @ coef
+        squares = target_squares - np.einsum("ij,ij->j", coef, system.C + gradient)
+        gradient -= ridge * coef
+    lost = by_rows or eps > EPS or solution.rcond < _EXACT
+    if rows is not None and (lost or (squares < _EXACT * target_squares).any()):
+        root, eps = solution.root, EPS
+        for step in range(2):
+            squares, sums_left, gradient = rows.residuals(coef, center, offset)
+            if fit_intercept:
+                shift = sums_left / total
+                offset = offset + shift
+                squares -= sums_left * shift
+            gradient -= ridge * coef
+            if step == 0:
+                coef = coef + root @ (root.T @ gradient)
+    squares = np.maximum(squares, 0.0)
+    n = rows.X.shape[0] if rows is not None else total
+    noise = _rounding(size, target_squares, coef, ridge, max(n, d), eps, dtype)
+    gap = np.full(n_targets, np.inf)
+    if units.alpha > 0:
+        with np.errstate(divide="ignore", over="ignore"):
+            gap = np.square((np.abs(gradient) + noise) / np.sqrt(ridge)).sum(axis=0)
+    scale = np.outer(size, np.sqrt(target_squares))
+    relative = np.divide(np.abs(gradient), scale, out=np.zeros_like(scale), where=scale > 0)
+    objective = squares + np.einsum("ij,ij->j", ridge * coef, coef)
+    return Fit(
+        coef, center, offset, system, solution, total, squares, target_squares,
+        float(relative.max()), gap, objective, from_sums,
+    )  # fmt: skip
+
+
+def _rounding(size, target_squares, coef, ridge, n, eps, dtype):
+    """Return bounds of the rounding errors of the gradient, (d, k), of coefficients in `dtype`."""
+    reach = size @ np.abs(coef)
+    one = 2 * np.sqrt(n) * eps
+    single = float(np.finfo(dtype).eps)
+    noise = np.outer(size, one * (np.sqrt(target_squares) + reach) + single * reach)
+    return noise + (single + 2 * EPS) * ridge * np.abs(coef)

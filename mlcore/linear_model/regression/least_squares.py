@@ -1,0 +1,202 @@
+"""Linear systems of least squares, with a ridge or of minimum norm where columns are dependent."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import lapack
+
+from mlcore.eigen.lapack import eigenpairs, stoppable
+
+EPS = float(np.finfo(np.float64).eps)
+_PIVOT = 8 * float(
+    np.finfo(np.float32).eps
+)  # what rounding to float32 leaves of a dependent column
+
+
+class Units(NamedTuple):
+    """Column j of a system is that of the data times 2^-power_j.
+
+    Attributes
+    ----------
+    power : int (d,)
+    alpha : float
+        Penalty on the squared norm of the coefficients of the data.
+    """
+
+    power: np.ndarray
+    alpha: float
+
+    @property
+    def ridge(self) -> np.ndarray:
+        """Penalties of the coefficients of the system, (d,)."""
+        with np.errstate(over="ignore"):
+            return np.ldexp(self.alpha, -2 * self.power)
+
+    @property
+    def shift(self) -> np.ndarray:
+        """Powers of two, (d,), at most 0, that take all columns to one unit, that of the data."""
+        return self.power - self.power.max()
+
+    @property
+    def common_alpha(self) -> float:
+        """Penalty of coefficients in that unit."""
+        return float(np.ldexp(self.alpha, -2 * int(self.power.max())))
+
+
+class Solution(NamedTuple):
+    """Coefficients that minimise ``|c - F w|² + ridge w²``, of the least norm among such.
+
+    Attributes
+    ----------
+    coef : (d, k) float64
+    root : (d, r) float64
+        ``root root'`` is the pseudo-inverse of F'F + ridge; with fewer rows than columns and a
+        ridge, the part of it that acts on rows of F.
+    rank : int
+        That of F.
+    rcond : float
+        Reciprocal condition, of F in columns of norm 1 and with its ridge.
+    """
+
+    coef: np.ndarray
+    root: np.ndarray
+    rank: int
+    rcond: float
+
+
+class NormalEquations(NamedTuple):
+    """A system by A = F'F, (d, d), and C = F'c, (d, k), of precision `eps`."""
+
+    A: np.ndarray
+    C: np.ndarray
+    eps: float
+
+    def solve(self, units: Units) -> Solution | None:
+        """Return the solution by Cholesky's factor, None if there is none."""
+        squares = self.A.diagonal() + units.ridge
+        kept = np.flatnonzero(squares > 0)
+        size = np.sqrt(squares[kept])
+        whole = len(kept) == len(squares)
+        A = self.A / size if whole else self.A[np.ix_(kept, kept)] / size
+        A /= size[:, None]
+        A[np.diag_indices_from(A)] = 1.0
+        root, d = np.zeros((len(squares), len(kept))), len(kept)
+        if not d:
+            return Solution(root @ np.zeros((0, self.C.shape[1])), root, 0, 1.0)
+        norm = np.abs(A).sum(axis=0).max()
+        L, info = stoppable(lambda: lapack.dpotrf(A.T, lower=0, clean=1))
+        if info:
+            return None
+        rcond = float(lapack.dpocon(L, norm, uplo="U")[0])
+        inverse, _ = stoppable(lambda: lapack.dtrtri(L))
+        root[kept] = inverse / size[:, None]
+        rank = d
+        if units.alpha > 0:
+            rank = self._rank(kept)
+        return Solution(root @ (root.T @ self.C), root, rank, rcond)
+
+    def _rank(self, kept):
+        """Return the rank of A, as far as sums of squares tell it."""
+        squares = self.A.diagonal()[kept]
+        kept, squares = kept[squares > 0], squares[squares > 0]
+        if not len(kept):
+            return 0
+        A = self.A[np.ix_(kept, kept)] / np.sqrt(squares)
+        A /= np.sqrt(squares)[:, None]
+        tol = max(1000, len(A)) * self.eps
+        return int(stoppable(lambda: lapack.dpstrf(A, tol=tol, lower=0))[2])
+
+    def triangle(self) -> "Triangle":
+        """Return the system of independent columns, as far as sums of squares tell them."""
+        squares = self.A.diagonal()
+        kept = np.flatnonzero(squares > 0)
+        size = np.sqrt(squares[kept])
+        A = self.A[np.ix_(kept, kept)] / np.outer(size, size)
+        F, c, d = np.zeros((0, len(squares))), np.zeros((0, self.C.shape[1])), len(kept)
+        if d:
+            tol = max(1000, d) * self.eps
+            U, order, rank, _ = stoppable(lambda: lapack.dpstrf(A, tol=tol, lower=0))
+            U, pivots = np.triu(U[:rank]), kept[order - 1]
+            F = np.zeros((rank, len(squares)))
+            F[:, pivots] = U * size[order - 1]
+            own = self.C[pivots[:rank]] / size[order[:rank] - 1, None]
+            c = linalg.solve_triangular(U[:, :rank], own, trans="T")
+        return Triangle(F, c, 1000, self.eps)
+
+    def spectrum(self, units: Units) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return eigenvalues (r,) and eigenvectors V (d, r) of A in one unit, and V'C (r, k)."""
+        shift = units.shift
+        A = np.ldexp(self.A, shift[:, None] + shift)
+        values, V = eigenpairs(A, overwrite=True)
+        known = values > max(1000, len(A)) * self.eps * values.max(initial=0.0)
+        return values[known], V[:, known], V[:, known].T @ np.ldexp(self.C, shift[:, None])
+
+
+class Triangle(NamedTuple):
+    """A system by F, (m, d), and c, (m, k), from orthogonal transformations of n rows.
+
+    `eps` is the precision of the data.
+    """
+
+    F: np.ndarray
+    c: np.ndarray
+    n_rows: int
+    eps: float
+
+    def solve(self, units: Units) -> Solution:
+        """Return the solution by further orthogonal transformations."""
+        norms = np.sqrt(np.einsum("ij,ij->j", self.F, self.F))
+        kept = np.flatnonzero(norms > 0)
+        F = self.F[:, kept] / norms[kept]
+        d, k = self.F.shape[1], self.c.shape[1]
+        if not F.size:
+            return Solution(np.zeros((d, k)), np.zeros((d, 0)), 0, 1.0)
+        projected, R, pivots = stoppable(
+            lambda: linalg.qr_multiply(F, self.c.T, mode="right", pivoting=True)
+        )
+        diagonal = np.abs(R.diagonal())
+        tol = max(self.n_rows, d) * EPS
+        if self.eps > EPS:
+            tol = max(tol, _PIVOT)
+        rank = int((diagonal > tol * diagonal[0]).sum())
+        if units.alpha > 0:
+            return self._with_ridge(units, rank)
+        projected, R, pivots = projected[:, :rank].T, R[:rank], kept[pivots]
+        rcond = float(lapack.dtrcon(R[:, :rank])[0])
+        root = np.zeros((d, rank))
+        if rank == len(kept):
+            root[pivots] = _inverse(R) / norms[pivots, None]
+        else:
+            shift = units.shift[pivots]
+            columns = np.ldexp(R * norms[pivots], shift)
+            Q, T = stoppable(lambda: linalg.qr(columns.T, mode="economic"))
+            root[pivots] = np.ldexp(Q @ _inverse(T).T, shift[:, None])
+        return Solution(root @ projected, root, rank, rcond)
+
+    def _with_ridge(self, units, rank):
+        shift, alpha = units.shift, units.common_alpha
+        G, Q = np.ldexp(self.F, shift), None
+        if len(G) < G.shape[1]:
+            Q, T = stoppable(lambda: linalg.qr(G.T, mode="economic"))
+            G = T.T
+        q = G.shape[1]
+        stacked = np.concatenate((G, np.sqrt(alpha) * np.eye(q)))
+        right = np.concatenate((self.c, np.zeros((q, self.c.shape[1]))))
+        projected, R = stoppable(lambda: linalg.qr_multiply(stacked, right.T, mode="right"))
+        root = _inverse(R)
+        root = np.ldexp(root if Q is None else Q @ root, shift[:, None])
+        return Solution(root @ projected.T, root, rank, float(lapack.dtrcon(R)[0]))
+
+    def spectrum(self, units: Units) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what `NormalEquations.spectrum` does."""
+        G = np.ldexp(self.F, units.shift)
+        U, s, Vt = stoppable(lambda: linalg.svd(G, full_matrices=False))
+        known = s > max(self.n_rows, G.shape[1]) * EPS * s.max(initial=0.0)
+        s = s[known]
+        return s * s, Vt[known].T, s[:, None] * (U[:, known].T @ self.c)
+
+
+def _inverse(R):
+    """Return the inverse of an upper triangular matrix."""
+    return stoppable(lambda: lapack.dtrtri(R)[0])

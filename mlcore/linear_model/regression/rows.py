@@ -1,0 +1,214 @@
+"""Rows of a regression: their sums, their residuals, and a triangle of the same squares."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks import require_memory
+from mlcore.eigen.lapack import stoppable
+from mlcore.scatter import (
+    Scatter,
+    in_range,
+    origin_of,
+    powers_of_two,
+    row_blocks,
+    scatter_of,
+    scatter_side_by_side,
+)
+from mlcore.threads import single_threaded_blas
+
+_PLAIN = {8: 230, 4: 28}  # by bytes of a number: powers of two whose squares are in range
+_PENALTY = 300  # power of two that penalties do not exceed
+
+
+class Frame(NamedTuple):
+    """Points that differences of features and targets refer to, and powers of two they count in.
+
+    Attributes
+    ----------
+    origin : float64 (d,)
+        In the type of the samples; 0 without an intercept.
+    power : int (d,)
+        Features are ``2^-power (x - origin)``.
+    target_origin : float64 (k,)
+    target_power : int (k,)
+    """
+
+    origin: np.ndarray
+    power: np.ndarray
+    target_origin: np.ndarray
+    target_power: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any, Y: np.ndarray, fit_intercept: bool) -> "Frame":
+        """Return the frame of these rows, with powers of 0 for features."""
+        d, k = X.shape[1], Y.shape[1]
+        origin = origin_of(X) if fit_intercept else np.zeros(d)
+        near = origin_of(Y) if fit_intercept else np.zeros(k)
+        power = np.frexp(np.abs(Y - near).max(axis=0))[1].astype(np.int64)
+        power[np.abs(power) <= _PLAIN[X.dtype.itemsize]] = 0
+        return cls(origin, np.zeros(d, np.int64), near, power)
+
+    def with_powers(self, X: Any, alpha: float, columns: np.ndarray | None = None) -> "Frame":
+        """Return the frame with powers of those columns (default: all) that are out of range.
+
+        Columns whose squares vanish beside alpha stay small, as their penalties would overflow.
+        """
+        power = powers_of_two(X, self.origin).astype(np.int64)
+        power[np.abs(power) <= _PLAIN[X.dtype.itemsize]] = 0
+        if alpha > 0:
+            least = (int(np.frexp(alpha)[1]) - _PENALTY) // 2
+            power = np.maximum(power, min(0, least))
+        if columns is not None:
+            power[~columns] = 0
+        return self._replace(power=power)
+
+
+class Rows(NamedTuple):
+    """Checked rows of positive weight.
+
+    Attributes
+    ----------
+    X : float32 or float64 (n, d), dense or CSR
+    Y : float64 (n, k)
+        In the units of the frame.
+    weight : float64 (n,), optional
+    frame : Frame
+    """
+
+    X: Any
+    Y: np.ndarray
+    weight: np.ndarray | None
+    frame: Frame
+
+    @classmethod
+    def of(cls, X: Any, Y: np.ndarray, weight: np.ndarray | None, frame: Frame) -> "Rows":
+        """Return the rows of targets Y (n, k), not yet in the units of the frame."""
+        Y = Y - frame.target_origin
+        if frame.target_power.any():
+            Y = np.ldexp(Y, -frame.target_power)
+        return cls(X, Y, weight, frame)
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights."""
+        return float(self.X.shape[0] if self.weight is None else self.weight.sum())
+
+    def sums(self, owner: str) -> Scatter:
+        """Return the sums over features and targets side by side, the targets after the features.
+
+        NaN in dense features is found.
+        """
+        X, frame = self.X, self.frame
+        Y = self.Y.astype(X.dtype)
+        k = Y.shape[1]
+        origin = np.concatenate((frame.origin, np.zeros(k)))
+        power = np.concatenate((frame.power, np.zeros(k, np.int64)))
+        if sp.issparse(X):
+            joined = sp.hstack((X, sp.csr_array(Y)), format="csr")
+            return scatter_of(sp.csr_array(joined), self.weight, origin, power=power, owner=owner)
+        return scatter_side_by_side(X, Y, self.weight, origin, power=power, owner=owner)
+
+    def out_of_range(self, sums: Scatter, fit_intercept: bool) -> np.ndarray:
+        """Return True for each feature that varies and whose squares over- or underflow."""
+        X, d = self.X, self.X.shape[1]
+        squares = sums.scatter.diagonal()[:d]
+        if not fit_intercept:
+            with np.errstate(over="ignore"):
+                squares = squares + sums.weight * sums.mean[:d] ** 2
+        outside = np.flatnonzero(~in_range(squares, X.dtype))
+        found = np.zeros(d, bool)
+        if len(outside):
+            near = self.frame.origin.astype(X.dtype)
+            if fit_intercept:
+                near = X[:1].toarray()[0] if sp.issparse(X) else X[0]
+            for _, block in row_blocks(X):
+                found[outside] |= (block[:, outside] != near[outside]).any(axis=0)
+        return found
+
+    def blocks(self, center: np.ndarray):
+        """Yield ranges of rows, and their features less the center, float64."""
+        origin, power = self.frame.origin, self.frame.power
+        scaled = bool(power.any())
+        for rows, block in row_blocks(self.X):
+            Z = block - origin
+            if scaled:
+                Z = np.ldexp(Z, -power)
+            Z -= center
+            yield rows, Z
+
+    def residuals(
+        self, coef: np.ndarray, center: np.ndarray, offset: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return sums over residuals ``r = y - offset - (x - center) coef``.
+
+        Returns
+        -------
+        squares : (k,)
+            ``sum s r²``.
+        total : (k,)
+            ``sum s r``.
+        products : (d, k)
+            ``sum s (x - center) r``.
+        """
+        d, k = coef.shape
+        squares, total, products = np.zeros(k), np.zeros(k), np.zeros((d, k))
+        if sp.issparse(self.X):
+            X = self._scaled_sparse()
+            center = center + np.ldexp(self.frame.origin, -self.frame.power)
+            r = self.Y - offset - (X @ coef - center @ coef)
+            weighted = r if self.weight is None else r * self.weight[:, None]
+            total = weighted.sum(axis=0)
+            products = X.T @ weighted - np.outer(center, total)
+            return np.einsum("ij,ij->j", r, weighted), total, products
+        with single_threaded_blas():
+            for rows, Z in self.blocks(center):
+                r = self.Y[rows] - offset
+                r -= Z @ coef
+                weighted = r if self.weight is None else r * self.weight[rows, None]
+                squares += np.einsum("ij,ij->j", r, weighted)
+                total += weighted.sum(axis=0)
+                products += Z.T @ weighted
+        return squares, total, products
+
+    def _scaled_sparse(self):
+        X, power = self.X, self.frame.power
+        data = X.data.astype(np.float64)
+        if power.any():
+            data = np.ldexp(data, -power[X.indices])
+        return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+
+    def triangle(self, center: np.ndarray, intercept: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return R (m, d + k) with the sums of squares and products of these rows, and their mean.
+
+        The rows are [x - center, y], and with an intercept R is that of the rows less their mean,
+        (d + k,); by QR of one block after the other.
+        """
+        n, d = self.X.shape
+        k, first = self.Y.shape[1], int(intercept)
+        width = first + d + k
+        require_memory(
+            min(n, width) + min(n, 1024), width, 24, what="a triangle of the rows",
+            instead="use fewer features",
+        )  # fmt: skip
+        R, pending, waiting = np.zeros((0, width)), [], 0
+        size = max(1024, width)  # rows of a block: as many as R has
+
+        def absorb(R, pending):
+            return stoppable(lambda: np.linalg.qr(np.concatenate((R, *pending)), mode="r"))
+
+        for rows, Z in self.blocks(center):
+            part = np.ones((len(Z), width))
+            part[:, first : first + d] = Z
+            part[:, first + d :] = self.Y[rows]
+            if self.weight is not None:
+                part *= np.sqrt(self.weight[rows])[:, None]
+            pending.append(part)
+            waiting += len(part)
+            if waiting >= size:
+                R, pending, waiting = absorb(R, pending), [], 0
+        if pending:
+            R = absorb(R, pending)
+        mean = R[0, 1:] / R[0, 0] if intercept else np.zeros(d + k)
+        return R[first:, first:], mean

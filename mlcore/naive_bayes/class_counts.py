@@ -1,0 +1,129 @@
+"""Sums of the rows of each class, in one reading that checks the values too."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext import class_counts as _ext
+from mlcore.checks import label_type
+
+_ROWS = 1 << 16  # of a call of the loop, so that Ctrl-C is heard
+
+
+class ClassCounts(NamedTuple):
+    """Weighted sums over the rows of each class.
+
+    Attributes
+    ----------
+    classes : (c,)
+        Sorted.
+    weights : (c,) float64
+        Weight of all rows of a class.
+    sums : (c, d) float64
+        Of counts, or of the rows where a feature is 1.
+    known : (c, d) float64
+        Weight of the rows where a feature is not missing.
+    """
+
+    classes: np.ndarray
+    weights: np.ndarray
+    sums: np.ndarray
+    known: np.ndarray
+
+
+def class_counts(
+    X: Any,
+    codes: np.ndarray,
+    weights: np.ndarray | None,
+    n_classes: int,
+    kind: str,
+    threshold: float = 0.0,
+    *,
+    checked: bool = True,
+) -> np.ndarray | None:
+    """Return the sums of rows of each class, (n_classes, d) float64, None if a row is refused.
+
+    Parameters
+    ----------
+    X : (n, d) array, or CSR as `is_plain_csr` has it
+    codes : (n,) intp
+        Classes of the rows.
+    weights : (n,) float64 or None
+    kind : {"sum", "above", "binary"}
+        Add the values, which are at least 0; count those above `threshold`; or add values that
+        are 0 or 1.
+    checked : bool
+        False refuses values that are too large for the ordinary checks.
+    """
+    table = np.zeros((n_classes, X.shape[1]))
+    weights = np.empty(0) if weights is None else weights
+    if sp.issparse(X):
+        loop, rows = _ext.sparse_counts, (X.data, X.indices, X.indptr)
+    else:
+        loop, rows = _ext.dense_counts, (X,)
+    dtype = rows[0].dtype
+    limit = np.inf if checked else np.sqrt(np.finfo(dtype).max) / 2
+    number = ("sum", "above", "binary").index(kind)
+    for first in range(0, X.shape[0], _ROWS):
+        last = min(first + _ROWS, X.shape[0])
+        how = number, threshold, limit, table, first, last
+        if loop(*rows, codes, weights, *how) >= 0:
+            return None
+    return table
+
+
+def is_plain_csr(X: Any) -> bool:
+    """Return True for CSR of float32 or float64 whose arrays the loop can follow as they are."""
+    if not sp.issparse(X) or X.format != "csr" or X.ndim != 2 or 0 in X.shape:
+        return False
+    parts = X.data, X.indices, X.indptr
+    return (
+        all(type(a) is np.ndarray and a.ndim == 1 for a in parts)
+        and all(a.flags.c_contiguous and a.flags.aligned and a.dtype.isnative for a in parts)
+        and X.data.dtype in (np.float32, np.float64)
+        and X.indices.dtype == X.indptr.dtype
+        and X.indices.dtype in (np.int32, np.int64)
+        and len(X.indptr) == X.shape[0] + 1
+        and len(X.indices) == len(X.data)
+        and X.indptr[0] == 0
+    )
+
+
+def merged_class_counts(a: ClassCounts, b: ClassCounts) -> ClassCounts:
+    """Return the sums over the rows of both; a class that one of them lacks is a row of zeros."""
+    classes = all_classes(a.classes, b.classes)
+    one, other = (with_classes(part, classes) for part in (a, b))
+    for x, y in zip(one, other, strict=True):
+        if x.shape != y.shape:
+            raise ValueError(
+                f"sums of {a.sums.shape[1]} and {b.sums.shape[1]} features cannot be merged: they "
+                "come from different models."
+            )
+    return ClassCounts(classes, *(x + y for x, y in zip(one[1:], other[1:], strict=True)))
+
+
+def with_classes(counts: Any, classes: np.ndarray) -> Any:
+    """Return statistics with rows of zeros for the `classes` (c,) that they lack."""
+    rows = rows_of(counts.classes, classes)
+    return type(counts)(classes, *(spread(part, rows, len(classes)) for part in counts[1:]))
+
+
+def rows_of(some: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the place of each of some classes in all, both sorted."""
+    return np.searchsorted(classes, some)
+
+
+def spread(values: np.ndarray, rows: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return zeros with `values` in these rows."""
+    found = np.zeros((n_rows, *values.shape[1:]))
+    found[rows] = values
+    return found
+
+
+def all_classes(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the labels of both, sorted; they must be of one type."""
+    kinds = label_type(a), label_type(b)
+    if kinds[0] != kinds[1]:
+        raise TypeError(f"labels of types {kinds[0]} and {kinds[1]}: y must have one type.")
+    return np.union1d(a, b)

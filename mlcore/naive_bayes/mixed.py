@@ -1,0 +1,224 @@
+"""Naive Bayes for columns of several kinds, with one prior."""
+
+import copy
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mlcore.checks import column_names
+from mlcore.naive_bayes.bernoulli import BernoulliNB
+from mlcore.naive_bayes.categorical import CategoricalNB
+from mlcore.naive_bayes.categories import as_table
+from mlcore.naive_bayes.gaussian import GaussianNB
+from mlcore.naive_bayes.multinomial import MultinomialNB
+from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
+
+_KINDS = {
+    "gaussian": GaussianNB,
+    "bernoulli": BernoulliNB,
+    "categorical": CategoricalNB,
+    "multinomial": MultinomialNB,
+}
+_OF_PARTS = ("classes_", "class_count_", "class_log_prior_")
+
+
+class MixedSums(NamedTuple):
+    """Statistics of the parts of a `MixedNB`, in the order of `columns_`."""
+
+    parts: tuple
+
+
+class MixedNB(NaiveBayes):
+    """Classify rows whose columns are of several kinds, independent given the class.
+
+    The log-likelihoods of the columns of each kind are added to the logarithm of one prior.
+
+    Parameters
+    ----------
+    columns : dict or None, default=None
+        Lists of columns, by number or name, for some of the kinds "gaussian", "bernoulli",
+        "categorical" and "multinomial", of the models of these names; each column of X stands in
+        one list. None is "gaussian" for all.
+    alpha, binarize, unseen, var_smoothing, missing
+        As in the model of the columns: `BernoulliNB`, `CategoricalNB`, `GaussianNB`. With
+        missing="ignore", columns of counts still refuse NaN.
+    class_prior, fit_prior
+        As in `MultinomialNB`.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) sorted labels
+    class_count_ : (n_classes,) float64
+        Weight of the rows.
+    class_log_prior_ : (n_classes,) float64
+        -inf for a class without rows.
+    columns_ : dict of str to (n_columns,) intp
+    parts_ : dict of str to model
+        The fitted model of the columns of each kind.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Examples
+    --------
+    >>> from mlcore.naive_bayes import MixedNB
+    >>> X = [[1.7, "red"], [1.9, "red"], [1.8, "blue"], [4.2, "blue"], [4.4, "blue"]]
+    >>> model = MixedNB(columns={"gaussian": [0], "categorical": [1]}).fit(X, [0, 0, 0, 1, 1])
+    >>> model.predict([[2.0, "blue"], [4.0, "green"]])
+    array([0, 1])
+    """
+
+    columns_: dict
+    parts_: dict
+
+    def __init__(
+        self,
+        *,
+        columns: dict[str, Any] | None = None,
+        alpha: float = 1.0,
+        binarize: float | None = 0.0,
+        unseen: str = "ignore",
+        var_smoothing: float = 1e-9,
+        missing: str = "error",
+        class_prior: Any = None,
+        fit_prior: bool = True,
+    ) -> None:
+        self.columns = columns
+        self.alpha = alpha
+        self.binarize = binarize
+        self.unseen = unseen
+        self.var_smoothing = var_smoothing
+        self.missing = missing
+        self.class_prior = class_prior
+        self.fit_prior = fit_prior
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Estimate the probabilities of all classes, as each part does."""
+        columns, parts, samples = self._begun_parts(X)
+        for kind, part in parts.items():
+            part.fit(samples[:, columns[kind]], y, sample_weight)
+        self._set_fitted(X, **_attributes(columns, parts))
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to those of earlier calls, of `fit` too, and estimate from all."""
+        again = hasattr(self, "classes_")
+        columns, parts, samples = self._later_parts(X) if again else self._begun_parts(X)
+        for kind, part in parts.items():
+            part.partial_fit(samples[:, columns[kind]], y, classes, sample_weight)
+        if again:
+            self._update_state(_attributes(columns, parts))
+        else:
+            self._set_fitted(X, **_attributes(columns, parts))
+        return self
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Set the number of features, and what sums refer to, from first rows."""
+        columns, parts, samples = self._begun_parts(X)
+        for kind, part in parts.items():
+            part.begin(samples[:, columns[kind]])
+        self._set_fitted(X, columns_=columns, parts_=parts)
+        return self
+
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> MixedSums:
+        """Return the sums over these rows, which need not have all classes."""
+        columns, parts, samples = self._later_parts(X)
+        return MixedSums(
+            tuple(
+                part.partial_statistics(samples[:, columns[kind]], y, sample_weight)
+                for kind, part in parts.items()
+            )
+        )
+
+    def merge(self, a: MixedSums, b: MixedSums) -> MixedSums:
+        """Return the sums over the rows of both; classes that only one of them has are kept."""
+        self._check_fitted()
+        triples = zip(self.parts_.values(), a.parts, b.parts, strict=True)
+        return MixedSums(tuple(part.merge(x, y) for part, x, y in triples))
+
+    def update(self, statistics: MixedSums) -> Self:
+        """Estimate the probabilities from the sums over all rows: the whole fit."""
+        self._check_parameters()
+        self._check_fitted()
+        parts = _copies(self.parts_)
+        for part, sums in zip(parts.values(), statistics.parts, strict=True):
+            part.update(sums)
+        self._update_state(_attributes(self.columns_, parts))
+        return self
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        for kind in _KINDS:
+            self._part(kind)._check_parameters()
+        columns = self.columns
+        if columns is not None and not (
+            isinstance(columns, dict) and columns.keys() <= set(_KINDS)
+        ):
+            raise ValueError(
+                f"{type(self).__name__}: columns must be None or a dict of some of {list(_KINDS)}, "
+                f"not {columns!r}."
+            )
+
+    def _part(self, kind):
+        own, make = self.get_params(deep=False), _KINDS[kind]
+        return make(**{name: own[name] for name in make().get_params(deep=False)})
+
+    def _begun_parts(self, X):
+        self._check_parameters()
+        samples = self._check_X(X, reset=True)
+        columns = self._places(samples.shape[1], column_names(X))
+        return columns, {kind: self._part(kind) for kind in columns}, samples
+
+    def _later_parts(self, X):
+        self._check_parameters()
+        samples = self._check_X(X, reset=False)
+        return self.columns_, _copies(self.parts_), samples
+
+    def _places(self, n_features, names):
+        if self.columns is None:
+            return {"gaussian": np.arange(n_features)}
+        known = {name: j for j, name in enumerate([] if names is None else names.tolist())}
+        known |= {j: j for j in range(n_features)}
+        given = {kind: list(some) for kind, some in self.columns.items() if len(some)}
+        every = [name for some in given.values() for name in some]
+        foreign = [name for name in every if name not in known]
+        if foreign:
+            raise ValueError(
+                f"{type(self).__name__}: columns has {foreign[0]!r}, which is no column of X."
+            )
+        places = {
+            kind: np.array([known[name] for name in some], np.intp) for kind, some in given.items()
+        }
+        counts = np.bincount(
+            np.concatenate([[], *places.values()]).astype(int), minlength=n_features
+        )
+        wrong = np.flatnonzero(counts != 1)
+        if len(wrong):
+            raise ValueError(
+                f"{type(self).__name__}: columns has column {wrong[0]} of X {counts[wrong[0]]} "
+                "times, but each must stand in one list."
+            )
+        return places
+
+    def _as_samples(self, X, **how):
+        strings = self.columns is not None and "categorical" in self.columns
+        table = as_table(X) if strings else None
+        return super()._as_samples(X, **how) if table is None else table
+
+    def _log_likelihood(self, X):
+        scores, impossible = 0.0, None
+        for kind, part in self.parts_.items():
+            more = part._likelihood_of(X[:, self.columns_[kind]])
+            scores = scores + more.scores
+            if more.impossible is not None:
+                impossible = more.impossible + (0 if impossible is None else impossible)
+        return Likelihood(scores, impossible)
+
+
+def _copies(parts):
+    return {kind: copy.copy(part) for kind, part in parts.items()}
+
+
+def _attributes(columns, parts):
+    first = next(iter(parts.values()))
+    own = {name: getattr(first, name) for name in _OF_PARTS}
+    return own | {"columns_": columns, "parts_": parts}

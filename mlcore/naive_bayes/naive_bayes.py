@@ -1,0 +1,291 @@
+"""The part that all naive Bayes classifiers share: priors, posteriors, fits by sums of rows."""
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from mlcore.checks import as_bool, as_choice, as_labels, as_weights
+from mlcore.checks.arrays import real_array
+from mlcore.checks.missing import keep_missing
+from mlcore.exceptions import peer_class
+from mlcore.log_softmax import log_softmax
+from mlcore.model import Classifier, Model
+from mlcore.naive_bayes.class_counts import (
+    ClassCounts,
+    all_classes,
+    merged_class_counts,
+    with_classes,
+)
+
+
+class Likelihood(NamedTuple):
+    """Log-likelihoods of samples in each class, (n, c).
+
+    Where a probability is 0, `scores` has the rest of its limit for small alpha, and `impossible`,
+    (n, c) or None, how often that happens: with alpha the powers of it.
+    """
+
+    scores: np.ndarray
+    impossible: np.ndarray | None
+
+
+class NaiveBayes(Classifier, Model):
+    """Base of classifiers whose features are independent given the class: they are `RowSums`."""
+
+    class_prior: Any
+    fit_prior: bool
+
+    class_count_: np.ndarray
+    class_log_prior_: np.ndarray
+    _Statistics: ClassVar[Any] = ClassCounts  # of which the fitted `_statistics_` has the fields
+
+    # ---- what a model asks for
+
+    def _check_parameters(self) -> None:
+        """Refuse wrong parameters."""
+        owner = type(self).__name__
+        as_bool(self.fit_prior, "fit_prior", owner=owner)
+        if hasattr(self, "missing"):
+            as_choice(self.missing, "missing", ("error", "ignore"), owner=owner)
+        if self.class_prior is not None:
+            self._given_prior()
+
+    def _begun(self, X) -> dict[str, Any]:
+        """Return the attributes that the sums of rows refer to, from first rows."""
+        return {}
+
+    def _sums(self, X, classes, codes, weights, checked) -> Any:
+        """Return statistics of rows, of which `weights` are None or positive.
+
+        Rows that are not `checked` need it if the result is None.
+        """
+        raise NotImplementedError
+
+    def _solve(self, statistics) -> dict[str, Any]:
+        """Return the attributes that follow from the statistics."""
+        raise NotImplementedError
+
+    def _log_likelihood(self, X) -> Likelihood:
+        """Return the log-likelihood of checked rows in each class."""
+        raise NotImplementedError
+
+    def _with_classes(self, statistics, classes):
+        """Return statistics with rows of zeros for the classes that they lack."""
+        return with_classes(statistics, classes)
+
+    # ---- fit
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Estimate the probabilities of all classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 stands for two copies of a sample, 0 for its absence. One class that has
+            weight is enough.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range; the model stays as it was.
+        """
+        model = self._anew()
+        statistics = model._statistics_of(X, y, sample_weight, begin=True)
+        state = model._state(statistics)
+        self._set_fitted(X, **state)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to those of earlier calls, of `fit` too, and estimate from all.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Any call may bring new classes.
+        classes : array-like of shape (n_classes,), optional
+            Labels to know: without rows a class has probability 0. If given, `y` has no others.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        before = vars(self).get("_statistics_")
+        model = self._anew()
+        if before is not None:
+            kept = {name: value for name, value in vars(self).items() if name.endswith("_")}
+            model._update_state(kept)
+        total = model._statistics_of(X, y, sample_weight, begin=before is None)
+        if classes is not None:
+            declared, _ = as_labels(classes, len(classes), name="classes")
+            known = all_classes(declared, total.classes)
+            if len(known) > len(declared):
+                foreign = np.setdiff1d(known, declared).tolist()
+                raise ValueError(
+                    f"The target label(s) {foreign} in y do not exist in the initial classes "
+                    f"{declared.tolist()}: give all labels of y as classes, or none."
+                )
+            total = self._with_classes(total, known)
+        if before is not None:
+            total = self.merge(self._Statistics(*before), total)
+        state = model._state(total)
+        if before is None:
+            self._set_fitted(X, **state)
+        else:
+            self._update_state(state)
+        return self
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Set the number of features, and what sums refer to, from first rows."""
+        model = self._anew()
+        begun = model._begun(model._check_X(X, reset=True))
+        self._set_fitted(X, **begun)
+        return self
+
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Return the sums over these rows, which need not have all classes."""
+        self._check_parameters()
+        self._check_fitted()
+        return self._statistics_of(X, y, sample_weight, begin=False)
+
+    def merge(self, a: Any, b: Any) -> Any:
+        """Return the sums over the rows of both; classes that only one of them has are kept."""
+        return merged_class_counts(a, b)
+
+    def update(self, statistics: Any) -> Self:
+        """Estimate the probabilities from the sums over all rows: the whole fit."""
+        self._check_parameters()
+        self._check_fitted()
+        self._update_state(self._solved(statistics))
+        return self
+
+    def _anew(self):
+        self._check_parameters()
+        return type(self)(**self.get_params(deep=False))
+
+    def _state(self, statistics):
+        begun = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        for name in ("n_features_in_", "feature_names_in_"):
+            begun.pop(name, None)
+        return begun | self._solved(statistics)
+
+    def _solved(self, statistics):
+        counts = statistics.weights
+        return {
+            "classes_": statistics.classes,
+            "class_count_": counts,
+            "class_log_prior_": self._log_prior(counts),
+            "_statistics_": tuple(statistics),
+        } | self._solve(statistics)
+
+    def _statistics_of(self, X, y, sample_weight, begin):
+        samples = self._check_X(X, reset=begin, check_finite=False)
+        n, owner = samples.shape[0], type(self).__name__
+        classes, codes = as_labels(y, n, owner=owner)
+        weights = None if sample_weight is None else as_weights(sample_weight, n)
+        if weights is None or weights.all():
+            found = self._sums(samples, classes, codes, weights, checked=False)
+            if found is not None:
+                return found
+        samples = self._check_X(X, reset=begin)
+        if weights is not None and not weights.all():
+            rows = np.flatnonzero(weights)
+            present, codes = np.unique(codes[rows], return_inverse=True)
+            classes, samples, weights = classes[present], samples[rows], weights[rows]
+        if begin:
+            self._update_state(self._begun(samples))
+        return self._sums(samples, classes, codes, weights, checked=True)
+
+    # ---- priors
+
+    def _given_prior(self):
+        owner = type(self).__name__
+        prior = np.asarray(real_array(self.class_prior, "class_prior"), np.float64)
+        if prior.ndim != 1:
+            raise ValueError(f"{owner}: class_prior has shape {prior.shape}, but must be a vector.")
+        if not (prior >= 0).all():
+            raise ValueError(f"{owner}: class_prior must be non-negative: {prior.tolist()}.")
+        if not abs(prior.sum() - 1) <= 1e-8:
+            raise ValueError(f"{owner}: the sum of class_prior should be 1, not {prior.sum():g}.")
+        return prior
+
+    def _log_prior(self, counts):
+        n_classes, present = len(counts), counts > 0
+        if self.class_prior is not None:
+            prior = self._given_prior()
+            if len(prior) != n_classes:
+                raise ValueError(
+                    f"{type(self).__name__}: Number of priors must match number of classes: "
+                    f"class_prior has {len(prior)}, the data have {n_classes}."
+                )
+        elif self.fit_prior:
+            prior = counts / counts.max()
+            prior = prior / prior.sum()
+        else:
+            prior = np.full(n_classes, 1 / n_classes)
+        with np.errstate(divide="ignore"):
+            return np.where(present, np.log(prior), -np.inf)
+
+    # ---- later calls
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of the largest posterior probability, (n_samples,)."""
+        best = self._posterior_scores(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return posterior probabilities of the classes, (n_samples, n_classes)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return logarithms of the posterior probabilities, (n_samples, n_classes).
+
+        Where every class is impossible they are the limit for small `alpha`: of the classes with
+        the fewest impossible features.
+        """
+        return log_softmax(self._posterior_scores(X))
+
+    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
+        """Return log joint probabilities of sample and class, (n_samples, n_classes)."""
+        scores, impossible = self._likelihood_of(X)
+        if impossible is not None:
+            scores[impossible > 0] = -np.inf
+        scores += self.class_log_prior_
+        return scores
+
+    def _posterior_scores(self, X):
+        """Return log posteriors up to a term of each row, (n, c)."""
+        scores, impossible = self._likelihood_of(X)
+        absent = np.isneginf(self.class_log_prior_)
+        if impossible is not None:
+            impossible = np.where(absent, np.inf, impossible)
+            # The sums of fractional counts differ by rounding.
+            fewest = impossible.min(axis=1, keepdims=True) * (1 + 1e-9)
+            scores[impossible > fewest] = -np.inf
+        return scores + self.class_log_prior_
+
+    def _likelihood_of(self, X):
+        self._check_fitted()
+        if not hasattr(self, "classes_"):
+            raise peer_class("NotFittedError")(
+                f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
+                "'update' or 'partial_fit' before using it."
+            )
+        return self._log_likelihood(self._check_X(X, reset=False))
+
+    def _as_samples(self, X, **how):
+        if getattr(self, "missing", "error") == "ignore":
+            return keep_missing(X, lambda X: super(NaiveBayes, self)._as_samples(X, **how))
+        return super()._as_samples(X, **how)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = getattr(self, "missing", "error") == "ignore"
+        return tags

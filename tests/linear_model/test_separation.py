@@ -1,0 +1,99 @@
+"""Separated classes are refused without penalty, with the direction that separates them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse as sp
+from scipy.optimize import linprog
+
+from mlcore.datasets import load_iris
+from mlcore.linear_model import LogisticRegression
+
+
+def refused(X, y, **options):
+    """The error of a fit without penalty, whose direction does separate."""
+    model = LogisticRegression(C=np.inf, **options)
+    with pytest.raises(
+        ValueError, match=r"separated by a linear function of .*Use a finite C"
+    ) as e:
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
+    A = X.toarray() if sp.issparse(X) else np.asarray(X, float)
+    scores = A @ e.value.direction[:, :-1].T + e.value.direction[:, -1]
+    codes = np.unique(y, return_inverse=True)[1]
+    if scores.shape[1] == 1:
+        margins = np.where(codes == 1, 1, -1) * scores[:, 0]
+    else:
+        own = scores[np.arange(len(A)), codes]
+        rest = np.where(np.arange(scores.shape[1]) == codes[:, None], np.inf, own[:, None] - scores)
+        margins = rest.min(axis=1)
+        assert ((own[:, None] - scores) > 1e-9).any()
+    assert margins.min() > -1e-9 * np.abs(scores).max()
+    assert (e.value.verdict == "complete") == (margins.min() > 0)
+    return e.value
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_irises(form):
+    X, y = load_iris()
+    found = refused(form(X), y)
+    assert found.verdict == "quasi-complete" and found.direction.shape == (3, 5)
+    assert refused(form(X), (y == 0).astype(int)).verdict == "complete"
+    LogisticRegression(C=np.inf).fit(form(X[50:]), y[50:])
+    LogisticRegression(C=1e6).fit(form(X), y)
+
+
+def test_columns_are_named():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["age", "dose", "cured"])
+    X["cured"] = np.where(y == 1, rng.integers(0, 2, 60), 0)  # only the second class has it
+    found = refused(X, y)
+    assert found.verdict == "quasi-complete"
+    assert "of cured:" in str(found) and abs(found.direction[0, 2]) > 0
+    assert np.abs(found.direction[0, :2]).max() < 1e-6 * abs(found.direction[0, 2])
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs"])
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_any_scale_and_solver(scale, solver):
+    X = np.random.default_rng(1).normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(int)
+    assert refused(X * scale + 3 * scale, y, solver=solver).verdict == "complete"
+
+
+@pytest.mark.filterwarnings("ignore:.*failed to converge")
+@pytest.mark.parametrize("seed", range(12))
+def test_the_verdict_is_that_of_a_linear_programme(seed):
+    """Half of these small random problems are separated."""
+    rng = np.random.default_rng(seed)
+    n, d = 16, 3 + seed % 3
+    X = rng.integers(-1, 2, size=(n, d)).astype(float)
+    y = rng.integers(0, 2, n)
+    A = np.where(y == 1, 1.0, -1.0)[:, None] * np.c_[X, np.ones(n)]
+    # max sum_i a_i.u over a_i.u >= 0 in a box is positive if and only if there is a separation.
+    found = linprog(-A.sum(axis=0), -A, np.zeros(n), bounds=[(-1, 1)] * (d + 1))
+    if -found.fun > 1e-7:
+        refused(X, y)
+    else:
+        model = LogisticRegression(C=np.inf).fit(X, y)
+        assert np.abs(model.coef_).max() < 50
+
+
+def test_large_scores_of_overlapping_classes_are_no_separation():
+    X = np.r_[np.linspace(-100, 100, 400), 0.5, -0.5][:, None]
+    y = (X[:, 0] > 0).astype(int)
+    y[-2:] = 0, 1
+    model = LogisticRegression(C=np.inf).fit(X, y)
+    assert np.abs(model.decision_function(X)).max() > 20 and model.converged_
+
+
+def test_a_programme_that_cannot_be_solved_refuses_nothing(monkeypatch):
+    from mlcore.linear_model.logistic import separation
+
+    def unsolved(rows):
+        raise ArithmeticError("not solved")
+
+    monkeypatch.setattr(separation, "separating_direction", unsolved)
+    X, y = load_iris()
+    assert LogisticRegression(C=np.inf).fit(X, y).score(X, y) > 0.95

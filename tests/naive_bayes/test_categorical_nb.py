@@ -1,0 +1,150 @@
+"""CategoricalNB against exact fractions, scikit-learn, BernoulliNB, Mitchell's tennis."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.naive_bayes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mlcore.naive_bayes import BernoulliNB, CategoricalNB
+
+# Mitchell, table 3.2: outlook, temperature, humidity, wind; whether tennis is played.
+TENNIS = [
+    line.split()
+    for line in """
+    sunny hot high weak no
+    sunny hot high strong no
+    overcast hot high weak yes
+    rain mild high weak yes
+    rain cool normal weak yes
+    rain cool normal strong no
+    overcast cool normal strong yes
+    sunny mild high weak no
+    sunny cool normal weak yes
+    rain mild normal weak yes
+    sunny mild normal strong yes
+    overcast mild high strong yes
+    overcast hot normal weak yes
+    rain mild high strong no
+    """.strip().splitlines()
+]
+DAYS, PLAYED = [line[:4] for line in TENNIS], [line[4] for line in TENNIS]
+
+
+def problem(seed, n=30, d=4, k=3, missing=0.0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (n, d)).astype(float)
+    X[:3] = np.arange(3)[:, None]
+    X[3:][rng.random((n - 3, d)) < missing] = np.nan
+    return X, rng.integers(0, k, n)
+
+
+def exact_posterior(X, y, row, alpha, reserve=0):
+    """The posterior in exact fractions; NaN is in no sum and no product."""
+    alpha, joint = Fraction(alpha), []
+    for c in sorted(set(y.tolist())):
+        rows = X[y == c]
+        product = Fraction(len(rows), len(y))
+        for j, x in enumerate(row):
+            seen = {v for v in X[:, j].tolist() if v == v}
+            if np.isnan(x) or (x not in seen and not reserve):
+                continue
+            known = rows[~np.isnan(rows[:, j]), j]
+            total = len(known) + alpha * (len(seen) + reserve)
+            product *= (int((known == x).sum()) + alpha) / total
+        joint.append(product)
+    return [float(p / sum(joint)) for p in joint]
+
+
+def test_mitchell_section_6_9():
+    model = CategoricalNB(alpha=0).fit(DAYS, PLAYED)
+    found = model.predict_proba([["sunny", "cool", "high", "strong"]])[0]
+    assert_allclose(found, [486 / 611, 125 / 611], rtol=1e-14)
+    assert_array_equal(model.category_count_[0], [[0, 2, 3], [4, 3, 2]])
+    # No class "no" was overcast: impossible, as the fractions of a tiny alpha say.
+    assert_array_equal(model.predict_proba([["overcast", "hot", "high", "weak"]]), [[0, 1]])
+    frame = pd.DataFrame(DAYS, columns=list("abcd"))
+    assert_array_equal(
+        CategoricalNB(alpha=0).fit(frame, PLAYED).predict_proba(frame)[0],
+        model.predict_proba(DAYS[:1])[0],
+    )
+
+
+@pytest.mark.parametrize("alpha", ["1", "1/4", "1/1" + "0" * 60])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("unseen", ["ignore", "reserve"])
+def test_posteriors_are_those_of_fractions(missing, alpha, unseen):
+    """The smallest alpha stands for 0, whose posteriors are the limit."""
+    X, y = problem(0, missing=missing)
+    tiny = len(alpha) > 20
+    model = CategoricalNB(
+        alpha=0 if tiny else float(Fraction(alpha)), missing="ignore", unseen=unseen
+    ).fit(X, y)
+    rows = np.concatenate([X, np.where(X == 1, 7, X)])
+    expected = [exact_posterior(X, y, row, alpha, int(unseen == "reserve")) for row in rows]
+    assert_allclose(model.predict_proba(rows), expected, rtol=1e-12, atol=1e-30)
+    names = np.where(np.isnan(rows), None, np.char.add("v", rows.astype(str)))
+    model.fit(names[: len(X)], y)
+    assert_allclose(model.predict_proba(names), expected, rtol=1e-12, atol=1e-30)
+
+
+def test_scikit_learn_and_bernoulli():
+    X, y = problem(5, 200)
+    weight = np.random.default_rng(0).uniform(0.5, 2, 200)
+    for w in (None, weight):
+        peer = sklearn.naive_bayes.CategoricalNB(alpha=0.3).fit(X, y, w)
+        model = CategoricalNB(alpha=0.3).fit(X, y, w)
+        assert_allclose(model.predict_proba(X), peer.predict_proba(X), rtol=1e-12)
+        for ours, theirs in zip(model.feature_log_prob_, peer.feature_log_prob_, strict=True):
+            assert_allclose(ours, theirs, rtol=1e-13)
+        ones = X > 1
+        assert_allclose(
+            CategoricalNB().fit(ones, y, w).predict_proba(ones),
+            BernoulliNB().fit(ones, y, w).predict_proba(ones),
+            rtol=1e-12,
+        )
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 29), st.sampled_from([0.0, 0.4]))
+def test_laws(seed, cut, missing):
+    X, y = problem(seed, missing=missing)
+    order = np.random.default_rng(seed).permutation(len(X))
+    X, y = X[order], y[order]
+    whole = CategoricalNB(missing="ignore").fit(X, y)
+    # Blocks merged are the whole, bit for bit, though blocks lack classes and categories.
+    parts = CategoricalNB(missing="ignore").partial_fit(X[:cut], y[:cut])
+    parts.partial_fit(X[cut:], y[cut:])
+    assert_array_equal(parts.predict_log_proba(X), whole.predict_log_proba(X))
+    for a, b in zip(parts.category_count_, whole.category_count_, strict=True):
+        assert_array_equal(a, b)
+    # Weights are copies.
+    weight = np.random.default_rng(seed).integers(1, 4, len(X))
+    rows = np.repeat(np.arange(len(X)), weight)
+    copies = CategoricalNB(missing="ignore").fit(X[rows], y[rows])
+    weighted = CategoricalNB(missing="ignore").fit(X, y, weight)
+    assert_array_equal(weighted.predict_log_proba(X), copies.predict_log_proba(X))
+    # Rows of missing or unseen values have the prior.
+    for value in (np.nan, 17.0):
+        found = whole.predict_log_proba(np.full((1, 4), value))[0]
+        assert_allclose(found, whole.class_log_prior_, rtol=1e-13, atol=1e-15)
+
+
+def test_categories_that_are_refused():
+    model = CategoricalNB(unseen="error").fit(DAYS, PLAYED)
+    with pytest.raises(ValueError, match=r"X\[:, 1\] has the category 'icy'"):
+        model.predict([["sunny", "icy", "high", "weak"]])
+    with pytest.raises(ValueError, match=r"X\[:, 0\] contains NaN"):
+        CategoricalNB().fit([[None, "a"], ["b", "a"]], [0, 1])
+    with pytest.raises(TypeError, match=r"X\[:, 0\] has labels of mixed types"):
+        CategoricalNB().fit([[1, "a"], ["b", "a"]], [0, 1])
+    with pytest.raises(TypeError, match=r"X\[:, 0\] has categories of types"):
+        CategoricalNB().fit(DAYS, PLAYED).partial_fit([[1.0] * 4], ["no"])
+    mixed = CategoricalNB().fit([[1, "a"], [2.5, "b"]], [0, 1])
+    assert_array_equal(mixed.predict(np.array([[1.0, "a"], [2.5, "b"]], object)), [0, 1])
+    single = CategoricalNB().fit(np.array([[0.1], [0.2]], np.float32), [0, 1])
+    assert_array_equal(single.predict([[0.1], [0.2]]), [0, 1])
