@@ -75,7 +75,7 @@ def measure(
         parts = (np.ldexp(values, -power) for values in (beta, products, multipliers))
         dual, primal, gap, violation = measure(problem.divided(power), *parts)
         with np.errstate(over="ignore"):
-            objectives = np.ldexp([dual, primal, max(0.0, gap)], 2 * power).tolist()
+            objectives = np.ldexp([dual, primal, gap], 2 * power).tolist()
         return Optimality(*objectives, float(np.ldexp(violation, power)))
     group = np.zeros(len(beta), dtype=np.int8) if problem.group is None else problem.group
     lambdas, totals = np.zeros((2, 2))
@@ -86,7 +86,8 @@ def measure(
         problem.linear, problem.lower, problem.upper, problem.epsilon, group,
         np.ascontiguousarray(beta), np.ascontiguousarray(products), lambdas, totals,
     )  # fmt: skip
-    return Optimality(dual, primal, primal - dual, violation)
+    # At the optimum the objectives are equal, and may pass each other by rounding.
+    return Optimality(dual, primal, max(primal - dual, 0.0), violation)
 
 
 def norm(beta: np.ndarray, products: np.ndarray) -> float:
