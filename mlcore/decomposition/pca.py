@@ -112,6 +112,9 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
         True if it is proved that no component was missed; False where the variances of the last
         component and the next are as good as equal, or the covariance was not formed.
     solver_ : {"scatter", "gram", "qr", "lanczos"}
+    converged_ : bool
+        False where block Lanczos did not reach `tol`, and where blocks have been summed once and
+        variances are so small that another pass over the blocks makes them more accurate.
     origin_ : (n_features,)
         Point near the first rows, from which sums are taken.
     n_features_in_, feature_names_in_
@@ -120,8 +123,9 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
     -----
     n rows of d features take O(n d²) time and O(d²) memory, O(n² d) and O(n²) if n < d, and, if
     both are much larger than k components, O(n d k) a step and O(d k). A model is a `RowSums`: its
-    fit may be computed from blocks of rows, or by `partial_fit`, with the scatter of all rows so
-    far; variances below 1e-6 of the largest, 1e-3 in float32, are then less accurate.
+    fit may be computed from blocks of rows, in one pass over them, or, while `converged_` is False,
+    in another one, which sums the rows along the directions of small variances. `partial_fit` makes
+    the first pass only: variances below 1e-6 of the largest, 1e-3 in float32, are less accurate.
 
     References
     ----------
@@ -160,6 +164,7 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
     condition_: float
     complete_: bool
     solver_: str
+    converged_: bool
     origin_: np.ndarray
     _power_: np.ndarray  # int (d,): the sums are those of 2^-power x
     _unit_: np.ndarray  # (d,): scale_ in these units
@@ -258,7 +263,7 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
         pick = self._picker(share, total, limit, n_rows - 1)
         if way == "scatter":
             S = found.scatter / np.outer(unit, unit) if self.scale else found.scatter
-            spectrum = by_scatter(S, k, pick, rows, checked.dtype)
+            spectrum = by_scatter(S, k, pick, rows)
         elif way == "gram":
             spectrum = by_gram(rows, min(k, n), pick)
         elif way == "qr":
@@ -279,7 +284,11 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
             spectrum = completed(spectrum, k)
         values = without_rounding(spectrum.values, limit, n_rows - 1)
         found = self._finish(spectrum, values, divisor, n, center, power, unit, checked.dtype)
-        found |= {"origin_": origin.astype(checked.dtype), "n_samples_": round(total)}
+        found |= {
+            "origin_": origin.astype(checked.dtype),
+            "n_samples_": round(total),
+            "converged_": way != "lanczos" or bool(spectrum.residuals.max() <= self.tol),
+        }
         self._set_fitted(X, **found)
         return self
 

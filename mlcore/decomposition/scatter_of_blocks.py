@@ -1,23 +1,37 @@
 """Components from the scatter of blocks of rows, which need not be in memory together."""
 
 import copy
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from mlcore.checks import as_weights
-from mlcore.decomposition.spectrum import by_scatter, without_rounding
+from mlcore.decomposition.scatter_eigenpairs import ScatterEigenpairs, scatter_eigenpairs
+from mlcore.decomposition.spectrum import Rows, without_rounding
 from mlcore.decomposition.summary import divisor_of
+from mlcore.row_sums import merged
 from mlcore.scatter import Scatter, merged_scatter, origin_of, scatter_of
 from mlcore.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
+_WEIGHT = 1e-9  # the passes add the same weights, in any order
+
+
+class TailScatter(NamedTuple):
+    """Sums of a second pass: of rows along the directions of small variances."""
+
+    weight: float
+    scatter: np.ndarray  # (t, t)
 
 
 class ScatterOfBlocks:
-    """Mixin of models whose fit is the decomposition of the scatter of all rows."""
+    """Mixin of models whose fit is the decomposition of the scatter of all rows.
+
+    The tail of the spectrum, if it has lost digits, takes a second pass over the rows.
+    """
 
     _statistics: tuple | None = None  # the Scatter of all rows so far, by `partial_fit`
+    _tail: tuple | None = None  # of the first pass: weight, mean, fields of ScatterEigenpairs
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Set the origin and the power of two, to which the sums refer, from first rows."""
@@ -30,37 +44,105 @@ class ScatterOfBlocks:
         self._set_fitted(X, origin_=origin.astype(checked.dtype), _power_=power)
         return self
 
-    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scatter:
-        """Return weight, mean and scatter of the rows of `X`."""
-        checked = self._check_X(X, reset=False, like=self.origin_, check_finite=False)
-        weight = None if sample_weight is None else as_weights(sample_weight, checked.shape[0])
+    def partial_statistics(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> Scatter | TailScatter:
+        """Return weight, mean and scatter of the rows of `X`; in another pass over the rows, which
+        follows an `update`, weight and scatter along the directions of small variances.
+        """
+        if self._tail is None:
+            return self._scatter(X, sample_weight)
+        checked, weight = self._checked(X, sample_weight)
+        _, mean, *pairs = self._tail
+        origin = self.origin_.astype(np.float64)
+        rows = Rows(checked, weight, origin, mean, self._power_, self._unit_)
+        along = rows.scatter_along(ScatterEigenpairs(*pairs).directions)
+        return TailScatter(float(checked.shape[0] if weight is None else weight.sum()), along)
+
+    def merge(self, a: Any, b: Any) -> Any:
+        """Return the sums over the rows of both."""
+        both = isinstance(a, Scatter) and isinstance(b, Scatter)
+        return merged_scatter(a, b) if both else merged(a, b)
+
+    @single_threaded_blas()
+    def update(self, statistics: Any) -> Self:
+        """Find the components from the sums over all rows.
+
+        One pass is the whole fit, unless `converged_` says that another one makes the small
+        variances more accurate.
+        """
+        self._check_parameters()
+        self._check_fitted()
+        if isinstance(statistics, TailScatter):
+            self._update_state(self._with_tail(statistics))
+        else:
+            self._update_state(self._from_scatter(statistics, another=True))
+        return self
+
+    def _scatter(self, X, sample_weight):
+        checked, weight = self._checked(X, sample_weight, check_finite=False)
         origin, owner = self.origin_.astype(np.float64), type(self).__name__
         return scatter_of(checked, weight, origin, power=self._power_, owner=owner)
 
-    def merge(self, a: Scatter, b: Scatter) -> Scatter:
-        """Return the sums over the rows of both."""
-        return merged_scatter(a, b)
+    def _checked(self, X, sample_weight, **options):
+        checked = self._check_X(X, reset=False, like=self.origin_, **options)
+        n = checked.shape[0]
+        return checked, None if sample_weight is None else as_weights(sample_weight, n)
 
-    @single_threaded_blas()
-    def update(self, statistics: Scatter) -> Self:
-        """Find the components from the sums over all rows: the whole fit."""
-        self._check_parameters()
-        self._check_fitted()
+    def _from_scatter(self, statistics, another):
+        """Return the fitted attributes; they tell of `another` pass where that helps."""
         total, mean, scatter = statistics
         d = len(mean)
         k, share = self._wanted(d, f"n_features={d}")
-        divisor = divisor_of(total, self.ddof, f"{total:g}", type(self).__name__)
-        unit = self._unit(scatter.diagonal(), divisor)
-        limit = d * float(np.finfo(self.origin_.dtype).eps)
-        pick = self._picker(share, total, limit, d)
+        unit = self._unit(scatter.diagonal(), self._divisor(total))
         S = scatter / np.outer(unit, unit) if self.scale else scatter
-        spectrum = by_scatter(S, k, pick, None, self.origin_.dtype)
-        power = self._power_
+        dtype = self.origin_.dtype
+        every = share is not None or isinstance(self.n_components, str)
+        pairs = scatter_eigenpairs(S, k, every, dtype)
+        limit = d * float(np.finfo(dtype).eps)
+        return self._from_pairs(pairs, total, mean, unit, limit, another)
+
+    def _with_tail(self, statistics):
+        if self._tail is None:
+            raise ValueError(
+                f"{type(self).__name__}: statistics of a second pass over the rows need a model "
+                "that has been updated by those of the first."
+            )
+        total, mean, *pairs = self._tail
+        if abs(statistics.weight - total) > _WEIGHT * total:
+            raise ValueError(
+                f"{type(self).__name__}: statistics of a second pass have weight "
+                f"{statistics.weight:g}, those of the first {total:g}: both must add all rows."
+            )
+        known = ScatterEigenpairs(*pairs)
+        t = len(known.values) - known.start
+        if np.shape(statistics.scatter) != (t, t):
+            raise ValueError(
+                f"{type(self).__name__}: statistics of a second pass have a scatter of shape "
+                f"{np.shape(statistics.scatter)}, but this model has {t} directions: they come "
+                "from another model."
+            )
+        placed = known.placed(statistics.scatter)
+        limit = (max(total, len(mean)) * float(np.finfo(np.float64).eps)) ** 2
+        return self._from_pairs(placed, total, mean, self._unit_, limit, True)
+
+    def _from_pairs(self, pairs, total, mean, unit, limit, another):
+        d, power, dtype = len(mean), self._power_, self.origin_.dtype
+        share = self._wanted(d, f"n_features={d}")[1]
+        spectrum = pairs.spectrum(self._picker(share, total, limit, d), "scatter")
         center = self.origin_ + np.ldexp(mean, power)
-        values, dtype = without_rounding(spectrum.values, limit, d), self.origin_.dtype
+        values = without_rounding(spectrum.values, limit, d)
+        divisor = self._divisor(total)
         found = self._finish(spectrum, values, divisor, int(total), center, power, unit, dtype)
-        self._update_state(found | {"n_samples_": round(total)})
-        return self
+        tail = pairs.tail() if another else None
+        return found | {
+            "n_samples_": round(total),
+            "converged_": tail is None if another else not pairs.few_digits,
+            "_tail": None if tail is None else (total, mean, *tail),
+        }
+
+    def _divisor(self, total):
+        return divisor_of(total, self.ddof, f"{total:g}", type(self).__name__)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add the rows of `X` to those of earlier calls, and find the components of all.
@@ -81,13 +163,15 @@ class ScatterOfBlocks:
         total, model = self._statistics, copy.copy(self)
         if total is None:
             model = type(self)(**self.get_params(deep=False)).begin(X)
-        part = model.partial_statistics(X, y, sample_weight)
+        part = model._scatter(X, sample_weight)
         total = part if total is None else self.merge(Scatter(*total), part)
         if total.weight > self.ddof:
-            model.update(total)
+            model._check_parameters()
+            model._update_state(model._from_scatter(total, another=False))
         self._update_state(vars(model) | {"_statistics": tuple(total)})
         return self
 
     def _set_fitted(self, X_original, **attributes):
-        self.__dict__.pop("_statistics", None)
+        for name in ("_statistics", "_tail"):
+            self.__dict__.pop(name, None)
         super()._set_fitted(X_original, **attributes)

@@ -5,7 +5,7 @@ rest of the spectrum.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -13,15 +13,9 @@ from scipy import sparse as sp
 
 from mlcore.checks import require_memory
 from mlcore.decomposition.evidence import is_complete
-from mlcore.eigen import block_size, largest_by_lapack, leading_eigenpairs
-from mlcore.threads import single_threaded_blas
+from mlcore.decomposition.scatter_eigenpairs import Spectrum, scatter_eigenpairs
+from mlcore.eigen import block_size, leading_eigenpairs
 
-# By bytes of a number: eigenvalues below this part of the largest have lost too many digits. S and
-# its eigenvectors are sums and rotations in the type of the data, of unit roundoff u: by Weyl an
-# eigenvalue is off by c u lambda_1, c ~ 1 for S and 10 for LAPACK's values. Of lambda_i = tau
-# lambda_1 that is c u / tau: 6e-5 in float32 and 1e-10 in float64 by Rayleigh quotients, for which
-# c ~ 1. Half the digits are kept at least, and few spectra need the second reading of the rows.
-_TAIL = {4: 1e-3, 8: 1e-6}
 _FAR = 1e8  # squared distance of the mean from 0 over the variance, by which half the digits go
 _LARGE = 40  # blocks of eigenvectors in the smaller side, beyond which Lanczos is quicker
 _ROUTES = {
@@ -32,20 +26,6 @@ _ROUTES = {
     "randomized": "lanczos",
 }
 Pick = Callable[[np.ndarray], int]  # the number of components for all eigenvalues
-
-
-class Spectrum(NamedTuple):
-    """Eigenpairs of S, descending; the trace, and the sum of all eigenvalues of S in the basis."""
-
-    values: np.ndarray  # (k,), or more if they are known
-    vectors: np.ndarray  # (d, k)
-    trace: float
-    basis_trace: float
-    residuals: np.ndarray  # (k,)
-    next_value: float
-    complete: bool
-    solver: str
-    next_residual: float = 0.0  # of next_value, over the largest value as `residuals`
 
 
 class Rows:
@@ -126,35 +106,13 @@ def route(solver: str, shape: tuple[int, int], k: int) -> str:
     return "scatter" if d <= n else "gram"
 
 
-def by_scatter(S: np.ndarray, k: int, pick: Pick | None, rows: Rows | None, dtype: Any) -> Spectrum:
-    """Decompose S (d, d) itself; with `rows`, again where it has lost digits.
+def by_scatter(S: np.ndarray, k: int, pick: Pick | None, rows: Rows) -> Spectrum:
+    """Decompose S (d, d) itself, and the rows where it has lost digits.
 
     `pick`, if given, chooses the number of eigenpairs instead of k.
     """
-    along, varying = rows and rows.scatter_along, np.flatnonzero(S.diagonal())
-    few = pick is None and 2 * k < len(varying) < len(S)
-    if few:  # constant features have no part in the leading eigenvectors
-
-        def embedded(V):
-            whole = np.zeros((len(S), V.shape[1]))
-            whole[varying] = V
-            return whole
-
-        matrix = S[np.ix_(varying, varying)]
-        along = rows and (lambda V: rows.scatter_along(embedded(V)))
-    else:
-        matrix = S
-    if matrix.dtype == dtype:
-        values, vectors = _eigenpairs(matrix, k, pick)
-    else:  # in float32 in two thirds of the time; weights may be beyond its range
-        exponent = max(int(np.frexp(matrix.diagonal().max(initial=0.0))[1]), -1000)
-        unit = (matrix * np.ldexp(1.0, -exponent)).astype(dtype)
-        values, vectors = _eigenpairs(unit, k, pick)
-        values = np.ldexp(values, exponent)
-    values, vectors, sure = _refined(matrix, values, vectors, k, along, dtype)
-    with single_threaded_blas():
-        found = _known(matrix, values, vectors, pick(values) if pick else k, sure, "scatter")
-    return found._replace(vectors=embedded(found.vectors)) if few else found
+    pairs = scatter_eigenpairs(S, k, pick is not None, rows.dtype)
+    return pairs.completed(rows.scatter_along).spectrum(pick, "scatter")
 
 
 def by_gram(rows: Rows, k: int, pick: Pick | None) -> Spectrum:
@@ -167,18 +125,18 @@ def by_gram(rows: Rows, k: int, pick: Pick | None) -> Spectrum:
     G = np.zeros((n, n))
     for _, block in rows.column_blocks():
         G += block @ block.T
-    values, Q = _eigenpairs(G, k, pick)
-    values, Q, sure = _refined(G, values, Q, k, rows.gram_along, rows.dtype)
-    k = pick(values) if pick else k
-    found = _known(G, values, Q, k, sure, "gram")
+    pairs = scatter_eigenpairs(G, k, pick is not None, G.dtype)
+    found = pairs.completed(rows.gram_along).spectrum(pick, "gram")
+    Q = found.vectors
+    k = Q.shape[1]
     if k == n < d:  # the covariance has further eigenvalues, all 0
-        complete = is_complete(G, found.values, Q[:, :k], 0.0)
+        complete = is_complete(G, found.values, Q, 0.0)
         found = found._replace(next_value=0.0, complete=complete)
-    deviations = np.sqrt(np.maximum(values[:k], 0.0))
+    deviations = np.sqrt(np.maximum(found.values[:k], 0.0))
     kept = deviations > max(n, d) * np.finfo(np.float64).eps * deviations[0]
     U = np.zeros((d, k))
     for columns, block in rows.column_blocks():
-        U[columns] = block.T @ Q[:, :k]
+        U[columns] = block.T @ Q
     U = np.where(kept, U, 0.0) / np.where(kept, deviations, 1.0)
     U, R = linalg.qr(U, mode="economic", overwrite_a=True, check_finite=False)
     return found._replace(vectors=U * np.where(np.diagonal(R) < 0, -1.0, 1.0))
@@ -263,60 +221,6 @@ class _Product:
 
     def dense(self):
         return self @ np.eye(self.n)
-
-
-def _eigenpairs(S, k, every):
-    """Return the k + 1 largest eigenvalues, or all, and their eigenvectors, by LAPACK."""
-    with single_threaded_blas():
-        count = len(S) if every or 2 * k >= len(S) else k + 1
-        values, vectors = largest_by_lapack(S, count)
-    return values.astype(np.float64), vectors.astype(np.float64, copy=False)
-
-
-def _refined(S, values, vectors, k, along, dtype):
-    """Return eigenpairs of which the small ones are as accurate as those of an SVD.
-
-    S knows an eigenvalue to eps of the largest one. Where a wanted one is too small for that, the
-    rows are projected on all eigenvectors from there on, and their scatter is decomposed. The
-    number of eigenpairs before these is returned too.
-    """
-    n, limit = len(S), _TAIL[np.dtype(dtype).itemsize]
-    if along is None or values[0] <= 0 or values[: k + 1].min() >= limit * values[0]:
-        return values, vectors, n
-    if len(values) < n:
-        values, vectors = _eigenpairs(S, n, True)
-    values, vectors = values.copy(), vectors.copy()
-    start, sure = 0, n
-    while values[start] > 0:
-        lost = start + int(np.argmax(values[start:] < limit * values[start]))
-        if lost == start or lost > k:
-            break
-        start, sure = lost, min(lost, sure)
-        tail = along(vectors[:, start:])
-        own, turn = _eigenpairs(tail, len(tail), True)
-        values[start:] = np.maximum(own, 0.0)
-        vectors[:, start:] = vectors[:, start:] @ turn
-    return values, vectors, sure
-
-
-def _known(S, values, vectors, k, sure, solver):
-    """Return the spectrum; the first `sure` values become the quotients ``u'Su / u'u``.
-
-    Their errors are the squares of those of the vectors, which in float32 are larger than S's own.
-    """
-    U, sure = vectors[:, :k], min(sure, k)
-    product = S @ U
-    quotients = np.einsum("ij,ij->j", U, product) / np.einsum("ij,ij->j", U, U)
-    order = np.arange(k)
-    order[:sure] = np.argsort(-quotients[:sure], kind="stable")  # nearly equal ones change places
-    values = np.concatenate([quotients[:sure], values[sure:]])
-    values[:k], U, product = values[order], U[:, order], product[:, order]
-    largest = values[0] if values[0] > 0 else 1.0
-    residuals = np.linalg.norm(product - U * values[:k], axis=0) / largest
-    trace = float(np.trace(S))
-    next_value = float(values[k]) if len(values) > k else -np.inf
-    complete = k == len(S) or is_complete(S, values[:k], U, next_value)
-    return Spectrum(values, U, trace, trace, residuals, next_value, complete, solver)
 
 
 def completed(found: Spectrum, k: int) -> Spectrum:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlcore.decomposition.evidence import angle_bounds, gaps, orthogonality, signs
-from mlcore.decomposition.spectrum import Spectrum
+from mlcore.decomposition.scatter_eigenpairs import Spectrum
 from mlcore.scatter import ROWS
 
 _ROUNDING = 8  # errors of a sum of n products are about eps n^1/2, and at most so many times that
@@ -35,7 +35,7 @@ def summary(
     U = spectrum.vectors * signs(spectrum.vectors)
     single = spectrum.solver == "scatter" and np.dtype(dtype) == np.float32
     eps = float(np.finfo(dtype if single else np.float64).eps)
-    if len(values) > k + 1:
+    if len(values) > k + 1 or len(values) == d:
         discarded = float(values[k:].sum())
     else:
         discarded = max(0.0, trace - float(leading.sum()))

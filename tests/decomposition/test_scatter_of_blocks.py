@@ -118,3 +118,113 @@ def test_partial_fit_goes_on_after_saving(tmp_path):
     mlcore.save(PCA(2).partial_fit(X[:1]).partial_fit(X[1:20]), tmp_path / "model.npz")
     again = mlcore.load(tmp_path / "model.npz").partial_fit(X[20:])
     assert_allclose(again.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-12)
+
+
+def decades(n=300, d=14, seed=0, least=-6.5):
+    """Rows of which the singular values fall from 1 to 10^least, and these."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, d))
+    U = np.linalg.qr(Z - Z.mean(axis=0))[0]
+    V = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    s = np.logspace(0, least, d)
+    return U * s @ V.T, s
+
+
+def passes_of(model, X, order, weight=None, most=9):
+    """The model after as many passes over the blocks as it asks for, and their number."""
+    model.begin(X[order[0]])
+    for n_passes in range(1, most + 1):
+        parts = [
+            model.partial_statistics(X[rows], None, None if weight is None else weight[rows])
+            for rows in order
+        ]
+        total = parts[0]
+        for part in parts[1:]:
+            total = model.merge(total, part)
+        if model.update(total).converged_:
+            return model, n_passes
+    raise AssertionError(f"not converged in {most} passes")
+
+
+@pytest.mark.parametrize("n_blocks", [1, 7, 60])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_further_passes_find_variances_over_thirteen_decades(n_blocks, kind):
+    X, s = decades()
+    order = np.array_split(np.random.default_rng(1).permutation(len(X)), n_blocks)
+    model, n_passes = passes_of(PCA(), kind(X), order)
+    assert n_passes > 1
+    # X itself is rounded: its small singular values are known to eps of the largest one.
+    expected = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
+    assert_allclose(model.singular_values_, expected, rtol=1e-8, atol=30 * np.finfo(float).eps)
+    assert_allclose(expected, s, rtol=1e-8, atol=30 * np.finfo(float).eps)
+    assert model.orthogonality_ < 1e-13
+    once = PCA().begin(X)
+    once.update(once.partial_statistics(X))
+    assert not once.converged_
+    assert np.abs(once.singular_values_[-1] / expected[-1] - 1) > 1e-6
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("n_components", [9, 0.9999999999, "mle"])
+def test_passes_with_weights_are_the_fit(scale, n_components):
+    X, _ = decades()
+    X = X + 5.0
+    weight = np.random.default_rng(2).integers(1, 4, len(X)).astype(float)
+    order = np.array_split(np.arange(len(X)), 6)
+    model, _ = passes_of(PCA(n_components, scale=scale), X, order, weight)
+    whole = PCA(n_components, scale=scale).fit(X, sample_weight=weight)
+    assert whole.converged_
+    assert model.n_components_ == whole.n_components_ and model.rank_ == whole.rank_
+    # Sums of rows 5 away from 0, which are rounded to 5 eps, in another order.
+    rounding = 1e3 * np.finfo(float).eps * whole.singular_values_[0]
+    assert_allclose(model.singular_values_, whole.singular_values_, rtol=1e-9, atol=rounding)
+    assert_allclose(model.noise_variance_, whole.noise_variance_, rtol=1e-6, atol=rounding**2)
+
+
+def test_further_passes_in_float32():
+    X, _ = decades(least=-3.0)
+    X = (1e3 * X).astype(np.float32)
+    model, _ = passes_of(PCA(), X, np.array_split(np.arange(len(X)), 5))
+    wide = PCA(svd_solver="full").fit(X.astype(float))
+    assert_allclose(model.explained_variance_, wide.explained_variance_, rtol=1e-4)
+
+
+def test_one_pass_is_enough_where_no_variance_is_small():
+    X = rows_of((200, 4), decay=0.9)
+    assert passes_of(PCA(), X, np.array_split(np.arange(200), 3))[1] == 1
+    wanted = PCA(3).partial_fit(decades()[0])
+    assert wanted.converged_
+    assert not PCA().partial_fit(decades()[0]).converged_
+
+
+def test_a_second_pass_goes_on_after_saving(tmp_path):
+    X, _ = decades()
+    model = PCA().partial_fit(X[:100]).begin(X)
+    model.update(model.partial_statistics(X))
+    mlcore.save(model, tmp_path / "model.npz")
+    again = mlcore.load(tmp_path / "model.npz")
+    for one in (model, again):
+        one.update(one.partial_statistics(X))
+    assert_array_equal(again.explained_variance_, model.explained_variance_)
+
+
+def test_passes_over_other_rows_are_refused():
+    X, _ = decades()
+    model = PCA().begin(X)
+    first = model.partial_statistics(X)
+    model.update(first)
+    second = model.partial_statistics(X[:200])
+    before = model.explained_variance_
+    with pytest.raises(ValueError, match="weight 200, those of the first 300"):
+        model.update(second)
+    with pytest.raises(TypeError, match="Scatter and TailScatter cannot be merged"):
+        model.merge(first, second)
+    with pytest.raises(ValueError, match="updated by those of the first"):
+        PCA().begin(X).update(second)
+    other = PCA().begin(X[:, :12])
+    other.update(other.partial_statistics(X[:, :12]))
+    with pytest.raises(ValueError, match="come from another model"):
+        other.update(model.partial_statistics(X))
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_statistics(np.where(X == X[3, 2], np.nan, X))
+    assert_array_equal(model.explained_variance_, before)
