@@ -266,13 +266,16 @@ def _coded_integers(labels):
     least, range_ = int(labels.min()), int(labels.max()) - int(labels.min())
     if range_ >= 4 * len(labels) or not -(2**62) < least < 2**62:
         return None
-    places = labels.astype(np.intp) - least
+    places = np.subtract(labels, least, dtype=np.intp)
     present = np.zeros(range_ + 1, bool)
     present[places] = True
     values = np.flatnonzero(present)
+    classes = (values + least).astype(labels.dtype)
+    if len(values) == len(present):
+        return classes, places
     codes = np.cumsum(present, dtype=np.intp)
     codes -= 1
-    return (values + least).astype(labels.dtype), codes[places]
+    return classes, codes[places]
 
 
 def _require_given(y, owner, name="y"):

@@ -146,6 +146,8 @@ class BernoulliNB(NaiveBayes):
 
     def _solve(self, statistics):
         sums, known, alpha = statistics.sums, statistics.known, float(self.alpha)
+        if self.missing == "error":  # then all features are known equally often
+            known = known[:, :1]
         one, zero = smoothed(sums, known, 2, alpha), smoothed(known - sums, known, 2, alpha)
         return {
             "feature_count_": sums,

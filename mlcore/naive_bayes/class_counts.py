@@ -7,8 +7,12 @@ from scipy import sparse as sp
 
 from mlcore._ext import class_counts as _ext
 from mlcore.checks import label_type
+from mlcore.threads import effective_threads
 
-_ROWS = 1 << 16  # of a call of the loop, so that Ctrl-C is heard
+_ENTRIES = 1 << 25  # of a call of the loop, so that Ctrl-C is heard
+_LANES = 8  # values of a dense row that are added at once
+_PARTS = 16  # of the rows, at most, which threads add
+_WORTH = 32  # entries for a value of the sums of a part, which take a thirtieth of the time then
 
 
 class ClassCounts(NamedTuple):
@@ -56,21 +60,25 @@ def class_counts(
     checked : bool
         False refuses values that are too large for the ordinary checks.
     """
-    table = np.zeros((n_classes, X.shape[1]))
+    n, d = X.shape
     weights = np.empty(0) if weights is None else weights
     if sp.issparse(X):
         loop, rows = _ext.sparse_counts, (X.data, X.indices, X.indptr)
     else:
         loop, rows = _ext.dense_counts, (X,)
-    dtype = rows[0].dtype
-    limit = np.inf if checked else np.sqrt(np.finfo(dtype).max) / 2
+    values = rows[0]
+    limit = np.inf if checked else np.sqrt(np.finfo(values.dtype).max) / 2
     number = ("sum", "above", "binary").index(kind)
-    for first in range(0, X.shape[0], _ROWS):
-        last = min(first + _ROWS, X.shape[0])
-        how = number, threshold, limit, table, first, last
-        if loop(*rows, codes, weights, *how) >= 0:
+    parts = min(_PARTS, max(1, values.size // max(1, _WORTH * n_classes * d)))
+    part = -(-n // parts)
+    tables = np.zeros((parts, n_classes, d))
+    step = max(1, _ENTRIES * n // max(1, values.size * parts))
+    n_threads = effective_threads(values.size if sp.issparse(X) else values.size / _LANES)
+    for first in range(0, part, step):
+        how = number, threshold, limit, tables, part, first, first + step, n_threads
+        if not loop(*rows, codes, weights, *how):
             return None
-    return table
+    return tables[0] if parts == 1 else tables.sum(axis=0)
 
 
 def is_plain_csr(X: Any) -> bool:

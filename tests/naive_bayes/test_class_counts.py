@@ -1,0 +1,112 @@
+"""Sums of rows by class are those of a plain loop, and what the loop refuses is refused."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
+from threadpoolctl import threadpool_limits
+
+from mlcore.naive_bayes.class_counts import class_counts
+
+KINDS = ("sum", "above", "binary")
+
+
+def rows_of(kind, shape, seed=0, density=0.3):
+    rng = np.random.default_rng(seed)
+    present = rng.random(shape) < density
+    if kind == "binary":
+        return present.astype(float)
+    values = rng.normal(size=shape)
+    return np.where(present, np.abs(values) if kind == "sum" else values, 0.0)
+
+
+def summed(X, codes, weights, n_classes, kind, threshold):
+    """One row after another, in the order of a matrix product by hand."""
+    added = X if kind != "above" else (X > threshold).astype(float)
+    indicator = np.zeros((n_classes, len(X)))
+    indicator[codes, np.arange(len(X))] = 1.0 if weights is None else weights
+    return indicator @ added
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("container", ["dense", np.int32, np.int64])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (60, 37), (4000, 13), (9, 2000)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_of_rows(kind, dtype, container, shape, weighted):
+    rng = np.random.default_rng(1)
+    X = rows_of(kind, shape).astype(dtype)
+    codes = rng.integers(0, 3, shape[0])
+    weights = rng.random(shape[0]) + 0.5 if weighted else None
+    given = X
+    if container != "dense":
+        given = sp.csr_array(X)
+        given.indices, given.indptr = (a.astype(container) for a in (given.indices, given.indptr))
+    found = class_counts(given, codes, weights, 3, kind, 0.25, checked=False)
+    expected = summed(X.astype(float), codes, weights, 3, kind, 0.25)
+    assert_allclose(found, expected, rtol=shape[0] * np.finfo(float).eps)
+    if not weighted and kind != "sum":
+        assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_threads_change_no_bit(kind, container):
+    X = container(rows_of(kind, (60_000, 40), density=0.9))
+    rng = np.random.default_rng(2)
+    codes, weights = rng.integers(0, 4, 60_000), rng.random(60_000)
+    found = []
+    for n_threads in (1, 2, 5):
+        with threadpool_limits(n_threads):
+            found.append(class_counts(X, codes, weights, 4, kind, 0.25, checked=False).tobytes())
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", [0, 700, 1999])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_values_that_are_refused(kind, place, value, container):
+    X = rows_of(kind, (2000, 11), density=0.8)
+    X[place, 7] = value
+    codes = np.zeros(2000, np.intp)
+    assert class_counts(container(X), codes, None, 1, kind, checked=False) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", [0, 500, 1999])
+def test_structure_that_is_refused(kind, place):
+    X = sp.csr_array(rows_of(kind, (2000, 11), density=1.0 if kind != "binary" else 2.0))
+    codes = np.zeros(2000, np.intp)
+
+    def refused(change):
+        other = X.copy()
+        change(other)
+        return class_counts(other, codes, None, 1, kind, checked=False) is None
+
+    start = int(X.indptr[place])
+
+    def swap(other):
+        other.indices[[start, start + 1]] = other.indices[[start + 1, start]]
+
+    def repeat(other):
+        other.indices[start + 1] = other.indices[start]
+
+    def put(array, index, value):
+        def change(other):
+            getattr(other, array)[index] = value
+
+        return change
+
+    assert not refused(lambda other: None)
+    # A sum adds duplicates and takes any order.
+    assert refused(swap) == refused(repeat) == (kind != "sum")
+    assert refused(put("indices", start + 3, 11))
+    assert refused(put("indices", start + 3, -1))
+    assert refused(put("indptr", place + 1, len(X.data) + 1))
+    assert refused(put("indptr", place + 1, -1))
+
+
+def test_the_first_column_of_a_row_may_be_below_the_last_of_the_row_before():
+    X = sp.csr_array(np.array([[0, 0, 1], [1, 1, 0], [0, 0, 0], [0, 1, 0], [1, 0, 1]], float))
+    assert_array_equal(class_counts(X, np.zeros(5, np.intp), None, 1, "binary"), [[2, 2, 2]])
