@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.checks import as_real, free_bytes, require_memory
-from mlcore.checks.arrays import real_array
+from mlcore.checks import free_bytes, require_memory
+from mlcore.checks.penalties import as_penalties, by_penalty
 from mlcore.exceptions import peer_class
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA, AlphaPath
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
@@ -116,7 +116,7 @@ class Diagnostics:
             self._refuse_to_leave_out()
         problem, path = self._path()
         errors = np.full((len(self.sample_weight_), len(problem.units.penalties)), np.nan)
-        for alpha, columns in by_alpha(problem.units.penalties):
+        for alpha, columns in by_penalty(problem.units.penalties):
             found = path.fitted(alpha, columns)
             scale = problem.system.u * found.inverse_diagonal
             errors[np.ix_(kept, columns)] = found.coef / scale[:, None]
@@ -155,7 +155,7 @@ class Diagnostics:
         time and O(c²) for each alpha, and O(n c²) for `loo`.
         """
         self._check_ready()
-        alphas = as_alphas(alphas, "alphas", type(self).__name__)
+        alphas = as_penalties(alphas, "alphas", type(self).__name__)
         if not alphas.min() > 0:
             raise ValueError(f"{type(self).__name__}: alphas holds 0, but all must be above 0.")
         if self._in_span:
@@ -187,7 +187,7 @@ class Diagnostics:
             return self._effective_dimension_in_span()
         problem, path = self._path()
         dimension = np.empty(len(problem.units.penalties))
-        for alpha, columns in by_alpha(problem.units.penalties):
+        for alpha, columns in by_penalty(problem.units.penalties):
             dimension[columns] = path.degrees_of_freedom(alpha, path.fitted(alpha, columns))
         return dimension if self.y_fit_.ndim == 2 else float(dimension[0])
 
@@ -283,7 +283,7 @@ class Diagnostics:
         kept = np.flatnonzero(self.sample_weight_)
         own = np.ldexp(kernel.diagonal(X), -units.kernel_power)
         found = np.empty((X.shape[0], len(units.penalties)))
-        for alpha, columns in by_alpha(units.penalties):
+        for alpha, columns in by_penalty(units.penalties):
             variance = path.variance(alpha, columns)
             for rows, values in self._expansion.blocks(X):
                 k = np.ldexp(values[:, kept], -units.kernel_power)
@@ -291,11 +291,6 @@ class Diagnostics:
                 found[rows, columns] = np.sqrt(np.outer(left, variance))
         found = np.ldexp(found, units.target_power)
         return found if self.y_fit_.ndim == 2 else found[:, 0]
-
-
-def by_alpha(penalties: np.ndarray) -> list[tuple[float, np.ndarray]]:
-    """Return each different alpha with the targets that have it."""
-    return [(float(alpha), np.flatnonzero(penalties == alpha)) for alpha in np.unique(penalties)]
 
 
 def require_path(n: int, n_alphas: float) -> None:
@@ -307,13 +302,3 @@ def require_path(n: int, n_alphas: float) -> None:
         what=f"the Gram matrix, with {what} and work memory,",
         instead="fit fewer samples, or choose alpha by held-out ones",
     )  # fmt: skip
-
-
-def as_alphas(alphas, name, owner):
-    """Return penalties as float64 (m,), each at least 0."""
-    alphas = real_array(alphas, name).astype(np.float64)
-    if alphas.ndim != 1 or len(alphas) == 0:
-        raise ValueError(f"{owner}: {name} has shape {alphas.shape}, but must be of shape (m,).")
-    for alpha in alphas:
-        as_real(float(alpha), name, owner=owner, at_least=0)
-    return alphas

@@ -16,10 +16,11 @@ from mlcore.checks import (
     require_memory,
     require_random_state,
 )
+from mlcore.checks.penalties import as_target_penalties
 from mlcore.exceptions import warn
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
-from mlcore.kernel_ridge.diagnostics import as_alphas, require_path
+from mlcore.kernel_ridge.diagnostics import require_path
 from mlcore.kernel_ridge.linear_system.partial_cholesky import partial_factor
 from mlcore.kernel_ridge.nystroem import Nystroem
 from mlcore.kernel_ridge.ridge_model import RidgeModel, data_attributes, require_two, solved
@@ -261,15 +262,7 @@ class KernelRidge(Nystroem, RidgeModel):
         """Return alpha of each target, float64 (n_targets,), or the criterion that chooses it."""
         if isinstance(self.alpha, str):
             return self.alpha
-        if np.ndim(self.alpha) == 0:
-            return np.full(n_targets, float(self.alpha))
-        alphas = as_alphas(self.alpha, "alpha", type(self).__name__)
-        if alphas.shape != (n_targets,):
-            raise ValueError(
-                f"{type(self).__name__}: alpha has shape {alphas.shape}, but must be a number or "
-                f"one for each of the {n_targets} targets."
-            )
-        return alphas
+        return as_target_penalties(self.alpha, n_targets, type(self).__name__)
 
     def _solver_for(self, n, settings):
         solver, chosen = settings.solver, isinstance(self.alpha, str)

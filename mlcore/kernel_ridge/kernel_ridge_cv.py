@@ -7,10 +7,11 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice
+from mlcore.checks.penalties import as_penalties
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import path_for
-from mlcore.kernel_ridge.diagnostics import as_alphas, require_path
+from mlcore.kernel_ridge.diagnostics import require_path
 from mlcore.kernel_ridge.ridge_model import RidgeModel, data_attributes, require_two, solved
 from mlcore.kernels.kernel import Kernel, of_numbers
 from mlcore.kernels.resolve import resolve_gamma
@@ -173,7 +174,7 @@ class KernelRidgeCV(RidgeModel):
     def _checked_alphas(self):
         if self.alphas is None:
             return None
-        alphas = as_alphas(self.alphas, "alphas", type(self).__name__)
+        alphas = as_penalties(self.alphas, "alphas", type(self).__name__)
         if not alphas.min() > 0:
             raise ValueError(f"{type(self).__name__}: alphas holds 0, but all must be above 0.")
         return alphas

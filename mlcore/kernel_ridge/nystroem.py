@@ -7,8 +7,9 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_random_state, as_targets, as_weights
+from mlcore.checks.penalties import by_penalty
 from mlcore.kernel_ridge.alpha_path.span_path import SpanPath
-from mlcore.kernel_ridge.diagnostics import RidgePath, by_alpha
+from mlcore.kernel_ridge.diagnostics import RidgePath
 from mlcore.kernel_ridge.ridge_model import RidgeData, require_two
 from mlcore.kernel_ridge.span_system import (
     RowUnits,
@@ -201,7 +202,7 @@ class Nystroem:
             alphas = np.ldexp(penalties, penalty_power)
         else:
             penalties = np.ldexp(alphas, -penalty_power)
-        for alpha, columns in by_alpha(penalties):
+        for alpha, columns in by_penalty(penalties):
             found = system.solve(alpha, columns, span)
             theta[:, columns], arrays[:, columns] = found.theta, np.array(found[1:])
         power, square = units.target_power, units.weight_power + 2 * units.target_power
@@ -280,7 +281,7 @@ class Nystroem:
         penalties = self._penalties(units)
         own = np.ldexp(span.kernel.diagonal(X), -span.power)
         found = np.empty((X.shape[0], len(penalties)))
-        factors = [(alpha, system.factor(alpha), c) for alpha, c in by_alpha(penalties)]
+        factors = [(alpha, system.factor(alpha), c) for alpha, c in by_penalty(penalties)]
         factors = [(*one, system.variance(*one)) for one in factors]
         for rows, phi in span.features(X):
             left = np.maximum(own[rows] - np.einsum("ij,ij->i", phi, phi), 0.0)
@@ -299,7 +300,7 @@ class Nystroem:
             self._refuse_to_leave_out()
         predicted = self.predict(X)
         errors = targets - (predicted if predicted.ndim == 2 else predicted[:, None])
-        penalties = by_alpha(self._penalties(units))
+        penalties = by_penalty(self._penalties(units))
         factors = [(system.factor(alpha), columns) for alpha, columns in penalties]
         for rows, phi in self._span.features(self._images(data.samples)):
             for factor, columns in factors:

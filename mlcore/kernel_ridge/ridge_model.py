@@ -7,7 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.checks import as_bool, as_targets, as_weights, scaled_weights
-from mlcore.kernel_ridge.diagnostics import Diagnostics, by_alpha
+from mlcore.checks.penalties import by_penalty
+from mlcore.kernel_ridge.diagnostics import Diagnostics
 from mlcore.kernel_ridge.evidence import evidence
 from mlcore.kernel_ridge.linear_system.system import RidgeSystem, Solution, together
 from mlcore.kernel_ridge.problem import Problem
@@ -279,7 +280,7 @@ def solved(
     system: RidgeSystem, penalties: np.ndarray, solve: Callable[[float, np.ndarray], Solution]
 ) -> Solution:
     """Return the solution of all targets, those of one alpha solved together by `solve`."""
-    parts = [(columns, solve(alpha, columns)) for alpha, columns in by_alpha(penalties)]
+    parts = [(columns, solve(alpha, columns)) for alpha, columns in by_penalty(penalties)]
     return together(parts, system.right.shape[1])
 
 

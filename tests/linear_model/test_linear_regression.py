@@ -281,8 +281,60 @@ def test_sums_of_dependent_columns_are_warned_of():
     model = LinearRegression().begin(X, Y)
     with pytest.warns(UserWarning, match="depend on each other.*fit to all rows"):
         model.update(model.partial_statistics(X, Y))
-    assert model.rank_ == 4
-    assert_allclose(model.coef_, LinearRegression().fit(X, Y).coef_, rtol=1e-6, atol=1e-8)
+    whole = LinearRegression().fit(X, Y)
+    assert model.rank_ == 4 and model.solver_ == "cholesky"
+    assert_allclose(model.coef_, whole.coef_, rtol=1e-6, atol=1e-8)
+    # Of the sums of dependent columns, too, all methods know the columns that are independent.
+    found, expected = model.inference(), whole.inference()
+    assert_allclose(found.standard_errors, expected.standard_errors, rtol=1e-6)
+    assert_allclose(model.path([0.5]).coef, whole.path([0.5]).coef, rtol=1e-6, atol=1e-8)
+    assert_allclose(model.leave_one_out(X, Y), whole.leave_one_out(X, Y), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    ("n", "d", "dependent"), [(40, 4, False), (40, 5, True), (6, 15, False), (9, 9, False)]
+)
+def test_each_target_may_have_a_penalty_of_its_own(n, d, dependent, form, intercept):
+    X, Y, s = problem(n, d, 4, dependent=dependent)
+    s += 1
+    alphas = [0.7, 0.0, 1e3, 0.7]
+    both = LinearRegression(alpha=alphas, fit_intercept=intercept).fit(form(X), Y, s)
+    left_out = both.leave_one_out(form(X), Y, s)
+    path = both.path([0.0, 2.0])
+    for k, alpha in enumerate(alphas):
+        one = LinearRegression(alpha=alpha, fit_intercept=intercept).fit(form(X), Y[:, k], s)
+        assert_allclose(both.coef_[k], one.coef_, rtol=1e-9, atol=1e-9)
+        assert_allclose(both.intercept_[k], one.intercept_, rtol=1e-9, atol=1e-8)
+        assert_allclose(both.objective_[k], one.objective_, rtol=1e-9, atol=1e-18)
+        assert np.isinf(both.duality_gap_[k]) == (alpha == 0)
+        assert alpha == 0 or both.duality_gap_[k] < 1e-9 * one.objective_
+        expected = one.leave_one_out(form(X), Y[:, k], s)
+        assert_allclose(left_out[:, k], expected, rtol=1e-7, atol=1e-7)
+        assert_allclose(path.coef[:, k], one.path([0.0, 2.0]).coef, rtol=1e-6, atol=1e-7)
+    with pytest.raises(ValueError, match="alpha=1000: penalised"):
+        both.inference()
+
+
+def test_penalties_of_targets_by_blocks_and_wrong_ones():
+    X, Y, s = problem(60, 3, 2)
+    alphas = np.array([2.0, 0.5])
+    whole = LinearRegression(alpha=alphas).fit(X, Y, s)
+    parts = LinearRegression(alpha=alphas).partial_fit(X[:30], Y[:30], s[:30])
+    parts.partial_fit(X[30:], Y[30:], s[30:])
+    assert_allclose(parameters(parts), parameters(whole), rtol=1e-10)
+    assert_allclose(
+        whole.coef_, Ridge(alphas, solver="cholesky").fit(X, Y, s).coef_, rtol=1e-9, atol=1e-12
+    )
+    for wrong, message in (
+        ([1.0, 2.0, 3.0], "alpha has shape .3,., but must be a number or one for each of the 2"),
+        ([[1.0, 2.0]], "alpha has shape .1, 2."),
+        ([1.0, -2.0], "alpha=-2.0"),
+        ([1.0, np.nan], "alpha=nan"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            LinearRegression(alpha=wrong).fit(X, Y)
 
 
 def test_path_of_ridges():

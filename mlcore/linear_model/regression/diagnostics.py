@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.checks import as_real, as_weights
-from mlcore.checks.arrays import real_array
+from mlcore.checks import as_weights
+from mlcore.checks.penalties import as_penalties, by_penalty
+from mlcore.linear_model.regression.least_squares import Units
 from mlcore.linear_model.regression.linear_inference import LinearInference, linear_inference
 from mlcore.threads import single_threaded_blas
 
@@ -85,32 +86,35 @@ class LinearDiagnostics:
             raise ValueError(f"{type(self).__name__}: n_samples=1, but to leave one out needs 2.")
         power = self._weight_power_
         s = np.ones(rows.X.shape[0]) if rows.weight is None else np.ldexp(rows.weight, -power)
-        frame, units = self._frame, self._units
-        solution = self._system.solve(units)
+        frame = self._frame
         coef = np.ldexp(
             self.coef_.reshape(len(frame.target_power), -1).T.astype(np.float64),
             frame.power[:, None] - frame.target_power,
         )
         offset = np.ldexp(self._target_mean_ - frame.target_origin, -frame.target_power)
         errors = np.empty((len(s), coef.shape[1]))
-        # In one unit of all features, in which "shortest" is meant.
-        root = np.ldexp(solution.root, -units.shift[:, None])
+        fitted = []  # with one penalty: targets, and roots in units of the frame and in one unit
+        for alpha, targets in by_penalty(np.ldexp(self._alpha_, -power)):
+            units = Units(frame.power, alpha)
+            root = self._system.of_targets(targets).solve(units).root
+            fitted.append((targets, root, np.ldexp(root, -units.shift[:, None])))
+        shift = Units(frame.power, 0.0).shift[:, None]
         with single_threaded_blas():
-            right = root.T @ np.ldexp(coef, -units.shift[:, None])
             for block, Z in rows.blocks(self._center_):
-                projected = Z @ solution.root
-                h = s[block] * np.einsum("ij,ij->i", projected, projected)
-                if self._intercepted_:
-                    h += s[block] / np.ldexp(self.total_weight_, -power)
                 r = rows.Y[block] - offset - Z @ coef
-                lone = 1 - h < _DEPENDENT
-                errors[block] = r / np.where(lone, 1.0, 1 - h)[:, None]
-                if lone.any():
-                    squares = np.square(projected[lone] @ root.T).sum(axis=1)
-                    own = projected[lone] @ right
-                    errors[np.arange(len(s))[block][lone]] = (
-                        own / (s[block][lone] * squares)[:, None]
-                    )
+                for targets, root, in_one_unit in fitted:
+                    projected = Z @ root
+                    h = s[block] * np.einsum("ij,ij->i", projected, projected)
+                    if self._intercepted_:
+                        h += s[block] / np.ldexp(self.total_weight_, -power)
+                    lone = 1 - h < _DEPENDENT
+                    found = r[:, targets] / np.where(lone, 1.0, 1 - h)[:, None]
+                    if lone.any():  # "shortest" is meant in one unit of all features
+                        squares = np.square(projected[lone] @ in_one_unit.T).sum(axis=1)
+                        right = in_one_unit.T @ np.ldexp(coef[:, targets], -shift)
+                        own = projected[lone] @ right
+                        found[lone] = own / (s[block][lone] * squares)[:, None]
+                    errors[block, targets] = found
         full = np.full((n if weight is not None else len(s), coef.shape[1]), np.nan)
         full[slice(None) if weight is None else weight > 0] = errors
         full = np.ldexp(full, frame.target_power)
@@ -134,18 +138,13 @@ class LinearDiagnostics:
         rounding are left out, for every penalty.
         """
         self._check_ready()
-        owner = type(self).__name__
-        alphas = real_array(alphas, "alphas").astype(np.float64)
-        if alphas.ndim != 1 or not len(alphas):
-            raise ValueError(f"{owner}: alphas has shape {alphas.shape}, but must be (m,).")
-        for alpha in alphas:
-            as_real(float(alpha), "alphas", owner=owner, at_least=0)
-        frame, units = self._frame, self._units
+        alphas = as_penalties(alphas, "alphas", type(self).__name__)
+        frame, units = self._frame, Units(self._powers_, 0.0)
         with single_threaded_blas():
             values, V, projected = self._system.spectrum(units)
             total = np.ldexp(self.total_weight_, -self._weight_power_)
             left = self._squares_[1] - np.square(projected / np.sqrt(values)[:, None]).sum(axis=0)
-            left = np.maximum(left, self._squares_[0] if self._alpha_ == 0 else 0.0)
+            left = np.maximum(left, np.where(self._alpha_ == 0, self._squares_[0], 0.0))
             coefs, dimensions, gcv = [], [], []
             for alpha in alphas:
                 own = units._replace(alpha=float(np.ldexp(alpha, -self._weight_power_)))

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mlcore.checks.penalties import by_penalty
 from mlcore.linear_model.regression.least_squares import (
     EPS,
     NormalEquations,
-    Solution,
     Triangle,
     Units,
 )
@@ -29,7 +29,9 @@ class Fit(NamedTuple):
     offset : (k,)
         Value at the center.
     system : NormalEquations or Triangle
-    solution : Solution
+    rank : int
+    rcond : float
+        That with the least penalty.
     total : float
         Weight of all rows.
     squares : (k,)
@@ -39,6 +41,8 @@ class Fit(NamedTuple):
     gradient_norm : float
     gap : (k,)
     objective : (k,)
+    by_rows : bool
+        True if `system` is a triangle of the rows.
     from_sums : bool
         True if columns depend on each other, nearly, and only sums were at hand.
     """
@@ -47,31 +51,34 @@ class Fit(NamedTuple):
     center: np.ndarray
     offset: np.ndarray
     system: NormalEquations | Triangle
-    solution: Solution
+    rank: int
+    rcond: float
     total: float
     squares: np.ndarray
     target_squares: np.ndarray
     gradient_norm: float
     gap: np.ndarray
     objective: np.ndarray
+    by_rows: bool
     from_sums: bool
 
 
 def solved(
     rows: Rows | None,
     sums: Scatter | None,
-    units: Units,
-    n_targets: int,
+    power: np.ndarray,
+    alphas: np.ndarray,
     fit_intercept: bool,
     dtype: np.dtype,
 ) -> Fit:
-    """Fit from the sums over all rows, from the rows, or from both.
+    """Fit from the sums over all rows, from the rows, or from both; alphas are those of targets.
 
     Where columns are independent, the normal equations have the digits of the sums, or one
     correction by the residuals of the rows restores them; else the rows are taken to a triangle by
     orthogonal transformations.
     """
-    d, eps = len(units.power), float(np.finfo(dtype).eps)
+    d, n_targets, eps = len(power), len(alphas), float(np.finfo(dtype).eps)
+    units = Units(power, float(alphas.min()))  # of the targets with the worst condition
     solution, by_rows, from_sums = None, False, False
     center, offset, gram = np.zeros(d), np.zeros(n_targets), None
     if sums is not None:
@@ -86,7 +93,8 @@ def solved(
         if not well:
             solution, from_sums = None, rows is None
             if rows is None:
-                solution = system.triangle().solve(units)
+                system = system.triangle()
+                solution = system.solve(units)
         squares_of_all = gram.diagonal()
     if solution is None:
         by_rows, total = True, rows.total
@@ -97,15 +105,25 @@ def solved(
         solution = system.solve(units)
         squares_of_all = np.einsum("ij,ij->j", R, R)
     size, target_squares = np.sqrt(squares_of_all[:d]), squares_of_all[d:]
-    coef, ridge = solution.coef, units.ridge[:, None]
+    coef = solution.coef
+    with np.errstate(over="ignore"):
+        ridge = np.ldexp(alphas, -2 * power[:, None])
+    roots = []
+    for alpha, targets in by_penalty(alphas):
+        own = solution
+        if alpha > units.alpha:
+            own = system.of_targets(targets).solve(units._replace(alpha=alpha))
+            coef[:, targets] = own.coef
+        roots.append((targets, own.root))
     squares = None
     if not by_rows:
-        gradient = system.C - system.A @ coef
-        squares = target_squares - np.einsum("ij,ij->j", coef, system.C + gradient)
+        A, C = gram[:d, :d], gram[:d, d:]
+        gradient = C - A @ coef
+        squares = target_squares - np.einsum("ij,ij->j", coef, C + gradient)
         gradient -= ridge * coef
     lost = by_rows or eps > EPS or solution.rcond < _EXACT
     if rows is not None and (lost or (squares < _EXACT * target_squares).any()):
-        root, eps = solution.root, EPS
+        eps = EPS
         for step in range(2):
             squares, sums_left, gradient = rows.residuals(coef, center, offset)
             if fit_intercept:
@@ -114,20 +132,21 @@ def solved(
                 squares -= sums_left * shift
             gradient -= ridge * coef
             if step == 0:
-                coef = coef + root @ (root.T @ gradient)
+                for targets, root in roots:
+                    coef[:, targets] += root @ (root.T @ gradient[:, targets])
     squares = np.maximum(squares, 0.0)
     n = rows.X.shape[0] if rows is not None else total
     noise = _rounding(size, target_squares, coef, ridge, max(n, d), eps, dtype)
-    gap = np.full(n_targets, np.inf)
-    if units.alpha > 0:
-        with np.errstate(divide="ignore", over="ignore"):
-            gap = np.square((np.abs(gradient) + noise) / np.sqrt(ridge)).sum(axis=0)
+    gap, penalised = np.full(n_targets, np.inf), alphas > 0
+    with np.errstate(divide="ignore", over="ignore"):
+        left = (np.abs(gradient) + noise)[:, penalised] / np.sqrt(ridge[:, penalised])
+        gap[penalised] = np.square(left).sum(axis=0)
     scale = np.outer(size, np.sqrt(target_squares))
     relative = np.divide(np.abs(gradient), scale, out=np.zeros_like(scale), where=scale > 0)
     objective = squares + np.einsum("ij,ij->j", ridge * coef, coef)
     return Fit(
-        coef, center, offset, system, solution, total, squares, target_squares,
-        float(relative.max()), gap, objective, from_sums,
+        coef, center, offset, system, solution.rank, solution.rcond, total, squares, target_squares,
+        float(relative.max()), gap, objective, by_rows, from_sums,
     )  # fmt: skip
 
 

@@ -72,6 +72,10 @@ class NormalEquations(NamedTuple):
     C: np.ndarray
     eps: float
 
+    def of_targets(self, targets: np.ndarray) -> "NormalEquations":
+        """Return the system of some targets."""
+        return self._replace(C=self.C[:, targets])
+
     def solve(self, units: Units) -> Solution | None:
         """Return the solution by Cholesky's factor, None if there is none."""
         squares = self.A.diagonal() + units.ridge
@@ -143,6 +147,10 @@ class Triangle(NamedTuple):
     c: np.ndarray
     n_rows: int
     eps: float
+
+    def of_targets(self, targets: np.ndarray) -> "Triangle":
+        """Return the system of some targets."""
+        return self._replace(c=self.c[:, targets])
 
     def solve(self, units: Units) -> Solution:
         """Return the solution by further orthogonal transformations."""

@@ -13,6 +13,7 @@ from mlcore.linear_model.inference import (
     plain,
     two_sided,
 )
+from mlcore.linear_model.regression.least_squares import Units
 
 _ESTIMABLE = 1e-8  # part of a parameter outside of what the data determine
 
@@ -65,10 +66,11 @@ class LinearInference(Inference):
 def linear_inference(model: Any) -> LinearInference:
     """Return the inference about a fitted LinearRegression."""
     owner = type(model).__name__
-    if model._alpha_ > 0:
+    if model._alpha_.any():
         raise ValueError(
-            f"{owner}: inference needs least squares, but the fit had alpha={model._alpha_:g}: "
-            "penalised estimates are biased, and have no t test. Fit with alpha=0."
+            f"{owner}: inference needs least squares, but the fit had "
+            f"alpha={model._alpha_.max():g}: penalised estimates are biased, and have no t test. "
+            "Fit with alpha=0."
         )
     intercept, frame, rank = model._intercepted_, model._frame, model.rank_
     total = model.total_weight_
@@ -79,7 +81,7 @@ def linear_inference(model: Any) -> LinearInference:
             f"{rank + intercept} parameters that they determine: nothing is left to tell the "
             "variance of the errors."
         )
-    solution = model._system.solve(model._units)
+    solution = model._system.solve(Units(model._powers_, 0.0))
     scale = 2.0 ** (-model._weight_power_ / 2)
     root = np.ldexp(solution.root, -frame.power[:, None]) * scale
     center = frame.origin + np.ldexp(model._center_, frame.power)

@@ -7,10 +7,11 @@ from scipy import sparse as sp
 
 from mlcore.checks import as_bool, as_real, as_targets, as_weights, scaled_weights
 from mlcore.checks.arrays import require_finite
+from mlcore.checks.penalties import as_target_penalties
 from mlcore.exceptions import peer_class
 from mlcore.linear_model.regression.diagnostics import LinearDiagnostics
 from mlcore.linear_model.regression.fitted import Fit, solved
-from mlcore.linear_model.regression.least_squares import EPS, NormalEquations, Triangle, Units
+from mlcore.linear_model.regression.least_squares import EPS, NormalEquations, Triangle
 from mlcore.linear_model.regression.rows import Frame, Rows
 from mlcore.mixins import Regressor
 from mlcore.model import Model, warn
@@ -28,8 +29,8 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
 
     Parameters
     ----------
-    alpha : float, default=0.0
-        Penalty, at least 0: least squares at 0, else ridge regression.
+    alpha : float or array-like of shape (n_targets,), default=0.0
+        Penalty, at least 0: least squares at 0, else ridge regression; or one for each target.
     fit_intercept : bool, default=True
         False is b = 0.
 
@@ -45,10 +46,10 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
         Largest product of the gradient's half with a feature, both of unit length (the feature less
         its mean), targets of unit length too: 0 at the minimum, whatever the units.
     duality_gap_ : float or (n_targets,) float64
-        At ``alpha > 0`` an upper bound of the objective less its minimum, ``|X's r - alpha w|² /
+        At alpha > 0 an upper bound of the objective less its minimum, ``|X's r - alpha w|² /
         alpha`` with an allowance for rounding; infinite at 0.
     rcond_ : float
-        Reciprocal condition of the problem in features of unit length.
+        Reciprocal condition of the problem in features of unit length, at the least alpha.
     solver_ : str
         "cholesky" of the normal equations, or "qr" of the rows where these lose digits.
     total_weight_ : float
@@ -101,14 +102,14 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
     _system_: tuple  # arrays of the NormalEquations or the Triangle
     _squares_: np.ndarray  # (2, k): of the residuals and of the targets, in the units of the Frame
     _weight_power_: int
-    _alpha_: float
+    _alpha_: np.ndarray  # (k,)
     _intercepted_: bool
     _several_: bool
     _statistics: tuple | None = None  # the Scatter of all rows so far, by `partial_fit`
 
     _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True, "target_tags.multi_output": True}
 
-    def __init__(self, *, alpha: float = 0.0, fit_intercept: bool = True) -> None:
+    def __init__(self, *, alpha: Any = 0.0, fit_intercept: bool = True) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
 
@@ -129,34 +130,38 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
         MemoryError
             If the sums of products, or a copy of the rows, do not fit.
         """
-        alpha, fit_intercept = self._checked_parameters()
+        fit_intercept = self._checked_parameters()
         owner = type(self).__name__
         checked, Y, weight, several = self._checked_rows(X, y, sample_weight, reset=True)
         weight, power = scaled_weights(weight)
-        alpha = float(np.ldexp(alpha, -power))
+        alphas = np.ldexp(self._alphas(Y), -power)
         frame = Frame.of(checked, Y, fit_intercept)
         rows, sums = Rows.of(checked, Y, weight, frame), None
         if checked.shape[0] > checked.shape[1]:
             sums = rows.sums(owner)
             outside = rows.out_of_range(sums, fit_intercept)
             if outside.any():
-                frame = frame.with_powers(checked, alpha, outside)
+                frame = frame.with_powers(checked, alphas.max(), outside)
                 rows = rows._replace(frame=frame)
                 sums = rows.sums(owner)
         else:
             if not sp.issparse(checked):
                 require_finite(checked, "X", owner)
-            frame = frame.with_powers(checked, alpha)
+            frame = frame.with_powers(checked, alphas.max())
             rows = rows._replace(frame=frame)
-        found = self._found(rows, sums, frame, alpha, fit_intercept, checked.dtype, power)
+        found = self._found(rows, sums, frame, alphas, fit_intercept, checked.dtype, power)
         begun = _frame_attributes(frame, checked.dtype, several)
         self._set_fitted(X, **begun, **found)
         return self
 
     def _checked_parameters(self):
         owner = type(self).__name__
-        alpha = as_real(self.alpha, "alpha", owner=owner, at_least=0)
-        return alpha, as_bool(self.fit_intercept, "fit_intercept", owner=owner)
+        if np.ndim(self.alpha) == 0:
+            as_real(self.alpha, "alpha", owner=owner, at_least=0)
+        return as_bool(self.fit_intercept, "fit_intercept", owner=owner)
+
+    def _alphas(self, Y):
+        return as_target_penalties(self.alpha, Y.shape[1], type(self).__name__)
 
     def _checked_rows(self, X, y, sample_weight, reset, check_finite=False):
         """Return samples, targets (n, k) and weights of positive weight, and if y has columns."""
@@ -175,29 +180,28 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
             checked, Y, weight = checked[present], Y[present], weight[present]
         return checked, Y, weight, several
 
-    def _found(self, rows, sums, frame, alpha, fit_intercept, dtype, weight_power=0):
+    def _found(self, rows, sums, frame, alphas, fit_intercept, dtype, weight_power=0):
         """Return the fitted attributes."""
-        units, k = Units(frame.power, alpha), len(frame.target_power)
         with single_threaded_blas():
-            fit = solved(rows, sums, units, k, fit_intercept, dtype)
+            fit = solved(rows, sums, frame.power, alphas, fit_intercept, dtype)
         if fit.from_sums:
             warn(
                 "UserWarning",
                 f"{type(self).__name__}: features depend on each other, or nearly "
-                f"(rcond {fit.solution.rcond:.0e}), which sums of squares show to half the digits "
+                f"(rcond {fit.rcond:.0e}), which sums of squares show to half the digits "
                 "only: fit to all rows at once.",
             )
         found = self._in_units_of_the_data(fit, frame, dtype)
         gap = np.ldexp(fit.gap, 2 * frame.target_power + weight_power)
-        if alpha > 0 and fit_intercept:  # rounding of the intercept
+        if fit_intercept:  # rounding of the intercept
             far = np.abs(frame.origin + np.ldexp(fit.center, frame.power))
             error = 4 * EPS * (np.abs(found["_target_mean_"]) + np.abs(found["coef_"]) @ far)
             gap = gap + np.ldexp(fit.total * error**2, weight_power)
         return found | {
-            "rank_": fit.solution.rank,
+            "rank_": fit.rank,
             "gradient_norm_": fit.gradient_norm,
-            "rcond_": fit.solution.rcond,
-            "solver_": "qr" if isinstance(fit.system, Triangle) else "cholesky",
+            "rcond_": fit.rcond,
+            "solver_": "qr" if fit.by_rows else "cholesky",
             "total_weight_": float(np.ldexp(fit.total, weight_power)),
             "objective_": np.ldexp(fit.objective, 2 * frame.target_power + weight_power),
             "duality_gap_": gap,
@@ -205,7 +209,7 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
             "_system_": tuple(fit.system),
             "_squares_": np.stack((fit.squares, fit.target_squares)),
             "_weight_power_": weight_power,
-            "_alpha_": float(np.ldexp(alpha, weight_power)),
+            "_alpha_": np.ldexp(alphas, weight_power),
             "_intercepted_": fit_intercept,
         }
 
@@ -220,7 +224,7 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
                 f"{type(self).__name__}: the coefficients overflow {np.dtype(dtype).name}: rescale "
                 "the features of X, or y."
             )
-        if not self._checked_parameters()[1]:
+        if not self._checked_parameters():
             intercept = np.zeros(len(intercept))
         return {
             "coef_": np.ascontiguousarray(coef.T),
@@ -245,9 +249,10 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the origin and the units of the sums from first rows."""
-        alpha, fit_intercept = self._checked_parameters()
+        fit_intercept = self._checked_parameters()
         checked, Y, _, several = self._checked_rows(X, y, sample_weight, True, True)
-        frame = Frame.of(checked, Y, fit_intercept).with_powers(checked, alpha)
+        largest = self._alphas(Y).max()
+        frame = Frame.of(checked, Y, fit_intercept).with_powers(checked, largest)
         self._set_fitted(X, **_frame_attributes(frame, checked.dtype, several))
         return self
 
@@ -262,7 +267,7 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
 
     def update(self, statistics: Scatter) -> Self:
         """Fit the function to the statistics of all rows: the whole fit."""
-        alpha, fit_intercept = self._checked_parameters()
+        fit_intercept = self._checked_parameters()
         self._check_fitted()
         frame, width = self._frame, len(self.origin_) + len(self._target_powers_)
         if not isinstance(statistics, Scatter) or len(statistics.mean) != width:
@@ -270,8 +275,8 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
                 f"{type(self).__name__}: statistics must come from partial_statistics of a model "
                 "that has begun with as many features and targets."
             )
-        dtype = self.origin_.dtype
-        found = self._found(None, statistics, frame, alpha, fit_intercept, dtype)
+        dtype, alphas = self.origin_.dtype, self._alphas(self._target_powers_[None])
+        found = self._found(None, statistics, frame, alphas, fit_intercept, dtype)
         self._update_state(self._several_or_one(found, self._several_))
         return self
 
@@ -334,13 +339,10 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
         return Frame(origin, self._powers_, self._target_origin_, self._target_powers_)
 
     @property
-    def _units(self):
-        return Units(self._powers_, float(np.ldexp(self._alpha_, -self._weight_power_)))
-
-    @property
     def _system(self):
-        kind = Triangle if self.solver_ == "qr" else NormalEquations
-        return kind(*self._system_)
+        arrays = self._system_
+        kind = Triangle if len(arrays) == len(Triangle._fields) else NormalEquations
+        return kind(*arrays)
 
     def _later_rows(self, X, y, sample_weight, check_finite=False):
         checked, Y, weight, several = self._checked_rows(X, y, sample_weight, False, check_finite)
