@@ -242,6 +242,23 @@ def as_class_weights(
     return weights
 
 
+def declared_classes(
+    classes: Any, known: np.ndarray | None = None, *, owner: str = ""
+) -> np.ndarray:
+    """Return the labels that `y` may have, sorted; ValueError for one that is given twice.
+
+    `known` are those of earlier calls of `partial_fit`, for the message.
+    """
+    found, codes = as_labels(classes, len(classes), owner=owner, name="classes")
+    if len(found) < len(codes):
+        twice = found[np.bincount(codes).argmax()]
+        message = f"{owner}: classes={found[codes].tolist()} "
+        if known is not None:
+            message += f"is not the same as on last call to partial_fit, {known.tolist()}, and "
+        raise ValueError(f"{message}holds the label {twice!s} more than once.")
+    return found
+
+
 def require_discrete(labels: np.ndarray, name: str = "y") -> None:
     """Refuse float labels that are NaN, infinite or not whole numbers."""
     if np.isnan(labels).any():

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from mlcore.checks import as_bool, as_choice, as_labels, as_weights
+from mlcore.checks import as_bool, as_choice, as_labels, as_weights, declared_classes
 from mlcore.checks.arrays import real_array
 from mlcore.checks.missing import keep_missing
 from mlcore.exceptions import peer_class
@@ -124,7 +124,9 @@ class NaiveBayes(Classifier, Model):
             model._update_state(kept)
         total = model._statistics_of(X, y, sample_weight, begin=before is None)
         if classes is not None:
-            declared, _ = as_labels(classes, len(classes), name="classes")
+            declared = declared_classes(
+                classes, vars(self).get("classes_"), owner=type(self).__name__
+            )
             known = all_classes(declared, total.classes)
             if len(known) > len(declared):
                 foreign = np.setdiff1d(known, declared).tolist()

@@ -155,6 +155,11 @@ def test_refused_calls_leave_the_model():
             ValueError,
             "do not exist in the initial classes",
         ),
+        (
+            lambda: model.partial_fit(X, y, classes=[0, 1, 2, 1]),
+            ValueError,
+            "label 1 more than once",
+        ),
         (lambda: model.partial_fit(X, y.astype(str)), TypeError, "one type"),
         (lambda: model.partial_fit(X[:, :2], y), ValueError, "2 features"),
         (lambda: model.set_params(class_prior=[0.5, 0.5]).fit(X, y), ValueError, "Number of"),

@@ -11,6 +11,7 @@ from mlcore.checks import (
     as_labels,
     as_random_state,
     as_real,
+    declared_classes,
     require_random_state,
 )
 from mlcore.linear_model.perceptron.mistakes import mistake_bound
@@ -138,7 +139,7 @@ class PerceptronClassifier(Classifier):
         given, codes = as_labels(y, n, owner=owner)
         known = self.classes_ if begun else given
         if classes is not None:
-            declared, _ = as_labels(classes, len(classes), owner=owner, name="classes")
+            declared = declared_classes(classes, vars(self).get("classes_"), owner=owner)
             if begun and not np.array_equal(declared, known):
                 raise ValueError(
                     f"classes={declared.tolist()} must be None, or those of the first call, "
