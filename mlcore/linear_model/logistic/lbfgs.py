@@ -13,7 +13,6 @@ from mlcore.linear_model.logistic.objective import Objective, Point
 from mlcore.log_softmax import log_softmax
 
 _ROWS_OF_METRIC = 4  # times the number of columns
-_ROWS_AT_POINT = 16  # the same where rows weigh differently
 _RENEWED = 15  # steps before the metric is computed again; then 3/2 times as many, and so on
 _VALUES_OF_PAIRS = 1 << 24  # of half the pairs that are kept
 
@@ -26,11 +25,13 @@ def dense_metric(objective: Objective, point: Point | None = None) -> Metric:
     S is the mean of ``v x x'`` in every k-th block of rows, v the mean of p (1 - p) over classes:
     at the shares of the classes, or of each row at a point.
     """
-    rows, share = objective.rows, _ROWS_OF_METRIC if point is None else _ROWS_AT_POINT
-    stride = 1
-    while rows.n >= 2 * stride * share * (rows.d + 1) and stride < 64:
-        stride *= 2
+    rows = objective.rows
     weighted = rows if point is None else _weighted_by_variance(objective, point)
+    # So many rows of equal weights know their mean as well.
+    n_effective = weighted.total**2 / float((weighted.weight**2).sum())
+    stride = 1
+    while n_effective >= 2 * stride * _ROWS_OF_METRIC * (rows.d + 1) and stride < 64:
+        stride *= 2
     M = weighted.gram(stride)[1] / rows.weight_of(stride)
     objective.n_passes += 1 / stride
     if point is None:
