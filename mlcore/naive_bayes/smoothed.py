@@ -29,7 +29,9 @@ def smoothed(counts: np.ndarray, totals: np.ndarray, size: int, alpha: float) ->
     Where `totals` and `alpha` are 0, all `size` outcomes are equally probable: the limit.
     """
     if alpha > 0:
-        logs = np.log(counts + alpha) - np.log(totals + size * alpha)
+        logs = counts + alpha
+        np.log(logs, out=logs)
+        logs -= np.log(totals + size * alpha)
         return Smoothed(logs, logs, None)
     totals = np.broadcast_to(totals, counts.shape)
     seen, rows = counts > 0, totals > 0

@@ -30,15 +30,18 @@ INLINE double added(double x, const int kind, double threshold) {
   return kind == COUNTS_ABOVE ? (double)(x > threshold) : x;
 }
 
-/* The number of columns that do not follow the one before, or -1 if one is not below d. */
-#define COLUMNS(index, unsigned_index)                                                    \
-  static ptrdiff_t descents_##index(ptrdiff_t n, const index##_t *columns, ptrdiff_t d) { \
-    unsigned_index outside = 0;                                                           \
-    index##_t descents = 0;                                                               \
-    for (ptrdiff_t p = 0; p < n; p++)                                                     \
-      outside |= (unsigned_index)((unsigned_index)columns[p] >= (unsigned_index)d);       \
-    for (ptrdiff_t p = 1; p < n; p++) descents += columns[p] <= columns[p - 1];           \
-    return outside ? -1 : (ptrdiff_t)descents;                                            \
+/* Whether all columns are below d; to `descents` is added how many do not follow the one before. */
+#define COLUMNS(index, unsigned_index)                                                     \
+  INLINE int columns_fit_##index(const int counted, ptrdiff_t n, const index##_t *columns, \
+                                 ptrdiff_t d, ptrdiff_t *descents) {                       \
+    unsigned_index outside = 0;                                                            \
+    index##_t falls = 0;                                                                   \
+    for (ptrdiff_t p = 0; p < n; p++)                                                      \
+      outside |= (unsigned_index)((unsigned_index)columns[p] >= (unsigned_index)d);        \
+    if (counted)                                                                           \
+      for (ptrdiff_t p = 1; p < n; p++) falls += columns[p] <= columns[p - 1];             \
+    *descents += falls;                                                                    \
+    return !outside;                                                                       \
   }
 COLUMNS(int32, uint32_t)
 COLUMNS(int64, uint64_t)
@@ -60,8 +63,9 @@ COLUMNS(int64, uint64_t)
         stop++;                                                                                    \
       } while (stop < last);                                                                       \
       if (!values_fit_##suffix(kind, end - start, data + start, limit)) return 0;                  \
-      ptrdiff_t descents = descents_##index(end - start, columns + start, d);                      \
-      if (descents < 0) return 0;                                                                  \
+      ptrdiff_t descents = 0;                                                                      \
+      if (!columns_fit_##index(kind != COUNTS_SUM, end - start, columns + start, d, &descents))    \
+        return 0;                                                                                  \
       for (ptrdiff_t i = first; i < stop; i++) {                                                   \
         const ptrdiff_t left = starts[i], right = starts[i + 1];                                   \
         const double w = weights ? weights[i] : 1;                                                 \
