@@ -15,7 +15,7 @@ enum {
 /* Comparisons as wide as the values; NaN fails them all. */
 #define REFUSED(suffix, real, bits)                                                        \
   INLINE bits is_refused_##suffix(real x, const int kind, real limit) {                    \
-    if (kind == COUNTS_BINARY) return -(bits)(x * (x - 1) != 0);                           \
+    if (kind == COUNTS_BINARY) return -(bits)(x * x - x != 0);                             \
     return -(bits) !((x >= (kind == COUNTS_SUM ? 0 : -limit)) & (x <= limit));             \
   }                                                                                        \
   INLINE int values_fit_##suffix(const int kind, ptrdiff_t n, const real *x, real limit) { \
