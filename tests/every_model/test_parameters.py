@@ -96,6 +96,7 @@ BAD_PARAMETERS = {
     "unbiased": NOT_BOOL,
     "edges": ([[0.0]], "uniform", 3, [[1.0, 1.0]] * 4, [[NAN]] * 4),
     "n_bins": (0, 1, -1, 1.5, "9", None, True),
+    "step": tuple(value for value in (*NOT_POSITIVE, INF) if value is not None),
     "strategy": ("kmeans", None, 3),
     "unseen": ("drop", None, 3),
     "var_smoothing": (*NOT_POSITIVE, INF),

@@ -74,6 +74,7 @@ class LinearDiagnostics:
         O(n d² + d³) time.
         """
         self._check_ready()
+        self._require_sums(self.solver_)
         n = len(y) if hasattr(y, "__len__") else 0
         weight = None if sample_weight is None else as_weights(sample_weight, n)
         rows = self._later_rows(X, y, sample_weight, check_finite=True)
@@ -138,6 +139,7 @@ class LinearDiagnostics:
         rounding are left out, for every penalty.
         """
         self._check_ready()
+        self._require_sums(self.solver_)
         alphas = as_penalties(alphas, "alphas", type(self).__name__)
         frame, units = self._frame, Units(self._powers_, 0.0)
         with single_threaded_blas():
@@ -182,4 +184,5 @@ class LinearDiagnostics:
             and for no more samples than parameters.
         """
         self._check_ready()
+        self._require_sums(self.solver_)
         return linear_inference(self)

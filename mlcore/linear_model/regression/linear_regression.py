@@ -5,21 +5,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.checks import as_bool, as_real, as_targets, as_weights, scaled_weights
+from mlcore.checks import as_bool, as_choice, as_real, as_targets, as_weights, scaled_weights
 from mlcore.checks.arrays import require_finite
 from mlcore.checks.penalties import as_target_penalties
 from mlcore.exceptions import peer_class
 from mlcore.linear_model.regression.diagnostics import LinearDiagnostics
 from mlcore.linear_model.regression.fitted import Fit, solved
 from mlcore.linear_model.regression.least_squares import EPS, NormalEquations, Triangle
+from mlcore.linear_model.regression.linear_blocks import LinearBlocks, frame_attributes
 from mlcore.linear_model.regression.rows import Frame, Rows
+from mlcore.linear_model.regression.widrow_hoff import WidrowHoff
 from mlcore.mixins import Regressor
 from mlcore.model import Model, warn
-from mlcore.scatter import Scatter, merged_scatter, row_blocks
+from mlcore.scatter import row_blocks
 from mlcore.threads import single_threaded_blas
 
 
-class LinearRegression(LinearDiagnostics, Regressor, Model):
+class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, Model):
     r"""Least squares with a linear function, and with a penalty on its coefficients on request.
 
     .. math:: \min_{w, b} \sum_i s_i (y_i - w^T x_i - b)^2 + \alpha |w|^2,
@@ -33,13 +35,22 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
         Penalty, at least 0: least squares at 0, else ridge regression; or one for each target.
     fit_intercept : bool, default=True
         False is b = 0.
+    solver : {"auto", "lms"}, default="auto"
+        The minimum; or one step of Widrow and Hoff's rule with each sample, in their order and
+        without a penalty: w += 2 step s r x and b += 2 step s r, r = y - w'x - b. A weight
+        multiplies the step, which is not that of copies.
+    step : float, optional
+        For "lms", at most 1 / s(|x|² + 1) for every sample (s|x|² without an intercept). By default
+        a quarter of that: the sum of the squared r is then at most twice that of any (w, b),
+        plus (|w|² + b²) / step.
 
     Attributes
     ----------
     coef_ : (n_features,) or (n_targets, n_features), in the type of the training data
     intercept_ : float or (n_targets,) float64
     rank_ : int
-        That of the features, less their mean if there is an intercept.
+        That of the features, less their mean if there is an intercept. This and what follows, up
+        to `total_weight_`, are absent with solver="lms".
     objective_ : float or (n_targets,) float64
         The minimum.
     gradient_norm_ : float
@@ -50,10 +61,15 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
         alpha`` with an allowance for rounding; infinite at 0.
     rcond_ : float
         Reciprocal condition of the problem in features of unit length, at the least alpha.
-    solver_ : str
-        "cholesky" of the normal equations, or "qr" of the rows where these lose digits.
     total_weight_ : float
         Sum of the weights.
+    solver_ : str
+        "cholesky" of the normal equations, "qr" of the rows where these lose digits, or "lms".
+    step_ : float
+        With solver="lms", as what follows.
+    loss_ : float or (n_targets,) float64
+        Sum of s r² over the rounds, before each step; beside `observed_bound`.
+    n_rounds_ : int
     origin_ : (n_features,)
         A point near the samples, in their type; zeros without an intercept.
     n_features_in_ : int
@@ -75,6 +91,9 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
     ----------
     Å. Björck, *Numerical Methods for Least Squares Problems*, SIAM 1996.
     A. Hoerl, R. Kennard, *Ridge regression*, Technometrics 12, 1970.
+    B. Widrow, M. Hoff, *Adaptive switching circuits*, IRE WESCON Convention Record, 1960.
+    N. Cesa-Bianchi, P. Long, M. Warmuth, *Worst-case quadratic loss bounds for prediction using
+    linear functions and gradient descent*, IEEE Transactions on Neural Networks 7, 1996.
 
     Examples
     --------
@@ -92,6 +111,10 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
     duality_gap_: float | np.ndarray
     rcond_: float
     solver_: str
+    step_: float
+    loss_: float | np.ndarray
+    n_rounds_: int
+    _gradients_: np.ndarray  # (k,), sums of their squared norms
     total_weight_: float
     origin_: np.ndarray
     _powers_: np.ndarray  # of the Frame
@@ -105,13 +128,23 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
     _alpha_: np.ndarray  # (k,)
     _intercepted_: bool
     _several_: bool
-    _statistics: tuple | None = None  # the Scatter of all rows so far, by `partial_fit`
+    # By `partial_fit`: the Scatter of all rows so far, or () after rounds.
+    _statistics: tuple | None = None
 
     _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True, "target_tags.multi_output": True}
 
-    def __init__(self, *, alpha: Any = 0.0, fit_intercept: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        alpha: Any = 0.0,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        step: float | None = None,
+    ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.step = step
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the linear function.
@@ -132,6 +165,9 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
         """
         fit_intercept = self._checked_parameters()
         owner = type(self).__name__
+        if self.solver == "lms":
+            self._set_fitted(X, **self._play(X, y, sample_weight, fit_intercept, anew=True))
+            return self
         checked, Y, weight, several = self._checked_rows(X, y, sample_weight, reset=True)
         weight, power = scaled_weights(weight)
         alphas = np.ldexp(self._alphas(Y), -power)
@@ -150,7 +186,7 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
             frame = frame.with_powers(checked, alphas.max())
             rows = rows._replace(frame=frame)
         found = self._found(rows, sums, frame, alphas, fit_intercept, checked.dtype, power)
-        begun = _frame_attributes(frame, checked.dtype, several)
+        begun = frame_attributes(frame, checked.dtype, several)
         self._set_fitted(X, **begun, **found)
         return self
 
@@ -158,6 +194,9 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
         owner = type(self).__name__
         if np.ndim(self.alpha) == 0:
             as_real(self.alpha, "alpha", owner=owner, at_least=0)
+        as_choice(self.solver, "solver", ("auto", "lms"), owner=owner)
+        if self.step is not None:
+            as_real(self.step, "step", owner=owner, above=0)
         return as_bool(self.fit_intercept, "fit_intercept", owner=owner)
 
     def _alphas(self, Y):
@@ -241,73 +280,9 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
 
     def _set_fitted(self, X_original, **attributes):
         self.__dict__.pop("_statistics", None)
-        if "coef_" in attributes:
+        if "_system_" in attributes:
             attributes = self._several_or_one(attributes, attributes["_several_"])
         super()._set_fitted(X_original, **attributes)
-
-    # ---- the same, by sums over blocks of rows
-
-    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the origin and the units of the sums from first rows."""
-        fit_intercept = self._checked_parameters()
-        checked, Y, _, several = self._checked_rows(X, y, sample_weight, True, True)
-        largest = self._alphas(Y).max()
-        frame = Frame.of(checked, Y, fit_intercept).with_powers(checked, largest)
-        self._set_fitted(X, **_frame_attributes(frame, checked.dtype, several))
-        return self
-
-    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scatter:
-        """Return weight, mean and scatter of features and targets of the rows, side by side."""
-        self._check_fitted()
-        return self._later_rows(X, y, sample_weight).sums(type(self).__name__)
-
-    def merge(self, a: Scatter, b: Scatter) -> Scatter:
-        """Return the statistics of the rows of both."""
-        return merged_scatter(a, b)
-
-    def update(self, statistics: Scatter) -> Self:
-        """Fit the function to the statistics of all rows: the whole fit."""
-        fit_intercept = self._checked_parameters()
-        self._check_fitted()
-        frame, width = self._frame, len(self.origin_) + len(self._target_powers_)
-        if not isinstance(statistics, Scatter) or len(statistics.mean) != width:
-            raise ValueError(
-                f"{type(self).__name__}: statistics must come from partial_statistics of a model "
-                "that has begun with as many features and targets."
-            )
-        dtype, alphas = self.origin_.dtype, self._alphas(self._target_powers_[None])
-        found = self._found(None, statistics, frame, alphas, fit_intercept, dtype)
-        self._update_state(self._several_or_one(found, self._several_))
-        return self
-
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Add rows to those of earlier calls, and fit the function to all.
-
-        The first call, and one after `fit`, begins anew.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
-        self._checked_parameters()
-        model = type(self)(**self.get_params(deep=False))
-        if self._statistics is None:
-            model.begin(X, y, sample_weight)
-        else:
-            model.__dict__ = vars(self).copy()
-        total = model.partial_statistics(X, y, sample_weight)
-        if self._statistics is not None:
-            total = merged_scatter(Scatter(*self._statistics), total)
-        model.update(total)
-        old = [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]
-        self._update_state(vars(model) | {"_statistics": tuple(total)}, forget=old)
-        return self
 
     # ---- later calls
 
@@ -346,12 +321,15 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
 
     def _later_rows(self, X, y, sample_weight, check_finite=False):
         checked, Y, weight, several = self._checked_rows(X, y, sample_weight, False, check_finite)
+        self._require_targets(Y, several)
+        return Rows.of(checked, Y, weight, self._frame)
+
+    def _require_targets(self, Y, several):
         if several != self._several_ or Y.shape[1] != len(self._target_powers_):
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted to "
                 f"{len(self._target_powers_)}{' in columns' if self._several_ else ''}."
             )
-        return Rows.of(checked, Y, weight, self._frame)
 
     def _check_ready(self):
         self._check_fitted()
@@ -360,13 +338,3 @@ class LinearRegression(LinearDiagnostics, Regressor, Model):
                 f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
                 "'update' before using this estimator."
             )
-
-
-def _frame_attributes(frame, dtype, several):
-    return {
-        "origin_": frame.origin.astype(dtype),
-        "_powers_": frame.power,
-        "_target_origin_": frame.target_origin,
-        "_target_powers_": frame.target_power,
-        "_several_": several,
-    }

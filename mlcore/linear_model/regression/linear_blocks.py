@@ -1,0 +1,102 @@
+"""Linear regression by sums over blocks of rows, and by rounds that go on."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from mlcore.linear_model.regression.rows import Frame
+from mlcore.scatter import Scatter, merged_scatter
+
+
+class LinearBlocks:
+    """Mixin of LinearRegression: the methods of `RowSums`, and `partial_fit`."""
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the origin and the units of the sums from first rows."""
+        fit_intercept = self._checked_parameters()
+        self._require_sums(self.solver)
+        checked, Y, _, several = self._checked_rows(X, y, sample_weight, True, True)
+        largest = self._alphas(Y).max()
+        frame = Frame.of(checked, Y, fit_intercept).with_powers(checked, largest)
+        self._set_fitted(X, **frame_attributes(frame, checked.dtype, several))
+        return self
+
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scatter:
+        """Return weight, mean and scatter of features and targets of the rows, side by side."""
+        self._check_fitted()
+        self._require_sums(getattr(self, "solver_", ""))
+        return self._later_rows(X, y, sample_weight).sums(type(self).__name__)
+
+    def merge(self, a: Scatter, b: Scatter) -> Scatter:
+        """Return the statistics of the rows of both."""
+        return merged_scatter(a, b)
+
+    def update(self, statistics: Scatter) -> Self:
+        """Fit the function to the statistics of all rows: the whole fit."""
+        fit_intercept = self._checked_parameters()
+        self._check_fitted()
+        self._require_sums(getattr(self, "solver_", ""))
+        frame, width = self._frame, len(self.origin_) + len(self._target_powers_)
+        if not isinstance(statistics, Scatter) or len(statistics.mean) != width:
+            raise ValueError(
+                f"{type(self).__name__}: statistics must come from partial_statistics of a model "
+                "that has begun with as many features and targets."
+            )
+        dtype, alphas = self.origin_.dtype, self._alphas(self._target_powers_[None])
+        found = self._found(None, statistics, frame, alphas, fit_intercept, dtype)
+        self._update_state(self._several_or_one(found, self._several_))
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Add rows to those of earlier calls, and fit the function to all.
+
+        The first call, and one after `fit`, begins anew.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        fit_intercept = self._checked_parameters()
+        if self.solver == "lms":
+            anew = self._statistics != ()
+            played = self._play(X, y, sample_weight, fit_intercept, anew)
+            if anew:
+                self._set_fitted(X, **played)
+            self._update_state(played | {"_statistics": ()})
+            return self
+        model = type(self)(**self.get_params(deep=False))
+        if not self._statistics:
+            model.begin(X, y, sample_weight)
+        else:
+            model.__dict__ = vars(self).copy()
+        total = model.partial_statistics(X, y, sample_weight)
+        if self._statistics:
+            total = merged_scatter(Scatter(*self._statistics), total)
+        model.update(total)
+        old = [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]
+        self._update_state(vars(model) | {"_statistics": tuple(total)}, forget=old)
+        return self
+
+    def _require_sums(self, solver):
+        if solver == "lms":
+            raise ValueError(
+                f"{type(self).__name__}: solver='lms' has no sums over rows, which this needs: "
+                "solver='auto' has; rounds go on by partial_fit."
+            )
+
+
+def frame_attributes(frame: Frame, dtype: np.dtype, several: bool) -> dict[str, Any]:
+    """Return the fitted attributes that the sums over rows refer to."""
+    return {
+        "origin_": frame.origin.astype(dtype),
+        "_powers_": frame.power,
+        "_target_origin_": frame.target_origin,
+        "_target_powers_": frame.target_power,
+        "_several_": several,
+    }
