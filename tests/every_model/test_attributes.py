@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse as sp
 
 from contract import MODELS, fitted
+from mlcore.linear_model import LinearRegression
 
 CLASSES = sorted({type(entry.make()) for entry in MODELS.values()}, key=lambda kind: kind.__name__)
 
@@ -30,6 +31,8 @@ def fits(kind):
             yield entry.make().set_params(kernel="linear").fit(X, y)
         for more in {"probability", "fit_inverse_transform"} & set(model.get_params()):
             yield entry.make().set_params(**{more: True}).fit(X, y)
+        if kind is LinearRegression:
+            yield kind(solver="lms").fit(X, y)
 
 
 def of_type(value, hint):
