@@ -10,6 +10,7 @@ from types import MethodType
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from mlcore.checks import as_labels, as_targets, as_weights, label_type
 
@@ -184,6 +185,11 @@ class Transformer:
             form = sys.modules["sklearn"].get_config()["transform_output"]
         if form in (None, "default"):
             return out
+        if sparse.issparse(out):
+            raise ValueError(
+                f"{type(self).__name__} gives sparse rows for sparse X, which are no {form} frame: "
+                "call set_output(transform='default')."
+            )
         columns = self.get_feature_names_out()
         if form == "pandas":
             import pandas as pd
@@ -192,6 +198,21 @@ class Transformer:
         import polars as pl
 
         return pl.DataFrame(out, schema=list(columns), orient="row")
+
+
+class FeaturewiseTransformer(Transformer):
+    """Mixin of transformers whose new features are those of X, by the same names."""
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the features, which are those of X, or x0, x1, ..."""
+        super().get_feature_names_out(input_features)
+        known = getattr(self, "feature_names_in_", input_features)
+        if known is None:
+            known = [f"x{j}" for j in range(self.n_features_in_)]
+        return np.asarray(known, dtype=object)
+
+    def _n_out(self):
+        return self.n_features_in_
 
 
 def only_with(parameter: str, value: Any) -> Callable[[Callable[..., Any]], "OptionalMethod"]:

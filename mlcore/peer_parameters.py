@@ -111,6 +111,11 @@ INSTEAD: dict[str, dict[str, str]] = {
         "alpha_per_target": "drop it: each target always has its own alpha",
         "param_grid": "use alphas=[...] and gammas=[...]",
     },
+    "TfidfTransformer": {
+        "smooth_idf": 'use idf="smooth", or "plain" for False',
+        "sublinear_tf": "use sublinear=",
+        "use_idf": "use idf=None for False",
+    },
     "Mixture": {
         "verbose_interval": "drop it: verbose=1 prints a line a second, verbose=2 every step",
     },

@@ -140,7 +140,7 @@ PEERS = {
     "kernel_ridge": ("kernel_ridge", "model_selection"),
     "linear_model": ("linear_model",),
     "naive_bayes": ("naive_bayes", "preprocessing"),
-    "kernels": ("metrics.pairwise", "preprocessing"),
+    "kernels": ("metrics.pairwise", "preprocessing", "feature_extraction.text"),
     "bayes": ("model_selection",),
     "datasets": ("datasets",),
 }

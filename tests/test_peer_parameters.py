@@ -8,6 +8,7 @@ import sklearn.cluster
 import sklearn.cross_decomposition
 import sklearn.decomposition
 import sklearn.discriminant_analysis
+import sklearn.feature_extraction.text
 import sklearn.kernel_ridge
 import sklearn.linear_model
 import sklearn.mixture
@@ -19,6 +20,7 @@ from mlcore import (
     decomposition,
     discriminant,
     kernel_ridge,
+    kernels,
     linear_model,
     mixture,
     naive_bayes,
@@ -34,6 +36,7 @@ MODELS = {
         decomposition,
         discriminant,
         kernel_ridge,
+        kernels,
         linear_model,
         mixture,
         naive_bayes,
@@ -47,6 +50,7 @@ PEER_FAMILIES = (
     sklearn.cross_decomposition,
     sklearn.decomposition,
     sklearn.discriminant_analysis,
+    sklearn.feature_extraction.text,
     sklearn.kernel_ridge,
     sklearn.linear_model,
     sklearn.mixture,

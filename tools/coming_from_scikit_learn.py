@@ -20,6 +20,7 @@ import sklearn.cluster
 import sklearn.cross_decomposition
 import sklearn.decomposition
 import sklearn.discriminant_analysis
+import sklearn.feature_extraction.text
 import sklearn.kernel_ridge
 import sklearn.linear_model
 import sklearn.mixture
@@ -31,6 +32,7 @@ from mlcore import (
     decomposition,
     discriminant,
     kernel_ridge,
+    kernels,
     linear_model,
     mixture,
     naive_bayes,
@@ -49,6 +51,7 @@ FAMILIES = {
     decomposition: (sklearn.decomposition, sklearn.cross_decomposition),
     discriminant: (sklearn.discriminant_analysis,),
     kernel_ridge: (sklearn.kernel_ridge,),
+    kernels: (sklearn.feature_extraction.text,),
     linear_model: (sklearn.linear_model,),
     naive_bayes: (sklearn.naive_bayes,),
 }

@@ -7,10 +7,12 @@ from mlcore.kernels.gram import (
     polynomial_features,
 )
 from mlcore.kernels.kernel import Kernel
+from mlcore.kernels.structured.tf_idf import TfidfTransformer
 
 __all__ = [
     "GramCenterer",
     "Kernel",
+    "TfidfTransformer",
     "center_gram",
     "gram_matrix",
     "is_positive_semidefinite",

@@ -6,7 +6,8 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_real
-from mlcore.naive_bayes.class_counts import ClassCounts, class_counts, is_plain_csr
+from mlcore.checks.sparse import is_plain_csr
+from mlcore.naive_bayes.class_counts import ClassCounts, class_counts
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 from mlcore.naive_bayes.smoothed import Smoothed, smoothed
 from mlcore.threads import single_threaded_blas

@@ -81,23 +81,6 @@ def class_counts(
     return tables[0] if parts == 1 else tables.sum(axis=0)
 
 
-def is_plain_csr(X: Any) -> bool:
-    """Return True for CSR of float32 or float64 whose arrays the loop can follow as they are."""
-    if not sp.issparse(X) or X.format != "csr" or X.ndim != 2 or 0 in X.shape:
-        return False
-    parts = X.data, X.indices, X.indptr
-    return (
-        all(type(a) is np.ndarray and a.ndim == 1 for a in parts)
-        and all(a.flags.c_contiguous and a.flags.aligned and a.dtype.isnative for a in parts)
-        and X.data.dtype in (np.float32, np.float64)
-        and X.indices.dtype == X.indptr.dtype
-        and X.indices.dtype in (np.int32, np.int64)
-        and len(X.indptr) == X.shape[0] + 1
-        and len(X.indices) == len(X.data)
-        and X.indptr[0] == 0
-    )
-
-
 def merged_class_counts(a: ClassCounts, b: ClassCounts) -> ClassCounts:
     """Return the sums over the rows of both; a class that one of them lacks is a row of zeros."""
     classes = all_classes(a.classes, b.classes)

@@ -8,10 +8,11 @@ import numpy as np
 from mlcore.checks import as_choice, as_integer, as_labels, require_memory
 from mlcore.checks.arrays import real_array
 from mlcore.checks.missing import keep_missing
-from mlcore.model import Model, Transformer
+from mlcore.mixins import FeaturewiseTransformer
+from mlcore.model import Model
 
 
-class Discretizer(Transformer, Model):
+class Discretizer(FeaturewiseTransformer, Model):
     r"""Replace each number by the code of its interval, 0, 1, ... from the lowest.
 
     The code of x is the number of edges that are at most x.
@@ -125,17 +126,6 @@ class Discretizer(Transformer, Model):
             codes[:, j] = np.searchsorted(edges, checked[:, j], side="right")
         codes[np.isnan(checked)] = np.nan
         return self._wrap(codes, X)
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the features, which are those of X, or x0, x1, ..."""
-        super().get_feature_names_out(input_features)
-        known = getattr(self, "feature_names_in_", input_features)
-        if known is None:
-            known = [f"x{j}" for j in range(self.n_features_in_)]
-        return np.asarray(known, dtype=object)
-
-    def _n_out(self):
-        return self.n_features_in_
 
     def _as_samples(self, X, **how):
         # Edges between numbers of one precision divide those of the other.

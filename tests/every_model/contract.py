@@ -29,6 +29,7 @@ from mlcore.cluster import (
 from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
+from mlcore.kernels import TfidfTransformer
 from mlcore.linear_model import (
     KernelPerceptron,
     LinearRegression,
@@ -377,6 +378,7 @@ MODELS = {
     "PCA-whitened": components(partial(PCA, scale=True, whiten=True)),
     "ProbabilisticClustering": of_affinity(ProbabilisticClustering),
     "SpectralClustering": of_affinity(SpectralClustering, (("n_components", None),)),
+    "TfidfTransformer": Entry(TfidfTransformer, nothing, kernel=False, draw=counts, instant=True),
 }
 
 # Methods of one argument, the samples.
@@ -438,7 +440,8 @@ def methods(model):
 
 
 def answers(model, X):
-    return [np.asarray(method(X)) for method in methods(model)]
+    found = [method(X) for method in methods(model)]
+    return [a.toarray() if sp.issparse(a) else np.asarray(a) for a in found]
 
 
 def contents(value):

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from contract import MODELS, answers, fitted, only
 from mlcore.kernel_ridge import KernelRidge
+from mlcore.kernels import TfidfTransformer
 from mlcore.linear_model import LinearRegression
 from mlcore.mixture import (
     PLSA,
@@ -17,7 +18,7 @@ from mlcore.mixture import (
 from mlcore.naive_bayes import Discretizer
 from mlcore.svm import SVR, NuSVR, OneClassSVM
 
-COUNTS = ("PLSA", "MultinomialMixture", "MultinomialNB", "BinomialMixture")
+COUNTS = ("PLSA", "MultinomialMixture", "MultinomialNB", "BinomialMixture", "TfidfTransformer")
 # For each case, the models that refuse it, by the start of their names, and what they must say.
 REFUSALS = {
     1e-310: {
@@ -193,5 +194,14 @@ def test_too_few_rows(entry):
     else:
         assert entry.one_class or isinstance(
             entry.make(),
-            (Discretizer, KernelRidge, LinearRegression, SVR, NuSVR, OneClassSVM, PLSA),
+            (
+                Discretizer,
+                KernelRidge,
+                LinearRegression,
+                SVR,
+                NuSVR,
+                OneClassSVM,
+                PLSA,
+                TfidfTransformer,
+            ),
         )

@@ -1,0 +1,1 @@
+"""Kernels and features of samples that are no vectors: documents, sets, models of rows."""

@@ -1,0 +1,290 @@
+"""Weights of words in documents: their frequency, times how rare they are."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext import tf_idf as _ext
+from mlcore.checks import as_bool, as_choice, as_weights, require_memory
+from mlcore.checks.sparse import is_plain_csr
+from mlcore.exceptions import peer_class
+from mlcore.mixins import FeaturewiseTransformer
+from mlcore.model import Model
+from mlcore.row_sums import merged
+from mlcore.threads import effective_threads, pieces
+
+_NORMS = {None: 0, "l2": 1, "l1": 2}
+_LOGS = 1 + np.log(np.maximum(np.arange(256.0), 1))  # of small counts
+_ROW = 10.0  # operations of an entry: a load from idf_ out of order, a division
+
+
+class DocumentCounts(NamedTuple):
+    """Sums over documents.
+
+    Attributes
+    ----------
+    weight : (1,) float64
+        Of all documents.
+    frequency : (d,) float64
+        Weight of the documents that have each word.
+    """
+
+    weight: np.ndarray
+    frequency: np.ndarray
+
+
+class TfidfTransformer(FeaturewiseTransformer, Model):
+    r"""Weigh the counts of words in documents by how rare each word is.
+
+    .. math:: x_w = \mathrm{tf}_w \, \mathrm{idf}_w, \qquad
+        \mathrm{idf}_w = \ln \frac{1 + n}{1 + \mathrm{df}_w} + 1,
+
+    where tf is the count of word w in a document, df the number of the n documents of the fit that
+    have it; then each row is divided by its norm. The linear kernel of these rows, for example
+    ``gram_matrix(T, kernel="linear")``, is the cosine of documents.
+
+    Parameters
+    ----------
+    norm : {"l2", "l1"} or None, default="l2"
+        Norm of each row that has a word; None leaves the rows as they are.
+    idf : {"smooth", "plain", "textbook"} or None, default="smooth"
+        The weight of a word: as above; ``ln(n / df) + 1``; ``ln(n / df)``, which is 0 for a word of
+        all documents; or 1. The last two logarithms take df as 1 if it is less.
+    sublinear : bool, default=False
+        Take 1 + ln tf instead of a count tf that is not 0.
+
+    Attributes
+    ----------
+    idf_ : (n_features,), of the type of the counts
+    document_frequency_ : (n_features,) float64
+        df: the weight of the documents that have each word.
+    total_weight_ : float
+        n: the weight of all documents.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    See Also
+    --------
+    WordCounts : counts the words of texts.
+
+    Notes
+    -----
+    A fit and a transformation read the counts once each, which checks them too: O(non-zeros) time.
+    Zeros that are stored do not count. A fit is a `RowSums`.
+
+    References
+    ----------
+    C. Manning, P. Raghavan, H. Schütze, *Introduction to Information Retrieval*, 2008, chapter 6.
+
+    Examples
+    --------
+    >>> from mlcore.kernels import TfidfTransformer
+    >>> counts = [[3, 0, 1], [2, 0, 0], [3, 0, 0], [4, 0, 0], [3, 2, 0], [3, 0, 2]]
+    >>> TfidfTransformer().fit_transform(counts)[0].round(8)
+    array([0.85151335, 0.        , 0.52433293])
+    """
+
+    _tags: ClassVar[dict[str, Any]] = {
+        "input_tags.sparse": True,
+        "input_tags.positive_only": True,
+    }
+
+    idf_: np.ndarray
+    document_frequency_: np.ndarray
+    total_weight_: float
+
+    def __init__(
+        self, *, norm: str | None = "l2", idf: str | None = "smooth", sublinear: bool = False
+    ) -> None:
+        self.norm = norm
+        self.idf = idf
+        self.sublinear = sublinear
+
+    # ---- fit
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Count the documents that have each word.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_samples, n_features)
+            Counts, at least 0.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 stands for two copies of a document, 0 for its absence.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or counts out of range; the model stays as it was.
+        """
+        self._check_parameters()
+        dtype, counts = self._counts_of(X, sample_weight, reset=True)
+        state = self._state(counts, dtype)
+        self._set_fitted(X, **state)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add documents to those of earlier calls, of `fit` too.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        if "idf_" not in vars(self):
+            return self.fit(X, sample_weight=sample_weight)
+        more = self.partial_statistics(X, sample_weight=sample_weight)
+        before = DocumentCounts(np.array([self.total_weight_]), self.document_frequency_)
+        return self.update(self.merge(before, more))
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Set the number of words from first documents, which do not count yet."""
+        self._check_parameters()
+        checked = self._check_X(X, reset=True)
+        none = DocumentCounts(np.zeros(1), np.zeros(checked.shape[1]))
+        self._set_fitted(X, **self._state(none, checked.dtype))
+        return self
+
+    def partial_statistics(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> DocumentCounts:
+        """Return the weight of these documents, and of those that have each word."""
+        self._check_parameters()
+        return self._counts_of(X, sample_weight, reset=False)[1]
+
+    def merge(self, a: DocumentCounts, b: DocumentCounts) -> DocumentCounts:
+        """Return the sums over the documents of both."""
+        return merged(a, b)
+
+    def update(self, statistics: DocumentCounts) -> Self:
+        """Weigh the words by sums over all documents: the whole fit."""
+        self._check_parameters()
+        self._check_fitted()
+        self._update_state(self._state(statistics, self.idf_.dtype))
+        return self
+
+    def _check_parameters(self):
+        owner = type(self).__name__
+        as_choice(self.norm, "norm", tuple(_NORMS), owner=owner)
+        as_choice(self.idf, "idf", ("smooth", "plain", "textbook", None), owner=owner)
+        as_bool(self.sublinear, "sublinear", owner=owner)
+
+    def _state(self, counts, dtype):
+        n, frequency = float(counts.weight[0]), counts.frequency
+        if self.idf is None or n == 0:
+            idf = np.ones(len(frequency))
+        elif self.idf == "smooth":
+            idf = np.log((1 + n) / (1 + frequency)) + 1
+        else:
+            idf = np.log(n / np.maximum(frequency, 1)) + (self.idf == "plain")
+        return {
+            "idf_": idf.astype(dtype),
+            "document_frequency_": frequency,
+            "total_weight_": n,
+        }
+
+    def _counts_of(self, X, sample_weight, reset):
+        """Return the type of the counts, and the sums over documents."""
+
+        def count(checked, limit):
+            n, d = checked.shape
+            weights = np.empty(0) if sample_weight is None else as_weights(sample_weight, n)
+            frequency = np.zeros(d)
+            loop, rows = (
+                (_ext.sparse_frequency, _parts(checked))
+                if sp.issparse(checked)
+                else (_ext.dense_frequency, (checked,))
+            )
+            for first, last in pieces(n, _ROW * rows[0].size / n):
+                if not loop(*rows, weights, limit, frequency, first, last):
+                    return None
+            weight = np.array([n if sample_weight is None else weights.sum()], np.float64)
+            return checked.dtype, DocumentCounts(weight, frequency)
+
+        return self._read(X, reset, count)
+
+    # ---- later calls
+
+    def transform(self, X: Any) -> Any:
+        """Weigh the words of documents.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        weighted : ndarray or csr_array of shape (n_samples, n_features)
+            Sparse if X is. In the type of the counts of the fit.
+        """
+        self._check_parameters()
+        self._check_fitted()
+        if self.total_weight_ == 0:
+            raise peer_class("NotFittedError")(
+                f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
+                "'update' or 'partial_fit' before using it."
+            )
+        found = self._read(X, False, self._weighted)
+        return self._wrap(found, X)
+
+    def _weighted(self, checked, limit):
+        n, d = checked.shape
+        logs = _LOGS if self.sublinear else _LOGS[:0]
+        how = self.idf_, logs, _NORMS[self.norm], limit
+        if sp.issparse(checked):
+            rows = _parts(checked)
+            out = tuple(np.empty(part.shape, part.dtype) for part in rows[:2])
+            loop = _ext.sparse_weighted
+        else:
+            require_memory(
+                n, d, checked.itemsize, what="the weighted rows", instead="pass fewer rows"
+            )
+            rows, out, loop = (checked,), (np.empty_like(checked),), _ext.dense_weighted
+        threads = effective_threads(_ROW * rows[0].size)
+        for first, last in pieces(n, _ROW * rows[0].size / n):
+            if not loop(*rows, *how, *out, first, last, threads):
+                return None
+        if not sp.issparse(checked):
+            return out[0]
+        weighted = sp.csr_array((*out, checked.indptr.copy()), shape=checked.shape)
+        weighted.has_sorted_indices = weighted.has_canonical_format = True
+        return weighted
+
+    def _read(self, X: Any, reset: bool, read: Callable[[Any, float], Any]) -> Any:
+        """Return ``read(X, limit)``, of checked counts if it first refuses those as they are."""
+        like = None if reset else vars(self).get("idf_")
+        plain = self._check_X(X, reset=reset, like=like, check_finite=False)
+        found = read(plain, np.sqrt(np.finfo(plain.dtype).max) / 2)
+        if found is not None:
+            return found
+        checked = self._check_X(X, reset=reset, like=like)
+        least = (checked.data if sp.issparse(checked) else checked).min(initial=0.0)
+        if least < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__} (least: {least:g}): "
+                "X holds counts, which must be zero or positive."
+            )
+        return read(checked, np.inf)
+
+    def _as_samples(self, X, **how):
+        like = how.get("like")
+        known = like is None or getattr(X, "dtype", None) == like.dtype
+        if not how.get("check_finite", True) and known and is_plain_csr(X):
+            return X
+        return super()._as_samples(X, **how)
+
+
+def _parts(X):
+    return X.data, X.indices, X.indptr
