@@ -2,6 +2,7 @@
 
 from mlcore.linear_model.inference import Inference, LikelihoodRatio
 from mlcore.linear_model.logistic.logistic_regression import LogisticRegression
+from mlcore.linear_model.logistic.separation import SeparatedClasses
 from mlcore.linear_model.perceptron.kernel_perceptron import KernelPerceptron
 from mlcore.linear_model.perceptron.perceptron import Perceptron
 from mlcore.linear_model.regression.diagnostics import LinearPath
@@ -17,6 +18,7 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "Perceptron",
+    "SeparatedClasses",
 ]
 
 

@@ -27,6 +27,6 @@ def test_every_attribute_that_the_page_names_exists():
     X, y = [[0.0], [1.0], [2.0], [4.0]], [0.0, 1.0, 3.0, 3.0]
     model = linear_model.LinearRegression().fit(X, y)
     found = model.inference()
-    ours = {"mtcars", "C", "alpha", "z", "error.direction"}
+    ours = {"mtcars", "C", "alpha", "z", "error.direction", "error.verdict"}
     for name in set(re.findall(r"`([A-Za-z_.]+)(?:\([^`]*\))?`", PAGE)) - ours:
         assert hasattr(found, name) or hasattr(model, name), name

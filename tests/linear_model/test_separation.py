@@ -1,5 +1,7 @@
 """Separated classes are refused without penalty, with the direction that separates them."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,14 +9,14 @@ from scipy import sparse as sp
 from scipy.optimize import linprog
 
 from mlcore.datasets import load_iris
-from mlcore.linear_model import LogisticRegression
+from mlcore.linear_model import LogisticRegression, SeparatedClasses
 
 
 def refused(X, y, **options):
     """The error of a fit without penalty, whose direction does separate."""
     model = LogisticRegression(C=np.inf, **options)
     with pytest.raises(
-        ValueError, match=r"separated by a linear function of .*Use a finite C"
+        SeparatedClasses, match=r"separated by a linear function of .*Use a finite C"
     ) as e:
         model.fit(X, y)
     assert not hasattr(model, "coef_")
@@ -30,6 +32,9 @@ def refused(X, y, **options):
         assert ((own[:, None] - scores) > 1e-9).any()
     assert margins.min() > -1e-9 * np.abs(scores).max()
     assert (e.value.verdict == "complete") == (margins.min() > 0)
+    copied = pickle.loads(pickle.dumps(e.value))
+    assert str(copied) == str(e.value) and copied.verdict == e.value.verdict
+    assert np.array_equal(copied.direction, e.value.direction)
     return e.value
 
 

@@ -186,9 +186,10 @@ class LogisticRegression(LogisticDiagnostics, LogisticBlocks):
         ------
         ValueError
             For NaN and infinity, fewer than two classes of positive weight, and parameters out of
-            range. At ``C=inf`` for classes that a linear function separates: the error names its
-            columns, and has the attributes `verdict`, "complete" or "quasi-complete", and
-            `direction`, (1 or n_classes, n_features + 1), the intercepts last.
+            range.
+        SeparatedClasses
+            At ``C=inf`` for classes that a linear function separates: the error names its features,
+            and holds the `verdict`, "complete" or "quasi-complete", and the `direction`.
         """
         how = self._checked_parameters()
         checked = self._check_X(X, reset=True)

@@ -17,6 +17,38 @@ _DENSE = 20_000_000  # values of its rows
 _SHOWN = 1e-6  # part of a direction that counts
 
 
+class SeparatedClasses(ValueError):
+    """Error for classes that a linear function separates: their likelihood has no maximum.
+
+    Parameters
+    ----------
+    message : str
+    verdict : str
+        "complete": every sample's own class has the largest score alone. "quasi-complete": no
+        sample's class has a smaller score than another, and some have a larger one.
+    direction : (1 or n_classes, n_features + 1) array
+        Coefficients that separate, the intercepts last; one row for two classes, of the second.
+        Adding multiples of it to any coefficients lowers the loss without end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mlcore.linear_model import LogisticRegression, SeparatedClasses
+    >>> try:
+    ...     LogisticRegression(C=np.inf).fit([[1.0], [2.0], [2.0], [3.0]], [0, 0, 1, 1])
+    ... except SeparatedClasses as error:
+    ...     print(error.verdict, np.round(error.direction / error.direction[0, 0], 6))
+    quasi-complete [[ 1. -2.]]
+    """
+
+    def __init__(self, message: str, verdict: str, direction: np.ndarray) -> None:
+        super().__init__(message)
+        self.verdict, self.direction = verdict, direction
+
+    def __reduce__(self) -> tuple:
+        return type(self), (*self.args, self.verdict, self.direction)
+
+
 def require_overlap(objective: Objective, theta: np.ndarray, names: Any, owner: str) -> None:
     """Refuse rows whose classes a linear function separates.
 
@@ -35,8 +67,7 @@ def require_overlap(objective: Objective, theta: np.ndarray, names: Any, owner: 
 
     Raises
     ------
-    ValueError
-        With attributes `verdict` and `direction`, (n_scores, n_features + 1), the intercepts last.
+    SeparatedClasses
     """
     rows = objective.rows
     scores = objective.scores(theta)
@@ -81,13 +112,12 @@ def _separated(verdict, u, rows, names, owner):
     shown = [f"x{j}" if names is None else str(names[j]) for j in columns[:10]]
     more = f" and {len(columns) - 10} more" if len(columns) > 10 else ""
     how = "completely separated" if verdict == "complete" else "quasi-completely separated"
-    error = ValueError(
+    message = (
         f"{owner}: the classes are {how} by a linear function of {', '.join(shown)}{more}: without "
         "penalty the likelihood has no maximum, and coefficients grow without end. Use a finite C, "
         "or leave these features out."
     )
-    error.verdict, error.direction = verdict, direction
-    return error
+    return SeparatedClasses(message, verdict, direction)
 
 
 def _signed_rows(rows: LogisticRows) -> Any:
