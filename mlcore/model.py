@@ -146,8 +146,7 @@ class Model:
         wrong = [name for name in attributes if not name.endswith("_")]
         if wrong:
             raise ValueError(f"fitted attributes end in an underscore, unlike {wrong}")
-        shape = getattr(X_original, "shape", None) or np.asarray(X_original).shape
-        fitted = {"n_features_in_": int(shape[1]) if len(shape) > 1 else 1}
+        fitted = {"n_features_in_": _n_columns(X_original)}
         names = column_names(X_original)
         if names is not None:
             fitted["feature_names_in_"] = names
@@ -306,6 +305,20 @@ class Model:
 
             shown["text/html"] = estimator_html_repr(self)
         return shown
+
+
+def _n_columns(X):
+    """Return the number of columns of X, 1 for a list of strings or of other objects."""
+    shape = getattr(X, "shape", None)
+    if shape is None:
+        # An array of strings would be as wide as the longest.
+        if isinstance(X, list | tuple) and isinstance(X[0], str | bytes):
+            return 1
+        try:
+            shape = np.asarray(X).shape
+        except ValueError:  # of different lengths
+            return 1
+    return int(shape[1]) if len(shape) > 1 else 1
 
 
 def _is_fitted_name(name: str) -> bool:

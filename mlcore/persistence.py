@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse as sp
 
 import mlcore
+from mlcore.checks.encoded_samples import EncodedSamples
 from mlcore.model import Model
 
 _FORMAT = "mlcore model"
@@ -163,6 +164,9 @@ class _Writer:
                 for key, item in value.items()
             ]
             return {"type": "dict", "items": items}
+        if isinstance(value, EncodedSamples):
+            state = {n: self.node(part, f"{place}.{n}") for n, part in value.__getstate__().items()}
+            return {"type": "samples", "class": _path(type(value), place), "state": state}
         if type(value).__name__ in _SPARSE and sp.issparse(value):
             parts = {n: self.node(getattr(value, n), place) for n in ("data", "indices", "indptr")}
             return {"type": type(value).__name__, "shape": list(value.shape), **parts}
@@ -172,10 +176,7 @@ class _Writer:
         )
 
     def _model(self, model, place):
-        cls = type(model)
-        path = f"{cls.__module__}:{cls.__qualname__}"
-        if not _CLASS.fullmatch(path):
-            raise TypeError(f"{place} is a {path}, but only classes of mlcore can be saved.")
+        path = _path(type(model), place)
         state = {name: self.node(value, f"{place}.{name}") for name, value in vars(model).items()}
         return {"type": "model", "class": path, "state": state}
 
@@ -226,22 +227,19 @@ class _Reader:
             return tuple(self.value(item) for item in node["items"])
         if kind == "dict":
             return {self.value(key): self.value(item) for key, item in node["items"]}
+        if kind == "samples":
+            cls = _class(node["class"], EncodedSamples)
+            samples = cls.__new__(cls)
+            samples.__setstate__({n: self.value(inner) for n, inner in node["state"].items()})
+            return samples
         data, indices, indptr = (self.value(node[n]) for n in ("data", "indices", "indptr"))
         matrix = _SPARSE[kind]((data, indices, indptr), shape=tuple(node["shape"]))
         matrix.check_format(full_check=True)
         return matrix
 
     def _model(self, node):
-        path, state = node["class"], node["state"]
-        if not _CLASS.fullmatch(path):
-            raise ValueError(f"the file names {path!r}, which is no class of mlcore.")
-        module, _, name = path.partition(":")
-        try:
-            cls = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError):
-            raise ValueError(f"this mlcore {mlcore.__version__} has no {path}.") from None
-        if not (isinstance(cls, type) and issubclass(cls, Model)):
-            raise ValueError(f"the file names {path!r}, which is no model.")
+        cls, state = _class(node["class"], Model), node["state"]
+        name = cls.__name__
         parameters = cls._defaults()
         unknown = [n for n in state if not n.endswith("_") and not n.startswith("_")]
         unknown = [n for n in unknown if n not in parameters]
@@ -254,6 +252,28 @@ class _Reader:
         model = cls.__new__(cls)
         model.__dict__.update(absent | {n: self.value(inner) for n, inner in state.items()})
         return model
+
+
+def _path(cls, place):
+    path = f"{cls.__module__}:{cls.__qualname__}"
+    if not _CLASS.fullmatch(path):
+        raise TypeError(f"{place} is a {path}, but only classes of mlcore can be saved.")
+    return path
+
+
+def _class(path, base):
+    """Return the class of mlcore that a file names, which must be one of `base`."""
+    if not _CLASS.fullmatch(path):
+        raise ValueError(f"the file names {path!r}, which is no class of mlcore.")
+    module, _, name = path.partition(":")
+    try:
+        cls = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError):
+        raise ValueError(f"this mlcore {mlcore.__version__} has no {path}.") from None
+    if not (isinstance(cls, type) and issubclass(cls, base)):
+        kind = "model" if base is Model else "list of samples"
+        raise ValueError(f"the file names {path!r}, which is no {kind}.")
+    return cls
 
 
 def _umask():

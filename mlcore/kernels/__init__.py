@@ -7,11 +7,13 @@ from mlcore.kernels.gram import (
     polynomial_features,
 )
 from mlcore.kernels.kernel import Kernel
+from mlcore.kernels.structured.string_kernel import StringKernel
 from mlcore.kernels.structured.tf_idf import TfidfTransformer
 
 __all__ = [
     "GramCenterer",
     "Kernel",
+    "StringKernel",
     "TfidfTransformer",
     "center_gram",
     "gram_matrix",

@@ -1,0 +1,71 @@
+"""Values of the kernel of common subsequences, weighted by their gaps."""
+
+import numpy as np
+
+from mlcore._ext import gapped as _ext
+from mlcore.kernels.structured.strings import Strings
+from mlcore.threads import effective_threads, items_per_call
+
+_CELLS = 1e12  # of a pair, beyond which it would take minutes
+
+
+def gapped_products(X: Strings, Y: Strings | None, length: int, decay: float) -> np.ndarray:
+    """Return the values of all pairs, (n, m); without Y exactly symmetric, half of it computed.
+
+    They are divided by decay^(2 length).
+
+    Raises
+    ------
+    ValueError
+        For a pair of strings so long that it would take minutes.
+    """
+    upper = Y is None
+    Y = X if Y is None else Y
+    row_lengths, lengths = X.lengths(), Y.lengths()
+    cells = float(row_lengths.max(initial=0)) * float(lengths.max(initial=0)) * length
+    if cells > _CELLS:
+        raise ValueError(
+            f"kind='gapped' takes length |x| |y| = {cells:.1e} steps for the longest pair of "
+            f"strings, more than {_CELLS:.0e}: cut the strings, or use kind='substrings'."
+        )
+    width = _ext.lanes()
+    order = np.argsort(lengths, kind="stable")
+    n_groups = -(-len(Y) // width)
+    longest = lengths[order][np.minimum(np.arange(1, n_groups + 1) * width, len(Y)) - 1]
+    starts = np.append(0, np.cumsum(longest * width))
+    groups = np.empty(max(1, starts[-1]))
+    _ext.interleave(Y.codes_in(X), Y.offsets, Y.chosen[order], starts, groups)
+    out = np.empty((len(X), n_groups * width))
+    work = np.outer(row_lengths, longest) * (4.0 * length * width / 8)
+    if upper:  # the order of rows in it is that of the columns
+        rank = np.argsort(order, kind="stable")
+        wanted = np.arange(n_groups) >= (rank // width)[:, None]
+    else:
+        wanted = np.ones(work.shape, bool)
+    tasks = np.flatnonzero(wanted)
+    cost = work.ravel()[tasks] + 100
+    n_threads = effective_threads(float(cost.sum()))
+    sums = np.empty((n_threads, max(1, (length - 1) * width * int(longest.max(initial=0)))))
+    ends = np.cumsum(cost)
+    step, done = items_per_call(1) * n_threads, 0
+    while done < len(tasks):
+        before = ends[done - 1] if done else 0.0
+        until = max(done + 1, int(np.searchsorted(ends, before + step)))
+        _ext.products(
+            X.codes, X.offsets, X.chosen, starts, groups, tasks[done:until], length, decay, sums,
+            out, n_threads,
+        )  # fmt: skip
+        done = until
+    found = np.empty((len(X), len(Y)))
+    found[:, order] = out[:, : len(Y)]
+    if upper:
+        # Of each pair the value whose row comes first in the order, which has been computed.
+        for row in range(len(X)):
+            later = rank > rank[row]
+            found[later, row] = found[row, later]
+    return found
+
+
+def gapped_diagonal(X: Strings, length: int, decay: float) -> np.ndarray:
+    """Return the values of strings with themselves, so divided, (n,)."""
+    return np.array([gapped_products(X[[i]], None, length, decay)[0, 0] for i in range(len(X))])

@@ -1,0 +1,341 @@
+"""Kernels on strings: what two strings have in common."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks import as_bool, as_choice, as_integer, as_real, require_memory
+from mlcore.kernels.gram import gram_matrix
+from mlcore.kernels.kernel import Kernel
+from mlcore.kernels.kernel_rows import CalledRows, KernelRows
+from mlcore.kernels.structured.gapped import gapped_diagonal, gapped_products
+from mlcore.kernels.structured.spectrum import Grams
+from mlcore.kernels.structured.strings import Strings, as_strings
+from mlcore.kernels.structured.substrings import (
+    cumulated_weights,
+    substring_diagonal,
+    substring_products,
+)
+from mlcore.model import Model, Transformer
+
+_KINDS = ("spectrum", "substrings", "gapped")
+_LARGEST = 1e300
+_MOST = 50  # symbols of a subsequence
+_BLOCK = 1 << 16  # values that stay in cache
+
+
+class StringKernel(Transformer, Kernel, Model):
+    r"""Compares strings by the substrings or subsequences that they share.
+
+    With :math:`n_u(x)` the number of times that u occurs in x, overlapping occurrences counted:
+
+    =========== ================================================================================
+    spectrum    :math:`\sum_{|u| = p} n_u(x) n_u(y)`
+    substrings  :math:`\sum_{min \le |u| \le max} \lambda^{|u|} n_u(x) n_u(y)`
+    gapped      :math:`\sum_{|u| = p} \sum_{i: u = x[i]} \sum_{j: u = y[j]} \lambda^{s(i) + s(j)}`
+    =========== ================================================================================
+
+    In the last, i and j are increasing places that spell u, and s their span, last - first + 1. A
+    sample is a str, its symbols characters; or bytes; or a sequence of tokens, such as words.
+    Models take the object as ``kernel=``, and raw strings as samples; in a pipeline it is a
+    transformer before one with ``kernel="precomputed"``.
+
+    Parameters
+    ----------
+    kind : {"spectrum", "substrings", "gapped"}, default="spectrum"
+    length : int, default=3
+        p, of "spectrum" and "gapped"; of the latter at most 50.
+    min_length, max_length : int, and int or None, default=1 and None
+        Of "substrings"; None is no limit.
+    decay : float, default=0.5
+        :math:`\lambda`, in (0, 1], of "substrings" and "gapped".
+    normalize : bool, default=True
+        Divide k(x, y) by the root of k(x, x) k(y, y): values up to 1, the diagonal exactly 1.
+        Samples that have nothing to compare, as they are too short, are like each other (1) and
+        unlike all others (0).
+
+    Attributes
+    ----------
+    X_fit_ : Strings
+        Samples of `fit`, encoded.
+    n_features_in_ : int
+
+    Notes
+    -----
+    Positive semi-definite. For n and m strings of |x| symbols in all, "spectrum" takes
+    O(|x| log |x|) time and the products of sparse counts; "substrings" O(n |y|) by a suffix
+    automaton of each x; "gapped" O(p |x| |y|). Characters are code points, nothing is normalised.
+
+    References
+    ----------
+    C. Leslie, E. Eskin, W. Noble, *The spectrum kernel*, Pacific Symposium on Biocomputing 2002.
+
+    S. Vishwanathan, A. Smola, *Fast kernels for string and tree matching*, NIPS 2002.
+
+    H. Lodhi, C. Saunders, J. Shawe-Taylor, N. Cristianini, C. Watkins, *Text classification using
+    string kernels*, Journal of Machine Learning Research 2, 2002.
+
+    Examples
+    --------
+    >>> from mlcore.kernels import StringKernel
+    >>> from mlcore.svm import SVC
+    >>> words = ["banana", "ananas", "papaya", "kiwi", "wiki"]
+    >>> StringKernel(length=2)(words).round(2)[0].tolist()
+    [1.0, 0.89, 0.0, 0.0, 0.0]
+    >>> model = SVC(kernel=StringKernel(length=2)).fit(words, [0, 0, 0, 1, 1])
+    >>> model.predict(["nana", "wi"])
+    array([0, 1])
+    """
+
+    _tags: ClassVar[dict[str, Any]] = {
+        "input_tags.string": True,
+        "input_tags.two_d_array": False,
+        "input_tags.one_d_array": True,
+    }
+    positive_semidefinite = True
+
+    X_fit_: Strings
+
+    def __init__(
+        self,
+        kind: str = "spectrum",
+        *,
+        length: int = 3,
+        min_length: int = 1,
+        max_length: int | None = None,
+        decay: float = 0.5,
+        normalize: bool = True,
+    ) -> None:
+        self.kind = kind
+        self.length = length
+        self.min_length = min_length
+        self.max_length = max_length
+        self.decay = decay
+        self.normalize = normalize
+
+    # ---- as a kernel
+
+    def encode(self, X: Any) -> Strings:
+        """Return the samples, checked and encoded.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters out of range; for one string instead of a list, None, numbers and mixed
+            kinds, with their place; for an empty list.
+        """
+        self._check_parameters()
+        return as_strings(X, type(self).__name__)
+
+    def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
+        """Return the kernel values between two lists of samples.
+
+        Parameters
+        ----------
+        X : list, tuple, array or series of n samples
+        Y : the same of m samples, optional
+            X by default: then half is computed, and the result is exactly symmetric.
+
+        Returns
+        -------
+        K : float64 (n, m)
+
+        Raises
+        ------
+        MemoryError
+            If the result does not fit into free memory.
+        ValueError
+            For values above 1e300.
+        """
+        X = self.encode(X)
+        Y = None if Y is None or Y is X else self.encode(Y)
+        m = len(X) if Y is None else len(Y)
+        require_memory(
+            len(X), m, 8, what="the Gram matrix", instead="compute it for blocks of samples"
+        )
+        if not len(X) * m:
+            return np.zeros((len(X), m))
+        K = self._products(X, Y)
+        if self.normalize:
+            return self._normalized(K, X, X if Y is None else Y)
+        K *= self._unit()
+        self._require_finite(K)
+        return K
+
+    def diagonal(self, X: Any) -> np.ndarray:
+        """Return k(x, x) of all samples, float64 (n,)."""
+        X = self.encode(X)
+        return np.ones(len(X)) if self.normalize else self._squares(X) * self._unit()
+
+    def rows(self, X: Strings, double: bool) -> KernelRows:
+        return StringRows(self, X, double)
+
+    # ---- as a transformer
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Keep the samples, with which those of `transform` are compared.
+
+        Parameters
+        ----------
+        X : list, tuple, array or series of n_samples strings
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        samples = self.encode(X)
+        self._set_fitted(samples, X_fit_=samples)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
+        """Return the kernel values between the samples of a fit, float64 (n, n)."""
+        return self._wrap(self.fit(X)(self.X_fit_), X)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the kernel values between samples and those of the fit, float64 (n, n_fit)."""
+        self._check_fitted()
+        return self._wrap(self(X, self.X_fit_), X)
+
+    def features(self, X: Any) -> sp.csr_array:
+        """Return features whose inner products are the kernel values; for "spectrum".
+
+        Parameters
+        ----------
+        X : list, tuple, array or series of n samples
+
+        Returns
+        -------
+        features : csr_array (n, n_features), float64
+            A column for each substring of the samples of the fit, or of X itself before a fit. If
+            normalised, the last one is that of samples without a substring.
+
+        Raises
+        ------
+        ValueError
+            For another kind, which has no finite or no small features.
+        """
+        if self.kind != "spectrum":
+            raise ValueError(
+                f"features: kind={self.kind!r} has none that could be listed, only 'spectrum' has."
+            )
+        X = self.encode(X)
+        known = getattr(self, "X_fit_", X)
+        counts = self._grams(known).of(X)
+        if not self.normalize:
+            return counts
+        squares = self._squares(X)
+        empty = squares == 0
+        scaled = sp.diags_array(1 / np.sqrt(np.where(empty, 1.0, squares))) @ counts
+        return sp.csr_array(sp.hstack([scaled, sp.csr_array(empty[:, None].astype(float))]))
+
+    # ---- values
+
+    def _check_parameters(self):
+        owner = type(self).__name__
+        as_choice(self.kind, "kind", _KINDS, owner=owner)
+        most = _MOST if self.kind == "gapped" else 2**31 - 1
+        as_integer(self.length, "length", owner=owner, at_least=1, at_most=most)
+        least = as_integer(self.min_length, "min_length", owner=owner, at_least=1)
+        if self.max_length is not None:
+            as_integer(self.max_length, "max_length", owner=owner, at_least=least)
+        as_real(self.decay, "decay", owner=owner, above=0, at_most=1)
+        as_bool(self.normalize, "normalize", owner=owner)
+
+    def _products(self, X, Y):
+        if self.kind == "spectrum":
+            return self._spectrum(X, X if Y is None else Y)
+        if self.kind == "gapped":
+            return gapped_products(X, Y, self.length, float(self.decay))
+        return substring_products(X, Y, self._weights(X))
+
+    def _unit(self):
+        """Return by what `_products` and `_squares` are divided."""
+        return float(self.decay) ** (2 * self.length) if self.kind == "gapped" else 1.0
+
+    def _weights(self, X):
+        longest = int(np.diff(X.offsets).max(initial=0))
+        return cumulated_weights(longest, self.min_length, self.max_length, float(self.decay))
+
+    def _spectrum(self, X, Y):
+        grams = self._grams(Y)
+        if not grams.n_columns:
+            return np.zeros((len(X), len(Y)))
+        counts = grams.of(X)
+        if X is Y:
+            return gram_matrix(counts, kernel="linear")
+        return gram_matrix(counts, grams.of(Y), kernel="linear")
+
+    def _grams(self, X):
+        return X.of_all(("grams", self.length), lambda whole: Grams(whole, self.length))
+
+    def _squares(self, X):
+        """Return k(x, x) without normalisation, over the unit, (n,)."""
+        if self.kind == "spectrum":
+            counts = self._grams(X).of(X)
+            return np.asarray(counts.multiply(counts).sum(axis=1))
+        if self.kind == "gapped":
+            name = "gapped", self.length, self.decay
+            found = X.of_all(name, lambda whole: gapped_diagonal(whole, *name[1:]))
+        else:
+            name = "substrings", self.min_length, self.max_length, self.decay
+            found = X.of_all(name, lambda whole: substring_diagonal(whole, self._weights(whole)))
+        squares = found[X.chosen]
+        self._require_finite(squares)
+        return squares
+
+    def _normalized(self, K, X, Y):
+        (rows, row_scales), (columns, scales) = map(_apart, (self._squares(X), self._squares(Y)))
+        step = max(1, _BLOCK // max(1, len(Y)))
+        for first in range(0, len(X), step):
+            part, block = slice(first, first + step), K[first : first + step]
+            block *= row_scales[part, None]
+            block *= scales
+            block /= np.sqrt(np.multiply.outer(rows[part], columns))
+            np.minimum(block, 1.0, out=block)
+        K[np.ix_(row_scales == 0, scales == 0)] = 1.0
+        if X.same(Y):
+            places = np.argsort(Y.chosen, kind="stable")
+            found = np.searchsorted(Y.chosen[places], X.chosen)
+            found = places[np.minimum(found, len(places) - 1)]
+            itself = Y.chosen[found] == X.chosen
+            K[np.flatnonzero(itself), found[itself]] = 1.0
+        return K
+
+    def _require_finite(self, values):
+        largest = values.max(initial=0.0)
+        if not largest <= _LARGEST:  # NaN too
+            raise ValueError(
+                f"{type(self).__name__}: kernel values of {largest:.1e} are above {_LARGEST:.0e}: "
+                "use decay < 1, or shorter substrings."
+            )
+
+    def _n_out(self):
+        return len(self.X_fit_)
+
+
+class StringRows(CalledRows):
+    """Rows of the Gram matrix of strings, of which half is computed where all are wanted."""
+
+    halves = True
+
+    def fill_all(self, out, chosen=None):
+        X = self._X if chosen is None else self._X[chosen]
+        m = len(X)
+        out[:m, :m] = self.kernel(X)
+
+
+def _apart(squares):
+    """Return squares in [1/2, 2), and the power of two by which each root is to be multiplied.
+
+    The root of a product of two squares is then exact for equal ones, and neither too large nor too
+    small. Of 0 it is 1, and the power 0.
+    """
+    mantissas, exponents = np.frexp(squares)  # in [1/2, 1)
+    odd = exponents % 2
+    halves = (exponents - odd) // 2
+    return (
+        np.where(squares > 0, np.ldexp(mantissas, odd), 1.0),
+        np.where(squares > 0, np.ldexp(1.0, -halves), 0.0),
+    )

@@ -1,0 +1,199 @@
+"""Strings as the kernels see them: codes of symbols, one sample after another."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks.encoded_samples import EncodedSamples
+
+_KINDS = {str: "str", bytes: "bytes", np.str_: "str", np.bytes_: "bytes"}
+
+
+class Strings(EncodedSamples):
+    """A list of strings, encoded once; parts of it share its codes.
+
+    Parameters
+    ----------
+    kind : {"str", "bytes", "tokens"}
+    codes : int32 (total,)
+        Code points, bytes, or places in `symbols`.
+    offsets : int64 (n_all + 1,)
+        Where each string begins, and the last ends.
+    symbols : list or None
+        Of tokens, sorted; None for characters and bytes.
+    """
+
+    def __init__(
+        self, kind: str, codes: np.ndarray, offsets: np.ndarray, symbols: list | None = None
+    ) -> None:
+        self.kind, self.codes, self.offsets, self.symbols = kind, codes, offsets, symbols
+        self.chosen = np.arange(len(offsets) - 1)
+        self.known = {}
+
+    def lengths(self) -> np.ndarray:
+        """Return the number of symbols of each string, int64 (n,)."""
+        return np.diff(self.offsets)[self.chosen]
+
+    def __getstate__(self) -> dict[str, Any]:
+        lengths = self.lengths()
+        offsets = np.append(0, np.cumsum(lengths))
+        places = np.repeat(self.offsets[self.chosen] - offsets[:-1], lengths)
+        codes = self.codes[places + np.arange(offsets[-1])]
+        return {"kind": self.kind, "codes": codes, "offsets": offsets, "symbols": self.symbols}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)
+        n_symbols = 2**31 if self.symbols is None else len(self.symbols)
+        kinds = self.kind, self.codes.dtype, self.codes.ndim, self.offsets.dtype, self.offsets.ndim
+        if (
+            kinds not in [(kind, np.int32, 1, np.int64, 1) for kind in ("str", "bytes", "tokens")]
+            or not len(self.offsets)
+            or self.offsets[0] != 0
+            or self.offsets[-1] != len(self.codes)
+            or np.diff(self.offsets).min(initial=0) < 0
+            or self.codes.min(initial=0) < 0
+            or self.codes.max(initial=-1) >= n_symbols
+        ):
+            raise ValueError("the encoded strings are damaged.")
+
+    def of_all(self, name: Any, compute: Callable[["Strings"], Any]) -> Any:
+        """Return ``compute(strings)`` of all strings of the list, kept by `name`."""
+        if name not in self.known:
+            whole = self[:0]
+            whole.chosen = np.arange(len(self.offsets) - 1)
+            self.known[name] = compute(whole)
+        return self.known[name]
+
+    def packed(self) -> "Strings":
+        """Return the same strings side by side, in a list of their own."""
+        return Strings(**self.__getstate__())
+
+    def codes_in(self, other: "Strings") -> np.ndarray:
+        """Return the codes of all strings as `other` has them, -1 for symbols that it lacks."""
+        if self.kind != other.kind:
+            raise TypeError(
+                f"samples of {_named(self.kind)} cannot be compared with samples of "
+                f"{_named(other.kind)}."
+            )
+        if self.symbols is None or self.symbols is other.symbols:
+            return self.codes
+        places = {symbol: place for place, symbol in enumerate(other.symbols)}
+        table = np.array([places.get(symbol, -1) for symbol in self.symbols], np.int32)
+        return table[self.codes] if len(table) else self.codes
+
+
+def as_strings(X: Any, owner: str, name: str = "X") -> Strings:
+    """Return a list of strings, checked and encoded.
+
+    Parameters
+    ----------
+    X : list, tuple, one-dimensional array or series, or Strings
+        Of str, of bytes, or of sequences of tokens, which can be sorted: one kind for all.
+
+    Raises
+    ------
+    TypeError
+        For one string instead of a list, None, numbers, mixed kinds, and tokens that cannot be
+        hashed or sorted; the message names the place.
+    ValueError
+        For an empty list, and for arrays that have not one dimension.
+    """
+    if isinstance(X, Strings):
+        return X
+    if isinstance(X, str | bytes):
+        raise TypeError(
+            f"{owner}: {name} is one {type(X).__name__}, but must be a list of samples: [{name}]."
+        )
+    if sp.issparse(X) or isinstance(X, dict | set | frozenset) or not hasattr(X, "__len__"):
+        raise TypeError(
+            f"{owner}: {name} is of type {type(X).__name__}, but must be a list of strings."
+        )
+    if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
+        X = np.asarray(X)[:, 0]
+    if getattr(X, "ndim", 1) != 1:
+        raise ValueError(
+            f"{owner}: {name} has shape {tuple(X.shape)}, but must be a list of strings."
+        )
+    samples = list(X)
+    if not samples:
+        raise ValueError(f"{owner}: {name} has no samples: at least 1 string is needed.")
+    kinds = [
+        _KINDS.get(type(sample)) or _kind(sample, i, owner, name)
+        for i, sample in enumerate(samples)
+    ]
+    other = next((i for i, kind in enumerate(kinds) if kind != kinds[0]), None)
+    if other is not None:
+        raise TypeError(
+            f"{owner}: {name}[0] is {_named(kinds[0], True)} and {name}[{other}] "
+            f"{_named(kinds[other], True)}, but all samples must be of one kind."
+        )
+    offsets = np.append(0, np.cumsum([len(sample) for sample in samples])).astype(np.int64)
+    if kinds[0] == "str":
+        text = "".join(samples).encode("utf-32-le", "surrogatepass")
+        return Strings("str", np.frombuffer(text, "<i4").astype(np.int32), offsets)
+    if kinds[0] == "bytes":
+        return Strings(
+            "bytes", np.frombuffer(b"".join(samples), np.uint8).astype(np.int32), offsets
+        )
+    return _tokens(samples, offsets, owner, name)
+
+
+def _kind(sample, place, owner, name):
+    if isinstance(sample, str):
+        return "str"
+    if isinstance(sample, bytes):
+        return "bytes"
+    if isinstance(sample, list | tuple | np.ndarray) and getattr(sample, "ndim", 1) == 1:
+        return "tokens"
+    raise TypeError(
+        f"{owner}: {name}[{place}] is of type {type(sample).__name__}, but samples must be str, "
+        "bytes or sequences of tokens."
+    )
+
+
+def _named(kind, one=False):
+    return {"str": "str", "bytes": "bytes"}.get(kind) or (
+        "a sequence of tokens" if one else "sequences of tokens"
+    )
+
+
+def _tokens(samples, offsets, owner, name):
+    lists = [sample.tolist() if isinstance(sample, np.ndarray) else sample for sample in samples]
+    places: dict = {}
+    try:
+        for sample in lists:
+            for token in sample:
+                places[token] = 0
+    except TypeError:
+        place, token = next(
+            (i, token) for i, sample in enumerate(lists) for token in sample if not _hashable(token)
+        )
+        raise TypeError(
+            f"{owner}: {name}[{place}] has the token {token!r}, of type {type(token).__name__}, "
+            "which cannot be hashed: tokens must be strings, numbers or tuples of these."
+        ) from None
+    for i, sample in enumerate(lists):
+        if any(token is None or token != token for token in sample):
+            raise TypeError(f"{owner}: {name}[{i}] has a missing token (None or NaN).")
+    try:
+        symbols = sorted(places)
+    except TypeError as error:
+        raise TypeError(
+            f"{owner}: the tokens of {name} cannot be sorted ({error}): they must be of one type."
+        ) from None
+    places = {symbol: place for place, symbol in enumerate(symbols)}
+    codes = np.fromiter(
+        (places[token] for token in itertools.chain.from_iterable(lists)), np.int32, offsets[-1]
+    )
+    return Strings("tokens", codes, offsets, symbols)
+
+
+def _hashable(token):
+    try:
+        hash(token)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,119 @@
+"""Models with a kernel take raw strings, alone, in pipelines and in searches."""
+
+import pickle
+import random
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import SkipTestWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+import mlcore
+from mlcore.cluster import KernelKMeans
+from mlcore.decomposition import KernelPCA
+from mlcore.kernel_ridge import KernelRidge
+from mlcore.kernels import StringKernel
+from mlcore.linear_model import KernelPerceptron
+from mlcore.svm import SVC, SVCCV, SVR, NuSVC, OneClassSVM
+
+KINDS = ("spectrum", "substrings", "gapped")
+
+
+def words(n, seed):
+    """Words of two languages: of "abab..." and of "cdcd...", with errors."""
+    rng = random.Random(seed)
+    y = np.array([rng.randrange(2) for _ in range(n)])
+    pairs = ("ab", "cd")
+    X = [
+        "".join(
+            rng.choice("abcd") if rng.random() < 0.2 else pairs[label][j % 2]
+            for j in range(rng.randrange(4, 15))
+        )
+        for label in y
+    ]
+    return X, y
+
+
+X, Y = words(60, 0)
+Z, TRUTH = words(25, 1)
+MODELS = {
+    "SVC": lambda kernel: SVC(kernel=kernel, tol=1e-8),
+    "NuSVC": lambda kernel: NuSVC(kernel=kernel, tol=1e-8),
+    "SVR": lambda kernel: SVR(kernel=kernel, tol=1e-8),
+    "OneClassSVM": lambda kernel: OneClassSVM(kernel=kernel, tol=1e-8),
+    "SVCCV": lambda kernel: SVCCV(kernel=kernel, Cs=(0.1, 1.0), tol=1e-8),
+    "KernelRidge": lambda kernel: KernelRidge(kernel=kernel),
+    "KernelPCA": lambda kernel: KernelPCA(n_components=2, kernel=kernel),
+    "KernelKMeans": lambda kernel: KernelKMeans(n_clusters=2, kernel=kernel, random_state=0),
+    "KernelPerceptron": lambda kernel: KernelPerceptron(kernel=kernel),
+}
+
+
+def answer(model, samples):
+    for name in ("decision_function", "transform", "predict"):
+        if hasattr(model, name):
+            return np.asarray(getattr(model, name)(samples))
+    raise AssertionError(model)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", MODELS)
+def test_raw_strings_are_as_good_as_their_gram_matrix(name, kind, tmp_path):
+    kernel = StringKernel(kind, length=2)
+    model = MODELS[name](kernel).fit(X, Y)
+    found = answer(model, Z)
+    given = MODELS[name]("precomputed").fit(kernel(X), Y)
+    pipeline = Pipeline([("kernel", clone(kernel)), ("model", MODELS[name]("precomputed"))])
+    # The optimum to 1e-8; components of a Gram matrix to the square root of that.
+    assert_allclose(answer(given, kernel(Z, X)), found, atol=1e-6)
+    assert_array_equal(answer(pipeline.fit(X, Y), Z), answer(given, kernel(Z, X)))
+    assert_array_equal(answer(pickle.loads(pickle.dumps(model)), Z), found)
+    mlcore.save(model, tmp_path / "model")
+    assert_array_equal(answer(mlcore.load(tmp_path / "model"), Z), found)
+    assert_array_equal(answer(model, np.array(Z, object)), found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_languages_are_told_apart(kind):
+    model = SVC(kernel=StringKernel(kind, length=2)).fit(X, np.array(["one", "two"])[Y])
+    assert (model.predict(Z) == np.array(["one", "two"])[TRUTH]).mean() >= 0.9
+
+
+def test_searches_and_cross_validation():
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(X, index=range(100, 160))
+    pipeline = Pipeline([("kernel", StringKernel()), ("svc", SVC(kernel="precomputed"))])
+    grid = {"kernel__kind": KINDS, "kernel__length": [1, 2], "svc__C": [0.1, 1.0]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(X, Y)
+    assert search.best_score_ >= 0.85
+    search = GridSearchCV(SVC(kernel=StringKernel()), {"kernel__length": [1, 2]}, cv=3)
+    assert search.fit(X, Y).best_score_ >= 0.85
+    scores = cross_val_score(SVC(kernel=StringKernel(length=2)), X, Y, cv=4)
+    assert_array_equal(scores, cross_val_score(SVC(kernel=StringKernel(length=2)), column, Y, cv=4))
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was():
+    model = SVC(kernel=StringKernel(length=2)).fit(X, Y)
+    before = model.decision_function(Z)
+    with pytest.raises(TypeError, match=r"X\[59\] is of type NoneType"):
+        model.fit([*X[:59], None], Y)
+    with pytest.raises(TypeError, match=r"X\[1\] is of type float"):
+        model.predict(["ab", 0.5])
+    with pytest.raises(ValueError, match="y has 59.*X has 60|60.*59"):
+        model.fit(X, Y[:59])
+    with pytest.raises(TypeError, match="bytes cannot be compared with samples of str"):
+        model.predict([b"ab"])
+    assert_array_equal(model.decision_function(Z), before)
+
+
+def test_the_protocol_of_estimators():
+    with pytest.warns(SkipTestWarning, match="string=True"):  # the other checks need vectors
+        check_estimator(StringKernel())
+    kernel = StringKernel("gapped", length=4, decay=0.25)
+    assert repr(clone(kernel)) == repr(kernel)
+    tags = kernel.__sklearn_tags__().input_tags
+    assert tags.string and not tags.two_d_array
