@@ -7,13 +7,16 @@ from mlcore.kernels.gram import (
     polynomial_features,
 )
 from mlcore.kernels.kernel import Kernel
+from mlcore.kernels.structured.combined import ProductKernel, SumKernel
 from mlcore.kernels.structured.string_kernel import StringKernel
 from mlcore.kernels.structured.tf_idf import TfidfTransformer
 
 __all__ = [
     "GramCenterer",
     "Kernel",
+    "ProductKernel",
     "StringKernel",
+    "SumKernel",
     "TfidfTransformer",
     "center_gram",
     "gram_matrix",

@@ -1,5 +1,6 @@
 """Base class of kernels: a function k(x, y) of two samples, its rows and its properties."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -16,7 +17,8 @@ class Kernel:
 
     A subclass computes values (`__call__`) and, if samples are not rows of numbers, checks them
     (`encode`). All else has a default: override `diagonal` if it costs less than calls, and the
-    class attribute `positive_semidefinite` if the kernel is known to be an inner product.
+    class attribute `positive_semidefinite` if the kernel is known to be an inner product. Kernels
+    are added and multiplied, also by numbers, with ``+`` and ``*``.
 
     Notes
     -----
@@ -81,6 +83,18 @@ class Kernel:
         """Return the kernel values between two sets of samples, (n, m), dense or sparse."""
         raise NotImplementedError
 
+    def __add__(self, other: Any) -> Any:
+        return _combined("SumKernel", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _combined("SumKernel", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _combined("ProductKernel", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _combined("ProductKernel", other, self)
+
     def diagonal(self, X: Any) -> np.ndarray:
         """Return k(x, x) of all samples, float64 (n,)."""
         values = (self.values(X[[i]], X[[i]])[0, 0] for i in range(X.shape[0]))
@@ -139,6 +153,13 @@ class Kernel:
             return self.values(X, V)
 
         return values
+
+
+def _combined(name, first, second):
+    if not all(isinstance(part, Kernel | int | float | np.number) for part in (first, second)):
+        return NotImplemented
+    combined = importlib.import_module("mlcore.kernels.structured.combined")
+    return getattr(combined, name)(first, second)
 
 
 def of_numbers(samples: Any) -> bool:

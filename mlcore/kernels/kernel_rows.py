@@ -166,3 +166,14 @@ class CalledRows(KernelRows):
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             out[dest[part], :m] = self.kernel.values(self._X[rows[part]], X)
+
+
+class SymmetricRows(CalledRows):
+    """Rows for a kernel that computes half of the values, called with the same samples twice."""
+
+    halves = True
+
+    def fill_all(self, out, chosen=None):
+        X = self._X if chosen is None else self._X[chosen]
+        m = X.shape[0]
+        out[:m, :m] = self.kernel.values(X, X)

@@ -8,7 +8,7 @@ from scipy import sparse as sp
 from mlcore.checks import as_bool, as_choice, as_integer, as_real, require_memory
 from mlcore.kernels.gram import gram_matrix
 from mlcore.kernels.kernel import Kernel
-from mlcore.kernels.kernel_rows import CalledRows, KernelRows
+from mlcore.kernels.kernel_rows import KernelRows, SymmetricRows
 from mlcore.kernels.structured.gapped import gapped_diagonal, gapped_products
 from mlcore.kernels.structured.spectrum import Grams
 from mlcore.kernels.structured.strings import Strings, as_strings
@@ -169,7 +169,7 @@ class StringKernel(Transformer, Kernel, Model):
         return np.ones(len(X)) if self.normalize else self._squares(X) * self._unit()
 
     def rows(self, X: Strings, double: bool) -> KernelRows:
-        return StringRows(self, X, double)
+        return SymmetricRows(self, X, double)
 
     # ---- as a transformer
 
@@ -313,17 +313,6 @@ class StringKernel(Transformer, Kernel, Model):
 
     def _n_out(self):
         return len(self.X_fit_)
-
-
-class StringRows(CalledRows):
-    """Rows of the Gram matrix of strings, of which half is computed where all are wanted."""
-
-    halves = True
-
-    def fill_all(self, out, chosen=None):
-        X = self._X if chosen is None else self._X[chosen]
-        m = len(X)
-        out[:m, :m] = self.kernel(X)
 
 
 def _apart(squares):
