@@ -10,6 +10,7 @@ from mlcore.kernels.kernel import Kernel
 from mlcore.kernels.structured.combined import ProductKernel, SumKernel
 from mlcore.kernels.structured.string_kernel import StringKernel
 from mlcore.kernels.structured.tf_idf import TfidfTransformer
+from mlcore.kernels.structured.word_counts import WordCounts
 
 __all__ = [
     "GramCenterer",
@@ -18,6 +19,7 @@ __all__ = [
     "StringKernel",
     "SumKernel",
     "TfidfTransformer",
+    "WordCounts",
     "center_gram",
     "gram_matrix",
     "is_positive_semidefinite",

@@ -103,23 +103,7 @@ def as_strings(X: Any, owner: str, name: str = "X") -> Strings:
     """
     if isinstance(X, Strings):
         return X
-    if isinstance(X, str | bytes):
-        raise TypeError(
-            f"{owner}: {name} is one {type(X).__name__}, but must be a list of samples: [{name}]."
-        )
-    if sp.issparse(X) or isinstance(X, dict | set | frozenset) or not hasattr(X, "__len__"):
-        raise TypeError(
-            f"{owner}: {name} is of type {type(X).__name__}, but must be a list of strings."
-        )
-    if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
-        X = np.asarray(X)[:, 0]
-    if getattr(X, "ndim", 1) != 1:
-        raise ValueError(
-            f"{owner}: {name} has shape {tuple(X.shape)}, but must be a list of strings."
-        )
-    samples = list(X)
-    if not samples:
-        raise ValueError(f"{owner}: {name} has no samples: at least 1 string is needed.")
+    samples = require_list(X, owner, name)
     kinds = [
         _KINDS.get(type(sample)) or _kind(sample, i, owner, name)
         for i, sample in enumerate(samples)
@@ -139,6 +123,28 @@ def as_strings(X: Any, owner: str, name: str = "X") -> Strings:
             "bytes", np.frombuffer(b"".join(samples), np.uint8).astype(np.int32), offsets
         )
     return _tokens(samples, offsets, owner, name)
+
+
+def require_list(X: Any, owner: str, name: str = "X") -> list:
+    """Return the samples in a list; refuse what is none, and an empty one."""
+    if isinstance(X, str | bytes):
+        raise TypeError(
+            f"{owner}: {name} is one {type(X).__name__}, but must be a list of samples: [{name}]."
+        )
+    if sp.issparse(X) or isinstance(X, dict | set | frozenset) or not hasattr(X, "__len__"):
+        raise TypeError(
+            f"{owner}: {name} is of type {type(X).__name__}, but must be a list of strings."
+        )
+    if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
+        X = np.asarray(X)[:, 0]
+    if getattr(X, "ndim", 1) != 1:
+        raise ValueError(
+            f"{owner}: {name} has shape {tuple(X.shape)}, but must be a list of strings."
+        )
+    samples = list(X)
+    if not samples:
+        raise ValueError(f"{owner}: {name} has no samples: at least 1 string is needed.")
+    return samples
 
 
 def _kind(sample, place, owner, name):

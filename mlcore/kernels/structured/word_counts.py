@@ -1,0 +1,214 @@
+"""Counts of the words of texts."""
+
+import itertools
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks import as_bool, as_integer
+from mlcore.kernels.structured.strings import require_list
+from mlcore.mixins import Transformer
+from mlcore.model import Model
+
+_WORD = re.compile(r"\b\w\w+\b")
+
+
+class WordCounts(Transformer, Model):
+    """Counts how often each word, or sequence of words, occurs in texts.
+
+    Parameters
+    ----------
+    pattern : str, optional
+        Regular expression of a word; of its first group, if it has one. By default two or more
+        letters, digits and underscores.
+    lowercase : bool, default=True
+        Take words in lower case.
+    ngrams : (int, int), default=(1, 1)
+        Shortest and longest sequences of words that are counted.
+    min_df : int, default=1
+        Number of texts, at least, in which a sequence must occur to be counted.
+
+    Attributes
+    ----------
+    vocabulary_ : (n_words,) object
+        The words or sequences that are counted, sorted; words of a sequence are joined by a space.
+    document_frequency_ : (n_words,) int64
+        Number of texts of the fit that have each.
+    n_features_in_ : int
+
+    See Also
+    --------
+    TfidfTransformer : weighs the counts.
+    StringKernel : compares texts by all their substrings.
+
+    Notes
+    -----
+    O(length of the texts) time. A text may be a list of words instead, which are taken as they are;
+    `pattern` and `lowercase` then have no effect.
+
+    References
+    ----------
+    C. Manning, P. Raghavan, H. Schütze, *Introduction to Information Retrieval*, 2008, chapter 2.
+
+    Examples
+    --------
+    >>> from mlcore.kernels import WordCounts
+    >>> words = WordCounts(min_df=2).fit(["red fish, blue fish", "one fish", "the red one"])
+    >>> words.vocabulary_.tolist()
+    ['fish', 'one', 'red']
+    >>> words.transform(["one fish, two fish"]).toarray()
+    array([[2., 1., 0.]])
+    """
+
+    _tags: ClassVar[dict[str, Any]] = {
+        "input_tags.string": True,
+        "input_tags.two_d_array": False,
+        "input_tags.one_d_array": True,
+    }
+
+    vocabulary_: np.ndarray
+    document_frequency_: np.ndarray
+
+    def __init__(
+        self,
+        *,
+        pattern: str | None = None,
+        lowercase: bool = True,
+        ngrams: tuple[int, int] = (1, 1),
+        min_df: int = 1,
+    ) -> None:
+        self.pattern = pattern
+        self.lowercase = lowercase
+        self.ngrams = ngrams
+        self.min_df = min_df
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the words of texts.
+
+        Parameters
+        ----------
+        X : list, tuple, array or series of n texts, or of lists of words
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters out of range, one text instead of a list, None among the texts; if there
+            is no word in `min_df` texts.
+        """
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Find the words of texts, and return their counts as `transform` does."""
+        least = as_integer(self.min_df, "min_df", owner=type(self).__name__, at_least=1)
+        places: dict[str, int] = {}
+        counts = _counts(self._words(X), places, anew=True)
+        frequency = np.bincount(counts.indices, minlength=len(places))
+        names = np.array(list(places), object)
+        kept = np.flatnonzero(frequency >= least)
+        if not len(kept):
+            raise ValueError(
+                f"{type(self).__name__}: no word occurs in min_df={least} of the {len(names)} "
+                "that the texts have."
+            )
+        kept = kept[np.argsort(names[kept])]
+        counts = sp.csr_array(counts[:, kept])
+        counts.sort_indices()
+        self._set_fitted(X, vocabulary_=names[kept], document_frequency_=frequency[kept])
+        return self._wrap(counts, X)
+
+    def transform(self, X: Any) -> Any:
+        """Count the words of texts; those that the fit did not find are left out.
+
+        Parameters
+        ----------
+        X : list, tuple, array or series of n texts, or of lists of words
+
+        Returns
+        -------
+        counts : csr_array (n, n_words), float64
+        """
+        self._check_fitted()
+        places = {word: place for place, word in enumerate(self.vocabulary_.tolist())}
+        return self._wrap(_counts(self._words(X), places, anew=False), X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the words."""
+        self._check_fitted()
+        return self.vocabulary_
+
+    def _words(self, X: Any) -> Iterable[list[str]]:
+        """Return an iterator over the words of each text, parameters and texts being checked."""
+        owner = type(self).__name__
+        as_bool(self.lowercase, "lowercase", owner=owner)
+        if not isinstance(self.ngrams, list | tuple) or len(self.ngrams) != 2:
+            raise TypeError(
+                f"{owner}: ngrams={self.ngrams!r} must be two numbers: of words, at least and at "
+                "most."
+            )
+        least, most = self.ngrams
+        least = as_integer(least, "ngrams[0]", owner=owner, at_least=1)
+        most = as_integer(most, "ngrams[1]", owner=owner, at_least=least)
+        words_in = self._pattern(owner).findall
+        texts = require_list(X, owner)
+        split = []
+        for i, text in enumerate(texts):
+            if isinstance(text, str):
+                split.append(words_in(text.lower() if self.lowercase else text))
+            elif isinstance(text, list | tuple) and all(isinstance(word, str) for word in text):
+                split.append(list(text))
+            else:
+                raise TypeError(
+                    f"{owner}: X[{i}] is of type {type(text).__name__}, but must be a str or a "
+                    "list of them."
+                )
+        return (_sequences(words, least, most) for words in split)
+
+    def _pattern(self, owner):
+        if self.pattern is None:
+            return _WORD
+        if not isinstance(self.pattern, str):
+            raise TypeError(f"{owner}: pattern={self.pattern!r} must be a str or None.")
+        try:
+            pattern = re.compile(self.pattern)
+        except re.error as error:
+            raise ValueError(
+                f"{owner}: pattern={self.pattern!r} is no regular expression: {error}."
+            ) from None
+        if pattern.groups > 1:
+            raise ValueError(
+                f"{owner}: pattern={self.pattern!r} has {pattern.groups} groups, but may have one: "
+                "write (?:...) for those that only bracket."
+            )
+        return pattern
+
+
+def _sequences(words, least, most):
+    found = words if least == 1 else []
+    for n in range(max(2, least), most + 1):
+        found = found + [" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]
+    return found
+
+
+def _counts(texts, places, anew):
+    """Return the counts (n, len(places)) of the words at `places`, where new ones are put."""
+    columns, ends = [], [0]
+    for words in texts:
+        if anew:
+            columns.append([places.setdefault(word, len(places)) for word in words])
+        else:
+            columns.append([places[word] for word in words if word in places])
+        ends.append(ends[-1] + len(columns[-1]))
+    indices = np.fromiter(itertools.chain.from_iterable(columns), np.int64, ends[-1])
+    shape = len(ends) - 1, len(places)
+    counts = sp.csr_array((np.ones(ends[-1]), indices, np.array(ends)), shape=shape)
+    counts.sum_duplicates()
+    return counts
