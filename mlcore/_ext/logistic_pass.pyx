@@ -193,8 +193,7 @@ cdef void sparse_block(const floating* data, const index* columns, const index* 
                        double* out) noexcept nogil:
     cdef Py_ssize_t i, k, a, b, t, j
     cdef double x
-    cdef double* Z = work
-    cdef double* R = Z + SCORES * c
+    cdef double* Z = work, *R = Z + SCORES * c
     cdef double* sign = R + SCORES * c
     cdef double* root = sign + SCORES
     cdef double* s = root + SCORES
@@ -210,6 +209,7 @@ cdef void sparse_block(const floating* data, const index* columns, const index* 
                 sums[columns[t]] += s[i] * x
                 sums[width + columns[t]] += s[i] * x * x
             sums[d] += intercept * s[i]
+            sums[width + d] += intercept * s[i]
     if gram:
         for i in range(rows):
             root[i] = sqrt(s[i])

@@ -9,6 +9,7 @@ from scipy import sparse as sp
 from scipy.optimize import linprog
 
 from mlcore.datasets import load_iris
+from mlcore.exceptions import ConvergenceWarning
 from mlcore.linear_model import LogisticRegression, SeparatedClasses
 
 
@@ -91,6 +92,51 @@ def test_large_scores_of_overlapping_classes_are_no_separation():
     y[-2:] = 0, 1
     model = LogisticRegression(C=np.inf).fit(X, y)
     assert np.abs(model.decision_function(X)).max() > 20 and model.converged_
+
+
+def steps_of_blocks(X, y, n_steps=60):
+    model = LogisticRegression(C=np.inf, tol=1e-6).begin(X, y)
+    for _ in range(n_steps):
+        parts = [model.partial_statistics(X[i::2], y[i::2]) for i in range(2)]
+        model.update(model.merge(*parts))
+        if model.converged_:
+            break
+    return model
+
+
+def test_blocks_that_are_separated_are_refused():
+    X, y = load_iris()
+    X = pd.DataFrame(X, columns=list("abcd"))
+    with pytest.raises(SeparatedClasses, match="completely separated by .* of a, b, c, d:") as e:
+        model = LogisticRegression(C=np.inf).begin(X, y == 0)
+        for _ in range(30):
+            model.update(model.partial_statistics(X, y == 0))
+    assert e.value.verdict == "complete"
+    scores = X.to_numpy() @ e.value.direction[0, :-1] + e.value.direction[0, -1]
+    assert ((scores > 0) == (y == 0)).all()
+    # Penalised, they have a minimum.
+    model = LogisticRegression(C=1e3).begin(X, y == 0)
+    for _ in range(30):
+        model.update(model.partial_statistics(X, y == 0))
+    assert model.converged_
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_blocks_that_are_separated_in_part_do_not_converge(k):
+    rng = np.random.default_rng(k)
+    y = np.arange(300) % k
+    X = rng.normal(size=(300, 3))
+    X[:, 2] = np.where(y == 1, rng.integers(0, 2, 300), 0)  # only the second class has it
+    with pytest.warns(ConvergenceWarning, match="separated in part"):
+        model = steps_of_blocks(X, y)
+    assert not model.converged_
+    assert refused(X, y).verdict == "quasi-complete"
+    # With such rows of all classes there is a minimum again.
+    X[[0, 2, 3], 2] = 1.0
+    model = steps_of_blocks(X, y)
+    assert model.converged_
+    whole = LogisticRegression(C=np.inf, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-8)
 
 
 def test_a_programme_that_cannot_be_solved_refuses_nothing(monkeypatch):

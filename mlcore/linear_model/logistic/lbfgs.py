@@ -6,17 +6,26 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy import linalg
+from scipy import sparse as sp
 from scipy.special import expit
 
+from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.newton import Step, search
 from mlcore.linear_model.logistic.objective import Objective, Point
 from mlcore.log_softmax import log_softmax
 
 _ROWS_OF_METRIC = 4  # times the number of columns
+_WIDEST = 4000  # columns up to which their covariance is the metric
 _RENEWED = 15  # steps before the metric is computed again; then 3/2 times as many, and so on
 _VALUES_OF_PAIRS = 1 << 24  # of half the pairs that are kept
 
 Metric = Callable[[np.ndarray], np.ndarray]
+
+
+def metric_of(rows: LogisticRows) -> Callable[..., Metric]:
+    """Return the function, of these below, that computes the metric for such rows."""
+    wide = rows.d > _WIDEST or (sp.issparse(rows.X) and rows.d > rows.n)
+    return diagonal_metric if wide else dense_metric
 
 
 def dense_metric(objective: Objective, point: Point | None = None) -> Metric:

@@ -10,7 +10,10 @@ from mlcore.linear_model.logistic.evidence import LARGEST_SYSTEM
 from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows, LogisticSums
 from mlcore.linear_model.logistic.newton import ARMIJO, ROUNDING
 from mlcore.linear_model.logistic.objective import NewtonSystem, Penalised
-from mlcore.model import Classifier, Model
+from mlcore.linear_model.logistic.separation import separated
+from mlcore.model import Classifier, Model, warn
+
+_SLOW = 0.3  # factor of the decrement: near a minimum its square, without one exp(-1/2)
 
 
 class LogisticBlocks(Classifier, Model):
@@ -24,7 +27,7 @@ class LogisticBlocks(Classifier, Model):
     intercept_: np.ndarray
     _columns_: tuple[np.ndarray, np.ndarray]
     _theta_: np.ndarray
-    _line_: tuple | None  # where the steps are, and where they go
+    _line_: tuple | None  # where the steps are, where they go, and if it seems without end
 
     def _checked_parameters(self) -> dict[str, Any]:
         """Return the parameters, checked."""
@@ -87,19 +90,36 @@ class LogisticBlocks(Classifier, Model):
         """Take a step of Newton's method, or halve the last one if it was too long.
 
         `converged_` tells when the decrement is at most `tol`; the step that follows is taken.
+
+        Raises
+        ------
+        SeparatedClasses
+            Without penalty, once the coefficients give all rows their classes.
+
+        Warns
+        -----
+        ConvergenceWarning
+            Without penalty, if the decrement is at most `tol` but falls by a constant factor, not
+            by its square: as it does if some rows are separated from the others, which sums cannot
+            prove. `converged_` is then False; `fit` to all rows decides.
         """
         how = self._checked_parameters()
         self._check_fitted()
         columns, theta = Columns(*self._columns_), self._theta_
         total = statistics.weight
+        unpenalised = how["C"] == math.inf
+        if unpenalised and statistics.n_wrong == 0:
+            names = getattr(self, "feature_names_in_", None)
+            u = theta / np.abs(theta).max()
+            raise separated("complete", u, columns, names, type(self).__name__)
         objective = Penalised(columns.scale, 1 / how["C"] / total)
         point = objective.point(theta, statistics)
         line = self._line_
         if line is not None:
-            start, value, direction, slope, length = line
+            start, value, direction, slope, length, endless = line
             rounding = 10 * ROUNDING * abs(value)
             if point.value > value + ARMIJO * length * slope + rounding:
-                line = start, value, direction, slope, length / 2
+                line = start, value, direction, slope, length / 2, endless
                 state = self._coefficients(start + length / 2 * direction, columns)
                 self._update_state(state | {"_line_": line})
                 return self
@@ -108,15 +128,30 @@ class LogisticBlocks(Classifier, Model):
         direction = -system.solve(gradient)
         slope = min(0.0, float(gradient @ direction))
         direction = direction.reshape(theta.shape)
-        factor = total * (how["C"] if how["C"] < math.inf else 1.0)
+        factor = total * (1.0 if unpenalised else how["C"])
+        decrement = math.sqrt(-slope)
+        endless = False
+        if unpenalised and line is not None and line[4] == 1:
+            if -line[3] > 100 * ROUNDING * point.value:
+                endless = slope < _SLOW**2 * line[3]
+            else:  # rounding decides nothing
+                endless = line[5]
         state = self._coefficients(theta + direction, columns)
         state |= {
-            "_line_": (theta, point.value, direction, slope, 1.0),
+            "_line_": (theta, point.value, direction, slope, 1.0, endless),
             "objective_": factor * point.value,
-            "newton_decrement_": math.sqrt(-factor * slope),
-            "converged_": math.sqrt(-slope) <= how["tol"],
+            "newton_decrement_": math.sqrt(factor) * decrement,
+            "converged_": decrement <= how["tol"] and not endless,
         }
         self._update_state(state)
+        if endless and decrement <= how["tol"]:
+            warn(
+                "ConvergenceWarning",
+                f"{type(self).__name__}: the Newton decrement of {decrement:.2g} per unit of weight"
+                f" is at most tol={how['tol']:g}, but falls by a constant factor: it seems that the"
+                " classes are separated in part, and coefficients grow without end. Use a finite C,"
+                " or fit all rows at once, which decides.",
+            )
         return self
 
     def _coefficients(self, theta, columns, dtype=None):

@@ -86,7 +86,7 @@ class LogisticRegression(LogisticDiagnostics, LogisticBlocks):
     newton_decrement_ : float
         ``sqrt(g' H^-1 g)`` of gradient and Hessian of P, for L-BFGS in its metric instead of H.
     duality_gap_ : float
-        P is at most this much above its minimum; infinite without penalty.
+        P is at most this much above its minimum, rounding included; infinite without penalty.
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
 

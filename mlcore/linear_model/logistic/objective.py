@@ -176,6 +176,12 @@ class NewtonSystem:
         out[self._kept] = self._scale[:, None] * self._null
         return out
 
+    def unit(self) -> np.ndarray:
+        """Return by what to divide the inverse for that of the matrix of unit diagonal."""
+        scale = np.ones(self._size)
+        scale[self._kept] = self._scale
+        return np.outer(scale, scale)
+
     def solve(self, b: np.ndarray) -> np.ndarray:
         """Return ``H^+ b`` for b (n_scores (d + 1),) or a matrix of such columns."""
         scale = self._scale if b.ndim == 1 else self._scale[:, None]

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.linear_model.logistic.evidence import LARGEST_SYSTEM, evidence
-from mlcore.linear_model.logistic.logistic_pass import LogisticRows
+from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows
 from mlcore.linear_model.logistic.objective import Objective
 from mlcore.separating_direction import separating_direction
 
@@ -74,7 +74,7 @@ def require_overlap(objective: Objective, theta: np.ndarray, names: Any, owner: 
     if np.abs(scores).max() < _LARGE:
         return
     if not len(rows.offset) and _all_right(rows, scores):
-        raise _separated("complete", theta / np.abs(theta).max(), rows, names, owner)
+        raise separated("complete", theta / np.abs(theta).max(), rows, names, owner)
     if theta.size > LARGEST_SYSTEM:
         return
     if evidence(objective, theta, rows.total).excess_bound < math.inf or theta.size > _WIDE:
@@ -89,7 +89,7 @@ def require_overlap(objective: Objective, theta: np.ndarray, names: Any, owner: 
     free = max(1, rows.n_scores - 1)
     part = found.direction.reshape(free, -1)
     u[-free:, : part.shape[1]] = part
-    raise _separated(found.verdict, u, rows, names, owner)
+    raise separated(found.verdict, u, rows, names, owner)
 
 
 def _all_right(rows, scores):
@@ -103,14 +103,16 @@ def _all_right(rows, scores):
     return bool((own > others.max(axis=1)).all())
 
 
-def _separated(verdict, u, rows, names, owner):
-    """Return the error for classes that u (n_scores, d + 1) separates."""
+def separated(
+    verdict: str, u: np.ndarray, columns: LogisticRows | Columns, names: Any, owner: str
+) -> SeparatedClasses:
+    """Return the error for classes that u (n_scores, d + 1), of these columns, separates."""
     moved = np.abs(u[:, :-1])
-    columns = np.flatnonzero((moved > _SHOWN * np.abs(u).max()).any(axis=0))
-    coef = u[:, :-1] * rows.scale
-    direction = np.c_[coef, u[:, -1] - coef @ rows.shift]
-    shown = [f"x{j}" if names is None else str(names[j]) for j in columns[:10]]
-    more = f" and {len(columns) - 10} more" if len(columns) > 10 else ""
+    used = np.flatnonzero((moved > _SHOWN * np.abs(u).max()).any(axis=0))
+    coef = u[:, :-1] * columns.scale
+    direction = np.c_[coef, u[:, -1] - coef @ columns.shift]
+    shown = [f"x{j}" if names is None else str(names[j]) for j in used[:10]]
+    more = f" and {len(used) - 10} more" if len(used) > 10 else ""
     how = "completely separated" if verdict == "complete" else "quasi-completely separated"
     message = (
         f"{owner}: the classes are {how} by a linear function of {', '.join(shown)}{more}: without "

@@ -3,11 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse as sp
 
 from mlcore.checks import require_memory
-from mlcore.linear_model.logistic.evidence import duality_gap
-from mlcore.linear_model.logistic.lbfgs import dense_metric, diagonal_metric, lbfgs_steps
+from mlcore.linear_model.logistic.evidence import duality_gap, rise_as_stored
+from mlcore.linear_model.logistic.lbfgs import diagonal_metric, lbfgs_steps, metric_of
 from mlcore.linear_model.logistic.newton import ROUNDING, first_point, newton_steps
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective
 from mlcore.linear_model.logistic.sample_span import in_span
@@ -15,7 +14,6 @@ from mlcore.progress import Progress
 from mlcore.threads import single_threaded_blas
 
 _NEWTON = 480  # (d + 1)(n_scores + 1), up to which the Hessian is computed
-_METRIC = 4000  # columns up to which their covariance is
 _EXCESS = 1e-5  # times tol: relative excess by the decrement at which the fit ends
 _ESTIMATED = 0.1  # of this, where L-BFGS estimates the decrement, sometimes too low
 _LEAST = 1e-10  # such an excess below which `tol` alone ends the fit
@@ -49,11 +47,12 @@ def solve(
         point, decrement, trace, converged = _descend(objective, span, factor, theta, how, progress)
         if not objective.penalty.any():
             point = _least_norm(objective, point)
-        gap, solved = duality_gap(objective, point, factor)
+        gap, gain, solved = duality_gap(objective, point, factor)
         if converged:
             point = solved
         else:  # a warm start goes on from where the steps ended
-            gap += factor * max(0.0, point.value - solved.value)
+            gap += gain
+        gap += rise_as_stored(objective, point, factor)
         norm = objective.gradient_norm(point.gradient)
         trace[-1] = min(trace[-1], point.value)
         return Solution(
@@ -114,8 +113,7 @@ def _quasi_newton(objective, theta, how):
         theta = np.zeros((rows.n_scores, rows.d + 1))
     if how["solver"] == "gradient":
         return lbfgs_steps(objective, theta, diagonal_metric, n_pairs=0)
-    wide = rows.d > _METRIC or (sp.issparse(rows.X) and rows.d > rows.n)
-    return lbfgs_steps(objective, theta, diagonal_metric if wide else dense_metric)
+    return lbfgs_steps(objective, theta, metric_of(rows))
 
 
 def _least_norm(objective, point):

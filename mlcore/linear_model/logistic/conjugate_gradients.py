@@ -1,0 +1,194 @@
+"""Newton decrement of a logistic regression of too many parameters for its Hessian."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import sparse as sp
+from scipy.special import expit
+
+from mlcore.linear_model.logistic.lbfgs import Metric, metric_of
+from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point
+from mlcore.log_softmax import log_softmax
+from mlcore.scatter import row_blocks
+
+_STEPS = 400
+_NEAR = 1e-2  # share of the squared decrement that need not be known when the steps end
+_VALUES = 1 << 24  # of what intercepts and columns have in common
+
+
+def bounds_by_products(
+    objective: Objective, point: Point, error: np.ndarray, factor: float
+) -> tuple[float, float]:
+    """Return bounds on the decrement and on the largest norm of a row in the inverse Hessian.
+
+    For any step s, with ``r = g + H s``, ``g' H^-1 g = -2 g's - s'Hs + r' H^-1 r``. Conjugate
+    gradients find s, and intercepts are solved last, so that r is 0 there. As the Hessian of W with
+    solved intercepts is at least that of the penalty, the last term is at most |r|² in its units.
+    Without penalty that term is left out, and rows have no bound.
+
+    Parameters
+    ----------
+    objective : Objective
+        P is `factor` times it.
+    point : Point
+    error : (n_scores, d + 1)
+        Bound on the error of the gradient.
+    factor : float
+    """
+    products = Products(objective, point)
+    penalised = bool((products.penalty[:-1] > 0).all())
+    gradient = products.determined(point.gradient)
+    known, rest = 0.0, 0.0
+    for s in _steps(products, gradient, metric_of(objective.rows)(objective, point)):
+        s, r = products.with_solved_intercepts(s, gradient + products(s))
+        known = max(0.0, -float(((gradient + r) * s).sum()))
+        if penalised:
+            rest = float((r[:, :-1] ** 2 / products.penalty[:-1]).sum())
+        if penalised and rest <= _NEAR * known:
+            break
+    decrement = math.sqrt(factor * (known + rest))
+    if not penalised or products.centres is None:
+        return decrement, math.inf
+    root = math.sqrt(factor)
+    return decrement + root * products.norm(error), products.radius() / root
+
+
+def _steps(products: "Products", g: np.ndarray, metric: Metric) -> Iterator[np.ndarray]:
+    """Yield approximations of ``-H^-1 g`` after 4, 8, 16 ... steps of conjugate gradients."""
+    s, r = np.zeros_like(g), -g
+    direction = z = products.determined(metric(r))
+    first = rz = float((r * z).sum())
+    for count in range(1, _STEPS + 1):
+        H_direction = products(direction)
+        curvature = float((direction * H_direction).sum())
+        if not curvature > 0:
+            break
+        s = s + rz / curvature * direction
+        r = r - rz / curvature * H_direction
+        z = products.determined(metric(r))
+        before, rz = rz, float((r * z).sum())
+        if rz <= 1e-12 * first:
+            break
+        if count >= 4 and count & (count - 1) == 0:
+            yield s
+        direction = z + rz / before * direction
+    yield s
+
+
+class Products:
+    """Products with the Hessian of an objective at a point, in one reading of the rows each."""
+
+    def __init__(self, objective: Objective, point: Point) -> None:
+        rows = self.rows = objective.rows
+        self.penalty = objective.penalty
+        scores = objective.scores(point.theta)
+        c = self._c = scores.shape[1]
+        self._p = expit(scores) if c == 1 else np.exp(log_softmax(scores))
+        self._weight = (rows.weight / rows.total)[:, None]
+        if c == 1:
+            self._weight = self._weight * self._p * expit(-scores)
+        self._inverse = np.zeros((c, c))  # of the Hessian of the intercepts
+        if rows.intercept:
+            every = slice(0, rows.n)
+            H = [self._curved(np.tile(e, (rows.n, 1)), every).sum(axis=0) for e in np.eye(c)]
+            self._inverse = self._centred(NewtonSystem(np.array(H), c).solve(np.eye(c)))
+        many = c * c * (rows.d + 1) > _VALUES
+        self.centres = None if many else self._regressions()
+
+    def _centred(self, A):
+        """Return A (n_scores, n_scores) for changes of the classes that sum to 0."""
+        return A if self._c == 1 else A - A.mean(axis=0) - A.mean(axis=1)[:, None] + A.mean()
+
+    def _curved(self, Z, block):
+        """Return the second derivatives of the losses of some rows in their scores, times Z."""
+        if self._c > 1:
+            p = self._p[block]
+            Z = (Z - np.einsum("ij,ij->i", p, Z)[:, None]) * p
+        return self._weight[block] * Z
+
+    def _blocks(self):
+        """Yield slices of rows, and these rows, shifted; sparse ones have no shift."""
+        rows = self.rows
+        if sp.issparse(rows.X):
+            yield slice(0, rows.n), rows.X
+            return
+        for block, B in row_blocks(rows.X):
+            yield block, B - rows.shift
+
+    def __call__(self, v: np.ndarray) -> np.ndarray:
+        """Return ``H v`` for v (n_scores, d + 1)."""
+        out, scale, constant = self.penalty * v, self.rows.scale, float(self.rows.intercept)
+        coef = (v[:, :-1] * scale).T
+        for block, B in self._blocks():
+            Q = self._curved(B @ coef + constant * v[:, -1], block)
+            out[:, :-1] += (B.T @ Q).T * scale
+            out[:, -1] += constant * Q.sum(axis=0)
+        return out
+
+    def determined(self, v: np.ndarray) -> np.ndarray:
+        """Return v without equal changes of all classes, where nothing depends on them."""
+        if self._c == 1:
+            return v
+        v = v.copy()
+        free = self.penalty == 0
+        v[:, free] -= v[:, free].mean(axis=0)
+        return v
+
+    def with_solved_intercepts(self, s: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a step and its residual, with intercepts for which that is 0 there."""
+        if not self.rows.intercept:
+            return s, r
+        change = np.zeros_like(s)
+        change[:, -1] = -self._inverse @ r[:, -1]
+        return s + change, r + self(change)
+
+    def _regressions(self):
+        """Return the part of the Hessian between columns and intercepts, times the inverse of that
+        between the intercepts, (n_scores, n_scores, d).
+        """
+        out = np.zeros((self._c, self._c, self.rows.d))
+        if self.rows.intercept:
+            v = np.zeros((self._c, self.rows.d + 1))
+            for k, column in enumerate(self._inverse.T):
+                v[:, -1] = column
+                out[k] = self(v)[:, :-1]
+        return out
+
+    def norm(self, error: np.ndarray) -> float:
+        """Return a bound on the norm, in the inverse Hessian, of gradients of at most this size."""
+        root = np.sqrt(self.penalty[:-1])
+        found = float(np.linalg.norm(error[:, :-1] / root))
+        if self.rows.intercept:
+            squares = ((self.centres / root) ** 2).sum(axis=(1, 2)) + self._inverse.diagonal()
+            found += float(error[:, -1] @ np.sqrt(squares))
+        return found
+
+    def radius(self) -> float:
+        """Return a bound on the norm of a row in the inverse Hessian.
+
+        Of several classes, of the difference of its copies for any two of them.
+        """
+        c, rows, A = self._c, self.rows, self._inverse
+        pairs = [(0, 0)] if c == 1 else [(a, b) for a in range(c) for b in range(a + 1, c)]
+        metric = rows.scale / np.sqrt(self.penalty[:-1])
+        copies = 1 if c == 1 else 2
+        projections, constants = np.empty((len(pairs), rows.d)), np.empty(len(pairs))
+        for at, (a, b) in enumerate(pairs):
+            u = self.centres[a] if c == 1 else self.centres[a] - self.centres[b]
+            q = A[0, 0] if c == 1 else A[a, a] + A[b, b] - 2 * A[a, b]
+            u = u / np.sqrt(self.penalty[:-1])
+            projections[at] = u[a] if c == 1 else u[a] - u[b]
+            constants[at] = (u**2).sum() + q
+        largest = 0.0
+        for _, B in self._blocks():
+            if sp.issparse(B):
+                B = B @ sp.diags_array(metric)
+                squares = np.asarray(B.multiply(B).sum(axis=1)).ravel()
+            else:
+                B = B * metric
+                squares = np.einsum("ij,ij->i", B, B)
+            products = B @ projections.T
+            found = copies * squares[:, None] - 2 * products + constants
+            largest = max(largest, float(found.max()))
+        return math.sqrt(largest)
