@@ -8,6 +8,7 @@ lengths 0, 1, 2, ... . A thread builds the automata of its rows in its own memor
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t
 
+from mlcore._ext.signals cimport raise_interrupt
 from mlcore._ext.suffix_automaton cimport (
     SIDE, allocate, automaton, build, forget_symbols, read_side_by_side, read_through, release,
     set_symbols, set_table,
@@ -34,8 +35,8 @@ cdef inline void set_value(const task* of, Py_ssize_t i, Py_ssize_t j, double va
         of.out[of.column_places[j] * of.m + of.row_places[i]] = value
 
 
-cdef bint fill_rows(const task* of, Py_ssize_t first, Py_ssize_t last,
-                    Py_ssize_t step) noexcept nogil:
+cdef bint fill_rows(const task* of, Py_ssize_t first, Py_ssize_t last, Py_ssize_t step, bint told,
+                    int* stop) noexcept nogil:
     """Fill every step-th row; return False if memory is missing."""
     cdef automaton a
     cdef Py_ssize_t i = first, j, k, n
@@ -45,11 +46,14 @@ cdef bint fill_rows(const task* of, Py_ssize_t first, Py_ssize_t last,
     cdef const int32_t* x
     cdef int64_t start
     cdef bint enough = allocate(&a, of.longest, of.n_symbols)
-    while enough and i < last:
+    a.told, a.stop = told, stop
+    while enough and i < last and not stop[0]:
         start = of.x_offsets[of.rows[i]]
         x, n = of.x + start, of.x_offsets[of.rows[i] + 1] - start
         set_symbols(&a, x, n)
         build(&a, n, of.total)
+        if stop[0]:
+            break
         j = i if of.symmetric else 0
         if a.dense:
             set_table(&a)
@@ -89,7 +93,7 @@ def products(const int32_t[::1] codes, const int64_t[::1] offsets, const int64_t
     """
     cdef Py_ssize_t t
     cdef task of
-    cdef int missing = 0
+    cdef int missing = 0, stop = 0
     of.x = &codes[0] if codes.shape[0] > 0 else NULL
     of.y = &other_codes[0] if other_codes.shape[0] > 0 else NULL
     of.x_offsets, of.y_offsets, of.rows, of.columns = (
@@ -98,24 +102,29 @@ def products(const int32_t[::1] codes, const int64_t[::1] offsets, const int64_t
     of.n, of.m, of.n_symbols, of.longest = rows.shape[0], columns.shape[0], n_symbols, longest
     of.total, of.symmetric, of.out = &total[0], symmetric, &out[0, 0]
     for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
-        missing += not fill_rows(&of, first + t, last, n_threads)
+        missing += not fill_rows(&of, first + t, last, n_threads, t == 0, &stop)
+    if stop:
+        raise_interrupt()
     return missing == 0
 
 
 cdef bint fill_diagonal(const int32_t* x, const int64_t* offsets, const int64_t* rows,
                         Py_ssize_t n_symbols, const double* total, Py_ssize_t longest,
-                        Py_ssize_t first, Py_ssize_t last, Py_ssize_t step,
-                        double* out) noexcept nogil:
+                        Py_ssize_t first, Py_ssize_t last, Py_ssize_t step, bint told,
+                        int* stop, double* out) noexcept nogil:
     cdef automaton a
     cdef Py_ssize_t i = first, v, n
     cdef Py_ssize_t lengths[SIDE]
     cdef const int32_t* others[SIDE]
     cdef double values[SIDE]
     cdef bint enough = allocate(&a, longest, n_symbols)
-    while enough and i < last:
+    a.told, a.stop = told, stop
+    while enough and i < last and not stop[0]:
         n = offsets[rows[i] + 1] - offsets[rows[i]]
         set_symbols(&a, x + offsets[rows[i]], n)
         build(&a, n, total)
+        if stop[0]:
+            break
         if a.dense:
             set_table(&a)
             for v in range(SIDE):
@@ -137,8 +146,10 @@ def diagonal(const int32_t[::1] codes, const int64_t[::1] offsets, const int64_t
     """Fill first..last of out (len(rows),) with values of strings and themselves."""
     cdef Py_ssize_t t
     cdef const int32_t* x = &codes[0] if codes.shape[0] > 0 else NULL
-    cdef int missing = 0
+    cdef int missing = 0, stop = 0
     for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
         missing += not fill_diagonal(x, &offsets[0], &rows[0], n_symbols, &total[0], longest,
-                                     first + t, last, n_threads, &out[0])
+                                     first + t, last, n_threads, t == 0, &stop, &out[0])
+    if stop:
+        raise_interrupt()
     return missing == 0

@@ -12,8 +12,11 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from mlcore._ext.signals cimport interrupted
+
 cdef enum:
-    TABLE = 1 << 20  # cells of a table, beyond which steps are kept in lists
+    OFTEN = 1 << 16  # symbols between two looks for Ctrl-C
+    TABLE = 1 << 22  # cells of a table, beyond which steps are kept in lists
     SIDE = 4  # others that are read side by side
 
 cdef struct step:
@@ -39,7 +42,18 @@ cdef struct automaton:
     int32_t* edge_after
     int32_t* local  # from symbol -1 on: number among those of the string, from 1; 0 for others
     int32_t* string  # the string in these numbers, from 0
+    int* stop  # becomes true at Ctrl-C, for the automata of all threads
+    bint told  # of this one's thread Python tells that
     cell* table  # of a state: base, count, the steps after other symbols, and after each of its own
+
+
+cdef inline bint stopped(const automaton* a, Py_ssize_t i) noexcept nogil:
+    """Return True, sometimes asking, if step i shall not be done."""
+    if i % OFTEN == OFTEN - 1:
+        if a.told and not a.stop[0] and interrupted():
+            a.stop[0] = 1
+        return a.stop[0] != 0
+    return False
 
 
 cdef inline bint allocate(automaton* a, Py_ssize_t longest, Py_ssize_t n_symbols) noexcept nogil:
@@ -157,7 +171,7 @@ cdef inline void forget_symbols(automaton* a, const int32_t* x, Py_ssize_t n) no
 
 
 cdef inline void build(automaton* a, Py_ssize_t n, const double* total) noexcept nogil:
-    """Build the automaton of the string, n symbols."""
+    """Build the automaton of the string, n symbols; what is there after Ctrl-C is of no use."""
     cdef int32_t last, now, p, q, clone, c, v
     cdef Py_ssize_t i
     cdef int32_t* starts
@@ -165,6 +179,8 @@ cdef inline void build(automaton* a, Py_ssize_t n, const double* total) noexcept
     last = new_state(a, 0, 0, -1)
     a.link[0] = -1
     for i in range(n):
+        if stopped(a, i):
+            return
         c = a.string[i]
         now = new_state(a, a.length[last] + 1, 1, -1)
         p = last
@@ -268,6 +284,8 @@ cdef inline double read_through(const automaton* a, const int32_t* y, Py_ssize_t
     cdef double value = 0
     cdef Py_ssize_t j
     for j in range(m):
+        if stopped(a, j):
+            return 0
         c = a.local[y[j] + 1] - 1
         if c < 0:
             v = length = 0

@@ -2,6 +2,8 @@
 
 import itertools
 import random
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
@@ -347,3 +349,20 @@ def test_memory_is_asked_for_before_the_work():
     X = StringKernel().encode(["abc"])[np.zeros(10_000_000, int)]
     with pytest.raises(MemoryError, match="Gram matrix"):
         StringKernel()(X)
+
+
+@pytest.mark.parametrize(("kind", "n"), [("gapped", 400_000), ("substrings", 30_000_000)])
+def test_ctrl_c_is_answered_inside_one_pair(kind, n):
+    """Of strings so long that a call takes minutes."""
+    program = (
+        "import signal, threading\n"
+        "from mlcore.kernels import StringKernel\n"
+        f"x = StringKernel().encode(['abcdefghijklmnop' * ({n} // 16)] * 2)\n"
+        "threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()\n"
+        "try:\n"
+        f"    StringKernel({kind!r})(x)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert done.stdout.decode().split() == ["interrupted"], done.stderr.decode()

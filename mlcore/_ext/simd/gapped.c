@@ -28,13 +28,17 @@ INLINE vdouble without_tiny(vdouble x) {
   return (vdouble)((vint64)x & (vint64)(x >= tiny));
 }
 
-INLINE void values_of(const ptrdiff_t length, double decay, ptrdiff_t n, const int32_t *x,
-                      ptrdiff_t m, const double *others, double *sums, double *out) {
+INLINE void values_of(const ptrdiff_t length, double decay, ptrdiff_t first, ptrdiff_t n,
+                      const int32_t *x, ptrdiff_t m, const double *others, double *sums,
+                      double *out) {
   const ptrdiff_t levels = length - 1;
   vdouble value[SIDE] = {{0}};
   const vdouble zero = {0}, one = zero + 1;
-  for (ptrdiff_t k = 0; k < levels * m * SIDE; k++) store_d(sums + k * LANES_d, zero);
-  for (ptrdiff_t i = 0; i < n; i++) {
+  if (first)
+    for (int v = 0; v < SIDE; v++) value[v] = load_d(out + v * LANES_d);
+  else
+    for (ptrdiff_t k = 0; k < levels * m * SIDE; k++) store_d(sums + k * LANES_d, zero);
+  for (ptrdiff_t i = first; i < n; i++) {
     const vdouble symbol = zero + x[i];
     if (i % OFTEN == OFTEN - 1)
       for (ptrdiff_t k = 0; k < levels * m * SIDE; k++)
@@ -66,14 +70,14 @@ INLINE void values_of(const ptrdiff_t length, double decay, ptrdiff_t n, const i
   for (int v = 0; v < SIDE; v++) store_d(out + v * LANES_d, value[v]);
 }
 
-static void values(ptrdiff_t length, double decay, ptrdiff_t n, const int32_t *x, ptrdiff_t m,
-                   const double *others, double *sums, double *out) {
+static void values(ptrdiff_t length, double decay, ptrdiff_t first, ptrdiff_t n, const int32_t *x,
+                   ptrdiff_t m, const double *others, double *sums, double *out) {
   switch (length) {
-  case 1: values_of(1, decay, n, x, m, others, sums, out); break;
-  case 2: values_of(2, decay, n, x, m, others, sums, out); break;
-  case 3: values_of(3, decay, n, x, m, others, sums, out); break;
-  case 4: values_of(4, decay, n, x, m, others, sums, out); break;
-  default: values_of(length, decay, n, x, m, others, sums, out);
+  case 1: values_of(1, decay, first, n, x, m, others, sums, out); break;
+  case 2: values_of(2, decay, first, n, x, m, others, sums, out); break;
+  case 3: values_of(3, decay, first, n, x, m, others, sums, out); break;
+  case 4: values_of(4, decay, first, n, x, m, others, sums, out); break;
+  default: values_of(length, decay, first, n, x, m, others, sums, out);
   }
 }
 
