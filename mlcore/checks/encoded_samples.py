@@ -1,6 +1,7 @@
 """Samples that are not vectors, such as strings, as a kernel encodes them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -14,12 +15,15 @@ class EncodedSamples(ABC):
 
     Attributes
     ----------
+    offsets : int64 (n_all + 1,)
+        Where each sample of the list that was encoded begins, and the last ends.
     chosen : int64 (n,)
-        Of the list that was encoded, the samples of this part.
+        The samples of that list that this part has.
     known : dict
         What has been computed of all samples of that list, shared by its parts.
     """
 
+    offsets: np.ndarray
     chosen: np.ndarray
     known: dict[Any, Any]
 
@@ -34,6 +38,25 @@ class EncodedSamples(ABC):
         part = type(self).__new__(type(self))
         part.__dict__.update(vars(self), chosen=self.chosen[rows])
         return part
+
+    def lengths(self) -> np.ndarray:
+        """Return the number of symbols or points of each sample, int64 (n,)."""
+        return np.diff(self.offsets)[self.chosen]
+
+    def of_all(self, name: Any, compute: Callable[[Self], Any]) -> Any:
+        """Return ``compute(samples)`` of all samples of the list, kept by `name`."""
+        if name not in self.known:
+            whole = self[:0]
+            whole.chosen = np.arange(len(self.offsets) - 1)
+            self.known[name] = compute(whole)
+        return self.known[name]
+
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the symbols or points of this part stand, and offsets among them."""
+        lengths = self.lengths()
+        offsets = np.append(0, np.cumsum(lengths))
+        first = np.repeat(self.offsets[self.chosen] - offsets[:-1], lengths)
+        return first + np.arange(offsets[-1]), offsets
 
     def same(self, other: "EncodedSamples") -> bool:
         """Return True if both are parts of one list."""

@@ -8,6 +8,7 @@ from mlcore.kernels.gram import (
 )
 from mlcore.kernels.kernel import Kernel
 from mlcore.kernels.structured.combined import ProductKernel, SumKernel
+from mlcore.kernels.structured.pyramid_match import PyramidMatch
 from mlcore.kernels.structured.string_kernel import StringKernel
 from mlcore.kernels.structured.tf_idf import TfidfTransformer
 from mlcore.kernels.structured.word_counts import WordCounts
@@ -16,6 +17,7 @@ __all__ = [
     "GramCenterer",
     "Kernel",
     "ProductKernel",
+    "PyramidMatch",
     "StringKernel",
     "SumKernel",
     "TfidfTransformer",

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
+from mlcore.kernels.structured.ranks import most_marked, places_in, ranked
 from mlcore.kernels.structured.strings import Strings
 
 
@@ -33,7 +34,7 @@ class Grams:
     def __init__(self, strings: Strings, length: int) -> None:
         self.strings, self.length = strings, length
         codes = strings.codes.astype(np.int64)
-        self._symbols, ranks = _ranked(codes, int(codes.max(initial=0)) + 1)
+        self._symbols, ranks = ranked(codes, int(codes.max(initial=0)) + 1)
         self._pairs: list[_Pairs] = []
         known, sizes, width = {1: ranks}, {1: len(self._symbols)}, 1
         starts, ends = _starts(strings, length)
@@ -42,7 +43,7 @@ class Grams:
             width = shift + second
             at = starts if width == length else np.arange(max(0, len(codes) - width + 1))
             numbers = known[first][at] * sizes[second] + known[second][at + shift]
-            table, known[width] = _ranked(numbers, sizes[first] * sizes[second])
+            table, known[width] = ranked(numbers, sizes[first] * sizes[second])
             self._pairs.append(_Pairs(first, second, shift, sizes[second], table))
             sizes[width] = len(table)
         self.n_columns = sizes[length]
@@ -54,12 +55,12 @@ class Grams:
             return self.counts[strings.chosen]
         part = strings.packed()
         starts, ends = _starts(part, self.length)
-        known = {1: _places(part.codes_in(self.strings), self._symbols)}
+        known = {1: places_in(part.codes_in(self.strings), self._symbols)}
         for pair in self._pairs:
             first, second = known[pair.first], known[pair.second][pair.shift :]
             first = first[: len(second)]
             numbers = np.where((first < 0) | (second < 0), -1, first * pair.n_second + second)
-            known[pair.shift + pair.second] = _places(numbers, pair.numbers)
+            known[pair.shift + pair.second] = places_in(numbers, pair.numbers)
         columns = known[self.length][starts]
         found = columns >= 0
         return _counts(columns[found], np.append(0, np.cumsum(found))[ends], self.n_columns)
@@ -67,33 +68,10 @@ class Grams:
 
 def _parts(width, length, sizes, n):
     """Return of which substrings the next ones consist: first, second, shift."""
-    few = [w for w in sizes if w <= length - width and sizes[width] * sizes[w] <= _marks(n)]
+    few = [w for w in sizes if w <= length - width and sizes[width] * sizes[w] <= most_marked(n)]
     if few:
         return width, max(few), width
     return width, width, min(width, length - width)
-
-
-def _marks(n):
-    """Return up to which number n numbers are ranked by marking those that occur."""
-    return 8 * n + 1000
-
-
-def _ranked(numbers, bound):
-    """Return the numbers that occur, sorted, and the place among them of each; all below bound."""
-    if bound > _marks(len(numbers)):
-        return np.unique(numbers, return_inverse=True)
-    marks = np.zeros(bound, bool)
-    marks[numbers] = True
-    return np.flatnonzero(marks), (np.cumsum(marks) - 1)[numbers]
-
-
-def _places(numbers, table):
-    """Return the place in the sorted table of each number, -1 for one that it lacks."""
-    if not len(table):
-        return np.full(len(numbers), -1)
-    places = np.searchsorted(table, numbers)
-    places[places == len(table)] = 0
-    return np.where(table[places] == numbers, places, -1)
 
 
 def _starts(strings, length):

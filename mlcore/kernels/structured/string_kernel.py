@@ -10,6 +10,7 @@ from mlcore.kernels.gram import gram_matrix
 from mlcore.kernels.kernel import Kernel
 from mlcore.kernels.kernel_rows import KernelRows, SymmetricRows
 from mlcore.kernels.structured.gapped import gapped_diagonal, gapped_products
+from mlcore.kernels.structured.normalized import normalized
 from mlcore.kernels.structured.spectrum import Grams
 from mlcore.kernels.structured.strings import Strings, as_strings
 from mlcore.kernels.structured.substrings import (
@@ -22,7 +23,6 @@ from mlcore.model import Model, Transformer
 _KINDS = ("spectrum", "substrings", "gapped")
 _LARGEST = 1e300
 _MOST = 50  # symbols of a subsequence
-_BLOCK = 1 << 16  # values that stay in cache
 
 
 class StringKernel(Transformer, Kernel, Model):
@@ -158,7 +158,8 @@ class StringKernel(Transformer, Kernel, Model):
             return np.zeros((len(X), m))
         K = self._products(X, Y)
         if self.normalize:
-            return self._normalized(K, X, X if Y is None else Y)
+            Y = X if Y is None else Y
+            return normalized(K, X, Y, self._squares(X), self._squares(Y))
         K *= self._unit()
         self._require_finite(K)
         return K
@@ -285,24 +286,6 @@ class StringKernel(Transformer, Kernel, Model):
         self._require_finite(squares)
         return squares
 
-    def _normalized(self, K, X, Y):
-        (rows, row_scales), (columns, scales) = map(_apart, (self._squares(X), self._squares(Y)))
-        step = max(1, _BLOCK // max(1, len(Y)))
-        for first in range(0, len(X), step):
-            part, block = slice(first, first + step), K[first : first + step]
-            block *= row_scales[part, None]
-            block *= scales
-            block /= np.sqrt(np.multiply.outer(rows[part], columns))
-            np.minimum(block, 1.0, out=block)
-        K[np.ix_(row_scales == 0, scales == 0)] = 1.0
-        if X.same(Y):
-            places = np.argsort(Y.chosen, kind="stable")
-            found = np.searchsorted(Y.chosen[places], X.chosen)
-            found = places[np.minimum(found, len(places) - 1)]
-            itself = Y.chosen[found] == X.chosen
-            K[np.flatnonzero(itself), found[itself]] = 1.0
-        return K
-
     def _require_finite(self, values):
         largest = values.max(initial=0.0)
         if not largest <= _LARGEST:  # NaN too
@@ -313,18 +296,3 @@ class StringKernel(Transformer, Kernel, Model):
 
     def _n_out(self):
         return len(self.X_fit_)
-
-
-def _apart(squares):
-    """Return squares in [1/2, 2), and the power of two by which each root is to be multiplied.
-
-    The root of a product of two squares is then exact for equal ones, and neither too large nor too
-    small. Of 0 it is 1, and the power 0.
-    """
-    mantissas, exponents = np.frexp(squares)  # in [1/2, 1)
-    odd = exponents % 2
-    halves = (exponents - odd) // 2
-    return (
-        np.where(squares > 0, np.ldexp(mantissas, odd), 1.0),
-        np.where(squares > 0, np.ldexp(1.0, -halves), 0.0),
-    )

@@ -1,7 +1,6 @@
 """Strings as the kernels see them: codes of symbols, one sample after another."""
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,16 +32,10 @@ class Strings(EncodedSamples):
         self.chosen = np.arange(len(offsets) - 1)
         self.known = {}
 
-    def lengths(self) -> np.ndarray:
-        """Return the number of symbols of each string, int64 (n,)."""
-        return np.diff(self.offsets)[self.chosen]
-
     def __getstate__(self) -> dict[str, Any]:
-        lengths = self.lengths()
-        offsets = np.append(0, np.cumsum(lengths))
-        places = np.repeat(self.offsets[self.chosen] - offsets[:-1], lengths)
-        codes = self.codes[places + np.arange(offsets[-1])]
-        return {"kind": self.kind, "codes": codes, "offsets": offsets, "symbols": self.symbols}
+        places, offsets = self.places()
+        state = {"kind": self.kind, "codes": self.codes[places], "offsets": offsets}
+        return state | {"symbols": self.symbols}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)
@@ -58,14 +51,6 @@ class Strings(EncodedSamples):
             or self.codes.max(initial=-1) >= n_symbols
         ):
             raise ValueError("the encoded strings are damaged.")
-
-    def of_all(self, name: Any, compute: Callable[["Strings"], Any]) -> Any:
-        """Return ``compute(strings)`` of all strings of the list, kept by `name`."""
-        if name not in self.known:
-            whole = self[:0]
-            whole.chosen = np.arange(len(self.offsets) - 1)
-            self.known[name] = compute(whole)
-        return self.known[name]
 
     def packed(self) -> "Strings":
         """Return the same strings side by side, in a list of their own."""
