@@ -8,12 +8,14 @@ from mlcore.kernels.gram import (
 )
 from mlcore.kernels.kernel import Kernel
 from mlcore.kernels.structured.combined import ProductKernel, SumKernel
+from mlcore.kernels.structured.fisher_vectors import FisherVectors
 from mlcore.kernels.structured.pyramid_match import PyramidMatch
 from mlcore.kernels.structured.string_kernel import StringKernel
 from mlcore.kernels.structured.tf_idf import TfidfTransformer
 from mlcore.kernels.structured.word_counts import WordCounts
 
 __all__ = [
+    "FisherVectors",
     "GramCenterer",
     "Kernel",
     "ProductKernel",

@@ -29,7 +29,7 @@ from mlcore.cluster import (
 from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
-from mlcore.kernels import TfidfTransformer
+from mlcore.kernels import FisherVectors, TfidfTransformer
 from mlcore.linear_model import (
     KernelPerceptron,
     LinearRegression,
@@ -286,6 +286,17 @@ MODELS = {
     "CategoricalMixture": discrete(CategoricalMixture, choices, sparse=False),
     "BernoulliMixture": discrete(partial(BernoulliMixture, binarize=0.5), choices),
     "BinomialMixture": discrete(partial(BinomialMixture, n_trials=4), choices),
+    "FisherVectors": Entry(
+        lambda: FisherVectors(
+            GaussianMixture(2, covariance_type="diag", random_state=0, max_iter=5000, tol=1e-4)
+        ),
+        nothing,
+        sparse=False,
+        kernel=False,
+        endless={
+            "mixture": GaussianMixture(8, covariance_type="diag", tol=0, max_iter=10**9),
+        },
+    ),
     "CCA": Entry(
         CCA,
         several_numbers,

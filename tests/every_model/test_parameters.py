@@ -8,6 +8,7 @@ import pytest
 
 from contract import INF, MODELS, N_SAMPLES, NAN, answers, fitted, only
 from mlcore.cluster import KMeans
+from mlcore.mixture import GaussianMixture
 from mlcore.svm import SVC
 
 NOT_POSITIVE = (0, -1, NAN, "1", None, True, 1j, [1.0], 10**400)
@@ -50,6 +51,7 @@ BAD_PARAMETERS = {
     "gamma": (-1.0, NAN, INF, "scaled", None, True, 10**400),
     "gammas": ((), (-1.0,), (NAN,), ("scaled",), 3),
     "idf": ("smoothed", 3, True),
+    "information": ("open", None, 3),
     "init": ("k-means", 3, None, np.zeros((2, 4)), np.zeros((3, 5)), np.full((3, 4), NAN)),
     "init_params": ("k-meanss", None, 3),
     "iterated_power": (-1, 1.5, "4", None, True, 10**30),
@@ -61,6 +63,7 @@ BAD_PARAMETERS = {
     "max_no_improvement": (0, -1, 1.5, "9", True, 10**30),
     "metric": ("euclid", None, 3, 1j),
     "method": ("fast", 3, None),
+    "mixture": (None, 3, "GaussianMixture", KMeans(), GaussianMixture),
     "missing": ("ignored", None, True),
     "multi_class": ("ovx", None, 1),
     "estimator": (None, 3, "SVC", KMeans(), KMeans),
@@ -78,6 +81,7 @@ BAD_PARAMETERS = {
     "power": (0, 3, 1.5, "1", None, True),
     "power_iteration_normalizer": ("LU", "none", None, 3),
     "precisions_init": (-np.ones((2, 4)), np.full((2, 4, 4), NAN), "1", np.ones((9, 9))),
+    "parameters": ((), "mean", None, 3, ("weights", "mixture"), ("means", 1)),
     "pooling": (-0.1, 1.1, NAN, INF, "1", None, True),
     "priors": ([0.5, 0.5], [0.0, 0.0, 0.0], [1.2, -0.4, 0.2], [NAN, 0.5, 0.5], "1", [["a"]]),
     "probabilities_init": ("1", 3, [np.ones((3, 2))], [np.full((2, 3), NAN)] * 4),

@@ -26,7 +26,7 @@ from mlcore.cluster import (
 from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
-from mlcore.kernels import GramCenterer, TfidfTransformer
+from mlcore.kernels import FisherVectors, GramCenterer, TfidfTransformer
 from mlcore.linear_model import (
     KernelPerceptron,
     LinearRegression,
@@ -122,6 +122,8 @@ CHECKED = [
     PCA(2, svd_solver="arpack"),
     ProbabilisticClustering(),
     SpectralClustering(),
+    FisherVectors(GaussianMixture(2, covariance_type="spherical", random_state=0)),
+    FisherVectors(MultinomialMixture(2, random_state=0), information="empirical", power=0.5),
     TfidfTransformer(),
     TfidfTransformer(norm=None, idf="textbook", sublinear=True),
     MultinomialMixture(2),

@@ -23,19 +23,32 @@ COUNTS = ("PLSA", "MultinomialMixture", "MultinomialNB", "BinomialMixture", "Tfi
 REFUSALS = {
     1e-310: {
         "CCA": "rescale",
+        "FisherVectors": "degenerate",
         "GaussianMixture": "degenerate",
         "KernelCCA": "constant",
         "LinearDiscriminant": "degenerate",
         "LinearRegression-least": "rescale",
         "RiskClassifier": "degenerate",
     },
-    1e-160: {"GaussianMixture": "degenerate", "KernelCCA": "constant"},
+    1e-160: {
+        "FisherVectors": "degenerate",
+        "GaussianMixture": "degenerate",
+        "KernelCCA": "constant",
+    },
     1e30: {"BinomialMixture": "n_trials"},
-    1e150: {"GaussianMixture": "degenerate", "BinomialMixture": "n_trials"},
+    1e150: {
+        "FisherVectors": "degenerate",
+        "GaussianMixture": "degenerate",
+        "BinomialMixture": "n_trials",
+    },
     1e3: {"BinomialMixture": "n_trials"},
     1e8: {"BinomialMixture": "n_trials"},
     -1e15: dict.fromkeys(COUNTS, "Negative values"),
-    "mixed scales": {"GaussianMixture": "degenerate", "BinomialMixture": "n_trials"},
+    "mixed scales": {
+        "FisherVectors": "degenerate",
+        "GaussianMixture": "degenerate",
+        "BinomialMixture": "n_trials",
+    },
     "constant column": {"BinomialMixture": "n_trials"},
     "rank one": {"BinomialMixture": "n_trials"},
     "one distinct point": {

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_real
+from mlcore.kernels.structured.fisher_vectors import HasScores, ScoreTable, inverse_roots
 from mlcore.mixture.discrete.binomial_product import BinomialProduct, OfSuccesses
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
 from mlcore.model import warn
@@ -14,7 +15,7 @@ from mlcore.model import warn
 _BLOCK = 1024  # rows looked at in one go
 
 
-class BernoulliMixture(OfSuccesses, DiscreteMixture):
+class BernoulliMixture(OfSuccesses, HasScores, DiscreteMixture):
     r"""Rows of zeros and ones, whose features are independent given the component.
 
     .. math:: P(x | j) = \prod_d \mu_{jd}^{x_d} (1 - \mu_{jd})^{1 - x_d}.
@@ -192,6 +193,10 @@ class BernoulliMixture(OfSuccesses, DiscreteMixture):
             self.missing == "ignore",
             type(self).__name__,
         )
+
+    def _score_table(self):
+        factors = inverse_roots(self.means_ * (1 - self.means_))
+        return ScoreTable(self.means_, factors, threshold=self.binarize)
 
     def _warn_of_constants(self, X, threshold):
         columns, low, high = _made_constant(X, threshold)

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_integer
+from mlcore.kernels.structured.fisher_vectors import HasScores, ScoreTable, inverse_roots
 from mlcore.mixture import start_values
 from mlcore.mixture.discrete.components import DiscreteComponents, Parameters, Rows, Statistics
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
@@ -14,7 +15,7 @@ from mlcore.mixture.discrete.sparse_rows import rows_of_array, rows_of_csr
 from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
 
 
-class MultinomialMixture(DiscreteMixture):
+class MultinomialMixture(HasScores, DiscreteMixture):
     r"""Each row of counts, such as a document's words, comes from one component.
 
     .. math:: \log P(x | j) = \sum_w x_w \log u_{jw},
@@ -173,6 +174,11 @@ class MultinomialMixture(DiscreteMixture):
             shape, owner = (int(self.n_components), n_features), type(self).__name__
             table = start_values.distributions(self.means_init, "means_init", shape, owner).T
         return self._weights_init(), table
+
+    def _score_table(self):
+        some = self.weights_ > 0
+        mean_total = self.weights_[some] @ self.mean_totals_[0, some]
+        return ScoreTable(self.means_, inverse_roots(mean_total * self.means_), of_total=True)
 
 
 class MultinomialComponents(DiscreteComponents):

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_choice, as_random_state, as_real
+from mlcore.kernels.structured.fisher_vectors import HasScores, ScoreTable
 from mlcore.mixture import start_values
 from mlcore.mixture.gaussian.components import KINDS, GaussianComponents
 from mlcore.mixture.gaussian.covariances import (
@@ -22,7 +23,7 @@ from mlcore.mixture.missing import TakesMissing
 from mlcore.mixture.mixture import Mixture
 
 
-class GaussianMixture(TakesMissing, Mixture):
+class GaussianMixture(TakesMissing, HasScores, Mixture):
     r"""Fit a mixture of Gaussians by EM, and say how far it has come.
 
     .. math:: p(x) = \sum_j \pi_j N(x; m_j, S_j)
@@ -290,3 +291,19 @@ class GaussianMixture(TakesMissing, Mixture):
     def _may_continue(self, components):
         same = self.covariance_type_ == self.covariance_type
         return same and self.means_.shape == (self.n_components, len(components.scale.origin))
+
+    # ---- what FisherVectors asks for
+
+    def _require_scores(self):
+        kind = getattr(self, "covariance_type_", self.covariance_type)
+        if kind not in ("diag", "spherical"):
+            raise ValueError(
+                f"{type(self).__name__}: covariance_type={kind!r} has no scores by feature: choose "
+                "'diag' or 'spherical'."
+            )
+
+    def _score_table(self):
+        k, d = self.means_.shape
+        factors = np.broadcast_to(self.precisions_cholesky_.reshape(k, -1), (k, d))
+        scales = "each" if self.covariance_type_ == "diag" else "one"
+        return ScoreTable(self.means_, np.ascontiguousarray(factors), scales)

@@ -1,0 +1,387 @@
+"""Fisher vectors: how a row, or a set of rows, would move the parameters of a mixture."""
+
+import copy
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext import fisher_vectors as _ext
+from mlcore.checks import as_choice, as_real, as_weights, require_memory
+from mlcore.checks.feature_names import check_column_names, column_names
+from mlcore.kernels.structured.sets import Sets, are_sets
+from mlcore.model import Model, Transformer
+from mlcore.scratch import scratch_array
+from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
+
+_PARTS = ("weights", "means", "scales")
+_BLOCK = 1 << 22  # values of the rows and responsibilities of a block
+
+
+class ScoreTable(NamedTuple):
+    """The parameters of the components of a mixture as their scores need them.
+
+    Attributes
+    ----------
+    centres, factors : (k, d) float64
+        ``z = (x - centre) * factor``, in each component of mean 0 and variance 1.
+    scales : {"each", "one", "none"}
+        Scale parameters: one for each feature of a component, one for all, or none.
+    of_total : bool
+        The centres are those of a row of total 1.
+    threshold : float or None
+        Above it a value is 1, else 0.
+    """
+
+    centres: np.ndarray
+    factors: np.ndarray
+    scales: str = "none"
+    of_total: bool = False
+    threshold: float | None = None
+
+
+class HasScores(Model):
+    """Mixin of mixtures that `FisherVectors` takes."""
+
+    def _require_scores(self) -> None:
+        """Raise ValueError if the parameters are of a kind whose scores are not known."""
+
+    def _score_table(self) -> ScoreTable:
+        """Return the components of a fitted mixture."""
+        raise NotImplementedError
+
+
+class FisherVectors(Transformer, Model):
+    r"""Map rows, or sets of rows, to the score of a mixture over the root of its information.
+
+    The score is the gradient of the log-density with respect to the parameters: how a row would
+    move them. With responsibilities g taken as hard in the information, its coordinates are
+
+    .. math:: \frac{g_j - w_j}{\sqrt{w_j}}, \qquad \frac{g_j z}{\sqrt{w_j}}, \qquad
+        \frac{g_j (z^2 - 1)}{\sqrt{2 w_j}}, \qquad z = \frac{x - \mu_j}{\sigma_j}
+
+    for the weight, the mean and the deviation of component j of a mixture of Gaussians; for
+    Bernoulli and multinomial components the second with
+    :math:`z = (x - \mu_j) / \sqrt{\mu_j (1 - \mu_j)}` and
+    :math:`z_v = (x_v - n u_{jv}) / \sqrt{\bar n u_{jv}}`, where n is the total of the row and
+    :math:`\bar n` its mean over the fit. A set has the mean over its rows. The inner product of two
+    such vectors is the Fisher kernel: ``kernel="linear"`` of any model.
+
+    Parameters
+    ----------
+    mixture : GaussianMixture, BernoulliMixture or MultinomialMixture
+        Gaussian covariances are diag or spherical, of which the latter has one deviation for each
+        component. A fitted one is used as it is; else a copy is fitted to the rows. Copies that
+        searches and cross-validation make forget a fit.
+    parameters : {"all", "weights", "means", "scales"} or a tuple of the last three, default="all"
+        Those whose coordinates are wanted; in this order.
+    information : {"closed", "empirical"}, default="closed"
+        "empirical" multiplies the vectors by the symmetric root of the pseudo-inverse of their
+        second moments over the fit, which are then the identity: for up to some thousand
+        coordinates.
+    power : float, default=1.0
+        Signed power of each coordinate, taken before the norm, in (0, 1]; 0.5 is usual for images.
+    norm : {"l2"} or None, default="l2"
+        Divide each vector by its norm.
+
+    Attributes
+    ----------
+    mixture_ : the fitted mixture
+    whitening_ : (n_out, n_out) float64, or None
+        Of the empirical information.
+    dtype_ : {"float32", "float64"}
+        Of the results: that of the rows of the fit.
+    n_features_in_ : int
+        Of a row.
+    feature_names_in_ : (n_features,) object
+
+    Notes
+    -----
+    Components that have collapsed have coordinates 0, and so have features of Bernoulli and
+    multinomial components that are certain there. The vector of a set without rows is 0. A
+    responsibility of 0, as mixtures give below 2^-64, costs nothing: for rows that belong to one
+    component each, O(d) of the 2 k d coordinates are computed. Sums are in float64.
+
+    References
+    ----------
+    .. [1] T. Jaakkola, D. Haussler, *Exploiting generative models in discriminative classifiers*,
+       NIPS 11, 1998.
+    .. [2] J. Sánchez, F. Perronnin, T. Mensink, J. Verbeek, *Image classification with the Fisher
+       vector: theory and practice*, International Journal of Computer Vision 105, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mlcore.kernels import FisherVectors
+    >>> from mlcore.mixture import GaussianMixture
+    >>> mixture = GaussianMixture.from_parameters(
+    ...     [0.4, 0.6], [[-1.0], [2.0]], [[1.0], [0.25]], covariance_type="diag"
+    ... )
+    >>> sets = [np.array([[0.0], [1.0]])]
+    >>> FisherVectors(mixture, norm=None).fit(sets).transform(sets).round(3)
+    array([[ 0.354, -0.289,  1.185, -0.973,  0.419,  1.038]])
+    """
+
+    mixture_: object
+    whitening_: np.ndarray | None
+    dtype_: str
+
+    def __init__(
+        self,
+        mixture: Any,
+        *,
+        parameters: Any = "all",
+        information: str = "closed",
+        power: float = 1.0,
+        norm: str | None = "l2",
+    ) -> None:
+        self.mixture = mixture
+        self.parameters = parameters
+        self.information = information
+        self.power = power
+        self.norm = norm
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the mixture, unless it is fitted, and find the empirical information if asked for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a list of arrays (m_i, n_features)
+            Rows, or sets of rows.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Of the rows, or of the sets, each of whose rows then has that weight.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range; the model stays as it was. A mixture of full or
+            tied covariances is refused.
+        """
+        self._check_parameters()
+        sets, rows = self._sets(X, reset=True)
+        weight = None if sample_weight is None else as_weights(sample_weight, sets.shape[0])
+        mixture = self.mixture
+        if not hasattr(mixture, "weights_"):
+            mixture = type(mixture)(**mixture.get_params(deep=False))
+            given = weight if rows else _of_rows(weight, sets)
+            mixture.fit(sets.points, sample_weight=given)
+        elif mixture.n_features_in_ != sets.points.shape[1]:
+            raise ValueError(
+                f"X has {sets.points.shape[1]} features, but the mixture of "
+                f"{type(self).__name__} is expecting {mixture.n_features_in_} features as input."
+            )
+        elif rows:
+            seen = getattr(mixture, "feature_names_in_", None)
+            check_column_names(column_names(X), seen, type(mixture).__name__)
+        mixture = copy.copy(mixture)
+        vars(mixture).pop("feature_names_in_", None)  # it will see arrays
+        table, whitening = mixture._score_table(), None
+        self._parts(table)  # refuses parameters that there are not
+        if self.information == "empirical":
+            whitening = self._whitening(mixture, table, sets, weight)
+        self._set_fitted(
+            X if rows else sets.points,
+            mixture_=mixture,
+            whitening_=whitening,
+            dtype_=sets.points.dtype.name,
+        )
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the Fisher vectors of rows or sets of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a list of arrays (m_i, n_features)
+
+        Returns
+        -------
+        vectors : (n_samples, n_out)
+            Coordinates of all weights (k), then means (k, d), then scales (k, d) or (k).
+        """
+        self._check_parameters()
+        sets, _ = self._sets(X, reset=False)
+        table = self.mixture_._score_table()
+        if self.whitening_ is None:
+            return self._wrap(self._vectors(self.mixture_, table, sets, True), X)
+        V = self._vectors(self.mixture_, table, sets, False)
+        with single_threaded_blas():
+            V = V @ self.whitening_.astype(V.dtype, copy=False)
+        return self._wrap(self._finished(V), X)
+
+    def _check_parameters(self):
+        owner = type(self).__name__
+        if not isinstance(self.mixture, HasScores):
+            raise TypeError(
+                f"{owner}: mixture={self.mixture!r} must be a GaussianMixture, BernoulliMixture "
+                "or MultinomialMixture."
+            )
+        self.mixture._require_scores()
+        for part in self._wanted():
+            as_choice(part, "parameters", ("all", *_PARTS), owner=owner)
+        as_choice(self.information, "information", ("closed", "empirical"), owner=owner)
+        as_real(self.power, "power", owner=owner, above=0, at_most=1)
+        as_choice(self.norm, "norm", ("l2", None), owner=owner)
+
+    def _wanted(self):
+        """Return the names of the parameters that the user wants."""
+        given = self.parameters
+        if isinstance(given, tuple | list) and len(given):
+            return tuple(given)
+        return (given,)
+
+    def _parts(self, table):
+        """Return which coordinates there are, as the compiled loop's sum of flags."""
+        wanted = _PARTS if "all" in self._wanted() else self._wanted()
+        scales = {"each": _ext.SCALES, "one": _ext.ONE_SCALE, "none": 0}[table.scales]
+        flags = dict(zip(_PARTS, (_ext.WEIGHTS, _ext.MEANS, scales), strict=True))
+        found = sum({flags[part] for part in wanted})
+        if not found:
+            raise ValueError(
+                f"{type(self).__name__}: parameters={self.parameters!r}, but the components of "
+                f"{self.mixture!r} have no scales: choose 'weights' or 'means'."
+            )
+        return found
+
+    def _n_coordinates(self, table):
+        (k, d), parts = table.centres.shape, self._parts(table)
+        sizes = {_ext.WEIGHTS: k, _ext.MEANS: k * d, _ext.SCALES: k * d, _ext.ONE_SCALE: k}
+        return sum(size for flag, size in sizes.items() if parts & flag)
+
+    def _n_out(self):
+        return self._n_coordinates(self.mixture_._score_table())
+
+    # ---- samples
+
+    def _sets(self, X, reset):
+        """Return the samples as sets of rows, and True if they are single rows."""
+        owner = type(self).__name__
+        if not reset:
+            self._check_fitted()
+        like = None if reset else np.dtype(self.dtype_)
+        if not are_sets(X):
+            checked = self._check_X(X, reset=reset, like=like)
+            self._require_counts(checked)
+            return Sets(checked, np.arange(checked.shape[0] + 1)), True
+        sets = Sets.of(X, owner=owner, like=like)
+        if not reset and sets.points.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has sets of vectors of {sets.points.shape[1]} features, but {owner} is "
+                f"expecting {self.n_features_in_} features as input."
+            )
+        self._require_counts(sets.points)
+        return sets, False
+
+    def _require_counts(self, points):
+        if self.mixture._tags.get("input_tags.positive_only"):
+            least = (points.data if sp.issparse(points) else points).min(initial=0.0)
+            if least < 0:
+                raise ValueError(
+                    f"Negative values in data passed to {type(self).__name__} (least: {least:g}): "
+                    "X holds counts, which must be zero or positive."
+                )
+
+    def _check_X(self, X, **how):
+        how.setdefault("accept_sparse", self.mixture._tags.get("input_tags.sparse", False))
+        return super()._check_X(X, **how)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = getattr(self.mixture, "_tags", {})
+        tags.input_tags.sparse = inner.get("input_tags.sparse", False)
+        tags.input_tags.positive_only = inner.get("input_tags.positive_only", False)
+        return tags
+
+    # ---- vectors
+
+    def _vectors(self, mixture, table, sets, finish):
+        """Return the vectors of all sets, with their powers and norms if they are to be finished.
+
+        Blocks of rows are in cache for their responsibilities and for the sums.
+        """
+        n, (k, d) = sets.shape[0], table.centres.shape
+        size, dtype = self._n_coordinates(table), sets.points.dtype
+        require_memory(
+            n, size, dtype.itemsize, what="the Fisher vectors", instead="pass fewer rows at a time"
+        )
+        out = np.zeros((n, size), dtype)
+        how = self._parts(table), float(self.power) if finish else 1.0
+        norm = finish and self.norm == "l2"
+        step = max(1, min(_BLOCK // (k + d), items_per_call(2.0 * k * d)))
+        threads = effective_threads(2.0 * d * sets.points.shape[0])
+        scratch = scratch_array((threads, k + 2 * d + size), np.float64)
+        weights, first = _weights(mixture), 0
+        while first < n:
+            # The sets that begin within the next `step` rows, one at least.
+            last = int(np.searchsorted(sets.offsets, sets.offsets[first] + step, "right")) - 1
+            last = min(n, max(first + 1, last))
+            part = sets.part(first, last)
+            if len(part.offsets) and part.offsets[-1]:
+                X, totals = _dense(part.points, table)
+                proba = mixture.predict_proba(part.points).astype(np.float64, copy=False)
+                _ext.fisher_vectors(
+                    X, np.ascontiguousarray(proba), part.offsets, totals, weights, *table[:2], *how,
+                    norm, out[first:last], scratch, threads,
+                )  # fmt: skip
+            first = last
+        return out
+
+    def _finished(self, V):
+        """Return the vectors with their powers and norms."""
+        if self.power != 1:
+            V = np.copysign(np.abs(V) ** self.power, V)
+        if self.norm == "l2":
+            largest = np.abs(V).max(axis=1, keepdims=True)
+            V = V / np.where(largest > 0, largest, 1)
+            norms = np.sqrt(np.einsum("ij,ij->i", V, V, dtype=np.float64))[:, None]
+            V = (V / np.where(norms > 0, norms, 1)).astype(V.dtype, copy=False)
+        return V
+
+    def _whitening(self, mixture, table, sets, weight):
+        size = self._n_coordinates(table)
+        require_memory(
+            size, size, 24, what="the information of all coordinates",
+            instead='use information="closed", or fewer components',
+        )  # fmt: skip
+        moments, total = np.zeros((size, size)), 0.0
+        step = max(1, _BLOCK // size)
+        with single_threaded_blas():
+            for first in range(0, sets.shape[0], step):
+                last = min(sets.shape[0], first + step)
+                V = self._vectors(mixture, table, sets.part(first, last), False).astype(np.float64)
+                w = np.ones(last - first) if weight is None else weight[first:last]
+                moments += (V * w[:, None]).T @ V
+                total += w.sum()
+            values, U = np.linalg.eigh(moments / total)
+            some = values > size * np.finfo(np.float64).eps * values[-1]
+            return (U[:, some] / np.sqrt(values[some])) @ U[:, some].T
+
+
+def inverse_roots(values: np.ndarray) -> np.ndarray:
+    """Return 1 / sqrt(value), and 0 where a value is 0."""
+    return np.where(values > 0, 1 / np.sqrt(np.where(values > 0, values, 1)), 0.0)
+
+
+def _weights(mixture):
+    """Return the weights of the components, 0 for those that have collapsed."""
+    weights = mixture.weights_.astype(np.float64)
+    weights[mixture.collapsed_components_] = 0
+    return weights
+
+
+def _of_rows(weight, sets):
+    return None if weight is None else np.repeat(weight, sets.lengths())
+
+
+def _dense(points, table):
+    """Return rows as the scores take them, dense, and their totals or an empty array."""
+    X = points.toarray() if sp.issparse(points) else points
+    if table.threshold is not None:
+        X = (table.threshold < X).astype(X.dtype)
+    totals = X.sum(axis=1, dtype=np.float64) if table.of_total else np.empty(0)
+    return np.ascontiguousarray(X), totals
