@@ -106,6 +106,12 @@ def test_the_kernel_components_leave_more_of_noise(shown):
     assert float(own) < 0.5 < float(noise) <= 1
 
 
+def test_strings_and_sets_name_digits(shown):
+    by_strings, by_points, likeness = values(shown, "Strings and sets", 3)
+    assert 65 < float(by_strings.rstrip("%")) < float(by_points.rstrip("%"))
+    assert likeness == "0.439"  # 0.4389 in print
+
+
 def test_the_discriminants_name_digits(shown):
     rates = values(shown, "Discriminant analysis", 4)[1::2]
     assert all(float(rate.rstrip("%")) > 85 for rate in rates)

@@ -251,19 +251,9 @@ def projections(digits: Digits) -> Iterator[str]:
 
 def novelties(digits: Digits) -> Iterator[str]:
     """KernelPCA: what the components of images leave of others"""
-    from mlcore.decomposition import KernelPCA
+    from mlcore.tour.novelties import residuals
 
-    model = KernelPCA(16, kernel="rbf", gamma=0.1, random_state=0)
-    seconds = _fit_time(model, digits.X)
-    scrambled = np.random.default_rng(0).permuted(digits.X_held_out, axis=1)
-    own, noise = map(model.feature_residuals, (digits.X_held_out, scrambled))
-    for what, value in (
-        (f"16 components of {len(digits.X)} images, rbf kernel", _duration(seconds)),
-        ("largest residual of an eigenvector", f"{model.residuals_.max():.0e}"),
-        ("median residual of held-out images", f"{np.median(own):.2f}"),
-        ("of the same with their pixels in random order", f"{np.median(noise):.2f}"),
-    ):
-        yield _line(what, value)
+    yield from (_line(what, value) for what, value in residuals(digits))
 
 
 def discriminants(digits: Digits) -> Iterator[str]:
@@ -314,6 +304,13 @@ def rounds(digits: Digits) -> Iterator[str]:
     yield from (_line(what, value) for what, value in mistakes_and_bounds(digits))
 
 
+def strings(digits: Digits) -> Iterator[str]:
+    """Strings and sets: kernels of what is no vector"""
+    from mlcore.tour.strings import strings_and_sets
+
+    yield from (_line(what, value) for what, value in strings_and_sets(digits))
+
+
 def certificates(digits: Digits) -> Iterator[str]:
     """certify: what may be promised of a machine, with 95% confidence"""
     from mlcore.bounds import certify
@@ -357,6 +354,7 @@ SECTIONS = (
     ridge_regression,
     decisions,
     rounds,
+    strings,
     certificates,
 )
 
