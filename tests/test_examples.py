@@ -2,7 +2,9 @@
 
 import gzip
 import importlib.util
+import io
 import re
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -181,3 +183,36 @@ def test_the_plane_of_iris_has_the_printed_directions(capsys, monkeypatch, tmp_p
     assert lines[-2].split() == ["linear", "3", "3"]
     assert lines[-1].split() == ["quadratic", "3", "4"]
     assert "versicolor" in picture.read_text(encoding="utf-8")
+
+
+def test_strings_and_sets_are_told_apart(monkeypatch, tmp_path):
+    """On a page of its own, and the page in docs has the same tasks and kernels."""
+    strings = example("strings_and_sets")
+    page = (ROOT / "docs" / "kernels_for_strings_and_sets.md").read_text(encoding="utf-8")
+    copy, folder = tmp_path / "page.md", tmp_path / "texts"
+    copy.write_text(page, encoding="utf-8")
+    folder.mkdir()
+    lines = ["spam\tcash now, call", "ham\tsee you at lunch", "no tabulator"] * 20
+    (folder / "sms.tsv").write_text("\n".join(lines), encoding="utf-8")
+    with tarfile.open(folder / "review_polarity.tar.gz", "w:gz") as archive:
+        for i in range(20):
+            text = b"good film" if i % 2 else b"bad film"
+            member = tarfile.TarInfo(f"txt_sentoken/{'pos' if i % 2 else 'neg'}/cv{i}.txt")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+    arguments = ["strings_and_sets.py", "--texts", str(folder), "--write", str(copy)]
+    monkeypatch.setattr("sys.argv", arguments)
+    strings.main()
+
+    def written(text):
+        start, end = (text.index(mark) for mark in strings.MARKS)
+        rows = [line.strip("| ").split(" | ") for line in text[start:end].splitlines()[3:]]
+        return {(task, kernel): float(right.rstrip("%")) for task, kernel, right, _ in rows}
+
+    shown, now = written(page), written(copy.read_text(encoding="utf-8"))
+    assert list(shown) == list(now)
+    for (task, kernel), right in now.items():
+        if task == "digits":  # the same data
+            assert abs(shown[task, kernel] - right) < 1.0
+        else:
+            assert right == 100.0
