@@ -296,6 +296,18 @@ def test_vectors_far_from_all_components_have_norm_1(size):
         assert_allclose(np.linalg.norm(V, axis=1), 1, rtol=1e-14)
 
 
+@pytest.mark.parametrize(("size", "dtype"), [(1e150, np.float64), (1e15, np.float32)])
+def test_rows_too_far_for_their_type_are_refused(size, dtype):
+    mixture = GaussianMixture.from_parameters([1.0], [[0.0]], [[1e-20]], covariance_type="diag")
+    X = np.array([[1e-10], [2e-10], [size], [3e-10]], dtype)
+    model = FisherVectors(mixture, norm=None)
+    with pytest.raises(ValueError, match=rf"X\[2\] is so far .* the largest {dtype.__name__}"):
+        model.fit_transform(X)
+    means = FisherVectors(mixture, parameters="means", norm=None).fit_transform(X)
+    assert_allclose(means, X * dtype(1e10), rtol=4 * np.finfo(dtype).eps)
+    assert_allclose(np.abs(FisherVectors(mixture).fit_transform(X[:2])).max(axis=1), 1, rtol=0.5)
+
+
 def test_a_fitted_mixture_is_used_as_it_is_and_another_left_alone():
     X = rows_of("diag", 60, 3)
     X[:30] += 5

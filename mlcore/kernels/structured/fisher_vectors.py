@@ -324,10 +324,17 @@ class FisherVectors(Transformer, Model):
             if len(part.offsets) and part.offsets[-1]:
                 X, totals = _dense(part.points, table)
                 proba = mixture.predict_proba(part.points).astype(np.float64, copy=False)
-                _ext.fisher_vectors(
+                refused = _ext.fisher_vectors(
                     X, np.ascontiguousarray(proba), part.offsets, totals, weights, *table[:2], *how,
                     norm, out[first:last], scratch, threads,
                 )  # fmt: skip
+                if refused:
+                    place = first + int(np.isnan(out[first:last, 0]).argmax())
+                    raise ValueError(
+                        f"{type(self).__name__}: X[{place}] is so far from the components of "
+                        f"{mixture!r} that its coordinates are above the largest {dtype}: rescale "
+                        "X, or leave it out."
+                    )
             first = last
         return out
 
