@@ -1,9 +1,16 @@
-"""Naive Bayes, against one reading of the same entries by NumPy's bincount."""
+"""Naive Bayes, against one reading of the same entries by NumPy."""
 
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.naive_bayes import BernoulliNB, MultinomialNB
+from mlcore.naive_bayes import (
+    BernoulliNB,
+    CategoricalNB,
+    Discretizer,
+    GaussianNB,
+    MixedNB,
+    MultinomialNB,
+)
 
 
 class Words:
@@ -43,3 +50,44 @@ class Answers:
 
     def time_floor(self, n_samples):
         self.X.sum()
+
+
+class Numbers:
+    """Fits to dense numbers, and codes of intervals of them."""
+
+    params, param_names = [30_000], ["n_samples"]
+
+    def setup(self, n_samples):
+        rng = np.random.default_rng(0)
+        self.X = rng.normal(size=(n_samples, 50))
+        self.y = rng.integers(0, 5, n_samples)
+        self.X[:, 0] += self.y
+        self.codes = Discretizer().fit_transform(self.X)
+        self.gaussian = GaussianNB().fit(self.X, self.y)
+        self.categorical = CategoricalNB().fit(self.codes, self.y)
+        self.columns = {"gaussian": list(range(25)), "categorical": list(range(25, 50))}
+        self.mixed = np.hstack([self.X[:, :25], self.codes[:, 25:]])
+
+    def time_gaussian(self, n_samples):
+        GaussianNB().fit(self.X, self.y)
+
+    def time_gaussian_probabilities(self, n_samples):
+        self.gaussian.predict_proba(self.X)
+
+    def time_categorical(self, n_samples):
+        CategoricalNB().fit(self.codes, self.y)
+
+    def time_categorical_probabilities(self, n_samples):
+        self.categorical.predict_proba(self.codes)
+
+    def time_mixed(self, n_samples):
+        MixedNB(columns=self.columns).fit(self.mixed, self.y)
+
+    def time_quantiles(self, n_samples):
+        Discretizer().fit_transform(self.X)
+
+    def time_intervals_by_labels(self, n_samples):
+        Discretizer(strategy="mdl").fit_transform(self.X, self.y)
+
+    def time_floor(self, n_samples):
+        self.X.sum(axis=0)

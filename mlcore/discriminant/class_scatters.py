@@ -197,7 +197,7 @@ def offsets_of(
     block: np.ndarray, origin: np.ndarray, power: np.ndarray, features: np.ndarray
 ) -> np.ndarray:
     """Return ``2^-power (block - origin)`` of these features, in float64 and C order."""
-    if not np.array_equal(features, np.arange(len(origin))):
+    if len(features) < len(origin) or (features[1:] < features[:-1]).any():
         block = np.take(block, features, axis=1)
         origin, power = origin[features], power[features]
     offsets = block - origin

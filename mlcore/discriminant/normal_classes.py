@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.checks.arrays import as_floats, real_array, require_finite
+from mlcore.checks.probabilities import as_priors
 from mlcore.log_softmax import log_softmax
 from mlcore.model import Classifier, Model, warn
 
@@ -42,18 +42,13 @@ class NormalClasses(Classifier, Model):
         if self.priors is None:
             return shares
         owner = type(self).__name__
-        priors = as_floats(real_array(self.priors, "priors"), np.float64)
+        priors = as_priors(self.priors, "priors", owner)
         if priors.shape != shares.shape:
             raise ValueError(
                 f"{owner}: priors has shape {priors.shape}, but must hold one probability for "
                 f"each of the {len(shares)} classes."
             )
-        require_finite(priors, "priors", owner)
-        if (priors < 0).any():
-            raise ValueError(f"{owner}: priors must be non-negative, but hold {priors.min():g}.")
         largest = float(priors.max())
-        if not largest:
-            raise ValueError(f"{owner}: priors must be positive for some class, but all are 0.")
         total = largest * float((priors / largest).sum())
         if abs(total - 1) > 1e-5:
             warn("UserWarning", f"{owner}: priors sum to {total:g}, and are divided by it.")

@@ -20,6 +20,8 @@ from mlcore.model import warn
 from mlcore.scatter import in_range, origin_of, row_blocks
 from mlcore.threads import single_threaded_blas
 
+_VALUES = 1 << 16  # of a block of offsets from means, which stay in the cache
+
 
 class QuadraticDiscriminantAnalysis(ClassBlocks):
     r"""Classify by normal distributions, each class with a mean and a covariance matrix.
@@ -294,7 +296,8 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
             len(means) == 2
             and np.abs(covariances[0] - covariances[1]).max(initial=0) <= 1e-12 * size
         ):
-            squared = _squared_lengths(self._roots_[0], means[1:] - means[:1])[0]
+            difference = np.subtract(means[None, 1:], means[0], order="C")
+            squared = _squared_lengths(self._roots_[:1], difference)[0, 0]
             return error_of_two_normals(float(np.sqrt(squared)), self.priors_)
         return bhattacharyya_bound(means, covariances, self.priors_)
 
@@ -356,14 +359,17 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         with single_threaded_blas():
             for rows, block in row_blocks(X):
                 offsets = offsets_of(block, origin, self._powers_, self._kept_)
-                for code, root in enumerate(self._roots_):
-                    found[rows, code] = _squared_lengths(root, offsets - means[code])
+                step = max(1, _VALUES // max(1, offsets.size))
+                for first in range(0, len(means), step):
+                    codes = slice(first, first + step)
+                    parts = np.subtract(offsets, means[codes, None], order="C")
+                    found[rows, codes] = _squared_lengths(self._roots_[codes], parts).T
         return found
 
 
-def _squared_lengths(root, offsets):
-    """Return ``|R^-T x|²`` for each row x, (n,), by one triangular solve; `offsets` are lost."""
-    if not len(root):
-        return np.zeros(len(offsets))
-    solved = linalg.blas.dtrsm(1.0, root, offsets.T, trans_a=1, overwrite_b=1)
-    return np.einsum("ji,ji->i", solved, solved)
+def _squared_lengths(roots, offsets):
+    """Return ``|R_k^-T x|²`` for each row x of offsets_k, (c, n); these, in C order, are lost."""
+    if offsets.shape[2]:
+        for root, part in zip(roots, offsets, strict=True):
+            linalg.blas.dtrsm(1.0, root.T, part.T, lower=1, overwrite_b=1)  # in place
+    return np.einsum("kij,kij->ki", offsets, offsets)

@@ -6,7 +6,6 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_real
-from mlcore.checks.sparse import is_plain_csr
 from mlcore.naive_bayes.class_counts import ClassCounts, class_counts
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 from mlcore.naive_bayes.smoothed import Smoothed, smoothed
@@ -70,6 +69,7 @@ class BernoulliNB(NaiveBayes):
 
     _tags = {"input_tags.sparse": True, "classifier_tags.poor_score": True}
 
+    _sums_check = True
     feature_count_: np.ndarray
     feature_log_prob_: np.ndarray
     _one_: tuple
@@ -97,12 +97,6 @@ class BernoulliNB(NaiveBayes):
         as_real(self.alpha, "alpha", owner=owner, at_least=0)
         if self.binarize is not None:
             as_real(self.binarize, "binarize", owner=owner)
-
-    def _as_samples(self, X, **how):
-        # The loop that adds the rows checks them too.
-        if not how.get("check_finite", True) and self.missing == "error" and is_plain_csr(X):
-            return X
-        return super()._as_samples(X, **how)
 
     def _check_X(self, X, **how):
         checked = super()._check_X(X, **how)

@@ -14,7 +14,7 @@ from mlcore.naive_bayes.class_moments import (
 )
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 
-_ROWS = 1 << 10  # of a block of scores
+_VALUES = 1 << 16  # terms of a block of scores, which stay in the cache
 
 
 class GaussianNB(NaiveBayes):
@@ -155,24 +155,25 @@ class GaussianNB(NaiveBayes):
             }
 
     def _log_likelihood(self, X):
-        varies = self._varies_
-        origin, power = self.origin_[varies], self._power_[varies]
-        means, variances = self._means_[:, varies], self._variances_[:, varies]
-        constants = np.log(2 * np.pi) + np.log(variances) + 2 * np.log(2) * power
+        varies, origin, power = self._varies_, self.origin_, self._power_
+        means, variances = self._means_, self._variances_
+        if not varies.all():
+            X, origin, power = X[:, varies], origin[varies], power[varies]
+            means, variances = means[:, varies], variances[:, varies]
+        constants = np.log(variances)
+        constants += np.log(2 * np.pi) + 2 * np.log(2) * power
         scores = np.empty((len(X), len(means)))
-        for first in range(0, len(X), _ROWS):
-            rows = slice(first, first + _ROWS)
-            block = scaled(X[rows][:, varies], origin, power)
-            missing = np.isnan(block)
-            incomplete = missing.any()
-            for k, (mean, variance, constant) in enumerate(
-                zip(means, variances, constants, strict=True)
-            ):
-                terms = (block - mean) ** 2
-                terms /= variance
-                terms += constant
-                if incomplete:
-                    terms[missing] = 0
-                scores[rows, k] = terms.sum(axis=1)
+        step = max(1, _VALUES // max(1, means.size))
+        for first in range(0, len(X), step):
+            rows = slice(first, first + step)
+            terms = scaled(X[rows], origin, power)[:, None] - means
+            np.square(terms, out=terms)
+            terms /= variances
+            if self.missing == "ignore":
+                terms += constants
+                terms[np.isnan(terms)] = 0
+            terms.sum(axis=2, out=scores[rows])
+        if self.missing == "error":
+            scores += constants.sum(axis=1)
         scores *= -0.5
         return Likelihood(scores, None)

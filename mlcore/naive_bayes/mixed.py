@@ -207,7 +207,11 @@ class MixedNB(NaiveBayes):
     def _log_likelihood(self, X):
         scores, impossible = 0.0, None
         for kind, part in self.parts_.items():
-            more = part._likelihood_of(X[:, self.columns_[kind]])
+            own = X[:, self.columns_[kind]]
+            if X.dtype.kind == "f" and kind in ("gaussian", "categorical"):
+                more = part._log_likelihood(own)  # these ask for no more than has been checked
+            else:
+                more = part._likelihood_of(own)
             scores = scores + more.scores
             if more.impossible is not None:
                 impossible = more.impossible + (0 if impossible is None else impossible)

@@ -6,7 +6,6 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_real
-from mlcore.checks.sparse import is_plain_csr
 from mlcore.naive_bayes.class_counts import ClassCounts, class_counts
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 from mlcore.naive_bayes.smoothed import Smoothed, smoothed
@@ -73,6 +72,7 @@ class MultinomialNB(NaiveBayes):
         "classifier_tags.poor_score": True,
     }
 
+    _sums_check = True
     feature_count_: np.ndarray
     feature_log_prob_: np.ndarray
     _table_: tuple
@@ -88,12 +88,6 @@ class MultinomialNB(NaiveBayes):
     def _check_parameters(self):
         super()._check_parameters()
         as_real(self.alpha, "alpha", owner=type(self).__name__, at_least=0)
-
-    def _as_samples(self, X, **how):
-        # The loop that adds the rows checks them too.
-        if not how.get("check_finite", True) and is_plain_csr(X):
-            return X
-        return super()._as_samples(X, **how)
 
     def _check_X(self, X, **how):
         checked = super()._check_X(X, **how)

@@ -5,8 +5,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_labels, as_weights, declared_classes
-from mlcore.checks.arrays import real_array
 from mlcore.checks.missing import keep_missing
+from mlcore.checks.probabilities import as_priors
+from mlcore.checks.sparse import is_plain_csr
 from mlcore.exceptions import peer_class
 from mlcore.log_softmax import log_softmax
 from mlcore.model import Classifier, Model
@@ -38,6 +39,8 @@ class NaiveBayes(Classifier, Model):
     class_count_: np.ndarray
     class_log_prior_: np.ndarray
     _Statistics: ClassVar[Any] = ClassCounts  # of which the fitted `_statistics_` has the fields
+
+    _sums_check: ClassVar[bool] = False  # the loop that adds CSR rows checks them too
 
     # ---- what a model asks for
 
@@ -209,11 +212,7 @@ class NaiveBayes(Classifier, Model):
 
     def _given_prior(self):
         owner = type(self).__name__
-        prior = np.asarray(real_array(self.class_prior, "class_prior"), np.float64)
-        if prior.ndim != 1:
-            raise ValueError(f"{owner}: class_prior has shape {prior.shape}, but must be a vector.")
-        if not (prior >= 0).all():
-            raise ValueError(f"{owner}: class_prior must be non-negative: {prior.tolist()}.")
+        prior = as_priors(self.class_prior, "class_prior", owner)
         if not abs(prior.sum() - 1) <= 1e-8:
             raise ValueError(f"{owner}: the sum of class_prior should be 1, not {prior.sum():g}.")
         return prior
@@ -283,7 +282,10 @@ class NaiveBayes(Classifier, Model):
         return self._log_likelihood(self._check_X(X, reset=False))
 
     def _as_samples(self, X, **how):
-        if getattr(self, "missing", "error") == "ignore":
+        missing = getattr(self, "missing", "error") == "ignore"
+        if self._sums_check and not (missing or how.get("check_finite", True)) and is_plain_csr(X):
+            return X
+        if missing:
             return keep_missing(X, lambda X: super(NaiveBayes, self)._as_samples(X, **how))
         return super()._as_samples(X, **how)
 

@@ -257,12 +257,16 @@ def novelties(digits: Digits) -> Iterator[str]:
 
 
 def discriminants(digits: Digits) -> Iterator[str]:
-    """Discriminant analysis: the digits as Gaussian classes"""
+    """Probabilities of classes: discriminant analysis, naive Bayes, logistic regression"""
     from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+    from mlcore.linear_model import LogisticRegression
+    from mlcore.naive_bayes import BernoulliNB
 
     for name, model in (
         ("linear, shrinkage by Ledoit and Wolf", LinearDiscriminantAnalysis(shrinkage="auto")),
         ("quadratic, reg_param=0.1", QuadraticDiscriminantAnalysis(reg_param=0.1)),
+        ("naive Bayes, pixels brighter than 1/3", BernoulliNB(binarize=1 / 3)),
+        ("logistic, C=1", LogisticRegression()),
     ):
         seconds = _fit_time(model, digits.X, digits.y)
         right = model.score(digits.X_held_out, digits.y_held_out)

@@ -242,8 +242,9 @@ class WithProbabilities:
                 "predict_proba is not available when fitted with probability=False: fit again."
             )
         p = np.empty((X.shape[0], len(self.classes_)), dtype=self._precision)
-        for rows, decisions in self._decision_blocks(X):
-            p[rows] = self._probabilities(decisions, p.dtype)
+        with single_threaded_blas():
+            for rows, decisions in self._decision_blocks(X):
+                p[rows] = self._probabilities(decisions, p.dtype)
         return p
 
     def _probabilities(self, decisions: np.ndarray, dtype: np.dtype) -> np.ndarray:
