@@ -148,3 +148,15 @@ def test_a_programme_that_cannot_be_solved_refuses_nothing(monkeypatch):
     monkeypatch.setattr(separation, "separating_direction", unsolved)
     X, y = load_iris()
     assert LogisticRegression(C=np.inf).fit(X, y).score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "saga", "gradient"])
+def test_every_solver_gets_to_the_separation(solver, n_classes):
+    """On its way all variances p (1 - p) may vanish."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 20))
+    y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7][: n_classes - 1])
+    X[:, 2] = 3 * y  # wide apart
+    with pytest.raises(SeparatedClasses, match="separated by a linear function"):
+        LogisticRegression(C=np.inf, solver=solver, max_iter=2000).fit(X, y)

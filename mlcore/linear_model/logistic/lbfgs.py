@@ -88,7 +88,9 @@ def _weighted_by_variance(objective, point):
     scores = objective.scores(point.theta)
     p = np.exp(log_softmax(scores)) if scores.shape[1] > 1 else expit(scores)
     p *= 1 - p
-    return objective.rows.weighted(objective.rows.weight * p.mean(axis=1))
+    # Without penalty all may vanish where classes are separated; squares of the least do not.
+    variance = np.maximum(p.mean(axis=1), 1e-140)
+    return objective.rows.weighted(objective.rows.weight * variance)
 
 
 def lbfgs_steps(
@@ -126,15 +128,18 @@ def lbfgs_steps(
         if found is None:
             return
         s, y = found.theta - point.theta, found.gradient - g
-        sy = float((s * y).sum())
-        if sy > 0:
+        sy, curvature = float((s * y).sum()), float((y * inverse(y)).sum())
+        if sy > 0 and curvature > 0:
             pairs.append((s, y, 1 / sy))
-            gamma = sy / float((y * inverse(y)).sum())
+            gamma = sy / curvature
         point = found
         if pairs and count >= renewed:
             inverse, renewed = metric(objective, point), 3 * renewed // 2
             s, y, rho = pairs[-1]
-            gamma = 1 / (rho * float((y * inverse(y)).sum()))
+            curvature = float((y * inverse(y)).sum())
+            if not 0 < curvature < np.inf:  # nothing is left to descend
+                return
+            gamma = 1 / (rho * curvature)
 
 
 def _product(g, pairs, gamma, inverse):

@@ -7,6 +7,8 @@ from scipy import linalg
 
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows, LogisticSums
 
+_FLAT = 1e-280  # curvatures of which rounding to the least numbers has left no digits
+
 
 class Point(NamedTuple):
     """Parameters, and the objective there.
@@ -150,7 +152,7 @@ class NewtonSystem:
                 H[:, j, :, j] += H[:, j, :, j].trace() / n_scores**2
         H = H.reshape(n_scores * D, n_scores * D)
         diagonal = H.diagonal()
-        self._kept = np.flatnonzero(diagonal > 0)
+        self._kept = np.flatnonzero(diagonal > _FLAT)
         self._scale = 1 / np.sqrt(diagonal[self._kept])
         self._size = len(H)
         scaled = H[np.ix_(self._kept, self._kept)] * self._scale * self._scale[:, None]
