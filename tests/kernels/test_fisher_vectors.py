@@ -260,9 +260,23 @@ def test_threads_and_blocks_do_not_change_a_bit(kind, monkeypatch):
         with threadpool_limits(n_threads):
             assert_array_equal(model.transform(X), expected[0])
             assert_array_equal(model.transform(sets), expected[1])
-    monkeypatch.setattr(fisher_vectors, "_BLOCK", 1000)
+    monkeypatch.setattr(fisher_vectors, "_BLOCK", 2000)
     assert_array_equal(model.transform(X), expected[0])
     assert_array_equal(model.transform(sets), expected[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("power", [1.0, 0.5])
+def test_a_long_set_is_summed_in_pieces(power, dtype, monkeypatch):
+    X = rows_of("diag", 400, 4).astype(dtype)
+    sets = [X[:3], X[3:393], X[:0], X[393:]]
+    model = FisherVectors(mixture_of("diag", *drawn("diag")), power=power).fit(sets)
+    expected = model.transform(sets)
+    monkeypatch.setattr(fisher_vectors, "_BLOCK", 7 * 40)
+    found = model.transform(sets)
+    assert found.dtype == dtype
+    # A root makes an error of 1e-16 one of 1e-8.
+    assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps, atol=1e-15**power)
 
 
 @pytest.mark.parametrize("kind", ["bernoulli", "multinomial"])

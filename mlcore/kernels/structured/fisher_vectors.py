@@ -15,7 +15,7 @@ from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
 
 _PARTS = ("weights", "means", "scales")
-_BLOCK = 1 << 22  # values of the rows and responsibilities of a block
+_BLOCK = 1 << 20  # values of the rows and responsibilities of a block
 
 
 class ScoreTable(NamedTuple):
@@ -300,10 +300,7 @@ class FisherVectors(Transformer, Model):
     # ---- vectors
 
     def _vectors(self, mixture, table, sets, finish):
-        """Return the vectors of all sets, with their powers and norms if they are to be finished.
-
-        Blocks of rows are in cache for their responsibilities and for the sums.
-        """
+        """Return the vectors of all sets, with their powers and norms if they are to be finished."""
         n, (k, d) = sets.shape[0], table.centres.shape
         size, dtype = self._n_coordinates(table), sets.points.dtype
         require_memory(
@@ -321,7 +318,10 @@ class FisherVectors(Transformer, Model):
             last = int(np.searchsorted(sets.offsets, sets.offsets[first] + step, "right")) - 1
             last = min(n, max(first + 1, last))
             part = sets.part(first, last)
-            if len(part.offsets) and part.offsets[-1]:
+            if part.offsets[-1] > 2 * step:
+                V = self._long_set(mixture, table, part.points, step)
+                out[first] = self._finished(V) if finish else V
+            elif part.offsets[-1]:
                 X, totals = _dense(part.points, table)
                 proba = mixture.predict_proba(part.points).astype(np.float64, copy=False)
                 refused = _ext.fisher_vectors(
@@ -337,6 +337,15 @@ class FisherVectors(Transformer, Model):
                     )
             first = last
         return out
+
+    def _long_set(self, mixture, table, points, step):
+        """Return the vector, (1, n_out) float64, of a set that one call would take too long for."""
+        total, m = 0.0, points.shape[0]
+        for start in range(0, m, step):
+            rows = points[start : start + step].astype(np.float64)
+            piece = Sets(rows, np.array([0, rows.shape[0]]))
+            total = total + rows.shape[0] * self._vectors(mixture, table, piece, False)
+        return total / m
 
     def _finished(self, V):
         """Return the vectors with their powers and norms."""
