@@ -1,7 +1,7 @@
 """Fisher vectors: how a row, or a set of rows, would move the parameters of a mixture."""
 
 import copy
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -9,6 +9,7 @@ from scipy import sparse as sp
 from mlcore._ext import fisher_vectors as _ext
 from mlcore.checks import as_choice, as_real, as_weights, require_memory
 from mlcore.checks.feature_names import check_column_names, column_names
+from mlcore.kernels.structured.mixture_scores import HasScores
 from mlcore.kernels.structured.sets import Sets, are_sets
 from mlcore.model import Model, Transformer
 from mlcore.scratch import scratch_array
@@ -16,39 +17,6 @@ from mlcore.threads import effective_threads, items_per_call, single_threaded_bl
 
 _PARTS = ("weights", "means", "scales")
 _BLOCK = 1 << 20  # values of the rows and responsibilities of a block
-
-
-class ScoreTable(NamedTuple):
-    """The parameters of the components of a mixture as their scores need them.
-
-    Attributes
-    ----------
-    centres, factors : (k, d) float64
-        ``z = (x - centre) * factor``, in each component of mean 0 and variance 1.
-    scales : {"each", "one", "none"}
-        Scale parameters: one for each feature of a component, one for all, or none.
-    of_total : bool
-        The centres are those of a row of total 1.
-    threshold : float or None
-        Above it a value is 1, else 0.
-    """
-
-    centres: np.ndarray
-    factors: np.ndarray
-    scales: str = "none"
-    of_total: bool = False
-    threshold: float | None = None
-
-
-class HasScores(Model):
-    """Mixin of mixtures that `FisherVectors` takes."""
-
-    def _require_scores(self) -> None:
-        """Raise ValueError if the parameters are of a kind whose scores are not known."""
-
-    def _score_table(self) -> ScoreTable:
-        """Return the components of a fitted mixture."""
-        raise NotImplementedError
 
 
 class FisherVectors(Transformer, Model):
@@ -300,7 +268,7 @@ class FisherVectors(Transformer, Model):
     # ---- vectors
 
     def _vectors(self, mixture, table, sets, finish):
-        """Return the vectors of all sets, with their powers and norms if they are to be finished."""
+        """Return the vectors of all sets, with powers and norms if they are to be finished."""
         n, (k, d) = sets.shape[0], table.centres.shape
         size, dtype = self._n_coordinates(table), sets.points.dtype
         require_memory(
@@ -376,11 +344,6 @@ class FisherVectors(Transformer, Model):
             values, U = np.linalg.eigh(moments / total)
             some = values > size * np.finfo(np.float64).eps * values[-1]
             return (U[:, some] / np.sqrt(values[some])) @ U[:, some].T
-
-
-def inverse_roots(values: np.ndarray) -> np.ndarray:
-    """Return 1 / sqrt(value), and 0 where a value is 0."""
-    return np.where(values > 0, 1 / np.sqrt(np.where(values > 0, values, 1)), 0.0)
 
 
 def _weights(mixture):

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_real
-from mlcore.kernels.structured.fisher_vectors import HasScores, ScoreTable, inverse_roots
+from mlcore.kernels.structured.mixture_scores import HasScores, ScoreTable, inverse_roots
 from mlcore.mixture.discrete.binomial_product import BinomialProduct, OfSuccesses
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
 from mlcore.model import warn

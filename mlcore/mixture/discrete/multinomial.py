@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_integer
-from mlcore.kernels.structured.fisher_vectors import HasScores, ScoreTable, inverse_roots
+from mlcore.kernels.structured.mixture_scores import HasScores, ScoreTable, inverse_roots
 from mlcore.mixture import start_values
 from mlcore.mixture.discrete.components import DiscreteComponents, Parameters, Rows, Statistics
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_choice, as_random_state, as_real
-from mlcore.kernels.structured.fisher_vectors import HasScores, ScoreTable
+from mlcore.kernels.structured.mixture_scores import HasScores, ScoreTable
 from mlcore.mixture import start_values
 from mlcore.mixture.gaussian.components import KINDS, GaussianComponents
 from mlcore.mixture.gaussian.covariances import (

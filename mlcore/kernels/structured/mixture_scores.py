@@ -1,0 +1,45 @@
+"""Mixtures whose scores are known: what `FisherVectors` asks of them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mlcore.model import Model
+
+
+class ScoreTable(NamedTuple):
+    """The parameters of the components of a mixture as their scores need them.
+
+    Attributes
+    ----------
+    centres, factors : (k, d) float64
+        ``z = (x - centre) * factor``, in each component of mean 0 and variance 1.
+    scales : {"each", "one", "none"}
+        Scale parameters: one for each feature of a component, one for all, or none.
+    of_total : bool
+        The centres are those of a row of total 1.
+    threshold : float or None
+        Above it a value is 1, else 0.
+    """
+
+    centres: np.ndarray
+    factors: np.ndarray
+    scales: str = "none"
+    of_total: bool = False
+    threshold: float | None = None
+
+
+class HasScores(Model):
+    """Mixin of mixtures that `FisherVectors` takes."""
+
+    def _require_scores(self) -> None:
+        """Raise ValueError if the parameters are of a kind whose scores are not known."""
+
+    def _score_table(self) -> ScoreTable:
+        """Return the components of a fitted mixture."""
+        raise NotImplementedError
+
+
+def inverse_roots(values: np.ndarray) -> np.ndarray:
+    """Return 1 / sqrt(value), and 0 where a value is 0."""
+    return np.where(values > 0, 1 / np.sqrt(np.where(values > 0, values, 1)), 0.0)
