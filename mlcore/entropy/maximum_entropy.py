@@ -6,6 +6,7 @@ import numpy as np
 
 from mlcore.checks import as_choice, as_integer, as_real, as_samples
 from mlcore.entropy.entropies import as_distributions, non_negative
+from mlcore.entropy.envelope import lowest_envelope
 from mlcore.entropy.evidence import evidence
 from mlcore.entropy.gibbs import Gibbs
 from mlcore.entropy.iterative_scaling import GeneralisedIterativeScaling, ImprovedIterativeScaling
@@ -20,6 +21,7 @@ _METHODS = {
     "iis": ImprovedIterativeScaling,
 }
 _LAST_DECREMENT = 1e-6  # of a step of Newton's method whose successor would be rounding
+_WIDE = 30.0  # range of ln q from which the least points have no probability that float64 adds
 _FLATNESS = 1e-9  # of faces, as exact as the linear programme
 
 
@@ -183,6 +185,10 @@ def maximum_entropy(
         return _Fit(f, c, log_prior, points, kind, tol, limit).run()
 
 
+class _OffFace(Exception):
+    """The target is not on the face, but a little more inside than the programme sees."""
+
+
 class _Fit:
     """One call of maximum_entropy: the iteration, and the questions to the linear programme."""
 
@@ -191,35 +197,54 @@ class _Fit:
         self.kind, self.tol, self.limit = kind, tol, limit
         self.trace: list[float] = []
         self.floor: np.ndarray | float = 0.0  # of differences of each feature
+        self.before: tuple | None = None  # sums, mu and steps before those of a face
 
     def run(self):
         gibbs = self._within_ranges(self.points)
         mu = np.zeros(len(self.c))  # coefficients of h
         certain = False  # that the minimum is attained
         while True:
-            start = gibbs.coordinates_of(mu)
-            at = gibbs.moments(start, covariance=self.kind.second_order)
-            solver = self.kind(gibbs, certain)
-            end, at, obstacle = self._iterate(gibbs, solver, start, at)
-            if obstacle is None or (certain and isinstance(obstacle, Undecided)):
-                return self._result(gibbs, end, at)
-            mu = gibbs.features_of(end)
-            if isinstance(obstacle, Dependent):
-                gibbs = gibbs.whitened()
-                continue
-            found, products = _separation(gibbs)
-            rounding = 4 * gibbs.rounding_of(found.direction)
-            near = found.products <= rounding
-            if not near.any():
-                self._refuse(gibbs, found.direction)
-            # The programme takes a target for one on the boundary if it is 1e-8 inside of it.
-            if found.verdict != "none" and abs(products[near]).max() <= rounding:
-                flatness = max(_FLATNESS, float(gibbs.slack.max()))
-                face = self._within_ranges(gibbs.points[near], flatness)
+            try:
+                end, at, obstacle = self._minimise(gibbs, mu, certain)
+                if obstacle is None or (certain and isinstance(obstacle, Undecided)):
+                    return self._result(gibbs, end, at)
+                mu = gibbs.features_of(end)
+                if isinstance(obstacle, Dependent):
+                    gibbs = gibbs.whitened()
+                    continue
+                face = self._face(gibbs, mu)
+            except _OffFace:
+                (gibbs, mu, n_steps), face = self.before, None
+                del self.trace[n_steps:]
+            if face is not None:
                 # The same multipliers: without the other points the dual is lower.
                 mu = np.where(face.constant, 0.0, mu / gibbs.scale * face.scale)
                 gibbs = face
             certain = True
+            if np.ptp(gibbs.log_prior) > _WIDE and self.kind.second_order:
+                lowest = lowest_envelope(gibbs)
+                if lowest is not None:
+                    mu = gibbs.features_of(lowest)
+                    self.trace.clear()  # it starts there
+
+    def _minimise(self, gibbs, mu, certain):
+        start = gibbs.coordinates_of(mu)
+        at = gibbs.moments(start, covariance=self.kind.second_order)
+        return self._iterate(gibbs, self.kind(gibbs, certain), start, at)
+
+    def _face(self, gibbs, mu):
+        """Return the sums over the points of a face that the target is on, None if it is inside."""
+        found, products = _separation(gibbs)
+        rounding = 4 * gibbs.rounding_of(found.direction)
+        near = found.products <= rounding
+        if not near.any():
+            self._refuse(gibbs, found.direction)
+        # The programme takes a target for one on the boundary if it is 1e-8 inside of it.
+        if found.verdict == "none" or abs(products[near]).max() > rounding:
+            return None
+        self.before = gibbs, mu, len(self.trace)
+        flatness = max(_FLATNESS, float(gibbs.slack.max()))
+        return self._within_ranges(gibbs.points[near], flatness)
 
     def _within_ranges(self, points, flatness=0.0):
         """Return the points without those that a target at the end of its feature's range forbids.
@@ -279,6 +304,8 @@ class _Fit:
             found, _ = _separation(whole)
             if found.products.min() > whole.rounding_of(found.direction):
                 gibbs, u = whole, found.direction
+            elif self.before is not None:
+                raise _OffFace
         u = gibbs.features_of(u) / gibbs.scale
         u = u / np.linalg.norm(u / abs(u).max()) / abs(u).max()
         u[gibbs.constant] = 0.0 if u[~gibbs.constant].any() else u[gibbs.constant]

@@ -7,7 +7,8 @@ from mlcore.entropy.gibbs import Gibbs, Moments
 
 _ARMIJO = 1e-4
 _HALVINGS = 60
-_FLOOR = 1e-3  # least eigenvalue of a singular covariance in a step
+_LONGEST = 1e3  # step along an eigenvector of a singular covariance
+_SLOPE = 1e-14  # gradient along it that may be rounding
 _NEARLY_SINGULAR = 1e-9  # least pivot of a covariance with unit diagonal
 
 
@@ -55,7 +56,7 @@ class Newton:
                 raise Dependent
             if not self.certain:
                 raise Undecided
-            root = _floored(at.covariance)
+            root = _limited(at)
         reduced = root.T @ at.gradient
         self.decrement = decrement = float(np.sqrt(reduced @ reduced))
         self._watch(decrement)
@@ -104,11 +105,14 @@ def inverse_root(covariance: np.ndarray) -> np.ndarray | None:
     return unit[:, None] * solve_triangular(lower, np.eye(len(unit)), lower=True).T
 
 
-def _floored(covariance):
-    """Return W for a covariance with eigenvalues raised to a thousandth, where h is about 1.
+def _limited(at):
+    """Return W for a singular covariance with eigenvalues raised so that steps are limited.
 
     Steps are long where nearly all of the probability is at points that look alike, as with a prior
-    of 1e-300 elsewhere; the line search shortens them.
+    of 1e-300 elsewhere; the line search shortens them. Along an eigenvector whose gradient is
+    small, too, an eigenvalue counts as it is: the probability of some points falls to 0 there.
     """
-    values, vectors = np.linalg.eigh(covariance)
-    return vectors / np.sqrt(np.maximum(values, _FLOOR))
+    values, vectors = np.linalg.eigh(at.covariance)
+    slopes = abs(at.gradient @ vectors)
+    floors = np.where(slopes > _SLOPE, slopes / _LONGEST, 1.0)
+    return vectors / np.sqrt(np.maximum(values, floors))

@@ -315,3 +315,48 @@ def test_refusals(change, message):
     given = {"features": [[0.0, 0.0], [1.0, 0.5], [0.2, 2.0]], "targets": [0.5, 0.5]} | change
     with pytest.raises(ValueError, match=message):
         maximum_entropy(given.pop("features"), given.pop("targets"), **given)
+
+
+def hard(seed):
+    """Features of any scale and offset, priors down to 1e-300, targets near faces and on them."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(5, 150)), int(rng.integers(1, 9))
+    f = rng.normal(size=(n, m))
+    if rng.random() < 0.5:
+        f = rng.integers(-3, 4, size=(n, m)).astype(float)
+    if rng.random() < 0.3:
+        f = f * 10.0 ** rng.integers(-6, 7, size=m)
+        f += rng.choice([0.0, 1.0]) * 10.0 ** rng.integers(-2, 5, size=m)
+    decades = rng.choice([0, 3, 30, 200, 650])
+    q = np.maximum(np.exp(-decades * abs(rng.normal(size=n))), 1e-300)
+    kind = rng.choice(["inside", "near a face", "on a face", "a point"])
+    if kind == "on a face":
+        u = rng.integers(-2, 3, size=m) + 0.5
+        height = (f / abs(f).max(axis=0).clip(1e-300)) @ u
+        p = (height >= height.max() - 1e-12) * rng.dirichlet(np.ones(n))
+        p /= p.sum()
+    elif kind == "a point":
+        p = np.eye(n)[rng.integers(n)]
+    else:
+        p = rng.dirichlet(np.full(n, 0.02 if kind == "near a face" else 1.0))
+    return f, p, q
+
+
+@pytest.mark.parametrize("first", range(0, 500, 125))
+def test_hard_targets_that_some_distribution_has_are_met(first):
+    """No warning, no refusal: the last of these are 1e-12 to 1e-8 inside of a face."""
+    for seed in [*range(first, first + 125), 1197, 1484, 1641, 1684, 2324]:
+        f, p, q = hard(seed)
+        if not np.isfinite(p).all():
+            continue
+        c = p @ f
+        found = maximum_entropy(f, c, q)
+        assert found.converged
+        assert (found.probabilities >= 0).all()
+        assert abs(found.probabilities.sum() - 1) < 1e-12
+        unit = abs(f - c).max(axis=0)
+        rounding = 1e-14 * abs(f).max(axis=0)
+        assert (abs(found.probabilities @ f - c) <= 2e-10 * unit + rounding).all()
+        # Nearer to the prior than any other with these expectations, up to the gap.
+        other = relative_entropy(p, q / q.sum())
+        assert found.relative_entropy <= other + found.duality_gap + 1e-9 * abs(other)

@@ -1,0 +1,22 @@
+"""Start of maximum entropy for priors over many decades, by a linear programme."""
+
+import numpy as np
+from scipy.optimize import linprog
+
+from mlcore.eigen.lapack import stoppable
+from mlcore.entropy.gibbs import Gibbs
+
+
+def lowest_envelope(gibbs: Gibbs) -> np.ndarray | None:
+    """Return mu with the least maximum of ``ln q_i + mu . h_i``, None if the programme fails.
+
+    That maximum is at most psi, and psi at most ln n more. So psi is there within ln n of its
+    minimum, however far its multipliers are from 0: Newton's method, which takes one kink of a
+    nearly piecewise linear psi after the other, starts at the right ones.
+    """
+    h = np.concatenate([block.copy() for _, block in gibbs.blocks()])
+    rows = np.vstack([h.T, np.ones(len(h))])
+    right = np.append(np.zeros(h.shape[1]), 1.0)
+    call = (-gibbs.log_prior, None, None, rows, right, (0, None), "highs")
+    found = stoppable(lambda: linprog(*call))
+    return found.eqlin.marginals[:-1] if found.status == 0 else None
