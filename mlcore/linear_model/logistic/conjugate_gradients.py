@@ -36,7 +36,7 @@ def bounds_by_products(
         Bound on the error of the gradient.
     factor : float
     """
-    products = Products(objective, point)
+    products = InverseBounds(objective, point)
     penalised = bool((products.penalty[:-1] > 0).all())
     gradient = products.determined(point.gradient)
     known, rest = 0.0, 0.0
@@ -77,28 +77,21 @@ def _steps(products: "Products", g: np.ndarray, metric: Metric) -> Iterator[np.n
 
 
 class Products:
-    """Products with the Hessian of an objective at a point, in one reading of the rows each."""
+    """Products with the Hessian of an objective at a point, in one reading of the rows each.
+
+    `count` is their number.
+    """
 
     def __init__(self, objective: Objective, point: Point) -> None:
         rows = self.rows = objective.rows
         self.penalty = objective.penalty
+        self.count = 0
         scores = objective.scores(point.theta)
         c = self._c = scores.shape[1]
         self._p = expit(scores) if c == 1 else np.exp(log_softmax(scores))
         self._weight = (rows.weight / rows.total)[:, None]
         if c == 1:
             self._weight = self._weight * self._p * expit(-scores)
-        self._inverse = np.zeros((c, c))  # of the Hessian of the intercepts
-        if rows.intercept:
-            every = slice(0, rows.n)
-            H = [self._curved(np.tile(e, (rows.n, 1)), every).sum(axis=0) for e in np.eye(c)]
-            self._inverse = self._centred(NewtonSystem(np.array(H), c).solve(np.eye(c)))
-        many = c * c * (rows.d + 1) > _VALUES
-        self.centres = None if many else self._regressions()
-
-    def _centred(self, A):
-        """Return A (n_scores, n_scores) for changes of the classes that sum to 0."""
-        return A if self._c == 1 else A - A.mean(axis=0) - A.mean(axis=1)[:, None] + A.mean()
 
     def _curved(self, Z, block):
         """Return the second derivatives of the losses of some rows in their scores, times Z."""
@@ -118,6 +111,7 @@ class Products:
 
     def __call__(self, v: np.ndarray) -> np.ndarray:
         """Return ``H v`` for v (n_scores, d + 1)."""
+        self.count += 1
         out, scale, constant = self.penalty * v, self.rows.scale, float(self.rows.intercept)
         coef = (v[:, :-1] * scale).T
         for block, B in self._blocks():
@@ -134,6 +128,25 @@ class Products:
         free = self.penalty == 0
         v[:, free] -= v[:, free].mean(axis=0)
         return v
+
+
+class InverseBounds(Products):
+    """Bounds in the inverse Hessian, of which the penalty is a part that is easily inverted."""
+
+    def __init__(self, objective: Objective, point: Point) -> None:
+        super().__init__(objective, point)
+        rows, c = self.rows, self._c
+        self._inverse = np.zeros((c, c))  # of the Hessian of the intercepts
+        if rows.intercept:
+            every = slice(0, rows.n)
+            H = [self._curved(np.tile(e, (rows.n, 1)), every).sum(axis=0) for e in np.eye(c)]
+            self._inverse = self._centred(NewtonSystem(np.array(H), c).solve(np.eye(c)))
+        many = c * c * (rows.d + 1) > _VALUES
+        self.centres = None if many else self._regressions()
+
+    def _centred(self, A):
+        """Return A (n_scores, n_scores) for changes of the classes that sum to 0."""
+        return A if self._c == 1 else A - A.mean(axis=0) - A.mean(axis=1)[:, None] + A.mean()
 
     def with_solved_intercepts(self, s: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return a step and its residual, with intercepts for which that is 0 there."""

@@ -22,10 +22,14 @@ _VALUES_OF_PAIRS = 1 << 24  # of half the pairs that are kept
 Metric = Callable[[np.ndarray], np.ndarray]
 
 
+def is_wide(rows: LogisticRows) -> bool:
+    """Return True if the columns are too many for their covariance."""
+    return rows.d > _WIDEST or (sp.issparse(rows.X) and rows.d > rows.n)
+
+
 def metric_of(rows: LogisticRows) -> Callable[..., Metric]:
     """Return the function, of these below, that computes the metric for such rows."""
-    wide = rows.d > _WIDEST or (sp.issparse(rows.X) and rows.d > rows.n)
-    return diagonal_metric if wide else dense_metric
+    return diagonal_metric if is_wide(rows) else dense_metric
 
 
 def dense_metric(objective: Objective, point: Point | None = None) -> Metric:
@@ -45,10 +49,11 @@ def dense_metric(objective: Objective, point: Point | None = None) -> Metric:
     objective.n_passes += 1 / stride
     if point is None:
         M *= _variance(rows)
-    return _inverse(M, objective.penalty)
+    return inverse_of(M, objective.penalty)
 
 
-def _inverse(M, penalty):
+def inverse_of(M: np.ndarray, penalty: np.ndarray) -> Metric:
+    """Return the product with the inverse of M + penalty, which is lost, for rows of gradients."""
     M.flat[:: len(M) + 1] += penalty
     diagonal = M.diagonal().copy()
     diagonal[diagonal <= 0] = 1.0

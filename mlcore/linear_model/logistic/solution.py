@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import require_memory
+from mlcore.linear_model.logistic.damped_newton import damped_steps, is_small
 from mlcore.linear_model.logistic.evidence import duality_gap, rise_as_stored
-from mlcore.linear_model.logistic.lbfgs import diagonal_metric, lbfgs_steps, metric_of
+from mlcore.linear_model.logistic.lbfgs import diagonal_metric, is_wide, lbfgs_steps, metric_of
 from mlcore.linear_model.logistic.newton import ROUNDING, first_point, newton_steps
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective
 from mlcore.linear_model.logistic.sample_span import in_span
@@ -14,6 +15,7 @@ from mlcore.progress import Progress
 from mlcore.threads import single_threaded_blas
 
 _NEWTON = 480  # (d + 1)(n_scores + 1), up to which the Hessian is computed
+_LBFGS = 100  # steps of L-BFGS, which then are too many
 _EXCESS = 1e-5  # times tol: relative excess by the decrement at which the fit ends
 _ESTIMATED = 0.1  # of this, where L-BFGS estimates the decrement, sometimes too low
 _LEAST = 1e-10  # such an excess below which `tol` alone ends the fit
@@ -113,7 +115,17 @@ def _quasi_newton(objective, theta, how):
         theta = np.zeros((rows.n_scores, rows.d + 1))
     if how["solver"] == "gradient":
         return lbfgs_steps(objective, theta, diagonal_metric, n_pairs=0)
-    return lbfgs_steps(objective, theta, metric_of(rows))
+    steps = lbfgs_steps(objective, theta, metric_of(rows))
+    return steps if is_wide(rows) or not is_small(rows) else _then_damped(objective, steps)
+
+
+def _then_damped(objective, steps):
+    """Yield the first steps, and if they do not end, damped Newton steps."""
+    for count, step in enumerate(steps):
+        yield step
+        if count == _LBFGS:
+            yield from damped_steps(objective, step.point)
+            return
 
 
 def _least_norm(objective, point):
