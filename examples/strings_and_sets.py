@@ -43,7 +43,8 @@ def reviews(folder: Path) -> tuple[list[str], np.ndarray]:
     """Film reviews, and whether each is favourable."""
     with tarfile.open(folder / "review_polarity.tar.gz") as archive:
         found = sorted((m for m in archive if m.name.endswith(".txt")), key=lambda m: m.name)
-        texts = [archive.extractfile(member).read().decode("latin-1") for member in found]
+        files = [archive.extractfile(member) for member in found]
+        texts = [file.read().decode("latin-1") for file in files if file is not None]
     return texts, np.array(["/pos/" in member.name for member in found])
 
 
@@ -91,10 +92,9 @@ def results(folder: Path | None) -> Iterator[tuple[str, str, float, float]]:
     X, y = load_digits()
     yield "digits", "rbf on pixels", *accuracy(X, y, "rbf", gammas=(0.03, 0.1, 0.3))
     yield "digits", "Fisher vectors of 32 components, linear", *fisher(X, y)
-    kernel = PyramidMatch(side=1.0)
-    yield "digits", "pyramid match of points", *accuracy(points(X), y, kernel)
-    kernel = kernel + PyramidMatch(side=1.0, shift=0.5)
-    yield "digits", "pyramid match, sum of two grids", *accuracy(points(X), y, kernel)
+    grid, shifted = PyramidMatch(side=1.0), PyramidMatch(side=1.0, shift=0.5)
+    yield "digits", "pyramid match of points", *accuracy(points(X), y, grid)
+    yield "digits", "pyramid match, sum of two grids", *accuracy(points(X), y, grid + shifted)
 
 
 def table(folder: Path | None) -> Iterator[str]:

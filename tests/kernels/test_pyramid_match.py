@@ -100,6 +100,7 @@ def test_what_is_automatic():
     # 32 and 16 cubes in the first coordinate: 0 to 31; -4 to 12 in the second.
     assert kernel.levels_ == 5
     assert PyramidMatch().fit([[[1.0], [1.0]]]).side_ == 1.0
+    assert PyramidMatch().fit([[[1.0], [1.0 + 2.0**-52]]]).side_ == 2.0**-51 * (1 + 2.0**-52)
     close = PyramidMatch().fit([[[0.0], [1e-12], [1.0]]])
     assert close.side_ == 2.0**-20
     assert PyramidMatch().fit([[[-1.0], [1.0]]]).levels_ == 0  # never in one cube

@@ -1,19 +1,15 @@
 """Pyramid match: compares sets of vectors by the points that share cubes of growing size."""
 
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.checks import as_bool, as_integer, as_real, require_memory
+from mlcore.checks import as_bool, as_integer, as_real
 from mlcore.kernels.gram import gram_matrix
-from mlcore.kernels.kernel import Kernel
-from mlcore.kernels.kernel_rows import KernelRows, SymmetricRows
-from mlcore.kernels.structured.normalized import normalized
+from mlcore.kernels.structured.encoded_kernel import EncodedKernel
 from mlcore.kernels.structured.ranks import places_in, ranked
 from mlcore.kernels.structured.sets import Sets
-from mlcore.mixins import Transformer
-from mlcore.model import Model
 
 _FINEST = 2.0**-20  # of the range of the points, as the side of a cube
 _FAR = 2.0**53  # cubes from the origin that can be told apart
@@ -35,7 +31,7 @@ class Pyramid(NamedTuple):
     levels: int
 
 
-class PyramidMatch(Transformer, Kernel, Model):
+class PyramidMatch(EncodedKernel):
     r"""Compares sets of vectors by how many points of both are in the same cubes of a grid.
 
     Grids i = 0 ... L have cubes of side :math:`2^i` times the smallest. With :math:`I_i` the number
@@ -51,7 +47,7 @@ class PyramidMatch(Transformer, Kernel, Model):
     ----------
     side : float or "auto", default="auto"
         Side of the smallest cubes; "auto" is the smallest distance between different values of a
-        coordinate, at least 2⁻²⁰ of the range of the points.
+        coordinate, at least 2⁻²⁰ of the range of the points and 2⁻⁵¹ of the largest.
     levels : int, optional
         L, at most 60. By default the first at which one cube holds all points, or those on each
         side of the origin.
@@ -91,8 +87,6 @@ class PyramidMatch(Transformer, Kernel, Model):
         "input_tags.two_d_array": False,
         "input_tags.three_d_array": True,
     }
-    positive_semidefinite = True
-
     side_: float
     levels_: int
     X_fit_: Sets
@@ -109,8 +103,6 @@ class PyramidMatch(Transformer, Kernel, Model):
         self.levels = levels
         self.shift = shift
         self.normalize = normalize
-
-    # ---- as a kernel
 
     def encode(self, X: Any) -> Sets:
         """Return the sets, checked and encoded.
@@ -130,79 +122,6 @@ class PyramidMatch(Transformer, Kernel, Model):
         as_bool(self.normalize, "normalize", owner=owner)
         return X if isinstance(X, Sets) else Sets.of(X, owner=owner)
 
-    def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
-        """Return the kernel values between two lists of sets.
-
-        Parameters
-        ----------
-        X : list, tuple, array or series of n arrays (m, d)
-        Y : the same of m sets, optional
-            X by default: then half is computed, and the result is exactly symmetric.
-
-        Returns
-        -------
-        K : float64 (n, m)
-
-        Raises
-        ------
-        MemoryError
-            If the result does not fit into free memory.
-        ValueError
-            For sets of different d, and for a side that is too small for the points.
-        """
-        X = self.encode(X)
-        Y = X if Y is None else self.encode(Y)
-        n, m = len(X), len(Y)
-        require_memory(
-            n, 2 * m, 8, what="the Gram matrix", instead="compute it for blocks of samples"
-        )
-        if not n * m:
-            return np.zeros((n, m))
-        cubes = self._cubes(Y)
-        even, odd = (
-            gram_matrix(*((rows,) if X is Y else (rows, columns)), kernel="linear")
-            for rows, columns in zip(cubes.of(X), cubes.of(Y), strict=True)
-        )
-        odd /= 2
-        K = np.add(even, odd, out=even)
-        return normalized(K, X, Y, self._squares(X), self._squares(Y)) if self.normalize else K
-
-    def diagonal(self, X: Any) -> np.ndarray:
-        """Return k(x, x) of all samples, float64 (n,)."""
-        X = self.encode(X)
-        return np.ones(len(X)) if self.normalize else self._squares(X)
-
-    def rows(self, X: Sets, double: bool) -> KernelRows:
-        return SymmetricRows(self, X, double)
-
-    # ---- as a transformer
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the sets, with which those of `transform` are compared.
-
-        Parameters
-        ----------
-        X : list, tuple, array or series of n_samples arrays (m, d)
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        samples = self.encode(X)
-        side, levels = self._cubes(samples).pyramid
-        self._set_fitted(X, X_fit_=samples, side_=side, levels_=levels)
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
-        """Return the kernel values between the sets of a fit, float64 (n, n)."""
-        return self._wrap(self.fit(X)(self.X_fit_), X)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Return the kernel values between sets and those of the fit, float64 (n, n_fit)."""
-        self._check_fitted()
-        return self._wrap(self(X, self.X_fit_), X)
-
     def features(self, X: Any) -> sp.csr_array:
         """Return features whose inner products are the kernel values, up to rounding.
 
@@ -218,18 +137,25 @@ class PyramidMatch(Transformer, Kernel, Model):
         """
         X = self.encode(X)
         even, odd = self._cubes(getattr(self, "X_fit_", X)).of(X)
-        found = sp.hstack([even, np.sqrt(0.5) * odd])
-        if not self.normalize:
-            return sp.csr_array(found)
-        squares = self._squares(X)
-        empty = squares == 0
-        scaled = sp.diags_array(1 / np.sqrt(np.where(empty, 1.0, squares))) @ found
-        return sp.csr_array(sp.hstack([scaled, sp.csr_array(empty[:, None].astype(float))]))
+        return self._scaled_features(X, sp.hstack([even, np.sqrt(0.5) * odd]))
 
     # ---- values
 
+    def _values(self, X, Y):
+        cubes = self._cubes(Y)
+        even, odd = (
+            gram_matrix(*((rows,) if X is Y else (rows, columns)), kernel="linear")
+            for rows, columns in zip(cubes.of(X), cubes.of(Y), strict=True)
+        )
+        odd /= 2
+        return np.add(even, odd, out=even)
+
     def _squares(self, X):
         return X.lengths().astype(np.float64)
+
+    def _found(self, samples):
+        side, levels = self._cubes(samples).pyramid
+        return {"side_": side, "levels_": levels}
 
     def _cubes(self, X):
         """Return the cubes of the list of which X is a part."""
@@ -250,9 +176,6 @@ class PyramidMatch(Transformer, Kernel, Model):
             levels = _auto_levels(cells) if self.levels is None else int(self.levels)
             X.grids[name] = (side, levels)
         return Pyramid(*X.grids[name])
-
-    def _n_out(self):
-        return len(self.X_fit_)
 
 
 class Cubes:
@@ -373,7 +296,8 @@ def _auto_side(points):
     gaps = gaps[gaps > 0]
     if not len(gaps):
         return 1.0
-    return float(max(gaps.min(), _FINEST * (values[-1] - values[0]).max()))
+    finest = max(_FINEST * (values[-1] - values[0]).max(), 4 / _FAR * abs(values).max())
+    return float(max(gaps.min(), finest))
 
 
 def _auto_levels(cells):

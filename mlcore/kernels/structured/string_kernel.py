@@ -1,16 +1,14 @@
 """Kernels on strings: what two strings have in common."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.checks import as_bool, as_choice, as_integer, as_real, require_memory
+from mlcore.checks import as_bool, as_choice, as_integer, as_real
 from mlcore.kernels.gram import gram_matrix
-from mlcore.kernels.kernel import Kernel
-from mlcore.kernels.kernel_rows import KernelRows, SymmetricRows
+from mlcore.kernels.structured.encoded_kernel import EncodedKernel
 from mlcore.kernels.structured.gapped import gapped_diagonal, gapped_products
-from mlcore.kernels.structured.normalized import normalized
 from mlcore.kernels.structured.spectrum import Grams
 from mlcore.kernels.structured.strings import Strings, as_strings
 from mlcore.kernels.structured.substrings import (
@@ -18,14 +16,13 @@ from mlcore.kernels.structured.substrings import (
     substring_diagonal,
     substring_products,
 )
-from mlcore.model import Model, Transformer
 
 _KINDS = ("spectrum", "substrings", "gapped")
 _LARGEST = 1e300
 _MOST = 50  # symbols of a subsequence
 
 
-class StringKernel(Transformer, Kernel, Model):
+class StringKernel(EncodedKernel):
     r"""Compares strings by the substrings or subsequences that they share.
 
     With :math:`n_u(x)` the number of times that u occurs in x, overlapping occurrences counted:
@@ -93,8 +90,6 @@ class StringKernel(Transformer, Kernel, Model):
         "input_tags.two_d_array": False,
         "input_tags.one_d_array": True,
     }
-    positive_semidefinite = True
-
     X_fit_: Strings
 
     def __init__(
@@ -114,8 +109,6 @@ class StringKernel(Transformer, Kernel, Model):
         self.decay = decay
         self.normalize = normalize
 
-    # ---- as a kernel
-
     def encode(self, X: Any) -> Strings:
         """Return the samples, checked and encoded.
 
@@ -127,77 +120,6 @@ class StringKernel(Transformer, Kernel, Model):
         """
         self._check_parameters()
         return as_strings(X, type(self).__name__)
-
-    def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
-        """Return the kernel values between two lists of samples.
-
-        Parameters
-        ----------
-        X : list, tuple, array or series of n samples
-        Y : the same of m samples, optional
-            X by default: then half is computed, and the result is exactly symmetric.
-
-        Returns
-        -------
-        K : float64 (n, m)
-
-        Raises
-        ------
-        MemoryError
-            If the result does not fit into free memory.
-        ValueError
-            For values above 1e300.
-        """
-        X = self.encode(X)
-        Y = None if Y is None or Y is X else self.encode(Y)
-        m = len(X) if Y is None else len(Y)
-        require_memory(
-            len(X), m, 8, what="the Gram matrix", instead="compute it for blocks of samples"
-        )
-        if not len(X) * m:
-            return np.zeros((len(X), m))
-        K = self._products(X, Y)
-        if self.normalize:
-            Y = X if Y is None else Y
-            return normalized(K, X, Y, self._squares(X), self._squares(Y))
-        K *= self._unit()
-        self._require_finite(K)
-        return K
-
-    def diagonal(self, X: Any) -> np.ndarray:
-        """Return k(x, x) of all samples, float64 (n,)."""
-        X = self.encode(X)
-        return np.ones(len(X)) if self.normalize else self._squares(X) * self._unit()
-
-    def rows(self, X: Strings, double: bool) -> KernelRows:
-        return SymmetricRows(self, X, double)
-
-    # ---- as a transformer
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the samples, with which those of `transform` are compared.
-
-        Parameters
-        ----------
-        X : list, tuple, array or series of n_samples strings
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        samples = self.encode(X)
-        self._set_fitted(samples, X_fit_=samples)
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
-        """Return the kernel values between the samples of a fit, float64 (n, n)."""
-        return self._wrap(self.fit(X)(self.X_fit_), X)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Return the kernel values between samples and those of the fit, float64 (n, n_fit)."""
-        self._check_fitted()
-        return self._wrap(self(X, self.X_fit_), X)
 
     def features(self, X: Any) -> sp.csr_array:
         """Return features whose inner products are the kernel values; for "spectrum".
@@ -223,13 +145,7 @@ class StringKernel(Transformer, Kernel, Model):
             )
         X = self.encode(X)
         known = getattr(self, "X_fit_", X)
-        counts = self._grams(known).of(X)
-        if not self.normalize:
-            return counts
-        squares = self._squares(X)
-        empty = squares == 0
-        scaled = sp.diags_array(1 / np.sqrt(np.where(empty, 1.0, squares))) @ counts
-        return sp.csr_array(sp.hstack([scaled, sp.csr_array(empty[:, None].astype(float))]))
+        return self._scaled_features(X, self._grams(known).of(X))
 
     # ---- values
 
@@ -244,15 +160,16 @@ class StringKernel(Transformer, Kernel, Model):
         as_real(self.decay, "decay", owner=owner, above=0, at_most=1)
         as_bool(self.normalize, "normalize", owner=owner)
 
-    def _products(self, X, Y):
+    def _values(self, X, Y):
+        other = None if X is Y else Y
         if self.kind == "spectrum":
-            return self._spectrum(X, X if Y is None else Y)
+            return self._spectrum(X, Y)
         if self.kind == "gapped":
-            return gapped_products(X, Y, self.length, float(self.decay))
-        return substring_products(X, Y, self._weights(X))
+            return gapped_products(X, other, self.length, float(self.decay))
+        return substring_products(X, other, self._weights(X))
 
     def _unit(self):
-        """Return by what `_products` and `_squares` are divided."""
+        """Return by what `_values` and `_squares` are divided."""
         return float(self.decay) ** (2 * self.length) if self.kind == "gapped" else 1.0
 
     def _weights(self, X):
@@ -286,6 +203,11 @@ class StringKernel(Transformer, Kernel, Model):
         self._require_finite(squares)
         return squares
 
+    def _checked(self, values):
+        values = values * self._unit()
+        self._require_finite(values)
+        return values
+
     def _require_finite(self, values):
         largest = values.max(initial=0.0)
         if not largest <= _LARGEST:  # NaN too
@@ -293,6 +215,3 @@ class StringKernel(Transformer, Kernel, Model):
                 f"{type(self).__name__}: kernel values of {largest:.1e} are above {_LARGEST:.0e}: "
                 "use decay < 1, or shorter substrings."
             )
-
-    def _n_out(self):
-        return len(self.X_fit_)
