@@ -24,9 +24,11 @@ def gapped_products(X: Strings, Y: Strings | None, length: int, decay: float) ->
     row_lengths, lengths = X.lengths(), Y.lengths()
     cells = float(row_lengths.max(initial=0)) * float(lengths.max(initial=0)) * length
     if cells > _CELLS:
+        longest = int(np.argmax(row_lengths))
         raise ValueError(
-            f"kind='gapped' takes length |x| |y| = {cells:.1e} steps for the longest pair of "
-            f"strings, more than {_CELLS:.0e}: cut the strings, or use kind='substrings'."
+            f"kind='gapped' takes length |x| |y| = {cells:.1e} steps for the longest pair, that of "
+            f"sample {longest}, of {row_lengths[longest]} symbols: more than {_CELLS:.0e}. Cut the "
+            "strings, or use kind='substrings'."
         )
     width = _ext.lanes()
     order = np.argsort(lengths, kind="stable")
