@@ -15,7 +15,8 @@ from mlcore.progress import Progress
 from mlcore.threads import single_threaded_blas
 
 _NEWTON = 480  # (d + 1)(n_scores + 1), up to which the Hessian is computed
-_LBFGS = 100  # steps of L-BFGS, which then are too many
+_LBFGS = 100, 150  # steps of L-BFGS, which far from the minimum, or anywhere, are too many
+_FAR = 1e-3  # squared decrement, of the objective
 _EXCESS = 1e-5  # times tol: relative excess by the decrement at which the fit ends
 _ESTIMATED = 0.1  # of this, where L-BFGS estimates the decrement, sometimes too low
 _LEAST = 1e-10  # such an excess below which `tol` alone ends the fit
@@ -123,7 +124,8 @@ def _then_damped(objective, steps):
     """Yield the first steps, and if they do not end, damped Newton steps."""
     for count, step in enumerate(steps):
         yield step
-        if count == _LBFGS:
+        far = step.decrement**2 > _FAR * step.point.value
+        if count >= _LBFGS[1] or (count >= _LBFGS[0] and far):
             yield from damped_steps(objective, step.point)
             return
 
