@@ -352,7 +352,7 @@ def test_memory_is_asked_for_before_the_work():
 
 
 @pytest.mark.parametrize(("kind", "n"), [("gapped", 400_000), ("substrings", 30_000_000)])
-def test_ctrl_c_is_answered_inside_one_pair(kind, n):
+def test_ctrl_c_is_answered_inside_one_pair(kind, n, tmp_path):
     """Of strings so long that a call takes minutes."""
     program = (
         "import signal, threading\n"
@@ -364,5 +364,6 @@ def test_ctrl_c_is_answered_inside_one_pair(kind, n):
         "except KeyboardInterrupt:\n"
         "    print('interrupted')\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60)
     assert done.stdout.decode().split() == ["interrupted"], done.stderr.decode()

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore.model import Model
-
 
 class ScoreTable(NamedTuple):
     """The parameters of the components of a mixture as their scores need them.
@@ -29,7 +27,7 @@ class ScoreTable(NamedTuple):
     threshold: float | None = None
 
 
-class HasScores(Model):
+class HasScores:
     """Mixin of mixtures that `FisherVectors` takes."""
 
     def _require_scores(self) -> None:
