@@ -46,17 +46,23 @@ class Gram:
     def time_gram(self, _, kind):
         KERNELS[kind](self.X)
 
-    def time_python(self, _, kind):
-        """A Counter of the substrings of each, and the products of pairs."""
-        if len(self.X) > 400 or kind != "spectrum":
-            raise NotImplementedError("takes minutes")
-        counts = [Counter(x[i : i + 5] for i in range(len(x) - 4)) for x in self.X]
-        for u, v in combinations_with_replacement(counts, 2):
-            sum(count * v[word] for word, count in u.items() if word in v)
+    def time_floor(self, *_):
+        """The codes of all symbols and the values, which must be written."""
+        np.frombuffer("".join(self.X).encode("utf-32-le"), "<i4").max()
+        np.ones((len(self.X), len(self.X)))
 
-    def time_scikit_learn(self, _, kind):
-        if kind != "spectrum":
-            raise NotImplementedError("has none")
+
+class OthersOfSpectrum:
+    """The matrix of Gram's kind 'spectrum' by other means."""
+
+    params, param_names = ["drawn 400", "sms 5574", "reviews 2000"], ("texts",)
+    timeout = 300
+
+    def setup(self, texts):
+        name, n = texts.split()
+        self.X = samples(name, int(n))
+
+    def time_scikit_learn(self, _):
         from sklearn.feature_extraction.text import CountVectorizer
         from sklearn.preprocessing import normalize
 
@@ -64,10 +70,11 @@ class Gram:
         counts = normalize(counts.astype(float))
         (counts @ counts.T).toarray()
 
-    def time_floor(self, *_):
-        """The codes of all symbols and the values, which must be written."""
-        np.frombuffer("".join(self.X).encode("utf-32-le"), "<i4").max()
-        np.ones((len(self.X), len(self.X)))
+    def time_python(self, *_):
+        """A Counter of the substrings of each of 400 texts, and the products of pairs."""
+        counts = [Counter(x[i : i + 5] for i in range(len(x) - 4)) for x in self.X[:400]]
+        for u, v in combinations_with_replacement(counts, 2):
+            sum(count * v[word] for word, count in u.items() if word in v)
 
 
 class Length:

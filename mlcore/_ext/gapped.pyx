@@ -7,11 +7,7 @@ Strings are codes (total,) from offsets (n + 1,). Each value is computed by one 
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t
 
-from mlcore._ext.signals cimport interrupted, raise_interrupt
 from mlcore._ext.simd.gapped cimport gapped_lanes, gapped_values
-
-cdef enum:
-    PART = 1 << 24  # cells of a table between two looks for Ctrl-C
 
 
 def lanes():
@@ -40,40 +36,23 @@ def interleave(const int32_t[::1] codes, const int64_t[::1] offsets, const int64
                     out[starts[g] + j * width + lane] = codes[first + j] if j < length else -1
 
 
-cdef void fill(const int32_t* x, Py_ssize_t n, Py_ssize_t m, const double* group,
-               Py_ssize_t length, double decay, double* sums, double* out, bint told,
-               int* stop) noexcept nogil:
-    """Fill the values of one string and a group, unless Ctrl-C is pressed."""
-    cdef Py_ssize_t first = 0, last
-    cdef Py_ssize_t step = max(1, PART // max(1, m * length))
-    while first < n or n == 0:
-        last = min(n, first + step)
-        gapped_values(length, decay, first, last, x, m, group, sums, out)
-        if last == n or stop[0]:
-            break
-        if told and interrupted():
-            stop[0] = 1
-        first = last
-
-
 def products(const int32_t[::1] codes, const int64_t[::1] offsets, const int64_t[::1] rows,
              const int64_t[::1] starts, const double[::1] groups, const int64_t[::1] tasks,
-             Py_ssize_t length, double decay, double[:, ::1] sums, double[:, ::1] out,
-             int n_threads, /):
+             Py_ssize_t length, double decay, Py_ssize_t first, Py_ssize_t last, bint kept,
+             double[:, ::1] sums, double[:, ::1] out, int n_threads, /):
     """Fill values of row t // n_groups and group t % n_groups for the given tasks t.
 
-    `out` (len(rows), n_groups lanes()), columns in the order of the groups; `sums` (n_threads, the
-    largest scratch).
+    `out` (len(rows), n_groups lanes()), columns in the order of the groups. Of the strings of rows
+    the symbols first..last are read, after those before; with `kept`, so that the next call can go
+    on, each task has its own row of `sums`, else each thread: (rows, the largest scratch).
     """
-    cdef Py_ssize_t t, i, g, width = gapped_lanes, n_groups = starts.shape[0] - 1
+    cdef Py_ssize_t t, i, g, n, width = gapped_lanes, n_groups = starts.shape[0] - 1
     cdef const int32_t* x = &codes[0] if codes.shape[0] > 0 else NULL
-    cdef int stop = 0
     for t in prange(tasks.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
-        if not stop:
-            i = tasks[t] // n_groups
-            g = tasks[t] % n_groups
-            fill(x + offsets[rows[i]], offsets[rows[i] + 1] - offsets[rows[i]],
-                 (starts[g + 1] - starts[g]) // width, &groups[starts[g]], length, decay,
-                 &sums[threadid(), 0], &out[i, g * width], threadid() == 0, &stop)
-    if stop:
-        raise_interrupt()
+        i = tasks[t] // n_groups
+        g = tasks[t] % n_groups
+        n = min(last, offsets[rows[i] + 1] - offsets[rows[i]])
+        if n > first or first == 0:
+            gapped_values(length, decay, first, n, x + offsets[rows[i]],
+                          (starts[g + 1] - starts[g]) // width, &groups[starts[g]],
+                          &sums[t if kept else threadid(), 0], &out[i, g * width])

@@ -5,10 +5,12 @@ then read through it, in O(1) steps a symbol. Strings are codes (total,) from of
 those that can match 0 ... n_symbols - 1; `total` (longest + 2,) has the cumulated weights of the
 lengths 0, 1, 2, ... . A thread builds the automata of its rows in its own memory.
 """
-from cython.parallel cimport prange
+from cython.parallel cimport parallel, threadid
 from libc.stdint cimport int32_t, int64_t
 
-from mlcore._ext.signals cimport raise_interrupt
+from mlcore._ext.signals cimport (
+    add_to, items_of, leave_items, raise_interrupt, shared_items, take_item,
+)
 from mlcore._ext.suffix_automaton cimport (
     SIDE, allocate, automaton, build, forget_symbols, read_side_by_side, read_through, release,
     set_symbols, set_table,
@@ -35,24 +37,25 @@ cdef inline void set_value(const task* of, Py_ssize_t i, Py_ssize_t j, double va
         of.out[of.column_places[j] * of.m + of.row_places[i]] = value
 
 
-cdef bint fill_rows(const task* of, Py_ssize_t first, Py_ssize_t last, Py_ssize_t step, bint told,
-                    int* stop) noexcept nogil:
-    """Fill every step-th row; return False if memory is missing."""
+cdef void fill_rows(const task* of, shared_items* items, bint told) noexcept nogil:
+    """Fill the rows that a thread takes."""
     cdef automaton a
-    cdef Py_ssize_t i = first, j, k, n
+    cdef Py_ssize_t i, j, k, n
     cdef Py_ssize_t lengths[SIDE]
     cdef const int32_t* others[SIDE]
     cdef double values[SIDE]
     cdef const int32_t* x
     cdef int64_t start
-    cdef bint enough = allocate(&a, of.longest, of.n_symbols)
-    a.told, a.stop = told, stop
-    while enough and i < last and not stop[0]:
+    add_to(&items.working, 1)
+    if not allocate(&a, of.longest, of.n_symbols):
+        items.missing = 1
+    a.told, a.stop = told, &items.stop
+    while take_item(items, &i):
         start = of.x_offsets[of.rows[i]]
         x, n = of.x + start, of.x_offsets[of.rows[i] + 1] - start
         set_symbols(&a, x, n)
         build(&a, n, of.total)
-        if stop[0]:
+        if items.stop:
             break
         j = i if of.symmetric else 0
         if a.dense:
@@ -74,9 +77,8 @@ cdef bint fill_rows(const task* of, Py_ssize_t first, Py_ssize_t last, Py_ssize_
                 set_value(of, i, j + k, values[k])
             j += SIDE
         forget_symbols(&a, x, n)
-        i += step
     release(&a)
-    return enough
+    leave_items(items, told)
 
 
 def products(const int32_t[::1] codes, const int64_t[::1] offsets, const int64_t[::1] rows,
@@ -91,9 +93,8 @@ def products(const int32_t[::1] codes, const int64_t[::1] offsets, const int64_t
     diagonal on, on both sides. `longest` is the largest length of a row's string; columns should be
     sorted by length. Returns False if there is no memory.
     """
-    cdef Py_ssize_t t
     cdef task of
-    cdef int missing = 0, stop = 0
+    cdef shared_items items = items_of(first, last)
     of.x = &codes[0] if codes.shape[0] > 0 else NULL
     of.y = &other_codes[0] if other_codes.shape[0] > 0 else NULL
     of.x_offsets, of.y_offsets, of.rows, of.columns = (
@@ -101,29 +102,30 @@ def products(const int32_t[::1] codes, const int64_t[::1] offsets, const int64_t
     of.row_places, of.column_places = &row_places[0], &column_places[0]
     of.n, of.m, of.n_symbols, of.longest = rows.shape[0], columns.shape[0], n_symbols, longest
     of.total, of.symmetric, of.out = &total[0], symmetric, &out[0, 0]
-    for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
-        missing += not fill_rows(&of, first + t, last, n_threads, t == 0, &stop)
-    if stop:
+    with nogil, parallel(num_threads=n_threads):
+        fill_rows(&of, &items, threadid() == 0)
+    if items.stop:
         raise_interrupt()
-    return missing == 0
+    return not items.missing
 
 
-cdef bint fill_diagonal(const int32_t* x, const int64_t* offsets, const int64_t* rows,
+cdef void fill_diagonal(const int32_t* x, const int64_t* offsets, const int64_t* rows,
                         Py_ssize_t n_symbols, const double* total, Py_ssize_t longest,
-                        Py_ssize_t first, Py_ssize_t last, Py_ssize_t step, bint told,
-                        int* stop, double* out) noexcept nogil:
+                        shared_items* items, bint told, double* out) noexcept nogil:
     cdef automaton a
-    cdef Py_ssize_t i = first, v, n
+    cdef Py_ssize_t i, v, n
     cdef Py_ssize_t lengths[SIDE]
     cdef const int32_t* others[SIDE]
     cdef double values[SIDE]
-    cdef bint enough = allocate(&a, longest, n_symbols)
-    a.told, a.stop = told, stop
-    while enough and i < last and not stop[0]:
+    add_to(&items.working, 1)
+    if not allocate(&a, longest, n_symbols):
+        items.missing = 1
+    a.told, a.stop = told, &items.stop
+    while take_item(items, &i):
         n = offsets[rows[i] + 1] - offsets[rows[i]]
         set_symbols(&a, x + offsets[rows[i]], n)
         build(&a, n, total)
-        if stop[0]:
+        if items.stop:
             break
         if a.dense:
             set_table(&a)
@@ -135,21 +137,19 @@ cdef bint fill_diagonal(const int32_t* x, const int64_t* offsets, const int64_t*
         else:
             out[i] = read_through(&a, x + offsets[rows[i]], n, total)
         forget_symbols(&a, x + offsets[rows[i]], n)
-        i += step
     release(&a)
-    return enough
+    leave_items(items, told)
 
 
 def diagonal(const int32_t[::1] codes, const int64_t[::1] offsets, const int64_t[::1] rows,
              Py_ssize_t n_symbols, const double[::1] total, Py_ssize_t longest, Py_ssize_t first,
              Py_ssize_t last, double[::1] out, int n_threads, /):
     """Fill first..last of out (len(rows),) with values of strings and themselves."""
-    cdef Py_ssize_t t
     cdef const int32_t* x = &codes[0] if codes.shape[0] > 0 else NULL
-    cdef int missing = 0, stop = 0
-    for t in prange(n_threads, nogil=True, num_threads=n_threads, schedule="static", chunksize=1):
-        missing += not fill_diagonal(x, &offsets[0], &rows[0], n_symbols, &total[0], longest,
-                                     first + t, last, n_threads, t == 0, &stop, &out[0])
-    if stop:
+    cdef shared_items items = items_of(first, last)
+    with nogil, parallel(num_threads=n_threads):
+        fill_diagonal(x, &offsets[0], &rows[0], n_symbols, &total[0], longest, &items,
+                      threadid() == 0, &out[0])
+    if items.stop:
         raise_interrupt()
-    return missing == 0
+    return not items.missing

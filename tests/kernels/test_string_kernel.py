@@ -1,6 +1,7 @@
 """Kernels on strings against their definitions, laws and printed examples."""
 
 import itertools
+import os
 import random
 import subprocess
 import sys
@@ -351,19 +352,28 @@ def test_memory_is_asked_for_before_the_work():
         StringKernel()(X)
 
 
+@pytest.mark.parametrize("short_first", [True, False])
 @pytest.mark.parametrize(("kind", "n"), [("gapped", 400_000), ("substrings", 30_000_000)])
-def test_ctrl_c_is_answered_inside_one_pair(kind, n, tmp_path):
-    """Of strings so long that a call takes minutes."""
+def test_ctrl_c_is_answered_inside_one_pair(kind, n, short_first, tmp_path):
+    """Of strings so long that a call takes minutes, on whichever thread they are."""
+    n //= 16
     program = (
         "import signal, threading\n"
         "from mlcore.kernels import StringKernel\n"
-        f"x = StringKernel().encode(['abcdefghijklmnop' * ({n} // 16)] * 2)\n"
-        "threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()\n"
+        f"long = 'abcdefghijklmnop' * {n}\n"
+        f"x = StringKernel().encode(['ab', long][:: {1 if short_first else -1}])\n"
+        "y = StringKernel().encode([long])\n"
         "try:\n"
-        f"    StringKernel({kind!r})(x)\n"
+        "    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()\n"
+        f"    StringKernel({kind!r})(x, y)\n"
         "except KeyboardInterrupt:\n"
         "    print('interrupted')\n"
     )
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=os.environ | {"OMP_NUM_THREADS": "2"},
+        capture_output=True,
+        timeout=60,
+    )
     assert done.stdout.decode().split() == ["interrupted"], done.stderr.decode()

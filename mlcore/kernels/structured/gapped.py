@@ -49,14 +49,21 @@ def gapped_products(X: Strings, Y: Strings | None, length: int, decay: float) ->
     n_threads = effective_threads(float(cost.sum()))
     sums = np.empty((n_threads, max(1, (length - 1) * width * int(longest.max(initial=0)))))
     ends = np.cumsum(cost)
-    step, done = items_per_call(1) * n_threads, 0
+    step, done = items_per_call(1), 0
     while done < len(tasks):
         before = ends[done - 1] if done else 0.0
-        until = max(done + 1, int(np.searchsorted(ends, before + step)))
-        _ext.products(
-            X.codes, X.offsets, X.chosen, starts, groups, tasks[done:until], length, decay, sums,
-            out, n_threads,
-        )  # fmt: skip
+        until = max(done + 1, int(np.searchsorted(ends, before + step * n_threads)))
+        largest = cost[done:until].max()
+        whole = largest <= step
+        if not whole:  # a call reads a part of the rows, so that the main thread hears of Ctrl-C
+            until = min(until, done + n_threads)
+        n_symbols = int(row_lengths[tasks[done:until] // n_groups].max())
+        part = max(1, n_symbols if whole else int(step / largest * n_symbols))
+        for first in range(0, max(1, n_symbols), part):
+            _ext.products(
+                X.codes, X.offsets, X.chosen, starts, groups, tasks[done:until], length, decay,
+                first, min(n_symbols, first + part), not whole, sums, out, n_threads,
+            )  # fmt: skip
         done = until
     found = np.empty((len(X), len(Y)))
     found[:, order] = out[:, : len(Y)]
