@@ -123,7 +123,9 @@ cdef void dense_block(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t row
     cdef double* root = sign + SCORES
     cdef double* s = root + SCORES
     for i in range(rows):
-        if floating is float:
+        if d == 0:
+            pass
+        elif floating is float:
             copy_f(d, &X[start + i, 0], shift, scale, B + i * width)
         else:
             copy_d(d, &X[start + i, 0], shift, scale, B + i * width)
@@ -172,11 +174,13 @@ def dense(const floating[:, ::1] X, const int64_t[::1] codes, const double[::1] 
     cdef Py_ssize_t size = rows_of_block(width)
     cdef Py_ssize_t groups = loss.shape[0], g, block, start
     cdef Py_ssize_t count = (last - first + stride - 1) // stride
+    cdef const double* to_shift = &shift[0] if shift.shape[0] > 0 else NULL  # no features
+    cdef const double* to_scale = &scale[0] if scale.shape[0] > 0 else NULL
     for g in prange(groups, nogil=True, num_threads=n_threads, schedule="dynamic"):
         for block in range(g * count // groups, (g + 1) * count // groups):
             start = (first + block * stride) * size
             dense_block(X, start, min(size, n - start), &codes[start], &weight[start], equal,
-                        &offset[start, 0] if offset.shape[0] > 0 else NULL, &shift[0], &scale[0],
+                        &offset[start, 0] if offset.shape[0] > 0 else NULL, to_shift, to_scale,
                         &zeros[0], &theta[0, 0], c, width, intercept, gram, &work[threadid(), 0],
                         &loss[g], &wrong[g], &gradients[g, 0, 0],
                         &moment_sums[g, 0, 0] if moment_sums.shape[0] > 0 else NULL,
@@ -293,7 +297,7 @@ def sparse(const floating[::1] data, const index[::1] columns, const index[::1] 
             start = (first + block * stride) * SCATTER_ROWS_d
             sparse_block(values, of, &ends[0], start, min(SCATTER_ROWS_d, n - start), &codes[start],
                          &weight[start], equal, &offset[start, 0] if offset.shape[0] > 0 else NULL,
-                         &scale[0], &theta[0, 0], c, d, width, intercept, gram,
+                         &scale[0] if d > 0 else NULL, &theta[0, 0], c, d, width, intercept, gram,
                          &work[threadid(), 0], &loss[g], &wrong[g], &gradients[g, 0, 0],
                          &moment_sums[g, 0, 0] if moment_sums.shape[0] > 0 else NULL,
                          &hessians[g, 0, 0, 0] if hessians.shape[0] > 0 else NULL,
