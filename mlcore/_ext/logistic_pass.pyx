@@ -74,8 +74,7 @@ cdef double losses(Py_ssize_t rows, Py_ssize_t c, bint equal, const int64_t* cod
     exponentials(rows * c, Z)
     for i in range(rows):
         z = Z + i * c
-        others = 0
-        top = 0
+        others = top = 0
         for k in range(c):
             if k != codes[i]:
                 others += z[k]
@@ -108,13 +107,13 @@ cdef void add_products(Py_ssize_t rows, Py_ssize_t width, Py_ssize_t used, const
         products_d(rows, panels, b, b * panel_d, used, H, width)
 
 
-cdef void dense_block(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t rows,
+cdef void dense_block(const floating* X, Py_ssize_t d, Py_ssize_t rows,
                       const int64_t* codes, const double* weight, bint equal,
                       const double* offset, const double* shift, const double* scale,
                       const double* zeros, const double* theta, Py_ssize_t c, Py_ssize_t width,
                       bint intercept, bint gram, double* work, double* loss, Py_ssize_t* wrong,
                       double* G, double* sums, double* H, double* out) noexcept nogil:
-    cdef Py_ssize_t d = X.shape[1], i, a, b
+    cdef Py_ssize_t i, a, b
     cdef double* B = work
     cdef double* panels = B + SCATTER_ROWS_d * width
     cdef double* Z = panels + SCATTER_ROWS_d * width
@@ -123,12 +122,10 @@ cdef void dense_block(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t row
     cdef double* root = sign + SCORES
     cdef double* s = root + SCORES
     for i in range(rows):
-        if d == 0:
-            pass
-        elif floating is float:
-            copy_f(d, &X[start + i, 0], shift, scale, B + i * width)
+        if floating is float:
+            copy_f(d, X + i * d, shift, scale, B + i * width)
         else:
-            copy_d(d, &X[start + i, 0], shift, scale, B + i * width)
+            copy_d(d, X + i * d, shift, scale, B + i * width)
         B[i * width + d] = intercept
         for a in range(d + 1, width):
             B[i * width + a] = 0
@@ -170,17 +167,16 @@ def dense(const floating[:, ::1] X, const int64_t[::1] codes, const double[::1] 
           double[:, :, ::1] moment_sums, double[:, :, :, ::1] hessians,
           double[:, ::1] out_scores, int n_threads, /):
     """Add the sums over blocks first, first + stride, ... below `last`."""
-    cdef Py_ssize_t c = theta.shape[0], width = theta.shape[1], n = X.shape[0]
+    cdef Py_ssize_t c = theta.shape[0], width = theta.shape[1], n = X.shape[0], d = X.shape[1]
     cdef Py_ssize_t size = rows_of_block(width)
     cdef Py_ssize_t groups = loss.shape[0], g, block, start
     cdef Py_ssize_t count = (last - first + stride - 1) // stride
-    cdef const double* to_shift = &shift[0] if shift.shape[0] > 0 else NULL  # no features
-    cdef const double* to_scale = &scale[0] if scale.shape[0] > 0 else NULL
     for g in prange(groups, nogil=True, num_threads=n_threads, schedule="dynamic"):
         for block in range(g * count // groups, (g + 1) * count // groups):
             start = (first + block * stride) * size
-            dense_block(X, start, min(size, n - start), &codes[start], &weight[start], equal,
-                        &offset[start, 0] if offset.shape[0] > 0 else NULL, to_shift, to_scale,
+            dense_block(&X[start, 0] if d > 0 else NULL, d, min(size, n - start), &codes[start],
+                        &weight[start], equal, &offset[start, 0] if offset.shape[0] > 0 else NULL,
+                        &shift[0] if d > 0 else NULL, &scale[0] if d > 0 else NULL,
                         &zeros[0], &theta[0, 0], c, width, intercept, gram, &work[threadid(), 0],
                         &loss[g], &wrong[g], &gradients[g, 0, 0],
                         &moment_sums[g, 0, 0] if moment_sums.shape[0] > 0 else NULL,
