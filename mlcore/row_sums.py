@@ -1,6 +1,6 @@
 """Interface of fits that are sums over rows, in memory, in files or on other machines."""
 
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class RowSums(Protocol):
     ``fit`` is a loop over these four methods, and so is a fit to data in blocks::
 
         model.begin(first_block)
-        for step in range(n_steps):
+        while model.needs_another_pass():
             total = None
             for block in blocks:
                 part = model.partial_statistics(block)
@@ -28,6 +28,10 @@ class RowSums(Protocol):
     Statistics are a NamedTuple of arrays that do not grow with the rows; they can be
     pickled, so that another process with a copy of the model may sum a block. The sums are computed
     with the parameters after `begin` or the last `update`.
+
+    The models of mlcore also have ``needs_another_pass() -> bool``: after `begin`, and after each
+    `update`, it tells whether `fit` would go on, by the same `tol` and `max_iter`. The loop that
+    takes a model need not ask: it may take a number of steps of its own.
 
     Examples
     --------
@@ -48,6 +52,35 @@ class RowSums(Protocol):
 
     def update(self, statistics: Any) -> Self:
         """Compute new parameters from the sums: one step of an iteration, or the whole fit."""
+
+
+class SinglePass:
+    """Mixin of models whose `update` is the whole fit, which sets the attribute `_result`.
+
+    What the sums refer to is set by `begin`, for which any rows will do.
+    """
+
+    _result: ClassVar[str]
+    _start_rows: ClassVar[str] = "block"  # or "sample": `begin` needs rows that stand for all
+
+    def needs_another_pass(self) -> bool:
+        """Return True after `begin`, False after `update`: sums over all rows are the whole fit."""
+        self._check_fitted()
+        return not hasattr(self, self._result)
+
+
+class RepeatedPasses:
+    """Mixin of models whose `update` is a step, until `converged_` or `max_iter` of them."""
+
+    _start_rows: ClassVar[str] = "sample"
+
+    def needs_another_pass(self) -> bool:
+        """Return whether `fit` would take another step: not if `converged_`, or after `max_iter`.
+
+        Each step is an `update` by the sums over all rows.
+        """
+        self._check_fitted()
+        return not self.converged_ and int(np.max(self.n_iter_)) < self.max_iter
 
 
 def merged(a: Any, b: Any) -> Any:

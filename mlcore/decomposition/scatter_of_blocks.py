@@ -1,7 +1,7 @@
 """Components from the scatter of blocks of rows, which need not be in memory together."""
 
 import copy
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class ScatterOfBlocks:
     The tail of the spectrum, if it has lost digits, takes a second pass over the rows.
     """
 
+    _start_rows: ClassVar[str] = "block"  # of which `begin` takes the origin
     _statistics: tuple | None = None  # the Scatter of all rows so far, by `partial_fit`
     _tail: tuple | None = None  # of the first pass: weight, mean, fields of ScatterEigenpairs
 
@@ -78,6 +79,11 @@ class ScatterOfBlocks:
         else:
             self._update_state(self._from_scatter(statistics, another=True))
         return self
+
+    def needs_another_pass(self) -> bool:
+        """Return whether another pass over all rows is wanted: the first one, or the second."""
+        self._check_fitted()
+        return not hasattr(self, "components_") or self._tail is not None
 
     def _scatter(self, X, sample_weight):
         checked, weight = self._checked(X, sample_weight, check_finite=False)

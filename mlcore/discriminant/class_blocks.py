@@ -16,18 +16,20 @@ from mlcore.discriminant.class_scatters import (
 from mlcore.discriminant.leave_one_out import regularised_leave_one_out
 from mlcore.discriminant.normal_classes import NormalClasses
 from mlcore.exceptions import peer_class
+from mlcore.row_sums import SinglePass
 from mlcore.scatter import origin_of, powers_of_two, row_blocks
 from mlcore.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
 
 
-class ClassBlocks(NormalClasses):
+class ClassBlocks(SinglePass, NormalClasses):
     """Base of models that follow from the `ClassScatters` of all rows: they are `RowSums`."""
 
     shrinkage: Any
     origin_: np.ndarray
     _powers_: np.ndarray  # int (d,): the sums are those of 2^-power x
+    _result = "means_"
     _statistics: tuple | None = None  # the ClassScatters of all rows so far, by `partial_fit`
 
     def _checked_parameters(self) -> Any:

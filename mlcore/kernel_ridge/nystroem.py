@@ -37,6 +37,8 @@ class Nystroem:
     _sums_: tuple  # the SpanSums of the fit
     _several_: bool  # targets
 
+    _start_rows = "sample"  # of which some are the centres
+
     # ---- fit from blocks of rows
 
     @only_with("solver", "nystroem")
@@ -71,6 +73,12 @@ class Nystroem:
         self._check_fitted()
         self._update_state(self._solved_sums(statistics))
         return self
+
+    @only_with("solver", "nystroem")
+    def needs_another_pass(self) -> bool:
+        """Return True after `begin`, False after `update`: sums over all rows are the whole fit."""
+        self._check_fitted()
+        return not hasattr(self, "dual_coef_")
 
     @only_with("solver", "nystroem")
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

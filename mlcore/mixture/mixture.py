@@ -21,14 +21,14 @@ from mlcore.mixture.em import EM, RECENT, Run
 from mlcore.mixture.prediction import Prediction
 from mlcore.model import warn
 from mlcore.progress import Progress
-from mlcore.row_sums import merged
+from mlcore.row_sums import RepeatedPasses, merged
 from mlcore.threads import single_threaded_blas
 
 _SHORT_RUN = 10  # steps of each of several starts before one of them goes on
 STARTS = ("k-means++", "kmeans", "random", "random_from_data")  # values of init_params
 
 
-class Mixture(KeepsFirstRows, Prediction):
+class Mixture(RepeatedPasses, KeepsFirstRows, Prediction):
     """Estimators of mixtures: EM, by rows in memory or by sums over blocks of rows.
 
     A subclass makes the components, and says what users may give of their parameters.

@@ -17,6 +17,7 @@ from mlcore.naive_bayes.class_counts import (
     merged_class_counts,
     with_classes,
 )
+from mlcore.row_sums import SinglePass
 
 
 class Likelihood(NamedTuple):
@@ -30,7 +31,7 @@ class Likelihood(NamedTuple):
     impossible: np.ndarray | None
 
 
-class NaiveBayes(Classifier, Model):
+class NaiveBayes(SinglePass, Classifier, Model):
     """Base of classifiers whose features are independent given the class: they are `RowSums`."""
 
     class_prior: Any
@@ -40,6 +41,7 @@ class NaiveBayes(Classifier, Model):
     class_log_prior_: np.ndarray
     _Statistics: ClassVar[Any] = ClassCounts  # of which the fitted `_statistics_` has the fields
 
+    _result = "classes_"
     _sums_check: ClassVar[bool] = False  # the loop that adds CSR rows checks them too
 
     # ---- what a model asks for

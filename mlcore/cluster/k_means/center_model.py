@@ -24,7 +24,7 @@ from mlcore.cluster.k_means.origin_and_unit import Units, choose_units, shared_u
 from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
 from mlcore.cluster.k_means.seeding import k_means_plus_plus
 from mlcore.model import Clusterer, Model, Transformer, warn
-from mlcore.row_sums import merged
+from mlcore.row_sums import RepeatedPasses, merged
 
 _INITS = "k-means++", "random"
 
@@ -127,7 +127,7 @@ class CenterModel(Transformer, Clusterer, Model):
         return centers
 
 
-class CentroidModel(CenterModel):
+class CentroidModel(RepeatedPasses, CenterModel):
     """Clustering by the nearest of `cluster_centers_`, in Euclidean distance."""
 
     origin_: np.ndarray

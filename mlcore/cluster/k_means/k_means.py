@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
-from mlcore.cluster.k_means.lloyd import lloyd
+from mlcore.cluster.k_means.lloyd import lloyd, squared_moves
 from mlcore.cluster.k_means.origin_and_unit import choose_units
 from mlcore.progress import Progress
 
@@ -179,18 +179,32 @@ class KMeans(CentroidModel):
         return self
 
     def update(self, statistics: Statistics) -> Self:
-        """Move the centres to the means of the statistics; those without samples stay."""
+        """Move the centres to the means of the statistics; those without samples stay.
+
+        `converged_` tells when they moved by no more than `tol` allows.
+        """
         self._check_fitted()
         sums, counts, objective = statistics
         offsets = self.offsets_.copy()
         present = counts > 0
         offsets[present] = sums[present] / counts[present, None]
+        shift = float(squared_moves(self.offsets_, offsets).sum())
         return self._move(
             offsets,
             inertia_=objective,
             objective_trace_=np.append(self.objective_trace_, objective),
             n_iter_=self.n_iter_ + 1,
+            converged_=shift <= self.tol * variance_of(statistics, self.offsets_),
         )
 
     def _initial_attributes(self, n_clusters):
-        return {"objective_trace_": np.empty(0), "n_iter_": 0}
+        return {"objective_trace_": np.empty(0), "n_iter_": 0, "converged_": False}
+
+
+def variance_of(statistics: Statistics, offsets: np.ndarray) -> float:
+    """Return the mean variance of the features of all rows, summed by their nearest offsets."""
+    sums, counts, objective = statistics
+    wide, weight = offsets.astype(np.float64), counts.sum()
+    squares = objective + float((wide * (2 * sums - counts[:, None] * wide)).sum())
+    mean = sums.sum(axis=0) / weight
+    return max(0.0, squares / weight - float(mean @ mean)) / len(mean)

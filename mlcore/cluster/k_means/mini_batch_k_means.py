@@ -9,12 +9,14 @@ from scipy import sparse as sp
 from mlcore.checks import as_integer
 from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
-from mlcore.cluster.k_means.lloyd import objective
+from mlcore.cluster.k_means.k_means import variance_of
+from mlcore.cluster.k_means.lloyd import objective, squared_moves
 from mlcore.cluster.k_means.origin_and_unit import choose_units
 from mlcore.cluster.k_means.row_sampler import RowSampler
 from mlcore.first_rows import KeepsFirstRows
 from mlcore.progress import Progress
 
+_BEGUN = np.inf, np.inf, 0  # course of the objective before the first batch
 _FIRST_STEPS = 10  # most steps of Lloyd's algorithm on the first samples of a stream
 
 
@@ -57,7 +59,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
     n_iter_ : int
         Passes over as many samples as the data have, the last one maybe incomplete.
     converged_ : bool
-        True if the fit stopped before `max_iter`.
+        True if the fit, or the last `update`, met `tol` or `max_no_improvement`.
     cluster_centers_, origin_, offsets_, n_features_in_, feature_names_in_
         As in `KMeans`.
 
@@ -77,6 +79,8 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
 
     counts_: np.ndarray
     n_steps_: int
+    _batches_ = 1  # in a pass over all rows, of which `update` takes one
+    _course_: tuple[float, float, int]  # smoothed objective, the least, steps since then
 
     def __init__(
         self,
@@ -170,6 +174,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
             assignment.assign(centers)
             inertia = np.ldexp(units.back(objective(assignment, centers)), weight_power)
             inertia = self._in_range(float(inertia))
+            course = float(units.back(smoothed)), float(units.back(least)), n_worse
         self._warn_of_fewer(len(centers))
         self._set_fitted(
             X,
@@ -180,6 +185,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
             n_steps_=step,
             n_iter_=-(-step * own // n),
             converged_=converged,
+            _course_=course,
         )
         return self
 
@@ -216,24 +222,47 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         for _ in range(_FIRST_STEPS):
             before = model.cluster_centers_
             sums, counts, value = model.partial_statistics(X, sample_weight=weight)
-            model.counts_ = np.zeros(len(counts))
+            model.counts_, model._course_ = np.zeros(len(counts)), _BEGUN
             model.update(Statistics(sums, counts, value))
             if np.array_equal(before, model.cluster_centers_):
                 break
-        model.n_steps_ = 1
+        model.n_steps_ = model.n_iter_ = 1
         return model
 
     def update(self, statistics: Statistics) -> Self:
-        """Move the centres to the means of all samples so far, those of the statistics included."""
+        """Move the centres to the means of all samples so far, those of the statistics included.
+
+        `converged_` tells when `fit` would stop after such a batch.
+        """
         self._check_fitted()
         sums, counts, value = statistics
-        wide = _averaged(self.offsets_.astype(np.float64), self.counts_, sums, counts)
+        before = self.offsets_.astype(np.float64)
+        wide = _averaged(before, self.counts_, sums, counts)
+        smoothed, least, n_worse = self._course_
+        mean = value / (counts.sum() or 1.0)
+        share = min(1.0, 2 / self._batches_) if smoothed < np.inf else 1.0
+        smoothed = mean if share == 1 else smoothed + share * (mean - smoothed)
+        n_worse = 0 if smoothed < least else n_worse + 1
+        shift = float(squared_moves(before, wide).sum())
+        still = 0 < self.tol and shift <= self.tol * variance_of(statistics, self.offsets_)
+        n_steps = self.n_steps_ + 1
         return self._move(
             wide.astype(self.offsets_.dtype),
             inertia_=value,
             counts_=self.counts_ + counts,
-            n_steps_=self.n_steps_ + 1,
+            n_steps_=n_steps,
+            n_iter_=-(-n_steps // self._batches_),
+            converged_=bool(still or n_worse >= (self.max_no_improvement or np.inf)),
+            _course_=(smoothed, min(least, smoothed), n_worse),
         )
+
+    def needs_another_pass(self) -> bool:
+        """Return whether `fit` would take another batch: not if `converged_`, or after `max_iter`.
+
+        Each `update` is a step by a batch; here it counts as a pass over all rows.
+        """
+        self._check_fitted()
+        return not self.converged_ and self.n_steps_ < self.max_iter * self._batches_
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -252,7 +281,8 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         return best
 
     def _initial_attributes(self, n_clusters):
-        return {"counts_": np.zeros(n_clusters), "n_steps_": 0}
+        begun = {"counts_": np.zeros(n_clusters), "n_steps_": 0, "n_iter_": 0}
+        return begun | {"converged_": False, "_course_": _BEGUN}
 
 
 def _averaged(centers, counts, sums, mass):

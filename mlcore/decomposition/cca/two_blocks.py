@@ -7,6 +7,7 @@ import numpy as np
 from mlcore.checks import as_samples, as_weights, scaled_weights
 from mlcore.checks.arrays import real_array
 from mlcore.model import Model
+from mlcore.row_sums import SinglePass
 from mlcore.scatter import (
     Scatter,
     merged_scatter,
@@ -38,13 +39,15 @@ class Blocks(NamedTuple):
         return None if self.weight is None else self.weight[rows]
 
 
-class TwoBlocks(Model):
+class TwoBlocks(SinglePass, Model):
     """Model that follows from the scatter of X and Y; a subclass has `_solve` and parameters."""
 
     statistics_: tuple
     origin_: np.ndarray
     powers_: np.ndarray
     one_target_: bool
+
+    _result = "all_correlations_"
 
     def _check_parameters(self) -> None:
         raise NotImplementedError

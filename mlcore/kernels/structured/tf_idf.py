@@ -12,7 +12,7 @@ from mlcore.checks.sparse import is_plain_csr
 from mlcore.exceptions import peer_class
 from mlcore.mixins import FeaturewiseTransformer
 from mlcore.model import Model
-from mlcore.row_sums import merged
+from mlcore.row_sums import SinglePass, merged
 from mlcore.threads import effective_threads, pieces
 
 _NORMS = {None: 0, "l2": 1, "l1": 2}
@@ -35,7 +35,7 @@ class DocumentCounts(NamedTuple):
     frequency: np.ndarray
 
 
-class TfidfTransformer(FeaturewiseTransformer, Model):
+class TfidfTransformer(SinglePass, FeaturewiseTransformer, Model):
     r"""Weigh the counts of words in documents by how rare each word is.
 
     .. math:: x_w = \mathrm{tf}_w \, \mathrm{idf}_w, \qquad
@@ -90,6 +90,8 @@ class TfidfTransformer(FeaturewiseTransformer, Model):
         "input_tags.sparse": True,
         "input_tags.positive_only": True,
     }
+
+    _result = "total_weight_"
 
     idf_: np.ndarray
     document_frequency_: np.ndarray
@@ -146,7 +148,8 @@ class TfidfTransformer(FeaturewiseTransformer, Model):
         if "idf_" not in vars(self):
             return self.fit(X, sample_weight=sample_weight)
         more = self.partial_statistics(X, sample_weight=sample_weight)
-        before = DocumentCounts(np.array([self.total_weight_]), self.document_frequency_)
+        weight = np.array([getattr(self, "total_weight_", 0.0)])  # `begin` sets none
+        before = DocumentCounts(weight, self.document_frequency_)
         return self.update(self.merge(before, more))
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -154,7 +157,9 @@ class TfidfTransformer(FeaturewiseTransformer, Model):
         self._check_parameters()
         checked = self._check_X(X, reset=True)
         none = DocumentCounts(np.zeros(1), np.zeros(checked.shape[1]))
-        self._set_fitted(X, **self._state(none, checked.dtype))
+        state = self._state(none, checked.dtype)
+        del state["total_weight_"]
+        self._set_fitted(X, **state)
         return self
 
     def partial_statistics(
@@ -231,7 +236,7 @@ class TfidfTransformer(FeaturewiseTransformer, Model):
         """
         self._check_parameters()
         self._check_fitted()
-        if self.total_weight_ == 0:
+        if not vars(self).get("total_weight_"):
             raise peer_class("NotFittedError")(
                 f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
                 "'update' or 'partial_fit' before using it."

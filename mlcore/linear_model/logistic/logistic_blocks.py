@@ -12,11 +12,12 @@ from mlcore.linear_model.logistic.newton import ARMIJO, ROUNDING
 from mlcore.linear_model.logistic.objective import NewtonSystem, Penalised
 from mlcore.linear_model.logistic.separation import separated
 from mlcore.model import Classifier, Model, warn
+from mlcore.row_sums import RepeatedPasses
 
 _SLOW = 0.3  # factor of the decrement: near a minimum its square, without one exp(-1/2)
 
 
-class LogisticBlocks(Classifier, Model):
+class LogisticBlocks(RepeatedPasses, Classifier, Model):
     """Base of a logistic regression whose steps follow from sums over rows: a `RowSums`."""
 
     C: float
@@ -61,7 +62,9 @@ class LogisticBlocks(Classifier, Model):
         )
         state = self._coefficients(np.zeros(shape), rows, checked.dtype)
         columns = rows.shift, rows.scale
-        self._set_fitted(X, classes_=classes, _columns_=columns, _line_=None, **state)
+        state |= {"n_iter_": np.zeros(1, np.int32), "converged_": False}
+        state |= {"objective_trace_": np.empty(0), "_columns_": columns, "_line_": None}
+        self._set_fitted(X, classes_=classes, **state)
         return self
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticSums:
@@ -137,11 +140,14 @@ class LogisticBlocks(Classifier, Model):
             else:  # rounding decides nothing
                 endless = line[5]
         state = self._coefficients(theta + direction, columns)
+        trace = np.append(self.objective_trace_, factor * point.value)
         state |= {
+            "n_iter_": np.array([len(trace) - 1], np.int32),
+            "objective_trace_": trace,
             "_line_": (theta, point.value, direction, slope, 1.0, endless),
             "objective_": factor * point.value,
             "newton_decrement_": math.sqrt(factor) * decrement,
-            "converged_": decrement <= how["tol"] and not endless,
+            "converged_": bool(decrement <= how["tol"] and not endless),
         }
         self._update_state(state)
         if endless and decrement <= how["tol"]:

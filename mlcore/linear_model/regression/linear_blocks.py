@@ -5,11 +5,14 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.linear_model.regression.rows import Frame
+from mlcore.row_sums import SinglePass
 from mlcore.scatter import Scatter, merged_scatter
 
 
-class LinearBlocks:
+class LinearBlocks(SinglePass):
     """Mixin of LinearRegression: the methods of `RowSums`, and `partial_fit`."""
+
+    _result = "coef_"
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the origin and the units of the sums from first rows."""
