@@ -1,0 +1,114 @@
+"""Predictions and transforms of blocks, written where the caller keeps them."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.blocks.rounds import Calls, Workers
+from mlcore.blocks.sequence import as_blocks
+from mlcore.blocks.workers import workers_of
+
+
+def predict_blocks(
+    model: Any, blocks: Any, method: str = "predict", *, executor: Any = None, out: Any = None
+) -> Any:
+    """Return what a fitted model predicts for data in blocks, or write it where it is wanted.
+
+    Parameters
+    ----------
+    model : Model
+        Fitted.
+    blocks : as for `fit_blocks`
+        y and weights are not used.
+    method : str, default="predict"
+        Or "predict_proba", "decision_function", "score_samples", "transform", ...
+    executor : as for `fit_blocks`, optional
+    out : array, memory map, Zarr or HDF5 array, optional
+        Of shape (n_samples,) or (n_samples, n_columns): gets the values of a block as soon as they
+        are there, so that those of few blocks are in memory.
+
+    Returns
+    -------
+    values : ndarray or csr_array, or `out`
+        In the order of the blocks.
+
+    Raises
+    ------
+    BlockError
+        If a block cannot be read, or the model refuses it. Blocks before it are in `out`.
+    TypeError, ValueError
+        If the model has no such method, or `out` has another number of rows.
+
+    Examples
+    --------
+    >>> from mlcore.blocks import predict_blocks, row_blocks
+    >>> from mlcore.cluster import KMeans
+    >>> X = [[0.0], [1.0], [9.0], [10.0]]
+    >>> model = KMeans(2, init=[[0.0], [10.0]]).fit(X)
+    >>> predict_blocks(model, row_blocks(X, block_size=3))
+    array([0, 0, 1, 1], dtype=int32)
+    """
+    if not callable(getattr(model, method, None)):
+        raise TypeError(f"{type(model).__name__} has no method {method!r}.")
+    blocks = as_blocks(blocks)
+    with executor if isinstance(executor, Workers) else workers_of(executor) as workers:
+        results = workers.results(Calls(model, method), blocks)
+        if out is None:
+            parts = [
+                np.asarray(part) if not sp.issparse(part) else part
+                for part in results
+                if part is not None
+            ]
+            if not parts:
+                raise ValueError(f"blocks: none of the {len(blocks)} has any rows.")
+            some = sp.issparse(parts[0])
+            return sp.vstack(parts, format="csr") if some else np.concatenate(parts)
+        done = 0
+        for part in results:
+            if part is None:
+                continue
+            values = part.toarray() if sp.issparse(part) else np.asarray(part)
+            n = done + len(values)
+            if n > len(out) or values.shape[1:] != tuple(out.shape[1:]):
+                raise ValueError(
+                    f"out has shape {tuple(out.shape)}, but the values of the first {n} rows are "
+                    f"of shape {(n, *values.shape[1:])}."
+                )
+            out[done:n] = values
+            done = n
+        if done < len(out):
+            raise ValueError(f"out has {len(out)} rows, but the blocks have {done}.")
+    return out
+
+
+def transform_blocks(model: Any, blocks: Any, *, executor: Any = None, out: Any = None) -> Any:
+    """Return data in blocks transformed by a fitted model, or write them where they are wanted.
+
+    The same as ``predict_blocks(..., method="transform")``, which describes the parameters.
+
+    Parameters
+    ----------
+    model : Model
+    blocks : as for `fit_blocks`
+    executor : as for `fit_blocks`, optional
+    out : array, memory map, Zarr or HDF5 array, optional
+
+    Returns
+    -------
+    values : ndarray or csr_array, or `out`
+
+    Raises
+    ------
+    BlockError, TypeError, ValueError
+        As `predict_blocks`.
+
+    Examples
+    --------
+    >>> from mlcore.blocks import row_blocks, transform_blocks
+    >>> from mlcore.decomposition import PCA
+    >>> X = [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]
+    >>> transform_blocks(PCA(1).fit(X), row_blocks(X, block_size=2)).shape
+    (3, 1)
+    """
+    return predict_blocks(model, blocks, "transform", executor=executor, out=out)

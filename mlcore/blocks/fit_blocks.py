@@ -1,0 +1,239 @@
+"""Fits over blocks of rows: in files, in processes, on other machines."""
+
+import copy
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from mlcore.blocks.apply_blocks import predict_blocks
+from mlcore.blocks.block_error import BlockError
+from mlcore.blocks.checkpoint import Checkpoint
+from mlcore.blocks.rounds import Sums, Workers, n_rows_of, read
+from mlcore.blocks.sample import Draw, n_features_of, rows_of
+from mlcore.blocks.sequence import Blocks, as_blocks
+from mlcore.blocks.without_blocks import reason
+from mlcore.blocks.workers import workers_of
+from mlcore.checks import as_bool, as_random_state, as_real
+from mlcore.model import Model
+from mlcore.progress import Progress
+from mlcore.row_sums import RowSums
+
+M = TypeVar("M", bound=RowSums)
+_SEAM = "begin", "partial_statistics", "merge", "update"
+_SAMPLE = 20_000  # rows that stand for all
+
+
+def fit_blocks(
+    model: M,
+    blocks: Any,
+    *,
+    executor: Any = None,
+    checkpoint: Any = None,
+    checkpoint_seconds: float = 0.0,
+    start: Any = None,
+    labels: bool = False,
+) -> M:
+    """Fit a model to data that come in blocks of rows, as its `fit` would to all rows at once.
+
+    Each step sums over the rows of every block, wherever its worker is, merges the sums as a tree
+    that only the number of blocks decides, and updates the model: the result is the same to the
+    last bit with any executor and number of workers.
+
+    Parameters
+    ----------
+    model : RowSums
+        KMeans, MiniBatchKMeans, a mixture, PLSA, PCA, CCA, a discriminant, naive Bayes, linear or
+        logistic regression, ``KernelRidge(solver="nystroem")``, TfidfTransformer, or any other
+        object with the four methods of `mlcore.row_sums.RowSums`.
+    blocks : Blocks, array, table, file or sequence
+        What `row_blocks` and `parquet_blocks` return; an array, memory map, sparse matrix, table,
+        Zarr, HDF5 or dask array without y; Parquet files; or a sequence of arrays, of tuples
+        (X, y) or (X, y, sample_weight), or of callables that return these.
+    executor : optional
+        None sums in this thread, while another one reads the next block. Otherwise an executor of
+        `concurrent.futures`, a callable that makes one, which is called again if a worker dies, a
+        `joblib.Parallel`, or a `dask.distributed.Client`.
+    checkpoint : path-like, optional
+        File that is replaced, at once, after every step, and from which the same call goes on
+        after a crash, to the same bytes.
+    checkpoint_seconds : float, default=0
+        Least time between two checkpoints.
+    start : int or tuple (X, y, sample_weight), optional
+        The block, or the rows, that the model begins with: its start, units and classes come from
+        these. By default 20,000 rows drawn from all blocks, with every class; the first block for
+        models that need no more than a point near the data.
+    labels : bool, default=False
+        Set `labels_`, which takes another pass and memory of all rows' labels.
+
+    Returns
+    -------
+    model
+        Fitted; after an error as it was before.
+
+    Raises
+    ------
+    BlockError
+        A ValueError: if a block cannot be read, or the model refuses it: names the block.
+    TypeError
+        If the model has no sums over rows: says why; or `executor` is none of these.
+    ValueError
+        If the checkpoint is damaged, of another fit or newer than this mlcore.
+    OSError
+        If the checkpoint cannot be written.
+
+    Notes
+    -----
+    A step reads all blocks once and sends the model to each. At most a few blocks are in memory for
+    each worker, and log2(n_blocks) + 1 sums.
+
+    References
+    ----------
+    C. Chu et al., *Map-reduce for machine learning on multicore*, NIPS 2006.
+
+    Examples
+    --------
+    >>> from mlcore.blocks import fit_blocks, row_blocks
+    >>> from mlcore.datasets import load_digits
+    >>> from mlcore.naive_bayes import GaussianNB
+    >>> X, y = load_digits()
+    >>> model = fit_blocks(GaussianNB(), row_blocks(X, y, block_size=500))
+    >>> bool((model.predict(X) == GaussianNB().fit(X, y).predict(X)).all())
+    True
+    """
+    # A KernelRidge has the methods with one solver only, which isinstance does not see.
+    if not all(callable(getattr(model, name, None)) for name in _SEAM):
+        raise TypeError(reason(model))
+    blocks = as_blocks(blocks)
+    as_bool(labels, "labels")
+    as_real(checkpoint_seconds, "checkpoint_seconds", at_least=0)
+    if labels and not hasattr(model, "predict"):
+        raise TypeError(f"labels=True: {type(model).__name__} has no predict.")
+    work = copy.copy(model) if isinstance(model, Model) else copy.deepcopy(model)
+    file = None
+    if checkpoint is not None:
+        if not isinstance(model, Model):
+            raise TypeError(
+                f"checkpoint: {type(model).__name__} is no model of mlcore, which alone are saved."
+            )
+        file = Checkpoint(checkpoint, model, blocks, start, checkpoint_seconds)
+    shown = getattr(model, "verbose", 0), getattr(model, "callback", None), type(model).__name__
+    with workers_of(executor) as workers, Progress(*shown) as progress:
+        resumed = None if file is None else file.resumed(model)
+        if resumed is None:
+            _begin(work, blocks, workers, start)
+            if file is not None:
+                file.write(work, at_once=True)  # what cannot be saved is found before the work
+        else:
+            work = resumed
+        _step_until_done(work, blocks, workers, progress, file)
+        found = {"labels_": predict_blocks(work, blocks, executor=workers)} if labels else {}
+    _commit(model, vars(work) | found)
+    return model
+
+
+def _step_until_done(work, blocks, workers, progress, file):
+    step, before = 0, np.nan
+    more = getattr(work, "needs_another_pass", None) or _once()
+    while more():
+        step += 1
+        work.update(_total(work, blocks, workers, f"step-{step}"))
+        objective = _objective(work)
+        progress.step(step, objective, abs(objective - before))
+        before = objective
+        if file is not None:
+            file.write(work, at_once=not more())
+    close = getattr(work, "_close_passes", None)
+    if close is not None:
+        last = getattr(work, "_closing_pass", False)
+        close(_total(work, blocks, workers, "end") if last else None)
+
+
+def _once() -> Callable[[], bool]:
+    """Return what says True, then False: a model that does not tell needs one pass."""
+    answers = iter((True, False))
+    return lambda: next(answers, False)
+
+
+def _total(work, blocks, workers: Workers, name: str):
+    task = Sums(work, f"{type(work).__name__}-{name}")
+    total = workers.total(task, blocks, work.merge)
+    if total is None:
+        raise _no_rows(blocks)
+    return total
+
+
+def _objective(work):
+    for name in ("objective_trace_", "log_likelihood_trace_"):
+        trace = getattr(work, name, ())
+        if len(trace):
+            return float(trace[-1])
+    return float(getattr(work, "objective_", np.nan))
+
+
+def _begin(work, blocks: Blocks, workers: Workers, start):
+    whole = start is None and getattr(work, "_start_rows", "sample") == "sample"
+    if start is None:
+        number, rows = _first_with_rows(blocks)
+    elif isinstance(start, (int, np.integer)) and not isinstance(start, bool):
+        if not 0 <= start < len(blocks):
+            raise ValueError(f"start={start} is no block: there are {len(blocks)}, from 0.")
+        number, rows = int(start), read(blocks[start], int(start))
+    else:
+        work.begin(*(start if isinstance(start, tuple) else (start,)))
+        return
+    if not whole:
+        try:
+            work.begin(*rows)
+        except (TypeError, ValueError) as error:
+            raise BlockError(f"block {number} ({blocks[number].name}): {error}", number) from error
+        return
+    by_class = getattr(work, "_kind", None) == "classifier"
+    seed = _seed(getattr(work, "random_state", None))
+    draw = Draw(_SAMPLE, seed, by_class, n_features_of(rows[0]))
+    sample = workers.total(draw, blocks, draw.merge)
+    try:
+        work.begin(sample.X, sample.y, sample.weight)
+    except (TypeError, ValueError):
+        _refuse_block_of(sample, work, blocks)
+        raise
+
+
+def _first_with_rows(blocks):
+    for number, block in enumerate(blocks):
+        rows = read(block, number)
+        if n_rows_of(rows[0]):
+            return number, rows
+    raise _no_rows(blocks)
+
+
+def _refuse_block_of(sample, work, blocks):
+    """Raise a BlockError if the rows of one block in the sample are no samples of the model."""
+    if not isinstance(work, Model):
+        return
+    for number in np.unique(sample.places[:, 0]).tolist():
+        rows = np.flatnonzero(sample.places[:, 0] == number)
+        try:
+            copy.copy(work)._check_X(rows_of(sample.X, rows), reset=True)
+        except (TypeError, ValueError) as error:
+            raise BlockError(f"block {number} ({blocks[number].name}): {error}", number) from error
+
+
+def _no_rows(blocks):
+    return ValueError(f"blocks: none of the {len(blocks)} has any rows.")
+
+
+def _seed(random_state) -> int:
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(as_random_state(copy.deepcopy(random_state)).integers(2**63))
+
+
+def _commit(model, state):
+    """Give the model the fitted state at once; its parameters stay the objects they are."""
+    if not isinstance(model, Model):
+        vars(model).update(state)
+        return
+    parameters = model._defaults()
+    fitted = {name: value for name, value in state.items() if name not in parameters}
+    model._update_state(fitted, forget=[name for name in vars(model) if name.endswith("_")])

@@ -1,0 +1,131 @@
+"""A round: a task done for every block, by any workers, and the results merged as a fixed tree."""
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from mlcore.blocks.block_error import BlockError
+
+
+class Sums:
+    """The task of a step: the sums over the rows of a block, under the parameters now."""
+
+    def __init__(self, model: Any, name: str = "sums") -> None:
+        self.model, self.name = model, name
+
+    def __call__(self, number: int, X: Any, y: Any, sample_weight: Any) -> Any:
+        return self.model.partial_statistics(X, y, sample_weight)
+
+
+class Calls:
+    """The task of `predict_blocks`: what a method returns for the rows of a block."""
+
+    def __init__(self, model: Any, method: str) -> None:
+        self.model, self.method, self.name = model, method, method
+
+    def __call__(self, number: int, X: Any, y: Any, sample_weight: Any) -> Any:
+        return getattr(self.model, self.method)(X)
+
+
+def result_of(task: Callable[..., Any], block: Any, number: int, rows: tuple | None = None) -> Any:
+    """Return ``task(number, X, y, sample_weight)`` for a block, None for one without rows.
+
+    `rows` are those of the block if they have been read before.
+
+    Raises
+    ------
+    BlockError
+        If the block cannot be read or the task refuses it: names the block.
+    """
+    X, y, weight = read(block, number) if rows is None else rows
+    if n_rows_of(X) == 0:
+        return None
+    try:
+        return task(number, X, y, weight)
+    except (MemoryError, BlockError):
+        raise
+    except Exception as error:
+        raise BlockError(f"block {number} ({block.name}): {error}", number) from error
+
+
+def read(block: Any, number: int) -> tuple:
+    """Return X, y and weights of a block."""
+    try:
+        return block.load()
+    except (MemoryError, BlockError):
+        raise
+    except Exception as error:
+        raise BlockError(
+            f"block {number} ({block.name}) cannot be read: {type(error).__name__}: {error}", number
+        ) from error
+
+
+def n_rows_of(X: Any) -> int:
+    """Return the number of rows of what a block holds."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def merged_in_tree(parts: Iterable[Any], merge: Callable[[Any, Any], Any]) -> Any:
+    """Return the parts merged, neighbours first, as a tree that only their number decides.
+
+    Of n parts at most log2(n) + 1 are held. None is no part; without any the result is None.
+
+    Examples
+    --------
+    >>> from mlcore.blocks.rounds import merged_in_tree
+    >>> merged_in_tree("abcde", lambda a, b: f"({a} {b})")
+    '(((a b) (c d)) e)'
+    """
+    waiting: list[tuple[int, Any]] = []  # of 2^level parts each
+    for part in parts:
+        if part is None:
+            continue
+        level = 0
+        while waiting and waiting[-1][0] == level:
+            part, level = merge(waiting.pop()[1], part), level + 1
+        waiting.append((level, part))
+    total = waiting.pop()[1] if waiting else None
+    while waiting:
+        total = merge(waiting.pop()[1], total)
+    return total
+
+
+class Pickled:
+    """A task that is pickled once for all blocks, and read once by each process in turn."""
+
+    def __init__(self, task: Callable[..., Any]) -> None:
+        self._bytes = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
+
+    def __call__(self, *rows: Any) -> Any:
+        global _latest
+        if _latest[0] != self._bytes:
+            _latest = self._bytes, pickle.loads(self._bytes)
+        return _latest[1](*rows)
+
+
+_latest: tuple[bytes, Any] = b"", None
+
+
+class Workers:
+    """What computes the results of tasks: this thread, or whatever a subclass holds.
+
+    Used as a context; leaving it ends what it has started itself.
+    """
+
+    def results(self, task: Callable[..., Any], blocks: Any) -> Iterator[Any]:
+        """Yield the results of the task for all blocks, in their order."""
+        raise NotImplementedError
+
+    def total(self, task: Callable[..., Any], blocks: Any, merge: Callable[[Any, Any], Any]) -> Any:
+        """Return the results of all blocks, merged as a fixed tree; None without any row."""
+        results = self.results(task, blocks)
+        try:
+            return merged_in_tree(results, merge)
+        finally:
+            results.close()
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None

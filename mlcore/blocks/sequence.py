@@ -1,0 +1,136 @@
+"""Blocks of rows: what each of them is, and what users may give for a sequence of them."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from os import PathLike
+from typing import Any
+
+from scipy import sparse as sp
+
+
+class Block:
+    """Rows that can be read, in this process or another.
+
+    Attributes
+    ----------
+    name : str
+        For messages: where the rows are.
+    """
+
+    name: str
+
+    def load(self) -> tuple[Any, Any, Any]:
+        """Return X, y and sample_weight of the rows; None for what there is not."""
+        raise NotImplementedError
+
+
+class Given(Block):
+    """Rows that a user gives: X, a tuple, or a callable that returns either."""
+
+    def __init__(self, rows: Any, name: str) -> None:
+        self._rows, self.name = rows, name
+
+    def load(self) -> tuple[Any, Any, Any]:
+        rows = self._rows() if callable(self._rows) else self._rows
+        if not isinstance(rows, tuple):
+            return rows, None, None
+        if not 1 <= len(rows) <= 3:
+            raise ValueError(f"a tuple of {len(rows)}, but must be X, (X, y) or (X, y, weight).")
+        return (*rows, None, None)[:3]
+
+
+class Delayed(Block):
+    """Rows that dask computes: a chunk of each of its collections."""
+
+    def __init__(self, parts: tuple, name: str) -> None:
+        self.parts, self.name = parts, name
+
+    def load(self) -> tuple[Any, Any, Any]:
+        import dask
+
+        return dask.compute(*self.parts, scheduler="synchronous")
+
+
+class Blocks(Sequence):
+    """Blocks of rows in their order, each read whenever it is needed: several times.
+
+    Parameters
+    ----------
+    blocks : iterable of Block
+
+    Examples
+    --------
+    >>> from mlcore.blocks import Blocks, row_blocks
+    >>> blocks = row_blocks([[0.0], [1.0], [2.0]], [0, 1, 1], block_size=2)
+    >>> isinstance(blocks, Blocks), len(blocks), blocks[1].name
+    (True, 2, 'rows 2 to 2')
+    >>> blocks[1].load()
+    (array([[2.]]), array([1]), None)
+    """
+
+    def __init__(self, blocks: Iterable[Block]) -> None:
+        self._blocks = list(blocks)
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return Blocks(self._blocks[number])
+        return self._blocks[number]
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._blocks)
+
+
+def as_blocks(blocks: Any) -> Blocks:
+    """Return the blocks that a user means.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are none, or there is none.
+    """
+    from mlcore.blocks.parquet_blocks import parquet_blocks
+    from mlcore.blocks.row_blocks import row_blocks
+
+    if isinstance(blocks, Blocks):
+        found = blocks
+    elif (
+        isinstance(blocks, (str, PathLike))
+        or library_of(blocks) == "pyarrow"
+        and hasattr(blocks, "get_fragments")
+    ):
+        found = parquet_blocks(blocks)
+    elif isinstance(blocks, (list, tuple)):
+        found = Blocks(_of_item(item, i) for i, item in enumerate(blocks))
+    elif len(getattr(blocks, "shape", ())) == 2 or sp.issparse(blocks):
+        found = row_blocks(blocks)
+    else:
+        how = " Blocks are read several times: give a list." if isinstance(blocks, Iterator) else ""
+        raise TypeError(
+            f"blocks is of type {type(blocks).__name__}, but must be what row_blocks or "
+            "parquet_blocks return, an array or table of two dimensions, a list of blocks, or a "
+            f"path of Parquet files.{how}"
+        )
+    if not len(found):
+        raise ValueError("blocks has no block, but at least one is needed.")
+    return found
+
+
+def library_of(value: Any) -> str:
+    """Return the name of the package that a value's type is of."""
+    return type(value).__module__.partition(".")[0]
+
+
+def _of_item(item: Any, number: int) -> Block:
+    name = f"item {number} of the list"
+    if library_of(item) == "dask" and hasattr(item, "dask"):
+        return Delayed((item,), name)
+    X: Any = item[0] if isinstance(item, tuple) and item else item
+    read: Callable[[], Any] | None = item if callable(item) else None
+    if read is None and isinstance(X, (str, bytes, int, float)):
+        raise TypeError(
+            f"blocks[{number}] is of type {type(item).__name__}, but must be X, a tuple (X, y) or "
+            "(X, y, sample_weight), or a callable that returns one of these."
+        )
+    return Given(item, name)
