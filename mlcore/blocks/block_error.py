@@ -4,10 +4,11 @@
 class BlockError(ValueError):
     """A block could not be read, or what it holds was refused; the message names it.
 
-    Attributes
+    Parameters
     ----------
+    message : str
     block : int
-        Its number.
+        Its number, kept as an attribute.
 
     Examples
     --------

@@ -107,7 +107,7 @@ _latest: tuple[bytes, Any] = b"", None
 
 
 class Workers:
-    """What computes the results of tasks: this thread, or whatever a subclass holds.
+    """Base of workers, which compute the results of tasks for all blocks.
 
     Used as a context; leaving it ends what it has started itself.
     """

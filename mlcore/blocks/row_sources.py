@@ -1,4 +1,4 @@
-"""What rows are cut from: arrays and tables in memory, mapped files, HDF5 and Zarr arrays.
+"""Sources of rows: arrays and tables in memory, mapped files, HDF5 and Zarr arrays.
 
 Each has `cut(first, last)`, which returns these rows, and `sent(first, last)`, which returns a
 source of the same rows that is pickled small: a file by its name, the rest as these rows alone.

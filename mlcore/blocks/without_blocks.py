@@ -1,4 +1,4 @@
-"""Why some models are not fitted to blocks, one sentence each."""
+"""Reasons of models that are not fitted to blocks, one sentence each."""
 
 from typing import Any
 
