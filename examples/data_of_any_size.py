@@ -78,7 +78,7 @@ def fits(folder: Path, n: int) -> Iterator[str]:
     fit_blocks(model, blocks, checkpoint=checkpoint)
     again = fit_blocks(KMeans(8, random_state=0, max_iter=12), blocks)
     same = model.cluster_centers_.tobytes() == again.cluster_centers_.tobytes()
-    yield f"from its checkpoint it ends at step {model.n_iter_}; the same bytes as in one go: {same}"
+    yield f"from its checkpoint it ends at step {model.n_iter_}, as in one go to the byte: {same}"
 
 
 class Costs(NamedTuple):
