@@ -144,6 +144,10 @@ class Components(ABC):
         statistics = self.statistics(rows, parameters)
         return statistics.log_likelihood / rows.total, *self.maximize(statistics, parameters)
 
+    def log_prior(self, parameters: Any) -> float:
+        """Return the log-density of the prior, which the objective adds to the log-likelihood."""
+        return 0.0
+
     def step_together(self, runs: "list[Run]", rows: Any, n_steps: int) -> bool:
         """Take `n_steps` steps of several runs at once, if that is faster; return whether it was.
 

@@ -206,8 +206,10 @@ class Mixture(RepeatedPasses, KeepsFirstRows, Prediction):
         X, weight = self._checked(X, sample_weight, reset=True)
         with single_threaded_blas():
             em, _ = self._loop(X, weight)
-            parameters = self._starts(em)[0][0].parameters
-        self._set_unfitted(original, em.components, parameters, total_weight=0.0)
+            runs, rng = self._starts(em)
+        self._set_unfitted(original, em.components, runs[0].parameters, total_weight=0.0)
+        # An earlier fit has reached its parameters with its objective.
+        self._update_state({"lower_bound_": runs[0].objective, "_drawn_": rng is not None})
         return self
 
     @single_threaded_blas()
@@ -273,6 +275,12 @@ class Mixture(RepeatedPasses, KeepsFirstRows, Prediction):
         self
         """
         self._check_fitted()
+        self._require_alike(statistics)
+        self._updated(statistics, statistics, float(statistics.mass.sum()))
+        return self
+
+    def _require_alike(self, statistics):
+        """Refuse statistics that are not of such a mixture, or without mass."""
         own = self._expected()
         same = type(statistics) is type(own)
         if not same or list(map(np.shape, statistics)) != list(map(np.shape, own)):
@@ -285,8 +293,18 @@ class Mixture(RepeatedPasses, KeepsFirstRows, Prediction):
                 f"{type(self).__name__}: statistics have a mass of {statistics.mass.sum()}, but "
                 "it must be positive and finite."
             )
-        self._updated(statistics, statistics, float(statistics.mass.sum()))
-        return self
+
+    def _close_passes(self, total: Any = None) -> None:
+        """End a fit by `update` as `fit` ends: the order of components, and what it warns of."""
+        components = self._fitted_components()
+        run = Run(components.parameters(self), self.lower_bound_)
+        run.trace, run.converged = self.log_likelihood_trace_.tolist(), self.converged_
+        run.collapsed = self.collapsed_components_
+        if vars(self).get("_drawn_"):
+            run.reorder(components, np.argsort(-run.parameters.weights, kind="stable"))
+            changed = components.attributes(run.parameters)
+            self._update_state(changed | {"collapsed_components_": run.collapsed})
+        self._report(run)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Move the mixture towards new rows: one step of EM on them and on what is known so far.
@@ -347,8 +365,10 @@ class Mixture(RepeatedPasses, KeepsFirstRows, Prediction):
 
     def _updated(self, statistics, new, seen):
         components = self._fitted_components()
-        parameters, collapsed = components.maximize(statistics, components.parameters(self))
+        before = components.parameters(self)
+        parameters, collapsed = components.maximize(statistics, before)
         objective = float(new.log_likelihood / new.mass.sum())
+        objective += components.log_prior(before) / seen
         change = objective - self.lower_bound_ if objective > -math.inf else math.inf
         changed = dict(
             components.attributes(parameters),

@@ -1,28 +1,51 @@
-"""Fits to blocks of rows, by the loop that `RowSums` tells, are those of `fit` to all rows."""
+"""Fits to blocks of rows, by the loop that `RowSums` tells, are those of `fit` to all rows.
+
+Every fitted number is compared, but for those that measure rounding. Both sum the same terms in
+another order: the tolerance is 1e-10 of the largest value of an attribute.
+"""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
 
 from mlcore.cluster import KMeans
 from mlcore.datasets import load_digits, load_iris
 from mlcore.decomposition import CCA, PCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from mlcore.exceptions import peer_class
+from mlcore.kernel_ridge import KernelRidge
 from mlcore.kernels import TfidfTransformer
-from mlcore.linear_model import LinearRegression
-from mlcore.mixture import GaussianMixture
+from mlcore.linear_model import LinearRegression, LogisticRegression
+from mlcore.mixture import (
+    PLSA,
+    BernoulliMixture,
+    BinomialMixture,
+    CategoricalMixture,
+    GaussianMixture,
+    MultinomialMixture,
+)
 from mlcore.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MixedNB, MultinomialNB
 
 CUTS = (0.0, 0.31, 0.33, 0.7, 1.0)  # of the rows: blocks of very different sizes
-DIGITS, DIGIT = load_digits()
 IRIS, SPECIES = load_iris()
-WEIGHT = np.random.default_rng(0).integers(0, 4, len(DIGITS)).astype(float)
+ORDER = np.random.default_rng(1).permutation(len(IRIS))  # iris is sorted by species
+IRIS, SPECIES = IRIS[ORDER], SPECIES[ORDER]
+PIXELS, DIGIT = load_digits()
+DIGITS = np.round(16 * PIXELS[:, PIXELS.std(axis=0) > 0.2])
 MIXED = {"gaussian": [0, 1], "multinomial": [2], "bernoulli": [3]}
+FEW = np.minimum(DIGITS[:, 10:22] // 5, 2)  # three categories
+# What depends on the rows that a fit began with, and what only shows rounding or the way taken.
+NOT_COMPARED = {
+    "labels_", "origin_", "offsets_", "residuals_", "orthogonality_", "angle_bounds_", "rcond_",
+    "solver_", "gradient_norm_", "duality_gap_", "off_diagonal_", "prediction_bound_",
+    "statistics_", "powers_",
+}  # fmt: skip
 
 
 def blocks(*arrays):
     """The same rows of arrays, or None for None, block after block."""
-    n = len(arrays[0])
+    n = arrays[0].shape[0]
     for first, last in zip(CUTS[:-1], CUTS[1:], strict=True):
         rows = slice(int(first * n), int(last * n))
         yield tuple(None if array is None else array[rows] for array in arrays)
@@ -37,59 +60,230 @@ def total_of(model, *arrays):
 
 
 def fitted_to_blocks(model, X, y=None, weight=None):
-    """The fitted model, and the number of passes over the rows."""
-    model.begin(X, y, weight)
+    """The fitted model, and the number of passes over the rows that were steps."""
+    model.begin(*(next(blocks(X, y, weight)) if model._start_rows == "block" else (X, y, weight)))
     passes = 0
     while model.needs_another_pass():
         model.update(total_of(model, X, y, weight))
         passes += 1
         assert passes < 10_000
+    if hasattr(model, "_close_passes"):
+        last = getattr(model, "_closing_pass", False)
+        model._close_passes(total_of(model, X, y, weight) if last else None)
     return model, passes
+
+
+def numbers(value):
+    """The arrays of an attribute, float64; none if it holds no numbers."""
+    if isinstance(value, (list, tuple)):
+        return [array for part in value for array in numbers(part)]
+    array = np.asarray(value)
+    return [array.astype(float)] if array.dtype.kind in "biuf" else []
+
+
+def assert_same_fit(found, expected, rtol=1e-10, leave_out=()):
+    """All public fitted numbers of `found` are those of `expected`."""
+    names = [name for name in vars(expected) if name.endswith("_") and not name.startswith("_")]
+    compared = 0
+    for name in set(names) - NOT_COMPARED - set(leave_out):
+        assert hasattr(found, name), name
+        pairs = zip(numbers(getattr(found, name)), numbers(getattr(expected, name)), strict=True)
+        for one, other in pairs:
+            finite = np.abs(other[np.isfinite(other)])
+            atol = rtol * finite.max(initial=0)
+            assert_allclose(one, other, rtol=rtol, atol=atol, err_msg=name)
+            compared += 1
+    assert compared > 2
+
+
+def weights_of(X, weighted):
+    return np.random.default_rng(0).integers(1, 4, X.shape[0]).astype(float) if weighted else None
 
 
 ONE_PASS = {
     "PCA": (PCA(5), DIGITS, None),
+    "scaled PCA": (PCA(scale=True), IRIS, None),
     "CCA": (CCA(2), IRIS[:, :2], IRIS[:, 2:]),
     "LDA": (LinearDiscriminantAnalysis(), IRIS, SPECIES),
+    "shrunk LDA": (LinearDiscriminantAnalysis(shrinkage="auto"), IRIS, SPECIES),
     "QDA": (QuadraticDiscriminantAnalysis(), IRIS, SPECIES),
     "GaussianNB": (GaussianNB(), IRIS, SPECIES),
     "BernoulliNB": (BernoulliNB(binarize=7.5), DIGITS, DIGIT),
     "MultinomialNB": (MultinomialNB(), DIGITS, DIGIT),
     "CategoricalNB": (CategoricalNB(), DIGITS, DIGIT),
     "MixedNB": (MixedNB(columns=MIXED), IRIS, SPECIES),
-    "LinearRegression": (LinearRegression(alpha=0.1), IRIS[:, :3], IRIS[:, 3]),
-    "TfidfTransformer": (TfidfTransformer(), DIGITS, None),
+    "LinearRegression": (LinearRegression(), IRIS[:, :3], IRIS[:, 3]),
+    "ridge": (LinearRegression(alpha=[0.1, 1.0]), IRIS[:, :2], IRIS[:, 2:]),
+    "TfidfTransformer": (TfidfTransformer(), sp.csr_array(DIGITS), None),
+    "KernelRidge": (
+        KernelRidge(kernel="rbf", solver="nystroem", n_centers=30, alpha=0.1, random_state=0),
+        IRIS[:, :3],
+        IRIS[:, 3],
+    ),
 }
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", ONE_PASS)
-def test_sums_over_all_rows_are_the_whole_fit_of_most_models(name):
+def test_sums_over_all_rows_are_the_whole_fit_of_most_models(name, weighted):
     model, X, y = ONE_PASS[name]
-    model.begin(X, y)
-    assert model.needs_another_pass()
-    model.update(total_of(model, X, y))
-    assert not model.needs_another_pass()
-    assert not model.fit(X, y).needs_another_pass()
+    weight = weights_of(X, weighted)
+    model, passes = fitted_to_blocks(model, X, y, weight)
+    assert passes == 1 and not model.needs_another_pass()
+    expected = type(model)(**model.get_params()).fit(X, y, sample_weight=weight)
+    assert not expected.needs_another_pass()
+    assert_same_fit(model, expected, leave_out=() if y is not None else ("y_fit_",))
 
 
+def test_small_variances_take_further_passes_of_pca():
+    X = np.random.default_rng(0).normal(size=(300, 6)) * np.logspace(0, -9, 6)
+    model, passes = fitted_to_blocks(PCA(), X + 1e3)
+    assert passes > 1 and model.converged_
+    expected = PCA().fit(X + 1e3)
+    assert_allclose(model.explained_variance_, expected.explained_variance_, rtol=1e-10)
+    assert_same_fit(model, expected, leave_out=["noise_variance_"])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("tol", [0.0, 1e-4, 1e-2])
-def test_k_means_stops_where_fit_does(tol):
-    start = DIGITS[::180].astype(float)
-    expected = KMeans(len(start), init=start, tol=tol).fit(DIGITS, None, WEIGHT)
-    model, passes = fitted_to_blocks(KMeans(len(start), init=start, tol=tol), DIGITS, None, WEIGHT)
-    assert model.converged_ and expected.converged_
-    assert passes == model.n_iter_ == expected.n_iter_
-    assert_allclose(model.cluster_centers_, expected.cluster_centers_, rtol=1e-10, atol=1e-10)
-    short, passes = fitted_to_blocks(KMeans(len(start), init=start, max_iter=3), DIGITS)
-    assert passes == 3 and not short.converged_
+def test_k_means(tol, weighted):
+    start, weight = PIXELS[::180].astype(float), weights_of(PIXELS, weighted)
+    expected = KMeans(len(start), init=start, tol=tol).fit(PIXELS, None, weight)
+    model, passes = fitted_to_blocks(KMeans(len(start), init=start, tol=tol), PIXELS, None, weight)
+    assert model.converged_ and passes == expected.n_iter_ > 3
+    assert_same_fit(model, expected)
 
 
-def test_mixtures_stop_where_fit_does():
-    start = GaussianMixture(3, max_iter=2, random_state=0, tol=0).fit(IRIS)
-    given = {"weights_init": start.weights_, "means_init": start.means_}
-    given |= {"precisions_init": start.precisions_, "tol": 1e-5}
-    expected = GaussianMixture(3, **given).fit(IRIS)
-    model, passes = fitted_to_blocks(GaussianMixture(3, **given), IRIS)
-    assert passes == model.n_iter_ == expected.n_iter_ and model.converged_
-    assert_allclose(model.log_likelihood_trace_, expected.log_likelihood_trace_, rtol=1e-10)
-    assert_array_equal(model.predict(IRIS), expected.predict(IRIS))
+def test_k_means_that_stops_early_or_at_once():
+    start = PIXELS[::180].astype(float)
+    for more in ({"max_iter": 3}, {"tol": 1e6}):
+        model, passes = fitted_to_blocks(KMeans(len(start), init=start, **more), PIXELS)
+        expected = KMeans(len(start), init=start, **more).fit(PIXELS)
+        assert passes == expected.n_iter_ and model.converged_ == ("tol" in more)
+        assert_same_fit(model, expected)
+    best = expected.set_params(max_iter=300, tol=0).fit(PIXELS).cluster_centers_
+    again = {"n_clusters": len(best), "init": best, "tol": 0}
+    assert_same_fit(fitted_to_blocks(KMeans(**again), PIXELS)[0], KMeans(**again).fit(PIXELS))
+
+
+def gaussian_start(kind):
+    rough = GaussianMixture(3, covariance_type=kind, random_state=0, max_iter=2, tol=0).fit(IRIS)
+    given = {"weights_init": rough.weights_, "means_init": rough.means_}
+    return given | {"precisions_init": rough.precisions_, "covariance_type": kind}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("reg_covar", [None, 1e-3])
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_gaussian_mixtures(kind, reg_covar, weighted):
+    """Begun with a part of the rows: the floor of variances is still measured by those of all."""
+    given = gaussian_start(kind) | {"reg_covar": reg_covar, "tol": 1e-6}
+    weight = weights_of(IRIS, weighted)
+    expected = GaussianMixture(3, **given).fit(IRIS, None, weight)
+    model = GaussianMixture(3, **given).begin(IRIS[:20])
+    while model.needs_another_pass():
+        model.update(total_of(model, IRIS, None, weight))
+    model._close_passes()
+    assert model.converged_ and expected.n_iter_ > 3
+    assert_same_fit(model, expected)
+
+
+def test_features_that_do_not_vary_have_no_variance_in_sums_either():
+    X = np.c_[IRIS, np.full(len(IRIS), 0.1)]
+    given = {"weights_init": [0.5, 0.5], "means_init": X[[0, 7]] + 0.3}
+    given["precisions_init"] = np.ones(2)
+    model = GaussianMixture(2, covariance_type="spherical", **given).begin(X[:20])
+    model.update(total_of(model, X))
+    whole = GaussianMixture(2, covariance_type="spherical", **given).begin(X)
+    assert model.data_variances_[-1] == whole.data_variances_[-1] == 0
+    assert_allclose(model.data_variances_, whole.data_variances_, rtol=1e-12)
+
+
+def discrete_start(X, k=3):
+    means = np.array([X[i::k].mean(axis=0) for i in range(k)])
+    return {"weights_init": np.arange(1.0, k + 1) / np.arange(1.0, k + 1).sum(), "tol": 1e-7}, means
+
+
+def categorical_start(X, k=3):
+    rng = np.random.default_rng(0)
+    return [rng.dirichlet(np.full(len(np.unique(x)), 9.0), k) for x in X.T]
+
+
+GIVEN, MEANS = discrete_start(DIGITS)
+SHARES = np.clip(MEANS / 16, 0.01, 0.99)
+DISCRETE = {
+    "Bernoulli": (BernoulliMixture, {"means_init": SHARES, "binarize": 7.5}, DIGITS),
+    "Binomial": (BinomialMixture, {"means_init": SHARES, "n_trials": 16}, DIGITS),
+    "multinomial": (
+        MultinomialMixture,
+        {"means_init": MEANS / MEANS.sum(axis=1, keepdims=True)},
+        DIGITS,
+    ),
+    "sparse multinomial": (
+        MultinomialMixture,
+        {"means_init": MEANS / MEANS.sum(axis=1, keepdims=True)},
+        sp.csr_array(DIGITS),
+    ),
+    "categorical": (CategoricalMixture, {"probabilities_init": categorical_start(FEW)}, FEW),
+}
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", DISCRETE)
+def test_discrete_mixtures(name, weighted, alpha):
+    cls, start, X = DISCRETE[name]
+    params, weight = GIVEN | start | {"alpha": alpha, "max_iter": 1000}, weights_of(X, weighted)
+    expected = cls(3, **params).fit(X, None, weight)
+    model, passes = fitted_to_blocks(cls(3, **params), X, None, weight)
+    assert passes == expected.n_iter_ > 3 and model.converged_ and expected.converged_
+    assert_same_fit(model, expected)
+
+
+def test_drawn_components_are_ordered_and_stops_are_warned_of_as_in_fit():
+    model, passes = fitted_to_blocks(GaussianMixture(4, random_state=3, tol=1e-5), IRIS)
+    assert (np.diff(model.weights_) <= 0).all()
+    given = gaussian_start("full")
+    given |= {name: given[name][[2, 0, 1]] for name in given if name.endswith("_init")}
+    with pytest.warns(peer_class("ConvergenceWarning"), match="did not converge.*max_iter=2"):
+        model, passes = fitted_to_blocks(GaussianMixture(3, **given, tol=1e-9, max_iter=2), IRIS)
+    assert passes == 2 and (np.diff(model.weights_) > 0).any()
+    assert fitted_to_blocks(GaussianMixture(2, random_state=0, tol=1, max_iter=0), IRIS)[1] == 0
+
+
+def test_plsa_stops_by_its_likelihood():
+    """Its steps fold documents in, unlike those of `fit`."""
+    model, passes = fitted_to_blocks(PLSA(5, random_state=0, tol=1e-5), DIGITS)
+    trace = model.log_likelihood_trace_
+    assert model.converged_ and passes == model.n_iter_ == len(trace)
+    assert (np.diff(trace)[:-1] > 1e-5).all() and trace[-1] - trace[-2] <= 1e-5
+    assert (np.diff(model.weights_) <= 0).all()
+    with pytest.warns(peer_class("ConvergenceWarning"), match="PLSA did not converge"):
+        assert fitted_to_blocks(PLSA(5, random_state=0, max_iter=2), DIGITS)[1] == 2
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("k", [2, 3])
+def test_logistic_regression(k, weighted):
+    X, y = IRIS, np.minimum(SPECIES, k - 1)
+    params, weight = {"tol": 1e-12, "C": 0.7, "max_iter": 100}, weights_of(IRIS, weighted)
+    expected = LogisticRegression(**params).fit(X, y, weight)
+    model, passes = fitted_to_blocks(LogisticRegression(**params), X, y, weight)
+    assert passes < 20
+    for name in ("coef_", "intercept_", "objective_", "converged_", "classes_"):
+        one, other = getattr(model, name), getattr(expected, name)
+        assert_allclose(one, other, rtol=1e-10, err_msg=name)
+    assert_array_equal(model.predict(X), expected.predict(X))
+
+
+def test_categories_are_those_of_the_rows_that_a_fit_begins_with():
+    X = np.array(FEW)
+    X[-1, 3] = 7
+    with pytest.raises(ValueError, match="column 3 of X holds 7, which .* begin with rows that"):
+        total_of(CategoricalMixture(2, random_state=0).begin(X[:-1]), X)
+    rows = CategoricalMixture._representatives(X)
+    assert len(rows) < 40
+    model = CategoricalMixture(2, random_state=0).begin(X[rows])
+    for found, x in zip(model.categories_, X.T, strict=True):
+        assert_array_equal(found, np.unique(x))
+    model.update(total_of(model, X))

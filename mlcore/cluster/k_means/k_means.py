@@ -195,10 +195,26 @@ class KMeans(CentroidModel):
             objective_trace_=np.append(self.objective_trace_, objective),
             n_iter_=self.n_iter_ + 1,
             converged_=shift <= self.tol * variance_of(statistics, self.offsets_),
+            _shift_=shift,
         )
 
+    @property
+    def _closing_pass(self):
+        """True if the centres are not yet those of the last sums: `inertia_` takes new ones."""
+        return self._shift_ > 0
+
+    def _close_passes(self, total: Statistics | None = None) -> None:
+        """End a fit by `update` as `fit` ends: with the objective of the last centres."""
+        trace, inertia = self.objective_trace_, self.inertia_ if total is None else total.objective
+        if total is not None or self.n_iter_ == 1:
+            trace = np.append(trace, inertia)
+        trace = np.minimum.accumulate(trace)
+        self._update_state({"inertia_": inertia, "objective_trace_": trace})
+        self._warn_of_fewer(len(self.cluster_centers_))
+
     def _initial_attributes(self, n_clusters):
-        return {"objective_trace_": np.empty(0), "n_iter_": 0, "converged_": False}
+        begun = {"objective_trace_": np.empty(0), "n_iter_": 0, "converged_": False}
+        return begun | {"_shift_": np.inf}
 
 
 def variance_of(statistics: Statistics, offsets: np.ndarray) -> float:

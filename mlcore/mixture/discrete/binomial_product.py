@@ -192,9 +192,6 @@ class BinomialProduct(DiscreteComponents):
     def by_column(self, values):
         return np.concatenate([values, values])
 
-    def log_prior(self, parameters, rows):
-        return float(logarithm(parameters.table).sum())
-
     def parameters(self, mixture):
         p = mixture.means_.T
         failures = 1 - p

@@ -176,6 +176,22 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
             X[:, i] = values[(rng.random(len(X))[:, None] >= below[labels]).sum(axis=1)]
         return X, labels
 
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Statistics:
+        """Return the sums over the rows of `X`, of the values that `begin` saw."""
+        try:
+            return super().partial_statistics(X, y, sample_weight)
+        except UnknownCategoryError as error:
+            raise UnknownCategoryError(
+                f"{error} Sums over rows are of these alone: begin with rows that hold every value "
+                "of each item, or give probabilities_init for categories 0, 1, ..."
+            ) from None
+
+    @staticmethod
+    def _representatives(X) -> np.ndarray:
+        """Return indices of rows that hold every value of each item: what `begin` must see."""
+        columns = np.asarray(X, np.float64).T
+        return np.unique(np.concatenate([np.unique(x, return_index=True)[1] for x in columns]))
+
     # ---- what Mixture asks for
 
     def _components(self, X, weight):
@@ -307,9 +323,6 @@ class CategoricalComponents(DiscreteComponents):
 
     def by_column(self, values):
         return np.repeat(values, self._sizes, axis=0)
-
-    def log_prior(self, parameters, rows):
-        return float(logarithm(parameters.table).sum())
 
     def parameters(self, mixture):
         table = np.vstack([p.T for p in mixture.probabilities_])

@@ -124,10 +124,6 @@ class DiscreteComponents(Components):
         """
 
     @abstractmethod
-    def log_prior(self, parameters: Parameters, rows: "Rows") -> float:
-        """Return the log-density of the prior for alpha = 1; called right after `fill`."""
-
-    @abstractmethod
     def possible(self, parameters: Parameters, rows: "Rows") -> tuple:
         """Return constants (k,) and table (n_entry_columns, k) of the log-densities, with 0 for
         what is impossible; and the same of the number of impossible values.
@@ -242,8 +238,15 @@ class DiscreteComponents(Components):
         """Return the mean over rows of the log-likelihood and the log-density of the prior."""
         total = statistics.log_likelihood
         if self.alpha > 0:
-            total += self.alpha * self.log_prior(parameters, rows)
+            total += self.alpha * self.filled_log_prior(parameters, rows)
         return total / rows.total
+
+    def filled_log_prior(self, parameters: Parameters, rows: "Rows") -> float:
+        """Return the log-density of the prior for alpha = 1; called right after `fill`."""
+        return float(logarithm(parameters.table).sum())
+
+    def log_prior(self, parameters):
+        return self.alpha * float(logarithm(parameters.table).sum()) if self.alpha > 0 else 0.0
 
     def maximize(self, statistics, parameters):
         return self.smoothed(

@@ -232,7 +232,7 @@ class MultinomialComponents(DiscreteComponents):
     def by_column(self, values):
         return values
 
-    def log_prior(self, parameters, rows):
+    def filled_log_prior(self, parameters, rows):
         return rows.sparse.loop(len(parameters.weights)).sum_of_table()
 
     def parameters(self, mixture):

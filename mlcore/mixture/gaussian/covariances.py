@@ -15,6 +15,7 @@ from mlcore.mixture.start_values import TOLERANCE, finite_array
 
 FLOOR = 1e-6  # of the variances of the data
 _EPS = np.finfo(np.float64).eps
+_ALIKE = 1e-12  # of squared distances: variances of rounding, with which rows are all alike
 _SINGULAR = 1e-13  # a pivot below this part of its variance is rounding error
 
 
@@ -68,6 +69,24 @@ def maximized(
     if kind != "tied" and some_empty:
         covariances[empty], factors[empty] = before.covariances[empty], before.factors[empty]
     return Parameters(mass / mass.sum(), means, covariances, factors), collapsed | empty
+
+
+def total_variances(kind: str, statistics: Statistics, means, origin) -> np.ndarray:
+    """Return the variances of all rows, (n_features,), from the sums about `means`."""
+    _, mass, first, second = statistics
+    total = mass.sum()
+    mean = (mass @ means + first.sum(axis=0)) / total
+    if kind == "tied":
+        squares, offsets = np.diagonal(second) / total, (mean - origin)[None]
+        between = offsets[0] ** 2
+        found = squares - between
+    else:
+        squares = np.diagonal(second, axis1=1, axis2=2) if kind == "full" else second
+        offsets = means - mean
+        between = mass @ offsets**2 / total
+        found = (squares + 2 * first * offsets).sum(axis=0) / total + between
+    # What rounding leaves of a feature that does not vary is 0.
+    return np.where(found > _ALIKE * between + (8 * _EPS * mean) ** 2, found, 0.0)
 
 
 def regularised(kind: str, S, means, data_variances, reg_covar):

@@ -15,6 +15,7 @@ from mlcore.mixture.gaussian.covariances import (
     from_precisions,
     matrices,
     not_positive,
+    total_variances,
     variances,
 )
 from mlcore.mixture.gaussian.data_scale import DataScale, data_scale
@@ -230,6 +231,27 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
         X = correlated(self.covariance_type_, self.precisions_cholesky_, X, counts)
         X += self.means_[labels]
         return X.astype(self.origin_.dtype), labels
+
+    def update(self, statistics: Any) -> Self:
+        """Replace the parameters by those the sums lead to: one step of EM.
+
+        The first step after `begin` takes `data_variances_` from the sums, which are over all rows.
+
+        Parameters
+        ----------
+        statistics : NamedTuple
+            From `partial_statistics`, merged over all rows.
+
+        Returns
+        -------
+        self
+        """
+        self._check_fitted()
+        self._require_alike(statistics)
+        if self.n_iter_ == 0 and "_drawn_" in vars(self):
+            sums = statistics, self.means_, self.origin_
+            self._update_state({"data_variances_": total_variances(self.covariance_type_, *sums)})
+        return super().update(statistics)
 
     # ---- what Mixture asks for
 

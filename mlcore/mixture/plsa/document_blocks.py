@@ -20,6 +20,7 @@ class DocumentBlocks(RepeatedPasses):
         random = as_random_state(self.random_state)
         components, weights_, _ = self._start(counts, weights, k, random)
         start = {"components_": components, "weights_": weights_, "n_iter_": 0, "converged_": False}
+        start["_drawn_"] = not self._given_start()[1]
         self._set_fitted(X, **start, log_likelihood_trace_=np.empty(0), total_count_=0.0)
         return self
 
@@ -53,6 +54,14 @@ class DocumentBlocks(RepeatedPasses):
         if not statistics.mass > 0:
             raise ValueError("the statistics hold no counts: at least one must be positive.")
         return self._moved(*statistics, seen=statistics.mass)
+
+    def _close_passes(self, total: Any = None) -> None:
+        """End a fit by `update` as `fit` ends: the order of components, and what it warns of."""
+        if vars(self).get("_drawn_"):
+            order = np.argsort(-self.weights_, kind="stable")
+            changed = {name: getattr(self, name)[order] for name in ("weights_", "components_")}
+            self._update_state(changed)
+        self._report(self.converged_, self.weights_)
 
     def _moved(self, counts, log_likelihood, mass, seen):
         dtype, alpha, old = self.components_.dtype, float(self.alpha), self.components_

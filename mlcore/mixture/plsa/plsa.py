@@ -197,21 +197,24 @@ class PLSA(DocumentBlocks, KeepsFirstRows, Transformer, Model):
             order = np.argsort(-best["weights_"], kind="stable")
             for name in ("weights_", "components_", "document_components_"):
                 best[name] = best[name][order]
-        if not best["converged_"] and self.tol > 0:
+        self._report(best["converged_"], best["weights_"])
+        self._set_fitted(X, **best)
+        return self
+
+    def _report(self, converged, weights):
+        if not converged and self.tol > 0:
             warn(
                 "ConvergenceWarning",
                 f"PLSA did not converge in max_iter={self.max_iter} steps: the last "
                 f"raised the mean log-likelihood by more than tol={self.tol:g}.",
             )
-        lost = np.flatnonzero(best["weights_"] == 0)
+        lost = np.flatnonzero(weights == 0)
         if len(lost):
             warn(
                 "UserWarning",
                 f"PLSA: components {lost.tolist()} have no counts left, and weights_ "
                 "of 0: use alpha > 0, fewer components or another start.",
             )
-        self._set_fitted(X, **best)
-        return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take a step of stepwise EM on new documents, which are folded in: see `update`.
