@@ -30,12 +30,7 @@ class Given(Block):
         self._rows, self.name = rows, name
 
     def load(self) -> tuple[Any, Any, Any]:
-        rows = self._rows() if callable(self._rows) else self._rows
-        if not isinstance(rows, tuple):
-            return rows, None, None
-        if not 1 <= len(rows) <= 3:
-            raise ValueError(f"a tuple of {len(rows)}, but must be X, (X, y) or (X, y, weight).")
-        return (*rows, None, None)[:3]
+        return _all_three(self._rows() if callable(self._rows) else self._rows)
 
 
 class Delayed(Block):
@@ -47,7 +42,8 @@ class Delayed(Block):
     def load(self) -> tuple[Any, Any, Any]:
         import dask
 
-        return dask.compute(*self.parts, scheduler="synchronous")
+        rows = dask.compute(*self.parts, scheduler="synchronous")
+        return _all_three(rows[0] if len(rows) == 1 else rows)
 
 
 class Blocks(Sequence):
@@ -115,6 +111,14 @@ def as_blocks(blocks: Any) -> Blocks:
     if not len(found):
         raise ValueError("blocks has no block, but at least one is needed.")
     return found
+
+
+def _all_three(rows):
+    if not isinstance(rows, tuple):
+        return rows, None, None
+    if not 1 <= len(rows) <= 3:
+        raise ValueError(f"a tuple of {len(rows)}, but must be X, (X, y) or (X, y, weight).")
+    return (*rows, None, None)[:3]
 
 
 def library_of(value: Any) -> str:
