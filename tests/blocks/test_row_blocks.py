@@ -232,11 +232,12 @@ def test_what_stands_for_blocks():
         fit_blocks(PCA(1), [(X, y, weight, None)])
 
 
-def test_nothing_optional_is_imported():
+def test_nothing_optional_is_imported(tmp_path):
     program = (
         "import sys, mlcore.blocks\n"
         "optional = {'dask', 'distributed', 'zarr', 'h5py', 'pyarrow', 'pandas', 'joblib'}\n"
         "print(optional & set(sys.modules))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path)
     assert done.stdout.decode().strip() == "set()"
