@@ -157,7 +157,7 @@ def _once() -> Callable[[], bool]:
 
 def _total(work, blocks, workers: Workers, name: str):
     task = Sums(work, f"{type(work).__name__}-{name}")
-    total = workers.total(task, blocks, work.merge)
+    total = workers.total(task, blocks)
     if total is None:
         raise _no_rows(blocks)
     return total
@@ -191,7 +191,7 @@ def _begin(work, blocks: Blocks, workers: Workers, start):
     by_class = getattr(work, "_kind", None) == "classifier"
     seed = _seed(getattr(work, "random_state", None))
     draw = Draw(_SAMPLE, seed, by_class, n_features_of(rows[0]))
-    sample = workers.total(draw, blocks, draw.merge)
+    sample = workers.total(draw, blocks)
     try:
         work.begin(sample.X, sample.y, sample.weight)
     except (TypeError, ValueError):

@@ -1,7 +1,9 @@
 """A round: a task done for every block, by any workers, and the results merged as a fixed tree."""
 
+import copy
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from mlcore.blocks.block_error import BlockError
@@ -12,9 +14,15 @@ class Sums:
 
     def __init__(self, model: Any, name: str = "sums") -> None:
         self.model, self.name = model, name
+        if getattr(model, "callback", None) is not None:
+            self.model = copy.copy(model)
+            self.model.callback = None  # it stays in this process, and need not be pickled
 
     def __call__(self, number: int, X: Any, y: Any, sample_weight: Any) -> Any:
         return self.model.partial_statistics(X, y, sample_weight)
+
+    def merge(self, a: Any, b: Any) -> Any:
+        return self.model.merge(a, b)
 
 
 class Calls:
@@ -68,7 +76,7 @@ def n_rows_of(X: Any) -> int:
 def merged_in_tree(parts: Iterable[Any], merge: Callable[[Any, Any], Any]) -> Any:
     """Return the parts merged, neighbours first, as a tree that only their number decides.
 
-    Of n parts at most log2(n) + 1 are held. None is no part; without any the result is None.
+    Of n parts at most log2(n) + 1 are held; of none the result is None.
 
     Examples
     --------
@@ -78,8 +86,6 @@ def merged_in_tree(parts: Iterable[Any], merge: Callable[[Any, Any], Any]) -> An
     """
     waiting: list[tuple[int, Any]] = []  # of 2^level parts each
     for part in parts:
-        if part is None:
-            continue
         level = 0
         while waiting and waiting[-1][0] == level:
             part, level = merge(waiting.pop()[1], part), level + 1
@@ -88,6 +94,13 @@ def merged_in_tree(parts: Iterable[Any], merge: Callable[[Any, Any], Any]) -> An
     while waiting:
         total = merge(waiting.pop()[1], total)
     return total
+
+
+def merged_unless_none(merge: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Return the results of two blocks merged; None is that of a block without rows."""
+    if a is None or b is None:
+        return b if a is None else a
+    return merge(a, b)
 
 
 class Pickled:
@@ -116,11 +129,14 @@ class Workers:
         """Yield the results of the task for all blocks, in their order."""
         raise NotImplementedError
 
-    def total(self, task: Callable[..., Any], blocks: Any, merge: Callable[[Any, Any], Any]) -> Any:
-        """Return the results of all blocks, merged as a fixed tree; None without any row."""
+    def total(self, task: Any, blocks: Any) -> Any:
+        """Return the results of all blocks, merged as a fixed tree by `task.merge`.
+
+        None without any row.
+        """
         results = self.results(task, blocks)
         try:
-            return merged_in_tree(results, merge)
+            return merged_in_tree(results, partial(merged_unless_none, task.merge))
         finally:
             results.close()
 

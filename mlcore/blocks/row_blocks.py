@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy import sparse as sp
 
-from mlcore.blocks.row_sources import source_of
+from mlcore.blocks.row_sources import InMemory, source_of
 from mlcore.blocks.sequence import Block, Blocks, Delayed, library_of
 from mlcore.checks import as_integer
 
@@ -19,6 +19,7 @@ class Rows(Block):
     def __init__(self, sources: tuple, first: int, last: int) -> None:
         self._sources, self._first, self._last = sources, first, last
         self.name = f"rows {first} to {last - 1}"
+        self.in_memory = any(isinstance(source, InMemory) for source in sources)
 
     def load(self) -> tuple[Any, Any, Any]:
         X, y, weight = (
@@ -115,7 +116,10 @@ def _of_dask(X, y, sample_weight, block_size):
         if part is not None and len(part) != count:
             raise ValueError(f"{name} has {len(part)} chunks, but X has {count}.")
     columns = [[None] * count if part is None else part for part in parts]
-    return Blocks(Delayed(rows, f"chunk {i}") for i, rows in enumerate(zip(*columns, strict=True)))
+    return Blocks(
+        Delayed(rows, f"chunk {i}", (X, y, sample_weight))
+        for i, rows in enumerate(zip(*columns, strict=True))
+    )
 
 
 def _chunks(part, X):

@@ -14,9 +14,12 @@ class Block:
     ----------
     name : str
         For messages: where the rows are.
+    in_memory : bool
+        They are in the memory of this process, so that sending the block sends them.
     """
 
     name: str
+    in_memory: bool = False
 
     def load(self) -> tuple[Any, Any, Any]:
         """Return X, y and sample_weight of the rows; None for what there is not."""
@@ -27,22 +30,28 @@ class Given(Block):
     """Rows that a user gives: X, a tuple, or a callable that returns either."""
 
     def __init__(self, rows: Any, name: str) -> None:
-        self._rows, self.name = rows, name
+        self._rows, self.name, self.in_memory = rows, name, not callable(rows)
 
     def load(self) -> tuple[Any, Any, Any]:
         return _all_three(self._rows() if callable(self._rows) else self._rows)
 
 
 class Delayed(Block):
-    """Rows that dask computes: a chunk of each of its collections."""
+    """Rows that dask computes: a chunk of each of its collections.
 
-    def __init__(self, parts: tuple, name: str) -> None:
-        self.parts, self.name = parts, name
+    These are kept while the block is, since a chunk does not hold what is persisted of it.
+    """
+
+    def __init__(self, parts: tuple, name: str, collections: tuple = ()) -> None:
+        self.parts, self.name, self._collections = parts, name, collections
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_collections": ()}
 
     def load(self) -> tuple[Any, Any, Any]:
         import dask
 
-        rows = dask.compute(*self.parts, scheduler="synchronous")
+        rows = dask.compute(*self.parts)
         return _all_three(rows[0] if len(rows) == 1 else rows)
 
 
