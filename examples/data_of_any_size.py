@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from mlcore.blocks import fit_blocks, predict_blocks, row_blocks
 from mlcore.cluster import KMeans
@@ -26,8 +27,9 @@ from mlcore.linear_model import LogisticRegression
 MARKS = "<!-- rounds -->", "<!-- end of rounds -->"
 N_FEATURES = 28
 BLOCK = 50_000
-CLUSTERS = 64
+CLUSTERS = 256
 WORKERS = (1, 2, 3, 4, 6, 8)
+ONE_THREAD = partial(threadpool_limits, 1)  # in each worker process
 
 
 def write_events(folder: Path, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -89,7 +91,7 @@ class Costs(NamedTuple):
     block : float
         Seconds to read a block and sum over its rows.
     task : float
-        Seconds of the client for each block: to send the model, to receive and merge the sums.
+        Processor seconds of the client for each block: to send the model, to receive the sums.
     update : float
         Seconds of the client for each round.
     """
@@ -122,7 +124,7 @@ def seconds_of_rounds(X: np.ndarray, n_workers: int, n_rounds: int) -> float:
     """Measured seconds of a round, that of starting the workers and the fit left out."""
     centers = np.asarray(X[:CLUSTERS])
     blocks = row_blocks(X, block_size=BLOCK)
-    with ProcessPoolExecutor(n_workers) as processes:
+    with ProcessPoolExecutor(n_workers, initializer=ONE_THREAD) as processes:
         spent = []
         for steps in (1, 1 + n_rounds):
             model = KMeans(CLUSTERS, init=centers, max_iter=steps, tol=0)
@@ -132,24 +134,26 @@ def seconds_of_rounds(X: np.ndarray, n_workers: int, n_rounds: int) -> float:
     return (spent[1] - spent[0]) / n_rounds
 
 
+def sums_of(model: KMeans, block: Any) -> tuple[Any, float]:
+    """The sums over a block's rows, and the seconds they took."""
+    start = time.perf_counter()
+    sums = model.partial_statistics(block.load()[0])
+    return sums, time.perf_counter() - start
+
+
 def measured_costs(X: np.ndarray) -> Costs:
-    """The parts of a round, each measured by itself in this process."""
+    """The parts of a round, each by itself: one block at a time on one worker."""
     model = KMeans(CLUSTERS, init=np.asarray(X[:CLUSTERS])).begin(np.asarray(X[:BLOCK]))
     blocks = row_blocks(X, block_size=BLOCK)
-    parts, spent = [], []
-    for block in blocks:
-        start = time.perf_counter()
-        parts.append(model.partial_statistics(block.load()[0]))
-        spent.append(time.perf_counter() - start)
-    with ProcessPoolExecutor(1) as process:
-        process.submit(int).result()
-        start = time.perf_counter()
-        for part in parts:
-            process.submit(np.asarray, part.sums).result()
-        task = (time.perf_counter() - start) / len(parts)
+    with ProcessPoolExecutor(1, initializer=ONE_THREAD) as process:
+        process.submit(sums_of, model, blocks[0]).result()
+        start = time.process_time()
+        parts = [process.submit(sums_of, model, block).result() for block in blocks]
+        client = time.process_time() - start
+    block = float(np.median([seconds for _, seconds in parts]))
     start = time.perf_counter()
-    model.update(parts[0])
-    return Costs(float(np.median(spent)), task, time.perf_counter() - start)
+    model.update(parts[0][0])
+    return Costs(block, client / len(parts), time.perf_counter() - start)
 
 
 def rounds(folder: Path, n: int) -> Iterator[str]:

@@ -4,6 +4,8 @@ import gzip
 import importlib.util
 import io
 import re
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -19,6 +21,13 @@ def example(name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def run_example(name, *arguments):
+    """The lines it prints, run by itself: worker processes import it."""
+    command = [sys.executable, ROOT / "examples" / f"{name}.py", *arguments]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    return done.stdout.splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -216,3 +225,40 @@ def test_strings_and_sets_are_told_apart(monkeypatch, tmp_path):
             assert abs(shown[task, kernel] - right) < 1.0
         else:
             assert right == 100.0
+
+
+def test_events_in_a_file_are_fitted_and_a_crash_costs_nothing():
+    done = run_example("data_of_any_size", "--rows", "20000")
+    assert done[-2].endswith("is fitted: False") and done[-1].endswith("to the byte: True")
+    assert 0.6 < float(re.search(r"right on ([\d.]+)%", done[2]).group(1)) / 100 < 0.75
+
+
+def test_rounds_are_measured_and_foreseen(tmp_path):
+    data = example("data_of_any_size")
+    page = (ROOT / "docs" / "data_of_any_size.md").read_text(encoding="utf-8")
+    copy = tmp_path / "page.md"
+    copy.write_text(page, encoding="utf-8")
+    run_example("data_of_any_size", "--rounds", "--rows", "100000", "--write", str(copy))
+
+    def rows(text):
+        start, end = (text.index(mark) for mark in data.MARKS)
+        lines = [line for line in text[start:end].splitlines() if line.startswith("| ")]
+        return [line.split(" | ")[0].strip("| ") for line in lines]
+
+    assert rows(page) == rows(copy.read_text(encoding="utf-8"))
+    assert set(map(str, data.WORKERS)) < set(rows(page))
+    assert all(line in page for line in data.plan())  # which no machine changes
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3, 7])
+@pytest.mark.parametrize("n_blocks", [1, 6, 7, 20])
+def test_a_foreseen_round_is_that_of_workers_who_take_the_next_block(n_blocks, n_workers):
+    data = example("data_of_any_size")
+    free = [0.0] * n_workers
+    for _ in range(n_blocks):  # on a core of its own each
+        free[free.index(min(free))] += 0.25
+    costs = data.Costs(block=0.25, task=0.0, update=0.5)
+    assert costs.of_round(n_blocks, n_workers, 7) == max(free) + 0.5
+    # Twice as many workers as cores: as fast as half of them, where all have as many blocks.
+    assert costs.of_round(24, 8, 4) == costs.of_round(24, 4, 4) == 6 * 0.25 + 0.5
+    assert data.Costs(0.01, 0.25, 0.5).of_round(24, 4, 5) == 24 * 0.25 + 0.5  # the client's time
