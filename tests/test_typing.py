@@ -25,6 +25,7 @@ OPTIONS = """[mypy]
 strict = True
 follow_imports = silent
 disable_error_code = import-untyped
+untyped_calls_exclude = dask, distributed
 [mypy-matplotlib.*]
 ignore_missing_imports = True
 """
