@@ -262,3 +262,22 @@ def test_a_foreseen_round_is_that_of_workers_who_take_the_next_block(n_blocks, n
     # Twice as many workers as cores: as fast as half of them, where all have as many blocks.
     assert costs.of_round(24, 8, 4) == costs.of_round(24, 4, 4) == 6 * 0.25 + 0.5
     assert data.Costs(0.01, 0.25, 0.5).of_round(24, 4, 5) == 24 * 0.25 + 0.5  # the client's time
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the largest memory")
+def test_machines_of_many_samples_are_timed_and_certified(tmp_path):
+    svm = example("svm_of_any_size")
+    page = (ROOT / "docs" / "data_of_any_size.md").read_text(encoding="utf-8")
+    copy = tmp_path / "page.md"
+    copy.write_text(page, encoding="utf-8")
+    run_example("svm_of_any_size", "1000", "2000", "--write", str(copy))
+
+    def rows(text):
+        start, end = (text.index(mark) for mark in svm.MARKS)
+        lines = [line for line in text[start:end].splitlines() if line.startswith("| ")]
+        return [line.strip("| ").split(" | ") for line in lines]
+
+    shown, now = rows(page), rows(copy.read_text(encoding="utf-8"))
+    assert shown[0] == now[0] and len(now) == 4 and len(shown) > 5
+    for row in shown[2:] + now[2:]:
+        assert 0 <= float(row[3]) < 1e-3

@@ -82,3 +82,17 @@ class Digits(_Fit):
         self.X, self.y = load_digits()
         self.machine = SVC(kernel=kernel)
         self.X_support = self.X[self.fit().support_]
+
+
+class BeyondTheCache(_Fit):
+    """Groups in two classes, few labels wrong, whose Gram matrix has no room: solved by chunks."""
+
+    params, param_names = ([10_000, 30_000],), ("n_samples",)
+
+    def setup(self, n):
+        rng = np.random.default_rng(0)
+        group = rng.integers(0, 20, n)
+        self.X = rng.normal(size=(20, 50))[group] + rng.normal(size=(n, 50))
+        self.y = (group % 2) ^ (rng.random(n) < 0.01)
+        self.machine = SVC(gamma=0.01, cache_size=50)
+        self.X_support = self.X[self.fit().support_]

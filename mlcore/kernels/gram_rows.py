@@ -140,20 +140,29 @@ class GramRows:
             slots = self._slot[samples]
         return slots
 
+    def _forget(self, count):
+        """Give up the rows in the first slots, whose memory others will pass through."""
+        owners = self._owner[:count]
+        self._slot[owners[owners >= 0]] = -1
+        self._owner[:count], self._used[:count] = -1, 0
+
     def add_product(
         self,
         samples: np.ndarray,
         weights: np.ndarray,
         out: np.ndarray,
         spans: Sequence[tuple[int, int]],
+        *,
+        keep: bool = True,
     ) -> None:
-        """out += sum_s weights[s] K[s] over the given spans of samples."""
-        step = self.capacity
-        if not (self.keeps or self.whole):  # rows pass through a part that stays in cache
+        """out += sum_s weights[s] K[s] over the given spans of samples; rows are kept, or not."""
+        step, keep = self.capacity, self.whole or (keep and self.keeps)
+        if not keep:  # rows pass through a part that stays in cache
             step = min(step, max(64, self._at_once))
+            self._forget(step)
         for start in range(0, len(samples), step):
             part = slice(start, start + step)
-            if self.keeps or self.whole:
+            if keep:
                 slots = self.fetch(samples[part])
             else:
                 slots = np.arange(len(samples[part]))

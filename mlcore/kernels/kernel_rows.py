@@ -39,15 +39,17 @@ class KernelRows:
         Products of two numbers that one value costs; infinite where that is not known.
     nbytes : int
         Memory taken beside the samples.
+    selects : bool
+        True if `of_samples` is there.
     """
 
-    linear = halves = False
+    linear = halves = selects = False
     terms = np.inf
     nbytes = 0
     diagonal: np.ndarray
 
     def __init__(self, kernel: Any, X: Any, size: float, double: bool) -> None:
-        self.kernel, self.n = kernel, X.shape[0]
+        self.kernel, self.n, self._X = kernel, X.shape[0], X
         single = not double and (size == 0 or 1e-30 < size < 1e30)
         self.dtype = np.dtype(np.float32 if single else np.float64)
 
@@ -66,6 +68,10 @@ class KernelRows:
         """out[:m, :m] = K between the m chosen samples, all by default."""
         everything = np.arange(self.n) if chosen is None else chosen
         self.fill(everything, out, np.arange(len(everything)), chosen)
+
+    def of_samples(self, chosen: np.ndarray) -> "KernelRows":
+        """Return the kernel values between some of the samples, of the same type."""
+        return type(self)(self.kernel, self._X[chosen], self.dtype == np.float64)
 
     def block(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """Return K[rows][:, columns] as a new array."""
@@ -98,6 +104,8 @@ class KernelRows:
 
 class PackedRows(KernelRows):
     """Rows for a kernel of vectors, from samples packed for it."""
+
+    selects = True
 
     def __init__(self, kernel: Any, X: np.ndarray | sparse.csr_array, double: bool) -> None:
         super().__init__(kernel, X, kernel.largest(X), double)
@@ -152,10 +160,11 @@ class MatrixRows(KernelRows):
 class CalledRows(KernelRows):
     """Rows for a kernel that is called with blocks of samples."""
 
+    selects = True
+
     _VALUES = 4_000_000  # of one call: bounds what a user's function returns
 
     def __init__(self, kernel: Any, X: Any, double: bool) -> None:
-        self._X = X
         self.diagonal = kernel.diagonal(X)
         super().__init__(kernel, X, np.abs(self.diagonal).max(), double)
 

@@ -40,6 +40,21 @@ def test_rows_are_right_whatever_was_evicted():
         assert_array_equal(rows_of(store, kernel, wanted), K[wanted])
 
 
+@pytest.mark.parametrize("d", [5, 40])  # recomputed anyway, or kept
+def test_rows_that_pass_leave_those_kept_right(d):
+    kernel = rbf_rows(300, d)
+    K, rng = kernel.block(np.arange(300)), np.random.default_rng(2)
+    store = KernelCache(kernel, cache_size=1e-3)
+    for keep in (True, False) * 10:
+        wanted = np.sort(rng.permutation(300)[: rng.integers(1, 200)])
+        weights, out = rng.normal(size=len(wanted)), np.zeros(300)
+        store.add_product(wanted, weights, out, [(0, 300)], keep=keep)
+        assert_allclose(out, weights @ K[wanted], rtol=0, atol=1e-13 * np.abs(weights).sum())
+        slots = store.cached(np.arange(300))
+        here = np.flatnonzero(slots >= 0)
+        assert_array_equal(store.rows[slots[here], :300], K[here])
+
+
 def test_rows_asked_for_again_are_not_computed_again():
     asked = []
 

@@ -15,7 +15,8 @@ sequential minimal optimisation with second-order choice of the pair, and by New
 face of the free variables where pair steps are slow. Only then are full rows of K fetched, and only
 for variables that moved. Where K is cheap it is computed whole, half of it by symmetry, and is
 itself the first submatrix. Where the required sums need few variables, the first working set is a
-few times as many.
+few times as many. Where there is no room for K, a round solves a smaller problem of this kind (see
+mlcore.svm.smo.chunking), as long as few variables are not zero.
 """
 
 from dataclasses import replace
@@ -24,6 +25,7 @@ import numpy as np
 
 from mlcore.kernels.gram_rows import LINE
 from mlcore.svm.smo.bias import constraint_multipliers, round_to_bounds
+from mlcore.svm.smo.chunking import Chunks
 from mlcore.svm.smo.feasible_start import start_with_sums
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.problem import Problem, Solution
@@ -153,6 +155,10 @@ class _Solver:
         self.entire = m <= _ENTIRE and not few
         self.w = np.zeros(rows.kernel.d) if rows.kernel.linear else None
         self.spans = _spans(self.index, n)
+        self.chunks = None
+        large = m >= Chunks.LEAST and problem.total is None
+        if large and rows.kernel.selects and not (rows.kernel.linear or rows.capacity == n):
+            self.chunks = Chunks(problem, self.index, self.members, rows)
         self.working = WorkingSet(rows, self.index, self.epsilon, self.members)
         if problem.start is not None:
             self.beta = problem.start.astype(np.float64)
@@ -174,7 +180,8 @@ class _Solver:
             self.rows.kernel.add_weights(samples, weights[samples], self.w)
             self.rows.kernel.expand(self.w, self.product)
         else:
-            self.rows.add_product(samples, weights[samples], self.product, self.spans)
+            keep = self.chunks is None  # or the chunks' own rows have the memory
+            self.rows.add_product(samples, weights[samples], self.product, self.spans, keep=keep)
 
     def run(self):
         idle, least = 0, np.inf
@@ -195,15 +202,35 @@ class _Solver:
             left = self.max_iter - self.working.n_iter
             if self.violation <= self.tol or left <= 0 or idle >= 5 or self._diverges(objective):
                 break
-            self.working.load(self._choose(up, low))
-            moved, change = self.working.solve(
-                self.beta, self.gradient, self.lower, self.upper, tol=self._goal(),
-                max_steps=min(left, 200 * len(self.beta)),
-            )  # fmt: skip
+            moved, change = self._solved_chunk(up, low, left, idle)
+            if len(moved) == 0:
+                self.working.load(self._choose(up, low))
+                moved, change = self.working.solve(
+                    self.beta, self.gradient, self.lower, self.upper, tol=self._goal(),
+                    max_steps=min(left, 200 * len(self.beta)),
+                )  # fmt: skip
             if len(moved) == 0:
                 break
             self._move(moved, change)
         return self._solution(objective)
+
+    def _solved_chunk(self, up, low, left, idle):
+        """Solve the next chunk; return the variables that moved, none once chunks are of no use."""
+        chunk = None
+        if self.chunks is not None and not idle:
+            chunk = self.chunks.next(self.beta, up, low, self.violation, self.tol)
+        if chunk is None:
+            self.chunks = None
+            return (), ()
+        variables, problem, rows, goal = chunk
+        found = solve(problem, rows, tol=goal, max_iter=left)
+        self.working.n_iter += found.n_iter
+        change = found.beta - self.beta[variables]
+        moved = np.flatnonzero(change)
+        if len(moved) == 0:
+            self.chunks = None
+        self.beta[variables] = found.beta
+        return variables[moved], change[moved]
 
     def _goal(self):
         """Return the violation at which the next round may end."""

@@ -1,0 +1,91 @@
+"""Chunking: a dual problem of many variables by those few that are not at zero, or violate."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mlcore.svm.smo.kernel_cache import KernelCache
+from mlcore.svm.smo.problem import Problem
+
+
+class Chunks:
+    """The smaller problems by which a large one is solved, and the kernel rows of each.
+
+    The first chunk is a part of the variables. Each further one has all that are not zero, without
+    which the others need no product, and those that violate the conditions of the chunk before.
+    Only its own rows are fetched while it is solved, over its own samples.
+
+    V. Vapnik, *Estimation of Dependences Based on Empirical Data*, addendum, Springer 1982.
+    E. Osuna, R. Freund, F. Girosi, *An improved training algorithm for support vector machines*,
+    NNSP 1997.
+
+    Parameters
+    ----------
+    problem : Problem
+    index : intp (m,)
+        The sample of each variable.
+    members : sequence of intp arrays
+        The variables of each group.
+    rows : KernelCache
+        Of all samples.
+    """
+
+    LEAST = 20_000  # variables for which it pays
+    FIRST, MOST = 0.1, 0.5  # part of the variables in the first chunk, and in any
+    LEFT = 0.05  # part of the variables for which a chunk must have room beside those not at zero
+    GOAL, FINER = 0.05, 0.3  # violation of the first chunk, relative; how much less in the next
+
+    def __init__(
+        self, problem: Problem, index: np.ndarray, members: tuple, rows: KernelCache
+    ) -> None:
+        self._problem, self._index, self._members, self._rows = problem, index, members, rows
+        self._before: np.ndarray | None = None
+        self._goal = np.inf
+
+    def next(
+        self, beta: np.ndarray, up: np.ndarray, low: np.ndarray, violation: float, tol: float
+    ) -> tuple[np.ndarray, Problem, KernelCache, float] | None:
+        """Return the next chunk: its variables, problem and rows, and the violation to end at.
+
+        None where too many variables are not at zero.
+        """
+        self._goal = max(0.4 * tol, min(self.FINER * self._goal, 2 * self.GOAL * violation))
+        chosen, m = beta != 0, len(beta)
+        if chosen.any():
+            room = int(self.MOST * m) - np.count_nonzero(chosen)
+            if room < self.LEFT * m:
+                return None
+            excess = self._excess(chosen, up, low)
+            violating = np.flatnonzero((excess > 0.4 * tol) & ~chosen)
+            if len(violating) > room:
+                worst = np.argpartition(-excess[violating], room)[:room]
+                violating = violating[worst]
+            chosen[violating] = True
+        else:
+            chosen = (0.6180339887498949 * np.arange(m)) % 1.0 < self.FIRST
+        self._before, variables = chosen, np.flatnonzero(chosen)
+        samples, index = np.unique(self._index[variables], return_inverse=True)
+        problem, group = self._problem, self._problem.group
+        part = replace(
+            problem,
+            linear=problem.linear[variables],
+            lower=problem.lower[variables],
+            upper=problem.upper[variables],
+            index=index,
+            start=beta[variables],
+            group=None if group is None else group[variables],
+        )
+        return variables, part, self._rows.of_samples(samples), self._goal
+
+    def _excess(self, nonzero, up, low):
+        """Return how far each violates, at the constraints' multipliers of the last chunk."""
+        found = np.empty(len(up))
+        known = nonzero if self._before is None else self._before
+        for members in self._members:
+            some = members[known[members]]
+            if len(some) == 0:
+                some = members
+            if len(some):
+                middle = 0.5 * (up[some].max() + low[some].min())
+                found[members] = np.maximum(up[members] - middle, middle - low[members])
+        return found
