@@ -62,7 +62,8 @@ def fit_blocks(
     start : int or tuple (X, y, sample_weight), optional
         The block, or the rows, that the model begins with: its start, units and classes come from
         these. By default 20,000 rows drawn from all blocks, with every class; the first block for
-        models that need no more than a point near the data.
+        models that need no more than a point near the data. KMeans goes on from the sample by
+        k-means||, in four more passes.
     labels : bool, default=False
         Set `labels_`, which takes another pass and memory of all rows' labels.
 
@@ -197,6 +198,8 @@ def _begin(work, blocks: Blocks, workers: Workers, start):
     except (TypeError, ValueError):
         _refuse_block_of(sample, work, blocks)
         raise
+    if len(sample.keys) >= _SAMPLE and hasattr(work, "_start_over_blocks"):
+        work._start_over_blocks(lambda task: workers.total(task, blocks), seed)
 
 
 def _first_with_rows(blocks):

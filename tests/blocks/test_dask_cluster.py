@@ -144,6 +144,8 @@ def test_predictions_come_in_the_order_of_the_blocks(client, mapped):
     out = np.empty((len(X), 10))
     predict_blocks(model, blocks, "predict_proba", executor=client, out=out)
     assert_array_equal(out, model.predict_proba(X))
+    lazy = da.from_array(X, chunks=(100, 64)).map_blocks(model.predict, drop_axis=1, dtype=y.dtype)
+    assert_array_equal(lazy.compute(), model.predict(X))
 
 
 def deadly(rows, path, always=False):

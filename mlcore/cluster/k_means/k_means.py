@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
+from mlcore.cluster.k_means.k_means_parallel import start_over_blocks
 from mlcore.cluster.k_means.lloyd import lloyd, squared_moves
 from mlcore.cluster.k_means.origin_and_unit import choose_units
 from mlcore.progress import Progress
@@ -177,6 +178,16 @@ class KMeans(CentroidModel):
             converged_=best.converged,
         )
         return self
+
+    def _start_over_blocks(self, total: Callable[[Any], Any], seed: int) -> None:
+        """Begin anew, if the first centres are drawn by k-means++, with all rows in mind.
+
+        `total` returns what a task gives for all blocks of rows, merged.
+        """
+        if isinstance(self.init, str) and self.init == "k-means++":
+            offsets = start_over_blocks(self, total, seed)
+            if offsets is not None:
+                self._move(offsets)
 
     def update(self, statistics: Statistics) -> Self:
         """Move the centres to the means of the statistics; those without samples stay.
