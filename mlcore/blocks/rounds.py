@@ -14,9 +14,12 @@ class Sums:
 
     def __init__(self, model: Any, name: str = "sums") -> None:
         self.model, self.name = model, name
-        if getattr(model, "callback", None) is not None:
+        stays = "callback", *getattr(model, "_not_for_sums", ())  # in this process
+        if any(getattr(model, attribute, None) is not None for attribute in stays):
             self.model = copy.copy(model)
-            self.model.callback = None  # it stays in this process, and need not be pickled
+            for attribute in stays:
+                if hasattr(model, attribute):
+                    setattr(self.model, attribute, None)
 
     def __call__(self, number: int, X: Any, y: Any, sample_weight: Any) -> Any:
         return self.model.partial_statistics(X, y, sample_weight)

@@ -276,6 +276,25 @@ def test_logistic_regression(k, weighted):
     assert_array_equal(model.predict(X), expected.predict(X))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_logistic_regression_of_many_parameters_takes_quasi_newton_steps(convert, weighted):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, 260)) @ (np.eye(260) + 0.05 * rng.normal(size=(260, 260)))
+    y = np.argmax(X[:, :8] + rng.normal(size=(400, 8)), axis=1)
+    X = convert(np.where(np.abs(X) < 0.5, 0, X)) + 0.0
+    params, weight = {"tol": 1e-8, "C": 0.05, "max_iter": 500}, weights_of(X, weighted)
+    expected = LogisticRegression(**params).fit(X, y, weight)
+    model, passes = fitted_to_blocks(LogisticRegression(**params), X, y, weight)
+    assert model.coef_.size > 2000 and model.converged_ and passes < 300
+    trace = model.objective_trace_
+    assert (np.diff(trace) <= 1e-12 * trace[0]).all() and model.n_iter_[0] == len(trace) - 1
+    # P is C^-1 strongly convex in coefficients: an excess of e moves them by sqrt(2 e) at most.
+    assert abs(model.objective_ - expected.objective_) < 1e-11 * trace[0]
+    assert_allclose(model.coef_, expected.coef_, rtol=0, atol=1e-6)
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-6)
+
+
 def test_categories_are_those_of_the_rows_that_a_fit_begins_with():
     X = np.array(FEW)
     X[-1, 3] = 7

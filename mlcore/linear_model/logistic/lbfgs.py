@@ -2,7 +2,7 @@
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from scipy import linalg
@@ -119,7 +119,7 @@ def lbfgs_steps(
         g = point.gradient
         plain = inverse(g)
         decrement = float(np.sqrt(max(0.0, (g * plain).sum())))
-        direction = -_product(g, pairs, gamma, inverse) if pairs else -gamma * plain
+        direction = -inverse_product(g, pairs, gamma, inverse) if pairs else -gamma * plain
         slope = float((g * direction).sum())
         if not slope < 0:
             pairs.clear()
@@ -147,8 +147,17 @@ def lbfgs_steps(
             gamma = 1 / (rho * curvature)
 
 
-def _product(g, pairs, gamma, inverse):
-    """Return the inverse of the approximate Hessian times g, by two loops over the pairs."""
+def inverse_product(
+    g: np.ndarray,
+    pairs: Sequence[tuple[np.ndarray, np.ndarray, float]],
+    gamma: float,
+    inverse: Metric,
+) -> np.ndarray:
+    """Return the inverse of the approximate Hessian times g, by two loops over the pairs.
+
+    `pairs` are (s, y, 1 / s'y), the last step last; `gamma` times the metric is the inverse without
+    them.
+    """
     q, factors = g.copy(), []
     for s, y, rho in reversed(pairs):
         a = rho * float(np.vdot(s, q))

@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcore.checks import as_class_weights, as_weights
 from mlcore.linear_model.logistic.evidence import LARGEST_SYSTEM
+from mlcore.linear_model.logistic.lbfgs import inverse_product
 from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows, LogisticSums
 from mlcore.linear_model.logistic.newton import ARMIJO, ROUNDING
 from mlcore.linear_model.logistic.objective import NewtonSystem, Penalised
@@ -14,6 +15,7 @@ from mlcore.linear_model.logistic.separation import separated
 from mlcore.model import Classifier, Model, warn
 from mlcore.row_sums import RepeatedPasses
 
+_PAIRS = 20  # of L-BFGS
 _SLOW = 0.3  # factor of the decrement: near a minimum its square, without one exp(-1/2)
 
 
@@ -29,6 +31,9 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
     _columns_: tuple[np.ndarray, np.ndarray]
     _theta_: np.ndarray
     _line_: tuple | None  # where the steps are, where they go, and if it seems without end
+    _gradient_: np.ndarray | None  # there, and the pairs of L-BFGS
+    _pairs_: np.ndarray | None
+    _not_for_sums = "_line_", "_gradient_", "_pairs_"
 
     def _checked_parameters(self) -> dict[str, Any]:
         """Return the parameters, checked."""
@@ -40,8 +45,7 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
         Raises
         ------
         ValueError
-            If there are more than 2000 parameters, or a class of the data is not among those of
-            `y`: later blocks are of these classes.
+            If a class of the data is not among those of `y`: later blocks are of these classes.
         """
         how = self._checked_parameters()
         if self.class_weight is not None and not isinstance(self.class_weight, dict):
@@ -52,11 +56,6 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
         classes, codes, weight, _ = self._weighted_labels(y, sample_weight, checked.shape[0])
         n_scores = 1 if len(classes) == 2 else len(classes)
         shape = n_scores, checked.shape[1] + 1
-        if math.prod(shape) > LARGEST_SYSTEM:
-            raise ValueError(
-                f"{type(self).__name__}: {math.prod(shape)} parameters are too many for steps from "
-                f"blocks, which take at most {LARGEST_SYSTEM}: fit all rows at once."
-            )
         rows = LogisticRows(
             checked, np.zeros(len(weight), int), weight, None, n_scores, how["fit_intercept"]
         )
@@ -64,11 +63,15 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
         columns = rows.shift, rows.scale
         state |= {"n_iter_": np.zeros(1, np.int32), "converged_": False}
         state |= {"objective_trace_": np.empty(0), "_columns_": columns, "_line_": None}
+        state |= {"_gradient_": None, "_pairs_": None}
         self._set_fitted(X, classes_=classes, **state)
         return self
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticSums:
-        """Return weight, loss, gradient and Hessian of these rows at the present coefficients."""
+        """Return weight, loss, gradient and Hessian of these rows at the present coefficients.
+
+        There is no Hessian of more than 2000 parameters.
+        """
         how = self._checked_parameters()
         X = self._check_X(X, reset=False, like=getattr(self, "coef_", None))
         codes = self._known_codes(y, X.shape[0])
@@ -78,7 +81,7 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
             X, codes, weight, None, len(self._theta_), how["fit_intercept"],
             Columns(*self._columns_),
         )  # fmt: skip
-        return rows.sums(self._theta_, hessian=True)
+        return rows.sums(self._theta_, hessian=self._theta_.size <= LARGEST_SYSTEM)
 
     def merge(self, a: LogisticSums, b: LogisticSums) -> LogisticSums:
         """Return the sums over the rows of both."""
@@ -87,11 +90,13 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
                 f"statistics of shapes {a.gradient.shape} and {b.gradient.shape} cannot be merged: "
                 "they come from different models."
             )
-        return LogisticSums(*(one + other for one, other in zip(a, b, strict=True)))
+        sums = (None if one is None else one + other for one, other in zip(a, b, strict=True))
+        return LogisticSums(*sums)
 
     def update(self, statistics: LogisticSums) -> Self:
         """Take a step of Newton's method, or halve the last one if it was too long.
 
+        With more than 2000 parameters it is a step of L-BFGS, and the decrement its estimate.
         `converged_` tells when the decrement is at most `tol`; the step that follows is taken.
 
         Raises
@@ -126,15 +131,18 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
                 state = self._coefficients(start + length / 2 * direction, columns)
                 self._update_state(state | {"_line_": line})
                 return self
-        system = NewtonSystem(objective.hessian(point), len(theta))
-        gradient = point.gradient.ravel()
-        direction = -system.solve(gradient)
-        slope = min(0.0, float(gradient @ direction))
-        direction = direction.reshape(theta.shape)
+        pairs, gradient = None, point.gradient
+        if statistics.hessian is None:
+            pairs = self._with_this_step(point)
+            direction = _quasi_newton(point, objective.penalty, pairs)
+        else:
+            system = NewtonSystem(objective.hessian(point), len(theta))
+            direction = -system.solve(gradient.ravel()).reshape(theta.shape)
+        slope = min(0.0, float((gradient * direction).sum()))
         factor = total * (1.0 if unpenalised else how["C"])
         decrement = math.sqrt(-slope)
         endless = False
-        if unpenalised and line is not None and line[4] == 1:
+        if pairs is None and unpenalised and line is not None and line[4] == 1:
             if -line[3] > 100 * ROUNDING * point.value:
                 endless = slope < _SLOW**2 * line[3]
             else:  # rounding decides nothing
@@ -145,6 +153,8 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
             "n_iter_": np.array([len(trace) - 1], np.int32),
             "objective_trace_": trace,
             "_line_": (theta, point.value, direction, slope, 1.0, endless),
+            "_gradient_": None if pairs is None else gradient,
+            "_pairs_": pairs,
             "objective_": factor * point.value,
             "newton_decrement_": math.sqrt(factor) * decrement,
             "converged_": bool(decrement <= how["tol"] and not endless),
@@ -160,6 +170,16 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
             )
         return self
 
+    def _with_this_step(self, point):
+        """Return the last steps and changes of the gradient, (2, m, n_scores, d + 1)."""
+        pairs = self._pairs_
+        if self._line_ is None:
+            return np.empty((2, 0, *point.theta.shape))
+        pair = np.stack([point.theta - self._line_[0], point.gradient - self._gradient_])
+        if not (pair[0] * pair[1]).sum() > 0:  # rounding
+            return pairs
+        return np.concatenate([pairs[:, -_PAIRS + 1 :], pair[:, None]], axis=1)
+
     def _coefficients(self, theta, columns, dtype=None):
         """Return the attributes that are the parameters."""
         with np.errstate(over="ignore", under="ignore"):
@@ -171,3 +191,19 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
                 "intercept_": intercept.astype(dtype),
                 "_theta_": theta,
             }
+
+
+def _quasi_newton(point, penalty, pairs):
+    """Return the direction of L-BFGS, in the metric of columns of unit mean square."""
+    share = 1 / max(2, len(point.theta))
+    diagonal = share * (1 - share) + penalty
+
+    def inverse(g):
+        return g / diagonal
+
+    known = [(s, y, 1 / float((s * y).sum())) for s, y in zip(*pairs, strict=True)]
+    gamma = 1.0
+    if known:
+        s, y, rho = known[-1]
+        gamma = 1 / (rho * float((y * inverse(y)).sum()))
+    return -inverse_product(point.gradient, known, gamma, inverse)
