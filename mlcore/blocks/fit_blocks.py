@@ -191,7 +191,8 @@ def _begin(work, blocks: Blocks, workers: Workers, start):
         return
     by_class = getattr(work, "_kind", None) == "classifier"
     seed = _seed(getattr(work, "random_state", None))
-    draw = Draw(_SAMPLE, seed, by_class, n_features_of(rows[0]))
+    also = getattr(work, "_representatives", None)
+    draw = Draw(_SAMPLE, seed, by_class, n_features_of(rows[0]), also)
     sample = workers.total(draw, blocks)
     try:
         work.begin(sample.X, sample.y, sample.weight)

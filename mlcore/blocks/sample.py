@@ -1,6 +1,7 @@
 """A sample of the rows of all blocks, the same whatever computes it: what a fit begins with."""
 
 import sys
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,12 +40,22 @@ class Draw:
         Take one row at least of every value of y beside.
     n_features : int
         That every block must have.
+    representatives : callable, optional
+        Returns indices of rows of X that the sample must have beside.
     """
 
     name = "sample"
 
-    def __init__(self, n_rows: int, seed: int, by_class: bool, n_features: int) -> None:
+    def __init__(
+        self,
+        n_rows: int,
+        seed: int,
+        by_class: bool,
+        n_features: int,
+        representatives: Callable[[Any], np.ndarray] | None = None,
+    ) -> None:
         self.n_rows, self.seed, self.by_class, self.n_features = n_rows, seed, by_class, n_features
+        self.representatives = representatives
 
     def __call__(self, number: int, X: Any, y: Any, sample_weight: Any) -> Sample:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -55,7 +66,7 @@ class Draw:
         keys = np.random.default_rng([self.seed, number]).random(n)
         rows = np.arange(n)
         y = None if y is None else np.asarray(y)
-        kept = self._kept(keys, y)
+        kept = self._kept(keys, X, y)
         weight = None if sample_weight is None else np.asarray(sample_weight)[kept]
         places = np.column_stack([np.full(n, number), rows])[kept]
         labels = None if y is None else y[kept]
@@ -65,22 +76,25 @@ class Draw:
         """Return the sample of the rows of both."""
         keys = np.concatenate([a.keys, b.keys])
         y = None if a.y is None else np.concatenate([a.y, b.y])
-        kept = self._kept(keys, y)
+        X = joined(a.X, b.X)
+        kept = self._kept(keys, X, y)
         weight = None if a.weight is None else np.concatenate([a.weight, b.weight])[kept]
         return Sample(
             keys[kept],
             np.concatenate([a.places, b.places])[kept],
-            rows_of(joined(a.X, b.X), kept),
+            rows_of(X, kept),
             None if y is None else y[kept],
             weight,
         )
 
-    def _kept(self, keys, y):
+    def _kept(self, keys, X, y):
         """Return the rows to keep, in their order."""
         order = np.argsort(keys, kind="stable")
         kept = order[: self.n_rows]
         if self.by_class and y is not None and y.ndim == 1:
             kept = np.union1d(kept, order[np.unique(y[order], return_index=True)[1]])
+        if self.representatives is not None:
+            kept = np.union1d(kept, self.representatives(X))
         return np.sort(kept)
 
 

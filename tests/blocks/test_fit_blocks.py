@@ -387,6 +387,43 @@ def mixture_of(**how):
     )
 
 
+def test_categories_too_rare_for_the_sample_are_known(monkeypatch):
+    monkeypatch.setattr(sys.modules["mlcore.blocks.fit_blocks"], "_SAMPLE", 50)
+    rows = np.random.default_rng(0).integers(0, 3, (2000, 4)).astype(float)
+    rows[1777, 2], rows[40, 0] = 9, np.nan
+    how = {"random_state": 0, "max_iter": 5, "tol": 0, "missing": "ignore"}
+    found = [
+        fit_blocks(mixture.CategoricalMixture(2, **how), row_blocks(rows, block_size=300), **more)
+        for more in ({}, {"executor": joblib.Parallel(2, prefer="threads")})
+    ]
+    assert_array_equal(found[0].categories_[2], [0, 1, 2, 9])
+    assert_array_equal(found[0].categories_[0], [0, 1, 2])
+    assert fitted(found[0]) == fitted(found[1])
+
+
+def test_quasi_newton_steps_go_on_from_a_checkpoint(tmp_path):
+    def logistic(max_iter, **how):
+        return linear_model.LogisticRegression(C=0.01, max_iter=max_iter, **how)
+
+    seen = []
+
+    def stop(step, **_):
+        seen.append(step)
+        if len(seen) == 6:
+            raise KeyboardInterrupt
+
+    rng = np.random.default_rng(0)
+    wide = np.hstack([X, rng.normal(size=(len(X), 160))])  # 2250 parameters
+    blocks, path = row_blocks(wide, y, block_size=150), tmp_path / "c"
+    with pytest.raises(KeyboardInterrupt):
+        fit_blocks(logistic(200, callback=stop), blocks, checkpoint=path)
+    resumed = fit_blocks(logistic(200, callback=stop), blocks, checkpoint=path)
+    whole = fit_blocks(logistic(200), blocks)
+    assert whole.converged_ and whole.n_iter_[0] > 8
+    resumed.callback = None
+    assert fitted(resumed) == fitted(whole)
+
+
 def test_foreign_checkpoints_are_refused(tmp_path):
     path = tmp_path / "c"
     fit_blocks(mixture_of(), cut(3), checkpoint=path)
