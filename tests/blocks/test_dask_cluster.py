@@ -199,18 +199,25 @@ def test_a_block_that_kills_all_its_workers_is_named(cluster, client, tmp_path, 
         fit_blocks(GaussianNB(), blocks, executor=client)
 
 
+class Names(distributed.SchedulerPlugin):
+    """Notes the groups of all tasks."""
+
+    name = "names"
+
+    def __init__(self):
+        self.seen = set()
+
+    def transition(self, key, start, finish, *_, **__):
+        self.seen.add(key[0] if isinstance(key, tuple) else key)
+
+
 def test_names_of_tasks_say_model_and_step(cluster, client):
-    seen = set()
-
-    def note(**_):
-        seen.update(client.run_on_scheduler(_groups))
-
-    fit_blocks(MODELS["k-means"](callback=note), row_blocks(X, block_size=100), executor=client)
-    assert {name.rpartition("-")[0] for name in seen} >= {"KMeans-step-1", "KMeans-step-2"}
-
-
-def _groups(dask_scheduler):
-    return [name for name in dask_scheduler.task_groups if name.startswith("KMeans")]
+    names = Names()
+    cluster.scheduler.add_plugin(names)
+    fit_blocks(MODELS["k-means"](), row_blocks(X, block_size=100), executor=client)
+    cluster.scheduler.remove_plugin(names.name)
+    steps = {f"KMeans-step-{i}" for i in (1, 2, 3)}
+    assert {name.rpartition("-")[0] for name in names.seen} >= steps | {f"{s}-merge" for s in steps}
 
 
 def test_nothing_stays_on_the_cluster(cluster, client):
