@@ -251,6 +251,8 @@ class LogisticRegression(LogisticDiagnostics, LogisticBlocks):
             **self._coefficients(found.theta, rows, rows.X.dtype),
             "_columns_": (rows.shift, rows.scale),
             "_line_": None,
+            "_gradient_": None,
+            "_pairs_": None,
             "n_iter_": np.array([found.n_iter], np.int32),
             "n_passes_": objective.n_passes,
             "converged_": found.converged,
