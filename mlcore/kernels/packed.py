@@ -16,6 +16,7 @@ _FEW_VALUES = 1 << 14  # of rows that one compiled call packs before NumPy calls
 _FEW = 8  # features: up to this, squared differences cost no more than exp
 _LOG2_E = 1.4426950408889634
 _FAR = 1e14  # distance in units of 1 / gamma from which on the kernel value is 0
+_ENTRIES = 2**20  # of a block of dense samples
 _TILE_ROWS, _TILE_COLUMNS, _BAND = 256, 256, 4
 _FRESH_TERMS = 128  # products in the time of a write to memory not touched before
 
@@ -306,7 +307,11 @@ def _transformed(X, kernel, shift, scale, dtype):
         X = X.toarray() if sparse.issparse(X) else X
         # What is scaled next may be out of float32's range before.
         to = scratch_array(X.shape, dtype if scale is None else np.dtype(np.float64))
-        X = np.subtract(X, shift, out=to, casting="same_kind")
+        n_rows = max(1, _ENTRIES // X.shape[1])
+        for start in range(0, X.shape[0], n_rows):  # Ctrl-C is heard between the blocks
+            rows = slice(start, start + n_rows)
+            np.subtract(X[rows], shift, out=to[rows], casting="same_kind")
+        X = to
     if scale is not None:
         X = _times(X, np.full(X.shape[0], scale))
         if kernel.exponential:

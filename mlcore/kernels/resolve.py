@@ -12,6 +12,7 @@ from mlcore.kernels.vector_kernels import VECTOR_KERNELS
 _BY_NAME = {kernel.name: kernel for kernel in VECTOR_KERNELS}
 _ALIASES = {"poly": "polynomial"}
 _BLOCK = 1024
+_ENTRIES = 2**20  # of a block of dense samples
 KERNELS = tuple(_BY_NAME)
 
 
@@ -77,8 +78,13 @@ def resolve_gamma(gamma: float | str, X, weight=None) -> float:
             mean = X.data.sum(dtype=np.float64) / size
             variance = np.square(X.data, dtype=np.float64).sum() / size - mean**2
         else:
-            centred = X - X.sum(dtype=np.float64) / X.size
-            variance = float(np.einsum("ij,ij->", centred, centred)) / X.size
+            mean, squares = X.sum(dtype=np.float64) / X.size, 0.0
+            # No copy of X, and Ctrl-C is heard between the blocks.
+            n_rows = max(1, _ENTRIES // d)
+            for start in range(0, X.shape[0], n_rows):
+                centred = X[start : start + n_rows] - mean
+                squares += float(np.einsum("ij,ij->", centred, centred))
+            variance = squares / X.size
         return 1.0 / (d * variance) if variance > 0 and np.isfinite(1.0 / variance) else 1.0
     return as_real(gamma, "gamma", at_least=0.0)
 
