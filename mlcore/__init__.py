@@ -26,6 +26,7 @@ __all__ = [
     "naive_bayes",
     "online",
     "pac",
+    "plot",
     "row_sums",
     "save",
     "svm",
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         naive_bayes,
         online,
         pac,
+        plot,
         row_sums,
         svm,
     )

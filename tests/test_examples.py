@@ -118,7 +118,6 @@ def test_adult_and_mnist_are_read_as_published(certification, tmp_path):
 
 
 def test_digits_are_made_from_few_numbers(capsys, monkeypatch, tmp_path):
-    pytest.importorskip("matplotlib")
     digits, picture = example("digits_from_few_numbers"), tmp_path / "digits.svg"
     monkeypatch.setattr("sys.argv", ["digits_from_few_numbers.py", str(picture)])
     digits.main()
@@ -134,7 +133,6 @@ def test_digits_are_made_from_few_numbers(capsys, monkeypatch, tmp_path):
 
 
 def test_savings_go_with_ages(capsys, monkeypatch, tmp_path):
-    pytest.importorskip("matplotlib")
     savings, picture = example("savings_and_age"), tmp_path / "savings.svg"
     monkeypatch.setattr("sys.argv", ["savings_and_age.py", str(picture)])
     savings.main()
@@ -165,7 +163,6 @@ def test_a_ridge_curve_comes_with_its_deviations_and_bounds(capsys):
 
 
 def test_a_digit_never_seen_is_farther_from_the_components(capsys, monkeypatch, tmp_path):
-    pytest.importorskip("matplotlib")
     digits, picture = example("digits_never_seen"), tmp_path / "digits.svg"
     monkeypatch.setattr("sys.argv", ["digits_never_seen.py", str(picture)])
     digits.main()
@@ -180,7 +177,6 @@ def test_a_digit_never_seen_is_farther_from_the_components(capsys, monkeypatch, 
 
 
 def test_the_plane_of_iris_has_the_printed_directions(capsys, monkeypatch, tmp_path):
-    pytest.importorskip("matplotlib")
     plane, picture = example("iris_plane"), tmp_path / "iris.svg"
     monkeypatch.setattr("sys.argv", ["iris_plane.py", str(picture)])
     plane.main()

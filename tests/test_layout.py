@@ -150,7 +150,7 @@ LAYERS = (
     ("decomposition",),
     ("bounds", "cluster", "discriminant", "kernel_ridge", "mixture", "svm"),
     ("entropy", "linear_model", "naive_bayes", "online", "pac"),
-    ("bayes", "blocks"),
+    ("bayes", "blocks", "plot"),
     ("tour",),
     ("__main__",),
 )

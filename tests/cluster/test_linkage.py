@@ -445,12 +445,6 @@ def test_a_matrix_too_large_is_refused_with_the_way_out(monkeypatch):
     assert merge(X, "ward").n_leaves_ == merge(X, "single").n_leaves_ == 3000
 
 
-def test_dendrogram_is_scipys():
-    model = merge(blobs(12, 2), "average")
-    drawn = model.dendrogram(no_plot=True)
-    assert sorted(drawn["leaves"]) == list(range(12))
-
-
 @pytest.mark.filterwarnings("default::UserWarning")
 @pytest.mark.parametrize("method", LINKAGES)
 def test_scikit_learns_clustering_checks(method):

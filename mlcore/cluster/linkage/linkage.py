@@ -223,19 +223,6 @@ class AgglomerativeClustering(Clusterer, Model):
         """Fit to `X` and return the labels of its rows; `y` is ignored."""
         return self.fit(X).labels_
 
-    def dendrogram(self, **kwargs: Any) -> dict[str, Any]:
-        """Draw the tree of merges by `scipy.cluster.hierarchy.dendrogram`; return its answer.
-
-        Parameters
-        ----------
-        **kwargs
-            Passed on; ``no_plot=True`` draws nothing, else matplotlib is needed.
-        """
-        from scipy.cluster.hierarchy import dendrogram
-
-        self._check_fitted()
-        return dendrogram(self.linkage_matrix_, **kwargs)
-
     def _check_parameters(self):
         owner = type(self).__name__
         as_choice(self.linkage, "linkage", _LINKAGES, owner=owner)

@@ -1,0 +1,47 @@
+"""Pictures of models and results, one function for each question; drawn with matplotlib.
+
+Each takes ``ax=`` as scikit-learn's displays do and returns a `Picture` with ``figure_``, ``ax_``
+and what was drawn. Colours are those of Okabe and Ito, which readers of all kinds of colour vision
+tell apart; markers or hatches repeat what they say in print without colours. matplotlib is imported
+with the first picture: ``python -m pip install "mlcore[plot]"``.
+"""
+
+from mlcore.plot.affinities import normalized_affinities
+from mlcore.plot.bounds import bound_curves, certificate_bounds
+from mlcore.plot.calibration import reliability_curve
+from mlcore.plot.correlations import canonical_correlations
+from mlcore.plot.decision_regions import decision_regions
+from mlcore.plot.fits import objective_trace, start_quality
+from mlcore.plot.mixtures import mixture_ellipses
+from mlcore.plot.picture import Picture
+from mlcore.plot.projections import biplot, reconstructions
+from mlcore.plot.searches import search_scores
+from mlcore.plot.silhouettes import silhouettes
+from mlcore.plot.spectra import eigengaps, scree
+from mlcore.plot.topics import topics
+from mlcore.plot.trees import dendrogram
+
+__all__ = [
+    "Picture",
+    "biplot",
+    "bound_curves",
+    "canonical_correlations",
+    "certificate_bounds",
+    "decision_regions",
+    "dendrogram",
+    "eigengaps",
+    "mixture_ellipses",
+    "normalized_affinities",
+    "objective_trace",
+    "reconstructions",
+    "reliability_curve",
+    "scree",
+    "search_scores",
+    "silhouettes",
+    "start_quality",
+    "topics",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

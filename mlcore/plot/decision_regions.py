@@ -1,0 +1,130 @@
+"""Decision regions of a classifier in a plane, with margins, support vectors, margin errors."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcore.checks import as_integer, as_labels
+from mlcore.plot.picture import MARKERS, Picture, color, light, new_axes, plane_samples
+
+
+def decision_regions(
+    model: Any, X: Any, y: Any, *, resolution: int = 200, ax: Any = None
+) -> Picture:
+    """Draw the class that a classifier predicts at each point of a plane, and its samples.
+
+    With two classes and a ``decision_function`` the boundary is drawn, and for support vector
+    machines the margins f = -1 and 1. Circles mark support vectors, crosses margin errors: samples
+    of `X` with y f(x) < 1 by more than ``tol``.
+
+    Parameters
+    ----------
+    model : fitted classifier of any library
+        On two features; only `predict` is needed.
+    X : array-like of shape (n_samples, 2)
+    y : array-like of shape (n_samples,)
+        Labels of the samples.
+    resolution : int, default=200
+        Points along each axis at which the model predicts.
+    ax : matplotlib Axes, optional
+        By default new ones.
+
+    Returns
+    -------
+    picture : Picture
+        Artists "regions", "samples" (one a class), and where they apply "boundary",
+        "support_vectors", "margin_errors".
+
+    Raises
+    ------
+    TypeError, ValueError
+        For samples of other than two features, labels of another number, or `resolution` below 2.
+
+    Examples
+    --------
+    >>> from mlcore.plot import decision_regions
+    >>> from mlcore.svm import SVC
+    >>> X, y = [[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [2.0, 1.0]], [0, 0, 1, 1]
+    >>> picture = decision_regions(SVC(kernel="linear").fit(X, y), X, y)
+    >>> len(picture.artists_["support_vectors"].get_offsets())
+    2
+    """
+    X = plane_samples(X)
+    classes, codes = as_labels(y, len(X))
+    resolution = as_integer(resolution, "resolution", at_least=2)
+    low, high = X.min(axis=0), X.max(axis=0)
+    edge = 0.08 * np.where(high > low, high - low, 1.0)
+    xs, ys = np.linspace(low - edge, high + edge, resolution).T
+    points = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2).astype(X.dtype)
+    named = np.asarray(model.predict(points))
+    known = np.unique(np.concatenate([np.asarray(getattr(model, "classes_", classes)), classes]))
+    figure, ax = new_axes(ax)
+
+    from matplotlib.colors import ListedColormap
+
+    artists: dict[str, Any] = {
+        "regions": ax.pcolormesh(
+            xs,
+            ys,
+            np.searchsorted(known, named).reshape(resolution, resolution),
+            cmap=ListedColormap([light(color(code)) for code in range(len(known))]),
+            vmin=-0.5,
+            vmax=len(known) - 0.5,
+            shading="nearest",
+            rasterized=True,
+        )
+    }
+    support = getattr(model, "support_vectors_", None)
+    if len(known) == 2 and hasattr(model, "decision_function"):
+        values = np.asarray(model.decision_function(points)).reshape(resolution, resolution)
+        levels = [0.0] if support is None else [-1.0, 0.0, 1.0]
+        styles = ["-"] if support is None else ["--", "-", "--"]
+        artists["boundary"] = ax.contour(
+            xs, ys, values, levels=levels, linestyles=styles, colors="black", linewidths=1
+        )
+    artists["samples"] = [
+        ax.scatter(
+            *X[codes == code].T,
+            s=22,
+            color=color(int(np.searchsorted(known, name))),
+            marker=MARKERS[int(np.searchsorted(known, name)) % len(MARKERS)],
+            edgecolors="white",
+            linewidths=0.5,
+            label=str(name),
+        )
+        for code, name in enumerate(classes)
+    ]
+    if support is not None:
+        artists["support_vectors"] = ax.scatter(
+            *_dense(support).T,
+            s=70,
+            facecolors="none",
+            edgecolors="black",
+            linewidths=0.9,
+            label="support vector",
+        )
+        margins = _margins(model, X, y, codes, classes)
+        if margins is not None:
+            errors = X[margins < 1 - getattr(model, "tol", 0)]
+            artists["margin_errors"] = ax.scatter(
+                *errors.T, s=40, marker="x", color="black", linewidths=1, label="margin error"
+            )
+    ax.set(xlim=xs[[0, -1]], ylim=ys[[0, -1]], xlabel="feature 0", ylabel="feature 1")
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        ax.set(xlabel=names[0], ylabel=names[1])
+    ax.legend(loc="best", fontsize="small")
+    return Picture(figure, ax, artists)
+
+
+def _dense(rows):
+    return rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+
+
+def _margins(model, X, y, codes, classes):
+    """Return y f(x) of the samples, None where the model does not tell."""
+    if hasattr(model, "functional_margins"):
+        return model.functional_margins(X, y)
+    if len(classes) == 2 and len(getattr(model, "classes_", ())) == 2:
+        return (2 * codes - 1) * np.asarray(model.decision_function(X))
+    return None

@@ -1,0 +1,83 @@
+"""The result of every plot: figure, axes and what was drawn; the palette, and new axes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mlcore.checks import as_samples
+from mlcore.checks.parameters import refuse
+
+# M. Okabe, K. Ito, Color Universal Design, 2008, ordered so that neighbours differ in lightness.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+MARKERS = "o^sDvPX*"
+GREY = "#777777"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Result of a plot: the figure, its axes and the artists on them.
+
+    Parameters
+    ----------
+    figure_ : matplotlib.figure.Figure
+    ax_ : matplotlib.axes.Axes or ndarray of Axes
+        Several where the picture has panels.
+    artists_ : dict of str to Any
+        The lines, collections and texts drawn, by what they show, for changes afterwards.
+
+    Examples
+    --------
+    >>> from mlcore.plot import bound_curves
+    >>> picture = bound_curves({"one over m": lambda m: 1 / m}, [10, 100])
+    >>> sorted(picture.artists_)
+    ['curves', 'vacuous']
+    """
+
+    figure_: Any
+    ax_: Any
+    artists_: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+def new_axes(ax: Any, rows: int = 1, columns: int = 1, size: tuple[float, float] = (6, 4)) -> Any:
+    """Return figure and axes: those given, or new ones, an array of them for several panels."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "mlcore.plot draws with matplotlib, which cannot be imported: "
+            'python -m pip install "mlcore[plot]".'
+        ) from error
+    if ax is None:
+        return pyplot.subplots(
+            rows, columns, figsize=size, layout="constrained", squeeze=rows * columns == 1
+        )
+    if rows * columns == 1:
+        if not hasattr(ax, "plot"):
+            refuse("ax", ax, "None or the axes to draw on")
+        return ax.figure, ax
+    panels = np.asarray(ax, dtype=object)
+    if panels.size != rows * columns:
+        refuse("ax", ax, f"None or {rows * columns} axes")
+    return panels.flat[0].figure, panels.reshape(rows, columns)
+
+
+def color(number: int) -> str:
+    """Return the palette's color of a class, cluster or curve; after eight they repeat."""
+    return COLORS[number % len(COLORS)]
+
+
+def light(shade: str) -> tuple[float, ...]:
+    """Return the color mixed with three times as much white, for areas behind samples."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(0.25 * value + 0.75 for value in to_rgb(shade))
+
+
+def plane_samples(X: Any) -> np.ndarray:
+    """Return samples of two features; ValueError for any other number of them."""
+    X = as_samples(X)
+    if X.shape[1] != 2:
+        refuse("X", f"{X.shape[1]} features", "samples of 2 features, which span the picture")
+    return X

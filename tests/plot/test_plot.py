@@ -1,0 +1,389 @@
+"""Pictures show the numbers of their models: every artist is read back."""
+
+import builtins
+import sys
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import beta
+from sklearn.cluster import KMeans as PeerKMeans
+from sklearn.decomposition import PCA as PeerPCA
+from sklearn.linear_model import LogisticRegression as PeerLogistic
+from sklearn.mixture import GaussianMixture as PeerMixture
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC as PeerSVC
+
+from mlcore import plot
+from mlcore.bounds import certify, hoeffding_epsilon
+from mlcore.cluster import (
+    AgglomerativeClustering,
+    KMeans,
+    SpectralClustering,
+    affinity,
+    silhouette_samples,
+)
+from mlcore.datasets import load_digits, load_iris
+from mlcore.decomposition import CCA, PCA
+from mlcore.discriminant import LinearDiscriminantAnalysis
+from mlcore.kernel_ridge import KernelRidgeCV
+from mlcore.linear_model import LogisticRegression, Perceptron
+from mlcore.mixture import PLSA, GaussianMixture
+from mlcore.svm import SVC, SVCCV
+
+RNG = np.random.default_rng(0)
+X = np.vstack([RNG.normal(size=(30, 2)), RNG.normal(size=(30, 2)) + [3, 1]])
+Y = np.repeat([0, 1], 30)
+IRIS, SPECIES = load_iris()
+DIGITS, _ = load_digits()
+
+
+# A call of every function, for what all of them promise.
+CALLS = {
+    "biplot": lambda ax: plot.biplot(PCA(2).fit(IRIS), IRIS, SPECIES, ax=ax),
+    "bound_curves": lambda ax: plot.bound_curves({"1/m": lambda m: 1 / m}, [1, 10], ax=ax),
+    "canonical_correlations": lambda ax: plot.canonical_correlations(
+        CCA(2).fit(IRIS[:, :2], IRIS[:, 2:]), ax=ax
+    ),
+    "certificate_bounds": lambda ax: plot.certificate_bounds(
+        certify(SVC().fit(IRIS[::2], SPECIES[::2]), IRIS[1::2], SPECIES[1::2]), ax=ax
+    ),
+    "decision_regions": lambda ax: plot.decision_regions(SVC().fit(X, Y), X, Y, ax=ax),
+    "dendrogram": lambda ax: plot.dendrogram(AgglomerativeClustering(3).fit(X), ax=ax),
+    "eigengaps": lambda ax: plot.eigengaps(SpectralClustering(2, random_state=0).fit(X), ax=ax),
+    "mixture_ellipses": lambda ax: plot.mixture_ellipses(
+        GaussianMixture(2, random_state=0).fit(X), X, ax=ax
+    ),
+    "normalized_affinities": lambda ax: plot.normalized_affinities(affinity(X), Y, ax=ax),
+    "objective_trace": lambda ax: plot.objective_trace(LogisticRegression().fit(X, Y), ax=ax),
+    "reconstructions": lambda ax: plot.reconstructions(
+        PCA(20).fit(DIGITS), DIGITS[:2], (8, 8), counts=(1, 5, 99), ax=ax
+    ),
+    "reliability_curve": lambda ax: plot.reliability_curve(
+        Y, LogisticRegression().fit(X, Y).predict_proba(X)[:, 1], ax=ax
+    ),
+    "scree": lambda ax: plot.scree(PCA().fit(IRIS), ax=ax),
+    "search_scores": lambda ax: plot.search_scores(
+        SVCCV(Cs=(0.1, 1.0), gammas=(0.1, 1.0, 10.0), cv=3).fit(X, Y), ax=ax
+    ),
+    "silhouettes": lambda ax: plot.silhouettes(X, Y, ax=ax),
+    "start_quality": lambda ax: plot.start_quality(
+        {"one": KMeans(3, n_init=1), "ten": KMeans(3, n_init=10)}, X, n_starts=4, ax=ax
+    ),
+    "topics": lambda ax: plot.topics(
+        PLSA(2, random_state=0).fit(DIGITS[:50]), [str(j) for j in range(64)], ax=ax
+    ),
+}
+PANELS = {"normalized_affinities": 5, "reconstructions": 8, "topics": 2}
+
+
+def test_every_function_is_called_here():
+    assert sorted(CALLS) == sorted(set(plot.__all__) - {"Picture"})
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_pictures_are_drawn_on_new_or_given_axes(name, tmp_path):
+    new = CALLS[name](None)
+    assert isinstance(new, plot.Picture) and new.artists_
+    assert len(np.atleast_1d(new.ax_).flat) == PANELS.get(name, 1)
+    figure, ax = pyplot.subplots(1, PANELS.get(name, 1))
+    given = CALLS[name](ax)
+    assert given.figure_ is figure
+    assert_array_equal(np.ravel(given.ax_), np.ravel(ax))
+    assert given.artists_.keys() == new.artists_.keys()
+    for number, picture in enumerate((new, given)):
+        path = tmp_path / f"{number}.png"
+        picture.figure_.savefig(path, dpi=40)
+        assert path.stat().st_size > 1000
+    for axis in np.ravel(new.ax_):
+        if name not in PANELS:
+            assert axis.get_xlabel() or axis.get_ylabel()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_axes_of_another_kind_are_refused(name):
+    with pytest.raises(ValueError, match="ax"):
+        CALLS[name](3)
+
+
+def test_without_matplotlib_the_error_says_how_to_get_it(monkeypatch):
+    original = builtins.__import__
+
+    def refusing(name, *arguments, **options):
+        if name.startswith("matplotlib"):
+            raise ImportError(f"No module named {name!r}")
+        return original(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", refusing)
+    with pytest.raises(ImportError, match=r'pip install "mlcore\[plot\]"'):
+        CALLS["scree"](None)
+
+
+@pytest.mark.parametrize("model", [SVC(kernel="linear", C=0.3), PeerSVC(kernel="linear", C=0.3)])
+def test_regions_support_vectors_and_margin_errors(model):
+    model.fit(X, Y)
+    artists = plot.decision_regions(model, X, Y, resolution=30).artists_
+    regions = artists["regions"].get_array().reshape(30, 30)
+    assert regions[:, 0].max() == 0 and regions[:, -1].min() == 1
+    assert_allclose(artists["support_vectors"].get_offsets(), model.support_vectors_)
+    short = (2 * Y - 1) * model.decision_function(X) < 1 - model.tol
+    assert short.any()
+    assert_allclose(artists["margin_errors"].get_offsets(), X[short])
+    assert_array_equal(artists["boundary"].levels, [-1, 0, 1])
+    drawn = np.vstack([part.get_offsets() for part in artists["samples"]])
+    assert_allclose(drawn, X)
+
+
+def test_regions_of_three_classes_and_of_a_classifier_without_scores():
+    plane = IRIS[:, 2:]
+    artists = plot.decision_regions(SVC().fit(plane, SPECIES), plane, SPECIES).artists_
+    assert "boundary" not in artists and len(artists["samples"]) == 3
+    peer = PeerLogistic().fit(plane, SPECIES)
+    assert "support_vectors" not in plot.decision_regions(peer, plane, SPECIES).artists_
+    with pytest.raises(ValueError, match="4 features"):
+        plot.decision_regions(peer, IRIS, SPECIES)
+
+
+def test_traces_and_the_bound_on_the_optimum():
+    model = LogisticRegression().fit(X, Y)
+    artists = plot.objective_trace(model).artists_
+    assert_array_equal(artists["trace"].get_ydata(), model.objective_trace_)
+    bound = artists["bound"].get_ydata()[0]
+    assert_allclose(bound, model.objective_ - model.duality_gap_)
+    exact = LogisticRegression(tol=1e-12).fit(X, Y).objective_
+    assert bound <= exact <= model.objective_
+    mixture = GaussianMixture(2, random_state=0).fit(X)
+    picture = plot.objective_trace(mixture)
+    assert_array_equal(picture.artists_["trace"].get_ydata(), mixture.log_likelihood_trace_)
+    perceptron = Perceptron().fit(X[Y == 0].tolist() + [[50.0, 50.0]], [0] * 30 + [1])
+    assert plot.objective_trace(perceptron, ax=picture.ax_).ax_ is picture.ax_
+    assert len(picture.ax_.get_lines()) == 2
+    with pytest.raises(ValueError, match="objective_trace_"):
+        plot.objective_trace(LinearDiscriminantAnalysis())
+
+
+def test_starts_are_sorted_and_measured_from_the_best():
+    models = {"own": KMeans(5, n_init=1), "peer": PeerKMeans(5, n_init=1)}
+    curves = plot.start_quality(models, X, n_starts=5).artists_["curves"]
+    ends = np.array([curve.get_ydata() for curve in curves])
+    assert ends.min() == 0 and (np.diff(ends) >= 0).all()
+    inertia = [KMeans(5, n_init=1, random_state=seed).fit(X).inertia_ for seed in range(5)]
+    assert_allclose(np.diff(ends[0]), np.diff(np.sort(inertia)) / min(inertia) * 100, rtol=0.2)
+    assert models["own"].random_state is None
+    mixtures = {"k-means++": GaussianMixture(2)}
+    picture = plot.start_quality(mixtures, X, n_starts=2)
+    assert "log-likelihood" in picture.ax_.get_ylabel()
+    with pytest.raises(ValueError, match="models"):
+        plot.start_quality({}, X)
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+@pytest.mark.parametrize("cls", [GaussianMixture, PeerMixture])
+def test_ellipses_are_the_points_of_one_distance(cls, kind):
+    model = cls(2, covariance_type=kind, random_state=0).fit(X)
+    artists = plot.mixture_ellipses(model, X).artists_
+    assert len(artists["ellipses"]) == 4
+    assert_allclose(artists["means"].get_offsets(), model.means_)
+    full = {
+        "full": lambda k: model.covariances_[k],
+        "tied": lambda k: model.covariances_,
+        "diag": lambda k: np.diag(model.covariances_[k]),
+        "spherical": lambda k: model.covariances_[k] * np.eye(2),
+    }[kind]
+    for number, ellipse in enumerate(artists["ellipses"]):
+        k, n_std = divmod(number, 2)
+        # On the ellipse the squared Mahalanobis distance is n_std squared.
+        points = ellipse.get_patch_transform().transform(
+            [[np.cos(t), np.sin(t)] for t in np.linspace(0, 6, 9)]
+        )
+        centred = points - model.means_[k]
+        distances = np.einsum("id,id->i", centred @ np.linalg.inv(full(k)), centred)
+        assert_allclose(distances, (n_std + 1) ** 2, rtol=1e-9)
+
+
+def test_dendrogram_and_where_it_stopped():
+    model = AgglomerativeClustering(3).fit(X)
+    artists = plot.dendrogram(model).artists_
+    stop = artists["stop"].get_ydata()[0]
+    assert (model.distances_ < stop).sum() == len(X) - 3
+    assert sorted(artists["tree"]["leaves"]) == list(range(len(X)))
+    shades = [c for c in artists["tree"]["leaves_color_list"] if c != "#777777"]
+    assert len(set(shades)) == 3
+    given = AgglomerativeClustering(None, distance_threshold=2.5).fit(X)
+    artists = plot.dendrogram(given, orientation="left").artists_
+    assert artists["stop"].get_xdata()[0] == 2.5
+    assert plot.dendrogram(AgglomerativeClustering(1).fit(X)).artists_["stop"] is None
+    none = plot.dendrogram(AgglomerativeClustering(len(X)).fit(X)).artists_["stop"]
+    assert 0 < none.get_ydata()[0] < model.distances_.min()
+    with pytest.raises(ValueError, match="two samples"):
+        plot.dendrogram(AgglomerativeClustering(1).fit(X[:1]))
+
+
+def test_affinities_are_ordered_by_cluster():
+    order = RNG.permutation(len(X))
+    K = affinity(X[order])
+    images = plot.normalized_affinities(K, Y[order]).artists_["images"]
+    assert len(images) == 5
+    by_cluster = np.argsort(Y[order], kind="stable")
+    assert_array_equal(images[0].get_array(), K[np.ix_(by_cluster, by_cluster)])
+    for number, deviation in ((1, 1e-9), (3, 1e-6), (4, 1e-6)):
+        assert_allclose(images[number].get_array().sum(axis=1), 1, atol=deviation)
+    with pytest.raises(ValueError, match="square"):
+        plot.normalized_affinities(np.ones((2, 3)))
+
+
+def test_silhouettes_are_those_of_the_samples():
+    artists = plot.silhouettes(X, np.array(["b", "a"])[Y]).artists_
+    values = silhouette_samples(X, Y)
+    assert_allclose(artists["mean"].get_xdata()[0], values.mean())
+    for code, part in enumerate(artists["clusters"]):
+        own = values[Y == 1 - code]  # "a" comes first
+        assert_allclose(part.get_paths()[0].vertices[:, 0].max(), max(own.max(), 0))
+
+
+def test_spectra():
+    model = SpectralClustering(2, n_components=4, random_state=0).fit(X)
+    artists = plot.eigengaps(model).artists_
+    assert_array_equal(artists["eigenvalues"].get_ydata(), model.eigenvalues_)
+    assert_array_equal([bar.get_height() for bar in artists["gaps"]], model.eigengaps_)
+    for pca in (PCA(2).fit(IRIS), PeerPCA(2).fit(IRIS)):
+        artists = plot.scree(pca).artists_
+        shares = pca.explained_variance_ratio_
+        assert_allclose([bar.get_height() for bar in artists["shares"]], shares)
+        assert_allclose(artists["sum"].get_ydata(), np.cumsum(shares))
+    assert "bounds" in plot.scree(PCA(2).fit(IRIS)).artists_
+    for function in (plot.eigengaps, plot.scree):
+        with pytest.raises(ValueError, match="model"):
+            function(KMeans())
+
+
+def test_arrows_are_loadings_and_images_come_nearer():
+    pca = PCA(2).fit(IRIS)
+    artists = plot.biplot(pca, IRIS, SPECIES, n_arrows=3).artists_
+    loadings = (pca.components_ * np.sqrt(pca.explained_variance_)[:, None]).T
+    ends = np.array([arrow.xy for arrow in artists["arrows"]])
+    longest = np.argsort(-np.hypot(*loadings.T))[:3]
+    assert_allclose(ends / ends[0, 0], loadings[longest] / loadings[longest[0], 0])
+    assert [text.get_text() for text in artists["names"]] == [f"feature {j}" for j in longest]
+    pca = PCA(20).fit(DIGITS)
+    images = plot.reconstructions(pca, DIGITS[:1], (8, 8), counts=(1, 5, 99)).artists_["images"]
+    made = [np.ravel(image.get_array()) for image in images]
+    assert_array_equal(made[0], DIGITS[0])
+    assert_allclose(made[-1], pca.inverse_transform(pca.transform(DIGITS[:1]))[0])
+    errors = [((one - made[0]) ** 2).sum() for one in made[1:]]
+    assert errors == sorted(errors, reverse=True)
+    with pytest.raises(ValueError, match="shape"):
+        plot.reconstructions(pca, DIGITS[:1], (8, 9))
+    with pytest.raises(ValueError, match="two rows"):
+        plot.biplot(PCA(1).fit(IRIS), IRIS)
+
+
+def test_correlations_that_may_be_chance_are_hatched():
+    noise = RNG.normal(size=(100, 2))
+    model = CCA(2).fit(noise + [0, 5], np.c_[noise[:, 0], RNG.normal(size=100)])
+    artists = plot.canonical_correlations(model).artists_
+    bars = list(artists["bars"])
+    assert_allclose([bar.get_height() for bar in bars], model.all_correlations_)
+    tested = model.dimension_test().f_p_value
+    assert [bar.get_hatch() is None for bar in bars] == (tested < 0.05).tolist()
+    with pytest.raises(ValueError, match="level"):
+        plot.canonical_correlations(model, level=2)
+
+
+def test_searches_of_one_and_two_parameters():
+    search = SVCCV(Cs=(10.0, 0.1), gammas=(0.1, 1.0, 10.0), cv=3).fit(X, Y)
+    artists = plot.search_scores(search).artists_
+    table = np.asarray(artists["scores"].get_array())
+    results = search.cv_results_
+    for C, gamma, score in zip(
+        results["param_C"], results["param_gamma"], results["mean_test_score"], strict=True
+    ):
+        assert table[[0.1, 1.0, 10.0].index(gamma), [0.1, 10.0].index(C)] == score
+    column, row = artists["best"].get_xydata()[0].astype(int)
+    assert table[row, column] == table.max() == search.best_score_
+    peer = GridSearchCV(PeerSVC(), {"C": [1.0, 0.1, 100.0]}, cv=3).fit(X, Y)
+    artists = plot.search_scores(peer).artists_
+    line = artists["scores"].lines[0]
+    assert_array_equal(line.get_xdata(), [0.1, 1, 100])
+    assert_allclose(line.get_ydata(), peer.cv_results_["mean_test_score"][[1, 0, 2]])
+    assert artists["best"].get_ydata()[0] == peer.best_score_
+    ridge = KernelRidgeCV(alphas=[0.1, 1.0], gammas=[0.1, 1.0]).fit(X, X[:, 0])
+    shown = plot.search_scores(ridge).artists_["scores"].get_array()
+    assert_allclose(shown, ridge.criterion_values_)
+    for given in ({"alphas": [0.1, 1.0, 9.0], "gammas": [0.5]}, {"gammas": [0.1, 1.0, 9.0]}):
+        ridge = KernelRidgeCV(**given).fit(X, X[:, 0])
+        artists = plot.search_scores(ridge).artists_
+        assert_array_equal(artists["scores"].lines[0].get_xdata(), [0.1, 1, 9])
+        assert_allclose(artists["best"].get_ydata(), ridge.best_criterion_)
+    with pytest.raises(ValueError, match="search"):
+        plot.search_scores(SVC())
+
+
+def test_reliability_and_its_exact_intervals():
+    probability = np.r_[np.full(20, 0.15), np.full(10, 0.85)]
+    happened = np.r_[np.zeros(17), np.ones(3), np.ones(8), np.zeros(2)]
+    artists = plot.reliability_curve(happened, probability, n_bins=2).artists_
+    line, _, (bars,) = artists["curve"].lines
+    assert_allclose(line.get_xydata(), [[0.15, 0.15], [0.85, 0.8]])
+    ends = np.array([segment[:, 1] for segment in bars.get_segments()])
+    exact = [
+        [beta.ppf(0.025, k, m - k + 1), beta.ppf(0.975, k + 1, m - k)]
+        for k, m in ((3, 20), (8, 10))
+    ]
+    assert_allclose(ends, exact, rtol=1e-9)
+    assert [text.get_text() for text in artists["counts"]] == ["20", "10"]
+    quantiles = plot.reliability_curve(happened, probability, n_bins=3, strategy="quantile")
+    assert sum(int(text.get_text()) for text in quantiles.artists_["counts"]) == 30
+    constant = plot.reliability_curve([0, 1], [0.5, 0.5], strategy="quantile")
+    assert [text.get_text() for text in constant.artists_["counts"]] == ["2"]
+    for y, p in (([0, 1], [0.5, 1.5]), ([0, 1, 2], [0.1, 0.2, 0.3]), ([0, 1], [0.1])):
+        with pytest.raises(ValueError):
+            plot.reliability_curve(y, p)
+
+
+def test_curves_and_certificates():
+    sizes = [10, 100, 1000]
+    curves = {"f": lambda m: hoeffding_epsilon(m, 0.05), "given": [3.0, 0.5, 0.1]}
+    artists = plot.bound_curves(curves, sizes, observed=0.05).artists_
+    assert_allclose(artists["curves"][0].get_ydata(), [hoeffding_epsilon(m, 0.05) for m in sizes])
+    assert_array_equal(artists["curves"][1].get_ydata(), curves["given"])
+    assert_array_equal(artists["observed"].get_ydata(), [0.05] * 3)
+    machine = SVC().fit(IRIS[::2], SPECIES[::2])
+    certificate = certify(machine, IRIS[1::2], SPECIES[1::2])
+    picture = plot.certificate_bounds(certificate)
+    widths = [bar.get_width() for bar in picture.artists_["bars"]]
+    assert widths == [min(float(bound), 1) for bound in certificate.bounds]
+    assert [text.get_text() for text in picture.ax_.get_yticklabels()] == [
+        bound.name for bound in certificate.bounds
+    ]
+    for bad in ({}, {"f": [1.0]}):
+        with pytest.raises(ValueError, match="bounds"):
+            plot.bound_curves(bad, sizes)
+    with pytest.raises(ValueError, match="sizes"):
+        plot.bound_curves(curves, [0, 1])
+    with pytest.raises(ValueError, match="certificate"):
+        plot.certificate_bounds(3)
+
+
+def test_topics_show_their_most_probable_words():
+    words = [f"w{j}" for j in range(6)]
+    counts = np.kron(np.eye(2), [[9.0, 5.0, 1.0]]).astype(int)
+    model = PLSA(2, random_state=0).fit(counts)
+    picture = plot.topics(model, words, n_words=2)
+    for k, (panel, bars) in enumerate(zip(picture.ax_.flat, picture.artists_["bars"], strict=True)):
+        order = np.argsort(-model.components_[k])[:2]
+        assert [text.get_text() for text in panel.get_yticklabels()] == [words[j] for j in order]
+        shares = model.components_[k, order] / model.components_[k].sum()
+        assert_allclose([bar.get_width() for bar in bars], shares)
+    with pytest.raises(ValueError, match="5 words"):
+        plot.topics(model, words[:5])
+
+
+def test_matplotlib_is_imported_on_call_only():
+    assert "matplotlib" in sys.modules  # by this file
+    import subprocess
+
+    code = "import sys, mlcore.plot; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
