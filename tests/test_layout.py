@@ -141,7 +141,7 @@ def test_compiled_functions_take_their_arguments_by_position():
 
 # From the bottom up: a part of mlcore imports itself and parts of lower rows, no other of its row.
 LAYERS = (
-    ("_ext", "exceptions", "model_cache", "peer_parameters"),
+    ("_ext", "exceptions", "html", "model_cache", "peer_parameters"),
     ("checks", "scratch", "threads"),
     ("mixins", "progress", "scatter"),
     ("model",),

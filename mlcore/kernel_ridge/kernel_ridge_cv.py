@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mlcore import html
 from mlcore.checks import as_bool, as_choice
 from mlcore.checks.penalties import as_penalties
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
@@ -170,6 +171,20 @@ class KernelRidgeCV(RidgeModel):
             origin_=origin,
         )  # fmt: skip
         return self
+
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "criterion_values_"):
+            return html.table({}, title=repr(self))
+        values = self.criterion_values_
+        values = values if values.ndim == 2 else values.mean(axis=2)  # over the targets
+        n_gammas, n_alphas = values.shape
+        alphas = ["best"] if self.alphas is None else np.asarray(self.alphas, dtype=np.float64)
+        columns = {
+            "gamma": np.repeat(self.gammas_, n_alphas),
+            "alpha": np.tile(alphas, n_gammas),
+            self.criterion: values.ravel(),
+        }
+        return html.table(columns, title=repr(self), best=int(values.argmin()))
 
     def _checked_alphas(self):
         if self.alphas is None:

@@ -5,6 +5,8 @@ import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
+from mlcore.html import table
+
 _WIDTH = 92
 _PLACES = Decimal("0.00001")
 _CLASSES = 20  # largest number shown
@@ -67,12 +69,11 @@ def as_html(certificate: Any) -> str:
     for bound in certificate.bounds:
         flag = " (vacuous)" if bound.vacuous else " (trivial)" if bound.trivial else ""
         why = " ".join((*bound.assumptions, bound.reference))
-        cells = (bound.name + flag, rounded(bound), f"{bound.delta:.3g}", bound.sample, why)
-        rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
-    head = "".join(f"<th>{cell}</th>" for cell in ("bound", "at most", "delta", "on", "assumes"))
+        rows.append((bound.name + flag, rounded(bound), f"{bound.delta:.3g}", bound.sample, why))
+    head = ("bound", "at most", "delta", "on", "assumes")
     parts = [
         f"<p>{html.escape(in_words(certificate))}</p>",
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
+        table({name: [row[place] for row in rows] for place, name in enumerate(head)}),
         *(f"<p>{html.escape(sentence)}</p>" for sentence in (*_notes(certificate), _IID)),
     ]
     if certificate.classes:

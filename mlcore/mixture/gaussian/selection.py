@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mlcore import html
 from mlcore.checks import as_choice
 from mlcore.mixture.gaussian.components import KINDS
 from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
@@ -35,6 +36,11 @@ class MixtureSelection(NamedTuple):
 
     best: GaussianMixture
     table: dict[str, np.ndarray]
+
+    def _repr_html_(self) -> str:
+        of_best = (self.best.covariance_type, self.best.n_components)
+        kinds = zip(self.table["covariance_type"], self.table["n_components"], strict=True)
+        return html.table(self.table, title=repr(self.best), best=[*kinds].index(of_best))
 
 
 def select_mixture(

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mlcore import html
 from mlcore.checks import as_choice, as_class_weights, as_real
 from mlcore.svm.classifier import SupportVectorClassifier
 from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
@@ -194,6 +195,12 @@ class SVCCV(SupportVectorClassifier):
             cv_results_=results,
         )
         return self
+
+    def _repr_html_(self) -> str:
+        shown = ("param_C", "param_gamma", "mean_test_score", "std_test_score")
+        results = getattr(self, "cv_results_", None)
+        columns = {name: results[name] for name in shown} if results else {}
+        return html.table(columns, title=repr(self), best=getattr(self, "best_index_", None))
 
     # ---- validation
 
