@@ -50,11 +50,7 @@ def canonical_correlations(
     test = as_choice(test, "test", ("f", "bartlett"))
     if not hasattr(model, "dimension_test"):
         refuse("model", model, "a fitted CCA or LinearDiscriminantAnalysis")
-    values = np.atleast_1d(
-        getattr(model, "all_correlations_", None)
-        if hasattr(model, "all_correlations_")
-        else model.canonical_correlations_
-    )
+    values = getattr(model, "all_correlations_", model.canonical_correlations_)
     probabilities = getattr(model.dimension_test(), f"{test}_p_value")
     n = min(len(values), len(probabilities))
     values, probabilities = values[:n], probabilities[:n]

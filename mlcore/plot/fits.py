@@ -20,8 +20,8 @@ _TRACES = {
 def objective_trace(model: Any, *, label: str | None = None, ax: Any = None) -> Picture:
     """Draw the objective, log-likelihood, mistakes or residual of each step of a fit.
 
-    A dashed line is what the optimum is proved not to be beyond, where the fit proves one: the
-    objective less the duality gap, or `SpectralClustering`'s bound.
+    A dashed line is what the optimum is proved not to be beyond, where the fit has a duality gap:
+    the objective less this gap.
 
     Parameters
     ----------
