@@ -31,6 +31,11 @@ class Classifier:
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
 
+        Returns
+        -------
+        accuracy : float
+            From 0 to 1.
+
         Raises
         ------
         TypeError
@@ -106,6 +111,11 @@ class Regressor:
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        r_squared : float
+            At most 1.
         """
         predicted = self.predict(X)
         several = predicted.ndim == 2
@@ -131,7 +141,20 @@ class OutlierDetector:
     _kind = "outlier_detector"
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
-        """Fit to `X`, then return +1 or -1 for each of its rows; `y` is ignored."""
+        """Fit to `X`, then return +1 or -1 for each of its rows; `y` is ignored.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        **fit_params : dict
+            Passed on to `fit`.
+
+        Returns
+        -------
+        labels : (n_samples,)
+            -1 for outliers.
+        """
         return self.fit(X, **fit_params).predict(X)
 
 
@@ -142,7 +165,19 @@ class Clusterer:
     labels_: np.ndarray
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit to `X` and return the labels of its rows."""
+        """Fit to `X` and return the labels of its rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        labels : (n_samples,)
+            `labels_` of the fit.
+        """
         return self.fit(X, y, sample_weight).labels_
 
 
@@ -150,11 +185,36 @@ class Transformer:
     """Mixin of models that map samples to new features, of which `_n_out()` gives the number."""
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit to `X`, then return it transformed."""
+        """Fit to `X`, then return it transformed.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like, optional
+            Passed on to `fit`.
+        **fit_params : dict
+            Passed on to `fit`.
+
+        Returns
+        -------
+        X_new : ndarray, csr_array or frame
+            As `transform` returns it.
+        """
         return self.fit(X, y, **fit_params).transform(X)
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Choose what `transform` returns: "default" (arrays), "pandas" or "polars" frames."""
+        """Choose what `transform` returns: "default" (arrays), "pandas" or "polars" frames.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            None changes nothing.
+
+        Returns
+        -------
+        self
+            This model.
+        """
         if transform not in (None, "default", "pandas", "polars"):
             raise ValueError(
                 f"transform={transform!r} must be None, 'default', 'pandas' or 'polars'."
@@ -164,7 +224,18 @@ class Transformer:
         return self
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the new features: the class's name in lower case, and a number."""
+        """Return the names of the new features: the class's name in lower case, and a number.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Checked against the names of the fit.
+
+        Returns
+        -------
+        names : (n_new_features,) object
+            One for each column.
+        """
         self._check_fitted()
         if input_features is not None:
             known = getattr(self, "feature_names_in_", None)
@@ -204,7 +275,18 @@ class FeaturewiseTransformer(Transformer):
     """Mixin of transformers whose new features are those of X, by the same names."""
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the features, which are those of X, or x0, x1, ..."""
+        """Return the names of the features, which are those of X, or x0, x1, ...
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Checked against the names of the fit.
+
+        Returns
+        -------
+        names : (n_features,) object
+            One for each column.
+        """
         super().get_feature_names_out(input_features)
         known = getattr(self, "feature_names_in_", input_features)
         if known is None:

@@ -84,7 +84,17 @@ class Model:
         return {name: parameters[name].default for name in sorted(parameters) if name != "self"}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; with `deep`, nested models' too, as a__b."""
+        """Return the parameters by name; with `deep`, nested models' too, as a__b.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+
+        Returns
+        -------
+        params : dict
+            Values by name.
+        """
         found = {}
         for name in self._defaults():
             value = getattr(self, name)
@@ -95,6 +105,16 @@ class Model:
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, a__b for parameter b of model a; on error, set none.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name.
+
+        Returns
+        -------
+        self
+            This model.
 
         Raises
         ------
@@ -255,7 +275,13 @@ class Model:
         return tags
 
     def get_metadata_routing(self):
-        """Return which methods take `sample_weight` and have asked for it, for scikit-learn."""
+        """Return which methods take `sample_weight` and have asked for it, for scikit-learn.
+
+        Returns
+        -------
+        request : MetadataRequest
+            scikit-learn's own object.
+        """
         from sklearn.utils.metadata_routing import MetadataRequest
 
         request = MetadataRequest(owner=self)
@@ -277,15 +303,48 @@ class Model:
         return self
 
     def set_fit_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
-        """Ask scikit-learn's metadata routing to pass, or not to pass, `sample_weight` to `fit`."""
+        """Ask scikit-learn's metadata routing to pass, or not to pass, `sample_weight` to `fit`.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            As scikit-learn's own method takes it.
+
+        Returns
+        -------
+        self
+            This model.
+        """
         return self._request("fit", sample_weight)
 
     def set_partial_fit_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
-        """Ask scikit-learn's metadata routing to pass, or not, `sample_weight` to `partial_fit`."""
+        """Ask scikit-learn's metadata routing to pass, or not, `sample_weight` to `partial_fit`.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            As scikit-learn's own method takes it.
+
+        Returns
+        -------
+        self
+            This model.
+        """
         return self._request("partial_fit", sample_weight)
 
     def set_score_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
-        """Ask scikit-learn's metadata routing to pass, or not, `sample_weight` to `score`."""
+        """Ask scikit-learn's metadata routing to pass, or not, `sample_weight` to `score`.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            As scikit-learn's own method takes it.
+
+        Returns
+        -------
+        self
+            This model.
+        """
         return self._request("score", sample_weight)
 
     def __sklearn_clone__(self):

@@ -42,16 +42,42 @@ class RowSums(Protocol):
     """
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Set the starting parameters, from `X` unless they are given."""
+        """Set the starting parameters, from `X` unless they are given.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like, optional
+        sample_weight : array-like of shape (n_samples,), optional
+        """
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Return the sums over the rows of `X`; the parameters do not change."""
+        """Return the sums over the rows of `X`; the parameters do not change.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like, optional
+        sample_weight : array-like of shape (n_samples,), optional
+        """
 
     def merge(self, a: Any, b: Any) -> Any:
-        """Return the sums over the rows of both; the order matters only for rounding."""
+        """Return the sums over the rows of both; the order matters only for rounding.
+
+        Parameters
+        ----------
+        a, b : NamedTuple
+            Sums over different rows.
+        """
 
     def update(self, statistics: Any) -> Self:
-        """Compute new parameters from the sums: one step of an iteration, or the whole fit."""
+        """Compute new parameters from the sums: one step of an iteration, or the whole fit.
+
+        Parameters
+        ----------
+        statistics : NamedTuple
+            Sums over all rows.
+        """
 
 
 class SinglePass:
@@ -64,7 +90,13 @@ class SinglePass:
     _start_rows: ClassVar[str] = "block"  # or "sample": `begin` needs rows that stand for all
 
     def needs_another_pass(self) -> bool:
-        """Return True after `begin`, False after `update`: sums over all rows are the whole fit."""
+        """Return True after `begin`, False after `update`: sums over all rows are the whole fit.
+
+        Returns
+        -------
+        needed : bool
+            Whether to sum over all rows again.
+        """
         self._check_fitted()
         return not hasattr(self, self._result)
 
@@ -78,6 +110,11 @@ class RepeatedPasses:
         """Return whether `fit` would take another step: not if `converged_`, or after `max_iter`.
 
         Each step is an `update` by the sums over all rows.
+
+        Returns
+        -------
+        needed : bool
+            Whether to sum over all rows again.
         """
         self._check_fitted()
         return not self.converged_ and int(np.max(self.n_iter_)) < self.max_iter

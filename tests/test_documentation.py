@@ -53,17 +53,16 @@ def test_examples_in_docstrings_run_and_print_what_they_show(name, value):
 @CLASSES_AND_FUNCTIONS
 def test_docstrings_name_all_parameters_and_no_others(name, value):
     signature = inspect.signature(value)
-    section = "Attributes" if inspect.isclass(value) and issubclass(value, tuple) else "Parameters"
     made = not getattr(value, "_is_protocol", False)  # a protocol is not called
-    assert documented(value, section) == set(signature.parameters if made else ()), name
+    assert documented(value) == set(signature.parameters if made else ()), name
     if inspect.isfunction(value) and signature.return_annotation is not None:
         assert re.search(r"^(Returns|Yields)\n-+$", inspect.getdoc(value), re.MULTILINE), name
 
 
-def documented(value, section):
-    """Names in a numpydoc section, whose entries may share a line and spill over to the next."""
+def documented(value):
+    """Names among the parameters, whose entries may share a line and spill over to the next."""
     text = inspect.getdoc(value).replace("\\\n", "")
-    found = re.search(rf"^{section}\n-+\n(.*?)(?=\n\n\S|\Z)", text, re.MULTILINE | re.DOTALL)
+    found = re.search(r"^Parameters\n-+\n(.*?)(?=\n\n\S|\Z)", text, re.MULTILINE | re.DOTALL)
     entries = re.findall(r"^(\S.*?)(?: :.*)?$", found[1], re.MULTILINE) if found else []
     return {name.strip(" *") for entry in entries for name in entry.split(",")}
 

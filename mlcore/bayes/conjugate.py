@@ -42,7 +42,20 @@ class BetaBernoulli:
         self.log_evidence = 0.0
 
     def update(self, successes: float = 0, failures: float = 0) -> Self:
-        """Learn from outcomes, given by their numbers; weighted ones may be fractional."""
+        """Learn from outcomes, given by their numbers; weighted ones may be fractional.
+
+        Parameters
+        ----------
+        successes : float, default=0
+            How many.
+        failures : float, default=0
+            How many.
+
+        Returns
+        -------
+        self
+            This model.
+        """
         s = as_real(successes, "successes", at_least=0)
         f = as_real(failures, "failures", at_least=0)
         gain = self._log_probability(s, f)
@@ -66,13 +79,37 @@ class BetaBernoulli:
         return min(1.0, max(0.0, (self.a - 1) / (self.a + self.b - 2)))
 
     def predictive(self, successes: float = 1, failures: float = 0) -> float:
-        """Return the probability of further outcomes in a given order."""
+        """Return the probability of further outcomes in a given order.
+
+        Parameters
+        ----------
+        successes : float, default=1
+            How many.
+        failures : float, default=0
+            How many.
+
+        Returns
+        -------
+        probability : float
+            Of these outcomes, in an order.
+        """
         s = as_real(successes, "successes", at_least=0)
         f = as_real(failures, "failures", at_least=0)
         return math.exp(self._log_probability(s, f))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of the interval of this probability, with equal tails."""
+        """Return the ends of the interval of this probability, with equal tails.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default=0.95
+            Probability that the interval holds.
+
+        Returns
+        -------
+        lower, upper : float
+            Ends of the interval.
+        """
         tail = _tail(level)
         low, high = betaincinv(self.a, self.b, [tail, 1 - tail])
         return float(low), float(high)
@@ -112,7 +149,17 @@ class DirichletCategorical:
         self.log_evidence = 0.0
 
     def update(self, counts: Any) -> Self:
-        """Learn from the numbers of cases of each category, (k,)."""
+        """Learn from the numbers of cases of each category, (k,).
+
+        Parameters
+        ----------
+        counts : array-like of shape (k,)
+
+        Returns
+        -------
+        self
+            This model.
+        """
         counts = self._counts(counts)
         gain = self._log_probability(counts)
         self.__dict__ |= {
@@ -135,11 +182,32 @@ class DirichletCategorical:
         return above / above.sum()
 
     def predictive(self, counts: Any) -> float:
-        """Return the probability of further cases, given by their numbers (k,), in an order."""
+        """Return the probability of further cases, given by their numbers (k,), in an order.
+
+        Parameters
+        ----------
+        counts : array-like of shape (k,)
+
+        Returns
+        -------
+        probability : float
+            Of these cases, in an order.
+        """
         return math.exp(self._log_probability(self._counts(counts)))
 
     def interval(self, level: float = 0.95) -> np.ndarray:
-        """Return the ends (k, 2) of the interval of each probability alone, with equal tails."""
+        """Return the ends (k, 2) of the interval of each probability alone, with equal tails.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default=0.95
+            Probability that the interval holds.
+
+        Returns
+        -------
+        ends : (k, 2) float64
+            Lower and upper end for each category.
+        """
         tail = _tail(level)
         rest = self.concentration.sum() - self.concentration
         if len(rest) == 1:
@@ -197,7 +265,17 @@ class NormalMean:
         self.log_evidence = 0.0
 
     def update(self, values: Any) -> Self:
-        """Learn from one value or several."""
+        """Learn from one value or several.
+
+        Parameters
+        ----------
+        values : float or array-like of shape (n,)
+
+        Returns
+        -------
+        self
+            This model.
+        """
         y = real_array(np.atleast_1d(values), "values").astype(np.float64)
         if y.ndim != 1 or not np.isfinite(y).all():
             raise ValueError("values must be finite numbers, one or several.")
@@ -221,11 +299,28 @@ class NormalMean:
         return self.mean
 
     def predictive(self) -> tuple[float, float]:
-        """Return mean and variance of the next value, which is normal."""
+        """Return mean and variance of the next value, which is normal.
+
+        Returns
+        -------
+        mean, variance : float
+            Of the next value.
+        """
         return self.mean, self.variance + self.noise_variance
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of the interval of this probability around the mean."""
+        """Return the ends of the interval of this probability around the mean.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default=0.95
+            Probability that the interval holds.
+
+        Returns
+        -------
+        lower, upper : float
+            Ends of the interval.
+        """
         half = -float(ndtri(_tail(level))) * math.sqrt(self.variance)
         return self.mean - half, self.mean + half
 

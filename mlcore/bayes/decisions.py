@@ -13,7 +13,7 @@ _SUM_TOLERANCE = 1e-5  # of probabilities in single precision
 class Decisions(NamedTuple):
     """Actions of least expected loss, with what each action would cost.
 
-    Attributes
+    Parameters
     ----------
     actions : int or (...) array of intp
         Column of the loss matrix, the lowest among equals.

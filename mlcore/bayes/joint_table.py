@@ -13,7 +13,7 @@ _HOLDS = 1e-12  # largest deviation of independent variables: rounding
 class Independence(NamedTuple):
     """Result of a test of independence in a table.
 
-    Attributes
+    Parameters
     ----------
     holds : bool
         `largest_deviation` is at most 1e-12.
@@ -129,6 +129,7 @@ class JointTable:
         Returns
         -------
         result : Independence
+            With the largest deviation and its cell.
         """
         a, b, given = self._axes(a, "a"), self._axes(b, "b"), self._axes(given, "given")
         self._require_different(a, b, given)

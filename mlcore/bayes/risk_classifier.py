@@ -84,6 +84,11 @@ class RiskClassifier(Classifier, Model):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Passed on if it is given.
+
+        Returns
+        -------
+        self
+            This model.
         """
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "predict_proba"):
             raise TypeError(
@@ -104,7 +109,18 @@ class RiskClassifier(Classifier, Model):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the action of least expected loss for each sample, (n_samples,)."""
+        """Return the action of least expected loss for each sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As the estimator takes it.
+
+        Returns
+        -------
+        actions : (n_samples,)
+            One of `actions_` for each sample.
+        """
         decisions = self.decide(X)
         return self.actions_[decisions.actions]
 
@@ -118,12 +134,24 @@ class RiskClassifier(Classifier, Model):
         Returns
         -------
         decisions : Decisions
+            Actions and risks.
         """
         probabilities = self.predict_proba(X)
         return minimum_risk(probabilities, self.loss_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the estimator's probabilities of the classes, (n_samples, n_classes)."""
+        """Return the estimator's probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As the estimator takes it.
+
+        Returns
+        -------
+        probabilities : (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
         self._check_fitted()
         estimator: Any = self.estimator_
         return estimator.predict_proba(X)
@@ -141,6 +169,7 @@ class RiskClassifier(Classifier, Model):
         Returns
         -------
         loss : float
+            In the units of the loss.
         """
         actions = self.decide(X).actions
         losses = self.loss_[self._known_codes(y, len(actions)), actions]

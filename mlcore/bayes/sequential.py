@@ -69,6 +69,11 @@ class SequentialBayes:
             Probability, or density, of the observation under each hypothesis.
         log : bool, default=False
             `likelihood` holds natural logarithms.
+
+        Returns
+        -------
+        self
+            This model.
         """
         values = np.asarray(likelihood)
         if values.shape != self.log_probabilities.shape:

@@ -97,6 +97,7 @@ def transform_blocks(model: Any, blocks: Any, *, executor: Any = None, out: Any 
     Returns
     -------
     values : ndarray or csr_array, or `out`
+        The rows of all blocks, in their order.
 
     Raises
     ------

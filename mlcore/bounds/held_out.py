@@ -132,6 +132,7 @@ def clopper_pearson(k: Any, m: Any, delta: Any) -> tuple[Any, Any]:
     Returns
     -------
     lower, upper : float or ndarray
+        Ends of the interval.
 
     References
     ----------

@@ -17,7 +17,7 @@ class NormalDensity:
 
     @single_threaded_blas()
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log density of each row of `X`, (n_samples,) float64.
+        """Return the log density of each row of `X`.
 
         The covariance is that of `get_covariance`. Without noise the density is that within the
         hull of the data, and that of other points is 0.
@@ -25,6 +25,11 @@ class NormalDensity:
         Parameters
         ----------
         X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_densities : (n_samples,) float64
+            Natural logarithms.
         """
         self._check_components()
         checked = self._check_X(X, reset=False, like=self.components_)
@@ -67,6 +72,11 @@ class NormalDensity:
         X : array-like or sparse of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        score : float
+            Natural logarithm, mean over the rows.
         """
         found = self.score_samples(X)
         weights = as_weights(sample_weight, len(found))
@@ -74,7 +84,13 @@ class NormalDensity:
 
     @single_threaded_blas()
     def get_covariance(self) -> np.ndarray:
-        """Return the covariance (n_features, n_features) of components and noise, float64."""
+        """Return the covariance (n_features, n_features) of components and noise, float64.
+
+        Returns
+        -------
+        covariance : (n_features, n_features) float64
+            Of the model of probabilistic PCA.
+        """
         self._check_components()
         U, noise = self.components_.astype(np.float64), self.noise_variance_
         C = (U.T * (self.explained_variance_ - noise)) @ U
@@ -84,6 +100,11 @@ class NormalDensity:
     @single_threaded_blas()
     def get_precision(self) -> np.ndarray:
         """Return the inverse (n_features, n_features) of `get_covariance`.
+
+        Returns
+        -------
+        precision : (n_features, n_features) float64
+            Inverse of the covariance.
 
         Raises
         ------

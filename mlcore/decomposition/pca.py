@@ -210,6 +210,7 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------

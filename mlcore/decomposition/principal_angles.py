@@ -12,7 +12,7 @@ from mlcore.threads import single_threaded_blas
 class PrincipalAngles(NamedTuple):
     """Principal angles and vectors of two subspaces of dimensions r_a and r_b.
 
-    Attributes
+    Parameters
     ----------
     angles : (k,)
         In radians, from 0 to pi/2, ascending; k is the smaller of r_a and r_b.

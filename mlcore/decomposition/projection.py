@@ -32,6 +32,11 @@ class OrthogonalProjection(Transformer):
         Parameters
         ----------
         X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Y : (n_samples, n_components_)
+            In the precision of the fit, or the frame of `set_output`.
         """
         self._check_components()
         checked = self._check_X(X, reset=False, like=self.components_)
@@ -46,7 +51,17 @@ class OrthogonalProjection(Transformer):
 
     @single_threaded_blas()
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Return the points (n_samples, n_features) of which the rows of `X` are projections."""
+        """Return the points (n_samples, n_features) of which the rows of `X` are projections.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components_)
+
+        Returns
+        -------
+        points : (n_samples, n_features)
+            In the units of the samples.
+        """
         self._check_components()
         Y = as_samples(X, owner=type(self).__name__, like=self.components_)
         if Y.shape[1] != self.n_components_:
@@ -65,6 +80,11 @@ class OrthogonalProjection(Transformer):
         Parameters
         ----------
         X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        errors : (n_samples,)
+            Squared distances.
         """
         self._check_components()
         checked = self._check_X(X, reset=False, like=self.components_)

@@ -35,7 +35,19 @@ class ScatterOfBlocks:
     _tail: tuple | None = None  # of the first pass: weight, mean, fields of ScatterEigenpairs
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Set the origin and the power of two, to which the sums refer, from first rows."""
+        """Set the origin and the power of two, to which the sums refer, from first rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            This model.
+        """
         self._check_parameters()
         checked = self._check_X(X, reset=True)
         self._wanted(checked.shape[1], f"n_features={checked.shape[1]}")
@@ -48,8 +60,21 @@ class ScatterOfBlocks:
     def partial_statistics(
         self, X: Any, y: Any = None, sample_weight: Any = None
     ) -> Scatter | TailScatter:
-        """Return weight, mean and scatter of the rows of `X`; in another pass over the rows, which
-        follows an `update`, weight and scatter along the directions of small variances.
+        """Return weight, mean and scatter of the rows of `X`.
+
+        In another pass over the rows, which follows an `update`: weight and scatter along the
+        directions of small variances.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : Scatter or TailScatter
+            Sums over these rows.
         """
         if self._tail is None:
             return self._scatter(X, sample_weight)
@@ -61,7 +86,18 @@ class ScatterOfBlocks:
         return TailScatter(float(checked.shape[0] if weight is None else weight.sum()), along)
 
     def merge(self, a: Any, b: Any) -> Any:
-        """Return the sums over the rows of both."""
+        """Return the sums over the rows of both.
+
+        Parameters
+        ----------
+        a, b : NamedTuple
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : Scatter or TailScatter
+            Their sums.
+        """
         both = isinstance(a, Scatter) and isinstance(b, Scatter)
         return merged_scatter(a, b) if both else merged(a, b)
 
@@ -71,6 +107,16 @@ class ScatterOfBlocks:
 
         One pass is the whole fit, unless `converged_` says that another one makes the small
         variances more accurate.
+
+        Parameters
+        ----------
+        statistics : NamedTuple
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
         """
         self._check_parameters()
         self._check_fitted()
@@ -81,7 +127,13 @@ class ScatterOfBlocks:
         return self
 
     def needs_another_pass(self) -> bool:
-        """Return whether another pass over all rows is wanted: the first one, or the second."""
+        """Return whether another pass over all rows is wanted: the first one, or the second.
+
+        Returns
+        -------
+        needed : bool
+            Whether to sum over all rows again.
+        """
         self._check_fitted()
         return not hasattr(self, "components_") or self._tail is not None
 
@@ -165,6 +217,7 @@ class ScatterOfBlocks:
         Returns
         -------
         self
+            This model.
         """
         total, model = self._statistics, copy.copy(self)
         if total is None:

@@ -68,7 +68,19 @@ class ClassBlocks(SinglePass, NormalClasses):
         return power
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Set the origin and the powers of two, to which the sums refer, from first rows."""
+        """Set the origin and the powers of two, to which the sums refer, from first rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            This model.
+        """
         how = self._checked_parameters()
         checked = self._check_X(X, reset=True)
         origin = origin_of(checked)
@@ -89,6 +101,7 @@ class ClassBlocks(SinglePass, NormalClasses):
         Returns
         -------
         statistics : ClassScatters
+            Sums over the rows of each class.
         """
         checked = self._check_X(X, reset=False, like=getattr(self, "origin_", None))
         n, owner = checked.shape[0], type(self).__name__
@@ -107,11 +120,32 @@ class ClassBlocks(SinglePass, NormalClasses):
         return sums
 
     def merge(self, a: ClassScatters, b: ClassScatters) -> ClassScatters:
-        """Return the statistics of the rows of both."""
+        """Return the statistics of the rows of both.
+
+        Parameters
+        ----------
+        a, b : ClassScatters
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : ClassScatters
+            Their sums.
+        """
         return merged_classes(a, b)
 
     def update(self, statistics: ClassScatters) -> Self:
         """Estimate the classes from the statistics of all rows: the whole fit.
+
+        Parameters
+        ----------
+        statistics : ClassScatters
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
 
         Raises
         ------
@@ -156,6 +190,7 @@ class ClassBlocks(SinglePass, NormalClasses):
         Returns
         -------
         self
+            This model.
         """
         how = self._checked_parameters()
         model = type(self)(**self.get_params(deep=False))

@@ -197,6 +197,11 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         sample_weight : array-like of shape (n_samples,), optional
             A weight of 2 stands for two copies of a sample, 0 for its absence.
 
+        Returns
+        -------
+        self
+            This model.
+
         Raises
         ------
         ValueError
@@ -353,6 +358,15 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
 
         They are log posterior probabilities up to a term of each sample; for two classes the log
         odds of the second.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : (n_samples,) or (n_samples, n_classes)
+            One column for two classes.
         """
         projected = self._products(self._check_X_as_fitted(X), self.scalings_)
         places = self._offsets_ @ self.scalings_  # of the means
@@ -364,7 +378,17 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         return projected @ places.T + (log_priors - np.square(places).sum(axis=1) / 2)
 
     def transform(self, X: Any) -> Any:
-        """Return ``(X - xbar_) @ scalings_``, the first `n_components` columns."""
+        """Return ``(X - xbar_) @ scalings_``, the first `n_components` columns.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Y : (n_samples, n_components)
+            Samples within a class have covariance 1.
+        """
         original = X
         X = self._check_X_as_fitted(X)
         projected = self._products(X, self.scalings_[:, : self._n_out()])

@@ -31,6 +31,7 @@ class LinearDiagnostics:
         Returns
         -------
         log_posteriors : (n_samples, n_classes) float64
+            Columns in the order of `classes_`.
 
         Raises
         ------
@@ -72,6 +73,11 @@ class LinearDiagnostics:
 
         For two classes it is exact; else the return value is Bhattacharyya's bound, the sum of that
         of all pairs, which the error does not exceed.
+
+        Returns
+        -------
+        error : float
+            From 0 to 1.
         """
         self._check_ready()
         means = self._offsets_ @ self.scalings_

@@ -20,21 +20,51 @@ class NormalClasses(Classifier, Model):
         raise NotImplementedError
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class of the largest posterior probability, (n_samples,)."""
+        """Return the class of the largest posterior probability.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : (n_samples,)
+            One of `classes_` for each sample.
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return self.classes_[(scores > 0).astype(np.intp)]
         return self.classes_[scores.argmax(axis=1)]
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return logarithms of the posterior probabilities, (n_samples, n_classes)."""
+        """Return logarithms of the posterior probabilities.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return -np.logaddexp(0, np.column_stack([scores, -scores]))
         return log_softmax(scores)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return posterior probabilities of the classes, (n_samples, n_classes)."""
+        """Return posterior probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
         return np.exp(self.predict_log_proba(X))
 
     def _checked_priors(self, shares):

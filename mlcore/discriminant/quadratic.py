@@ -184,6 +184,7 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -272,6 +273,15 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
 
         They are log joint densities of sample and class, up to a constant; for two classes the log
         odds of the second.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : (n_samples,) or (n_samples, n_classes)
+            One column for two classes.
         """
         self._check_ready()
         checked = self._check_X(X, reset=False, like=self.origin_)
@@ -287,6 +297,11 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
 
         For two classes of equal covariances it is exact; else the return value is Bhattacharyya's
         bound, the sum of that of all pairs, which the error does not exceed.
+
+        Returns
+        -------
+        error : float
+            From 0 to 1.
         """
         self._check_ready()
         means = self._offsets_[:, self._kept_]
@@ -318,6 +333,7 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         Returns
         -------
         log_posteriors : (n_samples, n_classes) float64
+            Columns in the order of `classes_`.
 
         Raises
         ------

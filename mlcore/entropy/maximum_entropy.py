@@ -28,7 +28,7 @@ _FLATNESS = 1e-9  # of faces, as exact as the linear programme
 class MaximumEntropy(NamedTuple):
     """Distribution ``p_i = q_i exp(mu . f_i) / Z`` with given expectations, and its evidence.
 
-    Attributes
+    Parameters
     ----------
     probabilities : (n,) array
         p, exactly 0 outside `support`.

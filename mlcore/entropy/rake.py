@@ -15,7 +15,7 @@ from mlcore.entropy.margins import Margin, scale_to_margins
 class Raking(NamedTuple):
     """Weights of rows.
 
-    Attributes
+    Parameters
     ----------
     weights : (n_rows,) array
         They sum to the total of the targets.

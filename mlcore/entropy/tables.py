@@ -13,7 +13,7 @@ from mlcore.entropy.margins import Margin, scale_to_margins
 class FittedTable(NamedTuple):
     """Table with given margins.
 
-    Attributes
+    Parameters
     ----------
     table : ndarray
         Of the shape of the one that was given; 0 where that is 0.
@@ -72,6 +72,7 @@ def fit_table(
     Returns
     -------
     result : FittedTable
+        The table with its evidence.
 
     Raises
     ------

@@ -25,10 +25,11 @@ from mlcore.model_cache import cached
 
 
 class RidgePath(NamedTuple):
-    """Ridge functions for m penalties; with several targets, every array but `alphas` has an axis
-    of targets more.
+    """Ridge functions for m penalties.
 
-    Attributes
+    With several targets, every array but `alphas` has an axis of targets more.
+
+    Parameters
     ----------
     alphas : (m,)
     dual_coef : (m, n_samples)
@@ -86,6 +87,7 @@ class Diagnostics:
         Returns
         -------
         errors : float64 (n_samples,) or (n_samples, n_targets)
+            In the units of `y`.
 
         Raises
         ------
@@ -139,6 +141,7 @@ class Diagnostics:
         Returns
         -------
         path : RidgePath
+            One function for each alpha.
 
         Raises
         ------
@@ -182,6 +185,7 @@ class Diagnostics:
 
     @property
     def effective_dimension_(self) -> Any:
+        """Trace of the map from targets to fitted values, computed when it is asked for."""
         self._check_ready()
         if self._in_span:
             return self._effective_dimension_in_span()

@@ -199,6 +199,7 @@ class KernelRidge(Nystroem, RidgeModel):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------

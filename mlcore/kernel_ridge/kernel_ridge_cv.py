@@ -117,6 +117,7 @@ class KernelRidgeCV(RidgeModel):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------

@@ -120,7 +120,9 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
         Returns
         -------
         y : ndarray of shape (n_new,) or (n_new, n_targets)
+            In the units of the `y` of the fit.
         std : ndarray of the same shape, only with `return_std`
+            Standard deviations of the predictions.
 
         Notes
         -----
@@ -172,6 +174,7 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
         Returns
         -------
         RidgeVerification
+            Objective, and bounds on its distance from the least.
 
         Raises
         ------

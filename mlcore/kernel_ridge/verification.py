@@ -15,7 +15,7 @@ class RidgeVerification(NamedTuple):
 
     Of several targets they are arrays (n_targets,).
 
-    Attributes
+    Parameters
     ----------
     objective : float
         P(f, b) on these data.

@@ -91,6 +91,7 @@ class GramCenterer(Transformer, Model):
         Returns
         -------
         self
+            This model.
         """
         checked = self._check_X(K, reset=True)
         if checked.shape[0] != checked.shape[1]:
@@ -109,6 +110,7 @@ class GramCenterer(Transformer, Model):
         Returns
         -------
         centered : (m, n)
+            Inner products of centred features.
         """
         checked = self._check_X(K, reset=False)
         return self._wrap(_centered(checked, self.column_means_, self.mean_, None), K)

@@ -203,6 +203,7 @@ def polynomial_features(X, degree: int, coef0: float = 1.0) -> np.ndarray:
     Returns
     -------
     features : float64 or float32 (n, number of monomials)
+        One column for each monomial.
 
     Raises
     ------
@@ -255,6 +256,7 @@ def is_positive_semidefinite(K, *, tol: float | None = None) -> tuple[bool, floa
     Returns
     -------
     answer : bool
+        False if the smallest eigenvalue is below ``-tol``.
     smallest : float
         The smallest eigenvalue of (K + K') / 2, as evidence.
 

@@ -64,6 +64,10 @@ class Kernel:
     def encode(self, X: Any) -> Any:
         """Return samples that are not rows of numbers, checked; None for rows of numbers.
 
+        Parameters
+        ----------
+        X : array-like, CSR or container of n samples
+
         Returns
         -------
         samples : container or None
@@ -73,10 +77,27 @@ class Kernel:
         return None
 
     def require_valid(self, X: np.ndarray | sparse.csr_array, name: str) -> None:
-        """Refuse rows of numbers for which k is not defined."""
+        """Refuse rows of numbers for which k is not defined.
+
+        Parameters
+        ----------
+        X : array-like, CSR or container of n samples
+        name : str
+            What messages call `X`.
+        """
 
     def with_gamma(self, gamma: float) -> Self:
-        """Return the same kernel of this width."""
+        """Return the same kernel of this width.
+
+        Parameters
+        ----------
+        gamma : float
+
+        Returns
+        -------
+        kernel : Kernel
+            A copy of this width.
+        """
         return self
 
     def __call__(self, X: Any, Y: Any) -> Any:
@@ -96,12 +117,32 @@ class Kernel:
         return _combined("ProductKernel", other, self)
 
     def diagonal(self, X: Any) -> np.ndarray:
-        """Return k(x, x) of all samples, float64 (n,)."""
+        """Return k(x, x) of all samples, float64 (n,).
+
+        Parameters
+        ----------
+        X : array-like, CSR or container of n samples
+
+        Returns
+        -------
+        values : (n,) float64
+            k(x, x) of each sample.
+        """
         values = (self.values(X[[i]], X[[i]])[0, 0] for i in range(X.shape[0]))
         return np.fromiter(values, np.float64, X.shape[0])
 
     def values(self, X: Any, Y: Any) -> np.ndarray:
         """Return the kernel values between two sets of samples, checked and dense.
+
+        Parameters
+        ----------
+        X : array-like, CSR or container of n samples
+        Y : container of m samples
+
+        Returns
+        -------
+        values : (n, m)
+            Of the samples of `X` with those of `Y`.
 
         Raises
         ------
@@ -138,6 +179,17 @@ class Kernel:
         """Return the rows of the Gram matrix of X, to be computed where they are needed.
 
         `double` asks for values in float64; otherwise they are in float32, if their range allows.
+
+        Parameters
+        ----------
+        X : array-like, CSR or container of n samples
+        double : bool
+            Whether values are wanted in float64.
+
+        Returns
+        -------
+        rows : KernelRows
+            They are computed when asked for.
         """
         return CalledRows(self, X, double)
 
@@ -145,6 +197,15 @@ class Kernel:
         """Return ``values(X, out=None)``, the kernel values of samples X with V, (n, m).
 
         They may be in `out`, an earlier result of as many rows or more.
+
+        Parameters
+        ----------
+        V : container of m samples
+
+        Returns
+        -------
+        values : callable
+            ``values(X, out=None)`` is an array (n, m).
         """
 
         def values(X, out=None):

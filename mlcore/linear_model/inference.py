@@ -12,7 +12,7 @@ from mlcore.checks import as_real
 class LikelihoodRatio(NamedTuple):
     """Test that no feature matters: the model against the one of the intercept alone.
 
-    Attributes
+    Parameters
     ----------
     statistic : float or (k,)
         Twice the difference of the log likelihoods; chi-squared with `degrees_of_freedom` if no
@@ -34,7 +34,13 @@ class LikelihoodRatio(NamedTuple):
 
     @classmethod
     def of(cls, statistic: Any, degrees_of_freedom: int) -> "LikelihoodRatio":
-        """Return the test of a statistic."""
+        """Return the test of a statistic.
+
+        Parameters
+        ----------
+        statistic : array-like
+        degrees_of_freedom : int
+        """
         p_value = 1.0 if not degrees_of_freedom else special.chdtrc(degrees_of_freedom, statistic)
         return cls(statistic, degrees_of_freedom, plain(p_value + 0 * statistic))
 
@@ -102,6 +108,11 @@ class Inference:
         Parameters
         ----------
         level : float in (0, 1), default=0.95
+
+        Returns
+        -------
+        ends : (p, 2) or (k, p, 2) float64
+            Infinite where the data do not determine a parameter.
         """
         level = as_real(level, "level", above=0, below=1)
         tail = (1 - level) / 2

@@ -105,6 +105,7 @@ class Mixture(RepeatedPasses, KeepsFirstRows, Prediction):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -200,6 +201,7 @@ class Mixture(RepeatedPasses, KeepsFirstRows, Prediction):
         Returns
         -------
         self
+            This model.
         """
         self._check_options()
         original = X
@@ -259,6 +261,7 @@ class Mixture(RepeatedPasses, KeepsFirstRows, Prediction):
         Returns
         -------
         statistics : NamedTuple
+            Their sums.
         """
         return merged(a, b)
 
@@ -273,6 +276,7 @@ class Mixture(RepeatedPasses, KeepsFirstRows, Prediction):
         Returns
         -------
         self
+            This model.
         """
         self._check_fitted()
         self._require_alike(statistics)
@@ -326,6 +330,7 @@ class Mixture(RepeatedPasses, KeepsFirstRows, Prediction):
         Returns
         -------
         self
+            This model.
         """
         self._check_options()
         k = int(self.n_components)

@@ -40,36 +40,111 @@ class Prediction(Model):
         return self._fitted_components().n_parameters()
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the likeliest component of each row of `X`."""
+        """Return the likeliest component of each row of `X`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : (n_samples,)
+            Index of the component.
+        """
         return self._posterior(X)[1]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of all components, (n_samples, n_components).
+        """Return the probabilities of all components.
 
         Mixtures of Gaussians give those below 2^-64 as 0.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : (n_samples, n_components)
+            Rows that sum to 1.
         """
         return self._posterior(X, True)[2]
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density of each row of `X`."""
+        """Return the log-density of each row of `X`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_densities : (n_samples,)
+            Natural logarithms.
+        """
         return self._posterior(X)[0]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the (weighted) mean log-density of the rows of `X`; `y` is ignored."""
+        """Return the (weighted) mean log-density of the rows of `X`; `y` is ignored.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        score : float
+            Mean natural logarithm.
+        """
         log_likelihood, n = self._likelihood(X, sample_weight)
         return log_likelihood / n
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit to `X` and return the likeliest component of each of its rows."""
+        """Fit to `X` and return the likeliest component of each of its rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        labels : (n_samples,)
+            As of `predict`.
+        """
         return self.fit(X, y, sample_weight).predict(X)
 
     def aic(self, X: Any, sample_weight: Any = None) -> float:
-        """Return Akaike's criterion, less is better: -2 log-likelihood + 2 free parameters."""
+        """Return Akaike's criterion, less is better: -2 log-likelihood + 2 free parameters.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        criterion : float
+            Less is better.
+        """
         log_likelihood, _ = self._likelihood(X, sample_weight)
         return -2 * log_likelihood + 2 * self._n_parameters()
 
     def bic(self, X: Any, sample_weight: Any = None) -> float:
-        """Return Schwarz's criterion: -2 log-likelihood + log(n) free parameters."""
+        """Return Schwarz's criterion: -2 log-likelihood + log(n) free parameters.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        criterion : float
+            Less is better.
+        """
         log_likelihood, n = self._likelihood(X, sample_weight)
         return -2 * log_likelihood + math.log(n) * self._n_parameters()
 
@@ -77,6 +152,16 @@ class Prediction(Model):
         """Return the integrated complete likelihood: `bic` plus twice the entropy of the labels.
 
         It prefers components that overlap little (Biernacki, Celeux, Govaert, 2000).
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        criterion : float
+            Less is better.
         """
         proba = self.predict_proba(X).astype(float)
         weight = self._w(X, sample_weight)

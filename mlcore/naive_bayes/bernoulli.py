@@ -31,8 +31,7 @@ class BernoulliNB(NaiveBayes):
         only.
     missing : {"error", "ignore"}, default="error"
         Whether NaN is refused, or a missing value, which is in no sum and no score.
-    class_prior, fit_prior
-        As in `MultinomialNB`.
+    class_prior, fit_prior : as in `MultinomialNB`
 
     Attributes
     ----------

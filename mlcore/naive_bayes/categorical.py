@@ -58,8 +58,7 @@ class CategoricalNB(NaiveBayes):
     missing : {"error", "ignore"}, default="error"
         Whether NaN, and None among strings, are refused, or a missing value, which is in no sum
         and no score.
-    class_prior, fit_prior
-        As in `MultinomialNB`.
+    class_prior, fit_prior : as in `MultinomialNB`
 
     Attributes
     ----------
@@ -122,7 +121,18 @@ class CategoricalNB(NaiveBayes):
         self.fit_prior = fit_prior
 
     def merge(self, a: CategoryCounts, b: CategoryCounts) -> CategoryCounts:
-        """Return the counts of the rows of both, with the classes and categories of both."""
+        """Return the counts of the rows of both, with the classes and categories of both.
+
+        Parameters
+        ----------
+        a, b : CategoryCounts
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : CategoryCounts
+            Their sums.
+        """
         if len(a.tables) != len(b.tables):
             raise ValueError(
                 f"counts of {len(a.tables)} and {len(b.tables)} features cannot be merged: they "

@@ -92,6 +92,7 @@ class Discretizer(FeaturewiseTransformer, Model):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -119,7 +120,17 @@ class Discretizer(FeaturewiseTransformer, Model):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the codes of the intervals, (n_samples, n_features) float64."""
+        """Return the codes of the intervals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        codes : (n_samples, n_features) float64
+            From 0 on in each column.
+        """
         checked = self._check_X(X, reset=False)
         codes = np.empty(checked.shape)
         for j, edges in enumerate(self.edges_):

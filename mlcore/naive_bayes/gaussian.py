@@ -36,8 +36,7 @@ class GaussianNB(NaiveBayes):
     missing : {"error", "ignore"}, default="error"
         Whether NaN is refused, or a missing value, which is in no sum and no score. A class that
         knows no value of a feature takes mean and variance of all.
-    class_prior, fit_prior
-        As in `MultinomialNB`.
+    class_prior, fit_prior : as in `MultinomialNB`
 
     Attributes
     ----------
@@ -108,7 +107,18 @@ class GaussianNB(NaiveBayes):
         self.fit_prior = fit_prior
 
     def merge(self, a: ClassMoments, b: ClassMoments) -> ClassMoments:
-        """Return the moments of the rows of both; classes that only one of them has are kept."""
+        """Return the moments of the rows of both; classes that only one of them has are kept.
+
+        Parameters
+        ----------
+        a, b : ClassMoments
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : ClassMoments
+            Their sums.
+        """
         return merged_class_moments(a, b)
 
     def _check_parameters(self):

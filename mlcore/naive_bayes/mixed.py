@@ -39,11 +39,10 @@ class MixedNB(NaiveBayes):
         Lists of columns, by number or name, for some of the kinds "gaussian", "bernoulli",
         "categorical" and "multinomial", of the models of these names; each column of X stands in
         one list. None is "gaussian" for all.
-    alpha, binarize, unseen, var_smoothing, missing
-        As in the model of the columns: `BernoulliNB`, `CategoricalNB`, `GaussianNB`. With
-        missing="ignore", columns of counts still refuse NaN.
-    class_prior, fit_prior
-        As in `MultinomialNB`.
+    alpha, binarize, unseen, var_smoothing, missing : as in the columns' model
+        See `BernoulliNB`, `CategoricalNB`, `GaussianNB`. With missing="ignore", columns of counts
+        still refuse NaN.
+    class_prior, fit_prior : as in `MultinomialNB`
 
     Attributes
     ----------
@@ -92,7 +91,19 @@ class MixedNB(NaiveBayes):
         self.fit_prior = fit_prior
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Estimate the probabilities of all classes, as each part does."""
+        """Estimate the probabilities of all classes, as each part does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            This model.
+        """
         columns, parts, samples = self._begun_parts(X)
         for kind, part in parts.items():
             part.fit(samples[:, columns[kind]], y, sample_weight)
@@ -100,7 +111,21 @@ class MixedNB(NaiveBayes):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to those of earlier calls, of `fit` too, and estimate from all."""
+        """Add rows to those of earlier calls, of `fit` too, and estimate from all.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (n_classes,), optional
+            All labels that will come, for the first call.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            This model.
+        """
         again = hasattr(self, "classes_")
         columns, parts, samples = self._later_parts(X) if again else self._begun_parts(X)
         for kind, part in parts.items():
@@ -112,7 +137,19 @@ class MixedNB(NaiveBayes):
         return self
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Set the number of features, and what sums refer to, from first rows."""
+        """Set the number of features, and what sums refer to, from first rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            This model.
+        """
         columns, parts, samples = self._begun_parts(X)
         for kind, part in parts.items():
             part.begin(samples[:, columns[kind]])
@@ -120,7 +157,19 @@ class MixedNB(NaiveBayes):
         return self
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> MixedSums:
-        """Return the sums over these rows, which need not have all classes."""
+        """Return the sums over these rows, which need not have all classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : MixedSums
+            One entry for each part.
+        """
         columns, parts, samples = self._later_parts(X)
         return MixedSums(
             tuple(
@@ -130,13 +179,35 @@ class MixedNB(NaiveBayes):
         )
 
     def merge(self, a: MixedSums, b: MixedSums) -> MixedSums:
-        """Return the sums over the rows of both; classes that only one of them has are kept."""
+        """Return the sums over the rows of both; classes that only one of them has are kept.
+
+        Parameters
+        ----------
+        a, b : MixedSums
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : MixedSums
+            Their sums.
+        """
         self._check_fitted()
         triples = zip(self.parts_.values(), a.parts, b.parts, strict=True)
         return MixedSums(tuple(part.merge(x, y) for part, x, y in triples))
 
     def update(self, statistics: MixedSums) -> Self:
-        """Estimate the probabilities from the sums over all rows: the whole fit."""
+        """Estimate the probabilities from the sums over all rows: the whole fit.
+
+        Parameters
+        ----------
+        statistics : MixedSums
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
+        """
         self._check_parameters()
         self._check_fitted()
         parts = _copies(self.parts_)

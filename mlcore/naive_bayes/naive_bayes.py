@@ -94,6 +94,7 @@ class NaiveBayes(SinglePass, Classifier, Model):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -121,6 +122,7 @@ class NaiveBayes(SinglePass, Classifier, Model):
         Returns
         -------
         self
+            This model.
         """
         before = vars(self).get("_statistics_")
         model = self._anew()
@@ -150,24 +152,70 @@ class NaiveBayes(SinglePass, Classifier, Model):
         return self
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Set the number of features, and what sums refer to, from first rows."""
+        """Set the number of features, and what sums refer to, from first rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            This model.
+        """
         model = self._anew()
         begun = model._begun(model._check_X(X, reset=True))
         self._set_fitted(X, **begun)
         return self
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Return the sums over these rows, which need not have all classes."""
+        """Return the sums over these rows, which need not have all classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : NamedTuple
+            Sums over these rows.
+        """
         self._check_parameters()
         self._check_fitted()
         return self._statistics_of(X, y, sample_weight, begin=False)
 
     def merge(self, a: Any, b: Any) -> Any:
-        """Return the sums over the rows of both; classes that only one of them has are kept."""
+        """Return the sums over the rows of both; classes that only one of them has are kept.
+
+        Parameters
+        ----------
+        a, b : NamedTuple
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : NamedTuple
+            Their sums.
+        """
         return merged_class_counts(a, b)
 
     def update(self, statistics: Any) -> Self:
-        """Estimate the probabilities from the sums over all rows: the whole fit."""
+        """Estimate the probabilities from the sums over all rows: the whole fit.
+
+        Parameters
+        ----------
+        statistics : NamedTuple
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
+        """
         self._check_parameters()
         self._check_fitted()
         self._update_state(self._solved(statistics))
@@ -239,24 +287,63 @@ class NaiveBayes(SinglePass, Classifier, Model):
     # ---- later calls
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class of the largest posterior probability, (n_samples,)."""
+        """Return the class of the largest posterior probability.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : (n_samples,)
+            One of `classes_` for each sample.
+        """
         best = self._posterior_scores(X).argmax(axis=1)
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return posterior probabilities of the classes, (n_samples, n_classes)."""
+        """Return posterior probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return logarithms of the posterior probabilities, (n_samples, n_classes).
+        """Return logarithms of the posterior probabilities.
 
         Where every class is impossible they are the limit for small `alpha`: of the classes with
         the fewest impossible features.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : (n_samples, n_classes)
+            Columns in the order of `classes_`.
         """
         return log_softmax(self._posterior_scores(X))
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
-        """Return log joint probabilities of sample and class, (n_samples, n_classes)."""
+        """Return log joint probabilities of sample and class.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
         scores, impossible = self._likelihood_of(X)
         if impossible is not None:
             scores[impossible > 0] = -np.inf

@@ -67,12 +67,14 @@ class Halving(LabelLearner):
 
     @property
     def possible_(self) -> np.ndarray:
+        """Concepts that have never been wrong, as (n_concepts,) bool."""
         n = len(self.concepts_)
         bits = self._version_space.to_bytes(-(-n // 8), "little")
         return np.unpackbits(np.frombuffer(bits, np.uint8), count=n, bitorder="little").astype(bool)
 
     @property
     def n_possible_(self) -> int:
+        """Number of concepts that have never been wrong."""
         return self._version_space.bit_count()
 
     def _start(self):

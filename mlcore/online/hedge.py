@@ -83,6 +83,7 @@ class Hedge(OnlineLearner):
         Returns
         -------
         weights : (n_experts,) array of float64
+            They sum to 1.
         """
         return super().predict_one(x)
 

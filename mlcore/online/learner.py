@@ -44,6 +44,7 @@ class OnlineLearner(Model):
         Returns
         -------
         self : OnlineLearner
+            This learner.
 
         Raises
         ------
@@ -64,6 +65,7 @@ class OnlineLearner(Model):
         Returns
         -------
         self : OnlineLearner
+            This learner.
 
         Raises
         ------
@@ -83,6 +85,7 @@ class OnlineLearner(Model):
         Returns
         -------
         self : OnlineLearner
+            This learner.
 
         Raises
         ------
@@ -125,6 +128,7 @@ class OnlineLearner(Model):
         Returns
         -------
         y : int or float
+            The prediction before the label is known.
 
         Raises
         ------

@@ -96,6 +96,7 @@ class OnlineToBatch(Model):
         Returns
         -------
         self : OnlineToBatch
+            This learner.
         """
         selection = as_choice(self.selection, "selection", ("average", "random", "suffix"))
         delta = as_delta(self.delta)
@@ -150,6 +151,7 @@ class OnlineToBatch(Model):
         Returns
         -------
         y : (n,) array
+            One for each row.
         """
         self._check_fitted()
         return self.hypothesis_.predict(X)

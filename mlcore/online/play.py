@@ -10,7 +10,7 @@ from mlcore.bounds.arguments import refuse
 class Game(NamedTuple):
     """Outcome of a sequence of rounds.
 
-    Attributes
+    Parameters
     ----------
     mistakes : int or None
         Rounds whose label differed from the prediction; None where no labels are predicted.

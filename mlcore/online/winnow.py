@@ -70,6 +70,7 @@ class Winnow(LabelLearner):
         Returns
         -------
         bound : float
+            A number of mistakes.
 
         Raises
         ------

@@ -45,6 +45,11 @@ class ConceptClassifier(Classifier, Model):
         y : array-like of shape (n_samples,)
             At most two labels.
 
+        Returns
+        -------
+        self
+            This model.
+
         Raises
         ------
         ValueError
@@ -73,6 +78,7 @@ class ConceptClassifier(Classifier, Model):
         Returns
         -------
         labels : (n_samples,)
+            One for each row.
         """
         self._check_fitted()
         checked = self._check_X(X, reset=False, like=self._precision)

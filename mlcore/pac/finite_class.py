@@ -85,6 +85,11 @@ class FiniteClassLearner(Classifier, Model):
         ----------
         X : container of n_samples samples, as the hypotheses take it
         y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self
+            This model.
         """
         hypotheses = self._checked_hypotheses()
         prior = self._checked_prior(len(hypotheses))
@@ -120,6 +125,7 @@ class FiniteClassLearner(Classifier, Model):
         Returns
         -------
         labels : (n_samples,)
+            One for each sample.
         """
         self._check_fitted()
         return self._labels(self.best_, X, None)
@@ -135,6 +141,7 @@ class FiniteClassLearner(Classifier, Model):
         Returns
         -------
         bound : Bound
+            With its assumptions and source.
         """
         self._check_fitted()
         delta, k, m = as_delta(delta), self.training_errors_, self.n_samples_

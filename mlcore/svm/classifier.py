@@ -62,6 +62,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -331,6 +332,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            One of `classes_` for each row.
         """
         X = self._checked_later(X)
         codes = np.empty(X.shape[0], dtype=np.intp)
@@ -346,8 +348,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
 
         Parameters
         ----------
-        X, y, sample_weight :
-            The arguments of `fit`.
+        X, y, sample_weight : as in `fit`
 
         Returns
         -------

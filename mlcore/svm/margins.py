@@ -22,6 +22,7 @@ class WithMargins:
         Returns
         -------
         margins : (n_samples,) float64
+            In units of the margin.
 
         Raises
         ------
@@ -34,6 +35,16 @@ class WithMargins:
         """Return y f(x) / |w|, the signed distances from the boundary in feature space.
 
         As `functional_margins`, each binary problem divided by its |w|.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        margins : (n_samples,) float64
+            Negative if misclassified.
         """
         self._check_fitted()
         return self._least_margins(X, y, 0.5 * np.atleast_1d(self.margin_))

@@ -25,10 +25,10 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
 
     Parameters
     ----------
+    kernel, degree, gamma, coef0, tol : as in `SVC`
     nu : float, default=0.5
         In (0, 1].
-    kernel, degree, gamma, coef0, tol, cache_size, verbose, max_iter, callback
-        As in `SVC`.
+    cache_size, verbose, max_iter, callback : as in `SVC`
 
     Attributes
     ----------
@@ -115,6 +115,7 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -130,18 +131,50 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
         """Return w.phi(x) - rho for each row of `X`: negative for outliers.
 
         Values within rounding of 0 become 0, so that a sample on the border is inside.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            With a precomputed kernel: the values against the training samples.
+
+        Returns
+        -------
+        values : (n_samples,)
+            Negative for outliers.
         """
         values = self._values(X)
         rounding = max(_BORDER, 8 * float(np.finfo(values.dtype).eps)) * abs(self.offset_)
         return np.where(np.abs(values) <= rounding, values.dtype.type(0), values)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return w.phi(x) for each row of `X`, the decision function plus `offset_`."""
+        """Return w.phi(x) for each row of `X`, the decision function plus `offset_`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            With a precomputed kernel: the values against the training samples.
+
+        Returns
+        -------
+        values : (n_samples,)
+            Smaller for samples further outside.
+        """
         values = self.decision_function(X)
         return values + values.dtype.type(self.offset_)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return 1 for each row of `X` inside the region or on its border, -1 for outliers."""
+        """Return 1 for each row of `X` inside the region or on its border, -1 for outliers.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            With a precomputed kernel: the values against the training samples.
+
+        Returns
+        -------
+        labels : (n_samples,)
+            1 or -1.
+        """
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Optimality:
@@ -149,9 +182,9 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
 
         Parameters
         ----------
-        X, sample_weight :
-            The arguments of `fit`.
+        X : as in `fit`
         y : ignored
+        sample_weight : as in `fit`
 
         Returns
         -------

@@ -175,15 +175,16 @@ class NuSVC(WithProbabilities, SupportVectorClassifier):
     ----------
     nu : float, default=0.5
         In (0, 1], at most 2 min(n_+, n_-) / (n_+ + n_-), by weight, for every binary problem.
+    kernel, degree, gamma, coef0, probability : as in `SVC`
+    tol : float, default=1e-3
+        Largest KKT violation, as a part of rho where that is below 1.
+    cache_size : as in `SVC`
     class_weight : dict, "balanced" or None, default=None
         Factor of c_i for each class, as in `SVC`. Where it makes nu infeasible, the largest
         feasible value takes the place of nu: all samples of the lighter class are margin errors,
         and the boundary moves towards the outermost of them as its weight goes to zero.
-    tol : float, default=1e-3
-        Largest KKT violation, as a part of rho where that is below 1.
-    kernel, degree, gamma, coef0, probability, cache_size, verbose, max_iter, callback
-    decision_function_shape, break_ties, multi_class, random_state
-        As in `SVC`.
+    verbose, max_iter, decision_function_shape, break_ties, multi_class : as in `SVC`
+    random_state, callback : as in `SVC`
 
     Attributes
     ----------

@@ -29,6 +29,7 @@ class SupportVectorRegressor(Regressor):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -51,6 +52,7 @@ class SupportVectorRegressor(Regressor):
         Returns
         -------
         y : ndarray of shape (n_samples,)
+            In the units of `y`.
         """
         return self._values(X)
 
@@ -59,8 +61,7 @@ class SupportVectorRegressor(Regressor):
 
         Parameters
         ----------
-        X, y, sample_weight :
-            What `fit` was given.
+        X, y, sample_weight : as in `fit`
 
         Returns
         -------
@@ -84,12 +85,12 @@ class SVR(SupportVectorRegressor, SingleProblemMachine):
 
     Parameters
     ----------
+    kernel, degree, gamma, coef0, tol : as in `SVC`
     C : float, default=1.0
         Cost of leaving the tube, positive.
     epsilon : float, default=0.1
         Half the width of the tube, at least 0.
-    kernel, degree, gamma, coef0, tol, cache_size, verbose, max_iter, callback
-        As in `SVC`.
+    cache_size, verbose, max_iter, callback : as in `SVC`
 
     Attributes
     ----------
@@ -179,8 +180,7 @@ class NuSVR(SupportVectorRegressor, SingleProblemMachine):
         In (0, 1].
     C : float, default=1.0
         Cost of leaving the tube, positive.
-    kernel, degree, gamma, coef0, tol, cache_size, verbose, max_iter, callback
-        As in `SVC`.
+    kernel, degree, gamma, coef0, tol, cache_size, verbose, max_iter, callback : as in `SVC`
 
     Attributes
     ----------

@@ -180,6 +180,7 @@ class Certificate:
         Returns
         -------
         text : str
+            Plain sentences.
         """
         return in_words(self)
 
@@ -195,6 +196,7 @@ class Certificate:
         Returns
         -------
         plain : dict
+            By the names of the attributes.
         """
         return _plain(asdict(self))
 

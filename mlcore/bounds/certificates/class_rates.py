@@ -12,7 +12,7 @@ from mlcore.bounds.held_out import binomial_tail_inversion_lower
 class ClassRates(NamedTuple):
     """Bounds for one class, from fresh examples.
 
-    Attributes
+    Parameters
     ----------
     label : object
         The class.

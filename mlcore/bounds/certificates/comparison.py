@@ -156,6 +156,7 @@ class Comparison:
         Returns
         -------
         text : str
+            Plain sentences.
         """
         first, second = self.names
         low = to_safe_side(self.lower, down=True)
@@ -189,6 +190,7 @@ class Comparison:
         Returns
         -------
         plain : dict
+            By the names of the attributes.
         """
         return asdict(self) | {"names": list(self.names), "counts": dict(self.counts)}
 

@@ -242,6 +242,7 @@ def union_bound(deltas: Iterable[float]) -> float:
     Returns
     -------
     delta : float
+        A probability.
 
     Examples
     --------

@@ -27,6 +27,7 @@ def gaussian_kl(mu_q: Any, sigma_q: Any, mu_p: Any, sigma_p: Any) -> float:
     Returns
     -------
     divergence : float
+        In nats.
 
     Raises
     ------

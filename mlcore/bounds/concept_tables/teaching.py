@@ -33,6 +33,7 @@ def teaching_dimension(H: Any, *, max_sets: int | None = 300_000) -> int:
     Returns
     -------
     dimension : int
+        The largest over all concepts.
 
     Raises
     ------

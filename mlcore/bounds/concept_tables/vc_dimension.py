@@ -44,6 +44,7 @@ def vc_dimension(H: Any, *, return_set: bool = False, max_size: int | None = Non
     Returns
     -------
     dimension : int
+        Size of the largest shattered set.
     columns : tuple of int
         Only with `return_set`.
 
@@ -90,6 +91,7 @@ def dual_vc_dimension(H: Any, *, max_size: int | None = None) -> int:
     Returns
     -------
     dimension : int
+        Size of the largest set of concepts that is shattered.
 
     Raises
     ------

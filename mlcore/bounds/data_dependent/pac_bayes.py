@@ -164,8 +164,7 @@ def pac_bayes_mcallester_bound(
 
     Parameters
     ----------
-    risk, kl, m, delta, mc_draws, mc_delta :
-        As in `pac_bayes_kl_bound`.
+    risk, kl, m, delta, mc_draws, mc_delta : as in `pac_bayes_kl_bound`
 
     Returns
     -------
@@ -210,8 +209,7 @@ def pac_bayes_quadratic_bound(
 
     Parameters
     ----------
-    risk, kl, m, delta, mc_draws, mc_delta :
-        As in `pac_bayes_kl_bound`.
+    risk, kl, m, delta, mc_draws, mc_delta : as in `pac_bayes_kl_bound`
 
     Returns
     -------
@@ -259,10 +257,10 @@ def pac_bayes_lambda_bound(
 
     Parameters
     ----------
-    risk, kl, m, delta, mc_draws, mc_delta :
-        As in `pac_bayes_kl_bound`.
+    risk, kl, m, delta : as in `pac_bayes_kl_bound`
     lam : float in (0, 2), or array
         Lambda; it may depend on the data.
+    mc_draws, mc_delta : as in `pac_bayes_kl_bound`
 
     Returns
     -------
@@ -314,12 +312,12 @@ def pac_bayes_catoni_bound(
 
     Parameters
     ----------
-    risk, kl, m, delta, mc_draws, mc_delta :
-        As in `pac_bayes_kl_bound`.
+    risk, kl, m, delta : as in `pac_bayes_kl_bound`
     C : float or array
         Positive.
     C_grid : sequence of float
         Instead of `C`.
+    mc_draws, mc_delta : as in `pac_bayes_kl_bound`
 
     Returns
     -------

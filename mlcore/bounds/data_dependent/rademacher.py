@@ -296,6 +296,7 @@ def empirical_rademacher(
     Returns
     -------
     complexity : float
+        Exact, or a mean over draws.
     half_width : float
         Only for a mean over draws: its error is larger with probability at most 0.05, by
         McDiarmid's inequality.

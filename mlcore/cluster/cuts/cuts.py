@@ -16,7 +16,7 @@ from mlcore.cluster.cuts.stoer_wagner import global_min_cut
 class MinCut(NamedTuple):
     """A minimum cut, and a bound that shows that none is lighter.
 
-    Attributes
+    Parameters
     ----------
     value : float
         Total weight of the edges between the two sides, each counted once.
@@ -130,6 +130,7 @@ def cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> float:
     Returns
     -------
     value : float
+        In the units of the affinities.
 
     Raises
     ------
@@ -165,12 +166,13 @@ def ratio_cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> float:
 
     Parameters
     ----------
-    K, labels, sample_weight
-        As for `cut_value`; sizes count the weights.
+    K, labels, sample_weight : as in `cut_value`
+        Sizes count the weights.
 
     Returns
     -------
     value : float
+        In the units of the affinities.
 
     Raises
     ------
@@ -202,12 +204,12 @@ def normalized_cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> f
 
     Parameters
     ----------
-    K, labels, sample_weight
-        As for `cut_value`.
+    K, labels, sample_weight : as in `cut_value`
 
     Returns
     -------
     value : float, from 0 to the number of clusters
+        Lower for better clusters.
 
     Raises
     ------
@@ -236,12 +238,12 @@ def normalized_association(K: Any, labels: Any, *, sample_weight: Any = None) ->
 
     Parameters
     ----------
-    K, labels, sample_weight
-        As for `cut_value`.
+    K, labels, sample_weight : as in `cut_value`
 
     Returns
     -------
     value : float, from 0 to the number of clusters
+        Higher for better clusters.
 
     Raises
     ------

@@ -26,7 +26,7 @@ _ROUGH_STEPS = 100
 class DoublyStochastic(NamedTuple):
     """Result of `doubly_stochastic`.
 
-    Attributes
+    Parameters
     ----------
     matrix : ndarray or csr_array (n, n)
         ``scaling[i] * K[i, j] * scaling[j]``, in the precision of K.

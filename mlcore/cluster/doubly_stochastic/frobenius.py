@@ -18,7 +18,7 @@ _FIRST_RIDGE, _LEAST_RIDGE = 1e-2, 1e-12  # on the diagonal of the Hessian, whos
 class FrobeniusProjection(NamedTuple):
     """Result of `frobenius_projection`.
 
-    Attributes
+    Parameters
     ----------
     matrix : ndarray (n, n)
         ``max(0, K[i, j] + shift[i] + shift[j])``, in the precision of K.

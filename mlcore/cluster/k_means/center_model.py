@@ -136,12 +136,32 @@ class CentroidModel(RepeatedPasses, CenterModel):
     _tags = {**CenterModel._tags, "input_tags.sparse": True}
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the index of the nearest centre for each row of `X`, int32."""
+        """Return the index of the nearest centre for each row of `X`, int32.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : (n_samples,) int32
+            Index of the nearest centre.
+        """
         X, units, centers = self._new_samples(X)
         return nearest_labels(X, units, centers)
 
     def transform(self, X: Any) -> Any:
-        """Return the distances of each row of `X` from the centres, (n_samples, n_clusters)."""
+        """Return the distances of each row of `X` from the centres.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distances : (n_samples, n_clusters)
+            Euclidean, in the precision of the fit.
+        """
         original = X
         X, units, centers = self._new_samples(X)
         n, k = X.shape[0], len(centers)
@@ -159,13 +179,37 @@ class CentroidModel(RepeatedPasses, CenterModel):
         return self._wrap(out, original)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return minus the weighted sum of the squared distances of samples from their centres."""
+        """Return minus the weighted sum of the squared distances of samples from their centres.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        score : float
+            Minus the inertia of these samples: at most 0.
+        """
         return -self.partial_statistics(X, y, sample_weight).objective
 
     # ---- sums over rows
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose initial centres, as `fit` would for the samples `X`; `y` is ignored."""
+        """Choose initial centres, as `fit` would for the samples `X`; `y` is ignored.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            This model.
+        """
         self._check_parameters()
         rng = self._rng()
         checked = self._check_X(X, reset=True)
@@ -177,7 +221,19 @@ class CentroidModel(RepeatedPasses, CenterModel):
         return self
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Statistics:
-        """Return the sums of the rows of `X` by their nearest centres; `y` is ignored."""
+        """Return the sums of the rows of `X` by their nearest centres; `y` is ignored.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : Statistics
+            Sums of the rows of each centre, with their weights.
+        """
         X, units, centers = self._new_samples(X)
         weights = np.empty(0) if sample_weight is None else as_weights(sample_weight, X.shape[0])
         assignment = assignment_of(X, weights, units, len(centers), 1)
@@ -190,7 +246,18 @@ class CentroidModel(RepeatedPasses, CenterModel):
         )
 
     def merge(self, a: Statistics, b: Statistics) -> Statistics:
-        """Return the statistics of the rows of `a` and `b` together."""
+        """Return the statistics of the rows of `a` and `b` together.
+
+        Parameters
+        ----------
+        a, b : Statistics
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : Statistics
+            Their sums.
+        """
         return merged(a, b)
 
     # ---- for subclasses

@@ -129,6 +129,7 @@ class KMeans(CentroidModel):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -193,6 +194,16 @@ class KMeans(CentroidModel):
         """Move the centres to the means of the statistics; those without samples stay.
 
         `converged_` tells when they moved by no more than `tol` allows.
+
+        Parameters
+        ----------
+        statistics : Statistics
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
         """
         self._check_fitted()
         sums, counts, objective = statistics

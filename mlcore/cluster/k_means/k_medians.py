@@ -29,15 +29,16 @@ class KMedians(CenterModel):
 
     Parameters
     ----------
+    n_clusters : as in `KMeans`
     init : str, array of shape (n_clusters, n_features) or callable, default="k-means++"
         Initial centres: greedy "k-means++" with the distances of this objective; "random" samples
         drawn by their weights; an array; or the result of
         ``init(X, n_clusters, random_state=generator)``.
+    n_init, max_iter : as in `KMeans`
     tol : float, default=1e-4
         Stop when a step lowers the objective by at most so many times itself; 0 goes on until no
         label changes.
-    n_clusters, n_init, max_iter, verbose, callback, random_state
-        As in `KMeans`.
+    verbose, callback, random_state : as in `KMeans`
 
     Attributes
     ----------
@@ -104,6 +105,7 @@ class KMedians(CenterModel):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -133,12 +135,32 @@ class KMedians(CenterModel):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the index of the nearest centre for each row of `X`, int32."""
+        """Return the index of the nearest centre for each row of `X`, int32.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : (n_samples,) int32
+            Index of the nearest centre.
+        """
         X = self._check_X(X, reset=False, like=getattr(self, "cluster_centers_", None))
         return _nearest(X, self.cluster_centers_)[0]
 
     def transform(self, X: Any) -> Any:
-        """Return the sums of absolute differences from the centres, (n_samples, n_clusters)."""
+        """Return the sums of absolute differences from the centres.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distances : (n_samples, n_clusters)
+            Sums of absolute differences.
+        """
         original = X
         X = self._check_X(X, reset=False, like=getattr(self, "cluster_centers_", None))
         n, k = len(X), len(self.cluster_centers_)

@@ -30,6 +30,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
 
     Parameters
     ----------
+    n_clusters, init : as in `KMeans`
     n_init : "auto" or int, default="auto"
         Number of starts, of which the one with the least objective on a batch is kept; "auto" is 3
         for ``init="random"`` and callables, else 1.
@@ -43,8 +44,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
     max_no_improvement : int or None, default=10
         Stop when the smoothed objective of so many batches in a row was not the least so far; None
         never stops.
-    n_clusters, init, verbose, callback, random_state
-        As in `KMeans`.
+    verbose, callback, random_state : as in `KMeans`
 
     Attributes
     ----------
@@ -120,6 +120,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -205,6 +206,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         Returns
         -------
         self
+            This model.
         """
         self._check_parameters()
         fresh = not hasattr(self, "cluster_centers_")
@@ -233,6 +235,16 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         """Move the centres to the means of all samples so far, those of the statistics included.
 
         `converged_` tells when `fit` would stop after such a batch.
+
+        Parameters
+        ----------
+        statistics : Statistics
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
         """
         self._check_fitted()
         sums, counts, value = statistics
@@ -260,6 +272,11 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         """Return whether `fit` would take another batch: not if `converged_`, or after `max_iter`.
 
         Each `update` is a step by a batch; here it counts as a pass over all rows.
+
+        Returns
+        -------
+        needed : bool
+            Whether to sum over all rows again.
         """
         self._check_fitted()
         return not self.converged_ and self.n_steps_ < self.max_iter * self._batches_

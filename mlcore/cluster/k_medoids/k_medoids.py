@@ -44,6 +44,7 @@ class KMedoids(Transformer, Clusterer, Model):
 
     Parameters
     ----------
+    n_clusters : as in `KMeans`
     metric : str or callable, default="euclidean"
         A metric of ``scipy.spatial.distance``, or "manhattan", "l1", "l2"; "precomputed", when X
         holds the distances themselves; or ``metric(x, y)`` of two rows.
@@ -60,8 +61,7 @@ class KMedoids(Transformer, Clusterer, Model):
         1 prints about one line a second, 2 every swap.
     callback : callable or None, default=None
         Called with ``step=, objective=, change=, seconds=`` at every swap; raising stops the fit.
-    n_clusters, random_state
-        As in `KMeans`.
+    random_state : as in `KMeans`
 
     Attributes
     ----------
@@ -163,6 +163,7 @@ class KMedoids(Transformer, Clusterer, Model):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -239,6 +240,15 @@ class KMedoids(Transformer, Clusterer, Model):
         """Return the index of the nearest medoid for each row of `X`, int32.
 
         With ``metric="precomputed"`` rows hold distances from all samples of the fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : (n_samples,) int32
+            Index of the nearest medoid.
         """
         X, blocks = self._new_samples(X)
         labels = np.empty(len(X), dtype=np.int32)
@@ -247,7 +257,17 @@ class KMedoids(Transformer, Clusterer, Model):
         return labels
 
     def transform(self, X: Any) -> Any:
-        """Return the distances of each row of `X` from the medoids, (n_samples, n_clusters)."""
+        """Return the distances of each row of `X` from the medoids.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distances : (n_samples, n_clusters)
+            By the metric of the fit.
+        """
         original = X
         X, blocks = self._new_samples(X)
         n, k = len(X), len(self.medoid_indices_)

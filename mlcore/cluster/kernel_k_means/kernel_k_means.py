@@ -77,8 +77,7 @@ class KernelKMeans(Clusterer, KernelModel):
     cache_size : float, default=1000
         MB for the Gram matrix. Where it does not fit, rows are computed again, in blocks of up to
         32 MB, whenever a step needs them; of a costly kernel, those that fit are kept.
-    verbose, callback, random_state
-        As in `KMeans`.
+    verbose, callback, random_state : as in `KMeans`
 
     Attributes
     ----------
@@ -182,6 +181,7 @@ class KernelKMeans(Clusterer, KernelModel):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -238,6 +238,15 @@ class KernelKMeans(Clusterer, KernelModel):
 
         With ``kernel="precomputed"``, `X` holds the kernel values between new samples and those of
         the fit, (n_new, n_samples). Takes O(n_new n_samples (n_features + n_clusters)) time.
+
+        Parameters
+        ----------
+        X : array-like, sparse or container of n_new samples
+
+        Returns
+        -------
+        labels : (n_new,) int32
+            Index of the cluster.
         """
         self._check_fitted()
         vectors = self.X_fit_

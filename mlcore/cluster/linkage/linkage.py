@@ -176,6 +176,7 @@ class AgglomerativeClustering(Clusterer, Model):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -220,7 +221,18 @@ class AgglomerativeClustering(Clusterer, Model):
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
-        """Fit to `X` and return the labels of its rows; `y` is ignored."""
+        """Fit to `X` and return the labels of its rows; `y` is ignored.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        labels : (n_samples,)
+            `labels_` of the fit.
+        """
         return self.fit(X).labels_
 
     def _check_parameters(self):

@@ -80,6 +80,7 @@ def clustering_cost(
     Returns
     -------
     cost : float
+        In the units of the objective.
 
     Raises
     ------

@@ -82,12 +82,12 @@ def silhouette_score(X: Any, labels: Any, *, metric: str | Callable = "euclidean
 
     Parameters
     ----------
-    X, labels, metric
-        As for `silhouette_samples`.
+    X, labels, metric : as in `silhouette_samples`
 
     Returns
     -------
     score : float, from -1 to 1
+        1 at best.
 
     Raises
     ------

@@ -85,7 +85,19 @@ class AffinityClusterer(Clusterer, Model):
         return tags
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
-        """Fit to `X` and return the labels of its rows; `y` is ignored."""
+        """Fit to `X` and return the labels of its rows; `y` is ignored.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            Or affinities, with ``affinity="precomputed"``.
+        y : ignored
+
+        Returns
+        -------
+        labels : (n_samples,)
+            `labels_` of the fit.
+        """
         return self.fit(X).labels_
 
     # ---- for subclasses

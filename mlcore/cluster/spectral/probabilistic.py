@@ -40,6 +40,7 @@ class ProbabilisticClustering(AffinityClusterer):
         As in `SpectralClustering`.
     gamma : float, "scale" or "auto", default="scale"
         Of "rbf", as in `SpectralClustering`.
+    n_neighbors : as in `SpectralClustering`
     normalization : str, default="doubly_stochastic"
         Or "frobenius", "normalized_cut", "ratio_cut": F as `mlcore.cluster.normalize_affinity`
         defines them.
@@ -54,8 +55,7 @@ class ProbabilisticClustering(AffinityClusterer):
         1 prints about one line a second, 2 every sweep.
     callback : callable or None, default=None
         Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
-    n_neighbors, random_state
-        As in `SpectralClustering`.
+    random_state : as in `SpectralClustering`
 
     Attributes
     ----------
@@ -130,7 +130,18 @@ class ProbabilisticClustering(AffinityClusterer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the probabilities; X, y and errors as in `SpectralClustering.fit`."""
+        """Find the probabilities; X, y and errors as in `SpectralClustering.fit`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+            This model.
+        """
         rng = self._check_parameters()
         owner = type(self).__name__
         with Progress(self.verbose, self.callback, owner) as progress:

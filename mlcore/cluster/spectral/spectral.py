@@ -215,6 +215,7 @@ class SpectralClustering(AffinityClusterer):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------

@@ -173,6 +173,7 @@ class CCA(Transformer, Regressor, TwoBlocks):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -202,7 +203,19 @@ class CCA(Transformer, Regressor, TwoBlocks):
     def fit_transform(
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Fit to both blocks, then return the variates of both, (n_samples, k) each."""
+        """Fit to both blocks, then return the variates of both, (n_samples, k) each.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples, q) or (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        x_variates, y_variates : (n_samples, k)
+            As `transform` gives them.
+        """
         return self.fit(X, y, sample_weight).transform(X, y)
 
     def _check_parameters(self):
@@ -308,7 +321,9 @@ class CCA(Transformer, Regressor, TwoBlocks):
         Returns
         -------
         x_variates : (n_samples, k)
+            Of the rows of X.
         y_variates : (n_samples, k), only with `Y`
+            Of the rows of Y.
         """
         self._check_ready()
         checked = self._check_X(X, reset=False, like=self.origin_)
@@ -352,6 +367,7 @@ class CCA(Transformer, Regressor, TwoBlocks):
         Returns
         -------
         y : (n_samples, q), or (n_samples,) if the `y` of the fit had one dimension
+            In the units of the `y` of the fit.
         """
         as_choice(method, "method", ("regression", "equate"), owner=type(self).__name__)
         self._check_ready()

@@ -12,7 +12,7 @@ class DimensionTest(NamedTuple):
     Entry j is the test of the hypothesis that only j of them are not 0; all arrays are float64 (m,)
     for m correlations.
 
-    Attributes
+    Parameters
     ----------
     wilks : (m,)
         Wilks' lambda, ``prod_{i >= j} (1 - rho_i²)``.

@@ -174,6 +174,7 @@ class KernelCCA(Transformer, KernelModel):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -311,7 +312,9 @@ class KernelCCA(Transformer, KernelModel):
         Returns
         -------
         x_variates : (n_new, k)
+            Of the samples of X.
         y_variates : (n_new, k), only with `Y`
+            Of the samples of Y.
         """
         self._check_fitted()
         checked = self._later_samples(X, self.X_fit_)
@@ -347,6 +350,11 @@ class KernelCCA(Transformer, KernelModel):
         ----------
         X : array-like or sparse of shape (n_new, n_features), or a list of objects
         y : as X, or (n_new,)
+
+        Returns
+        -------
+        score : float
+            At most 1.
         """
         return float(self.correlations(X, y).mean())
 

@@ -109,6 +109,7 @@ class TwoBlocks(SinglePass, Model):
         Returns
         -------
         self
+            This model.
         """
         self._check_parameters()
         blocks, one_target = self._checked(X, y, sample_weight, reset=True)
@@ -127,6 +128,7 @@ class TwoBlocks(SinglePass, Model):
         Returns
         -------
         statistics : Scatter
+            Sums over these rows.
         """
         blocks, _ = self._checked(X, y, sample_weight, reset=False)
         return self._sums(blocks, self.origin_, self.powers_)
@@ -142,6 +144,7 @@ class TwoBlocks(SinglePass, Model):
         Returns
         -------
         statistics : Scatter
+            Their sums.
         """
         return merged_scatter(a, b)
 
@@ -156,6 +159,7 @@ class TwoBlocks(SinglePass, Model):
         Returns
         -------
         self
+            This model.
         """
         self._check_parameters()
         self._check_fitted()
@@ -181,6 +185,7 @@ class TwoBlocks(SinglePass, Model):
         Returns
         -------
         self
+            This model.
         """
         self._check_parameters()
         first = not hasattr(self, "origin_")

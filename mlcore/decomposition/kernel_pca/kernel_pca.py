@@ -255,6 +255,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -334,6 +335,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         Returns
         -------
         Y : (n_new, n_components)
+            One column for each component.
         """
         self._check_fitted()
         samples = self._images(self._later_samples(X, self.X_fit_))

@@ -37,6 +37,7 @@ class PreImages:
         Returns
         -------
         Z : (n_new, n_features)
+            Samples in the space of the data.
 
         Raises
         ------
@@ -67,6 +68,7 @@ class PreImages:
         Returns
         -------
         residuals : (n_new,)
+            Squared distances in feature space.
 
         Raises
         ------

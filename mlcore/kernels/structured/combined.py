@@ -23,15 +23,26 @@ class _Combined(Kernel, Model):
 
     @property
     def name(self) -> str:
+        """The name in messages, with those of both kernels."""
         names = [str(getattr(part, "name", part)) for part in (self.first, self.second)]
         return f"({names[0]} {self._symbol} {names[1]})"
 
     @property
     def positive_semidefinite(self) -> bool | None:
+        """True if both kernels are known to be inner products, else None."""
         return True if all(kernel.positive_semidefinite for kernel in self._kernels()) else None
 
     def encode(self, X: Any) -> Any:
         """Return the samples, as both kernels take them; None for rows of numbers.
+
+        Parameters
+        ----------
+        X : array-like, CSR or container of n samples
+
+        Returns
+        -------
+        samples : container or None
+            As both kernels take them.
 
         Raises
         ------
@@ -47,6 +58,14 @@ class _Combined(Kernel, Model):
         return encoded
 
     def require_valid(self, X: Any, name: str) -> None:
+        """Refuse rows of numbers for which one of the kernels is not defined.
+
+        Parameters
+        ----------
+        X : array-like or CSR
+        name : str
+            What messages call `X`.
+        """
         for kernel in self._kernels():
             kernel.require_valid(X, name)
 
@@ -63,7 +82,17 @@ class _Combined(Kernel, Model):
         return self._combine(*values)
 
     def diagonal(self, X: Any) -> np.ndarray:
-        """Return k(x, x) of all samples, float64 (n,)."""
+        """Return k(x, x) of all samples, float64 (n,).
+
+        Parameters
+        ----------
+        X : array-like, CSR or container of n samples
+
+        Returns
+        -------
+        values : (n,) float64
+            k(x, x) of each sample.
+        """
         encoded = self.encode(X)
         X = X if encoded is None else encoded
         parts = (self.first, self.second)
@@ -72,6 +101,20 @@ class _Combined(Kernel, Model):
         )
 
     def rows(self, X: Any, double: bool) -> KernelRows:
+        """Return the rows of the Gram matrix of X, to be computed where they are needed.
+
+        Parameters
+        ----------
+        X : container of n samples
+            As `encode` returns them.
+        double : bool
+            Whether values are wanted in float64.
+
+        Returns
+        -------
+        rows : KernelRows
+            They are computed when asked for.
+        """
         return SymmetricRows(self, X, double)
 
     def _kernels(self) -> Iterator[Kernel]:

@@ -68,11 +68,35 @@ class EncodedKernel(Transformer, Kernel, Model):
         return _normalized(K, X, Y, self._squares(X), self._squares(Y))
 
     def diagonal(self, X: Any) -> np.ndarray:
-        """Return k(x, x) of all samples, float64 (n,)."""
+        """Return k(x, x) of all samples, float64 (n,).
+
+        Parameters
+        ----------
+        X : list of n samples
+
+        Returns
+        -------
+        values : (n,) float64
+            k(x, x) of each sample.
+        """
         X = self.encode(X)
         return np.ones(len(X)) if self.normalize else self._checked(self._squares(X))
 
     def rows(self, X: EncodedSamples, double: bool) -> KernelRows:
+        """Return the rows of the Gram matrix of X, to be computed where they are needed.
+
+        Parameters
+        ----------
+        X : container of n samples
+            As `encode` returns them.
+        double : bool
+            Whether values are wanted in float64.
+
+        Returns
+        -------
+        rows : KernelRows
+            They are computed when asked for.
+        """
         return SymmetricRows(self, X, double)
 
     # ---- as a transformer
@@ -88,6 +112,7 @@ class EncodedKernel(Transformer, Kernel, Model):
         Returns
         -------
         self
+            This model.
         """
         samples = self.encode(X)
         self._set_fitted(samples, X_fit_=samples, **self._found(samples))
@@ -98,11 +123,34 @@ class EncodedKernel(Transformer, Kernel, Model):
         return {}
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
-        """Return the kernel values between the samples of a fit, float64 (n, n)."""
+        """Return the kernel values between the samples of a fit, float64 (n, n).
+
+        Parameters
+        ----------
+        X : list of n samples
+        y : ignored
+        **fit_params : dict
+            Passed on to `fit`.
+
+        Returns
+        -------
+        values : (n, n) float64
+            Gram matrix of the samples.
+        """
         return self._wrap(self.fit(X)(self.X_fit_), X)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the kernel values between samples and those of the fit, float64 (n, n_fit)."""
+        """Return the kernel values between samples and those of the fit, float64 (n, n_fit).
+
+        Parameters
+        ----------
+        X : list of n samples
+
+        Returns
+        -------
+        values : (n, n_fit) float64
+            Of the samples with those of the fit.
+        """
         self._check_fitted()
         return self._wrap(self(X, self.X_fit_), X)
 

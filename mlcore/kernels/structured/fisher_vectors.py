@@ -123,6 +123,7 @@ class FisherVectors(Transformer, Model):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------

@@ -107,6 +107,15 @@ class PyramidMatch(EncodedKernel):
     def encode(self, X: Any) -> Sets:
         """Return the sets, checked and encoded.
 
+        Parameters
+        ----------
+        X : list of arrays of shape (m, d)
+
+        Returns
+        -------
+        sets : Sets
+            As the loops take them.
+
         Raises
         ------
         TypeError, ValueError

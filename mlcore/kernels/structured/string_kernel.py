@@ -112,6 +112,15 @@ class StringKernel(EncodedKernel):
     def encode(self, X: Any) -> Strings:
         """Return the samples, checked and encoded.
 
+        Parameters
+        ----------
+        X : list of str, of bytes or of lists of words
+
+        Returns
+        -------
+        strings : Strings
+            As the loops take them.
+
         Raises
         ------
         TypeError, ValueError

@@ -120,6 +120,7 @@ class TfidfTransformer(SinglePass, FeaturewiseTransformer, Model):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -144,6 +145,7 @@ class TfidfTransformer(SinglePass, FeaturewiseTransformer, Model):
         Returns
         -------
         self
+            This model.
         """
         if "idf_" not in vars(self):
             return self.fit(X, sample_weight=sample_weight)
@@ -153,7 +155,20 @@ class TfidfTransformer(SinglePass, FeaturewiseTransformer, Model):
         return self.update(self.merge(before, more))
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Set the number of words from first documents, which do not count yet."""
+        """Set the number of words from first documents, which do not count yet.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Of the documents.
+
+        Returns
+        -------
+        self
+            This model.
+        """
         self._check_parameters()
         checked = self._check_X(X, reset=True)
         none = DocumentCounts(np.zeros(1), np.zeros(checked.shape[1]))
@@ -165,16 +180,51 @@ class TfidfTransformer(SinglePass, FeaturewiseTransformer, Model):
     def partial_statistics(
         self, X: Any, y: Any = None, sample_weight: Any = None
     ) -> DocumentCounts:
-        """Return the weight of these documents, and of those that have each word."""
+        """Return the weight of these documents, and of those that have each word.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Of the documents.
+
+        Returns
+        -------
+        statistics : DocumentCounts
+            Sums over these documents.
+        """
         self._check_parameters()
         return self._counts_of(X, sample_weight, reset=False)[1]
 
     def merge(self, a: DocumentCounts, b: DocumentCounts) -> DocumentCounts:
-        """Return the sums over the documents of both."""
+        """Return the sums over the documents of both.
+
+        Parameters
+        ----------
+        a, b : DocumentCounts
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : DocumentCounts
+            Their sums.
+        """
         return merged(a, b)
 
     def update(self, statistics: DocumentCounts) -> Self:
-        """Weigh the words by sums over all documents: the whole fit."""
+        """Weigh the words by sums over all documents: the whole fit.
+
+        Parameters
+        ----------
+        statistics : DocumentCounts
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
+        """
         self._check_parameters()
         self._check_fitted()
         self._update_state(self._state(statistics, self.idf_.dtype))

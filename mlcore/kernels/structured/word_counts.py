@@ -96,6 +96,7 @@ class WordCounts(Transformer, Model):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -107,7 +108,20 @@ class WordCounts(Transformer, Model):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Find the words of texts, and return their counts as `transform` does."""
+        """Find the words of texts, and return their counts as `transform` does.
+
+        Parameters
+        ----------
+        X : list of str
+        y : ignored
+        **fit_params : dict
+            Passed on to `fit`.
+
+        Returns
+        -------
+        counts : csr_array (n, n_words), float64
+            Occurrences of each word in each text.
+        """
         least = as_integer(self.min_df, "min_df", owner=type(self).__name__, at_least=1)
         places: dict[str, int] = {}
         counts = _counts(self._words(X), places, anew=True)
@@ -135,13 +149,25 @@ class WordCounts(Transformer, Model):
         Returns
         -------
         counts : csr_array (n, n_words), float64
+            Occurrences of each word in each text.
         """
         self._check_fitted()
         places = {word: place for place, word in enumerate(self.vocabulary_.tolist())}
         return self._wrap(_counts(self._words(X), places, anew=False), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the words."""
+        """Return the words.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Checked against the names of the fit.
+
+        Returns
+        -------
+        words : (n_words,) object
+            In the order of the columns.
+        """
         self._check_fitted()
         return self.vocabulary_
 

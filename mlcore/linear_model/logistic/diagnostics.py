@@ -30,6 +30,7 @@ class LogisticDiagnostics:
         Returns
         -------
         inference : Inference
+            Of all coefficients.
 
         Raises
         ------

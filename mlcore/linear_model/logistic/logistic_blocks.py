@@ -42,6 +42,17 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Set classes, shift and scale from `X` and `y`, and the coefficients to 0.
 
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            This model.
+
         Raises
         ------
         ValueError
@@ -71,6 +82,17 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
         """Return weight, loss, gradient and Hessian of these rows at the present coefficients.
 
         There is no Hessian of more than 2000 parameters.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : LogisticSums
+            Sums over these rows.
         """
         how = self._checked_parameters()
         X = self._check_X(X, reset=False, like=getattr(self, "coef_", None))
@@ -84,7 +106,18 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
         return rows.sums(self._theta_, hessian=self._theta_.size <= LARGEST_SYSTEM)
 
     def merge(self, a: LogisticSums, b: LogisticSums) -> LogisticSums:
-        """Return the sums over the rows of both."""
+        """Return the sums over the rows of both.
+
+        Parameters
+        ----------
+        a, b : LogisticSums
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : LogisticSums
+            Their sums.
+        """
         if a.gradient.shape != b.gradient.shape:
             raise ValueError(
                 f"statistics of shapes {a.gradient.shape} and {b.gradient.shape} cannot be merged: "
@@ -98,6 +131,16 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
 
         With more than 2000 parameters it is a step of L-BFGS, and the decrement its estimate.
         `converged_` tells when the decrement is at most `tol`; the step that follows is taken.
+
+        Parameters
+        ----------
+        statistics : LogisticSums
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
 
         Raises
         ------

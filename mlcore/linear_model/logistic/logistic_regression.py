@@ -185,6 +185,7 @@ class LogisticRegression(LogisticDiagnostics, LogisticBlocks):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -317,6 +318,7 @@ class LogisticRegression(LogisticDiagnostics, LogisticBlocks):
         Returns
         -------
         evidence : Evidence
+            Objective, gap, gradient and decrement.
 
         Examples
         --------
@@ -332,28 +334,75 @@ class LogisticRegression(LogisticDiagnostics, LogisticBlocks):
         return evidence(objective, self._theta(data), factor)
 
     def decision_function(self, X: Any, *, offset: Any = None) -> np.ndarray:
-        """Return the scores, (n_samples,) for two classes, else (n_samples, n_classes).
+        """Return the scores, (n_samples,) for two classes, else.
 
         For two classes they are log odds of the second.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+            Added to the scores, as in `fit`.
+
+        Returns
+        -------
+        scores : (n_samples,) or (n_samples, n_classes)
+            One column for two classes.
         """
         scores = self._scores(X, offset)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any, *, offset: Any = None) -> np.ndarray:
-        """Return the most probable class of each sample, (n_samples,)."""
+        """Return the most probable class of each sample.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+            Added to the scores, as in `fit`.
+
+        Returns
+        -------
+        labels : (n_samples,)
+            One of `classes_` for each sample.
+        """
         scores = self._scores(X, offset)
         several = scores.shape[1] > 1
         return self.classes_[scores.argmax(axis=1) if several else (scores[:, 0] > 0).astype(int)]
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> np.ndarray:
-        """Return the probabilities of the classes, (n_samples, n_classes)."""
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+            Added to the scores, as in `fit`.
+
+        Returns
+        -------
+        probabilities : (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
         scores = self._scores(X, offset)
         if scores.shape[1] == 1:
             return expit(np.hstack([-scores, scores]))
         return np.exp(log_softmax(scores))
 
     def predict_log_proba(self, X: Any, *, offset: Any = None) -> np.ndarray:
-        """Return the logarithms of these probabilities, (n_samples, n_classes)."""
+        """Return the logarithms of these probabilities.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+            Added to the scores, as in `fit`.
+
+        Returns
+        -------
+        log_probabilities : (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
         scores = self._scores(X, offset)
         if scores.shape[1] == 1:
             return log_expit(np.hstack([-scores, scores]))

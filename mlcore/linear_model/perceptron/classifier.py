@@ -73,6 +73,11 @@ class PerceptronClassifier(Classifier):
         X : array-like or sparse of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
 
+        Returns
+        -------
+        self
+            This model.
+
         Raises
         ------
         ValueError
@@ -121,6 +126,11 @@ class PerceptronClassifier(Classifier):
         y : array-like of shape (n_samples,)
         classes : array-like of shape (n_classes,), optional
             All labels that will come, for the first call; by default those of its `y`.
+
+        Returns
+        -------
+        self
+            This model.
 
         Raises
         ------
@@ -191,6 +201,11 @@ class PerceptronClassifier(Classifier):
         x : array-like of shape (n_features,), a sparse row, or one sample of the kernel
         y : label
 
+        Returns
+        -------
+        self
+            This model.
+
         Raises
         ------
         ValueError
@@ -209,6 +224,7 @@ class PerceptronClassifier(Classifier):
         Returns
         -------
         label : one of `classes_`
+            The prediction before the label is known.
         """
         return self.predict(_as_rows(x))[0]
 
@@ -253,6 +269,7 @@ class PerceptronClassifier(Classifier):
         Returns
         -------
         scores : (n_samples,) or (n_samples, n_classes), in the precision of the fit
+            Positive for the second class of two.
         """
         scores = self._scores(self._checked_later(X))
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -267,6 +284,7 @@ class PerceptronClassifier(Classifier):
         Returns
         -------
         labels : (n_samples,)
+            One of `classes_` for each row.
         """
         scores = self._scores(self._checked_later(X))
         codes = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(1)

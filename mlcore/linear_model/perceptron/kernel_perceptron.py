@@ -36,10 +36,10 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
         "scale" is 1 / (n_features Var(X)), of the first samples; "auto" is 1 / n_features.
     degree : int, default=3
     coef0 : float, default=0.0
-    max_iter, tol, shuffle, average, random_state :
-        As in `Perceptron`.
+    max_iter, tol, shuffle : as in `Perceptron`
     fit_intercept : bool, default=True
         False to leave out the 1 beside the kernel.
+    average, random_state : as in `Perceptron`
 
     Attributes
     ----------

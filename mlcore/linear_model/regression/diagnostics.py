@@ -14,10 +14,12 @@ _DEPENDENT = 1e-10  # one less a leverage, below which a row alone determines a 
 
 
 class LinearPath(NamedTuple):
-    """Linear models for m penalties; with several targets, arrays but `alphas` and
-    `effective_dimension` have an axis of targets more, after the first.
+    """Linear models for m penalties.
 
-    Attributes
+    With several targets, arrays but `alphas` and `effective_dimension` have an axis of targets
+    more, after the first.
+
+    Parameters
     ----------
     alphas : (m,)
     coef : (m, n_features)
@@ -132,6 +134,7 @@ class LinearDiagnostics:
         Returns
         -------
         path : LinearPath
+            One model for each penalty.
 
         Notes
         -----
@@ -176,6 +179,7 @@ class LinearDiagnostics:
         Returns
         -------
         inference : LinearInference
+            Of all coefficients.
 
         Raises
         ------

@@ -15,7 +15,19 @@ class LinearBlocks(SinglePass):
     _result = "coef_"
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the origin and the units of the sums from first rows."""
+        """Choose the origin and the units of the sums from first rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            This model.
+        """
         fit_intercept = self._checked_parameters()
         self._require_sums(self.solver)
         checked, Y, _, several = self._checked_rows(X, y, sample_weight, True, True)
@@ -25,17 +37,51 @@ class LinearBlocks(SinglePass):
         return self
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scatter:
-        """Return weight, mean and scatter of features and targets of the rows, side by side."""
+        """Return weight, mean and scatter of features and targets of the rows, side by side.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : Scatter
+            Sums over these rows.
+        """
         self._check_fitted()
         self._require_sums(getattr(self, "solver_", ""))
         return self._later_rows(X, y, sample_weight).sums(type(self).__name__)
 
     def merge(self, a: Scatter, b: Scatter) -> Scatter:
-        """Return the statistics of the rows of both."""
+        """Return the statistics of the rows of both.
+
+        Parameters
+        ----------
+        a, b : Scatter
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : Scatter
+            Their sums.
+        """
         return merged_scatter(a, b)
 
     def update(self, statistics: Scatter) -> Self:
-        """Fit the function to the statistics of all rows: the whole fit."""
+        """Fit the function to the statistics of all rows: the whole fit.
+
+        Parameters
+        ----------
+        statistics : Scatter
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
+        """
         fit_intercept = self._checked_parameters()
         self._check_fitted()
         self._require_sums(getattr(self, "solver_", ""))
@@ -64,6 +110,7 @@ class LinearBlocks(SinglePass):
         Returns
         -------
         self
+            This model.
         """
         fit_intercept = self._checked_parameters()
         if self.solver == "lms":

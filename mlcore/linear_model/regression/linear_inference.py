@@ -27,7 +27,7 @@ class LinearInference(Inference):
 
     Parameters
     ----------
-    names, groups : tuple of str
+    names : tuple of str
     estimates, standard_errors, z, p_values : (p,) or (n_targets, p)
         z is Student's t, here and in the property `t`.
     covariance : (p, p) or (n_targets, p, p)
@@ -36,6 +36,7 @@ class LinearInference(Inference):
     likelihood_ratio : LikelihoodRatio
     degrees_of_freedom : float
         W less the number of parameters that the data determine.
+    groups : tuple of str
     r_squared, adjusted_r_squared : float or (n_targets,)
         Share of the squares of the targets, about their mean if there is an intercept.
     f, f_p_value : float or (n_targets,)

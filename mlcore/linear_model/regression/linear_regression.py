@@ -156,6 +156,11 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
         sample_weight : array-like of shape (n_samples,), optional
             2 is a copy, 0 is absence.
 
+        Returns
+        -------
+        self
+            This model.
+
         Raises
         ------
         TypeError, ValueError
@@ -287,11 +292,16 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
     # ---- later calls
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return ``w'x + b`` of each row, (n_samples,) or (n_samples, n_targets).
+        """Return ``w'x + b`` of each row, (n_samples,) or.
 
         Parameters
         ----------
         X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : (n_samples,) or (n_samples, n_targets)
+            In the precision of the fit.
         """
         self._check_ready()
         checked = self._check_X(X, reset=False, like=self.origin_)

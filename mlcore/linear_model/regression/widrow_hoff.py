@@ -124,6 +124,7 @@ class WidrowHoff:
         Returns
         -------
         bound : float or (n_targets,) float64
+            For each target.
 
         Raises
         ------

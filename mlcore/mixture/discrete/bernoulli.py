@@ -158,7 +158,9 @@ class BernoulliMixture(OfSuccesses, HasScores, DiscreteMixture):
         Returns
         -------
         X : (n_samples, n_features) float64
+            Ordered by component.
         labels : (n_samples,) intp
+            Component of each row.
         """
         rng, labels = self._drawn_components(n_samples)
         X = rng.random((len(labels), self.means_.shape[1])) < self.means_[labels]

@@ -24,11 +24,11 @@ class BinomialMixture(OfSuccesses, DiscreteMixture):
     n_components : int, default=1
     n_trials : int or (n_features,) of int, default=1
         Trials behind each number of successes, which need not be whole: at least 1.
+    alpha, missing, tol, max_iter, n_init : as in `BernoulliMixture`
     weights_init : (n_components,), default=None
     means_init : (n_components, n_features), default=None
         Given starts.
-    alpha, missing, tol, max_iter, n_init, random_state, warm_start, verbose, callback
-        As in `BernoulliMixture`.
+    random_state, warm_start, verbose, callback : as in `BernoulliMixture`
 
     Attributes
     ----------
@@ -133,7 +133,9 @@ class BinomialMixture(OfSuccesses, DiscreteMixture):
         Returns
         -------
         X : (n_samples, n_features) float64
+            Ordered by component.
         labels : (n_samples,) intp
+            Component of each row.
         """
         rng, labels = self._drawn_components(n_samples)
         trials = self._trials(self.n_features_in_).astype(np.int64)

@@ -38,15 +38,16 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
         maximum likelihood. At least 0.
     missing : {"error", "ignore"}, default="error"
         Whether NaN is refused, or a missing answer.
+    tol, max_iter, n_init : as in `BernoulliMixture`
     weights_init : (n_components,), default=None
     probabilities_init : list of (n_components, n_categories) arrays, default=None
         Given starts, one array for each item, with rows of sum 1. Their columns are the item's
         categories in ascending order; where not all of them occur in the data, the categories are
         0, 1, ... by column.
+    random_state : as in `BernoulliMixture`
     warm_start : bool, default=False
         Start `fit` where the previous one ended, if that had the same categories.
-    tol, max_iter, n_init, random_state, verbose, callback
-        As in `BernoulliMixture`.
+    verbose, callback : as in `BernoulliMixture`
 
     Attributes
     ----------
@@ -167,7 +168,9 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
         Returns
         -------
         X : (n_samples, n_items) float64
+            Ordered by component.
         labels : (n_samples,) intp
+            Component of each row.
         """
         rng, labels = self._drawn_components(n_samples)
         X = np.empty((len(labels), len(self.categories_)))
@@ -177,7 +180,19 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
         return X, labels
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Statistics:
-        """Return the sums over the rows of `X`, of the values that `begin` saw."""
+        """Return the sums over the rows of `X`, of the values that `begin` saw.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_items)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : Statistics
+            Sums over these rows.
+        """
         try:
             return super().partial_statistics(X, y, sample_weight)
         except UnknownCategoryError as error:

@@ -30,11 +30,11 @@ class MultinomialMixture(HasScores, DiscreteMixture):
         Pseudo-count of every word in every component (a Dirichlet prior), which keeps a word that
         a component has not seen from being impossible there for ever; 0 is plain maximum
         likelihood. At least 0.
+    tol, max_iter, n_init : as in `BernoulliMixture`
     weights_init : (n_components,), default=None
     means_init : (n_components, n_features), default=None
         Given starts; rows of `means_init` sum to 1.
-    tol, max_iter, n_init, random_state, warm_start, verbose, callback
-        As in `BernoulliMixture`.
+    random_state, warm_start, verbose, callback : as in `BernoulliMixture`
 
     Attributes
     ----------
@@ -139,7 +139,9 @@ class MultinomialMixture(HasScores, DiscreteMixture):
         Returns
         -------
         X : (n_samples, n_features) float64
+            Ordered by component.
         labels : (n_samples,) intp
+            Component of each row.
         """
         rng, labels = self._drawn_components(n_samples)
         n_words = as_integer(n_words, "n_words", owner=type(self).__name__, at_least=0)

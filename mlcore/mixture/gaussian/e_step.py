@@ -36,7 +36,7 @@ class Parameters(NamedTuple):
 class Statistics(NamedTuple):
     """Sums over rows with responsibilities r_ij, from which the M-step takes the next parameters.
 
-    Attributes
+    Parameters
     ----------
     log_likelihood : float
         Sum of w_i log p(x_i).

@@ -219,7 +219,9 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
         Returns
         -------
         X : (n_samples, n_features)
+            Ordered by component.
         labels : (n_samples,) intp
+            Component of each row.
         """
         self._check_fitted()
         n = self._n_drawn(n_samples)
@@ -245,6 +247,7 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
         Returns
         -------
         self
+            This model.
         """
         self._check_fitted()
         self._require_alike(statistics)

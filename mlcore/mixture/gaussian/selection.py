@@ -16,7 +16,7 @@ _CRITERIA = ("aic", "bic", "icl")
 class MixtureSelection(NamedTuple):
     """Result of `select_mixture`: the best mixture and a table of all.
 
-    Attributes
+    Parameters
     ----------
     best : GaussianMixture
         Fitted, of the least criterion; those with collapsed components come last, since a point

@@ -14,7 +14,20 @@ class DocumentBlocks(RepeatedPasses):
     """Mixin of `PLSA`: the methods of `RowSums`."""
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the components to start from; random ones follow the words' frequencies in `X`."""
+        """Choose the components to start from; random ones follow the words' frequencies in `X`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Of the documents.
+
+        Returns
+        -------
+        self
+            This model.
+        """
         k = self._checked_n_components()
         counts, weights = self._training_counts(X, sample_weight)
         random = as_random_state(self.random_state)
@@ -32,6 +45,18 @@ class DocumentBlocks(RepeatedPasses):
         Nothing is remembered of a document, so its mixture is first folded in, as `transform` does,
         under the components now; then the counts of its words are shared out by
         P(component | word, document). A step gains more than one of `fit`, and takes longer.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Of the documents.
+
+        Returns
+        -------
+        statistics : PLSAStatistics
+            Sums over these documents.
         """
         tables = self._folded(X, sample_weight, for_fit=True)
         mass, mean = float(np.ldexp(tables.mass, tables.unit)), 0.0
@@ -40,7 +65,18 @@ class DocumentBlocks(RepeatedPasses):
         return PLSAStatistics(tables.expected_counts(), mean * mass, mass)
 
     def merge(self, a: PLSAStatistics, b: PLSAStatistics) -> PLSAStatistics:
-        """Return the sums over the documents of both."""
+        """Return the sums over the documents of both.
+
+        Parameters
+        ----------
+        a, b : PLSAStatistics
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : PLSAStatistics
+            Their sums.
+        """
         return merged(a, b)
 
     def update(self, statistics: PLSAStatistics) -> Self:
@@ -49,6 +85,16 @@ class DocumentBlocks(RepeatedPasses):
         `log_likelihood_trace_` grows by the value before the step: the mean of
         log P(word | document) and the prior; `converged_` tells if it rose by no more than `tol`.
         `document_components_` is of `fit` alone.
+
+        Parameters
+        ----------
+        statistics : PLSAStatistics
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
         """
         self._check_fitted()
         if not statistics.mass > 0:

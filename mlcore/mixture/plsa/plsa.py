@@ -168,6 +168,7 @@ class PLSA(DocumentBlocks, KeepsFirstRows, Transformer, Model):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------
@@ -223,6 +224,18 @@ class PLSA(DocumentBlocks, KeepsFirstRows, Transformer, Model):
         earlier ones were summed under worse components (step sizes 2 / t). A new model keeps its
         first documents and is fitted to all of them as they grow, until there are 100 for each
         component. Arguments as of `fit`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Of the documents.
+
+        Returns
+        -------
+        self
+            This model.
         """
         k = self._checked_n_components()
         if not hasattr(self, "components_") or self._first_rows is not None:
@@ -237,11 +250,20 @@ class PLSA(DocumentBlocks, KeepsFirstRows, Transformer, Model):
         return self._moved(seen * mixed, new.log_likelihood, new.mass, seen)
 
     def transform(self, X: Any) -> Any:
-        """Return P(component | document) for each row of `X`, shape (n_samples, n_components).
+        """Return P(component | document) for each row of `X`.
 
         Each document is folded in: EM on its mixture alone, from `weights_`, until no value moves
         by more than `tol`, at most `max_iter` steps. A document of unknown words gets equal
         probabilities, or `weights_` with ``alpha=0``.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        mixtures : (n_samples, n_components)
+            Rows that sum to 1.
         """
         return self._wrap(self._folded(X).mixtures(), X)
 
@@ -250,6 +272,18 @@ class PLSA(DocumentBlocks, KeepsFirstRows, Transformer, Model):
 
         `X` needs a positive count; `sample_weight` (n_samples,) is of the documents. Words that no
         component has make it -inf.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Of the documents.
+
+        Returns
+        -------
+        score : float
+            Mean natural logarithm, at most 0.
         """
         tables = self._folded(X, sample_weight, for_fit=True)
         if not tables.mass > 0:
@@ -257,7 +291,19 @@ class PLSA(DocumentBlocks, KeepsFirstRows, Transformer, Model):
         return tables.expect()
 
     def perplexity(self, X: Any, sample_weight: Any = None) -> float:
-        """Return exp(-score): the number of equally likely words that would be as surprising."""
+        """Return exp(-score): the number of equally likely words that would be as surprising.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        sample_weight : array-like of shape (n_samples,), optional
+            Of the documents.
+
+        Returns
+        -------
+        perplexity : float
+            At least 1.
+        """
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
     def _as_first(self, X, like):

@@ -122,6 +122,7 @@ class OnlineGradientDescent(OnlineLearner):
         Returns
         -------
         bound : float
+            In the units of the loss.
 
         Raises
         ------
@@ -152,6 +153,7 @@ class OnlineGradientDescent(OnlineLearner):
         Returns
         -------
         regret : float
+            In the units of the loss.
 
         Raises
         ------

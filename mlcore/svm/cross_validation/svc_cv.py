@@ -40,18 +40,18 @@ class SVCCV(SupportVectorClassifier):
     gammas : sequence of float, "scale" or "auto", default=None
         Widths to try; None is 0.1, 1 and 10 times "scale". They are resolved on all samples.
         Kernels without a width try none.
+    kernel, degree, coef0 : as in `SVC`
     cv : int, splitter or iterable, default=5
         Number of stratified folds (unshuffled), an object whose ``split(X, y)`` yields pairs of
         training and test indices, or such pairs.
     scoring : "accuracy" or "balanced_accuracy", default="accuracy"
         Accuracy on test samples, or its mean over the classes, both weighted by `sample_weight`.
+    tol : as in `SVC`
     cache_size : float, default=200
         MB of kernel rows to keep. The search is quickest if all n_samples² fit.
     class_weight : dict, "balanced" or None, default=None
         "balanced" is worked out anew in each fold, from the sample weights there.
-    kernel, degree, coef0, tol, verbose, max_iter, callback
-    decision_function_shape, break_ties, multi_class
-        As in `SVC`.
+    verbose, max_iter, decision_function_shape, break_ties, multi_class, callback : as in `SVC`
 
     Attributes
     ----------
@@ -143,6 +143,7 @@ class SVCCV(SupportVectorClassifier):
         Returns
         -------
         self
+            This model.
 
         Raises
         ------

@@ -29,7 +29,7 @@ class Optimality(NamedTuple):
 
     Values are floats, or arrays of one value per binary problem of a multi-class machine.
 
-    Attributes
+    Parameters
     ----------
     dual_objective : float or ndarray of float64
         Value of the dual, to be maximised; never above the optimum.
