@@ -16,6 +16,7 @@ import mlcore
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDES = [ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "guides").glob("[!i]*.md"))]
 FAMILIES = [name for name in mlcore.__all__ if inspect.ismodule(getattr(mlcore, name))]
 
 
@@ -89,6 +90,20 @@ def test_examples_of_the_readme_print_what_the_readme_shows():
         with contextlib.redirect_stdout(shown):
             exec(example, {"__name__": "__main__"})
         assert shown.getvalue() == text
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=[page.stem for page in GUIDES])
+def test_blocks_of_a_guide_print_what_it_shows(page):
+    """They run in turn, each after those before it."""
+    names = {"__name__": "__main__"}
+    shown = r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?"
+    blocks = re.findall(shown, page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block, text in blocks:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(block, names)
+        assert printed.getvalue() == text
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TYPICAL = ROOT / "tests" / "typing" / "typical_use.py"
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+GUIDES = [ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
 MISTAKES = {
     "mlcore.svn": "no attribute",
     "mlcore.save(3, 'x')": "incompatible type",
@@ -41,9 +42,12 @@ def found(tmp_path_factory):
     """What mypy finds, by the file's name; in one run, since most of its time goes in NumPy."""
     folder = tmp_path_factory.mktemp("snippets")
     snippets = {"mistakes": "\n".join(["import mlcore; from mlcore.svm import SVC", *MISTAKES])}
-    for page in PAGES:
+    for page in set(PAGES) - set(GUIDES):
         blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
         snippets |= {f"{page.stem}_{number}": block for number, block in enumerate(blocks)}
+    for page in GUIDES:  # whose blocks follow on each other
+        blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+        snippets[f"guide_{page.stem}"] = "\n".join(blocks)
     for name, text in snippets.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     names = [path.stem for path in EXAMPLES]

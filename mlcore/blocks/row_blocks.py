@@ -53,7 +53,8 @@ def row_blocks(
 
     Returns
     -------
-    Blocks
+    blocks : Blocks
+        Nothing is read yet.
 
     Raises
     ------

@@ -26,7 +26,9 @@ _FLATNESS = 1e-9  # of faces, as exact as the linear programme
 
 
 class MaximumEntropy(NamedTuple):
-    """Distribution ``p_i = q_i exp(mu . f_i) / Z`` with given expectations, and its evidence.
+    """Distribution nearest to a prior with given expectations, and its evidence.
+
+    It is ``p_i = q_i exp(mu . f_i) / Z``.
 
     Parameters
     ----------
@@ -142,6 +144,7 @@ def maximum_entropy(
     Returns
     -------
     result : MaximumEntropy
+        The distribution with its evidence.
 
     Raises
     ------

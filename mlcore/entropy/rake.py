@@ -67,6 +67,7 @@ def rake(
     Returns
     -------
     result : Raking
+        The weights with their evidence.
 
     Raises
     ------

@@ -43,7 +43,19 @@ class Nystroem:
 
     @only_with("solver", "nystroem")
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose centres and units from first rows, which `n_centers` samples should represent."""
+        """Choose centres and units from first rows, which `n_centers` samples should represent.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            This model.
+        """
         settings = self._settings()
         self._refuse_blocks_for_loo()
         if self._precomputed:
@@ -56,18 +68,52 @@ class Nystroem:
 
     @only_with("solver", "nystroem")
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> SpanSums:
-        """Return the sums over the rows of `X` and `y`."""
+        """Return the sums over the rows of `X` and `y`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : SpanSums
+            Sums over these rows.
+        """
         data = self._later_data(X, y, sample_weight)
         return self._sums_over(data)
 
     @only_with("solver", "nystroem")
     def merge(self, a: SpanSums, b: SpanSums) -> SpanSums:
-        """Return the sums over the rows of both."""
+        """Return the sums over the rows of both.
+
+        Parameters
+        ----------
+        a, b : SpanSums
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : SpanSums
+            Their sums.
+        """
         return merged_sums(a, b)
 
     @only_with("solver", "nystroem")
     def update(self, statistics: SpanSums) -> Self:
-        """Fit the function to the sums over all rows: the whole fit."""
+        """Fit the function to the sums over all rows: the whole fit.
+
+        Parameters
+        ----------
+        statistics : SpanSums
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
+        """
         self._settings()
         self._refuse_blocks_for_loo()
         self._check_fitted()
@@ -76,7 +122,13 @@ class Nystroem:
 
     @only_with("solver", "nystroem")
     def needs_another_pass(self) -> bool:
-        """Return True after `begin`, False after `update`: sums over all rows are the whole fit."""
+        """Return True after `begin`, False after `update`: sums over all rows are the whole fit.
+
+        Returns
+        -------
+        needed : bool
+            Whether to sum over all rows.
+        """
         self._check_fitted()
         return not hasattr(self, "dual_coef_")
 
@@ -95,6 +147,7 @@ class Nystroem:
         Returns
         -------
         self
+            This model.
 
         Raises
         ------

@@ -55,6 +55,7 @@ def play(learner: Any, X: Any, y: Any) -> Game:
     Returns
     -------
     game : Game
+        Losses, with their bound and the best in hindsight.
 
     Raises
     ------

@@ -91,7 +91,7 @@ def clustering_cost(
 
     Notes
     -----
-    O(n d) time for "kmeans", O(n²) with K, and the sum of O(d ``|C|``²) for distances; O(n d)
+    O(n d) time for "kmeans", O(n²) with K, and the sum of O(d |C|²) for distances; O(n d)
     memory.
 
     References

@@ -36,20 +36,20 @@ class SpectralClustering(AffinityClusterer):
     affinity : str or callable, default="rbf"
         The weights of the edges, at least 0:
 
-        ============================== ====================================================
-        "rbf"                          :math:`\exp(-\gamma |x - y|^2)`
-        "nearest_neighbors"            1 for two samples that are neighbours of each other,
-                                       1/2 where one is of the other; a sparse matrix
-        "precomputed"                  X is the matrix of weights, symmetric, dense or
-                                       sparse
+        =============================== ====================================================
+        "rbf"                           :math:`\exp(-\gamma |x - y|^2)`
+        "nearest_neighbors"             1 for two samples that are neighbours of each other,
+                                        1/2 where one is of the other; a sparse matrix
+        "precomputed"                   X is the matrix of weights, symmetric, dense or
+                                        sparse
         "precomputed_nearest_neighbors"
-                                       X is a matrix of distances, dense or sparse, whose
-                                       rows tell the nearest
-        a kernel                       "laplacian", "chi2", "linear", "polynomial" or
-                                       "poly", "sigmoid", "cosine", as
-                                       `mlcore.kernels.gram_matrix` has them
-        a function                     of two samples and `kernel_params`, symmetric
-        ============================== ====================================================
+                                        X is a matrix of distances, dense or sparse, whose
+                                        rows tell the nearest
+        a kernel                        "laplacian", "chi2", "linear", "polynomial" or
+                                        "poly", "sigmoid", "cosine", as
+                                        `mlcore.kernels.gram_matrix` has them
+        a function                      of two samples and `kernel_params`, symmetric
+        =============================== ====================================================
     gamma : float, "scale" or "auto", default="scale"
         Of kernels; "scale" is 1 / (n_features Var(X)), "auto" is 1 / n_features.
     n_neighbors : int, default=10

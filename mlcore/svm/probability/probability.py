@@ -265,6 +265,16 @@ class WithProbabilities:
 
     @only_with("probability", True)
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms of `predict_proba`."""
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : (n_samples, n_classes)
+            -inf for a probability of 0.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

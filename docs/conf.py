@@ -1,0 +1,218 @@
+"""Settings of the site, which `tools/site` builds; see Sphinx's "Configuration"."""
+
+import importlib.util
+import inspect
+import re
+import zlib
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util.fileutil import copy_asset
+
+import mlcore
+
+DOCS = Path(__file__).resolve().parent
+
+project = "mlcore"
+author = "mlcore developers"
+project_copyright = "mlcore developers"
+version = release = mlcore.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "sphinx.ext.mathjax",
+]
+exclude_patterns = ["templates", "inventories"]
+templates_path = ["templates"]
+default_role = "autolink"
+nitpicky = False  # types in docstrings are words, not links
+
+# ---- pages in Markdown
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+# ---- reference, from the docstrings
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"  # docstrings give them, with shapes
+numpydoc_show_class_members = False
+numpydoc_attributes_as_param_list = True
+numpydoc_validation_checks = (
+    {"PR01", "PR02", "PR03", "PR04", "PR10", "RT01", "RT03"}
+    | {f"GL{number:02}" for number in (1, 2, 3, 5, 6, 7, 8, 9)}
+    | {f"SS{number:02}" for number in range(1, 7)}
+)
+numpydoc_validation_exclude = {
+    r"^mlcore(\.\w+)?$",  # families: their pages are lists
+    r"\.RowSums$",  # a protocol, which nobody calls
+}
+
+
+def reference():
+    """Write a page for each family, with all its public names: they cannot be forgotten."""
+    folder = DOCS / "reference"
+    folder.mkdir(exist_ok=True)
+    families = [name for name in mlcore.__all__ if inspect.ismodule(getattr(mlcore, name))]
+    functions = [name for name in mlcore.__all__ if callable(getattr(mlcore, name))]
+    title = "API reference"
+    lines = [title, "=" * len(title), "", "Everything public, by family.", ""]
+    lines += [".. toctree::", "   :maxdepth: 1", "", *(f"   {name}" for name in families), ""]
+    lines += ["Models in files", "---------------", "", ".. currentmodule:: mlcore", ""]
+    lines += summary(functions)
+    pages = {"index": lines}
+    for family in families:
+        module = getattr(mlcore, family)
+        title = f"mlcore.{family}"
+        lines = [title, "=" * len(title), "", f".. automodule:: {title}", "   :no-members:", ""]
+        pages[family] = [*lines, *summary(module.__all__)]
+    for name, lines in pages.items():
+        path = folder / f"{name}.rst"
+        text = "\n".join(lines)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def summary(names):
+    return [
+        ".. autosummary::",
+        "   :toctree: generated",
+        "   :nosignatures:",
+        "",
+        *(f"   {name}" for name in names),
+        "",
+    ]
+
+
+reference()
+
+# ---- other projects, from lists in this folder: no network is needed
+PROJECTS = {
+    "python": "https://docs.python.org/3/",
+    "numpy": "https://numpy.org/doc/stable/",
+    "scipy": "https://docs.scipy.org/doc/scipy/",
+    "sklearn": "https://scikit-learn.org/stable/",
+    "matplotlib": "https://matplotlib.org/stable/",
+}
+
+
+def inventory(name):
+    """Write a list of names as an inventory of version 2, and return its path."""
+    lines = (DOCS / "inventories" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    head = f"# Sphinx inventory version 2\n# Project: {name}\n# Version: \n"
+    head += "# The remainder of this file is compressed using zlib.\n"
+    body = "".join(f"{role[0]} py:{role[1]} 1 {role[2]} -\n" for role in map(str.split, lines))
+    path = DOCS / "inventories" / f"{name}.inv"
+    path.write_bytes(head.encode() + zlib.compress(body.encode()))
+    return str(path)
+
+
+intersphinx_mapping = {name: (address, inventory(name)) for name, address in PROJECTS.items()}
+
+
+# ---- gallery
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "backreferences_dir": "reference/backreferences",
+    "doc_module": ("mlcore",),
+    "reference_url": {"mlcore": None},
+    "abort_on_example_error": False,
+    "only_warn_on_example_error": True,  # a warning stops the build, after all others are said
+    "download_all_examples": False,
+    "show_memory": False,
+    "min_reported_time": 10,
+    "parallel": True,
+    "remove_config_comments": True,
+    "plot_gallery": "True",
+    "matplotlib_animations": False,
+    "default_thumb_file": None,
+}
+suppress_warnings = ["config.cache"]  # of the gallery's own settings
+
+# ---- looks
+html_theme = "pydata_sphinx_theme"
+html_title = "mlcore"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "show_prev_next": False,
+    "header_links_before_dropdown": 4,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {"index": []}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# ---- docstrings are for help() first: in reST some of their signs mean something else
+CODE = re.compile(r"(``.*?``|:\w+:`[^`]*`|`[^`]*`)", re.DOTALL)
+
+
+def escape_signs(app, what, name, obj, options, lines):
+    """Escape the bars of ``|w|`` and the underscores of fitted attributes outside of code."""
+    paragraphs, formula = [], False
+    for paragraph in "\n".join(lines).split("\n\n"):
+        start = paragraph.strip()
+        indented = paragraph.startswith(" ")
+        if not start.startswith((".. ", ">>>")) and not (formula and indented):
+            parts = CODE.split(paragraph)  # text, code, text, ...
+            parts[::2] = [re.sub(r"(?<=\w)_(?!\w)", r"\\_", part) for part in parts[::2]]
+            parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
+            paragraph = "".join(parts)
+        formula = start.startswith(".. math::") or start.endswith("::")
+        paragraphs.append(paragraph)
+    lines[:] = "\n\n".join(paragraphs).split("\n")
+
+
+def skip_fields(app, what, name, obj, skip, options):
+    """Leave out the fields of named tuples, which their parameters describe."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
+
+
+# ---- formulas without network: MathJax and its fonts, from a package
+mathjax_path = "mathjax/tex-chtml.js"
+MATHJAX = ("tex-chtml.js", "output/chtml", "a11y", "sre")  # what pages load; the package has more
+
+
+def copy_mathjax(app, error):
+    (folder,) = importlib.util.find_spec("sphinx-mathjax-offline").submodule_search_locations
+    source = Path(folder) / "static" / "mathjax"
+    target = Path(app.outdir) / "_static" / "mathjax"
+    if error is None:
+        for name in MATHJAX:
+            copy_asset(source / name, target / (Path(name) if (source / name).is_dir() else ""))
+
+
+def class_signature(app, what, name, obj, options, signature, returns):
+    """Return the signature of ``__init__``, where autodoc takes that of ``Model.__new__``."""
+    if what != "class" or not hasattr(obj, "get_params"):
+        return None
+    parameters = inspect.signature(obj).parameters.values()
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters]
+    return str(inspect.Signature(bare)), ""
+
+
+def name_images(app, doctree, page):
+    """Give thumbnails the name of their example as a text for readers who do not see them."""
+    for image in doctree.findall(nodes.image):
+        if not image.get("alt"):
+            stem = Path(image["uri"]).stem.removeprefix("sphx_glr_").removesuffix("_thumb")
+            image["alt"] = f"Example: {stem.replace('_', ' ')}"
+
+
+def setup(app):
+    app.connect("doctree-resolved", name_images)
+    app.connect("autodoc-process-docstring", escape_signs, priority=900)  # after numpydoc
+    app.connect("autodoc-process-signature", class_signature)
+    app.connect("autodoc-skip-member", skip_fields)
+    app.connect("build-finished", copy_mathjax)

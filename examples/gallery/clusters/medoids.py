@@ -1,0 +1,24 @@
+"""
+Clusters that samples stand for
+===============================
+
+A medoid is a sample: a flower that stands for the others, in any metric. When no swap of a medoid
+with any other sample lowers the cost, the fit ends, and a last round has proved it.
+"""
+
+import matplotlib.pyplot as plt
+
+from mlcore.cluster import KMedoids
+from mlcore.datasets import load_iris
+
+X, _ = load_iris()
+model = KMedoids(3, metric="manhattan", random_state=0).fit(X)
+
+figure, ax = plt.subplots()
+for k, (color, mark) in enumerate(zip(("#0072B2", "#D55E00", "#009E73"), "o^s", strict=True)):
+    cluster = X[model.labels_ == k]
+    ax.plot(cluster[:, 2], cluster[:, 3], mark, color=color, alpha=0.5)
+    medoid = X[model.medoid_indices_[k]]
+    ax.plot(medoid[2], medoid[3], mark, color=color, markersize=14, markeredgecolor="black")
+ax.set(xlabel="petal length in cm", ylabel="petal width in cm")
+print(f"sum of distances {model.inertia_:.1f}, medoids are flowers {model.medoid_indices_}")

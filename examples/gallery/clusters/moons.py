@@ -1,0 +1,30 @@
+"""
+Two moons, three methods
+========================
+
+Means cannot tell the moons apart, for no line does. A narrow affinity can: samples are alike if a
+chain of near ones joins them.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from mlcore.cluster import AgglomerativeClustering, KMeans, SpectralClustering
+
+rng = np.random.default_rng(0)
+angle = rng.uniform(0, np.pi, 300)
+upper = np.arange(300) % 2 == 0
+X = np.c_[np.cos(angle) + ~upper, np.sin(angle)] * np.c_[np.ones(300), np.where(upper, 1, -1)]
+X += np.c_[np.zeros(300), np.where(upper, 0, 0.4)] + 0.06 * rng.normal(size=X.shape)
+
+models = {
+    "k-means": KMeans(2, random_state=0),
+    "single linkage": AgglomerativeClustering(2, linkage="single"),
+    "normalized cut": SpectralClustering(2, gamma=30.0, random_state=0),
+}
+figure, axes = plt.subplots(1, 3, figsize=(10, 3))
+for ax, (name, model) in zip(axes, models.items(), strict=True):
+    labels = model.fit(X).labels_
+    same = max(np.mean(labels == upper), np.mean(labels != upper))
+    ax.scatter(*X.T, c=np.where(labels == labels[0], "#0072B2", "#D55E00"), s=8)
+    ax.set(xticks=[], yticks=[], title=f"{name}: {same:.0%}")

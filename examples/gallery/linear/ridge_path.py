@@ -1,0 +1,28 @@
+"""
+Coefficients under a growing penalty
+====================================
+
+A ridge shrinks coefficients, the ill-determined first. One decomposition gives all penalties, and
+generalised cross-validation chooses among them.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from mlcore.datasets import load_digits
+from mlcore.linear_model import LinearRegression
+
+X, y = load_digits()
+rng = np.random.default_rng(0)
+few = rng.choice(len(X), 150, replace=False)
+model = LinearRegression().fit(X[few], y[few] == 3)  # 64 pixels, 150 images
+alphas = np.logspace(-1, 6, 50)
+path = model.path(alphas)
+best = path.gcv.argmin()
+
+figure, ax = plt.subplots()
+ax.semilogx(alphas, path.coef, color="#0072B2", alpha=0.4, linewidth=1)
+ax.axvline(alphas[best], color="#D55E00", linestyle="--", label="least GCV")
+ax.set(xlabel="alpha", ylabel="coefficients of the pixels")
+ax.legend()
+print(f"at the best alpha the {X.shape[1]} pixels count as {path.effective_dimension[best]:.0f}")

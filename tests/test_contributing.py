@@ -1,0 +1,53 @@
+"""What CONTRIBUTING.md shows works: its kernel, its model, and the files that it names."""
+
+import importlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.utils.estimator_checks import check_estimator
+
+from mlcore.datasets import load_iris
+from mlcore.discriminant import LinearDiscriminantAnalysis
+from mlcore.svm import SVC
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def shown(tmp_path, monkeypatch):
+    """A module of the page's Python."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (tmp_path / "contributed.py").write_text("\n".join(blocks), encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    return importlib.import_module("contributed")
+
+
+def test_the_kernel_is_one_and_works_in_a_machine(shown):
+    X, y = load_iris()
+    K = shown.RationalQuadratic()(X, X)
+    assert np.array_equal(K, K.T) and np.linalg.eigvalsh(K)[0] > -len(X) * np.finfo(float).eps
+    precomputed = SVC(kernel="precomputed").fit(K, y)
+    own = SVC(kernel=shown.RationalQuadratic()).fit(X, y)
+    assert_allclose(own.dual_objective_, precomputed.dual_objective_, rtol=1e-3)
+    assert np.array_equal(own.predict(X), precomputed.predict(K))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_model_passes_scikit_learns_checks_and_is_the_nearest_mean(shown):
+    check_estimator(shown.NearestMean())
+    X, y = load_iris()
+    white = LinearDiscriminantAnalysis(priors=[1 / 3] * 3).fit(X, y)
+    Z = white.transform(X)  # nearest means there are the discriminants themselves
+    assert np.array_equal(shown.NearestMean().fit(Z, y).predict(Z), white.predict(X))
+
+
+def test_the_files_that_it_names_exist():
+    named = re.findall(r"`((?:mlcore|tests|tools|\.ci|asv_benchmarks)/[\w./]+)`", PAGE)
+    assert len(named) > 8
+    assert not [name for name in named if not (ROOT / name).exists()]
+    linked = re.findall(r"\]\(([\w.]+)\)", PAGE)
+    assert linked and all((ROOT / name).exists() for name in linked)

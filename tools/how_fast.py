@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Time mlcore and scikit-learn side by side, and write the table of "How fast, how sure".
+
+python tools/how_fast.py            prints the table
+python tools/how_fast.py --write    writes it into docs/how_fast_how_sure.md
+
+The fits of the two take turns, so that a busy machine slows both; the least of several times
+counts.
+Needs scikit-learn. Ratios travel between machines better than times do.
+"""
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn import (
+    cluster,
+    decomposition,
+    discriminant_analysis,
+    kernel_ridge,
+    linear_model,
+    mixture,
+    naive_bayes,
+    svm,
+)
+
+import mlcore
+from mlcore.datasets import load_digits
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "how_fast_how_sure.md"
+MARKS = ("<!-- how_fast -->", "<!-- end -->")
+REPEATS = 5
+
+Fit = Callable[[], Any]
+
+
+def workloads() -> dict[str, tuple[Fit, Fit, Callable[[Any], str]]]:
+    """By name: mlcore's fit, scikit-learn's, and what mlcore's says of itself."""
+    digits, labels = load_digits()
+    digits = digits / 16
+    rng = np.random.default_rng(0)
+    centers = 4 * rng.normal(size=(16, 16))
+    X = centers[rng.integers(16, size=50_000)] + rng.normal(size=(50_000, 16))
+    y = (X @ rng.normal(size=16) + 2 * rng.normal(size=len(X)) > 0).astype(int)
+    wide = rng.normal(size=(20_000, 200)) @ rng.normal(size=(200, 200))
+    counts = rng.poisson(0.3, size=(20_000, 200)).astype(float)
+    target = labels.astype(float)
+    start = X[:16]
+
+    def gap(model: Any) -> str:
+        relative = np.max(np.asarray(model.duality_gap_) / np.asarray(model.dual_objective_))
+        return f"duality gap {relative:.0e} of the objective"
+
+    def steps(model: Any) -> str:
+        return f"objective never rose in {model.n_iter_} steps"
+
+    return {
+        "SVC, digits, rbf": (
+            lambda: mlcore.svm.SVC(C=10, gamma=0.05).fit(digits, labels),
+            lambda: svm.SVC(C=10, gamma=0.05).fit(digits, labels),
+            gap,
+        ),
+        "SVC, 4,000 x 16, rbf": (
+            lambda: mlcore.svm.SVC(C=1, gamma=0.02).fit(X[:4000], y[:4000]),
+            lambda: svm.SVC(C=1, gamma=0.02).fit(X[:4000], y[:4000]),
+            gap,
+        ),
+        "SVR, digits": (
+            lambda: mlcore.svm.SVR(C=10, gamma=0.05).fit(digits, target),
+            lambda: svm.SVR(C=10, gamma=0.05).fit(digits, target),
+            gap,
+        ),
+        "k-means, 50,000 x 16, k = 16": (
+            lambda: mlcore.cluster.KMeans(16, init=start, n_init=1, tol=0).fit(X),
+            lambda: cluster.KMeans(16, init=start, n_init=1, tol=0).fit(X),
+            steps,
+        ),
+        "Gaussian mixture, 50,000 x 16, k = 16": (
+            lambda: mlcore.mixture.GaussianMixture(16, means_init=start, max_iter=20).fit(X),
+            lambda: mixture.GaussianMixture(16, means_init=start, max_iter=20).fit(X),
+            lambda model: f"likelihood never fell in {model.n_iter_} steps",
+        ),
+        "Ward's tree, digits": (
+            lambda: mlcore.cluster.AgglomerativeClustering(10, linkage="ward").fit(digits),
+            lambda: cluster.AgglomerativeClustering(10, linkage="ward").fit(digits),
+            lambda model: "all merges, as SciPy's",
+        ),
+        "PCA, 20,000 x 200, 10 components": (
+            lambda: mlcore.decomposition.PCA(10).fit(wide),
+            lambda: decomposition.PCA(10).fit(wide),
+            lambda model: f"angles from the exact ones below {model.angle_bounds_.max():.0e}",
+        ),
+        "kernel ridge, digits": (
+            lambda: mlcore.kernel_ridge.KernelRidge(0.1, kernel="rbf", gamma=0.05).fit(
+                digits, target
+            ),
+            lambda: kernel_ridge.KernelRidge(alpha=0.1, kernel="rbf", gamma=0.05).fit(
+                digits, target
+            ),
+            lambda model: f"no prediction off by more than {model.prediction_bound_:.0e}",
+        ),
+        "logistic regression, 50,000 x 16": (
+            lambda: mlcore.linear_model.LogisticRegression().fit(X, y),
+            lambda: linear_model.LogisticRegression().fit(X, y),
+            lambda model: (
+                f"duality gap {model.duality_gap_ / model.objective_:.0e} of the objective"
+            ),
+        ),
+        "linear regression, 20,000 x 200": (
+            lambda: mlcore.linear_model.LinearRegression().fit(wide, wide[:, 0] ** 2),
+            lambda: linear_model.LinearRegression().fit(wide, wide[:, 0] ** 2),
+            lambda model: f"gradient {model.gradient_norm_:.0e}, 0 at the minimum",
+        ),
+        "linear discriminants, 50,000 x 16": (
+            lambda: mlcore.discriminant.LinearDiscriminantAnalysis().fit(X, y),
+            lambda: discriminant_analysis.LinearDiscriminantAnalysis().fit(X, y),
+            lambda model: f"rank {model.rank_} of {model.n_features_in_}",
+        ),
+        "Gaussian naive Bayes, 50,000 x 16": (
+            lambda: mlcore.naive_bayes.GaussianNB().fit(X, y),
+            lambda: naive_bayes.GaussianNB().fit(X, y),
+            lambda model: "closed form",
+        ),
+        "multinomial naive Bayes, 20,000 x 200": (
+            lambda: mlcore.naive_bayes.MultinomialNB().fit(counts, y[:20_000]),
+            lambda: naive_bayes.MultinomialNB().fit(counts, y[:20_000]),
+            lambda model: "counts summed exactly",
+        ),
+    }
+
+
+def seconds(fit: Fit) -> tuple[float, Any]:
+    begin = time.perf_counter()
+    model = fit()
+    return time.perf_counter() - begin, model
+
+
+def table() -> list[str]:
+    """Rows of Markdown."""
+    rows = ["| work | mlcore | scikit-learn | ratio | what the fit says of itself |"]
+    rows.append("| --- | --- | --- | --- | --- |")
+    for name, (ours, theirs, evidence) in workloads().items():
+        times = [(seconds(ours), seconds(theirs)[0]) for _ in range(REPEATS)]
+        model = times[0][0][1]
+        fast = min(own for (own, _), _ in times)
+        slow = min(other for _, other in times)
+        cells = (name, shown(fast), shown(slow), f"{slow / fast:.1f}", evidence(model))
+        rows.append(f"| {' | '.join(cells)} |")
+    return rows
+
+
+def shown(time_of_fit: float) -> str:
+    return f"{time_of_fit:.2f} s" if time_of_fit >= 1 else f"{1e3 * time_of_fit:.1f} ms"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help="into the page of the documents")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")  # both stop at 20 steps of EM
+    text = "\n".join(table())
+    print(text)
+    if arguments.write:
+        page = PAGE.read_text(encoding="utf-8")
+        begin, end = (page.index(mark) for mark in MARKS)
+        begin += len(MARKS[0])
+        PAGE.write_text(f"{page[:begin]}\n{text}\n{page[end:]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
