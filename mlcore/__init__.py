@@ -6,8 +6,6 @@ The families, such as `mlcore.svm` and `mlcore.kernels`, are loaded on first use
 import importlib as _importlib
 from pathlib import Path as _Path
 
-__version__ = "0.1.0"
-
 __all__ = [
     "__version__",
     "bayes",
@@ -74,12 +72,19 @@ if TYPE_CHECKING:
         svm,
     )
     from mlcore.persistence import load, save
+
+    __version__: str
 else:
 
     def __getattr__(name):
         if name in _FUNCTIONS:
             value = globals()[name] = getattr(_importlib.import_module(_FUNCTIONS[name]), name)
             return value
+        if name == "__version__":  # that of meson.build
+            from importlib.metadata import version
+
+            globals()[name] = version("mlcore")
+            return globals()[name]
         if name in __all__:
             return _importlib.import_module(f"mlcore.{name}")
         raise AttributeError(f"module 'mlcore' has no attribute {name!r}")
