@@ -107,7 +107,12 @@ def test_blocks_of_a_guide_print_what_it_shows(page):
 
 
 @pytest.mark.parametrize(
-    ("marker", "ending"), [("tour", "/bin/mlcore"), ("tests", "/bin/python -m pytest -n auto")]
+    ("marker", "ending"),
+    [
+        ("tour", "/bin/mlcore"),
+        ("tests", "/bin/python -m pytest -n auto"),
+        ("site", "/bin/python tools/site"),
+    ],
 )
 def test_commands_of_the_readme_are_one_line_each_and_marked(marker, ending):
     (command,) = re.findall(rf"<!-- {marker} -->\n```sh\n(.*?)```", README, re.DOTALL)

@@ -16,6 +16,7 @@ from sklearn.mixture import GaussianMixture as PeerMixture
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC as PeerSVC
 
+from every_picture import CALLS, DIGITS, IRIS, PANELS, SHEET, SPECIES, X, Y, pixels, place
 from mlcore import plot
 from mlcore.bounds import certify, hoeffding_epsilon
 from mlcore.cluster import (
@@ -25,7 +26,6 @@ from mlcore.cluster import (
     affinity,
     silhouette_samples,
 )
-from mlcore.datasets import load_digits, load_iris
 from mlcore.decomposition import CCA, PCA
 from mlcore.discriminant import LinearDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidgeCV
@@ -33,50 +33,8 @@ from mlcore.linear_model import LogisticRegression, Perceptron
 from mlcore.mixture import PLSA, GaussianMixture
 from mlcore.svm import SVC, SVCCV
 
+DIFFERENCE = 2  # of 255, root mean square
 RNG = np.random.default_rng(0)
-X = np.vstack([RNG.normal(size=(30, 2)), RNG.normal(size=(30, 2)) + [3, 1]])
-Y = np.repeat([0, 1], 30)
-IRIS, SPECIES = load_iris()
-DIGITS, _ = load_digits()
-
-
-# A call of every function, for what all of them promise.
-CALLS = {
-    "biplot": lambda ax: plot.biplot(PCA(2).fit(IRIS), IRIS, SPECIES, ax=ax),
-    "bound_curves": lambda ax: plot.bound_curves({"1/m": lambda m: 1 / m}, [1, 10], ax=ax),
-    "canonical_correlations": lambda ax: plot.canonical_correlations(
-        CCA(2).fit(IRIS[:, :2], IRIS[:, 2:]), ax=ax
-    ),
-    "certificate_bounds": lambda ax: plot.certificate_bounds(
-        certify(SVC().fit(IRIS[::2], SPECIES[::2]), IRIS[1::2], SPECIES[1::2]), ax=ax
-    ),
-    "decision_regions": lambda ax: plot.decision_regions(SVC().fit(X, Y), X, Y, ax=ax),
-    "dendrogram": lambda ax: plot.dendrogram(AgglomerativeClustering(3).fit(X), ax=ax),
-    "eigengaps": lambda ax: plot.eigengaps(SpectralClustering(2, random_state=0).fit(X), ax=ax),
-    "mixture_ellipses": lambda ax: plot.mixture_ellipses(
-        GaussianMixture(2, random_state=0).fit(X), X, ax=ax
-    ),
-    "normalized_affinities": lambda ax: plot.normalized_affinities(affinity(X), Y, ax=ax),
-    "objective_trace": lambda ax: plot.objective_trace(LogisticRegression().fit(X, Y), ax=ax),
-    "reconstructions": lambda ax: plot.reconstructions(
-        PCA(20).fit(DIGITS), DIGITS[:2], (8, 8), counts=(1, 5, 99), ax=ax
-    ),
-    "reliability_curve": lambda ax: plot.reliability_curve(
-        Y, LogisticRegression().fit(X, Y).predict_proba(X)[:, 1], ax=ax
-    ),
-    "scree": lambda ax: plot.scree(PCA().fit(IRIS), ax=ax),
-    "search_scores": lambda ax: plot.search_scores(
-        SVCCV(Cs=(0.1, 1.0), gammas=(0.1, 1.0, 10.0), cv=3).fit(X, Y), ax=ax
-    ),
-    "silhouettes": lambda ax: plot.silhouettes(X, Y, ax=ax),
-    "start_quality": lambda ax: plot.start_quality(
-        {"one": KMeans(3, n_init=1), "ten": KMeans(3, n_init=10)}, X, n_starts=4, ax=ax
-    ),
-    "topics": lambda ax: plot.topics(
-        PLSA(2, random_state=0).fit(DIGITS[:50]), [str(j) for j in range(64)], ax=ax
-    ),
-}
-PANELS = {"normalized_affinities": 5, "reconstructions": 8, "topics": 2}
 
 
 def test_every_function_is_called_here():
@@ -100,6 +58,18 @@ def test_pictures_are_drawn_on_new_or_given_axes(name, tmp_path):
     for axis in np.ravel(new.ax_):
         if name not in PANELS:
             assert axis.get_xlabel() or axis.get_ylabel()
+
+
+@pytest.mark.parametrize("number", range(len(CALLS)))
+def test_pictures_look_as_before(number):
+    """Equal up to rounding to those on the sheet; one more thin line would be a difference."""
+    picture = list(CALLS.values())[number](None)
+    expected = 255 * pyplot.imread(SHEET)[place(number)][..., :3]
+    drawn = pixels(picture)
+    assert np.sqrt(((drawn - expected) ** 2).mean()) < DIFFERENCE
+    for panel in np.ravel(picture.ax_):
+        panel.axline((0.2, 0), (0.8, 1), color="0.5", transform=panel.transAxes, linewidth=0.8)
+    assert np.sqrt(((pixels(picture) - drawn) ** 2).mean()) > DIFFERENCE
 
 
 @pytest.mark.parametrize("name", CALLS)
