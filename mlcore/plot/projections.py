@@ -151,7 +151,7 @@ def reconstructions(
             kept = np.where(np.arange(most) < steps[column - 1], scores, 0)
             made = np.asarray(model.inverse_transform(kept.astype(scores.dtype)))
             error = np.sqrt(((made - X) ** 2).mean())
-            title = f"{steps[column - 1]} numbers\nerror {error:.2g}"
+            title = f"components: {steps[column - 1]}\nerror {error:.2g}"
         for row in range(len(X)):
             panel = axes[row, column]
             low, high = X[row].min(), X[row].max()

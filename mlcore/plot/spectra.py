@@ -100,5 +100,5 @@ def scree(model: Any, *, ax: Any = None) -> Picture:
         artists["bounds"] = ax.axhspan(low, high, color=color(5), alpha=0.4, label=text)
     ax.set(xlabel="component", ylabel="share of the variance", ylim=(0, 1.05))
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.legend(fontsize="small")
+    ax.legend(fontsize="small", loc="center right")
     return Picture(figure, ax, artists)
