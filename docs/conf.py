@@ -133,6 +133,12 @@ sphinx_gallery_conf = {
 }
 suppress_warnings = ["config.cache"]  # of the gallery's own settings
 
+# ---- timings of all versions, where `asv publish` has made their pages
+TIMINGS = DOCS.parent / "asv_benchmarks" / "html"
+if TIMINGS.exists():
+    html_extra_path = [str(TIMINGS)]
+    tags.add("timings")  # noqa: F821, a name that Sphinx gives this file
+
 # ---- looks
 html_theme = "pydata_sphinx_theme"
 html_title = "mlcore"
