@@ -114,7 +114,7 @@ def test_scales_of_rows_and_columns_do_not_matter():
 def test_more_columns_than_rows_and_wide_sparse_rows():
     rng = np.random.default_rng(1)
     assert separating_direction(rng.normal(size=(10, 30))).verdict == "complete"
-    wide = sp.random_array((40, 3000), density=0.01, rng=rng, format="csr") - sp.csr_array(
+    wide = sp.random_array((40, 3000), density=0.01, random_state=rng, format="csr") - sp.csr_array(
         ([0.5] * 40, (range(40), range(40))), shape=(40, 3000)
     )
     found = separating_direction(sp.csr_array(wide))

@@ -73,7 +73,7 @@ class SparseGram:
 
     def setup(self, density):
         rng = np.random.default_rng(0)
-        self.X = sparse.random_array((1000, 2000), density=density, format="csr", rng=rng)
+        self.X = sparse.random_array((1000, 2000), density=density, format="csr", random_state=rng)
         self.gamma = 1 / (2000 * density)
 
     def time_gram(self, density):

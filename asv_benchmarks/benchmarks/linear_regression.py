@@ -58,7 +58,7 @@ class SparseLeastSquares:
 
     def setup(self):
         rng = np.random.default_rng(0)
-        self.X = sp.random_array((20_000, 500), density=0.02, format="csr", rng=rng)
+        self.X = sp.random_array((20_000, 500), density=0.02, format="csr", random_state=rng)
         self.y = rng.normal(size=20_000)
 
     def time_fit(self):

@@ -20,7 +20,7 @@ class Words:
 
     def setup(self, n_samples):
         rng = np.random.default_rng(0)
-        self.X = sp.random_array((n_samples, 10_000), density=0.005, format="csr", rng=rng)
+        self.X = sp.random_array((n_samples, 10_000), density=0.005, format="csr", random_state=rng)
         self.X.data = np.ceil(3 * self.X.data)
         self.y = rng.integers(0, 20, n_samples)
 

@@ -47,7 +47,7 @@ class WideAndSparse:
 
     def setup(self):
         self.wide = rows(500, 20_000, "float64")
-        self.sparse = sp.random_array((20_000, 10_000), density=0.001, format="csr", rng=0)
+        self.sparse = sp.random_array((20_000, 10_000), density=0.001, format="csr", random_state=0)
 
     def time_gram(self):
         PCA(20).fit(self.wide)

@@ -18,7 +18,7 @@ class Words:
     def setup(self, name, dtype):
         if name == "drawn":
             rng = np.random.default_rng(0)
-            X = sp.random_array((20_000, 20_000), density=0.005, format="csr", rng=rng)
+            X = sp.random_array((20_000, 20_000), density=0.005, format="csr", random_state=rng)
             X.data = np.ceil(3 * X.data)
         elif "MLCORE_DATA" not in os.environ:
             raise NotImplementedError("MLCORE_DATA names no folder")

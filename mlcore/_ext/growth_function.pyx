@@ -20,7 +20,8 @@ def search_patterns(uint64_t[:, ::1] rows, int64_t[:, ::1] spans, uint64_t[:, ::
     cdef bint fresh = place[1]
     cdef int64_t most, n_sets = place[2]
     cdef span part[2]
-    cdef span *before, *after
+    cdef span* before
+    cdef span* after
     with nogil:
         while work > 0 and depth >= 0 and best < limit and n_sets <= max_sets:
             before = <span*> &spans[depth, 0]

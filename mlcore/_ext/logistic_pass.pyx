@@ -193,7 +193,8 @@ cdef void sparse_block(const floating* data, const index* columns, const index* 
                        double* out) noexcept nogil:
     cdef Py_ssize_t i, k, a, b, t, j
     cdef double x
-    cdef double* Z = work, *R = Z + SCORES * c
+    cdef double* Z = work
+    cdef double* R = Z + SCORES * c
     cdef double* sign = R + SCORES * c
     cdef double* root = sign + SCORES
     cdef double* s = root + SCORES

@@ -86,7 +86,7 @@ def panel_block(int kind, double gamma, double coef0, int degree,
             panel_tile(&spec, panels.shape[1], n_rows, &rows[top], &indptr[0], &indices[0],
                        &values[0], &row_terms[0], &panels[p, 0, 0], &column_terms[p * width],
                        lanes, tile + p * width - left if past else &out[0, p * width],
-                       stride if past else out.shape[1], NULL if past else &dest[top])
+                       stride if past else out.shape[1], &dest[top] if not past else NULL)
         if past:
             copy(n_rows, columns, tile, stride, &out[0, left], out.shape[1], &dest[top], True)
 

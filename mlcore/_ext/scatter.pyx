@@ -166,7 +166,7 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
                                schedule="static"):
                 top = part * step
                 pack_rows(X, Y, start + top, min(step, stop - start - top),
-                          NULL if w == NULL else w + start + top, &runs[0], n_runs, width,
+                          w + start + top if w != NULL else NULL, &runs[0], n_runs, width,
                           &packed_near[0], &lines[threadid(), 0],
                           &packed[top // in_block * in_block * width
                                   + top % in_block * panel])
@@ -199,8 +199,8 @@ cdef void multiply(Py_ssize_t start, Py_ssize_t stop, Py_ssize_t first_panel,
                      S.shape[1])
             if top == b:
                 column_sums(rows, packed + b * in_block * panel,
-                            NULL if root == NULL else root + start,
-                            NULL if codes == NULL else codes + start, &sums[0, b * panel],
+                            root + start if root != NULL else NULL,
+                            codes + start if codes != NULL else NULL, &sums[0, b * panel],
                             sums.shape[1])
         packed = packed + in_block * width
         start = start + in_block

@@ -23,10 +23,10 @@ cdef sparse_rows as_rows(Py_ssize_t n_components, Py_ssize_t length, const int64
                          const double[:, ::1] impossible):
     cdef sparse_rows rows
     rows.n_components, rows.stride, rows.length = n_components, start.shape[0], length
-    rows.indptr = NULL if indptr is None else &indptr[0]
+    rows.indptr = &indptr[0] if indptr is not None else NULL
     rows.columns = &columns[0] if columns.shape[0] else NULL
-    rows.values = NULL if values is None or values.shape[0] == 0 else &values[0]
-    rows.weights = NULL if weights is None else &weights[0]
+    rows.values = &values[0] if values is not None and values.shape[0] > 0 else NULL
+    rows.weights = &weights[0] if weights is not None else NULL
     rows.start, rows.table = &start[0], &table[0, 0]
     rows.near, rows.bounds, rows.rises, rows.start_rise, rows.row_totals = NULL, NULL, NULL, 0, NULL
     rows.hard, rows.start_impossible, rows.impossible = NULL, NULL, NULL

@@ -152,12 +152,14 @@ def refuse_row(values, name, owner, row, original=None, columns=None) -> None:
 
 def _floats_from_objects(array, name):
     flat = array.ravel().tolist()
-    for kind in set(map(type, flat)):
+    kinds = dict.fromkeys(map(type, flat))
+    for kind in kinds:
         if kind.__name__ in _MISSING:
             raise ValueError(
                 f"Input {name} contains missing values ({kind.__name__}), which count as NaN: "
                 "only finite numbers are accepted."
             )
+    for kind in kinds:
         if issubclass(kind, numbers.Complex) and not issubclass(kind, numbers.Real):
             raise ValueError(f"Complex data not supported\n{name} holds {kind.__name__}.")
         real = issubclass(kind, (numbers.Real, Decimal)) or hasattr(kind, "__float__")

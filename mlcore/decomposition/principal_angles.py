@@ -115,7 +115,7 @@ def _basis(A):
 def _angles(wide, narrow):
     """Return angles, cosines and vectors, from bases of which `narrow` has no more columns."""
     product = wide.T @ narrow
-    _, cosines, turned = linalg.svd(product, full_matrices=False, check_finite=False)
+    _, cosines, turned = np.linalg.svd(product, full_matrices=False)
     cosines = np.minimum(cosines, 1.0)
     turn, angles = turned.T, np.arccos(cosines)
     small = int((cosines > np.sqrt(0.5)).sum())

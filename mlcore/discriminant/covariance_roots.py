@@ -100,4 +100,6 @@ def _rounding_of_rows(n_rows, r, eps):
 
 
 def _reciprocal_condition(R):
-    return max(linalg.lapack.dtrcon(R)[0], np.finfo(np.float64).tiny)
+    inverse = linalg.lapack.dtrtri(R)[0]
+    rcond = 1 / (linalg.norm(R, 1) * linalg.norm(inverse, 1))
+    return max(rcond, np.finfo(np.float64).tiny)

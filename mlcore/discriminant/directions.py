@@ -95,8 +95,10 @@ def discriminant_directions(
         from_sums = not well and rows is None
     rank = len(pivots)
     standing = sums.means[:, varying[pivots]] / deviation[pivots]
-    T = linalg.solve_triangular(L, (standing * np.sqrt(sums.shares)[:, None]).T, lower=True)
-    U, s, _ = linalg.svd(T, full_matrices=False)
+    T = (standing * np.sqrt(sums.shares)[:, None]).T
+    if rank:
+        T = linalg.solve_triangular(L, T, lower=True)
+    U, s, _ = np.linalg.svd(T, full_matrices=False)
     forced = not shrinkage and _forced(rows, sums, within, rank, s)
     if forced:  # all features: their rank is that of the samples, and any could be left out
         kept = varying
@@ -110,7 +112,9 @@ def discriminant_directions(
         U, s, _ = linalg.svd((weighted @ white).T, full_matrices=False)
         scalings, strengths = white @ U[:, :q], s[:q] ** 2
     else:
-        scalings, strengths = linalg.solve_triangular(L.T, U[:, :q], lower=False), s[:q] ** 2
+        scalings, strengths = U[:, :q], s[:q] ** 2
+        if rank:
+            scalings = linalg.solve_triangular(L.T, scalings, lower=False)
         if not shrinkage:
             gaps = 1 - strengths
             near = np.flatnonzero(gaps < _NEAR_ONE)

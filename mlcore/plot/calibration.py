@@ -86,7 +86,7 @@ def reliability_curve(
     curve = ax.errorbar(
         predicted,
         seen,
-        [np.maximum(seen - low, 0), np.maximum(high - seen, 0)],
+        [np.maximum(seen - low, 0).tolist(), np.maximum(high - seen, 0).tolist()],
         color=color(number),
         marker="os^D"[number % 4],
         markersize=4,

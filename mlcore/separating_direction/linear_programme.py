@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import qr, svd
-from scipy.optimize import linprog, nnls
+from scipy.optimize import linprog, lsq_linear, nnls
 
 from mlcore.eigen.lapack import stoppable
 
@@ -183,8 +183,11 @@ def _by_least_squares(A):
         rest = A[~positive].sum(axis=0)
         try:
             p, _ = nnls(A.T, -rest)
-        except RuntimeError as error:
-            raise ArithmeticError(f"the separation is not decided: {error}") from None
+        except RuntimeError:  # in SciPy before 1.15 it now and then goes in circles
+            found = lsq_linear(A.T, -rest, (0, np.inf), "bvls", tol=1e-14)
+            if not found.success:
+                raise ArithmeticError(f"the separation is not decided: {found.message}") from None
+            p = found.x
         r = A.T @ p + rest
         if not r.any():
             break

@@ -98,7 +98,7 @@ def test_self_tuning_by_its_definition(n, d, dtype):
 
 
 def test_self_tuning_of_sparse_samples():
-    X = sp.random_array((60, 30), density=0.2, rng=np.random.default_rng(0), format="csr")
+    X = sp.random_array((60, 30), density=0.2, random_state=np.random.default_rng(0), format="csr")
     K = affinity(X, self_tuning=True, n_neighbors=4)
     assert_allclose(K, tuned(X.toarray(), 4), atol=1e-12)
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear
 from threadpoolctl import threadpool_limits
 
 from mlcore.cluster import frobenius_projection
@@ -66,9 +66,8 @@ def test_as_least_squares_without_negative_values_find_it(kind, seed):
     n, weight = 6, 1e4
     K = KINDS[kind](n, seed)
     sums = np.vstack([np.kron(np.eye(n), np.ones(n)), np.kron(np.ones(n), np.eye(n))])
-    F, _ = nnls(
-        np.vstack([np.eye(n * n), weight * sums]), np.r_[K.ravel(), weight * np.ones(2 * n)]
-    )
+    A, b = np.vstack([np.eye(n * n), weight * sums]), np.r_[K.ravel(), weight * np.ones(2 * n)]
+    F = lsq_linear(A, b, bounds=(0, np.inf), method="bvls", tol=1e-14).x
     found = frobenius_projection(K)
     atol = 1e-9 + 20 * np.abs(found.shift).max() / weight**2
     assert_allclose(found.matrix, F.reshape(n, n), rtol=0, atol=atol)

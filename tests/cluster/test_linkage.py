@@ -318,7 +318,8 @@ def test_as_many_clusters_as_asked_for(method, k):
     model = AgglomerativeClustering(k, linkage=method).fit(X)
     assert model.n_clusters_ == k == len(set(model.labels_))
     if method in MONOTONE:
-        expected = fcluster(linkage(X, method), k, "maxclust")
+        Z = linkage(X, method)
+        expected = fcluster(Z, Z[-k, 2] if k < len(X) else -1, "distance")
         assert_array_equal(partition(model.labels_), partition(expected))
     firsts = [np.flatnonzero(model.labels_ == label)[0] for label in range(k)]
     assert firsts == sorted(firsts)

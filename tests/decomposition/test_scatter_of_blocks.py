@@ -205,7 +205,8 @@ def test_a_second_pass_goes_on_after_saving(tmp_path):
     again = mlcore.load(tmp_path / "model.npz")
     for one in (model, again):
         one.update(one.partial_statistics(X))
-    assert_array_equal(again.explained_variance_, model.explained_variance_)
+    # BLAS sums an array of another order in memory otherwise.
+    assert_allclose(again.explained_variance_, model.explained_variance_, rtol=1e-9)
 
 
 def test_passes_over_other_rows_are_refused():

@@ -200,7 +200,7 @@ def test_few_rows_are_prepared_as_many_are(columns, kernel, dtype, monkeypatch):
 
 
 def test_more_features_than_a_panel_takes_are_inverted():
-    X = sparse.random_array((30, 70_000), density=0.08, rng=0, format="csr")
+    X = sparse.random_array((30, 70_000), density=0.08, random_state=0, format="csr")
     packed = Packed(X, as_kernel("rbf", gamma=0.01), dtype=np.float64)
     K = np.empty((30, 30))
     packed.symmetric(K)

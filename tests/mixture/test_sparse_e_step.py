@@ -122,7 +122,7 @@ def test_rows_that_lack_what_a_mixture_is_sure_of_are_impossible_under_that_one(
 @pytest.mark.parametrize("valued", [True, False])
 def test_sums_are_the_same_bytes_for_any_number_of_threads(n, valued, monkeypatch):
     rng = np.random.default_rng(n)
-    X = sp.random_array((n, 400), density=0.05, rng=rng, dtype=np.float64).tocsr()
+    X = sp.random_array((n, 400), density=0.05, random_state=rng, dtype=np.float64).tocsr()
     X.data[:] = rng.integers(1, 5, X.nnz) if valued else 1.0
     p = rng.random((400, 20)) + 0.1
     p[:, 7] **= 9

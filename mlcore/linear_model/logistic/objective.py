@@ -192,6 +192,8 @@ class NewtonSystem:
             inner = self._vectors.T @ b_scaled
             inverse = self._inverse if b.ndim == 1 else self._inverse[:, None]
             x = self._vectors @ (inner * inverse)
+        elif not b_scaled.size:
+            x = b_scaled
         else:
             x = linalg.cho_solve(self._factor, b_scaled, check_finite=False)
         out = np.zeros(b.shape)

@@ -171,16 +171,17 @@ class Triangle(NamedTuple):
         if units.alpha > 0:
             return self._with_ridge(units, rank)
         projected, R, pivots = projected[:, :rank].T, R[:rank], kept[pivots]
-        rcond = float(lapack.dtrcon(R[:, :rank])[0])
         root = np.zeros((d, rank))
+        triangle = R[:, :rank]
+        inverse = _inverse(triangle)
         if rank == len(kept):
-            root[pivots] = _inverse(R) / norms[pivots, None]
+            root[pivots] = inverse / norms[pivots, None]
         else:
             shift = units.shift[pivots]
             columns = np.ldexp(R * norms[pivots], shift)
             Q, T = stoppable(lambda: linalg.qr(columns.T, mode="economic"))
             root[pivots] = np.ldexp(Q @ _inverse(T).T, shift[:, None])
-        return Solution(root @ projected, root, rank, rcond)
+        return Solution(root @ projected, root, rank, _rcond(triangle, inverse))
 
     def _with_ridge(self, units, rank):
         shift, alpha = units.shift, units.common_alpha
@@ -192,9 +193,9 @@ class Triangle(NamedTuple):
         stacked = np.concatenate((G, np.sqrt(alpha) * np.eye(q)))
         right = np.concatenate((self.c, np.zeros((q, self.c.shape[1]))))
         projected, R = stoppable(lambda: linalg.qr_multiply(stacked, right.T, mode="right"))
-        root = _inverse(R)
-        root = np.ldexp(root if Q is None else Q @ root, shift[:, None])
-        return Solution(root @ projected.T, root, rank, float(lapack.dtrcon(R)[0]))
+        inverse = _inverse(R)
+        root = np.ldexp(inverse if Q is None else Q @ inverse, shift[:, None])
+        return Solution(root @ projected.T, root, rank, _rcond(R, inverse))
 
     def spectrum(self, units: Units) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return what `NormalEquations.spectrum` does."""
@@ -208,3 +209,7 @@ class Triangle(NamedTuple):
 def _inverse(R):
     """Return the inverse of an upper triangular matrix."""
     return stoppable(lambda: lapack.dtrtri(R)[0])
+
+
+def _rcond(matrix, inverse):
+    return float(1 / (linalg.norm(matrix, 1) * linalg.norm(inverse, 1)))
