@@ -199,10 +199,8 @@ cdef void sparse_block(const floating* data, const index* columns, const index* 
     cdef double* root = sign + SCORES
     cdef double* s = root + SCORES
     cdef double* values = s + SCORES
-    for i in range(rows):
-        s[i] = weight[i]
-    for i in range(rows, SCORES):
-        s[i] = 0
+    for i in range(SCORES):
+        s[i] = weight[i] if i < rows else 0
     if sums != NULL:
         for i in range(rows):
             for t in range(ends[start + i], ends[start + i + 1]):
