@@ -154,6 +154,7 @@ def test_a_fork_at_any_moment_leaves_no_lock(tmp_path):
 # ---- single_threaded_blas
 
 
+@pytest.mark.thread_unsafe
 def test_blas_has_one_thread_inside_and_its_own_after():
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
@@ -163,6 +164,7 @@ def test_blas_has_one_thread_inside_and_its_own_after():
         assert blas_threads() == before
 
 
+@pytest.mark.thread_unsafe
 def test_nested_uses_restore_at_the_last_end():
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
@@ -173,6 +175,7 @@ def test_nested_uses_restore_at_the_last_end():
         assert blas_threads() == before
 
 
+@pytest.mark.thread_unsafe
 def test_an_exception_restores_too():
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
@@ -182,6 +185,7 @@ def test_an_exception_restores_too():
         assert blas_threads() == before
 
 
+@pytest.mark.thread_unsafe
 def test_of_uses_at_once_the_last_to_leave_restores():
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
@@ -202,6 +206,7 @@ def test_of_uses_at_once_the_last_to_leave_restores():
         assert blas_threads() == before
 
 
+@pytest.mark.thread_unsafe
 def test_many_uses_at_once():
     with threadpool_limits(2, user_api="blas"):
         before, seen, stop = blas_threads(), set(), threading.Event()

@@ -5,7 +5,6 @@ import inspect
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -95,7 +94,7 @@ def test_every_layout_gives_the_same_and_is_left_untouched(layout, method, entry
     model = made(entry, method, X, y)
     given = argument(model, method, X)
     if layout == "polars" and given.shape[1] != 4:
-        arranged = pl.DataFrame(given, orient="row")
+        arranged = pytest.importorskip("polars").DataFrame(given, orient="row")
     else:
         arranged = LAYOUTS[layout](given)
     before = copy.deepcopy(arranged)
@@ -149,18 +148,19 @@ def test_wrong_targets_are_refused(method, entry, data):
     assert digest(model) == before
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
 @pytest.mark.parametrize("name", [n for n in MODELS if hasattr(MODELS[n].make(), "set_output")])
-def test_scores_come_as_frames_with_the_names_of_their_columns(name):
+def test_scores_come_as_frames_with_the_names_of_their_columns(name, kind):
+    type_of_frame = pytest.importorskip(kind).DataFrame
     entry = MODELS[name]
     X = entry.draw()
     y = entry.targets(X)
     frame = pd.DataFrame(X, columns=list("abcd"), index=np.arange(len(X)) + 7)
     model = entry.make().fit(frame, y)
     plain_scores = model.transform(frame)
-    for kind, type_of_frame in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
-        scores = model.set_output(transform=kind).transform(frame)
-        assert type(scores) is type_of_frame
-        assert list(scores.columns) == list(model.get_feature_names_out())
-        assert_array_equal(scores.to_numpy(), plain_scores)
-        if kind == "pandas":
-            assert_array_equal(scores.index, frame.index)
+    scores = model.set_output(transform=kind).transform(frame)
+    assert type(scores) is type_of_frame
+    assert list(scores.columns) == list(model.get_feature_names_out())
+    assert_array_equal(scores.to_numpy(), plain_scores)
+    if kind == "pandas":
+        assert_array_equal(scores.index, frame.index)
