@@ -96,7 +96,7 @@ def expect(const int64_t[::1] blocks, const int64_t[:, ::1] tiles, const int32_t
         # In a step each thread visits one of `threads` parts of the words; the part that it is at
         # was left by the block before in the step before.
         for step in range((n_turns + 1) * threads - 1):
-            for thread in prange(threads, num_threads=threads, schedule="static", chunksize=1):
+            for thread in prange(threads, num_threads=threads, schedule="static"):
                 expect_part(blocks, tiles, words, documents, counts, weights, u, t, u_sums,
                             t_sums[thread], first + thread, last, step - thread, threads,
                             log_likelihoods, moves, k, alpha)
@@ -140,8 +140,7 @@ def fold_in(const int64_t[::1] rows, const int32_t[::1] words, const floating[::
     step.
     """
     cdef Py_ssize_t d
-    for d in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic",
-                    chunksize=16):
+    for d in prange(first, last, nogil=True, num_threads=n_threads, schedule="guided"):
         fold_in_document(rows, words, counts, u, &t[d, 0], t_sums[threadid()], &change[d], d, k,
                          alpha, tol, max_steps)
 
