@@ -152,7 +152,10 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": []}
+# Pages that are a section by themselves have nothing to show there.
+html_sidebars = {
+    page: [] for page in ("changes", "coming_from_scikit_learn", "how_it_works", "index", "start")
+}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
