@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcore.naive_bayes.class_counts import all_classes, with_classes
 
-_ROWS = 1 << 12  # of a block, which stays in the cache
+_VALUES = 1 << 16  # of a block, which stays in the cache
 
 
 class ClassMoments(NamedTuple):
@@ -47,10 +47,11 @@ def class_moments(
     total = np.bincount(codes, weights, c).astype(np.float64)
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.arange(c + 1))
+    step = max(1, _VALUES // max(1, d))
     for k in range(c):
-        for first in range(starts[k], starts[k + 1], _ROWS):
-            rows = order[first : min(first + _ROWS, starts[k + 1])]
-            block = scaled(X[rows], origin, power)
+        for first in range(starts[k], starts[k + 1], step):
+            rows = order[first : min(first + step, starts[k + 1])]
+            block = scaled(X.take(rows, axis=0), origin, power)
             w = np.ones(len(rows)) if weights is None else weights[rows]
             part = _moments(block, w)
             known[k], means[k], scatters[k] = _merged((known[k], means[k], scatters[k]), part)
@@ -85,14 +86,14 @@ def of_all_classes(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def _moments(X, weights):
-    missing = np.isnan(X)
-    if not missing.any():
-        weight = weights.sum()
-        mean = weights @ X / weight
+    weight = weights.sum()
+    mean = weights @ X / weight
+    if not np.isnan(mean).any():
         X -= mean
         left = weights @ X / weight  # what rounding left of the mean
         np.square(X, out=X)
         return np.full(X.shape[1], weight), mean + left, weights @ X - weight * left**2
+    missing = np.isnan(X)
     present = np.where(missing, 0.0, weights[:, None])
     weight = present.sum(axis=0)
     X = np.where(missing, 0.0, X)

@@ -15,6 +15,7 @@ from mlcore.naive_bayes.class_moments import (
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 
 _VALUES = 1 << 16  # terms of a block of scores, which stay in the cache
+_SAFE_POWER = 128  # of two: squares of numbers below it, and above its inverse, stay in range
 
 
 class GaussianNB(NaiveBayes):
@@ -129,13 +130,20 @@ class GaussianNB(NaiveBayes):
         return super()._check_X(X, **how | {"check_finite": True})
 
     def _begun(self, X):
-        """The origin is the mean of the first rows, the unit a power of two of their range."""
-        known = ~np.isnan(X)
-        count = np.maximum(known.sum(axis=0), 1)
-        shares = np.where(known, X, 0.0) / count
-        origin = shares.sum(axis=0, dtype=np.float64)
-        size = np.where(known, np.abs(X - origin), 0.0).max(axis=0)
-        return {"origin_": origin, "_power_": np.frexp(size)[1].astype(np.int64)}
+        """The origin is the mean of the first rows, the unit 1 unless squares may leave the range.
+
+        Then it is a power of two of the range of the first rows.
+        """
+        if self.missing == "error":
+            origin = X.mean(axis=0, dtype=np.float64)
+        else:
+            known = ~np.isnan(X)
+            shares = np.where(known, X, 0.0) / np.maximum(known.sum(axis=0), 1)
+            origin = shares.sum(axis=0, dtype=np.float64)
+        size = np.fmax(np.fmax.reduce(X) - origin, origin - np.fmin.reduce(X))
+        power = np.frexp(np.where(np.isnan(size), 0.0, size))[1].astype(np.int64)
+        power[np.abs(power) < _SAFE_POWER] = 0
+        return {"origin_": origin, "_power_": power}
 
     def _sums(self, X, classes, codes, weights, checked):
         if not hasattr(self, "origin_"):
