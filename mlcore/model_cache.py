@@ -24,7 +24,7 @@ def cached(model: Any, arrays: Sequence[Any], settings: Any, make: Callable[[], 
     if entry is not None:
         known, before, made = entry
         same = len(known) == len(arrays) and all(map(operator.is_, known, arrays))
-        if same and before == settings:
+        if same and (before is settings or before == settings):
             return made
     for array in arrays:
         parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)

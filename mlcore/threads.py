@@ -70,13 +70,25 @@ def _blas() -> list:
     return [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas"]
 
 
-def _limit(library, n_threads: int) -> None:
-    # From threadpoolctl 3.8 on only the thread that first set a limit may change it; here that is
-    # any thread, the first to enter and the last to leave.
-    release = getattr(library, "clear_controlling_thread", lambda force: None)
-    release(force=True)
-    library.set_num_threads(n_threads)
-    release(force=True)
+@cache
+def _releases() -> list[Callable]:
+    """Return the calls that let any thread set limits.
+
+    From threadpoolctl 3.8 on only the thread that first set a limit may change it; here that is
+    any thread, the first to enter and the last to leave.
+    """
+    kinds = {type(library) for library in _blas()}
+    found = [getattr(kind, "clear_controlling_thread", None) for kind in kinds]
+    return [release for release in found if release is not None]
+
+
+def _limit(limits: list[tuple]) -> None:
+    for release in _releases():
+        release(force=True)
+    for library, n_threads in limits:
+        library.set_num_threads(n_threads)
+    for release in _releases():
+        release(force=True)
 
 
 class _SingleThreadedBLAS:
@@ -89,17 +101,16 @@ class _SingleThreadedBLAS:
                 # Most often there is nothing to do, and asking is quicker than setting.
                 found = [(library, library.num_threads) for library in _blas()]
                 _limits = [(library, before) for library, before in found if before != 1]
-                for library, _ in _limits:
-                    _limit(library, 1)
+                if _limits:
+                    _limit([(library, 1) for library, _ in _limits])
             _users += 1
 
     def __exit__(self, *_: object) -> None:
         global _users
         with _lock:
             _users -= 1
-            if _users == 0:
-                for library, before in _limits:
-                    _limit(library, before)
+            if _users == 0 and _limits:
+                _limit(_limits)
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
         @wraps(function)

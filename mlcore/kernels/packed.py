@@ -13,6 +13,8 @@ from mlcore.scratch import scratch_array
 from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
 
 _FEW_VALUES = 1 << 14  # of rows that one compiled call packs before NumPy calls would start
+_ONES = np.ones(_FEW_VALUES)
+_ONES.flags.writeable = False
 _FEW = 8  # features: up to this, squared differences cost no more than exp
 _LOG2_E = 1.4426950408889634
 _FAR = 1e14  # distance in units of 1 / gamma from which on the kernel value is 0
@@ -85,7 +87,7 @@ class Packed:
             return False
         absolute = kernel.row_term == "absolute"
         unit = self._gamma if kernel.row_term == "squares" else float(absolute)
-        self.diagonal = np.ones(self.n)
+        self.diagonal = _ONES[: self.n]
         self._lists, self.terms = shifted_lists(
             X, self.shift, self.dtype, zeros=self.layout == "differences", unit=unit,
             absolute=absolute,

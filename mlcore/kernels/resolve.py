@@ -1,5 +1,6 @@
 """Resolution of the parameters ``kernel`` and ``gamma`` to a `Kernel` and a number."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,12 @@ def as_kernel(
         names = (*KERNELS, *_ALIASES, "precomputed") if precomputed else KERNELS
         as_choice(kernel, "kernel", names, owner=owner)
         return PrecomputedKernel()
-    return _BY_NAME[_ALIASES.get(kernel, kernel)](gamma, degree, coef0)
+    return _by_name(kernel, gamma, degree, coef0)
+
+
+@lru_cache(typed=True)
+def _by_name(name, gamma, degree, coef0):
+    return _BY_NAME[_ALIASES.get(name, name)](gamma, degree, coef0)
 
 
 def resolve_gamma(gamma: float | str, X, weight=None) -> float:

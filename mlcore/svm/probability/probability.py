@@ -248,7 +248,7 @@ class WithProbabilities:
         return p
 
     def _probabilities(self, decisions: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        anchored = bool((self.class_weight_ == self.class_weight_[0]).all())
+        anchored = len(set(self.class_weight_.tolist())) == 1
         link = Link(self.link_offsets_, self.link_slopes_, self.link_knots_)
         p = apply_link(decisions, link, anchored=anchored)
         if len(self.classes_) == 2:
