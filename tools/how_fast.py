@@ -50,6 +50,11 @@ def workloads() -> dict[str, tuple[Fit, Fit, Callable[[Any], str]]]:
     counts = rng.poisson(0.3, size=(20_000, 200)).astype(float)
     target = labels.astype(float)
     start = X[:16]
+    mixture_start = {
+        "weights_init": np.full(16, 1 / 16),
+        "means_init": start,
+        "precisions_init": np.tile(np.eye(16), (16, 1, 1)),
+    }
 
     def gap(model: Any) -> str:
         relative = np.max(np.asarray(model.duality_gap_) / np.asarray(model.dual_objective_))
@@ -80,8 +85,8 @@ def workloads() -> dict[str, tuple[Fit, Fit, Callable[[Any], str]]]:
             steps,
         ),
         "Gaussian mixture, 50,000 x 16, k = 16": (
-            lambda: mlcore.mixture.GaussianMixture(16, means_init=start, max_iter=20).fit(X),
-            lambda: mixture.GaussianMixture(16, means_init=start, max_iter=20).fit(X),
+            lambda: mlcore.mixture.GaussianMixture(16, max_iter=20, **mixture_start).fit(X),
+            lambda: mixture.GaussianMixture(16, max_iter=20, **mixture_start).fit(X),
             lambda model: f"likelihood never fell in {model.n_iter_} steps",
         ),
         "Ward's tree, digits": (
