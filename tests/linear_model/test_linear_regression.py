@@ -27,6 +27,7 @@ from sklearn.linear_model import LinearRegression as Peer
 from sklearn.linear_model import Ridge
 
 from mlcore.linear_model import LinearRegression
+from mlcore.linear_model.regression.rows import Frame, Rows
 
 
 def problem(n, d, k, seed=0, dependent=False):
@@ -102,6 +103,60 @@ def test_filip():
     model = LinearRegression().fit(x[:, None] ** np.arange(1, 11), y)
     assert model.rank_ == 10 and model.solver_ == "qr"
     assert digits(np.r_[model.intercept_, model.coef_], FILIP_ESTIMATES) > 6
+
+
+# ---- nearly dependent columns: the triangle by products with a rounded factor
+
+
+def nearly_dependent(distance):
+    X, Y, s = problem(60, 5, 1)
+    X[:, -1] = X[:, 0] - X[:, 1] + distance * np.random.default_rng(0).normal(size=60)
+    return X, Y, s + 1
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("distance", [1e-3, 1e-4, 3e-5])
+def test_nearly_dependent_columns_have_the_digits_of_their_condition(
+    distance, intercept, monkeypatch
+):
+    def no_qr(*_):
+        raise AssertionError("this is to be done by products")
+
+    monkeypatch.setattr(Rows, "_triangle_by_qr", no_qr)
+    X, Y, s = nearly_dependent(distance)
+    model = LinearRegression(fit_intercept=intercept).fit(X, Y, s)
+    assert model.solver_ == "qr" and model.rank_ == 5
+    expected, value = exact(X, Y, s, 0, intercept)
+    found = parameters(model)[0, : 5 + intercept]
+    eps = np.finfo(float).eps
+    assert_allclose(found, np.array(expected.tolist(), float)[:, 0], rtol=100 * eps / model.rcond_)
+    assert_allclose(model.objective_, float(value), rtol=1e-12)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_triangles_by_products_and_by_qr_have_the_same_squares(weighted, intercept):
+    X, Y, s = nearly_dependent(1e-4)
+    rows = Rows.of(X, Y, s if weighted else None, Frame.of(X, Y, intercept))
+    by_qr, mean = rows.triangle(np.zeros(5), intercept)
+    root = np.linalg.inv(by_qr[:5, :5]) * (1 + 1e-3 * np.arange(5))  # rounded, that is to say
+    by_products, same = rows.triangle(np.zeros(5), intercept, root)
+    assert_allclose(same, mean, atol=1e-13 * np.abs(X).max())
+    expected = by_qr.T @ by_qr
+    sizes = np.sqrt(expected.diagonal())
+    assert_allclose(by_products.T @ by_products / np.outer(sizes, sizes),
+                    expected / np.outer(sizes, sizes), atol=1e-14)  # fmt: skip
+    assert not np.array_equal(by_products, by_qr)
+
+
+@pytest.mark.parametrize("factor", [2.0, np.nan])
+def test_a_root_that_is_too_rough_leaves_the_triangle_to_qr(factor):
+    X, Y, _ = problem(60, 5, 1)
+    rows = Rows.of(X, Y, None, Frame.of(X, Y, True))
+    by_qr, mean = rows.triangle(np.zeros(5), True)
+    root = factor * np.linalg.inv(by_qr[:5, :5])
+    for found, expected in zip(rows.triangle(np.zeros(5), True, root), (by_qr, mean), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 # ---- other libraries

@@ -15,6 +15,7 @@ from mlcore.linear_model.regression.rows import Rows
 from mlcore.scatter import Scatter
 
 _WELL = {8: 1e-6, 4: 1e-3}  # by bytes of a number: rcond of sums from which a factor is taken
+_ROUGH = 1e4  # times eps: rcond of sums that still make columns nearly orthonormal
 _EXACT = 1e-3  # rcond, and share of squares left over, from which sums show all digits that count
 
 
@@ -74,12 +75,12 @@ def solved(
     """Fit from the sums over all rows, from the rows, or from both; alphas are those of targets.
 
     Where columns are independent, the normal equations have the digits of the sums, or one
-    correction by the residuals of the rows restores them; else the rows are taken to a triangle by
-    orthogonal transformations.
+    correction by the residuals of the rows restores them; else the rows are taken to a triangle of
+    the same squares, by products with a rounded factor of the sums or by QR.
     """
     d, n_targets, eps = len(power), len(alphas), float(np.finfo(dtype).eps)
     units = Units(power, float(alphas.min()))  # of the targets with the worst condition
-    solution, by_rows, from_sums = None, False, False
+    solution, by_rows, from_sums, rough = None, False, False, None
     center, offset, gram = np.zeros(d), np.zeros(n_targets), None
     if sums is not None:
         total, mean, gram = sums
@@ -91,6 +92,7 @@ def solved(
         solution = system.solve(units)
         well = solution is not None and solution.rcond >= _WELL[dtype.itemsize]
         if not well:
+            rough = solution if units.alpha == 0 else system.solve(units._replace(alpha=0.0))
             solution, from_sums = None, rows is None
             if rows is None:
                 system = system.triangle()
@@ -98,7 +100,8 @@ def solved(
         squares_of_all = gram.diagonal()
     if solution is None:
         by_rows, total = True, rows.total
-        R, mean = rows.triangle(center, fit_intercept)
+        usable = rough is not None and rough.rcond > _ROUGH * eps
+        R, mean = rows.triangle(center, fit_intercept, rough.root if usable else None)
         center = center + mean[:d]
         offset = mean[d:].copy()
         system = Triangle(np.ascontiguousarray(R[:, :d]), R[:, d:].copy(), rows.X.shape[0], eps)

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import linalg
 from scipy import sparse as sp
 
 from mlcore.checks import require_memory
@@ -19,6 +20,7 @@ from mlcore.scatter import (
 from mlcore.threads import single_threaded_blas
 
 _PLAIN = {8: 230, 4: 28}  # by bytes of a number: powers of two whose squares are in range
+_ROUGH = 0.5  # most that a product with the inverse of a rounded factor is off from orthonormal
 _PENALTY = 300  # power of two that penalties do not exceed
 
 
@@ -179,12 +181,55 @@ class Rows(NamedTuple):
             data = np.ldexp(data, -power[X.indices])
         return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
 
-    def triangle(self, center: np.ndarray, intercept: bool) -> tuple[np.ndarray, np.ndarray]:
+    def triangle(
+        self, center: np.ndarray, intercept: bool, root: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return R (m, d + k) with the sums of squares and products of these rows, and their mean.
 
         The rows are [x - center, y], and with an intercept R is that of the rows less their mean,
-        (d + k,); by QR of one block after the other.
+        (d + k,). By QR of one block after the other; or in two thirds of the time by products,
+        where `root` (d, r) makes the columns of x - center nearly orthonormal.
         """
+        found = None if root is None else self._triangle_by_products(center, intercept, root)
+        return self._triangle_by_qr(center, intercept) if found is None else found
+
+    def _triangle_by_products(self, center, intercept, root):
+        """Return the triangle from sums over the rows times `root`; None if it is too rough.
+
+        T. Fukaya, Y. Nakatsukasa, Y. Yanagisawa, Y. Yamamoto, *CholeskyQR2*, ScalA, 2014.
+        """
+        d, r, k = self.X.shape[1], root.shape[1], self.Y.shape[1]
+        total, near = self.total, np.zeros(k)
+        if intercept:
+            near = np.average(self.Y, axis=0, weights=self.weight)
+        sums, left, shift = np.zeros((r + k, r + k)), np.zeros(r + k), np.zeros(d)
+        with single_threaded_blas():
+            for rows, Z in self.blocks(center):
+                w = np.ones(len(Z)) if self.weight is None else self.weight[rows]
+                part = np.hstack((Z @ root, self.Y[rows] - near))
+                left += w @ part
+                shift += w @ Z
+                if self.weight is not None:
+                    part *= np.sqrt(w)[:, None]
+                sums += part.T @ part
+        mean = np.zeros(d + k)
+        if intercept:
+            mean = np.concatenate((shift, left[r:])) / total
+            mean[d:] += near
+            sums -= np.outer(left, left / total)
+        G = sums[:r, :r]
+        if not np.abs(G - np.eye(r)).sum(axis=0).max(initial=0.0) < _ROUGH:
+            return None
+        U = linalg.cholesky(G)
+        kept = np.flatnonzero(root.any(axis=1))
+        R = np.zeros((r + k, d + k))
+        R[:r, kept] = linalg.solve_triangular(root[kept].T, U.T, lower=True).T
+        R[:r, d:] = linalg.solve_triangular(U.T, sums[:r, r:], lower=True)
+        beside = sums.diagonal()[r:] - np.square(R[:r, d:]).sum(axis=0)
+        R[r:, d:] = np.diag(np.sqrt(np.maximum(beside, 0.0)))
+        return R, mean
+
+    def _triangle_by_qr(self, center, intercept):
         n, d = self.X.shape
         k, first = self.Y.shape[1], int(intercept)
         width = first + d + k
