@@ -15,7 +15,7 @@ from mlcore.naive_bayes.class_moments import (
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 
 _VALUES = 1 << 16  # terms of a block of scores, which stay in the cache
-_SAFE_POWER = 128  # of two: squares of numbers below it, and above its inverse, stay in range
+_SAFE_POWER = 128  # squares of numbers between 2^-128 and 2^128 stay in range
 
 
 class GaussianNB(NaiveBayes):

@@ -92,14 +92,15 @@ def solved(
         solution = system.solve(units)
         well = solution is not None and solution.rcond >= _WELL[dtype.itemsize]
         if not well:
-            rough = solution if units.alpha == 0 else system.solve(units._replace(alpha=0.0))
-            solution, from_sums = None, rows is None
+            rough, solution, from_sums = solution, None, rows is None
             if rows is None:
                 system = system.triangle()
                 solution = system.solve(units)
         squares_of_all = gram.diagonal()
     if solution is None:
         by_rows, total = True, rows.total
+        if rough is not None and units.alpha > 0:
+            rough = system.solve(units._replace(alpha=0.0))
         usable = rough is not None and rough.rcond > _ROUGH * eps
         R, mean = rows.triangle(center, fit_intercept, rough.root if usable else None)
         center = center + mean[:d]

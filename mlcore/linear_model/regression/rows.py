@@ -20,7 +20,7 @@ from mlcore.scatter import (
 from mlcore.threads import single_threaded_blas
 
 _PLAIN = {8: 230, 4: 28}  # by bytes of a number: powers of two whose squares are in range
-_ROUGH = 0.5  # most that a product with the inverse of a rounded factor is off from orthonormal
+_DEPARTURE = 0.5  # from orthonormal columns, at most: that of a factor which is not too rough
 _PENALTY = 300  # power of two that penalties do not exceed
 
 
@@ -218,7 +218,7 @@ class Rows(NamedTuple):
             mean[d:] += near
             sums -= np.outer(left, left / total)
         G = sums[:r, :r]
-        if not np.abs(G - np.eye(r)).sum(axis=0).max(initial=0.0) < _ROUGH:
+        if not np.abs(G - np.eye(r)).sum(axis=0).max(initial=0.0) < _DEPARTURE:
             return None
         U = linalg.cholesky(G)
         kept = np.flatnonzero(root.any(axis=1))
