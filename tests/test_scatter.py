@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
+from mlcore import scatter
 from mlcore.scatter import (
     Scatter,
     in_range,
@@ -137,10 +138,12 @@ def test_any_order_of_blocks_is_the_whole_even_if_they_drift(seed, n_blocks, dri
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("shape", [(1, 1), (127, 5), (700, 50), (300, 500)])
-def test_threads_change_no_byte(shape, dtype):
+def test_threads_change_no_byte(shape, zeros, dtype):
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=shape).astype(dtype), rng.integers(0, 3, size=shape[0])
+    X = np.maximum(X, 0) if zeros else X
     weight, origin = rng.random(shape[0]), origin_of(X)
     found = []
     for n_threads in (1, 2, 5):
@@ -150,6 +153,71 @@ def test_threads_change_no_byte(shape, dtype):
         assert_array_equal(sums.scatter, found[0][0].scatter)
         assert_array_equal(sums.mean, found[0][0].mean)
         assert_array_equal(by_class, found[0][1])
+
+
+def with_background(n_samples, n_features, dtype, background):
+    """Rows of smooth noise, cut off at a background as the pixels of an image."""
+    rng = np.random.default_rng(n_samples)
+    low = np.cumsum(rng.normal(size=(n_samples, n_features)), axis=1) / np.sqrt(n_features)
+    return (np.maximum(low, 0.0) * 3 + background).astype(dtype)
+
+
+@pytest.mark.parametrize("background", [0.0, -0.7, 5.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 50), (125, 48), (127, 64), (600, 131), (2000, 300)])
+def test_rows_left_out_of_products_change_no_bit(shape, dtype, background, monkeypatch):
+    X = with_background(*shape, dtype, background)
+    X[:, 7] = 2.5  # never varies
+    X[: len(X) // 2, 30:33] = background
+    weight = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
+    weight[-1] = 1.0
+    origin = origin_of(X)
+    assert (X[:64] == origin).mean() >= scatter._OFTEN
+    for w in (None, weight):
+        found = scatter_of(X, w, origin)
+        with monkeypatch.context() as patch:
+            patch.setattr(scatter, "_OFTEN", 2.0)  # a share that no column reaches
+            expected = scatter_of(X, w, origin)
+        assert_array_equal(found.scatter, expected.scatter)
+        assert_array_equal(found.mean, expected.mean)
+        wide = X.astype(np.float64)
+        weights = np.ones(len(X)) if w is None else w
+        centred = wide - weights @ wide / weights.sum()
+        S = centred.T @ (centred * weights[:, None])
+        # The roundings of n products, at random; the origin may be 7 deviations' squares away.
+        atol = 8 * np.sqrt(len(X)) * np.finfo(dtype).eps * max(S.max(), 1e-300)
+        assert_allclose(found.scatter, S, rtol=0, atol=atol)
+
+
+@settings(max_examples=50)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([np.float32, np.float64]),
+    st.floats(0.05, 0.95),
+    st.sampled_from([0.0, -3.0, 7.0]),
+    st.sampled_from([0.0, 1e3]),
+)
+def test_an_origin_that_rows_often_have_costs_few_digits(seed, dtype, share, background, far):
+    rng = np.random.default_rng(seed)
+    X = np.exp(rng.normal(size=(256, 60)) * 2) + far + max(background, 0.0)
+    X = np.where(rng.random(X.shape) < share * rng.random(60), background, X).astype(dtype)
+    origin = origin_of(X)
+    often = (background == X).mean(axis=0) >= 1 / 8
+    assert (origin[often] == background).all()
+    wide = X.astype(np.float64)
+    mean, variance = wide.mean(axis=0), wide.var(axis=0)
+    rounding = np.finfo(dtype).eps * np.abs(mean)
+    assert (np.abs(mean - origin) <= np.sqrt(7 * variance) * (1 + 1e-6) + rounding).all()
+    assert_allclose(origin[~often], mean[~often], rtol=np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_culprit_is_named_among_rows_left_out(bad, dtype):
+    X = with_background(700, 60, dtype, 0.0)
+    X[690, 59] = bad
+    with pytest.raises(ValueError, match="Input X contains .*row 690, column 59"):
+        scatter_of(X, None, origin_of(X))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

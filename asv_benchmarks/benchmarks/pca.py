@@ -27,12 +27,16 @@ class ByScatter:
 
     def setup(self, n_samples, dtype):
         self.X = rows(n_samples, 784, dtype)
+        self.dense = np.random.default_rng(1).normal(size=self.X.shape).astype(dtype)
 
     def time_fit(self, *_):
         PCA(50).fit(self.X)
 
     def time_scatter(self, *_):
         scatter_of(self.X, None, origin_of(self.X))
+
+    def time_scatter_without_zeros(self, *_):
+        scatter_of(self.dense, None, origin_of(self.dense))
 
     def time_floor_numpy(self, *_):
         centred = self.X - self.X.mean(axis=0)

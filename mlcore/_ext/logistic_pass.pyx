@@ -23,7 +23,7 @@ from libc.stdint cimport int32_t, int64_t
 from mlcore._ext.simd.logistic cimport (
     binary, copy_d, copy_f, exponentials, gradient, moments, scores,
 )
-from mlcore._ext.simd.scatter cimport SCATTER_ROWS_d, pack_d, panel_d, products_d
+from mlcore._ext.simd.scatter cimport SCATTER_ROWS_d, pack_d, panel_d, products_d, strip_d
 
 ctypedef fused index:
     int32_t
@@ -97,14 +97,14 @@ cdef void pair_roots(Py_ssize_t rows, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b, 
 
 
 cdef void add_products(Py_ssize_t rows, Py_ssize_t width, Py_ssize_t used, const double* B,
-                       const double* zeros, const double* root, double* panels,
+                       const double* zeros, const double* root, double* strips,
                        double* H) noexcept nogil:
     """H += the products of rows times root, its lower triangle."""
     cdef Py_ssize_t i, b
     for i in range(rows):
-        pack_d(width, B + i * width, zeros, root[i], panels + i * panel_d)
+        pack_d(width, B + i * width, zeros, root[i], strips + i * strip_d)
     for b in range(width // panel_d):
-        products_d(rows, panels, b, b * panel_d, used, H, width)
+        products_d(rows, strips, NULL, b, b * panel_d, used, H, width)
 
 
 cdef void dense_block(const floating* X, Py_ssize_t d, Py_ssize_t rows,
@@ -115,8 +115,8 @@ cdef void dense_block(const floating* X, Py_ssize_t d, Py_ssize_t rows,
                       double* G, double* sums, double* H, double* out) noexcept nogil:
     cdef Py_ssize_t i, a, b
     cdef double* B = work
-    cdef double* panels = B + SCATTER_ROWS_d * width
-    cdef double* Z = panels + SCATTER_ROWS_d * width
+    cdef double* strips = B + SCATTER_ROWS_d * width
+    cdef double* Z = strips + SCATTER_ROWS_d * width
     cdef double* R = Z + SCORES * c
     cdef double* sign = R + SCORES * c
     cdef double* root = sign + SCORES
@@ -137,7 +137,7 @@ cdef void dense_block(const floating* X, Py_ssize_t d, Py_ssize_t rows,
     if gram:
         for i in range(rows):
             root[i] = sqrt(s[i])
-        add_products(rows, width, d + 1, B, zeros, root, panels, H)
+        add_products(rows, width, d + 1, B, zeros, root, strips, H)
         return
     for i in range(rows * c):
         Z[i] = 0 if offset == NULL else offset[i]
@@ -150,12 +150,12 @@ cdef void dense_block(const floating* X, Py_ssize_t d, Py_ssize_t rows,
     if H == NULL:
         return
     if c == 1:
-        add_products(rows, width, d + 1, B, zeros, root, panels, H)
+        add_products(rows, width, d + 1, B, zeros, root, strips, H)
         return
     for a in range(c):
         for b in range(a + 1, c):
             pair_roots(rows, c, a, b, s, Z, root)
-            add_products(rows, width, d + 1, B, zeros, root, panels, H)
+            add_products(rows, width, d + 1, B, zeros, root, strips, H)
             H += width * width
 
 

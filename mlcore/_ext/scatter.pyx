@@ -1,24 +1,27 @@
 """Hot loops of mlcore.scatter: products of the columns of rows with each other.
 
-Rows are read once: of each block, the columns that vary are found, packed in panels with the
+Rows are read once: of each block, the columns that vary are found, packed in strips with the
 origin subtracted and the roots of the weights multiplied, and then multiplied while they are in
-cache. One thread writes each tile of the result, blocks follow in order, so that the number of
-threads never changes a bit. O(n v²) time for v columns that vary.
+cache. Products of 0 may be left out, by lists of the rows that are not the origin. One thread
+writes each tile of the result, blocks follow in order: neither the number of threads nor the lists
+change a bit. O(n v²) time for v columns that vary.
 
 The d columns are those of X (n, p) and then of Y (n, d - p). C order, checked by the caller.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memcpy, memset
 
 from mlcore._ext.simd.scatter cimport (
-    SCATTER_ROWS_d, SCATTER_ROWS_f, column_sums, pack, panel_d, panel_f, products,
+    SCATTER_ROWS_d, SCATTER_ROWS_f, column_sums, list_rows, pack, panel_d, panel_f, products,
+    step_of_columns, strip_d, strip_f,
 )
 
 cdef enum:
-    GROUP = 48384  # values: columns of a block that stay in the second cache
-    PACKED = 1 << 19  # values of rows packed together
+    GROUP = 24192  # values: columns of a block that stay in the second cache
+    ALONE = 1 << 15  # values packed by one thread: .93 of the time of 1 << 17 at 160 columns
+    TOGETHER = 1 << 20  # by several, which wait for each other: .8 of 1 << 18 on a busy processor
     PANELS = 4  # that a thread multiplies with a group, so that it is read again from the cache
     LONG = 48  # columns side by side, packed without a copy: .9 of the time at 160 columns
     TILE = 32
@@ -35,9 +38,14 @@ def panel_width(int itemsize, /):
     return panel_f if itemsize == 4 else panel_d
 
 
-def blocks_at_once(Py_ssize_t rows, Py_ssize_t width, /):
-    """Return the number of blocks that are packed together, so that threads have enough to do."""
-    return max(1, PACKED // (rows * width))
+def values_of_lists(int itemsize, Py_ssize_t width, /):
+    """Return the number of values in the lists of rows of a block, `width` columns wide."""
+    return width // step_of_columns * (rows_of_block(itemsize) + 1)
+
+
+def blocks_at_once(Py_ssize_t rows, Py_ssize_t width, int n_threads, /):
+    """Return the number of blocks that are packed together, and still in cache when multiplied."""
+    return max(1, (ALONE if n_threads == 1 else TOGETHER) // (rows * width))
 
 
 cdef Py_ssize_t add_varying(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize_t start,
@@ -88,25 +96,25 @@ cdef Py_ssize_t find_runs(const int64_t* columns, Py_ssize_t n, Py_ssize_t p,
 cdef void pack_rows(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize_t start,
                     Py_ssize_t rows, const floating* root, const int64_t* runs,
                     Py_ssize_t n_runs, Py_ssize_t width, const floating* near, floating* line,
-                    floating* panels) noexcept nogil:
+                    floating* strips) noexcept nogil:
     """Pack rows: long runs of columns from where they are, all others from a copy in `line`."""
     cdef Py_ssize_t p = X.shape[1], i, r, at, j, length, head, body, packed
-    cdef Py_ssize_t panel = panel_f if floating is float else panel_d
+    cdef Py_ssize_t strip = strip_f if floating is float else strip_d
     cdef Py_ssize_t in_block = SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d
     cdef const floating* source
     cdef floating* to
     cdef floating w
     for i in range(rows):
-        to = panels + i * panel
+        to = strips + i * strip
         w = <floating> 1 if root == NULL else root[i]
         at = packed = 0
         for r in range(n_runs):
             j, length = runs[2 * r], runs[2 * r + 1]
             source = &X[start + i, j] if j < p else &Y[start + i, j - p]
             head, body = length, 0
-            if length >= max(LONG, 2 * panel):
-                head = (panel - at % panel) % panel
-                body = (length - head) // panel * panel
+            if length >= max(LONG, 2 * strip):
+                head = (strip - at % strip) % strip
+                body = (length - head) // strip * strip
             memcpy(line + at, source, head * sizeof(floating))
             if body > 0:
                 at += head
@@ -124,7 +132,7 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
              const int64_t[::1] codes, const floating[::1] first, floating[::1] near,
              int64_t[::1] columns, Py_ssize_t n_varying, int64_t[::1] runs, double[:, ::1] S,
              double[:, ::1] sums, floating[::1] packed_near, floating[:, ::1] lines,
-             floating[::1] packed, Py_ssize_t blocks, int n_threads, /):
+             floating[::1] packed, uint16_t[::1] lists, Py_ssize_t blocks, int n_threads, /):
     """Add products and sums of w (x - near) for rows x; return the number of columns that vary.
 
     `columns` (d,) holds first those that differ from `first` (d,), which are the order of S and
@@ -132,16 +140,22 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
     after the first rows, as S and sums have nothing of it. `root` (n,) or (0,) are the roots of
     the weights, `codes` (n,) or (0,) the rows of `sums`. S (width, width), of which the lower
     triangle is used, sums (c, width), width being whole panels. Scratch: runs (2 d,), packed_near
-    (width,), lines (n_threads, width), packed (blocks rows_of_block width,).
+    (width,), lines (n_threads, width), packed (blocks rows_of_block width,), lists (blocks
+    values_of_lists,), or (0,) for none.
     """
     cdef Py_ssize_t n = X.shape[0], p = X.shape[1], d = columns.shape[0], start, stop, t, new
     cdef Py_ssize_t panel = panel_f if floating is float else panel_d
     cdef Py_ssize_t in_block = SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d
     cdef Py_ssize_t n_runs = 0, width = 0, n_panels, n_groups, in_group = GROUP // in_block // panel
+    cdef Py_ssize_t strip = strip_f if floating is float else strip_d
     cdef Py_ssize_t n_parts, part, task, top, step = LINES
+    cdef Py_ssize_t of_panel = panel // step_of_columns * (in_block + 1)
+    cdef uint16_t* list_of = NULL
     cdef const floating* w = &root[0] if root.shape[0] > 0 else NULL
     cdef const int64_t* code = &codes[0] if codes.shape[0] > 0 else NULL
     cdef bint begun = n_varying > 0
+    if lists.shape[0] > 0:
+        list_of, step = &lists[0], in_block
     with nogil:
         start = 0
         while start < n:
@@ -169,15 +183,20 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
                           w + start + top if w != NULL else NULL, &runs[0], n_runs, width,
                           &packed_near[0], &lines[threadid(), 0],
                           &packed[top // in_block * in_block * width
-                                  + top % in_block * panel])
+                                  + top % in_block * strip])
+                if list_of != NULL:
+                    for task in range(n_panels):
+                        list_rows(min(in_block, stop - start - top),
+                                  &packed[top * width + task * in_block * panel],
+                                  list_of + (part * n_panels + task) * of_panel)
             n_groups = (n_panels + in_group - 1) // in_group
             n_parts = (n_panels + PANELS - 1) // PANELS
             for task in prange(n_groups * n_parts, num_threads=n_threads, schedule="dynamic"):
                 part = task % n_parts * PANELS
                 top = task // n_parts * in_group
                 multiply(start, stop, part, min(part + PANELS, n_panels), top,
-                         min(top + in_group, n_panels), n_varying, width, &packed[0], w, code, S,
-                         sums)
+                         min(top + in_group, n_panels), n_varying, width, &packed[0], list_of,
+                         n_panels * of_panel, w, code, S, sums)
             start = stop
     return n_varying
 
@@ -185,9 +204,12 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
 cdef void multiply(Py_ssize_t start, Py_ssize_t stop, Py_ssize_t first_panel,
                    Py_ssize_t last_panel, Py_ssize_t first, Py_ssize_t last,
                    Py_ssize_t n_varying, Py_ssize_t width, const floating* packed,
-                   const floating* root, const int64_t* codes, double[:, ::1] S,
-                   double[:, ::1] sums) noexcept nogil:
-    """Multiply some panels with a group of them, first..last, on or below the diagonal."""
+                   const uint16_t* lists, Py_ssize_t of_block, const floating* root,
+                   const int64_t* codes, double[:, ::1] S, double[:, ::1] sums) noexcept nogil:
+    """Multiply some panels with a group of them, first..last, on or below the diagonal.
+
+    Those of a block have `of_block` values in `lists`.
+    """
     cdef Py_ssize_t b, top, rows
     cdef Py_ssize_t panel = panel_f if floating is float else panel_d
     cdef Py_ssize_t in_block = SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d
@@ -195,7 +217,7 @@ cdef void multiply(Py_ssize_t start, Py_ssize_t stop, Py_ssize_t first_panel,
         rows = min(in_block, stop - start)
         for b in range(first_panel, min(last_panel, last)):
             top = max(b, first)
-            products(rows, packed, b, top * panel, min(last * panel, n_varying), &S[0, 0],
+            products(rows, packed, lists, b, top * panel, min(last * panel, n_varying), &S[0, 0],
                      S.shape[1])
             if top == b:
                 column_sums(rows, packed + b * in_block * panel,
@@ -203,6 +225,8 @@ cdef void multiply(Py_ssize_t start, Py_ssize_t stop, Py_ssize_t first_panel,
                             codes + start if codes != NULL else NULL, &sums[0, b * panel],
                             sums.shape[1])
         packed = packed + in_block * width
+        if lists != NULL:
+            lists = lists + of_block
         start = start + in_block
 
 

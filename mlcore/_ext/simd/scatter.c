@@ -5,6 +5,13 @@
 #define LOOPS "scatter_loops.h"
 #include "both_precisions.h"
 
-SIMD_TABLE(scatter,
-           .f = {.panel = SCATTER_PANEL(f), .pack = pack_f, .products = products_f, .sums = sums_f},
-           .d = {.panel = SCATTER_PANEL(d), .pack = pack_d, .products = products_d, .sums = sums_d})
+#define SCATTER_ENTRIES(suffix)               \
+  {.strip = LANES_##suffix,                   \
+   .panel = SCATTER_VECTORS * LANES_##suffix, \
+   .step = SCATTER_STEP,                      \
+   .pack = pack_##suffix,                     \
+   .list = list_##suffix,                     \
+   .products = products_##suffix,             \
+   .sums = sums_##suffix}
+
+SIMD_TABLE(scatter, .f = SCATTER_ENTRIES(f), .d = SCATTER_ENTRIES(d))
