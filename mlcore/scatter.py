@@ -14,6 +14,7 @@ from mlcore.threads import effective_threads, items_per_call, pieces
 
 ROWS = 1024  # of a block
 _FIRST = 256  # rows that the origin is near to
+_SAMPLE = 64  # of these
 _OPTIONS = {"power": 0, "owner": ""}
 _FAR = 100.0  # squared distance of mean and origin over the variance, beyond which digits are lost
 _WIDE = 48  # features from which rows that are the origin are looked for
@@ -55,6 +56,13 @@ def origin_of(X: Any) -> np.ndarray:
             for value in (first.min(axis=0), np.zeros(1, X.dtype)):
                 origin = np.where(np.mean(first == value, axis=0) >= _OFTEN, value, origin)
     return origin.astype(np.float64)
+
+
+def has_zeros(X: np.ndarray, origin: np.ndarray) -> bool:
+    """Return True if so many values of the first rows are their origin that rows which are 0 after
+    its subtraction are worth being listed.
+    """
+    return X.shape[1] >= _WIDE and bool(np.mean(X[:_SAMPLE] == origin) >= _OFTEN)
 
 
 def scatter_of(
@@ -298,8 +306,9 @@ class _Products:
 
     def _make_lists(self, X, near):
         """Take memory for lists of the rows that are not the origin, if some of the first are."""
-        often = self.width >= _WIDE and np.mean(X[:64] == near[: X.shape[1]]) >= _OFTEN
-        size = self.blocks * _ext.values_of_lists(self.dtype.itemsize, self.width) if often else 0
+        size = 0
+        if has_zeros(X, near[: X.shape[1]]):
+            size = self.blocks * _ext.values_of_lists(self.dtype.itemsize, self.width)
         self.lists = scratch_array((size,), np.dtype(np.uint16))
 
 

@@ -17,20 +17,20 @@ weights s p_a p_b: the blocks of the Hessian off the diagonal, negative.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
-from libc.math cimport log, log1p, sqrt
-from libc.stdint cimport int32_t, int64_t
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from mlcore._ext.simd.logistic cimport (
-    binary, copy_d, copy_f, exponentials, gradient, moments, scores,
+from mlcore._ext.logistic_losses cimport SCORES, losses, pair_roots
+from mlcore._ext.simd.logistic cimport copy_d, copy_f, gradient, moments, scores
+from mlcore._ext.simd.scatter cimport (
+    SCATTER_ROWS_d, list_d, pack_d, panel_d, products_d, step_of_columns, strip_d,
 )
-from mlcore._ext.simd.scatter cimport SCATTER_ROWS_d, pack_d, panel_d, products_d, strip_d
 
 ctypedef fused index:
     int32_t
     int64_t
 
 cdef enum:
-    SCORES = 128  # rows of a block and more, whole vectors
     IN_CACHE = 40000  # values of a block
 
 
@@ -46,73 +46,32 @@ def rows_of_block(Py_ssize_t width, /):
 
 def work_size(Py_ssize_t width, Py_ssize_t c, /):
     """Return the number of values that each thread needs."""
-    return (2 * SCATTER_ROWS_d + 1) * width + 2 * SCORES * c + 4 * SCORES
-
-
-cdef double losses(Py_ssize_t rows, Py_ssize_t c, bint equal, const int64_t* codes,
-                   const double* s, double* Z, double* R, double* sign, double* root,
-                   Py_ssize_t* wrong) noexcept nogil:
-    """Return the loss; R becomes residuals, and Z probabilities if c > 1."""
-    cdef Py_ssize_t i, k
-    cdef double top, total, others, loss = 0
-    cdef double* z
-    if c == 1:
-        for i in range(rows):
-            sign[i] = 2 * codes[i] - 1
-        for i in range(rows, SCORES):
-            sign[i] = 1
-            Z[i] = 0
-        return binary(rows, equal, Z, sign, s, R, root, wrong)
-    for i in range(rows):
-        z = Z + i * c
-        top = z[0]
-        for k in range(1, c):
-            top = max(top, z[k])
-        root[i] = top - z[codes[i]]
-        for k in range(c):
-            z[k] -= top
-    exponentials(rows * c, Z)
-    for i in range(rows):
-        z = Z + i * c
-        others = top = 0
-        for k in range(c):
-            if k != codes[i]:
-                others += z[k]
-                top = max(top, z[k])
-        total = others + z[codes[i]]
-        wrong[0] += top >= z[codes[i]]
-        loss += s[i] * (log1p(others) if root[i] == 0 else log(total) + root[i])
-        for k in range(c):
-            z[k] /= total
-            R[i * c + k] = s[i] * z[k]
-        R[i * c + codes[i]] = -s[i] * (others / total)
-    return loss
-
-
-cdef void pair_roots(Py_ssize_t rows, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b, const double* s,
-                     const double* P, double* root) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(rows):
-        root[i] = sqrt(s[i] * P[i * c + a] * P[i * c + b])
+    cdef Py_ssize_t lists = width // step_of_columns * (SCATTER_ROWS_d + 1)  # of 16 bits
+    return (2 * SCATTER_ROWS_d + 1) * width + 2 * SCORES * c + 4 * SCORES + lists // 4 + 1
 
 
 cdef void add_products(Py_ssize_t rows, Py_ssize_t width, Py_ssize_t used, const double* B,
                        const double* zeros, const double* root, double* strips,
-                       double* H) noexcept nogil:
-    """H += the products of rows times root, its lower triangle."""
+                       uint16_t* lists, double* H) noexcept nogil:
+    """H += the products of rows times root, its lower triangle; with `lists` less what is 0."""
     cdef Py_ssize_t i, b
+    cdef Py_ssize_t of_panel = panel_d // step_of_columns * (SCATTER_ROWS_d + 1)
     for i in range(rows):
         pack_d(width, B + i * width, zeros, root[i], strips + i * strip_d)
+    if lists != NULL:
+        for b in range(width // panel_d):
+            list_d(rows, strips + b * panel_d * SCATTER_ROWS_d, lists + b * of_panel)
     for b in range(width // panel_d):
-        products_d(rows, strips, NULL, b, b * panel_d, used, H, width)
+        products_d(rows, strips, lists, b, b * panel_d, used, H, width)
 
 
 cdef void dense_block(const floating* X, Py_ssize_t d, Py_ssize_t rows,
                       const int64_t* codes, const double* weight, bint equal,
                       const double* offset, const double* shift, const double* scale,
                       const double* zeros, const double* theta, Py_ssize_t c, Py_ssize_t width,
-                      bint intercept, bint gram, double* work, double* loss, Py_ssize_t* wrong,
-                      double* G, double* sums, double* H, double* out) noexcept nogil:
+                      bint intercept, bint gram, bint skip, double* work, double* loss,
+                      Py_ssize_t* wrong, double* G, double* sums, double* H,
+                      double* out) noexcept nogil:
     cdef Py_ssize_t i, a, b
     cdef double* B = work
     cdef double* strips = B + SCATTER_ROWS_d * width
@@ -121,6 +80,7 @@ cdef void dense_block(const floating* X, Py_ssize_t d, Py_ssize_t rows,
     cdef double* sign = R + SCORES * c
     cdef double* root = sign + SCORES
     cdef double* s = root + SCORES
+    cdef uint16_t* lists = <uint16_t*> (s + SCORES) if skip else NULL
     for i in range(rows):
         if floating is float:
             copy_f(d, X + i * d, shift, scale, B + i * width)
@@ -137,7 +97,7 @@ cdef void dense_block(const floating* X, Py_ssize_t d, Py_ssize_t rows,
     if gram:
         for i in range(rows):
             root[i] = sqrt(s[i])
-        add_products(rows, width, d + 1, B, zeros, root, strips, H)
+        add_products(rows, width, d + 1, B, zeros, root, strips, lists, H)
         return
     for i in range(rows * c):
         Z[i] = 0 if offset == NULL else offset[i]
@@ -150,18 +110,18 @@ cdef void dense_block(const floating* X, Py_ssize_t d, Py_ssize_t rows,
     if H == NULL:
         return
     if c == 1:
-        add_products(rows, width, d + 1, B, zeros, root, strips, H)
+        add_products(rows, width, d + 1, B, zeros, root, strips, lists, H)
         return
     for a in range(c):
         for b in range(a + 1, c):
             pair_roots(rows, c, a, b, s, Z, root)
-            add_products(rows, width, d + 1, B, zeros, root, strips, H)
+            add_products(rows, width, d + 1, B, zeros, root, strips, lists, H)
             H += width * width
 
 
 def dense(const floating[:, ::1] X, const int64_t[::1] codes, const double[::1] weight, bint equal,
           const double[:, ::1] offset, const double[::1] shift, const double[::1] scale,
-          const double[::1] zeros, const double[:, ::1] theta, bint intercept, bint gram,
+          const double[::1] zeros, const double[:, ::1] theta, bint intercept, bint gram, bint skip,
           Py_ssize_t first, Py_ssize_t last, Py_ssize_t stride, double[:, ::1] work,
           double[::1] loss, Py_ssize_t[::1] wrong, double[:, :, ::1] gradients,
           double[:, :, ::1] moment_sums, double[:, :, :, ::1] hessians,
@@ -177,8 +137,8 @@ def dense(const floating[:, ::1] X, const int64_t[::1] codes, const double[::1] 
             dense_block(&X[start, 0] if d > 0 else NULL, d, min(size, n - start), &codes[start],
                         &weight[start], equal, &offset[start, 0] if offset.shape[0] > 0 else NULL,
                         &shift[0] if d > 0 else NULL, &scale[0] if d > 0 else NULL,
-                        &zeros[0], &theta[0, 0], c, width, intercept, gram, &work[threadid(), 0],
-                        &loss[g], &wrong[g], &gradients[g, 0, 0],
+                        &zeros[0], &theta[0, 0], c, width, intercept, gram, skip,
+                        &work[threadid(), 0], &loss[g], &wrong[g], &gradients[g, 0, 0],
                         &moment_sums[g, 0, 0] if moment_sums.shape[0] > 0 else NULL,
                         &hessians[g, 0, 0, 0] if hessians.shape[0] > 0 else NULL,
                         &out_scores[start, 0] if out_scores.shape[0] > 0 else NULL)

@@ -8,13 +8,13 @@ from mlcore.checks import require_memory
 from mlcore.linear_model.logistic.damped_newton import damped_steps, is_small
 from mlcore.linear_model.logistic.evidence import duality_gap, rise_as_stored
 from mlcore.linear_model.logistic.lbfgs import diagonal_metric, is_wide, lbfgs_steps, metric_of
+from mlcore.linear_model.logistic.logistic_pass import NEWTON
 from mlcore.linear_model.logistic.newton import ROUNDING, first_point, newton_steps
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective
 from mlcore.linear_model.logistic.sample_span import in_span
 from mlcore.progress import Progress
 from mlcore.threads import single_threaded_blas
 
-_NEWTON = 480  # (d + 1)(n_scores + 1), up to which the Hessian is computed
 _LBFGS = 100, 150  # steps of L-BFGS, which far from the minimum, or anywhere, are too many
 _FAR = 1e-3  # squared decrement, of the objective
 _EXCESS = 1e-5  # times tol: relative excess by the decrement at which the fit ends
@@ -106,7 +106,7 @@ def _newton(objective, theta, how):
 
 
 def _is_newton(rows, solver):
-    small = (rows.d + 1) * (rows.n_scores + 1) <= _NEWTON
+    small = (rows.d + 1) * (rows.n_scores + 1) <= NEWTON
     return solver == "newton" or (solver == "auto" and small)
 
 
@@ -133,7 +133,7 @@ def _then_damped(objective, steps):
 def _least_norm(objective, point):
     """Return the point of the same scores with the least coefficients."""
     rows = objective.rows
-    if point.theta.size > _NEWTON:
+    if point.theta.size > NEWTON:
         return point
     if point.sums.hessian is None:
         point = objective.at(point.theta, hessian=True)
