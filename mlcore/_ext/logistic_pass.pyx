@@ -39,9 +39,12 @@ def panel_width():
     return panel_d
 
 
-def rows_of_block(Py_ssize_t width, /):
-    """Return the number of rows that are copied together."""
-    return max(8, min(SCATTER_ROWS_d, IN_CACHE // width))
+def rows_of_block(Py_ssize_t width, bint products, /):
+    """Return the number of rows that are copied together.
+
+    Sums of products may be far larger than the rows, and so are read for as many as can be packed.
+    """
+    return SCATTER_ROWS_d if products else max(8, min(SCATTER_ROWS_d, IN_CACHE // width))
 
 
 def work_size(Py_ssize_t width, Py_ssize_t c, /):
@@ -122,13 +125,12 @@ cdef void dense_block(const floating* X, Py_ssize_t d, Py_ssize_t rows,
 def dense(const floating[:, ::1] X, const int64_t[::1] codes, const double[::1] weight, bint equal,
           const double[:, ::1] offset, const double[::1] shift, const double[::1] scale,
           const double[::1] zeros, const double[:, ::1] theta, bint intercept, bint gram, bint skip,
-          Py_ssize_t first, Py_ssize_t last, Py_ssize_t stride, double[:, ::1] work,
-          double[::1] loss, Py_ssize_t[::1] wrong, double[:, :, ::1] gradients,
-          double[:, :, ::1] moment_sums, double[:, :, :, ::1] hessians,
-          double[:, ::1] out_scores, int n_threads, /):
-    """Add the sums over blocks first, first + stride, ... below `last`."""
+          Py_ssize_t size, Py_ssize_t first, Py_ssize_t last, Py_ssize_t stride,
+          double[:, ::1] work, double[::1] loss, Py_ssize_t[::1] wrong,
+          double[:, :, ::1] gradients, double[:, :, ::1] moment_sums,
+          double[:, :, :, ::1] hessians, double[:, ::1] out_scores, int n_threads, /):
+    """Add the sums over blocks first, first + stride, ... of `size` rows below `last`."""
     cdef Py_ssize_t c = theta.shape[0], width = theta.shape[1], n = X.shape[0], d = X.shape[1]
-    cdef Py_ssize_t size = rows_of_block(width)
     cdef Py_ssize_t groups = loss.shape[0], g, block, start
     cdef Py_ssize_t count = (last - first + stride - 1) // stride
     for g in prange(groups, nogil=True, num_threads=n_threads, schedule="dynamic"):
@@ -237,9 +239,9 @@ cdef void add_sparse(const floating* data, const index* columns, const index* en
 def sparse(const floating[::1] data, const index[::1] columns, const index[::1] ends,
            const int64_t[::1] codes, const double[::1] weight, bint equal,
            const double[:, ::1] offset, const double[::1] scale, const double[:, ::1] theta,
-           Py_ssize_t width, bint intercept, bint gram, Py_ssize_t first, Py_ssize_t last,
-           Py_ssize_t stride, double[:, ::1] work, double[::1] loss, Py_ssize_t[::1] wrong,
-           double[:, :, ::1] gradients, double[:, :, ::1] moment_sums,
+           Py_ssize_t width, bint intercept, bint gram, Py_ssize_t size, Py_ssize_t first,
+           Py_ssize_t last, Py_ssize_t stride, double[:, ::1] work, double[::1] loss,
+           Py_ssize_t[::1] wrong, double[:, :, ::1] gradients, double[:, :, ::1] moment_sums,
            double[:, :, :, ::1] hessians, double[:, ::1] out_scores, int n_threads, /):
     """The same for CSR; theta (d + 1, c) and gradients (g, d + 1, c), and no shift."""
     cdef Py_ssize_t c = theta.shape[1], d = theta.shape[0] - 1, n = codes.shape[0]
@@ -249,8 +251,8 @@ def sparse(const floating[::1] data, const index[::1] columns, const index[::1] 
     cdef const index* of = &columns[0] if columns.shape[0] > 0 else NULL
     for g in prange(groups, nogil=True, num_threads=n_threads, schedule="dynamic"):
         for block in range(g * count // groups, (g + 1) * count // groups):
-            start = (first + block * stride) * SCATTER_ROWS_d
-            sparse_block(values, of, &ends[0], start, min(SCATTER_ROWS_d, n - start), &codes[start],
+            start = (first + block * stride) * size
+            sparse_block(values, of, &ends[0], start, min(size, n - start), &codes[start],
                          &weight[start], equal, &offset[start, 0] if offset.shape[0] > 0 else NULL,
                          &scale[0] if d > 0 else NULL, &theta[0, 0], c, d, width, intercept, gram,
                          &work[threadid(), 0], &loss[g], &wrong[g], &gradients[g, 0, 0],

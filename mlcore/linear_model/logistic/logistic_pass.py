@@ -114,9 +114,9 @@ class LogisticRows:
         other.weight, other.total, other._equal = weight, float(weight.sum()), False
         return other
 
-    def rows_of_block(self) -> int:
+    def rows_of_block(self, *, products: bool) -> int:
         """Return the number of rows that are read together."""
-        return _ext.rows_of_block(1 if sp.issparse(self.X) else self.width)
+        return _ext.rows_of_block(self.width, products or sp.issparse(self.X))
 
     def sums(
         self,
@@ -153,10 +153,10 @@ class LogisticRows:
         sums = np.zeros((groups if moments is not None else 0, 2, width))
         hessians = np.zeros((groups if pairs else 0, pairs, width, width))
         empty = np.empty((0, c)) if scores is None else scores
-        size = self.rows_of_block()
+        size = self.rows_of_block(products=pairs > 0 or stride > 1)
         blocks = -(-n // size)
         per_row = max(1, self.X.nnz // n) if sparse else width
-        work = per_row * (4 * c + (per_row * pairs if sparse else per_row * pairs / 16))
+        work = per_row * (4 * c + (per_row * pairs if sparse else per_row * pairs / 8))
         n_threads = effective_threads(n / stride * work)
         step = max(1, items_per_call(work) // size) * stride
         scratch = scratch_array((n_threads, _ext.work_size(width, c)), np.float64)
@@ -166,7 +166,7 @@ class LogisticRows:
             parameters = np.zeros((c, width))
             parameters[:, : self.d + 1] = theta
         for first in range(0, blocks, step):
-            at = first, min(blocks, first + step), stride
+            at = size, first, min(blocks, first + step), stride
             rest = (
                 *at, scratch, loss, wrong, gradients, sums, hessians, empty, n_threads,
             )  # fmt: skip
@@ -195,7 +195,7 @@ class LogisticRows:
 
     def chosen(self, stride: int) -> np.ndarray:
         """Return the rows of every `stride`-th block, sorted."""
-        size = self.rows_of_block()
+        size = self.rows_of_block(products=True)
         starts = np.arange(0, self.n, size * stride)
         rows = (starts[:, None] + np.arange(size)).ravel()
         return rows[: np.searchsorted(rows, self.n)]
