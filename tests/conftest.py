@@ -26,6 +26,12 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 
+def pytest_collection_modifyitems(items):
+    # Those that run whole programs, some for ten seconds, come first, so that workers end together.
+    programs = ("test_typing.py", "test_tour.py", "test_examples.py")
+    items.sort(key=lambda item: item.path.name not in programs)
+
+
 @pytest.fixture(autouse=True)
 def figures_are_closed():
     yield

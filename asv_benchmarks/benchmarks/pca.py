@@ -51,7 +51,9 @@ class WideAndSparse:
 
     def setup(self):
         self.wide = rows(500, 20_000, "float64")
-        self.sparse = sp.random_array((20_000, 10_000), density=0.001, format="csr", random_state=0)
+        rng, n = np.random.default_rng(0), 200_000
+        at = rng.integers(20_000, size=n), rng.integers(10_000, size=n)
+        self.sparse = sp.csr_array((rng.random(n), at), shape=(20_000, 10_000))
 
     def time_gram(self):
         PCA(20).fit(self.wide)
