@@ -13,7 +13,7 @@ STEPS = 5
 class Rounds:
     """Five steps of k-means over small blocks that the workers hold, and as many idle tasks."""
 
-    params, param_names = ([1, 100],), ("blocks",)
+    params, param_names = ([1, 20],), ("blocks",)
     timeout = 120
 
     def setup(self, n_blocks):

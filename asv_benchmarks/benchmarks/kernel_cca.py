@@ -10,7 +10,7 @@ from mlcore.kernels import center_gram, gram_matrix
 class KernelPairs:
     """Linear kernels have a small rank, of which a fit makes use; the wide rbf's is large."""
 
-    params = ([500, 2_000], ["linear", "rbf"])
+    params = ([500, 1_000], ["linear", "rbf"])
     param_names = ("n_samples", "kernel")
 
     def setup(self, n_samples, kernel):

@@ -8,7 +8,7 @@ from mlcore.kernels import GramCenterer, center_gram, gram_matrix
 
 
 class KernelPCAFit:
-    params, param_names = [1_000, 4_000], ["n_samples"]
+    params, param_names = [500, 2_000], ["n_samples"]
 
     def setup(self, n_samples):
         self.X = np.random.default_rng(0).normal(size=(n_samples, 16))

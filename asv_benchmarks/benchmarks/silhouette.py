@@ -42,7 +42,7 @@ class Silhouette:
     param_names = ("n_features", "metric")
 
     def setup(self, n_features, metric):
-        self.X, self.labels = blobs(2000, n_features, 10)
+        self.X, self.labels = blobs(1000, n_features, 10)
 
     def time_silhouette(self, n_features, metric):
         silhouette_samples(self.X, self.labels, metric=metric)

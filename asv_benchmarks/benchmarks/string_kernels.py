@@ -80,7 +80,7 @@ class OthersOfSpectrum:
 class Length:
     """Strings twice as long take twice the time, four times with gaps."""
 
-    params, param_names = ([200, 400, 800, 1600], list(KERNELS)), ("length", "kind")
+    params, param_names = ([100, 200, 400, 800], list(KERNELS)), ("length", "kind")
 
     def setup(self, length, _):
         self.X = drawn(60, length)
