@@ -19,6 +19,9 @@ _OPTIONS = {"power": 0, "owner": ""}
 _FAR = 100.0  # squared distance of mean and origin over the variance, beyond which digits are lost
 _WIDE = 48  # features from which rows that are the origin are looked for
 _OFTEN = 1 / 8  # share of rows that are the origin, from which it is worth it
+_GROUPS = 16  # of rows, with sums of their own
+_SUMS_OF_GROUPS = 1 << 19  # values of these at most
+_BLOCKS_OF_GROUP = 4  # blocks of rows in a group at least
 _SPARSE = 0.1  # share of nonzero values up to which the product of sparse matrices is quicker
 
 
@@ -271,10 +274,8 @@ class _Products:
         self.sums = np.zeros((n_classes, self.width))
         self.columns, self.n_varying = np.arange(d), 0
         self.runs = np.empty(2 * d, np.int64)
-        self.blocks = _ext.blocks_at_once(rows, self.width, effective_threads())
-        self.near = np.empty(self.width, dtype)
-        self.packed = scratch_array((self.blocks * rows * self.width,), self.dtype)
-        self.lists = self.first = None
+        self.rows, self.near = rows, np.empty(self.width, dtype)
+        self.first = None
 
     def add(self, rows, parts, near, weight, codes):
         """Add the rows, which lie side by side in one or two parts, less `near`."""
@@ -282,8 +283,15 @@ class _Products:
         Y = parts[1] if len(parts) > 1 else np.zeros((len(X), 0), dtype)
         if self.first is None:
             self.first = np.concatenate([part[0] for part in parts])
-            self._make_lists(X, near)
+            self.has_zeros = has_zeros(X, near[: X.shape[1]])
         n_threads = effective_threads(len(X) * self.width**2 / 16)
+        groups = self._groups(len(X))
+        S, sums = self.S[None], self.sums[None]
+        if groups > 1:
+            S, sums = np.zeros((groups, *self.S.shape)), np.zeros((groups, *self.sums.shape))
+        blocks = _ext.blocks_at_once(self.rows, self.width, n_threads if groups == 1 else 1)
+        at_once = blocks * (1 if groups == 1 else n_threads)
+        of_lists = _ext.values_of_lists(dtype.itemsize, self.width) if self.has_zeros else 0
         self.n_varying = _ext.add_rows(
             X,
             Y,
@@ -294,22 +302,25 @@ class _Products:
             self.columns,
             self.n_varying,
             self.runs,
-            self.S,
-            self.sums,
+            S,
+            sums,
             self.near,
             np.empty((n_threads, self.width), dtype),
-            self.packed,
-            self.lists,
-            self.blocks,
+            scratch_array((at_once * self.rows * self.width,), dtype),
+            scratch_array((at_once * of_lists,), np.dtype(np.uint16)),
+            blocks,
             n_threads,
         )
+        if groups > 1:
+            self.S += S.sum(axis=0)
+            self.sums += sums.sum(axis=0)
 
-    def _make_lists(self, X, near):
-        """Take memory for lists of the rows that are not the origin, if some of the first are."""
-        size = 0
-        if has_zeros(X, near[: X.shape[1]]):
-            size = self.blocks * _ext.values_of_lists(self.dtype.itemsize, self.width)
-        self.lists = scratch_array((size,), np.dtype(np.uint16))
+    def _groups(self, n):
+        """Return the number of groups of rows with sums of their own, which are no large ones."""
+        values = _GROUPS * self.width * (self.width + len(self.sums))
+        if values > _SUMS_OF_GROUPS:
+            return 1
+        return max(1, min(_GROUPS, n // (_BLOCKS_OF_GROUP * self.rows)))
 
 
 def _sparse_sums(X, weight, origin, power):

@@ -139,7 +139,7 @@ def test_any_order_of_blocks_is_the_whole_even_if_they_drift(seed, n_blocks, dri
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("zeros", [False, True])
-@pytest.mark.parametrize("shape", [(1, 1), (127, 5), (700, 50), (300, 500)])
+@pytest.mark.parametrize("shape", [(1, 1), (127, 5), (700, 50), (300, 500), (5000, 64)])
 def test_threads_change_no_byte(shape, zeros, dtype):
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=shape).astype(dtype), rng.integers(0, 3, size=shape[0])
@@ -164,7 +164,9 @@ def with_background(n_samples, n_features, dtype, background):
 
 @pytest.mark.parametrize("background", [0.0, -0.7, 5.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(1, 50), (125, 48), (127, 64), (600, 131), (2000, 300)])
+@pytest.mark.parametrize(
+    "shape", [(1, 50), (125, 48), (127, 64), (600, 131), (2300, 131), (2000, 300)]
+)
 def test_rows_left_out_of_products_change_no_bit(shape, dtype, background, monkeypatch):
     X = with_background(*shape, dtype, background)
     X[:, 7] = 2.5  # never varies
@@ -240,35 +242,37 @@ def test_the_unit_of_weights_is_only_that_of_sums(dtype, exponent):
             assert_array_equal(scaled_by_class, np.ldexp(by_class, exponent))
 
 
+@pytest.mark.parametrize("n", [400, 3000])  # the second in groups of rows
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("far", [0.0, 1e6])  # the second is summed again about its own mean
 @pytest.mark.parametrize("power", [0, [3, -2, 0, 1]])
-def test_sums_by_class_are_those_over_its_rows(weighted, far, power):
+def test_sums_by_class_are_those_over_its_rows(n, weighted, far, power):
     rng = np.random.default_rng(5)
-    X = rng.normal(size=(400, 4))
+    X = rng.normal(size=(n, 4))
     X[:, 1] = 3.0
-    X[:350, 2] = -1.0  # begins to vary late
-    codes = rng.integers(0, 3, size=400)
-    weight = rng.integers(0, 3, size=400).astype(float) if weighted else None
+    X[: n - 50, 2] = -1.0  # begins to vary late
+    codes = rng.integers(0, 3, size=n)
+    weight = rng.integers(0, 3, size=n).astype(float) if weighted else None
     origin = origin_of(X) + far * np.array([1.0, 0.0, 0.0, 0.0])
     found, by_class = scatter_by_class(X, codes, 3, weight, origin, power=power)
     close(found, scatter_of(X, weight, origin, power=power), 1e-13)
-    w = np.ones(400) if weight is None else weight
+    w = np.ones(n) if weight is None else weight
     offsets = np.ldexp(X - origin, -np.broadcast_to(power, 4)) * w[:, None]
     for c in range(3):
         rows = offsets[codes == c]
         size = np.abs(rows).sum(axis=0) + 1
-        assert (np.abs(by_class[c] - rows.sum(axis=0)) <= 400 * 2.3e-16 * size).all()
+        assert (np.abs(by_class[c] - rows.sum(axis=0)) <= n * 2.3e-16 * size).all()
 
 
 @pytest.mark.parametrize("power", [0, 2])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_two_blocks_side_by_side_are_the_joined_rows(dtype, power):
+@pytest.mark.parametrize("n", [300, 2500])
+def test_two_blocks_side_by_side_are_the_joined_rows(dtype, power, n):
     rng = np.random.default_rng(6)
-    X, Y = rng.normal(size=(300, 7)).astype(dtype), rng.normal(size=(300, 30)).astype(dtype)
-    X[:, 2:5], Y[:, :3], Y[:299, 8] = 1.0, 2.0, 0.0
+    X, Y = rng.normal(size=(n, 7)).astype(dtype), rng.normal(size=(n, 30)).astype(dtype)
+    X[:, 2:5], Y[:, :3], Y[: n - 1, 8] = 1.0, 2.0, 0.0
     joined = np.hstack([X, Y])
-    origin, weight = origin_of(joined), rng.random(300)
+    origin, weight = origin_of(joined), rng.random(n)
     found = scatter_side_by_side(X, Y, weight, origin, power=power)
     expected = scatter_of(joined, weight, origin, power=power)
     assert_array_equal(found.scatter, expected.scatter)
