@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from mlcore.datasets import load_iris
 from mlcore.exceptions import ConvergenceWarning
 from mlcore.linear_model import LogisticRegression
+from mlcore.linear_model.logistic import logistic_pass
 from mlcore.row_sums import RowSums
 
 
@@ -145,8 +146,9 @@ def test_raw_data_converge_at_defaults(load):
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("C", [1e3, 1e6])
-def test_images_that_many_features_separate_converge_at_defaults(C, form):
+def test_images_that_many_features_separate_converge_at_defaults(C, form, monkeypatch):
     """L-BFGS alone ends 9e-6 above the minimum of all digits at C=1e3, and 4% at 1e5."""
+    monkeypatch.setattr(logistic_pass, "_DENSE", 0.25)  # as it is: a half is not 0
     X, y = load_digits(return_X_y=True)
     X, y = X[y < 7], y[y < 7]  # 16 shades; 455 coefficients, too many for Newton's whole Hessian
     with warnings.catch_warnings():
@@ -157,6 +159,32 @@ def test_images_that_many_features_separate_converge_at_defaults(C, form):
     assert_allclose(model.objective_, exact.objective_, rtol=1e-8)
     assert (np.diff(model.objective_trace_) <= 0).all()
     assert model.duality_gap_ >= model.objective_ - exact.objective_
+
+
+def test_sparse_rows_of_many_values_are_read_as_dense_ones(monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:400], y[:400] % 2
+    for share, same in ((0.25, True), (0.9, False)):
+        monkeypatch.setattr(logistic_pass, "_DENSE", share)
+        dense, csr = (
+            LogisticRegression().fit(form(X), y) for form in (np.asarray, sparse.csr_array)
+        )
+        assert (dense.coef_.tobytes() == csr.coef_.tobytes()) == same
+        assert_allclose(csr.objective_, dense.objective_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("first", [np.asarray, sparse.csr_array])
+def test_blocks_of_both_forms_have_one_sum(first):
+    X, y = load_iris()
+    model = LogisticRegression().begin(first(X + 5), y)  # the first rows tell the shift
+    for _ in range(2):
+        dense, csr = (model.partial_statistics(f(X), y) for f in (np.asarray, sparse.csr_array))
+        assert_allclose(csr.loss, dense.loss, rtol=1e-13)
+        assert_allclose(csr.gradient, dense.gradient, rtol=0, atol=1e-13 * len(X))
+        assert_allclose(
+            csr.hessian, dense.hessian, rtol=0, atol=1e-13 * np.abs(dense.hessian).max()
+        )
+        model.update(dense)
 
 
 @settings(max_examples=25, deadline=None)

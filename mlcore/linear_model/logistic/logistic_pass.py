@@ -13,6 +13,7 @@ from mlcore.threads import effective_threads, items_per_call
 
 NEWTON = 480  # (d + 1)(n_scores + 1), up to which the Hessian is computed
 _GROUPS = 8  # of rows with sums of their own
+_DENSE = 1 / 4  # share of values that are not 0, from which sparse rows are read as dense ones
 _LARGEST_GROUP = 1 << 21  # values of such sums, beyond which there are two groups
 
 
@@ -66,7 +67,8 @@ class LogisticRows:
     ----------
     shift, scale : (d,) float64
         Parameters refer to ``(x - shift) * scale``: a point near the first rows, and powers of two
-        near the deviation from it. Sparse rows are not shifted.
+        near the deviation from it. Sparse rows are not shifted; rows of which a quarter of the
+        values are not 0 are dense here.
     """
 
     def __init__(
@@ -79,6 +81,9 @@ class LogisticRows:
         intercept: bool,
         like: Columns | None = None,
     ) -> None:
+        # Means of many values are no small ones; and a shift that is given must be made use of.
+        if sp.issparse(X) and (X.nnz >= _DENSE * np.prod(X.shape) or like and like.shift.any()):
+            X = X.toarray()
         self.X, self.codes, self.weight = X, codes.astype(np.int64, copy=False), weight
         self.n, self.d = X.shape
         self.n_scores, self.intercept = n_scores, intercept

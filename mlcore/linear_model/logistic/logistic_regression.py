@@ -99,7 +99,8 @@ class LogisticRegression(LogisticDiagnostics, LogisticBlocks):
     -----
     A pass of Newton's method takes O(n d² k (k + 1)) time for k scores, one of L-BFGS O(n d k),
     both O(nnz) instead of n d for sparse data in L-BFGS; memory is O(d² k²) or O(d²) beside the
-    data. Newton's method starts from a fit to a part of the rows and takes a few passes. L-BFGS
+    data; sparse data of which a quarter of the values or more are not 0 are copied to a dense array.
+    Newton's method starts from a fit to a part of the rows and takes a few passes. L-BFGS
     works in the metric of the covariance of the features, where d is at most 4000, so that
     correlated features do not slow it down; fits that it does not end in 100 to 150 steps, of
     classes that the features nearly separate, go on by damped Newton steps with conjugate
