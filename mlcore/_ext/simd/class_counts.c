@@ -8,8 +8,7 @@
 
 enum {
   ENTRIES = 512, /* checked together, if a row has no more */
-  AHEAD =
-      8 /* entries read before the first sum is written, which may be any of them to a compiler */
+  AHEAD = 4      /* entries read before a sum is written: to a compiler it may be any of them */
 };
 
 /* Comparisons as wide as the values; NaN fails them all. */
