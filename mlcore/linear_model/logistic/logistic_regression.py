@@ -99,13 +99,13 @@ class LogisticRegression(LogisticDiagnostics, LogisticBlocks):
     -----
     A pass of Newton's method takes O(n d² k (k + 1)) time for k scores, one of L-BFGS O(n d k),
     both O(nnz) instead of n d for sparse data in L-BFGS; memory is O(d² k²) or O(d²) beside the
-    data; sparse data of which a quarter of the values or more are not 0 are copied to a dense array.
-    Newton's method starts from a fit to a part of the rows and takes a few passes. L-BFGS
-    works in the metric of the covariance of the features, where d is at most 4000, so that
-    correlated features do not slow it down; fits that it does not end in 100 to 150 steps, of
-    classes that the features nearly separate, go on by damped Newton steps with conjugate
-    gradients. With more features than samples a dense fit takes place in the span of the samples,
-    whose coordinates keep the penalty as it is.
+    data. Sparse data are copied to a dense array if a quarter of the values or more are not 0.
+    Newton's method starts from a fit to a part of the rows and takes a few passes. L-BFGS works in
+    the metric of the covariance of the features, where d is at most 4000, so that correlated
+    features do not slow it down; fits that it does not end in 100 to 150 steps, of classes that
+    the features nearly separate, go on by damped Newton steps with conjugate gradients. With more
+    features than samples a dense fit takes place in the span of the samples, whose coordinates
+    keep the penalty as it is.
 
     The residuals with solved intercepts are feasible in the dual, where the gap is ``1/2 |grad_W
     P|²`` by the equality of Fenchel and Young.
