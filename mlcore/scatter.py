@@ -292,6 +292,8 @@ class _Products:
         blocks = _ext.blocks_at_once(self.rows, self.width, n_threads if groups == 1 else 1)
         at_once = blocks * (1 if groups == 1 else n_threads)
         of_lists = _ext.values_of_lists(dtype.itemsize, self.width) if self.has_zeros else 0
+        packed = scratch_array((at_once * self.rows * self.width,), dtype)
+        lists = scratch_array((at_once * of_lists,), np.dtype(np.uint16))
         self.n_varying = _ext.add_rows(
             X,
             Y,
@@ -306,8 +308,8 @@ class _Products:
             sums,
             self.near,
             np.empty((n_threads, self.width), dtype),
-            scratch_array((at_once * self.rows * self.width,), dtype),
-            scratch_array((at_once * of_lists,), np.dtype(np.uint16)),
+            packed,
+            lists,
             blocks,
             n_threads,
         )

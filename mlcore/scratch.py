@@ -38,6 +38,9 @@ def scratch_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     The memory of a large one is reused once the array and its views are gone. Alignment matters to
     loops that read an array often: a vector that lies across two cache lines costs twice.
 
+    Give it a name before it is passed to a loop. The call itself frees what has none, and a Ctrl-C
+    that came meanwhile is then raised where the memory is given back, and is lost.
+
     Parameters
     ----------
     shape : tuple of int

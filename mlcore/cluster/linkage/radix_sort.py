@@ -20,6 +20,6 @@ def stable_order(values: np.ndarray) -> np.ndarray:
     -------
     order : (n,) int64
     """
-    order = np.empty(len(values), dtype=np.int64)
-    _ext.stable_order(values, scratch_array((2, len(values), 2), np.uint64), order)
+    order, scratch = np.empty(len(values), np.int64), scratch_array((2, len(values), 2), np.uint64)
+    _ext.stable_order(values, scratch, order)
     return order

@@ -52,12 +52,13 @@ def solve_small(
     total = np.zeros(0) if begins or problem.total is None else np.asarray(problem.total, float)
     gradient, dtype = np.empty(m), rows.kernel.dtype
     side, room = 1 if entire else slots, min(_FACE, slots)
+    Q, face = scratch_array((side, side), dtype), scratch_array((room, room), dtype)
+    vectors = scratch_array((SINGLE * slots,), dtype)
     violation, steps = _ext.solve_problem(
         rows.rows, rows.kernel.diagonal.astype(dtype, copy=False),
         np.arange(m) if problem.index is None else problem.index, group, entire, problem.linear,
         problem.lower, problem.upper, problem.epsilon, total, tol, exact, STEPS * max(200, m),
-        beta, gradient, scratch_array((side, side), dtype), scratch_array((room, room), dtype),
-        scratch_array((SINGLE * slots,), dtype), np.empty(WIDE * slots),
+        beta, gradient, Q, face, vectors, np.empty(WIDE * slots),
         np.empty(INTEGERS * slots, dtype=np.int64), np.empty(MARKS * slots, dtype=np.int8),
     )  # fmt: skip
     if not violation <= tol:
