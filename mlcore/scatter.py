@@ -290,7 +290,7 @@ class _Products:
             S, sums = np.zeros((groups, *self.S.shape)), np.zeros((groups, *self.sums.shape))
         together = groups == 1 and n_threads > 1
         size, width = dtype.itemsize, self.width
-        blocks = _ext.blocks_at_once(self.rows, width, together)
+        blocks = _ext.blocks_at_once(size, width, together)
         chunks = _ext.chunks_at_once(together)
         at_once = blocks * (chunks if together else n_threads)
         of_lists = _ext.values_of_lists(size, width) if self.has_zeros else 0

@@ -22,7 +22,7 @@ from mlcore._ext.simd.scatter cimport (
 cdef enum:
     GROUP = 24192  # values: columns of a block that stay in the second cache
     ALONE = 1 << 15  # values packed by one thread: .93 of the time of 1 << 17 at 160 columns
-    TOGETHER = 1 << 18  # by several
+    TOGETHER = 1 << 21  # bytes, by several
     CHUNKS = 4  # that these hold: one is packed and one multiplied, and two lie between them
     PANELS = 4  # that a thread multiplies with a group, so that it is read again from the cache
     TILE = 32
@@ -54,9 +54,10 @@ def values_of_lists(int itemsize, Py_ssize_t width, /):
     return width // step_of_columns * (rows_of_block(itemsize) + 1)
 
 
-def blocks_at_once(Py_ssize_t rows, Py_ssize_t width, bint together, /):
+def blocks_at_once(int itemsize, Py_ssize_t width, bint together, /):
     """Return the number of blocks of a chunk: packed together, and in cache when multiplied."""
-    return max(1, (TOGETHER if together else ALONE) // (rows * width))
+    cdef Py_ssize_t values = TOGETHER // itemsize if together else ALONE
+    return max(1, values // (rows_of_block(itemsize) * width))
 
 
 def chunks_at_once(bint together, /):
@@ -93,7 +94,7 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
     packed (blocks rows_of_block width,) and lists (blocks values_of_lists,), or (0,) for none; runs
     (chunks + 1, 2 d) and packed_near (chunks + 1, width); added (tasks_of_chunk,) zeros.
     """
-    cdef Py_ssize_t n = X.shape[0], groups = S.shape[0], group, n_runs = 0, worker, start
+    cdef Py_ssize_t n = X.shape[0], groups = S.shape[0], group, n_runs = 0, _worker, start
     cdef Py_ssize_t in_block = SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d
     cdef Py_ssize_t rows = ((n + in_block - 1) // in_block + groups - 1) // groups * in_block
     cdef Py_ssize_t of_packed = packed.shape[0] // n_threads, of_lists = lists.shape[0] // n_threads
@@ -116,9 +117,10 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
             memset(&turn, 0, sizeof(turn))
             turn.chunks, turn.added = runs.shape[0] - 1, &added[0]
             turn.n_varying[turn.chunks] = n_varying
-            for worker in prange(n_threads, num_threads=n_threads, schedule="static"):
+            for _worker in prange(n_threads, num_threads=n_threads, schedule="static"):
                 add_in_turns(X, Y, blocks * in_block, w, code, first, near, columns, runs,
-                             packed_near, &lines[threadid(), 0], &packed[0], list_of, S, sums, &turn)
+                             packed_near, &lines[threadid(), 0], &packed[0], list_of, S, sums,
+                             &turn)
             start = (n + blocks * in_block - 1) // (blocks * in_block) + turn.chunks
             n_varying = turn.n_varying[start % (turn.chunks + 1)]  # of the last chunk
     return n_varying
@@ -160,7 +162,7 @@ cdef void add_in_turns(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ss
     cdef Py_ssize_t in_block = SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d
     cdef Py_ssize_t step = LINES if lists == NULL else in_block, n_parts = at_once // step
     cdef Py_ssize_t n_tasks = tasks_of(S.shape[2] // panel, in_block, panel), width
-    cdef Py_ssize_t of_lists = S.shape[2] // step_of_columns * (in_block + 1) * (at_once // in_block)
+    cdef Py_ssize_t of_lists = at_once // in_block * (S.shape[2] // step_of_columns) * (in_block + 1)
     cdef floating* to
     cdef uint16_t* list_to
     cdef Py_ssize_t n = X.shape[0], n_chunks = (n + at_once - 1) // at_once
@@ -172,7 +174,8 @@ cdef void add_in_turns(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ss
         if task == 0:
             t = t + 1
             if t < n_chunks:
-                begin_chunk(X, Y, t, at_once, n_tasks, first, near, columns, runs, packed_near, turn)
+                begin_chunk(X, Y, t, at_once, n_tasks, first, near, columns, runs, packed_near,
+                            turn)
             continue
         task = task - 1
         t = t if task < n_parts else t - back
@@ -237,7 +240,8 @@ cdef void multiply(Py_ssize_t start, Py_ssize_t stop, Py_ssize_t task, Py_ssize_
     cdef Py_ssize_t b, i, rows
     cdef Py_ssize_t panel = panel_f if floating is float else panel_d
     cdef Py_ssize_t in_block = SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d
-    cdef Py_ssize_t n_panels = (n_varying + panel - 1) // panel, in_group = GROUP // in_block // panel
+    cdef Py_ssize_t in_group = GROUP // in_block // panel
+    cdef Py_ssize_t n_panels = (n_varying + panel - 1) // panel
     cdef Py_ssize_t n_parts = (stride // panel + PANELS - 1) // PANELS
     cdef Py_ssize_t part = task % n_parts * PANELS, top = task // n_parts * in_group
     cdef Py_ssize_t last = min(top + in_group, n_panels)
