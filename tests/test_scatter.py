@@ -155,6 +155,32 @@ def test_threads_change_no_byte(shape, zeros, dtype):
         assert_array_equal(by_class, found[0][1])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_columns_that_begin_to_vary_late_are_found_by_any_number_of_threads(zeros, dtype):
+    n, d = 9000, 301  # a dozen chunks of rows
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, d)).astype(dtype)
+    X = np.maximum(X, 0) if zeros else X + 7
+    for j in range(0, d, 2):  # in every chunk some; the last of these not at all
+        X[: min(n, 60 * j), j] = X[0, j]
+    codes, origin = rng.integers(0, 3, size=n), origin_of(X)
+    found = []
+    for n_threads in (1, 2, 3, 7):
+        with threadpool_limits(n_threads, user_api="openmp"):
+            found.append(scatter_by_class(X, codes, 3, None, origin))
+    wide = X.astype(np.float64) - X[0]  # exactly 0 where nothing varies
+    centred = wide - wide.mean(axis=0)
+    expected, size = centred.T @ centred, np.linalg.norm(wide, axis=0)
+    limit = 100 * np.finfo(dtype).eps * np.outer(size, size)  # blocks of 252 products at most
+    for sums, by_class in found:
+        assert (np.abs(sums.scatter - expected) <= limit).all()
+        assert_array_equal(sums.scatter, found[0][0].scatter)
+        assert_array_equal(sums.mean, found[0][0].mean)
+        assert_array_equal(by_class, found[0][1])
+    assert not size.all()
+
+
 def with_background(n_samples, n_features, dtype, background):
     """Rows of smooth noise, cut off at a background as the pixels of an image."""
     rng = np.random.default_rng(n_samples)

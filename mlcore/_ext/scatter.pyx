@@ -162,7 +162,7 @@ cdef void add_in_turns(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ss
     cdef Py_ssize_t in_block = SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d
     cdef Py_ssize_t step = LINES if lists == NULL else in_block, n_parts = at_once // step
     cdef Py_ssize_t n_tasks = tasks_of(S.shape[2] // panel, in_block, panel), width
-    cdef Py_ssize_t of_lists = at_once // in_block * (S.shape[2] // step_of_columns) * (in_block + 1)
+    cdef Py_ssize_t of_lists = S.shape[2] // step_of_columns * (in_block + 1) * at_once // in_block
     cdef floating* to
     cdef uint16_t* list_to
     cdef Py_ssize_t n = X.shape[0], n_chunks = (n + at_once - 1) // at_once
