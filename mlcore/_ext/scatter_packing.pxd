@@ -64,19 +64,24 @@ cdef inline Py_ssize_t begin_rows(const floating[:, ::1] X, const floating[:, ::
                                   Py_ssize_t* n_runs) noexcept nogil:
     """Find the columns that vary, up to rows start..stop, and how to pack them; return how many.
 
-    `near` is set to `first` where a column begins to vary when others have `begun`.
+    `near` is set to `first` where a column begins to vary when others have `begun`, or after the
+    first block: chunks may be longer, and must not matter.
     """
-    cdef Py_ssize_t d = columns.shape[0], t, new = 0
+    cdef Py_ssize_t d = columns.shape[0], t, middle = start, new
+    if n_varying < d and not begun:
+        middle = min(stop, start + (SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d))
+        n_varying += add_varying(X, Y, start, middle, first, &columns[n_varying], d - n_varying,
+                                 &runs[0])
     if n_varying < d:
-        new = add_varying(X, Y, start, stop, first, &columns[n_varying], d - n_varying, &runs[0])
-        if begun:
-            for t in range(n_varying, n_varying + new):
-                near[columns[t]] = first[columns[t]]
-    n_runs[0] = find_runs(&columns[0], n_varying + new, X.shape[1], &runs[0])
+        new = add_varying(X, Y, middle, stop, first, &columns[n_varying], d - n_varying, &runs[0])
+        for t in range(n_varying, n_varying + new):
+            near[columns[t]] = first[columns[t]]
+        n_varying += new
+    n_runs[0] = find_runs(&columns[0], n_varying, X.shape[1], &runs[0])
     memset(&packed_near[0], 0, packed_near.shape[0] * sizeof(floating))
-    for t in range(n_varying + new):
+    for t in range(n_varying):
         packed_near[t] = near[columns[t]]
-    return n_varying + new
+    return n_varying
 
 
 cdef inline void pack_rows(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize_t start,
