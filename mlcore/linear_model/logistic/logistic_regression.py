@@ -220,13 +220,18 @@ class LogisticRegression(LogisticDiagnostics, LogisticBlocks):
             require_overlap(objective, found.theta, column_names(X), type(self).__name__)
         self._set_fitted(X, **self._attributes(found, objective, factor, classes))
         if not found.converged:
+            why = "No step lowers the objective."
+            if found.n_iter >= how["max_iter"]:  # in words that users' filters of warnings know
+                why = (
+                    "The max_iter was reached which means the coef_ did not converge. Increase the "
+                    "number of iterations."
+                )
             warn(
                 "ConvergenceWarning",
                 f"{type(self).__name__}: {self.solver} failed to converge in n_iter={found.n_iter} "
                 f"iterations (max_iter={self.max_iter}), with a gradient of "
                 f"{found.gradient_norm:.2g} and a Newton decrement of {found.decrement:.2g} per "
-                f"unit of weight, both to be at most tol={self.tol:g}. Increase the number of "
-                "iterations.",
+                f"unit of weight, both to be at most tol={self.tol:g}. {why}",
             )
         return self
 
