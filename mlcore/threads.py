@@ -67,7 +67,7 @@ def pieces(n: int, work: float) -> Iterator[tuple[int, int]]:
 class _Library(NamedTuple):
     """The functions of a loaded BLAS library that tell and set its number of threads."""
 
-    count: Callable[[], int]
+    n_threads: Callable[[], int]
     limit: Callable[[int], object]
 
 
@@ -99,7 +99,7 @@ class _SingleThreadedBLAS:
         with _lock:
             if _users == 0:
                 # Most often there is nothing to do, and asking is quicker than setting.
-                found = [(library.limit, library.count()) for library in _blas()]
+                found = [(library.limit, library.n_threads()) for library in _blas()]
                 _limits = [(limit, before) for limit, before in found if before != 1]
                 for limit, _ in _limits:
                     limit(1)
