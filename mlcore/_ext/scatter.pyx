@@ -23,7 +23,7 @@ cdef enum:
     GROUP = 24192  # values: columns of a block that stay in the second cache
     ALONE = 1 << 15  # values packed by one thread: .93 of the time of 1 << 17 at 160 columns
     TOGETHER = 1 << 21  # bytes, by several
-    CHUNKS = 4  # that these hold: one is packed and one multiplied, and two lie between them
+    CHUNKS = 4  # that these hold: one is packed, one ready, one multiplied, and one nearly done
     PANELS = 4  # that a thread multiplies with a group, so that it is read again from the cache
     TILE = 32
     LINES = 42  # rows that a thread packs: they divide a block

@@ -211,6 +211,9 @@ def leading_eigenpairs(
 
     K. Wu, H. Simon, *Thick-restart Lanczos method for large symmetric eigenvalue problems*, SIAM
     Journal on Matrix Analysis and Applications 22, 2000.
+
+    Y. Yamamoto, Y. Nakatsukasa, Y. Yanagisawa, T. Fukaya, *Roundoff error analysis of the
+    CholeskyQR2 algorithm*, Electronic Transactions on Numerical Analysis 44, 2015.
     """
     n = S.n
     known = np.empty((n, 0)) if known is None else known

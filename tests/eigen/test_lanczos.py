@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import linalg
 from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
 from mlcore.eigen import Scaled, by_lapack, largest_by_lapack, leading_eigenpairs, times
+from mlcore.eigen.lanczos import _orthonormal
 from mlcore.kernels.single_precision import centered_single
 
 
@@ -140,6 +142,19 @@ def test_what_is_known_is_not_sought_again(n):
     assert_allclose(np.abs((found.vectors * vectors[:, :-5:-1]).sum(axis=0)), 1, rtol=1e-9)
     only = leading_eigenpairs(Scaled(A), 2, rng(), known=known, tol=1e-10)
     assert_allclose(only.next_value, values[-3], rtol=1e-4)
+
+
+@pytest.mark.parametrize("condition", [1, 1e3, 1e7, 1e12, np.inf])
+def test_blocks_become_orthonormal_whatever_their_condition(condition):
+    rng = np.random.default_rng(3)
+    Q = linalg.qr(rng.normal(size=(500, 46)), mode="economic")[0]
+    basis, U = Q[:, :30].T, Q[:, 30:]
+    sizes = np.geomspace(1, 1 / condition, 16) if condition < np.inf else np.arange(16) % 2
+    W = U * sizes @ linalg.qr(rng.normal(size=(16, 16)))[0]
+    X = _orthonormal(W, basis, 1.0, rng)
+    assert_allclose(X.T @ X, np.eye(16), atol=1e-13)
+    assert_allclose(basis @ X, 0, atol=1e-13)
+    assert_allclose(X @ (X.T @ W), W, atol=1e-13)  # their span is kept
 
 
 def test_too_few_steps_are_said():
