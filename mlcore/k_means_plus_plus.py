@@ -33,6 +33,11 @@ class Costs(Protocol):
         """Make the candidate that leaves the least objective a seed, and return it."""
 
 
+def first_least(objectives) -> int:
+    """Return the first of the least, rounding aside, which the order of samples changes."""
+    return int(np.argmax(objectives <= (1 + 1e-12) * np.min(objectives)))
+
+
 def n_candidates(n_seeds: int) -> int:
     """Return the number of candidates for each seed but the first."""
     return 2 + int(math.log(n_seeds))

@@ -5,7 +5,6 @@ costs at the nearest seed so far; the candidate that leaves the least objective 
 (Arthur and Vassilvitskii, SODA 2007).
 """
 from cython cimport floating
-from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
@@ -45,6 +44,15 @@ cdef inline bint draw(const int32_t[::1] order, const double* weights, const flo
     return True
 
 
+cdef inline Py_ssize_t first_least(const double* objectives, Py_ssize_t count) noexcept nogil:
+    """Return the first of the least, rounding aside, which the order of samples changes."""
+    cdef Py_ssize_t t, best = 0
+    for t in range(1, count):
+        if objectives[t] < (1 - 1e-12) * objectives[best]:
+            best = t
+    return best
+
+
 cdef inline Py_ssize_t keep_best(floating* costs, Py_ssize_t n, Py_ssize_t count,
                                  const double* weights) noexcept nogil:
     """Return the candidate t that leaves the least objective, and update costs[0] (n,) with it.
@@ -52,16 +60,15 @@ cdef inline Py_ssize_t keep_best(floating* costs, Py_ssize_t n, Py_ssize_t count
     costs[0] holds the costs at the nearest seed, costs[1 + t] those at candidate t, which are
     lowered to costs[0].
     """
-    cdef Py_ssize_t t, i, best = 0
-    cdef double total, least = INFINITY
+    cdef Py_ssize_t t, i, best
+    cdef double[MOST_CANDIDATES] objectives
     cdef floating* row
     for t in range(count):
         row = costs + (1 + t) * n
-        total = 0
+        objectives[t] = 0
         for i in range(n):
             row[i] = min(costs[i], row[i])
-            total += weights[i] * row[i] if weights != NULL else row[i]
-        if total < least:
-            best, least = t, total
+            objectives[t] += weights[i] * row[i] if weights != NULL else row[i]
+    best = first_least(objectives, count)
     memcpy(costs, costs + (1 + best) * n, n * sizeof(floating))
     return best

@@ -43,8 +43,7 @@ def seeds_of_points(const floating[:, ::1] X, const double[::1] weights, const i
             if count > 1:
                 lower_to_candidates(d, n, count, &X[0, 0], &points[0, 0], w, &nearest[0],
                                     &panel[0], objectives)
-                for t in range(1, count):
-                    best = t if objectives[t] < objectives[best] else best
+                best = first_least(objectives, count)
             lower_to_candidates(d, n, 1, &X[0, 0], &points[best, 0], w, &nearest[0], &panel[0],
                                 <double*> NULL)
             seeds[c] = candidates[best]

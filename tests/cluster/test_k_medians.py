@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
@@ -111,6 +111,7 @@ def test_the_best_of_all_partitions_is_found_from_some_start():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**31), st.integers(2, 40), st.integers(1, 5))
+@example(1004, 9, 4)  # two candidates for the third seed leave the same objective
 def test_laws(seed, n, k):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))

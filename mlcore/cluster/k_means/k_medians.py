@@ -10,7 +10,7 @@ from mlcore._ext import k_medians as _ext
 from mlcore.checks import require_memory
 from mlcore.cluster.k_means.center_model import CenterModel
 from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
-from mlcore.k_means_plus_plus import greedy_seeds, n_candidates
+from mlcore.k_means_plus_plus import first_least, greedy_seeds, n_candidates
 from mlcore.model import warn
 from mlcore.progress import Progress
 
@@ -274,6 +274,6 @@ class _Costs:
             for rows, distances in _distances(X, X[candidates]):
                 left = np.minimum(self.nearest[rows, None], distances)
                 objectives += self._weights[rows] @ left
-        best = candidates[np.argmin(objectives)]
+        best = candidates[first_least(objectives)]
         self.nearest = np.minimum(self.nearest, _nearest(X, X[[best]])[1])
         return int(best)

@@ -5,7 +5,12 @@ from scipy import sparse as sp
 
 from mlcore.cluster.k_means.nearest_center import lower_to_candidates
 from mlcore.cluster.k_means.sparse_assignment import SparseRows, seed_columns
-from mlcore.k_means_plus_plus import greedy_seeds, n_candidates, seeds_of_points
+from mlcore.k_means_plus_plus import (
+    first_least,
+    greedy_seeds,
+    n_candidates,
+    seeds_of_points,
+)
 from mlcore.threads import effective_threads
 
 _CHUNKS = 8  # sums that threads fill side by side
@@ -44,7 +49,7 @@ class _Distances:
 
     def add_best(self, candidates):
         if len(candidates) > 1:
-            candidates = candidates[[np.argmin(self._lower(candidates, take=False))]]
+            candidates = candidates[[first_least(self._lower(candidates, take=False))]]
         self._lower(candidates, take=True)
         return int(candidates[0])
 
@@ -75,6 +80,6 @@ class _SparseDistances:
     def add_best(self, candidates):
         self._rows.compare(candidates, self._columns, self._costs)
         costs, weights = self._costs[1 : 1 + len(candidates)], self._weights
-        best = np.argmin([cost @ weights if len(weights) else cost.sum() for cost in costs])
+        best = first_least([cost @ weights if len(weights) else cost.sum() for cost in costs])
         self.nearest[:] = costs[best]
         return int(candidates[best])

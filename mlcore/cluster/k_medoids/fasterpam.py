@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mlcore._ext import fasterpam as _ext
-from mlcore.k_means_plus_plus import greedy_seeds, seeds_of_matrix
+from mlcore.k_means_plus_plus import first_least, greedy_seeds, seeds_of_matrix
 from mlcore.threads import effective_threads
 
 _ROUNDING = 1e-13  # error of a sum in double precision, relative to the objective
@@ -286,7 +286,7 @@ class _Costs:
 
     def add_best(self, candidates):
         left = [np.minimum(self.nearest, _costs(self._rows, sample)) for sample in candidates]
-        best = int(np.argmin([self._objective(costs) for costs in left]))
+        best = first_least([self._objective(costs) for costs in left])
         self.nearest = left[best]
         return int(candidates[best])
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mlcore.cluster.k_means.row_sampler import RowSampler
-from mlcore.k_means_plus_plus import greedy_seeds, n_candidates
+from mlcore.k_means_plus_plus import first_least, greedy_seeds, n_candidates
 from mlcore.threads import single_threaded_blas
 
 _ROWS = 256
@@ -62,7 +62,7 @@ class _Distances:
     def add_best(self, candidates):
         squares = self._squares(candidates)
         left = (np.minimum(squares, self.nearest) * self._weights).sum(axis=1)
-        best = np.argmin(left)
+        best = first_least(left)
         nearer = squares[best] < self.nearest
         self.labels[nearer] = self._n_seeds
         self.nearest[nearer] = squares[best][nearer]
