@@ -82,9 +82,8 @@ INSTEAD: dict[str, dict[str, str]] = {
     "LogisticRegression": {
         "dual": "drop it: every solver shows its duality gap, in duality_gap_",
         "intercept_scaling": "drop it: intercepts are not penalised",
-        "l1_ratio": "drop it: the penalty is 1/2 |w|²",
         "multi_class": "drop it: several classes are one softmax",
-        "penalty": "drop it: it is 1/2 |w|², and none with C=numpy.inf",
+        "penalty": "use l1_ratio=0 for l2, 1 for l1, a share for elasticnet, C=numpy.inf for None",
     },
     "Perceptron": {
         "alpha": "drop it: there is no penalty",

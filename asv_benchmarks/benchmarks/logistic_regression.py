@@ -31,6 +31,26 @@ class Binary:
         self.X @ np.ones(shape[1])
 
 
+class ElasticNet:
+    """Two classes and 300 columns; proximal Newton steps."""
+
+    params = ([0.5, 1.0],)
+    param_names = ("l1_ratio",)
+
+    def setup(self, l1_ratio):
+        rng = np.random.default_rng(0)
+        self.X = rng.normal(size=(5_000, 300)) + rng.normal(size=(5_000, 1))
+        scores = self.X[:, :20] @ rng.normal(size=20)
+        self.y = scores + rng.logistic(size=len(scores)) > 0
+        self.model = LogisticRegression(l1_ratio=l1_ratio)
+
+    def time_fit(self, _):
+        self.model.fit(self.X, self.y)
+
+    def time_floor(self, _):
+        self.X @ np.ones(300)
+
+
 class Softmax:
     """Ten classes; L-BFGS in the metric of the features."""
 

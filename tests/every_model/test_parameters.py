@@ -58,6 +58,7 @@ BAD_PARAMETERS = {
     "kernel_params": ([1], "degree", 3),
     "kernel": ("rbg", None, 3, "precomputedd"),
     "means_init": ([[NAN] * 4] * 2, np.zeros((3, 4)), "1", [[1j] * 4] * 2),
+    "l1_ratio": (-0.1, 1.1, NAN, INF, "1", None, True),
     "linkage": ("wards", None, 3, "precomputed"),
     "max_iter": (0, -2, 1.5, "9", None, True, 10**30),
     "max_no_improvement": (0, -1, 1.5, "9", True, 10**30),

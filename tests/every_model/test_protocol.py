@@ -80,6 +80,7 @@ CHECKED = [
     LogisticRegression(),
     LogisticRegression(solver="lbfgs"),
     LogisticRegression(C=100.0, class_weight="balanced"),
+    LogisticRegression(l1_ratio=1.0),
     PLSA(),
     PLSA(n_components=2, alpha=0.0),
     CCA(),

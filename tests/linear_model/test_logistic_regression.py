@@ -325,7 +325,7 @@ def test_warm_start_goes_on_where_the_last_fit_ended():
 
 def test_too_few_iterations_are_a_warning_with_both_numbers():
     X, y = drawn(300, 5, 3)
-    text = r"gradient of .* decrement of .* tol=0.0001. The max_iter was reached"
+    text = r"gradient of .* decrement of .* tol=0.0001. lbfgs failed to converge. The max_iter was"
     with pytest.warns(ConvergenceWarning, match=text):
         model = LogisticRegression(max_iter=1, solver="lbfgs").fit(X, y)
     assert not model.converged_

@@ -50,7 +50,7 @@ class LogisticDiagnostics:
         """Return the checked rows of a later call."""
         fit_intercept = self._checked_parameters()["fit_intercept"]
         X = self._check_X(X, reset=False)
-        n, n_scores = X.shape[0], len(self.coef_)
+        n, n_scores = X.shape[0], self.coef_.shape[0]
         codes = self._known_codes(y, n)
         offset = self._checked_offset(offset, n, n_scores)
         _, _, weight, rows = self._weighted_labels(y, sample_weight, n)

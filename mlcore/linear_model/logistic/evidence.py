@@ -6,10 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.linear_model.logistic.conjugate_gradients import bounds_by_products
+from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective, elastic_net_gap
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
-from mlcore.linear_model.logistic.newton import newton_steps
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point
+from mlcore.linear_model.logistic.steps.conjugate_gradients import bounds_by_products
+from mlcore.linear_model.logistic.steps.newton import newton_steps
+from mlcore.linear_model.logistic.steps.proximal_newton import promised_fall
 from mlcore.scatter import row_blocks
 from mlcore.threads import single_threaded_blas
 
@@ -34,10 +36,11 @@ class Evidence(NamedTuple):
         At least P less its minimum; infinite without penalty.
     newton_decrement : float
         ``sqrt(g' H^-1 g)`` of gradient and Hessian of P. For more than 2000 parameters a bound from
-        above, by conjugate gradients; without penalty an estimate, from below.
+        above, by conjugate gradients; without penalty an estimate, from below. With ``l1_ratio >
+        0`` the root of the fall that a step promises, for more parameters in each column alone.
     excess_bound : float
-        At least P less its minimum, by self-concordance, or the duality gap where that is smaller;
-        infinite if the decrement is too large to tell.
+        At least P less its minimum, by self-concordance, or the duality gap where that is smaller,
+        and with ``l1_ratio > 0``; infinite if the decrement is too large to tell.
     """
 
     objective: float
@@ -56,6 +59,8 @@ def duality_gap(objective: Objective, point: Point, factor: float) -> tuple[floa
     that moves the intercepts by little, the gradient is bounded there: no residual moves by more
     than a quarter of the score's change. Else it is computed, by one more pass.
     """
+    if isinstance(objective, ElasticNetObjective):
+        return _elastic_net_gap(objective, point, factor)
     rows, gradient = objective.rows, np.abs(point.gradient) + _rounding(objective, point.theta)
     gap = _gap_of(objective, gradient, factor)
     if not rows.intercept:
@@ -75,6 +80,18 @@ def duality_gap(objective: Objective, point: Point, factor: float) -> tuple[floa
     found = objective.at(solved)
     gradient = np.abs(found.gradient) + _rounding(objective, solved)
     return _gap_of(objective, gradient, factor), gain, found
+
+
+def _elastic_net_gap(objective, point, factor):
+    rows, gain = objective.rows, 0.0
+    if rows.intercept:
+        change, gain = _solved_intercepts(rows, objective.scores(point.theta))
+        if change.any():
+            solved = point.theta.copy()
+            solved[:, -1] += change
+            point = objective.at(solved)
+    error = _rounding(objective, point.theta)
+    return elastic_net_gap(objective, point, error, factor), factor * gain, point
 
 
 def _solved_intercepts(rows, scores):
@@ -146,7 +163,7 @@ def rise_as_stored(objective: Objective, point: Point, factor: float) -> float:
     unit = np.finfo(rows.X.dtype).eps / 2 + _products(rows) * _ULP
     with np.errstate(over="ignore", under="ignore"):
         moved = unit * _largest_terms(objective, point.theta)  # of scores
-        slopes = np.abs(point.gradient)
+        slopes = np.abs(objective.subgradient(point))
         linear = unit * float((slopes * np.abs(point.theta)).sum()) + moved * slopes[:, -1].sum()
         pull = unit**2 * float((objective.penalty * point.theta**2).sum())
         # The second derivative in the scores is at most 1/2.
@@ -161,7 +178,10 @@ def evidence(objective: Objective, theta: np.ndarray, factor: float) -> Evidence
     gap, gain, _ = duality_gap(objective, point, factor)
     gap += gain
     objective.scores(theta)
-    norm = objective.gradient_norm(point.gradient)
+    norm = objective.gradient_norm(objective.subgradient(point))
+    if isinstance(objective, ElasticNetObjective):
+        decrement = math.sqrt(factor * promised_fall(objective, point))
+        return Evidence(value, norm, gap, decrement, gap)
     with single_threaded_blas():
         if small:
             decrement, radius = _of_system(objective, point, factor)

@@ -7,11 +7,11 @@ import numpy as np
 
 from mlcore.checks import as_class_weights, as_weights
 from mlcore.linear_model.logistic.evidence import LARGEST_SYSTEM
-from mlcore.linear_model.logistic.lbfgs import inverse_product
 from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows, LogisticSums
-from mlcore.linear_model.logistic.newton import ARMIJO, ROUNDING
 from mlcore.linear_model.logistic.objective import NewtonSystem, Penalised
 from mlcore.linear_model.logistic.separation import separated
+from mlcore.linear_model.logistic.steps.lbfgs import inverse_product
+from mlcore.linear_model.logistic.steps.newton import ARMIJO, ROUNDING
 from mlcore.model import Classifier, Model, warn
 from mlcore.row_sums import RepeatedPasses
 
@@ -23,6 +23,7 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
     """Base of a logistic regression whose steps follow from sums over rows: a `RowSums`."""
 
     C: float
+    l1_ratio: float
     tol: float
     class_weight: Any
     fit_intercept: bool
@@ -62,6 +63,10 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
         if self.class_weight is not None and not isinstance(self.class_weight, dict):
             raise ValueError(
                 f"class_weight={self.class_weight!r} needs all rows at once: give blocks a dict."
+            )
+        if how["l1_ratio"] > 0:
+            raise ValueError(
+                f"l1_ratio={self.l1_ratio:g} needs all rows at once: blocks take l1_ratio=0."
             )
         checked = self._check_X(X, reset=True)
         classes, codes, weight, _ = self._weighted_labels(y, sample_weight, checked.shape[0])

@@ -12,8 +12,8 @@ from mlcore.linear_model.inference import (
     two_sided,
 )
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
-from mlcore.linear_model.logistic.newton import newton_steps
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective
+from mlcore.linear_model.logistic.steps.newton import newton_steps
 from mlcore.threads import single_threaded_blas
 
 _ESTIMABLE = 1e-8  # part of a parameter outside of what the data determine

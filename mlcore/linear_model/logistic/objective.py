@@ -41,8 +41,10 @@ class Penalised:
 
     def __init__(self, scale: np.ndarray, strength: float) -> None:
         self.strength = strength
-        with np.errstate(over="ignore", under="ignore"):
-            penalty = np.minimum(strength * scale**2, 1e300)
+        penalty = np.zeros(len(scale))
+        if strength > 0:
+            with np.errstate(over="ignore", under="ignore"):
+                penalty = np.minimum(strength * scale**2, 1e300)
         self.penalty = np.append(penalty, 0.0)
 
     def point(self, theta: np.ndarray, sums: LogisticSums) -> Point:
@@ -52,6 +54,10 @@ class Penalised:
             value = sums.loss / sums.weight + 0.5 * float((pull * theta).sum())
         gradient = sums.gradient / sums.weight + pull
         return Point(theta, value, gradient, sums)
+
+    def subgradient(self, point: Point) -> np.ndarray:
+        """Return what is 0 at the minimum, (n_scores, d + 1)."""
+        return point.gradient
 
     def hessian(self, point: Point) -> np.ndarray:
         """Return the Hessian of a point with sums of it, (n_scores (d + 1), same)."""
@@ -74,6 +80,8 @@ class Penalised:
 
 class Objective(Penalised):
     """The same of rows in memory."""
+
+    l1_ratio = 0.0  # share of absolute values in the penalty
 
     def __init__(self, rows: LogisticRows, strength: float) -> None:
         super().__init__(rows.scale, strength)

@@ -5,13 +5,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import require_memory
-from mlcore.linear_model.logistic.damped_newton import damped_steps, is_small
+from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective
 from mlcore.linear_model.logistic.evidence import duality_gap, rise_as_stored
-from mlcore.linear_model.logistic.lbfgs import diagonal_metric, is_wide, lbfgs_steps, metric_of
 from mlcore.linear_model.logistic.logistic_pass import NEWTON
-from mlcore.linear_model.logistic.newton import ROUNDING, first_point, newton_steps
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective
 from mlcore.linear_model.logistic.sample_span import in_span
+from mlcore.linear_model.logistic.steps.damped_newton import damped_steps, is_small
+from mlcore.linear_model.logistic.steps.lbfgs import (
+    diagonal_metric,
+    is_wide,
+    lbfgs_steps,
+    metric_of,
+)
+from mlcore.linear_model.logistic.steps.newton import ROUNDING, first_point, newton_steps
+from mlcore.linear_model.logistic.steps.proximal_newton import proximal_newton_steps
 from mlcore.progress import Progress
 from mlcore.threads import single_threaded_blas
 
@@ -20,6 +27,7 @@ _FAR = 1e-3  # squared decrement, of the objective
 _EXCESS = 1e-5  # times tol: relative excess by the decrement at which the fit ends
 _ESTIMATED = 0.1  # of this, where L-BFGS estimates the decrement, sometimes too low
 _LEAST = 1e-10  # such an excess below which `tol` alone ends the fit
+_GAP = 1e-2  # times tol: relative gap at which the fit of an elastic net ends
 
 
 class Solution(NamedTuple):
@@ -45,10 +53,10 @@ def solve(
     """Minimise from theta, or from 0; P is `factor` times the objective."""
     with single_threaded_blas(), np.errstate(under="ignore"):
         span = None
-        if theta is None and how["solver"] == "auto" and not _is_newton(objective.rows, "auto"):
+        if theta is None and how["solver"] == "auto" and not _is_newton(objective, "auto"):
             span = in_span(objective)
         point, decrement, trace, converged = _descend(objective, span, factor, theta, how, progress)
-        if not objective.penalty.any():
+        if not objective.penalty.any() and objective.l1_ratio == 0:
             point = _least_norm(objective, point)
         gap, gain, solved = duality_gap(objective, point, factor)
         if converged:
@@ -56,22 +64,23 @@ def solve(
         else:  # a warm start goes on from where the steps ended
             gap += gain
         gap += rise_as_stored(objective, point, factor)
-        norm = objective.gradient_norm(point.gradient)
+        norm = objective.gradient_norm(objective.subgradient(point))
         trace[-1] = min(trace[-1], point.value)
-        return Solution(
-            point.theta, point.value, trace, len(trace) - 1, converged, norm, decrement, gap
-        )
+        theta = point.theta
+        if isinstance(objective, ElasticNetObjective):
+            theta = objective.centred(theta)
+        return Solution(theta, point.value, trace, len(trace) - 1, converged, norm, decrement, gap)
 
 
 def _descend(objective, span, factor, theta, how, progress):
     """Return the last point, its decrement, the trace, and if the fit has converged."""
     inner = objective if span is None else span.objective
-    exact, tol, trace = _is_newton(inner.rows, how["solver"]), how["tol"], []
+    exact, tol, trace = _is_newton(inner, how["solver"]), how["tol"], []
     bound, converged = tol, False
     excess = max(_EXCESS * tol * (1 if exact else _ESTIMATED), _LEAST)
     for step in _newton(inner, theta, how) if exact else _quasi_newton(inner, theta, how):
         point, decrement, _ = step
-        norm = inner.gradient_norm(point.gradient)
+        norm = inner.gradient_norm(inner.subgradient(point))
         trace.append(min([*trace[-1:], point.value]))
         progress.step(len(trace) - 1, objective=factor * point.value, change=norm)
         near = 0.5 * decrement**2 <= excess * point.value
@@ -80,6 +89,9 @@ def _descend(objective, span, factor, theta, how, progress):
             point = objective.at(span.theta(point.theta))
             converged = objective.gradient_norm(point.gradient) <= tol
             bound /= 4  # the columns of the samples may ask for more than those of the span
+        if converged and inner.l1_ratio > 0:  # a gap that falls as the decrement, not its square
+            gap, _, _ = duality_gap(inner, point, factor)
+            converged = gap <= _GAP * tol * factor * point.value
         if converged or len(trace) > how["max_iter"]:
             break
     # What cannot be computed any better in float64 is the minimum.
@@ -95,6 +107,8 @@ def _descend(objective, span, factor, theta, how, progress):
 
 
 def _newton(objective, theta, how):
+    if isinstance(objective, ElasticNetObjective):
+        return proximal_newton_steps(objective, theta)
     rows = objective.rows
     size = rows.n_scores * (rows.d + 1)
     require_memory(size, size, 32, what="the Hessian", instead="use solver='lbfgs'")
@@ -105,8 +119,9 @@ def _newton(objective, theta, how):
     return newton_steps(objective, theta)
 
 
-def _is_newton(rows, solver):
-    small = (rows.d + 1) * (rows.n_scores + 1) <= NEWTON
+def _is_newton(objective, solver):
+    rows = objective.rows
+    small = (rows.d + 1) * (rows.n_scores + 1) <= NEWTON or objective.l1_ratio > 0
     return solver == "newton" or (solver == "auto" and small)
 
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.special import expit
 
-from mlcore.linear_model.logistic.conjugate_gradients import Products
-from mlcore.linear_model.logistic.lbfgs import Metric, inverse_of
 from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows
-from mlcore.linear_model.logistic.newton import ROUNDING, Step
 from mlcore.linear_model.logistic.objective import Objective, Point
+from mlcore.linear_model.logistic.steps.conjugate_gradients import Products
+from mlcore.linear_model.logistic.steps.lbfgs import Metric, inverse_of
+from mlcore.linear_model.logistic.steps.newton import ROUNDING, Step
 from mlcore.log_softmax import log_softmax
 
 _LARGEST = 1 << 25  # values of the blocks of all classes

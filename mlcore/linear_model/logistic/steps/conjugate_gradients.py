@@ -7,8 +7,8 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.special import expit
 
-from mlcore.linear_model.logistic.lbfgs import Metric, metric_of
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point
+from mlcore.linear_model.logistic.steps.lbfgs import Metric, metric_of
 from mlcore.log_softmax import log_softmax
 from mlcore.scatter import row_blocks
 

@@ -1,0 +1,115 @@
+"""Objective of logistic regression with the penalty of the elastic net, and its duality gap."""
+
+import math
+
+import numpy as np
+from scipy.special import expit
+
+from mlcore.linear_model.logistic.logistic_pass import LogisticRows
+from mlcore.linear_model.logistic.objective import Objective, Point
+from mlcore.log_softmax import log_softmax
+
+_ULP = 2.0**-53
+
+
+class ElasticNetObjective(Objective):
+    """Mean loss + ``sum_j penalty_j theta_j^2 / 2 + lasso_j |theta_j|``.
+
+    Gradients of its points are those of the differentiable part.
+
+    Parameters
+    ----------
+    rows : LogisticRows
+    strength : float
+        1 / (C times the weight of all rows).
+    l1_ratio : float in (0, 1]
+    """
+
+    def __init__(self, rows: LogisticRows, strength: float, l1_ratio: float) -> None:
+        super().__init__(rows, strength * (1 - l1_ratio))
+        self._whole, self.l1_ratio = strength, l1_ratio
+        with np.errstate(over="ignore", under="ignore"):
+            lasso = np.minimum(strength * l1_ratio * rows.scale, 1e300)
+        self.lasso = np.append(lasso, 0.0)
+
+    def of_columns(self, rows: LogisticRows) -> "ElasticNetObjective":
+        """Return the objective of rows with some of the columns."""
+        return ElasticNetObjective(rows, self._whole, self.l1_ratio)
+
+    def point(self, theta, sums):
+        """Return the objective that follows from sums at `theta`."""
+        point = super().point(theta, sums)
+        with np.errstate(over="ignore"):
+            return point._replace(value=point.value + float((self.lasso * np.abs(theta)).sum()))
+
+    def centred(self, theta: np.ndarray) -> np.ndarray:
+        """Return theta with intercepts of more than two classes that sum to 0, as data are given.
+
+        Without squares in the penalty the coefficients of the classes do not.
+        """
+        if len(theta) == 1 or not self.rows.intercept:
+            return theta
+        theta = theta.copy()
+        coef = theta[:, :-1] * self.rows.scale
+        theta[:, -1] -= (theta[:, -1] - coef @ self.rows.shift).mean()
+        return theta
+
+    def subgradient(self, point: Point) -> np.ndarray:
+        """Return the subgradient of the least components."""
+        g = point.gradient
+        return np.where(point.theta != 0, g + self.lasso * np.sign(point.theta), self._beyond(g))
+
+    def _beyond(self, g):
+        return np.sign(g) * np.maximum(np.abs(g) - self.lasso, 0)
+
+
+def elastic_net_gap(
+    objective: ElasticNetObjective, point: Point, error: np.ndarray, factor: float
+) -> float:
+    """Return a bound on P less its minimum at a point whose residuals sum to 0.
+
+    P is `factor` times the objective, `error` bounds that of the gradient. The dual point is t
+    times the residuals p - y. For the losses the gap is then the relative entropy of ``(1 - t) y +
+    t p`` to p, and for the penalty g it is ``g(W) + g*(-t G) + t <W, G>``, G the gradient of the
+    losses and ``g*(u) = sum (|u| - l1_ratio)_+^2 / 2 / (1 - l1_ratio)``. Of t = 1 and the largest
+    t without such a sum the better is taken.
+    """
+    rows, ratio = objective.rows, objective.l1_ratio
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        W = point.theta[:, :-1] * rows.scale
+        pull = objective.penalty * point.theta
+        G = factor * (point.gradient - pull)[:, :-1] / rows.scale
+        error = factor * error[:, :-1] / rows.scale
+        largest = float((np.abs(G) + error).max(initial=0.0))
+        inside = 1.0 if largest <= ratio else ratio / largest
+        absolute = ratio * np.abs(W)
+        square = 0.5 * (1 - ratio) * W**2
+        rounding = 8 * _ULP * float((absolute + square + np.abs(W * G)).sum())
+        gaps = []
+        for t in {inside, 1.0} if ratio < 1 else {inside}:
+            outside = np.maximum(t * (np.abs(G) + error) - ratio, 0)
+            conjugate = 0.0 if t == inside else 0.5 * outside**2 / (1 - ratio)
+            of_penalty = absolute + square + t * W * G + conjugate + t * np.abs(W) * error
+            gaps.append(_of_losses(objective, point, t, factor) + float(of_penalty.sum()))
+        gap = min(gaps) + rounding
+    return gap if gap >= 0 else math.inf
+
+
+def _of_losses(objective, point, t, factor):
+    """Return the weighted relative entropies of ``(1 - t) y + t p`` to p."""
+    if t == 1:
+        return 0.0
+    rows, scores = objective.rows, objective.scores(point.theta)
+    if rows.n_scores == 1:
+        margin = np.where(rows.codes == 1, scores[:, 0], -scores[:, 0])
+        own, other = expit(margin), expit(-margin)
+    else:
+        p = np.exp(log_softmax(scores))
+        each = np.arange(rows.n)
+        own = p[each, rows.codes]
+        p[each, rows.codes] = 0
+        other = p.sum(axis=1)
+    entropy = (1 - t * other) * np.log1p((1 - t) * other / own) + t * other * math.log(t)
+    # Rounding of the two terms, of which little is left where t is near 1.
+    entropy += 8 * _ULP * (1 - t) * other
+    return factor * float(rows.weight @ entropy) / rows.total

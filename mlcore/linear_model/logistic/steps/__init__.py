@@ -1,0 +1,1 @@
+"""Steps that lower the objective of logistic regression."""
