@@ -20,7 +20,7 @@ from mlcore.mixture.components import Components
 from mlcore.mixture.em import EM, RECENT, Run
 from mlcore.mixture.prediction import Prediction
 from mlcore.model import warn
-from mlcore.progress import Progress
+from mlcore.progress import CallbackSupport, Progress
 from mlcore.row_sums import RepeatedPasses, merged
 from mlcore.threads import single_threaded_blas
 
@@ -28,7 +28,7 @@ _SHORT_RUN = 10  # steps of each of several starts before one of them goes on
 STARTS = ("k-means++", "kmeans", "random", "random_from_data")  # values of init_params
 
 
-class Mixture(RepeatedPasses, KeepsFirstRows, Prediction):
+class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
     """Estimators of mixtures: EM, by rows in memory or by sums over blocks of rows.
 
     A subclass makes the components, and says what users may give of their parameters.
@@ -71,7 +71,7 @@ class Mixture(RepeatedPasses, KeepsFirstRows, Prediction):
             as_choice(self.init_params, "init_params", STARTS, owner=owner)
         as_bool(self.warm_start, "warm_start", owner=owner)
         require_random_state(self.random_state, owner=owner)
-        return Progress(self.verbose, self.callback, owner)
+        return Progress(self.verbose, self.callback, owner, self)
 
     def _checked(self, X, sample_weight, *, reset):
         """Return rows of positive weight, and their weights; None where all are 1."""

@@ -14,7 +14,7 @@ from mlcore.kernels.expansion import Expansion, kept_expansion, row_blocks, weig
 from mlcore.kernels.kernel import Kernel, as_double, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
 from mlcore.kernels.resolve import resolve_gamma
-from mlcore.progress import Progress
+from mlcore.progress import CallbackSupport, Progress
 from mlcore.scratch import scratch_array
 from mlcore.svm.formulations import Formulation
 from mlcore.svm.smo.bias import round_to_bounds
@@ -42,7 +42,7 @@ class Settings:
         return replace(self, kernel=self.kernel.with_gamma(gamma), gamma=gamma, few=few)
 
 
-class KernelMachine(KernelModel):
+class KernelMachine(CallbackSupport, KernelModel):
     """A function ``f(x) = sum_i b_i k(x_i, x) + intercept`` whose b solves a dual problem."""
 
     support_: np.ndarray
@@ -84,7 +84,7 @@ class KernelMachine(KernelModel):
         )
 
     def _progress(self) -> Progress:
-        return Progress(self.verbose, self.callback, type(self).__name__)
+        return Progress(self.verbose, self.callback, type(self).__name__, self)
 
     def _resolved(self, settings: Settings, X: Any, weight: np.ndarray) -> Settings:
         """Return the settings with gamma as a number, for samples X of positive weight."""

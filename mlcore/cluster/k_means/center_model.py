@@ -24,6 +24,7 @@ from mlcore.cluster.k_means.origin_and_unit import Units, choose_units, shared_u
 from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
 from mlcore.cluster.k_means.seeding import k_means_plus_plus
 from mlcore.model import Clusterer, Model, Transformer, warn
+from mlcore.progress import CallbackSupport
 from mlcore.row_sums import RepeatedPasses, merged
 
 _INITS = "k-means++", "random"
@@ -47,7 +48,7 @@ class Statistics(NamedTuple):
     objective: float
 
 
-class CenterModel(Transformer, Clusterer, Model):
+class CenterModel(CallbackSupport, Transformer, Clusterer, Model):
     """Clustering by centres: parameters and their checks, for any distance."""
 
     cluster_centers_: np.ndarray

@@ -139,7 +139,7 @@ class KMeans(CentroidModel):
         self._check_parameters()
         owner = type(self).__name__
         rng = self._rng()
-        with Progress(self.verbose, self.callback, owner) as progress:
+        with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
             weights, weight_power = self._weights(sample_weight, checked.shape[0])
             units, moments = choose_units(checked, weights)

@@ -115,7 +115,7 @@ class KMedians(CenterModel):
         self._check_parameters()
         owner = type(self).__name__
         rng = self._rng()
-        with Progress(self.verbose, self.callback, owner) as progress:
+        with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
             weights, power = self._weights(sample_weight, len(checked))
             best = None

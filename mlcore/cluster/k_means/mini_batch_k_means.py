@@ -129,7 +129,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         """
         self._check_parameters()
         rng = self._rng()
-        with Progress(self.verbose, self.callback, type(self).__name__) as progress:
+        with Progress(self.verbose, self.callback, type(self).__name__, self) as progress:
             checked = self._check_X(X, reset=True)
             weights, weight_power = self._weights(sample_weight, checked.shape[0])
             units, moments = choose_units(checked, weights)

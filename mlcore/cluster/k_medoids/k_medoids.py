@@ -26,12 +26,12 @@ from mlcore.cluster.k_medoids.fasterpam import (
     swap_medoids,
 )
 from mlcore.model import Clusterer, Model, Transformer, warn
-from mlcore.progress import Progress
+from mlcore.progress import CallbackSupport, Progress
 
 _INITS = "k-medoids++", "random", "build"
 
 
-class KMedoids(Transformer, Clusterer, Model):
+class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
     r"""Find samples that the others are near to.
 
     .. math:: \min_{m_1, \dots, m_k} \sum_i w_i \min_j d(x_i, x_{m_j})^p,
@@ -176,7 +176,7 @@ class KMedoids(Transformer, Clusterer, Model):
         tol, max_iter = self._check_parameters()
         dissimilarity = Dissimilarity(self.metric, self.power, owner)
         rng = as_random_state(self.random_state, owner=owner)
-        with Progress(self.verbose, self.callback, owner) as progress:
+        with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
             weights = self._weights(sample_weight, len(checked))
             given = self._given_medoids(weights, len(checked))

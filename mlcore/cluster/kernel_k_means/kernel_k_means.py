@@ -30,12 +30,12 @@ from mlcore.kernels.kernel import copied, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel
 from mlcore.kernels.resolve import as_kernel, resolve_gamma
 from mlcore.model import Clusterer, warn
-from mlcore.progress import Progress
+from mlcore.progress import CallbackSupport, Progress
 
 _INITS = "k-means++", "random"
 
 
-class KernelKMeans(Clusterer, KernelModel):
+class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
     r"""Find clusters of samples that are near each other by a kernel.
 
     k-means in the feature space of the kernel, ``k(x, y) = phi(x).phi(y)``:
@@ -193,7 +193,7 @@ class KernelKMeans(Clusterer, KernelModel):
         self._check_parameters()
         owner = type(self).__name__
         rng = as_random_state(self.random_state, owner=owner)
-        with Progress(self.verbose, self.callback, owner) as progress:
+        with Progress(self.verbose, self.callback, owner, self) as progress:
             samples = self._training_samples(X)
             weights, power = self._weights(sample_weight, samples.shape[0])
             given = self._precomputed or not of_numbers(samples)

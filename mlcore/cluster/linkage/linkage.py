@@ -22,7 +22,7 @@ from mlcore.cluster.linkage.reciprocal_neighbors import PointClusters
 from mlcore.cluster.linkage.spanning_tree import spanning_tree
 from mlcore.cluster.metrics import as_metric
 from mlcore.model import Clusterer, Model
-from mlcore.progress import Progress
+from mlcore.progress import CallbackSupport, Progress
 
 _LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 _WHOLE = 5792  # samples of which all distances are formed at once, 256 MB
@@ -32,7 +32,7 @@ _SCALED = ("euclidean", "precomputed")  # metrics whose largest distance needs n
 _SMALL, _WIDE = 1024, 32  # of at most so many samples, or more features, Ward's takes a matrix, too
 
 
-class AgglomerativeClustering(Clusterer, Model):
+class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
     r"""Merge the two nearest clusters until few are left, or their distance is large.
 
     Each sample is a cluster at first. The linkage defines the distance between two clusters:
@@ -188,7 +188,7 @@ class AgglomerativeClustering(Clusterer, Model):
         """
         self._check_parameters()
         owner = type(self).__name__
-        with Progress(self.verbose, self.callback, owner) as progress:
+        with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
             n = len(checked)
             require_enough(n, self.n_clusters or 1, "n_clusters")

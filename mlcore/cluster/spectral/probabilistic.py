@@ -12,7 +12,7 @@ from mlcore.cluster.spectral.affinity_graph import AffinityClusterer
 from mlcore.cluster.spectral.assign_labels import assigned, unit_rows
 from mlcore.cluster.spectral.spectral import relaxed
 from mlcore.model import warn
-from mlcore.progress import Progress
+from mlcore.progress import CallbackSupport, Progress
 from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
 
 _WIDTH = 8  # columns of G are padded to a multiple
@@ -20,7 +20,7 @@ _BLOCK = 2**20  # values of F in a block of the objective
 _STARTS = 10  # of k-means
 
 
-class ProbabilisticClustering(AffinityClusterer):
+class ProbabilisticClustering(CallbackSupport, AffinityClusterer):
     r"""Factor the normalised affinities into probabilities of the clusters.
 
     With F the doubly stochastic normalisation of the affinity matrix,
@@ -144,7 +144,7 @@ class ProbabilisticClustering(AffinityClusterer):
         """
         rng = self._check_parameters()
         owner = type(self).__name__
-        with Progress(self.verbose, self.callback, owner) as progress:
+        with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
             require_enough(checked.shape[0], self.n_clusters, "n_clusters")
             graph, _ = self._graph(self._affinity(checked), explicit=True)

@@ -14,10 +14,10 @@ from mlcore.eigen import Eigenpairs, block_size, by_lapack, leading_eigenpairs
 from mlcore.kernels.gram import gram_matrix
 from mlcore.kernels.resolve import KERNELS, resolve_gamma
 from mlcore.model import warn
-from mlcore.progress import Progress
+from mlcore.progress import CallbackSupport, Progress
 
 
-class SpectralClustering(AffinityClusterer):
+class SpectralClustering(CallbackSupport, AffinityClusterer):
     r"""Cluster samples by the leading eigenvectors of their normalised affinities.
 
     The cuts of a graph are one objective under different normalisations S of the affinity matrix K,
@@ -227,7 +227,7 @@ class SpectralClustering(AffinityClusterer):
         """
         rng = self._check_parameters()
         owner = type(self).__name__
-        with Progress(self.verbose, self.callback, owner) as progress:
+        with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
             n, k, m = checked.shape[0], self.n_clusters, self.n_components or self.n_clusters
             require_enough(n, k, "n_clusters")

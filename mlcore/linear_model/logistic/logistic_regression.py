@@ -21,7 +21,7 @@ from mlcore.linear_model.logistic.separation import require_overlap
 from mlcore.linear_model.logistic.solution import Solution, solve
 from mlcore.log_softmax import log_softmax
 from mlcore.model import warn
-from mlcore.progress import Progress
+from mlcore.progress import CallbackSupport, Progress
 
 _SOLVERS = ("auto", "newton", "lbfgs", "gradient")
 _PEERS = ("newton-cg", "newton-cholesky", "liblinear", "sag", "saga")  # scikit-learn's names
@@ -31,7 +31,7 @@ _WORDS = {
 }
 
 
-class LogisticRegression(SparseCoefficients, LogisticDiagnostics, LogisticBlocks):
+class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostics, LogisticBlocks):
     r"""Classify by probabilities whose log odds are linear in the features.
 
     Minimises
@@ -230,8 +230,14 @@ class LogisticRegression(SparseCoefficients, LogisticDiagnostics, LogisticBlocks
         data = LogisticRows(checked, codes, weight, offset, n_scores, how["fit_intercept"])
         objective, factor = _scaled(data, how)
         start = self._start(data, classes)
-        with Progress(how["verbose"], self.callback, type(self).__name__) as progress:
-            found = solve(objective, factor, start, how, progress)
+
+        def fitted(theta):
+            return {"classes_": classes, "n_features_in_": data.d} | self._coefficients(
+                theta, data, data.X.dtype
+            )
+
+        with Progress(how["verbose"], self.callback, type(self).__name__, self) as progress:
+            found = solve(objective, factor, start, how, progress, fitted)
         if how["C"] == math.inf and how["max_iter"] > 0:
             require_overlap(objective, found.theta, column_names(X), type(self).__name__)
         self._set_fitted(X, **self._attributes(found, objective, factor, classes))

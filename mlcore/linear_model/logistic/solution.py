@@ -1,5 +1,6 @@
 """Minimisation of the objective of logistic regression: choice of the method, and its end."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,30 +50,42 @@ def solve(
     theta: np.ndarray | None,
     how: dict[str, Any],
     progress: Progress,
+    fitted: Callable[[np.ndarray], dict[str, Any]],
 ) -> Solution:
-    """Minimise from theta, or from 0; P is `factor` times the objective."""
+    """Minimise from theta, or from 0; P is `factor` times the objective.
+
+    `fitted` returns the fitted attributes that predictions need, of such parameters.
+    """
     with single_threaded_blas(), np.errstate(under="ignore"):
         span = None
         if theta is None and how["solver"] == "auto" and not _is_newton(objective, "auto"):
             span = in_span(objective)
-        point, decrement, trace, converged = _descend(objective, span, factor, theta, how, progress)
-        if not objective.penalty.any() and objective.l1_ratio == 0:
-            point = _least_norm(objective, point)
-        gap, gain, solved = duality_gap(objective, point, factor)
-        if converged:
-            point = solved
-        else:  # a warm start goes on from where the steps ended
-            gap += gain
+        point, decrement, trace, converged = _descend(
+            objective, span, factor, theta, how, progress, fitted
+        )
+        point, theta, gap = _end(objective, point, factor, converged)
         gap += rise_as_stored(objective, point, factor)
         norm = objective.gradient_norm(objective.subgradient(point))
         trace[-1] = min(trace[-1], point.value)
-        theta = point.theta
-        if isinstance(objective, ElasticNetObjective):
-            theta = objective.centred(theta)
         return Solution(theta, point.value, trace, len(trace) - 1, converged, norm, decrement, gap)
 
 
-def _descend(objective, span, factor, theta, how, progress):
+def _end(objective, point, factor, converged):
+    """Return the last point, its parameters as they are stored, and the gap."""
+    if not objective.penalty.any() and objective.l1_ratio == 0:
+        point = _least_norm(objective, point)
+    gap, gain, solved = duality_gap(objective, point, factor)
+    if converged:
+        point = solved
+    else:  # a warm start goes on from where the steps ended
+        gap += gain
+    theta = point.theta
+    if isinstance(objective, ElasticNetObjective):
+        theta = objective.centred(theta)
+    return point, theta, gap
+
+
+def _descend(objective, span, factor, theta, how, progress, fitted):
     """Return the last point, its decrement, the trace, and if the fit has converged."""
     inner = objective if span is None else span.objective
     exact, tol, trace = _is_newton(inner, how["solver"]), how["tol"], []
@@ -82,7 +95,7 @@ def _descend(objective, span, factor, theta, how, progress):
         point, decrement, _ = step
         norm = inner.gradient_norm(inner.subgradient(point))
         trace.append(min([*trace[-1:], point.value]))
-        progress.step(len(trace) - 1, objective=factor * point.value, change=norm)
+        value = factor * point.value
         near = 0.5 * decrement**2 <= excess * point.value
         converged = near and norm <= bound and decrement <= tol
         if converged and span is not None:
@@ -92,18 +105,24 @@ def _descend(objective, span, factor, theta, how, progress):
         if converged and inner.l1_ratio > 0:  # a gap that falls as the decrement, not its square
             gap, _, _ = duality_gap(inner, point, factor)
             converged = gap <= _GAP * tol * factor * point.value
+        # What cannot be computed any better in float64 is the minimum.
+        is_minimum = (
+            converged
+            or (norm <= tol and decrement <= tol)
+            or decrement**2 < 10 * ROUNDING * point.value
+        )
+
+        def fitted_now(last=step.point, is_minimum=is_minimum):
+            last = last if span is None else objective.at(span.theta(last.theta))
+            return fitted(_end(objective, last, factor, is_minimum)[1])
+
+        progress.step(len(trace) - 1, objective=value, change=norm, fitted=fitted_now)
         if converged or len(trace) > how["max_iter"]:
             break
-    # What cannot be computed any better in float64 is the minimum.
-    converged = (
-        converged
-        or (norm <= tol and decrement <= tol)
-        or decrement**2 < 10 * ROUNDING * point.value
-    )
     if span is not None:
         objective.n_passes += inner.n_passes
         point = objective.at(span.theta(step.point.theta))
-    return point, decrement, trace, converged
+    return point, decrement, trace, is_minimum
 
 
 def _newton(objective, theta, how):

@@ -29,10 +29,10 @@ from mlcore.mixture.plsa.aspect_tables import (
 )
 from mlcore.mixture.plsa.document_blocks import DocumentBlocks
 from mlcore.model import Model, Transformer, warn
-from mlcore.progress import Progress
+from mlcore.progress import CallbackSupport, Progress
 
 
-class PLSA(DocumentBlocks, KeepsFirstRows, Transformer, Model):
+class PLSA(CallbackSupport, DocumentBlocks, KeepsFirstRows, Transformer, Model):
     r"""Probabilistic latent semantic analysis: each component has its own distribution of words.
 
     .. math:: P(w, d) = \sum_j \lambda_j u_j(w) v_j(d)
@@ -178,7 +178,7 @@ class PLSA(DocumentBlocks, KeepsFirstRows, Transformer, Model):
             If what must be held does not fit.
         """
         k = self._checked_n_components()
-        with Progress(self.verbose, self.callback, type(self).__name__) as progress:
+        with Progress(self.verbose, self.callback, type(self).__name__, self) as progress:
             counts, weights = self._training_counts(X, sample_weight)
             random = as_random_state(self.random_state)
             is_given, order_is_given = self._given_start()
