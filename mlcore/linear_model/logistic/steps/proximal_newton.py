@@ -1,8 +1,8 @@
 """Proximal Newton steps for logistic regression with the penalty of the elastic net.
 
-A step minimises the quadratic model of the losses plus the penalty itself, by
-coordinate descent and by Newton steps in the coefficients that are not 0. Of many columns, those
-with such coefficients and those that promise most are changed at a time.
+A step minimises the quadratic model of the losses plus the penalty itself, by coordinate descent
+and by Newton steps in the coefficients that are not 0. Of many columns, those with such
+coefficients and those that promise most are changed at a time.
 
 References
 ----------
@@ -52,7 +52,6 @@ def proximal_newton_steps(
     while True:
         promised = _promised_by_each(objective, point)
         chosen = _columns(point.theta, promised)
-        step = None
         of_chosen = _subproblem(objective, point, chosen)
         left = np.delete(promised, chosen, axis=1).sum()
         start = np.ascontiguousarray(point.theta[:, [*chosen, -1]])
