@@ -7,18 +7,18 @@ from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport fabs
 
-from mlcore._ext.simd.product cimport product_f, product_lanes
+from mlcore._ext.simd.product cimport product_f
 
 cdef enum:
     ROWS = 32
 
 cdef double TINY = 1e-30  # numbers below 1e-38 are slow in float32
-LANES = product_lanes
+WIDTH = 8  # of which the width of V is a multiple
 
 
 def product(const float[:, ::1] K, const float[:, ::1] V, float[:, ::1] out,
             Py_ssize_t first, Py_ssize_t last, int n_threads, /):
-    """Set rows of `out` (n_rows, width) to K (n_rows, n) V (n, width), a multiple of LANES."""
+    """Set rows of `out` (n_rows, width) to K (n_rows, n) V (n, width), a multiple of WIDTH."""
     cdef Py_ssize_t n = K.shape[1], width = V.shape[1], block, start, rows
     for block in prange((last - first + ROWS - 1) // ROWS, nogil=True,
                         num_threads=n_threads, schedule="dynamic"):

@@ -24,7 +24,7 @@ class Single:
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         """Return the product with V (n, m), float64; the same bytes for any number of threads."""
         m = V.shape[1]
-        vectors = np.zeros((self.n, -(-m // _ext.LANES) * _ext.LANES), np.float32)
+        vectors = np.zeros((self.n, -(-m // _ext.WIDTH) * _ext.WIDTH), np.float32)
         vectors[:, :m] = V
         out = np.empty_like(vectors)
         for first, last in pieces(self.n, vectors.size):

@@ -13,7 +13,9 @@ def centred(K, means, mean, scale):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (70, 8), (1030, 24)])
+@pytest.mark.parametrize(
+    ("n", "m"), [(1, 1), (70, 8), (1030, 24), *((77, 8 * w - w % 3) for w in range(1, 10))]
+)
 def test_the_rounded_matrix_is_the_centred_one_to_float32(n, m, dtype):
     generator = np.random.default_rng(n)
     A = generator.normal(size=(n, n))

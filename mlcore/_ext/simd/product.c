@@ -25,4 +25,4 @@ static void product_widened(ptrdiff_t n_rows, ptrdiff_t n, const float *K, ptrdi
   }
 }
 
-SIMD_TABLE(product, .lanes = LANES_f, .f = product_f, .d = product_d, .widened = product_widened)
+SIMD_TABLE(product, .f = product_f, .d = product_d, .widened = product_widened)

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 typedef struct {
-  ptrdiff_t lanes; /* floats, of which the width of V in single precision is a multiple */
   void (*f)(ptrdiff_t n_rows, ptrdiff_t n, const float *K, ptrdiff_t stride, const float *V,
             ptrdiff_t width, float *out);
   void (*d)(ptrdiff_t n_rows, ptrdiff_t n, const double *K, ptrdiff_t stride, const double *V,

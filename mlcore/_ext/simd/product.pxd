@@ -2,7 +2,6 @@
 from cython cimport floating
 
 cdef extern from "simd/product.h" nogil:
-    Py_ssize_t product_lanes "product_table->lanes"
     void product_f "product_table->f"(Py_ssize_t, Py_ssize_t, const float*, Py_ssize_t,
                                       const float*, Py_ssize_t, float*)
     void product_d "product_table->d"(Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t,
