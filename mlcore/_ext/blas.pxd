@@ -1,6 +1,6 @@
 """BLAS and LAPACK: the only file that cimports them. Inline, so that no call crosses a module."""
 from cython cimport floating
-from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, saxpy, sdot, sgemm
+from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dtrsm, saxpy, sdot, sgemm, strsm
 from scipy.linalg.cython_lapack cimport dormtr, dposv, dpotrf, dpotrs, dstemr, dsyevd, dsytrd
 from scipy.linalg.cython_lapack cimport sormtr, spotrf, spotrs, sstemr, ssyevd, ssytrd
 
@@ -35,16 +35,26 @@ cdef inline void add_multiple(int n, floating alpha, const floating* x,
         daxpy(&n, &alpha, <double*> x, &one, y, &one)
 
 
-cdef inline bint cholesky(int n, floating* A) noexcept nogil:
+cdef inline bint cholesky(int n, floating* A, int lda) noexcept nogil:
     """Row-major A (n, n), of which the lower half is given, := L with L Lᵀ = A; False if A is not
     positive definite. LAPACK is told the upper half by columns.
     """
     cdef int info = 0
     if floating is float:
-        spotrf(b"U", &n, A, &n, &info)
+        spotrf(b"U", &n, A, &lda, &info)
     else:
-        dpotrf(b"U", &n, A, &n, &info)
+        dpotrf(b"U", &n, A, &lda, &info)
     return info == 0
+
+
+cdef inline void times_inverse(int m, int n, const floating* L, floating* A,
+                               int lda) noexcept nogil:
+    """Row-major A (m, n) := A L^-ᵀ, L (n, n) lower triangular; both have rows of lda values."""
+    cdef floating one = 1
+    if floating is float:
+        strsm(b"L", b"U", b"T", b"N", &n, &m, &one, <float*> L, &lda, A, &lda)
+    else:
+        dtrsm(b"L", b"U", b"T", b"N", &n, &m, &one, <double*> L, &lda, A, &lda)
 
 
 cdef inline void cholesky_solve(int n, int columns, const floating* L,

@@ -85,7 +85,7 @@ cdef inline bint factorise(descent* d, const floating* K, Py_ssize_t f) noexcept
     highest = max(highest, 1e-300) * f * (1.2e-07 if floating is float else 2.3e-16)
     for r in range(f):
         H[r * f + r] += <floating> highest
-    return cholesky(<int> f, H)
+    return cholesky(<int> f, H, <int> f)
 
 
 cdef inline bint newton_step(descent* d, const floating* K, Py_ssize_t f,

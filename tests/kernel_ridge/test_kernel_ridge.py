@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge as Peer
+from threadpoolctl import threadpool_limits
 
 from mlcore.kernel_ridge import KernelRidge
 from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
@@ -235,6 +236,20 @@ def test_cholesky_by_blocks_is_that_of_lapack(dtype, block):
     assert_allclose(found.solve(B), np.linalg.solve(A, B), rtol=50 * condition * eps)
     A[30, 30] = -1.0
     assert Cholesky.of(A, block) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_factors_are_the_same_bytes_for_any_number_of_threads(dtype):
+    A = np.random.default_rng(0).normal(size=(1500, 1500)).astype(dtype)
+    A = A @ A.T + np.eye(1500, dtype=dtype)
+    found = []
+    for threads in (1, 2, 5):
+        with threadpool_limits(threads):
+            found.append(np.tril(Cholesky.of(A.copy()).L))
+    assert_array_equal(found[0], found[1])
+    assert_array_equal(found[0], found[2])
+    size = np.finfo(dtype).eps * len(A) * A.diagonal().max()
+    assert_allclose(found[0] @ found[0].T, A, atol=size)
 
 
 def test_a_given_kernel_matrix_is_neither_copied_for_the_fit_nor_changed():

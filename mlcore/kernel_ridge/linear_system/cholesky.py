@@ -1,14 +1,15 @@
-"""Cholesky factors of large positive definite matrices, in place and in short calls."""
+"""Cholesky factors of large positive definite matrices, in place, by threads, in short calls."""
 
 from typing import Self
 
 import numpy as np
 from scipy import linalg
 
-from mlcore.threads import pieces
+from mlcore._ext import cholesky as _ext
+from mlcore.threads import effective_threads, pieces, single_threaded_blas
 
 _COLUMNS = 256  # of an inverse, computed together
-_BLOCK = 4096  # rows that one call of LAPACK factors, in less than a second
+_BLOCK = 128  # columns factored together
 
 
 class Cholesky:
@@ -32,30 +33,25 @@ class Cholesky:
         ----------
         A : float32 or float64 (n, n), C order
         block : int
-            Rows of one call of LAPACK.
+            Columns that are factored together.
 
         Notes
         -----
-        n³/3 operations. A left-looking method by blocks, so that Ctrl-C is seen soon.
+        n³/3 operations. A left-looking method by blocks, whose rows threads share: the same bytes
+        for any number of them.
         """
-        n, potrf = len(A), linalg.get_lapack_funcs("potrf", (A,))
-        for first in range(0, n, block):
-            last = min(n, first + block)
-            left, top = A[:, :first], A[first:last, :first]
-            if first:
-                for start, stop in pieces(n - first, first * len(top)):
-                    rows = slice(first + start, first + stop)
-                    A[rows, first:last] -= left[rows] @ top.T
-            corner = np.ascontiguousarray(A[first:last, first:last])
-            _, info = potrf(corner.T, lower=0, overwrite_a=1, clean=0)
-            if info != 0:
-                return None
-            A[first:last, first:last] = corner
-            for start, stop in pieces(n - last, len(top) ** 2):
-                rows = slice(last + start, last + stop)
-                A[rows, first:last] = linalg.solve_triangular(
-                    corner.T, A[rows, first:last].T, trans="T", check_finite=False
-                ).T
+        n = len(A)
+        with single_threaded_blas():
+            for first in range(0, n, block):
+                last = min(n, first + block)
+                for start, stop in _rows(first, n, first * (last - first)) if first else ():
+                    threads = effective_threads((stop - start) * first * (last - first))
+                    _ext.subtract(A, first, last, start, stop, threads)
+                if not _ext.factor(A, first, last):
+                    return None
+                for start, stop in _rows(last, n, (last - first) ** 2):
+                    threads = effective_threads((stop - start) * (last - first) ** 2)
+                    _ext.divide(A, first, last, start, stop, threads)
         return cls(A)
 
     def solve(self, B: np.ndarray) -> np.ndarray:
@@ -87,3 +83,9 @@ class Cholesky:
         """Estimate the reciprocal condition number of A, whose 1-norm is given."""
         rcond, _ = linalg.get_lapack_funcs("pocon", (self.L,))(self.L.T, norm, uplo="U")
         return float(rcond)
+
+
+def _rows(first, n, work):
+    """Yield the rows from `first` on that each compiled call takes."""
+    for start, stop in pieces(n - first, work):
+        yield first + start, first + stop
