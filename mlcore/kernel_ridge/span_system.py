@@ -149,7 +149,9 @@ class SpanSystem:
         beta = np.abs(span.coefficients(theta)).sum(axis=0)
         distance += 2 * (np.sqrt(m) * EPS + rounding) * beta
         if self.fit_intercept:
-            shift = one * (np.abs(intercept) + np.abs(means[1])) + features * norms
+            # A mean is rounded as the terms of its sum are, which may be far larger.
+            terms = np.maximum(np.abs(means[1]), targets / root)
+            shift = one * (np.abs(intercept) + terms) + features * norms
             gap += self.total * shift**2
             distance += 2 * shift
         return Solved(theta, intercept, gap, objective, distance)
