@@ -1,5 +1,6 @@
 """Eigenvectors of symmetric matrices: the leading ones by block Lanczos, or LAPACK's."""
 
+from mlcore.eigen.dense_lanczos import largest_by_lanczos
 from mlcore.eigen.lanczos import (
     Eigenpairs,
     Operator,
@@ -17,6 +18,7 @@ __all__ = [
     "Scaled",
     "block_size",
     "by_lapack",
+    "largest_by_lanczos",
     "largest_by_lapack",
     "leading_eigenpairs",
     "times",

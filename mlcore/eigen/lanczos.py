@@ -16,7 +16,7 @@ from mlcore.threads import effective_threads, pieces, single_threaded_blas
 _WIDTH = 8  # the number of vectors in a block is a multiple of this
 _WIDE = 64  # vectors, more of which BLAS multiplies 1.3 times as fast
 _DENSE = 400  # rows up to which a full decomposition by LAPACK is quicker
-_ORTHOGONAL = 1e-14  # cosines below this are rounding
+_ORTHOGONAL = 3e-15  # cosines below this are rounding
 _NEARLY = 1e-2  # cosines of vectors whose Cholesky factor makes them orthogonal to rounding
 _ILL = 1e-5  # diagonal value of the factor of unit vectors, below which it has few digits
 _SURE = 1e3  # times the value that decides on the rank, from which another factor decides alike
@@ -320,7 +320,7 @@ class _Search:
         V = np.empty((fixed + room, n))  # a row is a vector of the basis
         V[:fixed] = known.T
         H = np.zeros((room, room))  # S in the basis, without the known eigenvectors
-        X = _orthonormal(X, V[:fixed], 0.0, rng)
+        X = orthonormal_block(X, V[:fixed], 0.0, rng)
         m, steps, size = 0, [], 0.0
         while True:
             V[fixed + m : fixed + m + block] = X.T
@@ -345,7 +345,7 @@ class _Search:
             met = worst <= self.tol * size and residuals.max(initial=0.0) <= self.loose * size
             if met or len(steps) == max_iter:
                 break
-            X = _orthonormal(W, basis, size, rng)
+            X = orthonormal_block(W, basis, size, rng)
             if m + block > room:
                 kept = min(max(self.sought + block, room // 2), room - block)
                 V[fixed : fixed + kept] = Y[:, :kept].T @ basis[fixed:]
@@ -380,7 +380,7 @@ class _Search:
         )
 
 
-def _orthonormal(W, basis, size, rng):
+def orthonormal_block(W, basis, size, rng):
     """Return as many orthonormal columns, orthogonal to the basis, whose span holds that of W.
 
     If the rank of W is deficient, the other columns are drawn: they may find further eigenvectors

@@ -8,7 +8,7 @@ from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
 from mlcore.eigen import Scaled, by_lapack, largest_by_lapack, leading_eigenpairs, times
-from mlcore.eigen.lanczos import _orthonormal
+from mlcore.eigen.lanczos import orthonormal_block
 from mlcore.kernels.single_precision import centered_single
 
 
@@ -151,7 +151,7 @@ def test_blocks_become_orthonormal_whatever_their_condition(condition):
     basis, U = Q[:, :30].T, Q[:, 30:]
     sizes = np.geomspace(1, 1 / condition, 16) if condition < np.inf else np.arange(16) % 2
     W = U * sizes @ linalg.qr(rng.normal(size=(16, 16)))[0]
-    X = _orthonormal(W, basis, 1.0, rng)
+    X = orthonormal_block(W, basis, 1.0, rng)
     assert_allclose(X.T @ X, np.eye(16), atol=1e-13)
     assert_allclose(basis @ X, 0, atol=1e-13)
     assert_allclose(X @ (X.T @ W), W, atol=1e-13)  # their span is kept
