@@ -273,8 +273,7 @@ class _Products:
         self.S = np.zeros((self.width, self.width))
         self.sums = np.zeros((n_classes, self.width))
         self.columns, self.n_varying = np.arange(d), 0
-        self.runs = np.empty(2 * d, np.int64)
-        self.rows, self.near = rows, np.empty(self.width, dtype)
+        self.rows = rows
         self.first = None
 
     def add(self, rows, parts, near, weight, codes):
@@ -289,10 +288,13 @@ class _Products:
         S, sums = self.S[None], self.sums[None]
         if groups > 1:
             S, sums = np.zeros((groups, *self.S.shape)), np.zeros((groups, *self.sums.shape))
-        blocks = _ext.blocks_at_once(self.rows, self.width, n_threads if groups == 1 else 1)
-        at_once = blocks * (1 if groups == 1 else n_threads)
-        of_lists = _ext.values_of_lists(dtype.itemsize, self.width) if self.has_zeros else 0
-        packed = scratch_array((at_once * self.rows * self.width,), dtype)
+        together = groups == 1 and n_threads > 1
+        size, width = dtype.itemsize, self.width
+        blocks = _ext.blocks_at_once(size, width, together)
+        chunks = _ext.chunks_at_once(together)
+        at_once = blocks * (chunks if together else n_threads)
+        of_lists = _ext.values_of_lists(size, width) if self.has_zeros else 0
+        packed = scratch_array((at_once * self.rows * width,), dtype)
         lists = scratch_array((at_once * of_lists,), np.dtype(np.uint16))
         self.n_varying = _ext.add_rows(
             X,
@@ -303,13 +305,14 @@ class _Products:
             near,
             self.columns,
             self.n_varying,
-            self.runs,
+            np.empty((chunks + 1, 2 * len(self.columns)), np.int64),
             S,
             sums,
-            self.near,
+            np.empty((chunks + 1, width), dtype),
             np.empty((n_threads, self.width), dtype),
             packed,
             lists,
+            np.zeros(_ext.tasks_of_chunk(size, width), np.intp),
             blocks,
             n_threads,
         )
