@@ -3,10 +3,11 @@
 import itertools
 import pickle
 import warnings
+from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
@@ -307,17 +308,28 @@ def test_scaling_the_weights_scales_the_objective(seed, power):
 
 
 @given(SEEDS, st.sampled_from(["labels", "k-means++", "random"]))
+@example(seed=1083, init="labels")  # in the first step a cluster loses all samples
 def test_weights_are_copies_and_zero_is_absence(seed, init):
+    """But where a cluster loses all samples, as one copy alone begins it anew."""
     X = blobs(60, 3, seed)
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 4, 60)
     start = some_labels(60, 4, seed)
-    weighted = KernelKMeans(
-        4, init=start if init == "labels" else init, tol=0, random_state=seed
-    ).fit(X, sample_weight=counts)
-    copies = KernelKMeans(
-        4, init=start.repeat(counts) if init == "labels" else init, tol=0, random_state=seed
-    ).fit(X.repeat(counts, axis=0))
+    refilled = []
+
+    def fill_empty(assignment, labels, fill=KernelAssignment.fill_empty):
+        before = labels.copy()
+        fill(assignment, labels)
+        refilled.append(bool((labels != before).any()))
+
+    with mock.patch.object(KernelAssignment, "fill_empty", fill_empty):
+        weighted = KernelKMeans(
+            4, init=start if init == "labels" else init, tol=0, random_state=seed
+        ).fit(X, sample_weight=counts)
+        copies = KernelKMeans(
+            4, init=start.repeat(counts) if init == "labels" else init, tol=0, random_state=seed
+        ).fit(X.repeat(counts, axis=0))
+    assume(refilled and not any(refilled))
     assert_allclose(weighted.gamma_, copies.gamma_, rtol=1e-12)
     assert_array_equal(weighted.labels_.repeat(counts), copies.labels_)
     assert_allclose(weighted.inertia_, copies.inertia_, rtol=1e-11)
