@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcore.eigen.lanczos import orthonormal_block, times
+from mlcore.eigen.lanczos import basis_for, orthonormal_block, times
 from mlcore.eigen.lapack import eigenpairs
 
 _BLOCK = 8  # vectors: with more the basis is larger, with fewer the matrix is read more often
@@ -10,8 +10,7 @@ _SMALL = 400  # rows up to which LAPACK is as quick
 _FEW = 1 / 12  # part of the rows that the eigenvectors are at most
 _BASIS = 1 / 3  # and the basis, with more of which LAPACK is as quick
 _LEAST = 3  # blocks in the basis at the first look
-_POWER = 1.4  # of the vectors beyond the count, by which the decades of residuals mostly grow
-_HOPED = 1.75  # and by which they grow at most
+_HOPED = 1.75  # power by which decades of residuals grow at most: see `basis_for`
 
 
 def largest_by_lanczos(
@@ -72,8 +71,7 @@ def largest_by_lanczos(
             worst = np.linalg.norm(W @ Y[m - _BLOCK :], axis=0).max()
             if worst <= tol * size:
                 return values, basis.T @ Y
-            decades = np.log(tol) / np.log(worst / size)  # those wanted, to those reached
-            if not 1 < decades <= ((most - count) / (m - count)) ** _HOPED:
+            if m >= most or not basis_for(tol, m, count, worst / size, _HOPED) <= most:
                 return None
-            check = min(2 * m, most, count + decades ** (1 / _POWER) * (m - count))
+            check = min(2 * m, most, basis_for(tol, m, count, worst / size))
         X = orthonormal_block(W, basis, size, rng)

@@ -17,10 +17,12 @@ _WIDTH = 8  # the number of vectors in a block is a multiple of this
 _WIDE = 64  # vectors, more of which BLAS multiplies 1.3 times as fast
 _DENSE = 400  # rows up to which a full decomposition by LAPACK is quicker
 _ORTHOGONAL = 3e-15  # cosines below this are rounding
+_HALF = 1e-8  # cosines that change no residual of a rounded matrix
 _NEARLY = 1e-2  # cosines of vectors whose Cholesky factor makes them orthogonal to rounding
 _ILL = 1e-5  # diagonal value of the factor of unit vectors, below which it has few digits
 _SURE = 1e3  # times the value that decides on the rank, from which another factor decides alike
 _ROUGH = 0.5  # part of the tolerance for the search of a matrix that is rounded
+_POWER = 1.4  # by which decades of residuals mostly grow: see `basis_for`
 _BLOCKS = 10  # blocks in the basis: with more a step costs more, with fewer there are more steps
 
 
@@ -230,7 +232,7 @@ def leading_eigenpairs(
             start = rng.standard_normal((n, width)) if start is None else start
             if rough is not None:
                 first = _Search(rough, known, k - fixed, sought, _ROUGH * tol, None)
-                found, start = first.by_lanczos(start, rng, max_iter)
+                found, start = first.by_lanczos(start, rng, max_iter, exact=False)
                 max_iter = max(1, max_iter - len(found.trace))
             found, _ = search.by_lanczos(start, rng, max_iter)
     # Eigenvectors have no sign of their own: make the largest entry positive.
@@ -312,8 +314,12 @@ class _Search:
         self.report(1, float(steps[0].sum()), float(residuals.max() / size))
         return self._result(product, values, vectors, residuals, steps, size, float(values.sum()))
 
-    def by_lanczos(self, X, rng, max_iter):
-        """Return the result, and the Ritz vectors of a block for another search."""
+    def by_lanczos(self, X, rng, max_iter, exact=True):
+        """Return the result, and the Ritz vectors of a block for another search.
+
+        If not `exact`, the basis is orthogonal to half of the digits, and eigenvalues are computed
+        where the residuals may be small enough.
+        """
         S, known, n = self.S, self.known, self.S.n
         fixed, block = known.shape[1], X.shape[1]
         room = _BLOCKS * block if S.sparse else min(_BLOCKS * block, max(6 * block, n // 16))
@@ -321,7 +327,7 @@ class _Search:
         V[:fixed] = known.T
         H = np.zeros((room, room))  # S in the basis, without the known eigenvectors
         X = orthonormal_block(X, V[:fixed], 0.0, rng)
-        m, steps, size = 0, [], 0.0
+        m, steps, size, look = 0, [], 0.0, 0.0
         while True:
             V[fixed + m : fixed + m + block] = X.T
             m += block
@@ -335,17 +341,21 @@ class _Search:
             W -= basis.T @ C
             H[:m, m - block : m] = C[fixed:]
             H[m - block : m, :m] = C[fixed:].T
-            values, Y = linalg.eigh(H[:m, :m], driver="evd", check_finite=False)
-            values, Y = values[::-1], Y[:, ::-1]
-            size = max(size, float(np.abs(values).max()))
-            residuals = np.linalg.norm(W @ Y[m - block :, : self.sought], axis=0)
-            steps.append(values[: self.leading])
-            worst = residuals[: self.leading].max(initial=0.0)
-            self.report(len(steps), float(steps[-1].sum()), float(worst / (size or 1.0)))
-            met = worst <= self.tol * size and residuals.max(initial=0.0) <= self.loose * size
-            if met or len(steps) == max_iter:
-                break
-            X = orthonormal_block(W, basis, size, rng)
+            if exact or m >= look or m + block > room or len(steps) + 1 == max_iter:
+                values, Y = linalg.eigh(H[:m, :m], driver="evd", check_finite=False)
+                values, Y = values[::-1], Y[:, ::-1]
+                size = max(size, float(np.abs(values).max()))
+                residuals = np.linalg.norm(W @ Y[m - block :, : self.sought], axis=0)
+                steps.append(values[: self.leading])
+                worst = residuals[: self.leading].max(initial=0.0)
+                self.report(len(steps), float(steps[-1].sum()), float(worst / (size or 1.0)))
+                met = worst <= self.tol * size and residuals.max(initial=0.0) <= self.loose * size
+                if met or len(steps) == max_iter:
+                    break
+                look = min(2 * m, basis_for(self.tol, m, self.sought, worst / size))
+            else:
+                steps.append(steps[-1])
+            X = orthonormal_block(W, basis, size, rng, _ORTHOGONAL if exact else _HALF)
             if m + block > room:
                 kept = min(max(self.sought + block, room // 2), room - block)
                 V[fixed : fixed + kept] = Y[:, :kept].T @ basis[fixed:]
@@ -380,7 +390,19 @@ class _Search:
         )
 
 
-def orthonormal_block(W, basis, size, rng):
+def basis_for(tol: float, m: int, count: int, worst: float, power: float = _POWER) -> float:
+    """Return the number of vectors in a basis that should leave residuals of `tol` for `count`
+    eigenvectors: m of them leave `worst`.
+
+    The decades by which residuals have fallen mostly grow as a power of the vectors beyond the
+    count.
+    """
+    if not 0 < worst < 1:
+        return m if worst == 0 else np.inf
+    return count + (np.log(tol) / np.log(worst)) ** (1 / power) * (m - count)
+
+
+def orthonormal_block(W, basis, size, rng, orthogonal=_ORTHOGONAL):
     """Return as many orthonormal columns, orthogonal to the basis, whose span holds that of W.
 
     If the rank of W is deficient, the other columns are drawn: they may find further eigenvectors
@@ -396,7 +418,7 @@ def orthonormal_block(W, basis, size, rng):
             X /= np.linalg.norm(X, axis=0)
     for _ in range(3):  # rounding leaves a part along the basis
         along = basis @ X
-        if np.abs(along).max(initial=0.0) < _ORTHOGONAL:
+        if np.abs(along).max(initial=0.0) < orthogonal:
             break
         X -= basis.T @ along
         Q = _by_cholesky(X, 0.0)
