@@ -8,6 +8,8 @@ from scipy import sparse as sp
 from scipy.linalg import eigh
 
 from mlcore.decomposition import PCA
+from mlcore.decomposition.scatter_eigenpairs import scatter_eigenpairs
+from mlcore.eigen import largest_by_lapack
 from mlcore.scatter import origin_of, scatter_of
 
 
@@ -44,6 +46,23 @@ class ByScatter:
 
     def peakmem_fit(self, *_):
         PCA(50).fit(self.X)
+
+
+class FewOfManyFeatures:
+    """The eigenpairs alone, with the proof that none is missing, and LAPACK's without."""
+
+    params, param_names = [784, 2_000], ["n_features"]
+
+    def setup(self, n_features):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(2 * n_features, n_features)) / (1 + np.arange(n_features)) ** 0.7
+        self.S = X.T @ X
+
+    def time_lanczos(self, n_features):
+        scatter_eigenpairs(self.S, 20, False, self.S.dtype)
+
+    def time_lapack(self, n_features):
+        largest_by_lapack(self.S, 21)
 
 
 class WideAndSparse:
