@@ -120,7 +120,8 @@ def times(K, V: np.ndarray) -> np.ndarray:
     out = np.empty((n, padded))
     work = V.shape[0] * padded
     for first, last in pieces(n, 2 * work):
-        _ext.product(K, V, out, first, last, effective_threads((last - first) * work / 8))
+        threads = effective_threads((last - first) * work / _WIDTH)  # so many products at a time
+        _ext.product(K, V, out, first, last, threads)
     return out[:, :k] if padded > k else out
 
 
