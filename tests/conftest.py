@@ -21,9 +21,12 @@ os.environ.setdefault("MPLBACKEND", "agg")  # pictures need no screen
 # A shell's background jobs ignore Ctrl-C, and so would the children that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A busy machine, or a build with sanitizers, is slow: that is no failure.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+# A busy machine, or a build with sanitizers, is slow: that is no failure. One commit has one
+# verdict: examples are derived from the test. `tools/search_examples` looks for new ones.
+slow = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("verdict", derandomize=True, **slow)
+settings.register_profile("search", print_blob=True, **slow)
+settings.load_profile("verdict")
 
 
 def pytest_collection_modifyitems(items):
