@@ -1,0 +1,260 @@
+"""Objectives of fitted models in 50 digits, from their definitions: the truth behind evidence."""
+
+import mpmath as mp
+import numpy as np
+
+mp.mp.dps = 50
+
+
+def exact(array):
+    """Nested lists of mpf, to the last bit of `array`."""
+    array = np.asarray(array)
+    return [exact(row) for row in array] if array.ndim else mp.mpf(float(array))
+
+
+def products(X, w):
+    """X w for rows X and a vector w, both exact."""
+    return [mp.fdot(row, w) for row in X]
+
+
+def quadratic(K, a):
+    """a'K a."""
+    return mp.fdot(a, products(K, a))
+
+
+def logistic(X, codes, coef, intercept, C, s, r=0.0, offset=None):
+    """C sum s l + (1 - r)/2 |W|² + r sum |w|, classes coded 0 to k - 1."""
+    X, W, b, s = exact(X), exact(np.atleast_2d(coef)), exact(np.ravel(intercept)), exact(s)
+    scores = [products(X, w) for w in W]
+    n = len(X)
+    moved = exact(np.zeros(n) if offset is None else offset)
+    moved = (
+        [moved] if not isinstance(moved[0], list) else [list(c) for c in zip(*moved, strict=True)]
+    )
+    scores = [
+        [z + bk + m for z, m in zip(row, moved[k % len(moved)], strict=True)]
+        for k, (row, bk) in enumerate(zip(scores, b, strict=True))
+    ]
+    losses = []
+    for i in range(n):
+        if len(scores) == 1:
+            z = scores[0][i] * (1 if codes[i] else -1)
+            losses.append(_softplus(-z))
+        else:
+            z = [row[i] - scores[int(codes[i])][i] for row in scores]
+            top = max(z)
+            losses.append(top + mp.log(mp.fsum(mp.exp(v - top) for v in z)))
+    squares = mp.fsum(w * w for row in W for w in row)
+    sizes = mp.fsum(abs(w) for row in W for w in row)
+    total = mp.fdot(s, losses)
+    # C may be infinite: the unpenalised objective is the loss alone.
+    if not np.isfinite(C):
+        return total
+    return mp.mpf(C) * total + (1 - mp.mpf(r)) / 2 * squares + mp.mpf(r) * sizes
+
+
+def _softplus(z):
+    return mp.log1p(mp.exp(z)) if z < 0 else z + mp.log1p(mp.exp(-z))
+
+
+def polished_logistic(X, codes, coef, intercept, C, s, offset=None, steps=4):
+    """The least objective that Newton steps in 50 digits reach from these coefficients."""
+    n, d = X.shape
+    C = mp.mpf(C) if np.isfinite(C) else None
+    rows, s = [[*row, mp.mpf(1)] for row in exact(X)], exact(s)
+    moved = exact(np.zeros(n) if offset is None else offset)
+    theta = [*exact(np.ravel(coef)), mp.mpf(float(np.ravel(intercept)[0]))]
+    factor, ridge = (C, 1) if C is not None else (mp.mpf(1), 0)
+
+    def value(theta):
+        z = [mp.fdot(row, theta) + m for row, m in zip(rows, moved, strict=True)]
+        losses = [_softplus(-v if c else v) for v, c in zip(z, codes, strict=True)]
+        return factor * mp.fdot(s, losses) + mp.mpf(ridge) / 2 * mp.fdot(theta[:d], theta[:d])
+
+    best = value(theta)
+    for _ in range(steps):
+        z = [mp.fdot(row, theta) + m for row, m in zip(rows, moved, strict=True)]
+        p = [1 / (1 + mp.exp(-v)) for v in z]
+        g = [
+            factor
+            * mp.fdot([si * (pi - int(c)) for si, pi, c in zip(s, p, codes, strict=True)], column)
+            for column in zip(*rows, strict=True)
+        ]
+        h = [factor * si * pi * (1 - pi) for si, pi in zip(s, p, strict=True)]
+        H = mp.matrix(d + 1, d + 1)
+        columns = list(zip(*rows, strict=True))
+        for i in range(d + 1):
+            for j in range(d + 1):
+                H[i, j] = mp.fsum(
+                    hi * a * b for hi, a, b in zip(h, columns[i], columns[j], strict=True)
+                )
+            if i < d:
+                g[i] += ridge * theta[i]
+                H[i, i] += ridge
+        try:
+            step = mp.lu_solve(H, mp.matrix(g))
+        except ZeroDivisionError:
+            break
+        moved_to = [t - u for t, u in zip(theta, step, strict=True)]
+        reached = value(moved_to)
+        if not reached < best:
+            break
+        theta, best = moved_to, reached
+    return best
+
+
+def least_squares(X, y, coef, intercept, alpha, s):
+    """sum s (y - Xw - b)² + alpha |w|²."""
+    residuals = [
+        t - z - mp.mpf(float(intercept))
+        for t, z in zip(exact(y), products(exact(X), exact(coef)), strict=True)
+    ]
+    w = exact(coef)
+    return mp.fsum(si * r * r for si, r in zip(exact(s), residuals, strict=True)) + mp.mpf(
+        alpha
+    ) * mp.fdot(w, w)
+
+
+def least_squares_minimum(X, y, alpha, s):
+    """The minimum over w and b, by the normal equations of centred columns."""
+    X, y, s = exact(X), exact(y), exact(s)
+    total = mp.fsum(s)
+    middle = [mp.fdot(s, column) / total for column in zip(*X, strict=True)]
+    centre = mp.fdot(s, y) / total
+    X = [[v - m for v, m in zip(row, middle, strict=True)] for row in X]
+    y = [v - centre for v in y]
+    d = len(middle)
+    columns = [list(c) for c in zip(*X, strict=True)]
+    A = mp.matrix(d, d)
+    for i in range(d):
+        for j in range(d):
+            A[i, j] = mp.fsum(
+                si * a * b for si, a, b in zip(s, columns[i], columns[j], strict=True)
+            )
+        A[i, i] += mp.mpf(alpha)
+    g = [mp.fsum(si * a * t for si, a, t in zip(s, column, y, strict=True)) for column in columns]
+    w = list(mp.lu_solve(A, mp.matrix(g)))
+    residuals = [t - z for t, z in zip(y, products(X, w), strict=True)]
+    return mp.fsum(si * r * r for si, r in zip(s, residuals, strict=True)) + mp.mpf(
+        alpha
+    ) * mp.fdot(w, w)
+
+
+def gram(X, kernel, gamma=1.0, degree=3, coef0=0.0, origin=None):
+    """The kernel matrix by its definition, of the samples' differences to an origin if there is."""
+    X = exact(X)
+    if origin is not None:
+        X = [[a - b for a, b in zip(row, exact(origin), strict=True)] for row in X]
+    gamma, coef0 = mp.mpf(float(gamma)), mp.mpf(coef0)
+    of = {
+        "linear": lambda x, z: mp.fdot(x, z),
+        "poly": lambda x, z: (gamma * mp.fdot(x, z) + coef0) ** degree,
+        "rbf": lambda x, z: mp.exp(-gamma * distance(x, z, 2)),
+        "laplacian": lambda x, z: mp.exp(-gamma * distance(x, z, 1)),
+    }[kernel]
+    return [[of(x, z) for z in X] for x in X]
+
+
+def distance(x, c, power):
+    """The sum of |x - c| to this power, over the features."""
+    return mp.fsum(abs(a - b) ** power for a, b in zip(x, c, strict=True))
+
+
+def centred(K, s=None):
+    """K of images less their mean, which leaves a machine with a free intercept as it is."""
+    n = len(K)
+    s = [mp.mpf(1)] * n if s is None else s
+    total = mp.fsum(s)
+    means = [mp.fdot(s, row) / total for row in K]
+    mean = mp.fdot(s, means) / total
+    return [[K[i][j] - means[i] - means[j] + mean for j in range(n)] for i in range(n)]
+
+
+def hinge(K, signs, f, a, C, s):
+    """1/2 a'Ka + C sum s max(0, 1 - y f)."""
+    losses = [max(mp.mpf(0), 1 - int(y) * v) for y, v in zip(signs, f, strict=True)]
+    return quadratic(K, a) / 2 + mp.mpf(C) * mp.fdot(exact(s), losses)
+
+
+def tube(K, y, f, a, C, s, epsilon):
+    """1/2 a'Ka + C sum s max(0, |y - f| - epsilon)."""
+    losses = [
+        max(mp.mpf(0), abs(t - v) - mp.mpf(epsilon)) for t, v in zip(exact(y), f, strict=True)
+    ]
+    return quadratic(K, a) / 2 + mp.mpf(C) * mp.fdot(exact(s), losses)
+
+
+def one_class(K, f, a, rho, nu, s):
+    """1/2 a'Ka - nu S rho + sum s max(0, rho - f), S the sum of s."""
+    s = exact(s)
+    losses = [max(mp.mpf(0), rho - v) for v in f]
+    return quadratic(K, a) / 2 - mp.mpf(nu) * mp.fsum(s) * rho + mp.fdot(s, losses)
+
+
+def ridge(K, y, f, a, alpha, s):
+    """sum s (y - f)² + alpha a'Ka, f with the intercept."""
+    return mp.fsum(
+        si * (t - v) ** 2 for si, t, v in zip(exact(s), exact(y), f, strict=True)
+    ) + mp.mpf(alpha) * quadratic(K, a)
+
+
+def ridge_minimum(K, y, alpha, s, intercept):
+    """The least of that over functions of the samples' span, and b if there is one."""
+    n, alpha = len(K), mp.mpf(alpha)
+    s, y = exact(s), exact(y)
+    size = n + bool(intercept)
+    A = mp.matrix(size, size)
+    for i in range(n):
+        for j in range(n):
+            A[i, j] = K[i][j]
+        A[i, i] += alpha / s[i]
+        if intercept:
+            A[i, n] = A[n, i] = mp.mpf(1)
+    found = list(mp.lu_solve(A, mp.matrix([*y, *([mp.mpf(0)] * bool(intercept))])))
+    a, b = found[:n], found[n] if intercept else mp.mpf(0)
+    return ridge(K, y, [z + b for z in products(K, a)], a, alpha, s)
+
+
+def covariance(X, s, ddof=0):
+    """Weighted covariance of the columns, and the mean."""
+    X, s = exact(X), exact(s)
+    total = mp.fsum(s)
+    columns = [list(c) for c in zip(*X, strict=True)]
+    mean = [mp.fdot(s, c) / total for c in columns]
+    moved = [[v - m for v in c] for c, m in zip(columns, mean, strict=True)]
+    d = len(mean)
+    S = mp.matrix(d, d)
+    for i in range(d):
+        for j in range(d):
+            S[i, j] = mp.fsum(w * a * b for w, a, b in zip(s, moved[i], moved[j], strict=True)) / (
+                total - ddof
+            )
+    return S, mean
+
+
+def normal_log_density(x, mean, covariance):
+    """ln N(x; mean, covariance), all exact; mpmath's factor takes no covariance below 1e-50."""
+    d = len(x)
+    L = mp.matrix(d, d)
+    for i in range(d):
+        for j in range(i + 1):
+            rest = covariance[i, j] - mp.fsum(L[i, k] * L[j, k] for k in range(j))
+            L[i, j] = mp.sqrt(rest) if i == j else rest / L[j, j]
+    z = []
+    for i in range(d):
+        rest = x[i] - mean[i] - mp.fsum(L[i, k] * z[k] for k in range(i))
+        z.append(rest / L[i, i])
+    log_root = mp.fsum(mp.log(L[i, i]) for i in range(d))
+    return -(d * mp.log(2 * mp.pi) + mp.fdot(z, z)) / 2 - log_root
+
+
+def within_clusters(K, labels, s):
+    """sum over clusters of sum s k(x, x) - |sum s phi(x)|² / sum s."""
+    total, s = mp.mpf(0), exact(s)
+    for label in np.unique(labels):
+        rows = np.flatnonzero(labels == label)
+        weight = mp.fsum(s[i] for i in rows)
+        total += mp.fsum(s[i] * K[i][i] for i in rows)
+        if weight:
+            total -= mp.fsum(s[i] * s[j] * K[i][j] for i in rows for j in rows) / weight
+    return total
