@@ -178,10 +178,15 @@ def hinge(K, signs, f, a, C, s):
 
 def tube(K, y, f, a, C, s, epsilon):
     """1/2 a'Ka + C sum s max(0, |y - f| - epsilon)."""
-    losses = [
-        max(mp.mpf(0), abs(t - v) - mp.mpf(epsilon)) for t, v in zip(exact(y), f, strict=True)
-    ]
+    losses = [max(mp.mpf(0), abs(t - v) - epsilon) for t, v in zip(exact(y), f, strict=True)]
     return quadratic(K, a) / 2 + mp.mpf(C) * mp.fdot(exact(s), losses)
+
+
+def margins(K, signs, f, a, rho, nu, s):
+    """1/2 a'Ka - nu S rho + sum s max(0, rho - y f), S the sum of s."""
+    s = exact(s)
+    losses = [max(mp.mpf(0), rho - int(y) * v) for y, v in zip(signs, f, strict=True)]
+    return quadratic(K, a) / 2 - mp.mpf(nu) * mp.fsum(s) * rho + mp.fdot(s, losses)
 
 
 def one_class(K, f, a, rho, nu, s):

@@ -26,14 +26,16 @@ from mlcore.cluster import (
     KMeans,
     KMedians,
     KMedoids,
+    MiniBatchKMeans,
     SpectralClustering,
     doubly_stochastic,
 )
 from mlcore.decomposition import CCA, PCA, KernelPCA
+from mlcore.entropy import maximum_entropy
 from mlcore.kernel_ridge import KernelRidge
 from mlcore.linear_model import LinearRegression, LogisticRegression
-from mlcore.mixture import GaussianMixture
-from mlcore.svm import SVC, SVR, OneClassSVM
+from mlcore.mixture import BernoulliMixture, GaussianMixture
+from mlcore.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 EPS = 2.0**-53
 N, D = 24, 2
@@ -61,6 +63,11 @@ class Disturbance:
         z = np.random.default_rng(self.seed).normal(size=(n, D))
         codes = (z[:, 0] + rng.normal(size=n) > 0).astype(int)
         codes[:2] = 0, 1
+        return codes
+
+    def three_labels(self, n=N):
+        codes = self.labels(n) + (self.targets(n) > 0.5)
+        codes[:3] = 0, 1, 2
         return codes
 
     def targets(self, n=N):
@@ -142,12 +149,15 @@ def near_origin(X):
 # ---- linear models ------------------------------------------------------------------------------
 
 
-def of_logistic(how, layout=np.asarray):
+def of_logistic(how, layout=np.asarray, n_classes=2):
     """The law of LogisticRegression with these parameters."""
 
     def law(d):
-        X, y, s = d.samples(), d.labels(), d.weights()
+        X, s = d.samples(), d.weights()
+        y = d.three_labels() if n_classes > 2 else d.labels()
         offset = d.offsets() if d.offset else None
+        if offset is not None and n_classes > 2:
+            offset = np.c_[offset, np.zeros(N), -offset]
         keywords = {"sample_weight": s} | ({} if offset is None else {"offset": offset})
         C, r = (d.penalty if how.get("C") is None else how["C"]), how.get("l1_ratio", 0.0)
         model = LogisticRegression(**how | {"C": C})
@@ -182,31 +192,27 @@ def gap_claims(model, objective, best):
 
 
 def least_logistic(d, X, y, C, r, s, offset, model):
-    """The least objective of: the model, a model of samples near the origin, the constant."""
+    """The least objective of: the model, the constant, and models of samples near the origin."""
     Z, shift, unit = near_origin(X)
-    keywords = {"sample_weight": s} | ({} if offset is None else {"offset": offset - offset.mean()})
-    candidates = [(model.coef_, model.intercept_)]
+    keywords, middle = {"sample_weight": s}, 0.0
+    if offset is not None:
+        middle = offset.mean(axis=0)
+        keywords["offset"] = offset - middle
+    counts = np.bincount(y, weights=s)
+    level = np.log(counts[1:] / counts[0]) if len(counts) == 2 else np.log(counts)
+    candidates = [(model.coef_, model.intercept_), (np.zeros_like(model.coef_), level - middle)]
     with np.errstate(all="ignore"):
-        near = C * unit**2
-    constant = np.log(s[y == 1].sum() / s[y == 0].sum()) - (0 if offset is None else offset.mean())
-    candidates.append((np.zeros((1, D)), np.array([constant])))
-    if 0 < near < np.inf and r == 0 or np.isinf(C):
-        other = LogisticRegression(C=near, tol=1e-10, max_iter=500)
-        found = silently(lambda: other.fit(Z, y, **keywords))
-        if found is not None:
-            coef = other.coef_ / unit
-            intercept = other.intercept_ - (coef @ shift)
-            intercept = intercept - (0 if offset is None else offset.mean())
-            candidates.append((coef, intercept))
-    if 0 < C < np.inf and r > 0:  # the same C and r, with centred samples
-        other = LogisticRegression(C=C, l1_ratio=r, tol=1e-8, max_iter=1000)
-        found = silently(lambda: other.fit(X - shift, y, **keywords))
-        if found is not None:
-            intercept = other.intercept_ - other.coef_ @ shift
-            intercept = intercept - (0 if offset is None else offset.mean())
-            candidates.append((other.coef_, intercept))
+        near, tried = C * unit**2, []
+    if (0 < near < np.inf and r == 0) or np.isinf(C):
+        tried.append((LogisticRegression(C=near, tol=1e-10, max_iter=500), Z, unit))
+    if np.isfinite(C):  # with centred samples alone the problem is the same for any penalty
+        tried.append((LogisticRegression(C=C, l1_ratio=r, tol=1e-8, max_iter=1000), X - shift, 1.0))
+    for other, samples, divisor in tried:
+        if silently(lambda other=other, samples=samples: other.fit(samples, y, **keywords)):
+            coef = other.coef_ / divisor
+            candidates.append((coef, other.intercept_ - coef @ shift - middle))
     values = [exact.logistic(X, y, w, b, C, s, r, offset) for w, b in candidates]
-    if r == 0:
+    if r == 0 and len(counts) == 2:
         w, b = candidates[int(np.argmin(values))]
         values.append(exact.polished_logistic(X, y, w, b, C, s, offset))
     return min(values)
@@ -284,7 +290,58 @@ def of_machine(make, kernel, objective_of):
 
 
 def regression_objective(K, y, f, a, C, s):
-    return exact.tube(K, y, f, a, C, s, 0.1)
+    return exact.tube(K, y, f, a, C, s, mp.mpf(0.1))
+
+
+def nu_classes(kernel):
+    def law(d):
+        X, y, s, nu = d.samples(), 2 * d.labels() - 1, d.weights(), 0.3
+        model = fitted(NuSVC(kernel=kernel, nu=nu), X, y, sample_weight=s)
+        K, middle = kernel_values(model, X, kernel, free=True)
+        rho = mp.mpf(float(model.rho_[0]))
+        b = rho * mp.mpf(float(model.intercept_[0]))
+        a = [rho * v for v in coefficients(model, N)]
+        objective = exact.margins(K, y, [z + b for z in exact.products(K, a)], a, rho, nu, s)
+        size, unit = as_unit(middle)
+        other, best = NuSVC(kernel="precomputed", nu=nu, tol=1e-9), min(objective, mp.mpf(0))
+        if silently(lambda: other.fit(unit, y, sample_weight=s)):
+            # In units of the kernel: multipliers are the same, values and rho are larger.
+            level = mp.mpf(float(other.rho_[0]))
+            a = [level * v for v in coefficients(other, N)]
+            b = level * mp.mpf(float(other.intercept_[0])) * size
+            f = [z + b for z in exact.products(middle, a)]
+            best = min(best, exact.margins(middle, y, f, a, level * size, nu, s))
+        rounding = 1e-12 * nu * float(s.sum()) * rho
+        yield Claim("duality_gap_", model.duality_gap_ + rounding, objective - best)
+
+    return law
+
+
+def nu_tube(kernel):
+    def law(d):
+        X, y, s, nu = d.samples(), d.targets(), d.weights(), 0.3
+        model = fitted(NuSVR(kernel=kernel, nu=nu, C=d.penalty), X, y, sample_weight=s)
+        K, middle = kernel_values(model, X, kernel, free=True)
+
+        def value(K, a, b, width):
+            f = [z + b for z in exact.products(K, a)]
+            share = mp.mpf(nu) * mp.mpf(d.penalty) * mp.fsum(exact.exact(s))
+            return exact.tube(K, y, f, a, d.penalty, s, width) + share * width
+
+        width = mp.mpf(float(np.ravel(model.epsilon_)[0]))
+        a, b = coefficients(model, N), mp.mpf(float(model.intercept_[0]))
+        objective = value(K, a, b, width)
+        size, unit = as_unit(middle)
+        best = objective
+        if 0 < float(size * d.penalty) < 1e300:
+            other = NuSVR(kernel="precomputed", nu=nu, C=float(size * d.penalty), tol=1e-9)
+            if silently(lambda: other.fit(unit, y, sample_weight=s)):
+                a = [v / size for v in coefficients(other, N)]
+                b = mp.mpf(float(other.intercept_[0]))
+                best = min(best, value(middle, a, b, mp.mpf(float(np.ravel(other.epsilon_)[0]))))
+        yield Claim("duality_gap_", model.duality_gap_ + 1e-12 * abs(objective), objective - best)
+
+    return law
 
 
 def one_class(kernel):
@@ -320,7 +377,7 @@ def kernel_ridge(kernel, intercept):
         best = exact.ridge_minimum(middle, y, alpha, s, intercept)
         yield Claim("duality_gap_", model.duality_gap_, objective - best)
         error = abs(mp.mpf(float(model.objective_)) - objective)
-        yield Claim("objective_", 1e-12 * objective + model.duality_gap_, error)
+        yield Claim("objective_", 1e-9 * objective + model.duality_gap_, error)  # large terms
 
     return law
 
@@ -428,7 +485,8 @@ def of_centers(make, dtype=np.float64, layout=np.asarray, power=2):
             far, least = row[j], min(row)
             bound = (mp.sqrt(least) + 2 * moved) ** 2 if power == 2 else least + 2 * moved
             yield Claim("labels_", bound * (1 + 1e-12), far)
-        yield from trace_claims(model, model.inertia_)
+        if hasattr(model, "objective_trace_"):
+            yield from trace_claims(model, model.inertia_)
 
     return law
 
@@ -536,9 +594,64 @@ def gaussians(covariance_type):
     return law
 
 
+def switches(d):
+    """Of a mixture of independent bits: the likelihood of what it says, and its trace."""
+    X, s = (d.samples(40, 5) > d.scale * d.shift).astype(float), d.weights(40)
+    model = BernoulliMixture(2, binarize=None, random_state=0, max_iter=5000)
+    fitted(model, X, sample_weight=s)
+    means, shares = exact.exact(model.means_), exact.exact(model.weights_)
+    densities = []
+    for x in X:
+        parts = [
+            share * mp.fprod(p if bit else 1 - p for p, bit in zip(row, x, strict=True))
+            for share, row in zip(shares, means, strict=True)
+        ]
+        densities.append(mp.log(mp.fsum(parts)))
+    truth = mp.fdot(exact.exact(s), densities) / mp.mpf(float(s.sum()))
+    error = abs(mp.mpf(model.score(X, sample_weight=s)) - truth)
+    yield Claim("score", 1e-12 * (1 + abs(truth)), error)
+    trace = model.log_likelihood_trace_
+    yield Claim("fall of the trace", 1e-13 * np.abs(trace).max(), -np.diff(trace).min(initial=0.0))
+
+
+def largest_entropy(d):
+    """Of points on a line with a given mean; the root of the dual's slope is bisected."""
+    points = d.samples(9, 1)
+    c = points.mean(axis=0) + 0.3 * points.std(axis=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = maximum_entropy(points, c)
+        except ValueError as error:
+            raise Refused(f"error: {error}") from None
+    if caught:
+        raise Refused(f"warning: {caught[0].message}")
+    f = [row[0] - mp.mpf(float(c[0])) for row in exact.exact(points)]
+    unit = max(map(abs, f))
+
+    def dual(mu):
+        return mp.log(mp.fsum(mp.exp(mu * v) for v in f) / len(f))
+
+    def slope(mu):
+        return mp.fsum(v * mp.exp(mu * v) for v in f)
+
+    low, high = -1000 / unit, 1000 / unit
+    for _ in range(150):
+        middle = (low + high) / 2
+        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
+    best, mu = dual(low), mp.mpf(float(found.multipliers[0]))
+    yield Claim("duality_gap", found.duality_gap, dual(mu) - best)
+    yield Claim("relative_entropy", found.duality_gap, abs(mp.mpf(found.relative_entropy) + best))
+    p = exact.exact(found.probabilities)
+    moment = abs(mp.fdot(p, f)) / unit
+    yield Claim("residual", found.residual + 16 * EPS, moment)
+
+
 LAWS = {
     "LogisticRegression": of_logistic({}),
     "LogisticRegression, sparse": of_logistic({"solver": "lbfgs"}, sp.csr_array),
+    "LogisticRegression, three classes": of_logistic({}, n_classes=3),
+    "LogisticRegression, lasso of three classes": of_logistic({"l1_ratio": 1.0}, n_classes=3),
     "LogisticRegression, C=inf": of_logistic({"C": np.inf}),
     "LogisticRegression, lasso": of_logistic({"l1_ratio": 1.0}),
     "LogisticRegression, elastic net": of_logistic({"l1_ratio": 0.5}),
@@ -550,6 +663,10 @@ LAWS = {
     "SVR, linear": of_machine(SVR, "linear", regression_objective),
     "SVR, poly": of_machine(SVR, "poly", regression_objective),
     "SVR, rbf": of_machine(SVR, "rbf", regression_objective),
+    "NuSVC, linear": nu_classes("linear"),
+    "NuSVC, rbf": nu_classes("rbf"),
+    "NuSVR, linear": nu_tube("linear"),
+    "NuSVR, rbf": nu_tube("rbf"),
     "OneClassSVM, linear": one_class("linear"),
     "OneClassSVM, rbf": one_class("rbf"),
     "KernelRidge, linear": kernel_ridge("linear", True),
@@ -562,6 +679,7 @@ LAWS = {
     "KMeans": of_centers(KMeans),
     "KMeans, float32": of_centers(KMeans, np.float32),
     "KMeans, sparse": of_centers(KMeans, layout=sp.csr_array),
+    "MiniBatchKMeans": of_centers(MiniBatchKMeans),
     "KMedians": of_centers(KMedians, power=1),
     "KMedoids": medoids,
     "KernelKMeans, linear": kernel_clusters("linear"),
@@ -569,6 +687,8 @@ LAWS = {
     "SpectralClustering, normalized cut": spectral("normalized_cut"),
     "SpectralClustering, ratio cut": spectral("ratio_cut"),
     "doubly_stochastic": scaled_to_unit_sums,
+    "BernoulliMixture": switches,
+    "maximum_entropy": largest_entropy,
     **{
         f"GaussianMixture, {kind}": gaussians(kind)
         for kind in ("full", "tied", "diag", "spherical")
