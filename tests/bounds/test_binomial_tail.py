@@ -1,16 +1,17 @@
 """Binomial tails against exact rational sums, and against fifty digits at large samples."""
 
+import itertools
 import math
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from mlcore.bounds import binomial_tail, log_binomial_tail
+from mlcore.bounds import binomial_tail, binomial_tail_inversion, log_binomial_tail
 from mlcore.bounds.concentration.binomial_tail import log_choose, log_factorial_excess
 
 LOG_RATE = st.floats(-40, -1e-3).map(lambda e: 10.0**e)
@@ -43,7 +44,8 @@ def rest_of(fraction):
     return mpmath.mpf(fraction.numerator) / mpmath.mpf(fraction.denominator)
 
 
-@given(st.floats(1, 15), st.floats(0, 1), st.floats(-30, 30))
+@example(exponent=7.875, share=0.5, deviations=-24.125)
+@given(exponent=st.floats(1, 15), share=st.floats(0, 1), deviations=st.floats(-30, 30))
 def test_large_samples_have_twelve_digits(exponent, share, deviations):
     """At p so many deviations from k / m; the sum of terms by its ratio, in fifty digits."""
     m = int(10**exponent)
@@ -78,6 +80,34 @@ def exact_log_tail(k, m, p):
     point = log_gamma(m + 1) - log_gamma(first + 1) - log_gamma(m - first + 1)
     point += first * mpmath.log(p) + (m - first) * mpmath.log1p(-p) + mpmath.log(total)
     return point if low else mpmath.log1p(-mpmath.exp(point))
+
+
+COUNTS = [10**17, 2**63, 10**100, 10**154, 10**160, 10**300, 10**308]
+
+
+@pytest.mark.parametrize("m", COUNTS)
+@pytest.mark.parametrize("of", [1, 3, 10**9])
+def test_any_count_that_a_float_holds_has_its_tail(m, of):
+    """Neither NaN nor infinity where the logarithm is finite; near k = m too, where m - k rounds."""
+    k = 9 if of == 3 else m // of - 1
+    rate = k / m
+    for p in (5e-324, 1e-300, 1e-17, rate / 2, 1e-3, 0.5, (1 + rate) / 2, 1 - 2**-53):
+        if not 0 < k < m or not 0 < p < 1:
+            continue
+        with mpmath.workdps(700):
+            exact = exact_log_tail(k, m, mpmath.mpf(p))
+        if exact is not None:
+            found = log_binomial_tail(k, m, p)
+            assert_allclose(found, float(exact), rtol=1e-12, atol=1e-290)
+            assert binomial_tail(k, m, p) == math.exp(found)
+
+
+@pytest.mark.parametrize("m", COUNTS)
+def test_bounds_from_any_count_hold(m):
+    for k, delta in itertools.product((1, 9, m // 10**9, m // 2, m - 1), (5e-324, 0.05)):
+        upper = binomial_tail_inversion(k, m, delta)
+        assert upper == 1 or log_binomial_tail(k, m, upper) <= math.log(delta)
+        assert upper > k / m or k == m - 1
 
 
 @pytest.mark.parametrize("m", [10**4, 10**9, 10**15])

@@ -1,5 +1,6 @@
 """PAC-Bayes bounds in order, their constant, their divergences, and the margin bound among them."""
 
+import itertools
 import math
 
 import mpmath
@@ -39,6 +40,27 @@ BOUNDS = {
     "lambda": lambda *given: pac_bayes_lambda_bound(*given, 0.7),
     "catoni": lambda *given: pac_bayes_catoni_bound(*given, 1.3),
 }
+
+
+@pytest.mark.parametrize("sigma_q", [5e-324, 1e-160, 0.9, 1.001, 1e160, 1e308])
+@pytest.mark.parametrize("sigma_p", [5e-324, 1e-160, 1.0, 1e160, 1e308])
+def test_gaussians_of_any_width_have_a_divergence(sigma_q, sigma_p):
+    """A number or infinity, never NaN: to 800 digits, as squares of 1e308 need."""
+    for mu_q, mu_p in ((0.0, 0.0), (1e308, -1e308), (1.0, 1 + 1e-9), (1e160, 0.0)):
+        with mpmath.workdps(800):
+            a, b, shift = mpmath.mpf(sigma_q), mpmath.mpf(sigma_p), mpmath.mpf(mu_q) - mu_p
+            exact = mpmath.log(b / a) + (a * a + shift * shift) / (2 * b * b) - 0.5
+        assert_allclose(gaussian_kl([mu_q], sigma_q, mu_p, sigma_p), float(exact), rtol=1e-14)
+
+
+def test_categories_of_any_probability_have_a_divergence():
+    for q, p in itertools.product([5e-324, 1e-310, 2**-53, 0.5], repeat=2):
+        with mpmath.workdps(400):
+            a, b = mpmath.mpf(q), mpmath.mpf(p)
+            exact = a * mpmath.log(a / b) + b - a
+            exact += (1 - a) * mpmath.log((1 - a) / (1 - b)) + a - b
+        found = categorical_kl([q, 1 - q], [p, 1 - p])
+        assert_allclose(found, float(exact), rtol=1e-14, atol=5e-324)
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 10, 137, 1000])

@@ -168,12 +168,15 @@ def excess_over_log(x: np.ndarray) -> np.ndarray:
 def deviance(q: np.ndarray, p: np.ndarray, h: np.ndarray) -> np.ndarray:
     """Return ``q phi(h / q) = q ln(q / p) + p - q``, one of the two terms of kl.
 
-    q, p and h = p - q are given separately, as a difference of floats would lose digits.
+    q, p and h = p - q are given separately, as a difference of floats would lose digits. With
+    1 + h / q = (1 + u)², phi(h / q) = u² + 2 phi(u) without cancellation.
     """
     ratio = q / p
     plain = (ratio > _LEAST_NORMAL) & (ratio < np.inf)  # it may over- or underflow
     log_ratio = np.where(plain, np.log(ratio), np.log(q) - np.log(p))
-    term = np.where(np.abs(h) < 0.25 * q, q * excess_over_log(h / q), h + q * log_ratio)
+    x = h / q
+    u = x / (1 + np.sqrt(1 + x))
+    term = np.where(np.abs(u) < 0.25, q * (u * u + 2 * excess_over_log(u)), h + q * log_ratio)
     return np.where(q > 0, term, h)
 
 

@@ -46,6 +46,7 @@ _SMALL_FACTORIALS = np.array(
     ]
 )
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+_ROOT_2_PI = math.sqrt(2 * math.pi)
 LARGEST_ODDS = 1e300
 _BLOCK, _COLUMNS = 4096, 512  # pairs at a time, so that they, and their nodes, stay in the cache
 
@@ -107,11 +108,11 @@ def log_binomial_tail(k: Any, m: Any, p: Any) -> Any:
     if k == 0:
         return size * math.log1p(-p)
     exact = Fraction(p)
-    numbers = (k, m, p, 1 - exact, m * exact - k)
+    numbers = (k, m - k, p, 1 - exact, m * exact - k)
     with np.errstate(all="ignore"):
         counts_and_rates = [np.array([float(number)]) for number in numbers]
-        edge = _edge(*counts_and_rates[:2])
-        return float(_tail(*counts_and_rates, edge, _CAREFUL)[0][0])
+        edge = _edge(counts_and_rates[0], np.array([size]), counts_and_rates[1])
+        return float(_tail(np.array([size]), *counts_and_rates, edge, _CAREFUL)[0][0])
 
 
 @calculator("k", "m", "p")
@@ -142,22 +143,22 @@ def log_factorial_excess(n: np.ndarray) -> np.ndarray:
     """Return ln n! - (n ln n - n) for integers n >= 0 without computing the large terms."""
     n = np.asarray(n, dtype=np.float64)
     large = np.maximum(n, 16.0)
-    inverse = 1 / (large * large)
+    inverse = 1 / large / large
     series = np.zeros_like(large)
     for coefficient in reversed(_STIRLING):
         series = series * inverse + coefficient
-    stirling = 0.5 * np.log(2 * np.pi * large) + series / large
+    stirling = np.log(_ROOT_2_PI * np.sqrt(large)) + series / large
     return np.where(n < 16, _SMALL_FACTORIALS[np.minimum(n, 15).astype(np.intp)], stirling)
 
 
 def log_choose(m: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Return ln C(m, k) for 0 <= k < m, accurate for huge m."""
-    return _entropy(k, m) + _edge(k, m)
+    return _entropy(k, m) + _edge(k, m, m - k)
 
 
 def fair_tail_ratio(k: np.ndarray, m: np.ndarray) -> np.ndarray:
     """Return the sum of C(m, i) over i <= k, divided by C(m, k), for k < m / 2."""
-    return _tail_ratio(k, m, np.ones_like(m), m - 1 - 2 * k, _CAREFUL)
+    return _tail_ratio(k, m - k - 1, np.ones_like(m), m - 1 - 2 * k, _CAREFUL)
 
 
 def largest_odds(k: np.ndarray, m: np.ndarray, log_delta: np.ndarray) -> np.ndarray:
@@ -175,7 +176,7 @@ def largest_odds(k: np.ndarray, m: np.ndarray, log_delta: np.ndarray) -> np.ndar
 
 def _solve(k, m, log_delta):
     target = log_delta * (1 + 2.0**-48)  # lower by the rounding of a tail
-    edge = _edge(k, m)
+    edge = _edge(k, m, m - k)
     # (1 - p)^m <= tail <= C(m, k) (1 - p)^(m - k)
     least = np.fmin(np.expm1(-target / m), LARGEST_ODDS)
     most = np.fmin(np.expm1((_entropy(k, m) + edge - target) / (m - k)), LARGEST_ODDS)
@@ -185,7 +186,7 @@ def _solve(k, m, log_delta):
         rest = 1 / (1 + odds)
         p = odds * rest
         lead = np.where(odds < 1, m * p - k, (m - k) - m * rest)
-        log_tail, slope = _tail(k, m, p, rest, lead, edge, rule)
+        log_tail, slope = _tail(m, k, m - k, p, rest, lead, edge, rule)
         step = (log_tail - target) / slope
         change = step * (slope + (k + 1) - (m + 1) * p)  # of the slope, relative to it
         if rule is _COARSE:  # Halley's step
@@ -220,41 +221,51 @@ def _entropy(k, m):
     return xlogy(few, m / np.maximum(few, 1)) - (m - few) * np.log1p(-few / m)
 
 
-def _edge(k, m):
-    """Return ln C(m, k) minus m times the entropy of k / m."""
-    return log_factorial_excess(m) - log_factorial_excess(k) - log_factorial_excess(m - k)
+def _edge(k, m, left):
+    """Return ln C(m, k) minus m times the entropy of k / m; left = m - k."""
+    return log_factorial_excess(m) - log_factorial_excess(k) - log_factorial_excess(left)
 
 
-def _tail(k, m, p, rest, lead, edge, rule):
-    """Return ln P(Bin <= k) and minus its slope in the log-odds; rest = 1 - p, lead = m p - k."""
-    point = edge - deviance(k, m * p, lead) - deviance(m - k, m * rest, -lead)
+def _tail(m, k, left, p, rest, lead, edge, rule):
+    """Return ln P(Bin <= k) and minus its slope in the log-odds.
+
+    left = m - k, rest = 1 - p, lead = m p - k.
+    """
+    point = edge - deviance(k, m * p, lead) - deviance(left, m * rest, -lead)
     # Below the median, the other tail: at most m - k - 1 successes of probability 1 - p.
     other = 3 * lead < 2 - p
     odds = np.where(other, rest / p, p / rest)
     tilt = np.where(other, (p - lead) / rest, (lead - p) / p)
-    ratio = _tail_ratio(np.where(other, m - k - 1, k), m, odds, tilt, rule)
+    successes, failures = np.where(other, (left - 1, k), (k, left - 1))
+    ratio = _tail_ratio(successes, failures, odds, tilt, rule)
     # The probability of k + 1 is that of k times (m - k) p / ((k + 1) (1 - p)).
-    ratio = np.where(other, ratio * ((m - k) * p / ((k + 1) * rest)), ratio)
-    log_tail = point + np.log(ratio)
+    below = ratio * (left * p / ((k + 1) * rest))
+    log_tail = point + np.log(np.where(other, below, ratio))
     log_tail = np.where(other, np.log1p(-np.exp(log_tail)), log_tail)
-    return log_tail, (m - k) * p * np.exp(point - log_tail)
+    return log_tail, left * p * np.where(other, np.exp(point - log_tail), 1 / ratio)
 
 
-def _tail_ratio(k, m, odds, tilt, rule):
-    """Return R of the module docstring; tilt = ((m - 1) p - k) / p is minus the slope at s = 0."""
-    b = m - k - 1
-    curve = k / odds / odds
+def _tail_ratio(k, b, odds, tilt, rule):
+    """Return R of the module docstring; b = m - k - 1, which a rounded m - k does not give.
+
+    tilt = ((m - 1) p - k) / p is minus the slope at s = 0.
+    """
     # The support ends where tilt s + b s²/2 + k phi(s / w) reaches rule.depth, or at 1, with
-    # phi(x) >= x²/2 / (1 + 2x/3).
+    # phi(x) >= x²/2 / (1 + 2x/3). In units of min(w, 1) no term overflows.
+    unit = np.minimum(odds, 1.0)
+    share, half = unit / odds, 0.5 * tilt * unit
+    flat, curve = b * unit * unit, k * share * share
     width = np.zeros_like(odds)
     for _ in range(3):
-        bend = b + curve / (1 + width / odds * (2 / 3))
-        root = np.sqrt(tilt * tilt + 2 * rule.depth * bend)
-        width = np.minimum(2 * rule.depth / (tilt + root), 1.0)
+        bend = flat + curve / (1 + width * share * (2 / 3))
+        root = np.hypot(half, math.sqrt(rule.depth / 2) * np.sqrt(bend))
+        width = np.minimum(rule.depth / (half + root), 1 / unit)
+    share *= width
+    width *= unit
     total = np.empty_like(odds)
-    for start in range(0, len(m), _COLUMNS):
+    for start in range(0, len(k), _COLUMNS):
         c = slice(start, start + _COLUMNS)
-        s, x = rule.nodes * -width[c], rule.nodes * (width[c] / odds[c])
+        s, x = rule.nodes * -width[c], rule.nodes * share[c]
         if rule.careful:  # without the cancellation of large logarithms of opposite sign
             exponent = tilt[c] * s - k[c] * excess_over_log(x) - b[c] * excess_over_log(s)
         else:
@@ -265,4 +276,4 @@ def _tail_ratio(k, m, odds, tilt, rule):
         values *= rule.weights
         # The same order of summation for any number of columns: np.sum has another for one.
         total[c] = np.add.reduce(values) if values.shape[1] > 1 else np.cumsum(values)[-1]
-    return (m - k) * width * total
+    return (b + 1) * width * total

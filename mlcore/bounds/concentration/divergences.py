@@ -8,6 +8,7 @@ import numpy as np
 from mlcore.bounds.arguments import as_reals, refuse
 from mlcore.bounds.concentration.bernoulli_kl import excess_over_log
 
+_LEAST_NORMAL = np.finfo(np.float64).tiny
 _SUM_TOLERANCE = 1e-9  # largest difference of a sum of probabilities from 1
 
 
@@ -27,7 +28,7 @@ def gaussian_kl(mu_q: Any, sigma_q: Any, mu_p: Any, sigma_p: Any) -> float:
     Returns
     -------
     divergence : float
-        In nats.
+        In nats; infinite beyond the largest float.
 
     Raises
     ------
@@ -53,10 +54,14 @@ def gaussian_kl(mu_q: Any, sigma_q: Any, mu_p: Any, sigma_p: Any) -> float:
     except ValueError:
         refuse("mu_q", mu_q.tolist(), "of a shape that fits those of sigma_q, mu_p and sigma_p")
     # With x = (sigma_q / sigma_p)² - 1, the variances of a coordinate add (x - ln(1 + x)) / 2.
-    with np.errstate(over="ignore"):
-        x = (sigma_q - sigma_p) / sigma_p * (sigma_q / sigma_p + 1)
-        shift = (mu_q - mu_p) / sigma_p
-        terms = 0.5 * (excess_over_log(x) + shift * shift)
+    with np.errstate(all="ignore"):
+        ratio = sigma_q / sigma_p
+        x = (sigma_q - sigma_p) / sigma_p * (ratio + 1)
+        log_ratio = np.where((ratio >= _LEAST_NORMAL) & (ratio < np.inf), np.log(ratio), np.log(sigma_q) - np.log(sigma_p))
+        far = np.isinf(mu_q - mu_p)  # the difference overflows, the quotient may not
+        shift = np.where(far, (mu_q / 2 - mu_p / 2) / sigma_p * 2, (mu_q - mu_p) / sigma_p)
+        variances = np.where(abs(x) < 0.25, 0.5 * excess_over_log(x), 0.5 * x - log_ratio)
+        terms = variances + 0.5 * shift * shift
     return math.fsum(np.broadcast_to(terms, shape).ravel())
 
 
@@ -100,7 +105,8 @@ def categorical_kl(q: Any, p: Any) -> float:
     possible = q > 0
     q, p, rest = q[possible], p[possible], p[~possible]
     close = np.abs(p - q) < 0.25 * q
-    terms = np.where(close, q * excess_over_log((p - q) / q), p - q + q * (np.log(q) - np.log(p)))
+    x = (p - q) / np.where(close, q, 1.0)
+    terms = np.where(close, q * excess_over_log(x), p - q + q * (np.log(q) - np.log(p)))
     return math.fsum([*terms, *rest])
 
 
