@@ -9,12 +9,13 @@ points, targets)`` are the bound of the theory, and the least loss in hindsight 
 the learner with.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mlcore.bounds.arguments import refuse
+from mlcore.checks.arrays import plain_array
 from mlcore.model import Model
 
 
@@ -217,9 +218,11 @@ class LabelLearner(OnlineLearner):
 
 
 def as_list(values: Any, name: str) -> list:
-    """Return the rounds of a sequence, at least one."""
+    """Return the rounds of a sequence, at least one: of a data frame its rows."""
+    if hasattr(values, "__array__"):
+        values = plain_array(values, name)
     try:
-        entries = [] if isinstance(values, (str, bytes)) else list(values)
+        entries = [] if isinstance(values, (str, bytes, Mapping, Set)) else list(values)
     except TypeError:
         entries = []
     return entries or refuse(name, values, "a sequence of one round or more")

@@ -29,7 +29,7 @@ class OnlineToBatch(Model):
         hypothesis before a round that is drawn; or, for labels, the one with the least share of
         errors on the examples from its round on, plus a term for their number.
     delta : float in (0, 1), default=0.05
-        With "suffix": probability that `risk_bound` fails, which is part of that term.
+        Probability that `risk_bound` fails; with "suffix" it is part of that term.
     random_state : int, Generator, RandomState or None, default=None
         Source of the draw.
 
@@ -64,7 +64,7 @@ class OnlineToBatch(Model):
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> y = X @ [1.0, 2.0] > 0.5
     >>> model = OnlineToBatch(Perceptron(), selection="random", random_state=0).fit(X, y)
-    >>> int(model.losses_.sum()), round(model.risk_bound(0.05), 3)
+    >>> int(model.losses_.sum()), round(model.risk_bound(), 3)
     (26, 0.106)
     """
 
@@ -156,13 +156,14 @@ class OnlineToBatch(Model):
         self._check_fitted()
         return self.hypothesis_.predict(X)
 
-    def risk_bound(self, delta: float, loss_range: float | None = None) -> float:
+    def risk_bound(self, delta: float | None = None, loss_range: float | None = None) -> float:
         """Bound the risk of `hypothesis_`, if the examples were independent and of one source.
 
         Parameters
         ----------
-        delta : float in (0, 1)
-            Probability that the bound fails; with "suffix" the parameter `delta`, or more.
+        delta : float in (0, 1), optional
+            Probability that the bound fails, by default the parameter `delta`; with "suffix" not
+            less than it.
         loss_range : float, optional
             Largest possible loss, for losses of numbers.
 
@@ -178,7 +179,7 @@ class OnlineToBatch(Model):
             For arguments out of range, and losses above `loss_range`.
         """
         self._check_fitted()
-        delta, T = as_delta(delta), self.n_rounds_
+        delta, T = as_delta(self.delta if delta is None else delta), self.n_rounds_
         if isinstance(self.hypothesis_, OnlineGradientDescent):
             most = as_positive(loss_range, "loss_range")
             if self.losses_.max() > most:

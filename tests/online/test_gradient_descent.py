@@ -6,6 +6,7 @@ import warnings
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -215,14 +216,42 @@ def test_refused_rounds_change_nothing(begun):
             learner.regret([[1.0, 0.5]] * 2, [1, 1])
 
 
+def test_without_a_horizon_steps_decrease():
+    X, y = stream(3, "hinge")
+    learner = OnlineGradientDescent().fit(X, y)
+    same = OnlineGradientDescent(schedule="decreasing").fit(X, y)
+    assert_array_equal(learner.coef_, same.coef_)
+    assert learner.bound() == same.bound()
+    fixed = OnlineGradientDescent(horizon=30).fit(X, y)
+    assert_array_equal(
+        fixed.coef_, OnlineGradientDescent(schedule="fixed", horizon=30).fit(X, y).coef_
+    )
+    with pytest.raises(ValueError, match="^horizon=None.*'decreasing' or 'doubling'"):
+        OnlineGradientDescent(schedule="fixed").fit(X, y)
+    with pytest.raises(ValueError, match="^projection=None.*without a horizon"):
+        OnlineGradientDescent(projection=None).fit(X, y)
+
+
+def test_frames_and_series_are_rounds():
+    X, y = stream(3, "hinge")
+    frame, series = pd.DataFrame(X, columns=list("abc")), pd.Series(y, index=range(5, 35))
+    plain, framed = OnlineGradientDescent(), OnlineGradientDescent()
+    expected, game = play(plain, X, y), play(framed, frame, series)
+    assert_array_equal(framed.coef_, plain.coef_)
+    assert_array_equal(game.losses, expected.losses)
+    assert_array_equal(framed.predict(frame), plain.predict(X))
+    assert framed.regret(frame, series) == plain.regret(X, y)
+    framed.update(frame.iloc[0], series.iloc[0])
+
+
 def test_wrong_parameters_are_named():
     bad = (0, -1.0, math.nan, math.inf, "1", None, True)
     for name, values in {
         "loss": ("hinged", None, 3),
         "radius": bad,
         "projection": ("sphere", 3),
-        "schedule": ("constant", None, 3),
-        "horizon": (0, -1, 1.5, "3", None, True),
+        "schedule": ("constant", 3),
+        "horizon": (0, -1, 1.5, "3", True),
         "lipschitz": bad,
         "strong_convexity": (0, -1.0, math.nan, "1", True),
     }.items():

@@ -62,8 +62,26 @@ def test_the_hypothesis_of_the_least_suffix_is_found():
     mistakes = learner.mistakes_
     assert model.losses_.sum() == mistakes
     assert model.risk_bound(0.1) == online_to_batch_bound(mistakes, 60, 0.1, method="select")
+    assert model.risk_bound() == model.risk_bound(0.1)
     with pytest.raises(ValueError, match="^delta="):
         model.risk_bound(0.05)
+
+
+def test_the_choice_of_the_suffix_matters():
+    """The last labels contradict all others, and the chosen hypothesis is not the last one."""
+    X = np.concatenate([drawn(0), np.full(6, 2)])
+    y = np.concatenate([H[3, X[:60]], np.ones(6, dtype=int)])
+    points, learner, values, answers = H[:, X].T, WeightedMajority(9, beta=0.1), [], []
+    model = OnlineToBatch(learner, selection="suffix", delta=0.1).fit(points, y)
+    for t in range(66):
+        errors = np.mean(learner.predict(points[t:]) != y[t:])
+        values.append(errors + math.sqrt(math.log(4 * 66 / 0.1) / (2 * (66 - t))))
+        answers.append(learner.predict(H.T))
+        learner.update(points[t], y[t])
+    best, worst = np.argmin(values), np.argmax(values)
+    assert getattr(model.hypothesis_, "n_rounds_", 0) == best
+    assert_array_equal(model.predict(H.T), answers[best])
+    assert (answers[best] != answers[worst]).any()
 
 
 def test_the_mean_vector_of_convex_losses():

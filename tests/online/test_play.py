@@ -3,12 +3,15 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from numpy.testing import assert_array_equal
 
 from mlcore.bounds import halving_mistake_bound, littlestone_dimension
 from mlcore.datasets import load_iris
 from mlcore.linear_model import KernelPerceptron, Perceptron
-from mlcore.online import Halving, StandardOptimalAlgorithm, WeightedMajority, play
+from mlcore.online import Halving, Hedge, StandardOptimalAlgorithm, WeightedMajority, play
 
 H = np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]])
 
@@ -41,6 +44,22 @@ def test_all_sequences_of_two_experts(randomized):
             assert learner.loss_ == pytest.approx(game.losses.sum())
         else:
             assert game.mistakes == game.losses.sum()
+
+
+def test_frames_are_games():
+    rng = np.random.default_rng(0)
+    losses = rng.random((20, 3))
+    expected = play(Hedge(3), None, losses)
+    for form in (pd.DataFrame, pl.DataFrame):
+        game = play(Hedge(3), None, form(losses))
+        assert_array_equal(game.losses, expected.losses)
+        assert game.regret == expected.regret
+    advice, y = rng.integers(0, 2, size=(12, 3)), rng.integers(0, 2, size=12)
+    game = play(WeightedMajority(3), pd.DataFrame(advice, columns=list("abc")), pd.Series(y))
+    assert game.mistakes == play(WeightedMajority(3), advice, y).mistakes
+    for wrong in ({"a": 1}, {0.5, 0.25}, "abc", [[1.0, 0.0], [1.0]], 3, None):
+        with pytest.raises((ValueError, TypeError), match="^y"):
+            play(Hedge(2), None, wrong)
 
 
 def test_drawn_experts_err_as_often_as_their_weights_say():

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,10 +37,10 @@ class OnlineGradientDescent(OnlineLearner):
     projection : {"ball", "box", "simplex", None}, default="ball"
         Set of w: |w| <= radius; all entries from -radius to radius; entries of at least 0 that sum
         to radius; or all vectors.
-    schedule : {"fixed", "doubling", "decreasing", "strongly_convex"}, default="fixed"
+    schedule : {"fixed", "doubling", "decreasing", "strongly_convex"} or None, default=None
         Steps: for `horizon` rounds, after which more are refused; for 1, 2, 4, 8, ... rounds, each
         time from the centre of the set; D / (lipschitz sqrt(t)) for a set of diameter D; or
-        1 / (strong_convexity t).
+        1 / (strong_convexity t). None is "fixed" with a `horizon`, "decreasing" without.
     horizon : int or None, default=None
         Number of rounds, for "fixed".
     lipschitz : float, default=1.0
@@ -96,7 +96,7 @@ class OnlineGradientDescent(OnlineLearner):
         loss: str | Callable[..., Any] = "hinge",
         radius: float = 1.0,
         projection: str | None = "ball",
-        schedule: str = "fixed",
+        schedule: Literal["fixed", "doubling", "decreasing", "strongly_convex"] | None = None,
         horizon: int | None = None,
         lipschitz: float = 1.0,
         strong_convexity: float | None = None,
@@ -130,7 +130,7 @@ class OnlineGradientDescent(OnlineLearner):
             With another schedule, before the first round, and for a vector outside the set.
         """
         state = self._state()
-        if self.schedule != "fixed":
+        if self._schedule() != "fixed":
             refuse("schedule", self.schedule, "'fixed' for observed_bound")
         u = self._comparator(state, u, "u")
         start, eta = self._set().start(len(u)), self._step(1, len(u))
@@ -180,6 +180,11 @@ class OnlineGradientDescent(OnlineLearner):
         losses = (self._loss_and_subgradient(u, *pair)[0] for pair in rounds)
         return self.loss_ - math.fsum(losses)
 
+    def _schedule(self):
+        if self.schedule is not None:
+            return self.schedule
+        return "decreasing" if self.horizon is None else "fixed"
+
     def _set(self):
         return VectorSet(self.projection, float(self.radius))
 
@@ -188,15 +193,20 @@ class OnlineGradientDescent(OnlineLearner):
             as_choice(self.loss, "loss", tuple(LOSSES))
         as_positive(self.radius, "radius")
         as_choice(self.projection, "projection", ("ball", "box", "simplex", None))
-        schedules = ("fixed", "doubling", "decreasing", "strongly_convex")
-        schedule = as_choice(self.schedule, "schedule", schedules)
+        schedules = ("fixed", "doubling", "decreasing", "strongly_convex", None)
+        as_choice(self.schedule, "schedule", schedules)
+        schedule = self._schedule()
         as_positive(self.lipschitz, "lipschitz")
-        if schedule == "fixed" or self.horizon is not None:
+        if self.horizon is not None:
             as_count(self.horizon, "horizon", at_least=1)
+        elif schedule == "fixed":
+            refuse("horizon", None, "the number of rounds with schedule='fixed': where it is not "
+                   "known, take schedule='decreasing' or 'doubling'")  # fmt: skip
         if schedule == "strongly_convex" or self.strong_convexity is not None:
             as_positive(self.strong_convexity, "strong_convexity")
         if schedule == "decreasing" and self.projection is None:
-            refuse("projection", None, "'ball', 'box' or 'simplex' with schedule='decreasing'")
+            refuse("projection", None, "'ball', 'box' or 'simplex' with schedule='decreasing', "
+                   "which is also that without a horizon")  # fmt: skip
         return {"squared_subgradients_": 0.0}
 
     def _point(self, state, x, name):
@@ -229,7 +239,7 @@ class OnlineGradientDescent(OnlineLearner):
 
     def _next(self, state, point, target):
         w, t = self._weights(state, len(point)), state.get("n_rounds_", 0) + 1
-        if self.schedule == "fixed" and t > self.horizon:
+        if self._schedule() == "fixed" and t > self.horizon:
             raise ValueError(f"horizon={self.horizon} rounds are over: no more are taken.")
         loss, subgradient = self._loss_and_subgradient(w, point, target)
         squares = float(subgradient @ subgradient)
@@ -238,7 +248,7 @@ class OnlineGradientDescent(OnlineLearner):
                 f"lipschitz={self.lipschitz} must be at least the norm of every subgradient: that "
                 f"of this round is {math.sqrt(squares):.6g}. Raise it, or scale the points."
             )
-        anew = self.schedule == "doubling" and begins_anew(t)
+        anew = self._schedule() == "doubling" and begins_anew(t)
         step = self._step(t, len(w)) * subgradient
         mean = state.get("mean_coef_", np.zeros_like(w))
         return {
@@ -259,12 +269,12 @@ class OnlineGradientDescent(OnlineLearner):
 
     def _step(self, t, d):
         """Return the size of the step after round t."""
-        if self.schedule == "strongly_convex":
+        if self._schedule() == "strongly_convex":
             return 1 / (float(self.strong_convexity) * t)
         lipschitz = float(self.lipschitz)
-        if self.schedule == "decreasing":
+        if self._schedule() == "decreasing":
             return self._set().diameter(d) / (lipschitz * math.sqrt(t))
-        rounds = self.horizon if self.schedule == "fixed" else 1 << (t.bit_length() - 1)
+        rounds = self.horizon if self._schedule() == "fixed" else 1 << (t.bit_length() - 1)
         return self._set().reach(d) / (lipschitz * math.sqrt(rounds))
 
     def _bound(self, state):
@@ -274,13 +284,13 @@ class OnlineGradientDescent(OnlineLearner):
         d, lipschitz = len(state["coef_"]), float(self.lipschitz)
         if self.projection == "simplex" and d == 1:
             return 0.0  # there is one vector
-        if self.schedule == "strongly_convex":
+        if self._schedule() == "strongly_convex":
             convexity = float(self.strong_convexity)
             return projected_ogd_regret_bound(1.0, lipschitz, rounds, strong_convexity=convexity)
-        if self.schedule == "decreasing":
+        if self._schedule() == "decreasing":
             return projected_ogd_regret_bound(vectors.diameter(d), lipschitz, rounds)
-        rounds = self.horizon if self.schedule == "fixed" else rounds
-        return ogd_regret_bound(vectors.reach(d), lipschitz, rounds, schedule=self.schedule)
+        rounds = self.horizon if self._schedule() == "fixed" else rounds
+        return ogd_regret_bound(vectors.reach(d), lipschitz, rounds, schedule=self._schedule())
 
     def _best_loss(self, state, points, targets):
         if callable(self.loss):
