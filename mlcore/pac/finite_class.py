@@ -8,6 +8,7 @@ import numpy as np
 
 from mlcore.bounds import Bound, occam_bound
 from mlcore.bounds.arguments import as_delta
+from mlcore.bounds.certificates.classifiers import label_types
 from mlcore.checks import as_labels
 from mlcore.checks.arrays import as_floats, plain_array, real_array
 from mlcore.model import Classifier, Model
@@ -98,8 +99,7 @@ class FiniteClassLearner(Classifier, Model):
         classes, codes = as_labels(y, n, owner=type(self).__name__)
         given = classes[codes]
         errors = np.array(
-            [np.count_nonzero(self._labels(i, X, n) != given) for i in range(len(hypotheses))],
-            dtype=np.int64,
+            [self._errors(i, X, given) for i in range(len(hypotheses))], dtype=np.int64
         )
         # The first of the largest prior among those with the fewest errors.
         best = int(np.lexsort((np.arange(len(errors)), -prior, errors))[0])
@@ -182,8 +182,22 @@ class FiniteClassLearner(Classifier, Model):
             )
         return prior
 
+    def _errors(self, i, X, given):
+        """Return the number of errors of a hypothesis; its labels must be of the type of y."""
+        labels = self._labels(i, X, len(given))
+        found, wanted = label_types(labels), label_types(given)
+        if not found & wanted:
+            found, wanted = (" and ".join(sorted(types)) for types in (found, wanted))
+            raise ValueError(
+                f"hypotheses[{i}] returned labels of type {found}, but must return labels of the "
+                f"type of y, which is {wanted}."
+            )
+        return np.count_nonzero(labels != given)
+
     def _labels(self, i, X, n):
-        labels = np.asarray(self.hypotheses[i](X))
+        labels = plain_array(self.hypotheses[i](X), f"what hypotheses[{i}] returned")
+        if labels.dtype.kind == "f" and np.isnan(labels).any():
+            raise ValueError(f"hypotheses[{i}] returned NaN, but must return labels.")
         if labels.ndim != 1 or (n is not None and len(labels) != n):
             raise ValueError(
                 f"hypotheses[{i}] returned shape {labels.shape}, but must return one label for "

@@ -212,6 +212,9 @@ def test_the_order_of_training_examples_hides_nothing():
     for model in (SVC(), make_pipeline(StandardScaler(), peers.SVC()), KNeighborsClassifier()):
         with pytest.raises(ValueError, match="the fit was to these"):
             certify(model.fit(X, Y), X[order], Y[order])
+    for model in (SVC(C=1e-3), KNeighborsClassifier()):  # a part of them is no fresh example
+        with pytest.raises(ValueError, match="the fit was to these"):
+            certify(model.fit(X, Y), X[order][:60], Y[order][:60])
     rows = sparse.csr_array(X)
     for shown in (X[order], X[order][:50].copy()):
         with pytest.raises(ValueError, match="it is X_train"):

@@ -60,6 +60,9 @@ def test_what_is_no_class_or_no_prior_is_refused():
     for wrong in (lambda X: 1, lambda X: [[0, 1]], lambda X: [0]):
         with pytest.raises(ValueError, match=r"^hypotheses\[1\] returned shape"):
             FiniteClassLearner([THRESHOLDS[0], wrong]).fit(X, y)
+    for wrong in (lambda X: ["0", "1"], lambda X: [math.nan, 1.0], lambda X: [[0], [1, 2]]):
+        with pytest.raises(ValueError, match=r"hypotheses\[1\] returned"):
+            FiniteClassLearner([THRESHOLDS[0], wrong]).fit(X, y)
     for labels in (None, [0.5, 1.0], [0, math.nan]):
         with pytest.raises((TypeError, ValueError), match="y"):
             FiniteClassLearner(THRESHOLDS).fit(X, labels)

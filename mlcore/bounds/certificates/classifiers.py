@@ -173,13 +173,14 @@ def _n_rows(X, name):
 
 def _refuse_other_types(labels, predicted, y, name):
     """Refuse labels of another type than the predictions, which would all count as errors."""
-    types = [_type_names(array) for array in (labels, predicted)]
+    types = [label_types(array) for array in (labels, predicted)]
     if not types[0] & types[1]:
         found, said = (" and ".join(sorted(t)) for t in types)
         refuse(name, y, f"labels of the type that is predicted, which is {said}, not {found}")
 
 
-def _type_names(array):
+def label_types(array: np.ndarray) -> set[str]:
+    """Return the names of the types of labels; all numbers are of one type."""
     if array.dtype.kind == "O":
         return {"number" if _is_number(v) else type(v).__name__ for v in array.tolist()}
     return {"str" if array.dtype.kind == "U" else "bytes" if array.dtype.kind == "S" else "number"}

@@ -43,10 +43,11 @@ def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | 
             keys, kept = _keys(seen, rows)
             found = np.isin(keys, kept)
             many = rows.shape[0] >= _MANY
-            few = rows.shape[0] >= _FEW and _distinct(seen)
-            if (_in_place(part, rows, seen) and (many or few)) or (
-                few and np.isin(kept, keys).all()
-            ):
+            distinct = _distinct(seen)
+            few = rows.shape[0] >= _FEW and distinct
+            all_kept = few and np.isin(kept, keys).all()
+            all_seen = len(found) >= _FEW and found.all() and distinct and _distinct(rows)
+            if (_in_place(part, rows, seen) and (many or few)) or all_kept or all_seen:
                 refuse("X", X, f'no training examples for role="{role}", but the fit was to these')
             most = max(most, found, key=np.count_nonzero)
     if shown:
