@@ -9,6 +9,7 @@ from scipy.special import betaincinv, betaln, gammaln, ndtri
 from mlcore.checks import as_real
 from mlcore.checks.arrays import real_array
 from mlcore.entropy.entropies import non_negative
+from mlcore.html.printed import fields_as_table
 
 
 class BetaBernoulli:
@@ -35,6 +36,8 @@ class BetaBernoulli:
     >>> [round(end, 4) for end in rate.interval(0.9)]
     [0.5709, 0.959]
     """
+
+    __repr__ = fields_as_table
 
     def __init__(self, a: float = 1.0, b: float = 1.0) -> None:
         self.a = as_real(a, "a", above=0)
@@ -140,6 +143,8 @@ class DirichletCategorical:
     >>> colours.mean
     array([0.4, 0.1, 0.5])
     """
+
+    __repr__ = fields_as_table
 
     def __init__(self, concentration: Any) -> None:
         c = non_negative(concentration, "concentration")
@@ -255,6 +260,8 @@ class NormalMean:
     >>> level.mean, round(level.variance, 4)
     (2.0, 0.4444)
     """
+
+    __repr__ = fields_as_table
 
     def __init__(
         self, mean: float = 0.0, variance: float = 1.0, noise_variance: float = 1.0

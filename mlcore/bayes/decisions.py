@@ -6,6 +6,7 @@ import numpy as np
 
 from mlcore.checks.arrays import real_array
 from mlcore.entropy.entropies import non_negative
+from mlcore.html.printed import fields_as_table
 
 _SUM_TOLERANCE = 1e-5  # of probabilities in single precision
 
@@ -32,6 +33,8 @@ class Decisions(NamedTuple):
     actions: Any
     risks: Any
     all_risks: np.ndarray
+
+    __repr__ = fields_as_table
 
 
 def minimum_risk(probabilities: Any, loss: Any) -> Decisions:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.entropy.entropies import as_distributions, divergences, non_negative
+from mlcore.html.printed import fields_as_table
 
 _HOLDS = 1e-12  # largest deviation of independent variables: rounding
 
@@ -70,6 +71,8 @@ class JointTable:
     >>> table.independence("h", "x").holds
     False
     """
+
+    __repr__ = fields_as_table
 
     def __init__(self, table: Any, names: Sequence[str] | None = None) -> None:
         array = non_negative(table, "table")

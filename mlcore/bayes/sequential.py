@@ -7,6 +7,7 @@ import numpy as np
 from mlcore.bayes.posterior import posterior
 from mlcore.checks import as_bool
 from mlcore.entropy.entropies import as_distributions
+from mlcore.html.printed import fields_as_table
 
 
 class SequentialBayes:
@@ -45,6 +46,8 @@ class SequentialBayes:
     >>> coin.update([0.5, 0.6]).probabilities.round(4)
     array([0.6757, 0.3243])
     """
+
+    __repr__ = fields_as_table
 
     def __init__(self, prior: Any) -> None:
         p = as_distributions(prior, "prior")

@@ -75,6 +75,10 @@ class Blocks(Sequence):
     def __init__(self, blocks: Iterable[Block]) -> None:
         self._blocks = list(blocks)
 
+    def __repr__(self) -> str:
+        ends = [block.name for block in (*self._blocks[:1], *self._blocks[1:][-1:])]
+        return f"Blocks: {len(self)} ({' ... '.join(ends)})" if ends else "Blocks: 0"
+
     def __len__(self) -> int:
         return len(self._blocks)
 

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from mlcore.checks import as_samples
+from mlcore.html.printed import fields_as_table
 from mlcore.threads import single_threaded_blas
 
 
@@ -33,6 +34,8 @@ class PrincipalAngles(NamedTuple):
     cosines: np.ndarray
     vectors_a: np.ndarray
     vectors_b: np.ndarray
+
+    __repr__ = fields_as_table
 
 
 def principal_angles(A: Any, B: Any) -> PrincipalAngles:

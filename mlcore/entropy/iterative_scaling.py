@@ -1,7 +1,7 @@
 """Generalised and improved iterative scaling of Gibbs distributions.
 
-Both are stated for features f of at least 0; a feature with negative values is shifted, which
-changes the normaliser alone.
+Both are stated for features f of at least 0 and are the faster the smaller these are: each is
+shifted so that its least value is 0, which changes the normaliser alone.
 """
 
 import numpy as np
@@ -24,10 +24,8 @@ class _Scaling:
         self.gibbs = gibbs
         self._patience = None if certain else _PATIENCE
         self.used = ~gibbs.constant
-        # f = scale (h - least), where least is 0 unless the feature has negative values.
-        lowest = gibbs.c + gibbs.scale * gibbs.lower
-        shift = np.where(lowest < 0, lowest, 0.0)
-        self.targets = np.where(self.used, gibbs.c - shift, 0.0)
+        # f = scale (h - lower)
+        self.targets = np.where(self.used, -gibbs.scale * gibbs.lower, 0.0)
         self.totals = np.empty(len(gibbs.points))
         weights = np.where(self.used, gibbs.scale, 0.0)
         for place, h in gibbs.blocks():

@@ -65,10 +65,11 @@ def scale_to_margins(
         there = np.bincount(margin.index[used], minlength=len(margin.targets)) > 0
         empty = np.flatnonzero(~there & (margin.targets > 0))
         if len(empty):
+            more = f"; {len(empty) - 1} more sums have none either" if len(empty) > 1 else ""
             raise ValueError(
                 f"{owner}: {margin.name(int(empty[0]))} has the target "
                 f"{margin.targets[empty[0]]:.6g}, but no positive cell that the other margins "
-                f"allow, and so have {len(empty) - 1} more."
+                f"allow{more}."
             )
     parts = [Margin(m.index[used], m.targets, m.name) for m in margins]
     fitted, trace = cells[used] / cells[used].sum() * total, []

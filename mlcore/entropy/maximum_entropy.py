@@ -12,6 +12,7 @@ from mlcore.entropy.gibbs import Gibbs
 from mlcore.entropy.iterative_scaling import GeneralisedIterativeScaling, ImprovedIterativeScaling
 from mlcore.entropy.newton import Dependent, Newton, Undecided
 from mlcore.exceptions import warn
+from mlcore.html.printed import fields_as_table
 from mlcore.separating_direction import separating_direction
 from mlcore.threads import single_threaded_blas
 
@@ -76,6 +77,8 @@ class MaximumEntropy(NamedTuple):
     converged: bool
     trace: np.ndarray
     support: np.ndarray
+
+    __repr__ = fields_as_table
 
 
 class InfeasibleTargets(ValueError):

@@ -1,6 +1,6 @@
 """Raking: weights of the rows of a sample that give its categories known totals."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from mlcore.checks.arrays import plain_array
 from mlcore.checks.feature_names import column_names
 from mlcore.entropy.entropies import non_negative
 from mlcore.entropy.margins import Margin, scale_to_margins
+from mlcore.html.printed import fields_as_table
 
 
 class Raking(NamedTuple):
@@ -37,6 +38,8 @@ class Raking(NamedTuple):
     n_iter: int
     converged: bool
 
+    __repr__ = fields_as_table
+
 
 def rake(
     categories: Any,
@@ -56,10 +59,10 @@ def rake(
     categories : array-like of shape (n_rows, n_columns)
         Labels, such as sex and age group of each person.
     targets : sequence of n_columns mappings, or mapping of column names or numbers to mappings
-        For each column the total, or share, of every category: ``{"f": 0.51, "m": 0.49}``. Columns
-        without targets are left alone.
+        For each column the total, or share, of every category: ``{"f": 0.51, "m": 0.49}``, or a
+        Series by category. Columns without targets are left alone.
     sample_weight : array-like of shape (n_rows,), optional
-        Weights to begin with; 1 by default. A row of weight 0 stays so.
+        Weights to begin with; 1 by default. A row of weight 0 stays so, and needs no target.
     tol : float, default=1e-10
         Largest `residual` at which the iteration ends.
     max_iter : int, default=1000
@@ -101,7 +104,8 @@ def rake(
     tol = as_real(tol, "tol", above=0)
     max_iter = as_integer(max_iter, "max_iter", at_least=1)
     wanted = _by_column(targets, table.shape[1], column_names(categories))
-    coded = {j: _codes(table[:, j], totals, j) for j, totals in wanted.items()}
+    counted = weights > 0
+    coded = {j: _codes(table[counted, j], totals, j) for j, totals in wanted.items()}
     together = np.column_stack([codes for codes, _, _ in coded.values()])
     cells, cell_of_row = np.unique(together, axis=0, return_inverse=True)
     cell_of_row = cell_of_row.ravel()
@@ -109,13 +113,14 @@ def rake(
         Margin(cells[:, place], numbers, _namer(column, labels))
         for place, (column, (_, numbers, labels)) in enumerate(coded.items())
     ]
-    before = np.bincount(cell_of_row, weights, len(cells))
+    before = np.bincount(cell_of_row, weights[counted], len(cells))
     found = scale_to_margins(
         before, margins, method="ipf", tol=tol, max_iter=max_iter, owner="rake"
     )
-    factors = np.divide(found.cells, before, where=before > 0, out=np.zeros(len(before)))
+    fitted = np.zeros(len(weights))
+    fitted[counted] = weights[counted] * (found.cells / before)[cell_of_row]
     return Raking(
-        weights * factors[cell_of_row],
+        fitted,
         float(found.trace[-1]),
         found.n_iter,
         found.converged,
@@ -124,7 +129,13 @@ def rake(
 
 def _by_column(targets, n_columns, names):
     """Return the mapping of totals for each column that has one, by its number."""
+    targets = _as_mapping(targets)
     if not isinstance(targets, Mapping):
+        if isinstance(targets, (str, bytes)) or not isinstance(targets, Iterable):
+            raise ValueError(
+                f"targets={targets!r} must be a mapping of totals for each column, or a mapping "
+                "of columns to them."
+            )
         targets = list(targets)
         if len(targets) != n_columns:
             raise ValueError(
@@ -140,12 +151,18 @@ def _by_column(targets, n_columns, names):
             raise ValueError(
                 f"targets names the column {column!r}, which is unknown or twice there."
             )
+        totals = _as_mapping(totals)
         if not isinstance(totals, Mapping) or not totals:
             raise ValueError(f"targets of column {column!r} must map its categories to totals.")
         found[int(j)] = totals
     if not found:
         raise ValueError("targets names no column.")
     return found
+
+
+def _as_mapping(values):
+    """Return a Series or a data frame as a dict, anything else as it is."""
+    return dict(values.items()) if hasattr(values, "items") else values
 
 
 def _codes(column, totals, j):

@@ -8,6 +8,7 @@ import numpy as np
 from mlcore.checks import as_choice, as_integer, as_real
 from mlcore.entropy.entropies import non_negative
 from mlcore.entropy.margins import Margin, scale_to_margins
+from mlcore.html.printed import fields_as_table
 
 
 class FittedTable(NamedTuple):
@@ -39,6 +40,8 @@ class FittedTable(NamedTuple):
     n_iter: int
     converged: bool
     trace: np.ndarray
+
+    __repr__ = fields_as_table
 
 
 def fit_table(

@@ -8,6 +8,7 @@ import numpy as np
 from mlcore.checks import free_bytes, require_memory
 from mlcore.checks.penalties import as_penalties, by_penalty
 from mlcore.exceptions import peer_class
+from mlcore.html.printed import fields_as_table
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA, AlphaPath
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import (
@@ -59,6 +60,8 @@ class RidgePath(NamedTuple):
     loo: np.ndarray
     gcv: np.ndarray
     likelihood: np.ndarray
+
+    __repr__ = fields_as_table
 
 
 @dataclass

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.bounds.arguments import refuse
+from mlcore.html.printed import fields_as_table
 
 
 class Game(NamedTuple):
@@ -39,6 +40,8 @@ class Game(NamedTuple):
     bound: float
     comparator_loss: float
     regret: float
+
+    __repr__ = fields_as_table
 
 
 def play(learner: Any, X: Any, y: Any) -> Game:

@@ -88,7 +88,7 @@ COUNTS = [10**17, 2**63, 10**100, 10**154, 10**160, 10**300, 10**308]
 @pytest.mark.parametrize("m", COUNTS)
 @pytest.mark.parametrize("of", [1, 3, 10**9])
 def test_any_count_that_a_float_holds_has_its_tail(m, of):
-    """Neither NaN nor infinity where the logarithm is finite; near k = m too, where m - k rounds."""
+    """Neither NaN nor infinity where the logarithm is finite; also where m - k is rounded."""
     k = 9 if of == 3 else m // of - 1
     rate = k / m
     for p in (5e-324, 1e-300, 1e-17, rate / 2, 1e-3, 0.5, (1 + rate) / 2, 1 - 2**-53):

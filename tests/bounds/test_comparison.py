@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -64,6 +65,19 @@ def test_the_interval_agrees_with_the_test_and_with_symmetry():
     assert_allclose(wide, np.array([-1, 1]) * clopper_pearson(0, 50, 0.01)[1], rtol=1e-12)
     with pytest.raises(ValueError, match="^c=6 must be .* <= 5"):
         error_difference_interval(5, 6, 10, 0.1)
+
+
+def test_ends_are_rounded_to_the_safe_side():
+    """Against the products in fractions: three of 360 ends were one rounding inside of them."""
+    for m, delta in ((14, 0.1), (40, 0.5), (1000, 0.05)):
+        for b, c in outcomes(14)[1:]:
+            lower, upper = map(Fraction, error_difference_interval(b, c, m, delta))
+            least, most = map(Fraction, clopper_pearson(b + c, m, delta * 0.2))
+            pair = clopper_pearson(b, b + c, delta * 0.8)
+            low, high = (2 * Fraction(end) - 1 for end in pair)
+            exact = low * (least if low > 0 else most), high * (most if high > 0 else least)
+            assert lower <= exact[0] <= lower + Fraction(2) ** -51
+            assert upper - Fraction(2) ** -51 <= exact[1] <= upper
 
 
 def test_a_comparison_counts_its_four_kinds_of_examples():

@@ -138,6 +138,15 @@ def test_scaling_takes_features_of_any_sign(shift):
         assert_allclose(maximum_entropy(f, c, q, method=method).probabilities, expected, rtol=1e-7)
 
 
+@pytest.mark.parametrize("method", ["gis", "iis"])
+@pytest.mark.parametrize("shift", [-1e8, 1e4, 1e8])
+def test_scaling_takes_as_many_steps_wherever_the_features_lie(method, shift):
+    faces = np.arange(1.0, 7.0)[:, None]
+    near, far = (maximum_entropy(faces + s, [4.5 + s], method=method) for s in (0.0, shift))
+    assert far.converged and far.n_iter == near.n_iter
+    assert_allclose(far.probabilities, near.probabilities, rtol=1e-9)
+
+
 def test_dependent_features_get_multipliers_of_least_norm():
     f, c, q = problem(2, n=30, m=2)
     alone = maximum_entropy(f, c, q)

@@ -44,6 +44,20 @@ def test_rows_without_weight_and_categories_without_people():
     assert found.weights.tolist() == [1, 0, 2]
 
 
+def test_rows_that_count_for_nothing_need_no_target():
+    found = rake([["a"], ["b"], ["c"]], [{"a": 1, "b": 3}], sample_weight=[1, 1, 0])
+    assert_allclose(found.weights, [1, 3, 0])
+
+
+def test_series_are_totals():
+    people = pd.DataFrame({"sex": ["f", "f", "m"], "age": ["old", "young", "old"]})
+    census = pd.Series(["f"] * 3 + ["m"] * 2).value_counts()
+    expected = rake(people, {"sex": {"f": 3, "m": 2}}).weights
+    for targets in ({"sex": census}, pd.Series({"sex": census.to_dict()}), {"sex": census / 1}):
+        assert_allclose(rake(people, targets).weights, expected)
+    assert_allclose(rake(people[["sex"]], [census]).weights, expected)
+
+
 @pytest.mark.parametrize(
     ("targets", "message"),
     [

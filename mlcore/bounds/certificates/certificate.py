@@ -187,6 +187,8 @@ class Certificate:
     def __str__(self) -> str:
         return as_text(self)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         return as_html(self)
 

@@ -106,10 +106,10 @@ def error_difference_interval(b: Any, c: Any, m: Any, delta: Any) -> tuple[Any, 
     low, high = 2 * first - 1, 2 * last - 1
     lower = low * (least if low > 0 else most)
     upper = high * (most if high > 0 else least)
-    # Two roundings, of the sum and of the product.
+    # Two roundings, of the difference and of the product: two steps to the safe side.
     return (
-        max(-1.0, float(np.nextafter(lower - 2.0**-53 * (low < 0), -math.inf))),
-        min(1.0, float(np.nextafter(upper + 2.0**-53 * (high > 0), math.inf))),
+        max(-1.0, float(np.nextafter(np.nextafter(lower, -math.inf), -math.inf))),
+        min(1.0, float(np.nextafter(np.nextafter(upper, math.inf), math.inf))),
     )
 
 
@@ -183,6 +183,8 @@ class Comparison:
             "classifier. Of several comparisons each needs its share of delta.",
             "McNemar, 1947, exact; Clopper, Pearson, 1934, with a union bound.",
         )
+
+    __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, numbers and strings, as JSON takes them.

@@ -57,7 +57,8 @@ def gaussian_kl(mu_q: Any, sigma_q: Any, mu_p: Any, sigma_p: Any) -> float:
     with np.errstate(all="ignore"):
         ratio = sigma_q / sigma_p
         x = (sigma_q - sigma_p) / sigma_p * (ratio + 1)
-        log_ratio = np.where((ratio >= _LEAST_NORMAL) & (ratio < np.inf), np.log(ratio), np.log(sigma_q) - np.log(sigma_p))
+        plain = (ratio >= _LEAST_NORMAL) & (ratio < np.inf)  # it may over- or underflow
+        log_ratio = np.where(plain, np.log(ratio), np.log(sigma_q) - np.log(sigma_p))
         far = np.isinf(mu_q - mu_p)  # the difference overflows, the quotient may not
         shift = np.where(far, (mu_q / 2 - mu_p / 2) / sigma_p * 2, (mu_q - mu_p) / sigma_p)
         variances = np.where(abs(x) < 0.25, 0.5 * excess_over_log(x), 0.5 * x - log_ratio)

@@ -11,6 +11,7 @@ from mlcore.checks import as_integer, as_labels, as_weights
 from mlcore.cluster.cuts.edge_sums import EdgeSums, as_graph, edge_sums, without_diagonal
 from mlcore.cluster.cuts.max_flow import minimum_st_cut
 from mlcore.cluster.cuts.stoer_wagner import global_min_cut
+from mlcore.html.printed import fields_as_table
 
 
 class MinCut(NamedTuple):
@@ -37,6 +38,8 @@ class MinCut(NamedTuple):
     value: float
     labels: np.ndarray
     bound: float
+
+    __repr__ = fields_as_table
 
 
 def min_cut(K: Any, source: int | None = None, sink: int | None = None) -> MinCut:

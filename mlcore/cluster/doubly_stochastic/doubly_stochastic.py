@@ -14,6 +14,7 @@ from mlcore.cluster.doubly_stochastic.symmetric_matrix import (
 )
 from mlcore.cluster.doubly_stochastic.total_support import require_total_support
 from mlcore.exceptions import warn
+from mlcore.html.printed import fields_as_table
 from mlcore.progress import Progress
 from mlcore.threads import single_threaded_blas
 
@@ -54,6 +55,8 @@ class DoublyStochastic(NamedTuple):
     residual_trace: np.ndarray
     n_iter: int
     converged: bool
+
+    __repr__ = fields_as_table
 
 
 def doubly_stochastic(

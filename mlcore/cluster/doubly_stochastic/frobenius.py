@@ -9,6 +9,7 @@ from mlcore.checks import as_bool, as_integer, as_real
 from mlcore.cluster.doubly_stochastic.conjugate_gradients import conjugate_gradients, has_stalled
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import DenseSymmetric, as_symmetric
 from mlcore.exceptions import warn
+from mlcore.html.printed import fields_as_table
 from mlcore.progress import Progress
 from mlcore.threads import single_threaded_blas
 
@@ -46,6 +47,8 @@ class FrobeniusProjection(NamedTuple):
     residual_trace: np.ndarray
     n_iter: int
     converged: bool
+
+    __repr__ = fields_as_table
 
 
 def frobenius_projection(

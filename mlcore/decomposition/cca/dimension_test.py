@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from mlcore.html.printed import fields_as_table
+
 
 class DimensionTest(NamedTuple):
     """Tests that all canonical correlations from the j-th on are 0, for normal data.
@@ -44,6 +46,8 @@ class DimensionTest(NamedTuple):
     bartlett: np.ndarray
     bartlett_df: np.ndarray
     bartlett_p_value: np.ndarray
+
+    __repr__ = fields_as_table
 
 
 def dimension_test(rho: np.ndarray, weight: float, p: int, q: int) -> DimensionTest:

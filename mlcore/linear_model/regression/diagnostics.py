@@ -6,6 +6,7 @@ import numpy as np
 
 from mlcore.checks import as_weights
 from mlcore.checks.penalties import as_penalties, by_penalty
+from mlcore.html.printed import fields_as_table
 from mlcore.linear_model.regression.least_squares import Units
 from mlcore.linear_model.regression.linear_inference import LinearInference, linear_inference
 from mlcore.threads import single_threaded_blas
@@ -43,6 +44,8 @@ class LinearPath(NamedTuple):
     intercept: np.ndarray
     effective_dimension: np.ndarray
     gcv: np.ndarray
+
+    __repr__ = fields_as_table
 
 
 class LinearDiagnostics:

@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcore import html
 from mlcore.checks import as_choice
+from mlcore.html.printed import fields_as_table
 from mlcore.mixture.gaussian.components import KINDS
 from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
 
@@ -36,6 +37,8 @@ class MixtureSelection(NamedTuple):
 
     best: GaussianMixture
     table: dict[str, np.ndarray]
+
+    __repr__ = fields_as_table
 
     def _repr_html_(self) -> str:
         of_best = (self.best.covariance_type, self.best.n_components)
