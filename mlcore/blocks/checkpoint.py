@@ -1,8 +1,8 @@
 """Checkpoints: the state of a fit between two steps, in one file."""
 
 import copy
+import dataclasses
 import hashlib
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.blocks.rounds import read
+from mlcore.blocks.readings import Readings, digest
+from mlcore.checks.encoded_samples import EncodedSamples
+from mlcore.model import Model
 from mlcore.persistence import load, save
 
-_FORMAT = 1
+_FORMAT = 2
 _NOT_OF_THE_RESULT = ("callback", "verbose", "n_jobs")  # parameters
 
 
@@ -26,65 +28,81 @@ class Checkpoint:
     model : Model
         With the parameters of the fit.
     blocks : Blocks
+    first : tuple
+        X, y and weights of the first block that has rows.
     start : object
         What the fit begins with: the argument of `fit_blocks`.
     seconds : float
         Steps that end sooner after the last checkpoint write none.
+
+    Attributes
+    ----------
+    step : int
+        The last one that the file has.
     """
 
-    def __init__(self, path: Any, model: Any, blocks: Any, start: Any, seconds: float) -> None:
+    def __init__(
+        self, path: Any, model: Any, blocks: Any, first: tuple, start: Any, seconds: float
+    ) -> None:
         self._path, self._seconds, self._written = Path(path), seconds, -np.inf
-        X, y, weight = read(blocks[0], 0)
+        self.step = 0
         parameters = {
-            name: value
+            name: _plain(value)
             for name, value in model.get_params(deep=False).items()
             if name not in _NOT_OF_THE_RESULT
         }
         self._run = {
-            "format": _FORMAT,
             "model": type(model).__name__,
             "parameters": _digest(parameters),
             "n_blocks": len(blocks),
-            "first_block": _digest([X, y, weight]),
-            "start": _digest(start),
+            "first_block": digest(*first),
+            "start": _of_start(start),
         }
-        if isinstance(getattr(model, "random_state", None), np.random.Generator):
+        random_state = getattr(model, "random_state", None)
+        if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
             raise TypeError(
-                f"{type(model).__name__}: random_state is a Generator, whose state a checkpoint "
-                "cannot repeat: use an int."
+                f"{type(model).__name__}: random_state is a {type(random_state).__name__}, whose "
+                "state a checkpoint cannot repeat: use an int."
             )
 
-    def resumed(self, model: Any) -> Any:
+    def resumed(self, model: Any, readings: Readings) -> Any:
         """Return the model as the file has it, None if there is no file.
+
+        The digests of the file are given to the readings, which compare them.
 
         Raises
         ------
         ValueError
             If the file is none, damaged, newer than this mlcore, or of another fit.
         """
+        self._readings = readings
         if not self._path.exists():
             return None
         work = load(self._path)
         run = vars(work).pop("_run_", None)
         if run is None:
-            raise ValueError(f"checkpoint={str(self._path)!r} is a saved model, no checkpoint.")
-        if run["format"] > _FORMAT:
-            raise ValueError(
-                f"checkpoint={str(self._path)!r} has format {run['format']}, but this mlcore reads "
-                f"formats up to {_FORMAT}: install a newer mlcore."
-            )
+            raise ValueError(f"{self} is a saved model, no checkpoint.")
+        self._require_format(run)
         other = [name for name, value in self._run.items() if run.get(name) != value]
         if other:
             raise ValueError(
-                f"checkpoint={str(self._path)!r} is of another fit, by its "
+                f"{self} is of another fit, by its "
                 f"{' and '.join(name.replace('_', ' ') for name in other)}: give another path, or "
                 "remove the file to begin anew."
             )
+        step, digests = run.get("step"), run.get("digests")
+        whole = isinstance(digests, np.ndarray) and digests.dtype == np.uint64
+        whole = whole and digests.shape == (self._run["n_blocks"],)
+        if not (type(step) is int and step >= 0 and (whole or digests is None and step == 0)):
+            raise ValueError(f"{self} is damaged: it does not tell its step and its blocks.")
+        if run.get("state") != _digest(vars(work)):
+            raise ValueError(f"{self} is damaged: its model is not the one that was written.")
+        self.step, readings.digests = step, digests
         for name, value in model.get_params(deep=False).items():
             setattr(work, name, value)
         return work
 
-    def write(self, work: Any, *, at_once: bool = False) -> None:
+    def write(self, work: Any, step: int = 0, *, at_once: bool = False) -> None:
         """Replace the file by one of this state, unless the last one is recent.
 
         Raises
@@ -101,9 +119,45 @@ class Checkpoint:
         for name in _NOT_OF_THE_RESULT:
             if name in state._defaults():
                 setattr(state, name, state._defaults()[name])
-        vars(state)["_run_"] = self._run
+        changes = {"step": step, "digests": self._readings.digests, "state": _digest(vars(state))}
+        vars(state)["_run_"] = {"format": _FORMAT} | self._run | changes
         save(state, self._path)
         self._written = now
+
+    def __str__(self) -> str:
+        return f"checkpoint={str(self._path)!r}"
+
+    def _require_format(self, run):
+        version = run.get("format") if isinstance(run, dict) else None
+        if type(version) is not int:
+            raise ValueError(f"{self} is damaged: it does not tell its format.")
+        if version > _FORMAT:
+            raise ValueError(
+                f"{self} has format {version}, but this mlcore reads formats up to {_FORMAT}: "
+                "install a newer mlcore."
+            )
+        if version < _FORMAT:
+            raise ValueError(
+                f"{self} has format {version}, of an older mlcore, which does not tell other data: "
+                "give another path, or remove the file to begin anew."
+            )
+
+
+def _of_start(start: Any) -> int | None:
+    if start is None or isinstance(start, (int, np.integer)):
+        return None if start is None else int(start)
+    return digest(*(start if isinstance(start, tuple) else (start,)))
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers in lists, tables and arrays of any type as an array of float64."""
+    if not isinstance(value, (list, tuple)) and not hasattr(value, "__array__"):
+        return value
+    try:
+        array = np.asarray(value)
+    except ValueError:  # of different lengths
+        return value
+    return array.astype(np.float64) if array.ndim and array.dtype.kind in "biuf" else value
 
 
 def _digest(value: Any) -> str:
@@ -113,24 +167,34 @@ def _digest(value: Any) -> str:
 
 
 def _add(found, value):
-    """Add what decides a result: arrays by their bytes, containers by their items."""
+    """Add what decides a result: numbers by their values, arrays by their bytes."""
+    if isinstance(value, EncodedSamples):
+        value = value.__getstate__()
+    elif isinstance(value, Model):
+        value = [type(value).__name__, vars(value)]
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = [type(value).__name__, vars(value)]
+    elif sp.issparse(value):
+        value = [type(value).__name__, value.shape, value.data, value.indices, value.indptr]
+    elif isinstance(value, np.generic) and value.dtype.kind in "biufUS":
+        value = value.item()
     if isinstance(value, dict):
+        found.update(f"{len(value)} names".encode())
         for name in sorted(value, key=str):
             found.update(repr(name).encode())
             _add(found, value[name])
+    elif isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        found.update(f"{value.dtype} {value.shape}".encode())
+        found.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, np.ndarray):
+        found.update(f"{value.shape} of".encode())
+        for item in value.ravel().tolist():
+            _add(found, item)
     elif isinstance(value, (list, tuple)):
         found.update(f"{len(value)} of".encode())
         for item in value:
             _add(found, item)
-    elif sp.issparse(value):
-        csr = value.tocsr()
-        _add(found, [csr.shape, csr.data, csr.indices, csr.indptr])
-    elif hasattr(value, "get_params"):
-        _add(found, [type(value).__name__, value.get_params(deep=False)])
-    elif value is None or isinstance(value, (bool, int, float, str, os.PathLike)):
-        found.update(repr(value).encode())
+    elif isinstance(value, float) and value.is_integer():
+        found.update(repr(int(value)).encode())  # 1.0 is the same parameter as 1
     else:
-        array = np.asarray(value)
-        found.update(f"{array.dtype} {array.shape}".encode())
-        plain = np.ascontiguousarray(array)
-        found.update(repr(plain.tolist()).encode() if plain.dtype.kind == "O" else plain.tobytes())
+        found.update(repr(value).encode())

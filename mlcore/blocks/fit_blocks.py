@@ -9,8 +9,9 @@ import numpy as np
 from mlcore.blocks.apply_blocks import predict_blocks
 from mlcore.blocks.block_error import BlockError
 from mlcore.blocks.checkpoint import Checkpoint
-from mlcore.blocks.rounds import Sums, Workers, n_rows_of, read
-from mlcore.blocks.sample import Draw, n_features_of, rows_of
+from mlcore.blocks.readings import Readings
+from mlcore.blocks.rounds import Sums, n_rows_of, read
+from mlcore.blocks.sample import Draw, rows_of
 from mlcore.blocks.sequence import Blocks, as_blocks
 from mlcore.blocks.without_blocks import reason
 from mlcore.blocks.workers import workers_of
@@ -56,7 +57,8 @@ def fit_blocks(
         `joblib.Parallel`, or a `dask.distributed.Client`.
     checkpoint : path-like, optional
         File that is replaced, at once, after every step, and from which the same call goes on
-        after a crash, to the same bytes.
+        after a crash, to the same bytes. It holds a digest of every block, rows, y and weights,
+        which is compared before a step is taken, and also if the fit is done.
     checkpoint_seconds : float, default=0
         Least time between two checkpoints.
     start : int or tuple (X, y, sample_weight), optional
@@ -75,11 +77,12 @@ def fit_blocks(
     Raises
     ------
     BlockError
-        A ValueError: if a block cannot be read, or the model refuses it: names the block.
+        A ValueError: if a block cannot be read, the model refuses it, it has another form than the
+        first, or other rows than when it was read before: names the block.
     TypeError
         If the model has no sums over rows: says why; or `executor` is none of these.
     ValueError
-        If the checkpoint is damaged, of another fit or newer than this mlcore.
+        If the checkpoint is damaged, of another fit, of other data or newer than this mlcore.
     OSError
         If the checkpoint cannot be written.
 
@@ -117,37 +120,42 @@ def fit_blocks(
             raise TypeError(
                 f"checkpoint: {type(model).__name__} is no model of mlcore, which alone are saved."
             )
-        file = Checkpoint(checkpoint, model, blocks, start, checkpoint_seconds)
     shown = getattr(model, "verbose", 0), getattr(model, "callback", None), type(model).__name__
     with workers_of(executor) as workers, Progress(*shown) as progress:
-        resumed = None if file is None else file.resumed(model)
+        first = _first_with_rows(blocks)
+        readings = Readings(workers, blocks, first[1], whole=checkpoint is not None)
+        if checkpoint is not None:
+            file = Checkpoint(checkpoint, model, blocks, first[1], start, checkpoint_seconds)
+        resumed = None if file is None else file.resumed(model, readings)
         if resumed is None:
-            _begin(work, blocks, workers, start)
+            _begin(work, blocks, first, readings, start)
             if file is not None:
                 file.write(work, at_once=True)  # what cannot be saved is found before the work
         else:
             work = resumed
-        _step_until_done(work, blocks, workers, progress, file)
+        _step_until_done(work, readings, progress, file)
         found = {"labels_": predict_blocks(work, blocks, executor=workers)} if labels else {}
     _commit(model, vars(work) | found)
     return model
 
 
-def _step_until_done(work, blocks, workers, progress, file):
-    step, before = 0, np.nan
+def _step_until_done(work, readings, progress, file):
+    step, before = 0 if file is None else file.step, np.nan
     more = getattr(work, "needs_another_pass", None) or _once()
     while more():
         step += 1
-        work.update(_total(work, blocks, workers, f"step-{step}"))
+        work.update(_total(work, readings, f"step-{step}"))
         objective = _objective(work)
         progress.step(step, objective, abs(objective - before))
         before = objective
         if file is not None:
-            file.write(work, at_once=not more())
+            file.write(work, step, at_once=not more())
     close = getattr(work, "_close_passes", None)
     if close is not None:
         last = getattr(work, "_closing_pass", False)
-        close(_total(work, blocks, workers, "end") if last else None)
+        close(_total(work, readings, "end") if last else None)
+    if readings.finish():
+        file.write(work, step, at_once=True)
 
 
 def _once() -> Callable[[], bool]:
@@ -156,12 +164,8 @@ def _once() -> Callable[[], bool]:
     return lambda: next(answers, False)
 
 
-def _total(work, blocks, workers: Workers, name: str):
-    task = Sums(work, f"{type(work).__name__}-{name}")
-    total = workers.total(task, blocks)
-    if total is None:
-        raise _no_rows(blocks)
-    return total
+def _total(work, readings, name: str):
+    return readings.total(Sums(work, f"{type(work).__name__}-{name}"))
 
 
 def _objective(work):
@@ -172,10 +176,10 @@ def _objective(work):
     return float(getattr(work, "objective_", np.nan))
 
 
-def _begin(work, blocks: Blocks, workers: Workers, start):
+def _begin(work, blocks: Blocks, first: tuple, readings: Readings, start):
     whole = start is None and getattr(work, "_start_rows", "sample") == "sample"
     if start is None:
-        number, rows = _first_with_rows(blocks)
+        number, rows = first
     elif isinstance(start, (int, np.integer)) and not isinstance(start, bool):
         if not 0 <= start < len(blocks):
             raise ValueError(f"start={start} is no block: there are {len(blocks)}, from 0.")
@@ -183,24 +187,24 @@ def _begin(work, blocks: Blocks, workers: Workers, start):
     else:
         work.begin(*(start if isinstance(start, tuple) else (start,)))
         return
-    if not whole:
-        try:
+    try:
+        if not whole:
             work.begin(*rows)
-        except (TypeError, ValueError) as error:
-            raise BlockError(f"block {number} ({blocks[number].name}): {error}", number) from error
-        return
-    by_class = getattr(work, "_kind", None) == "classifier"
+            return
+        if isinstance(work, Model):
+            copy.copy(work)._check_X(rows[0], reset=True)
+    except (TypeError, ValueError) as error:
+        raise BlockError(f"block {number} ({blocks[number].name}): {error}", number) from error
     seed = _seed(getattr(work, "random_state", None))
-    also = getattr(work, "_representatives", None)
-    draw = Draw(_SAMPLE, seed, by_class, n_features_of(rows[0]), also)
-    sample = workers.total(draw, blocks)
+    also, kind = getattr(work, "_representatives", None), getattr(work, "_kind", None)
+    sample = readings.total(Draw(_SAMPLE, seed, rows[0], also, kind))
     try:
         work.begin(sample.X, sample.y, sample.weight)
     except (TypeError, ValueError):
         _refuse_block_of(sample, work, blocks)
         raise
     if len(sample.keys) >= _SAMPLE and hasattr(work, "_start_over_blocks"):
-        work._start_over_blocks(lambda task: workers.total(task, blocks), seed)
+        work._start_over_blocks(readings.total, seed)
 
 
 def _first_with_rows(blocks):
@@ -208,7 +212,7 @@ def _first_with_rows(blocks):
         rows = read(block, number)
         if n_rows_of(rows[0]):
             return number, rows
-    raise _no_rows(blocks)
+    raise ValueError(f"blocks: none of the {len(blocks)} has any rows.")
 
 
 def _refuse_block_of(sample, work, blocks):
@@ -221,10 +225,6 @@ def _refuse_block_of(sample, work, blocks):
             copy.copy(work)._check_X(rows_of(sample.X, rows), reset=True)
         except (TypeError, ValueError) as error:
             raise BlockError(f"block {number} ({blocks[number].name}): {error}", number) from error
-
-
-def _no_rows(blocks):
-    return ValueError(f"blocks: none of the {len(blocks)} has any rows.")
 
 
 def _seed(random_state) -> int:

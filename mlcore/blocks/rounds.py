@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from mlcore.blocks.block_error import BlockError
 
 
@@ -62,13 +64,31 @@ def result_of(task: Callable[..., Any], block: Any, number: int, rows: tuple | N
 def read(block: Any, number: int) -> tuple:
     """Return X, y and weights of a block."""
     try:
-        return block.load()
+        X, y, weight = block.load()
     except (MemoryError, BlockError):
         raise
     except Exception as error:
         raise BlockError(
             f"block {number} ({block.name}) cannot be read: {type(error).__name__}: {error}", number
         ) from error
+    if isinstance(X, (str, bytes)) or not (getattr(X, "shape", ()) or hasattr(X, "__len__")):
+        raise BlockError(
+            f"block {number} ({block.name}): X is of type {type(X).__name__}, but must be an "
+            "array, a sparse matrix, a table or a list of rows.",
+            number,
+        )
+    return _as_matrix(X), y, weight
+
+
+def _as_matrix(X):
+    """Return lists of numbers as an array; what is none, such as a list of strings, as it is."""
+    if not isinstance(X, (list, tuple)):
+        return X
+    try:
+        array = np.asarray(X)
+    except ValueError:  # of different lengths
+        return X
+    return array if array.dtype.kind in "biufc" and array.ndim > 1 else X
 
 
 def n_rows_of(X: Any) -> int:

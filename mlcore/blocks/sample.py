@@ -7,6 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
+from mlcore.blocks.block_error import BlockError
+from mlcore.blocks.rounds import n_rows_of
+from mlcore.checks import as_labels, as_targets, column_names, label_type
+from mlcore.checks.arrays import real_array
+
 
 class Sample(NamedTuple):
     """Rows with the keys by which they were drawn, and where they are.
@@ -38,10 +43,12 @@ class Draw:
     seed : int
     by_class : bool
         Take one row at least of every value of y beside.
-    n_features : int
-        That every block must have.
+    first : Any
+        X of the first block: others can be joined with it.
     representatives : callable, optional
         Returns indices of rows of X that the sample must have beside.
+    kind : {"classifier", "regressor"}, optional
+        Of the model: `y` holds labels, of which the sample has every one, or numbers.
     """
 
     name = "sample"
@@ -50,24 +57,23 @@ class Draw:
         self,
         n_rows: int,
         seed: int,
-        by_class: bool,
-        n_features: int,
+        first: Any,
         representatives: Callable[[Any], np.ndarray] | None = None,
+        kind: str | None = None,
     ) -> None:
-        self.n_rows, self.seed, self.by_class, self.n_features = n_rows, seed, by_class, n_features
-        self.representatives = representatives
+        self.n_rows, self.seed, self.kind = n_rows, seed, kind
+        self.form, self.representatives = _form(first), representatives
 
     def __call__(self, number: int, X: Any, y: Any, sample_weight: Any) -> Sample:
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        if n_features_of(X) != self.n_features:
-            raise ValueError(
-                f"X has {n_features_of(X)} features, but the first block has {self.n_features}."
-            )
+        n = n_rows_of(X)
+        self._require_same_form(X)
+        y = None if y is None else self._checked(y, n)
         keys = np.random.default_rng([self.seed, number]).random(n)
         rows = np.arange(n)
-        y = None if y is None else np.asarray(y)
         kept = self._kept(keys, X, y)
-        weight = None if sample_weight is None else np.asarray(sample_weight)[kept]
+        weight = None
+        if sample_weight is not None:
+            weight = np.broadcast_to(real_array(sample_weight, "sample_weight"), n)[kept]
         places = np.column_stack([np.full(n, number), rows])[kept]
         labels = None if y is None else y[kept]
         return Sample(keys[kept], places, rows_of(X, kept), labels, weight)
@@ -75,7 +81,7 @@ class Draw:
     def merge(self, a: Sample, b: Sample) -> Sample:
         """Return the sample of the rows of both."""
         keys = np.concatenate([a.keys, b.keys])
-        y = None if a.y is None else np.concatenate([a.y, b.y])
+        y = None if a.y is None else self._joined_targets(a, b)
         X = joined(a.X, b.X)
         kept = self._kept(keys, X, y)
         weight = None if a.weight is None else np.concatenate([a.weight, b.weight])[kept]
@@ -87,15 +93,64 @@ class Draw:
             weight,
         )
 
+    def _joined_targets(self, a, b):
+        if self.kind == "classifier" and label_type(a.y) != label_type(b.y):
+            number = int(b.places[0, 0])
+            raise BlockError(
+                f"block {number}: y has labels of type {label_type(b.y)}, but those of the blocks "
+                f"before are of type {label_type(a.y)}.",
+                number,
+            )
+        return np.concatenate([a.y, b.y])
+
+    def _require_same_form(self, X):
+        form = _form(X)
+        if form == self.form:
+            return
+        for name, one, other in zip(form._fields, form, self.form, strict=True):
+            if one != other:
+                raise ValueError(f"X is of {name} {one}, but that of the first block of {other}.")
+
+    def _checked(self, y, n):
+        """Return labels or numbers as an array, refusing here what the joined ones would hide."""
+        if self.kind == "classifier":
+            classes, codes = as_labels(y, n)
+            return classes[codes]
+        if self.kind == "regressor":
+            return as_targets(y, n, several=True)
+        return np.asarray(y)
+
     def _kept(self, keys, X, y):
         """Return the rows to keep, in their order."""
         order = np.argsort(keys, kind="stable")
         kept = order[: self.n_rows]
-        if self.by_class and y is not None and y.ndim == 1:
+        if self.kind == "classifier" and y is not None and y.ndim == 1:
             kept = np.union1d(kept, order[np.unique(y[order], return_index=True)[1]])
         if self.representatives is not None:
             kept = np.union1d(kept, self.representatives(X))
         return np.sort(kept)
+
+
+class _Form(NamedTuple):
+    """What must be the same for blocks to be joined; the fields are words of a message."""
+
+    kind: str
+    type: str
+    columns: tuple[str, ...] | None
+
+
+def _form(X):
+    names = column_names(X)
+    columns = None if names is None else tuple(names.tolist())
+    if sp.issparse(X):
+        return _Form("sparse array", "numbers", columns)
+    if columns is not None or hasattr(X, "iloc"):
+        return _Form(f"table of {type(X).__module__.partition('.')[0]}", "columns", columns)
+    if isinstance(X, list):
+        return _Form("list", "objects", columns)
+    dtype = getattr(X, "dtype", None)
+    numbers = dtype is None or getattr(dtype, "kind", "O") in "biufO"
+    return _Form("array", "numbers" if numbers else str(dtype), columns)
 
 
 def n_features_of(X: Any) -> int:
@@ -123,10 +178,12 @@ def joined(a: Any, b: Any) -> Any:
     if sp.issparse(a):
         return sp.vstack([a, b], format="csr")
     library = type(a).__module__.partition(".")[0]
-    if library in ("pandas", "polars"):
+    if library == "pandas":
         return sys.modules[library].concat([a, b])
+    if library == "polars":
+        return sys.modules[library].concat([a, b], how="vertical_relaxed")
     if library == "pyarrow":
-        return sys.modules[library].concat_tables([a, b])
+        return sys.modules[library].concat_tables([a, b], promote_options="permissive")
     if isinstance(a, list):
         return a + b
     return np.concatenate([a, b])

@@ -226,7 +226,7 @@ def test_a_sample_is_uniform_and_has_every_class():
     rows = np.arange(1000.0)[:, None]
     counts = np.zeros(1000)
     for seed in range(400):
-        draw = Draw(50, seed, True, 1)
+        draw = Draw(50, seed, rows, kind="classifier")
         parts = [draw(i, rows[i * 100 :][:100], labels[i * 100 :][:100], None) for i in range(10)]
         sample = merged_in_tree(parts, draw.merge)
         assert set(sample.y) == {0, 7}
@@ -372,7 +372,6 @@ def test_a_killed_fit_goes_on_to_the_same_bytes(tmp_path):
 
     assert run("killed", 4).returncode == -signal.SIGKILL
     assert [path.name for path in tmp_path.iterdir()] == ["killed"]
-    # Step numbers begin anew: this one is killed after three more.
     for name, step in [("killed", 99), ("whole", 99)]:
         done = run(name, step)
         assert done.returncode == 0, done.stderr.decode()
@@ -445,9 +444,9 @@ def test_foreign_checkpoints_are_refused(tmp_path):
 def test_newer_and_damaged_checkpoints_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "c"
     with monkeypatch.context() as later:
-        later.setattr("mlcore.blocks.checkpoint._FORMAT", 2)
+        later.setattr("mlcore.blocks.checkpoint._FORMAT", 3)
         fit_blocks(mixture_of(), cut(3), checkpoint=path)
-    with pytest.raises(ValueError, match="has format 2, but this mlcore reads formats up to 1"):
+    with pytest.raises(ValueError, match="has format 3, but this mlcore reads formats up to 2"):
         fit_blocks(mixture_of(), cut(3), checkpoint=path)
     path.unlink()
     fit_blocks(mixture_of(), cut(3), checkpoint=path)
