@@ -25,8 +25,8 @@ def predict_blocks(
         Or "predict_proba", "decision_function", "score_samples", "transform", ...
     executor : as for `fit_blocks`, optional
     out : array, memory map, Zarr or HDF5 array, optional
-        Of shape (n_samples,) or (n_samples, n_columns): gets the values of a block as soon as they
-        are there, so that those of few blocks are in memory.
+        Of shape (n_samples,) or (n_samples, n_columns), and of a type that can hold the values:
+        gets those of a block as soon as they are there, so that few blocks' are in memory.
 
     Returns
     -------
@@ -38,7 +38,8 @@ def predict_blocks(
     BlockError
         If a block cannot be read, or the model refuses it. Blocks before it are in `out`.
     TypeError, ValueError
-        If the model has no such method, or `out` has another number of rows.
+        If the model has no such method, or `out` has another shape, or a type that would change
+        values, as integers would fractions.
 
     Examples
     --------
@@ -52,6 +53,7 @@ def predict_blocks(
     if not callable(getattr(model, method, None)):
         raise TypeError(f"{type(model).__name__} has no method {method!r}.")
     blocks = as_blocks(blocks)
+    shape = () if out is None else _shape_of(out)
     with executor if isinstance(executor, Workers) else workers_of(executor) as workers:
         results = workers.results(Calls(model, method), blocks)
         if out is None:
@@ -70,16 +72,46 @@ def predict_blocks(
                 continue
             values = part.toarray() if sp.issparse(part) else np.asarray(part)
             n = done + len(values)
-            if n > len(out) or values.shape[1:] != tuple(out.shape[1:]):
+            if n > shape[0] or values.shape[1:] != shape[1:]:
                 raise ValueError(
-                    f"out has shape {tuple(out.shape)}, but the values of the first {n} rows are "
+                    f"out has shape {shape}, but the values of the first {n} rows are "
                     f"of shape {(n, *values.shape[1:])}."
                 )
+            _require_type(values, out)
             out[done:n] = values
             done = n
-        if done < len(out):
-            raise ValueError(f"out has {len(out)} rows, but the blocks have {done}.")
+        if done < shape[0]:
+            raise ValueError(f"out has {shape[0]} rows, but the blocks have {done}.")
     return out
+
+
+def _shape_of(out):
+    shape = tuple(getattr(out, "shape", ()))
+    if not shape:
+        raise TypeError(
+            f"out is of type {type(out).__name__}, but must be an array with one row for each of "
+            "the blocks' rows."
+        )
+    return shape
+
+
+def _require_type(values, out):
+    """Refuse a type that cannot hold the values; floats may lose digits, but not overflow."""
+    kind = np.dtype(getattr(out, "dtype", object))
+    digits = values.dtype.kind in "iu" and kind.kind == "f"  # NumPy calls rounding them safe
+    if kind.kind == "O" or not digits and np.can_cast(values.dtype, kind, "safe"):
+        return
+    lost = np.ones(values.shape, bool)
+    with np.errstate(all="ignore"):
+        if values.dtype.kind == "f" and kind.kind == "f":
+            lost = np.isfinite(values) & ~np.isfinite(values.astype(kind))
+        elif values.dtype.kind in "biu" and kind.kind in "biuf":
+            lost = values.astype(kind).astype(values.dtype) != values
+    if lost.any():
+        raise TypeError(
+            f"out is of type {kind}, which cannot hold values of type {values.dtype} such as "
+            f"{values[lost][0]!s}."
+        )
 
 
 def transform_blocks(model: Any, blocks: Any, *, executor: Any = None, out: Any = None) -> Any:

@@ -1,34 +1,38 @@
-"""Blocks of Parquet files: their row groups."""
+"""Blocks of Parquet files and other datasets of pyarrow: their row groups, or files."""
 
+import json
 from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mlcore.blocks.sequence import Block, Blocks
 
 
-class RowGroup(Block):
-    """A row group of a file, features as a table with names."""
+class Fragment(Block):
+    """A row group of a file, or a whole file of another format; features as a table with names."""
 
-    def __init__(
-        self, path: str, group: int, features: list[str], target: str | None, weight: str | None
-    ) -> None:
-        self._path, self._group = path, group
-        self._features, self._target, self._weight = features, target, weight
-        self.name = f"row group {group} of {path}"
+    def __init__(self, fragment: Any, schema: Any, filter: Any, names: "Names", name: str) -> None:
+        self._fragment, self._schema, self._filter = fragment, schema, filter
+        self._names, self.name = names, name
 
     def load(self) -> tuple[Any, Any, Any]:
-        import pyarrow.parquet as pq
-
-        others = [name for name in (self._target, self._weight) if name is not None]
-        with pq.ParquetFile(self._path) as file:
-            table = file.read_row_group(self._group, columns=[*self._features, *others])
-        y, weight = (
-            None if name is None else table.column(name).to_numpy()
-            for name in (self._target, self._weight)
+        features, *others = self._names
+        table = self._fragment.to_table(
+            schema=self._schema,
+            columns=[*features, *(name for name in others if name is not None)],
+            filter=self._filter,
         )
-        return table.select(self._features), y, weight
+        y, weight = (None if name is None else table.column(name).to_numpy() for name in others)
+        return table.select(features), y, weight
+
+
+class Names(NamedTuple):
+    """The columns of X, y and sample_weight."""
+
+    features: list[str]
+    target: str | None
+    weight: str | None
 
 
 def parquet_blocks(
@@ -43,11 +47,13 @@ def parquet_blocks(
     Parameters
     ----------
     path : path-like, list of these, or pyarrow.dataset.Dataset
-        Files, or folders whose files ``*.parquet`` are taken in the order of their names.
+        Files, or folders whose files ``*.parquet`` are taken in the order of their names; folders
+        in these, named as ``year=2024``, are columns. A dataset is taken as it is, with its
+        partitions, its filter, and whatever format it has.
     target, weight : str, optional
         Columns that are y and sample_weight.
     columns : sequence of str, optional
-        The features; by default all columns but these two.
+        The features; by default all columns but these two and the index of a pandas data frame.
 
     Returns
     -------
@@ -78,52 +84,105 @@ def parquet_blocks(
     (2, ['a', 'b'], array([0]))
     """
     try:
-        import pyarrow.parquet as pq
+        import pyarrow.dataset  # noqa: F401
     except ImportError:
         raise ImportError("parquet_blocks needs pyarrow: pip install pyarrow.") from None
-    blocks, first = [], None
-    for file in _files(path):
-        metadata = pq.read_metadata(file)
-        names = metadata.schema.to_arrow_schema().names
-        features = _features(names, file, target, weight, columns)
-        if first is None:
-            first = features
-        elif features != first:
-            raise ValueError(f"{file} has the features {features}, but the first file {first}.")
-        blocks += [
-            RowGroup(file, group, features, target, weight)
-            for group in range(metadata.num_row_groups)
-        ]
+    how = target, weight, None if columns is None else list(columns)
+    blocks = _of_dataset(path, how) if hasattr(path, "get_fragments") else _of_files(path, how)
     if not blocks:
         raise ValueError(f"path={path!r} has no row group, but at least one is needed.")
     return Blocks(blocks)
 
 
-def _files(path) -> list[str]:
+def _of_dataset(dataset, how):
+    """Return the blocks of a dataset as it is: its schema, partitions, filter and format."""
+    schema, blocks = dataset.schema, []
+    chosen = getattr(dataset, "_scan_options", {}).get("filter")
+    names = _names(schema, "the dataset", *how)
+    # pyarrow shows the fragments of a dataset with a filter by no public name.
+    fragments = dataset.get_fragments() if chosen is None else dataset._get_fragments(chosen)
+    for fragment in fragments:
+        if not hasattr(fragment, "path"):
+            raise TypeError(
+                f"path is a {type(dataset).__name__}, whose rows are in memory: use "
+                "row_blocks(dataset.to_table())."
+            )
+        blocks += _row_groups(fragment, schema, chosen, names)
+    return blocks
+
+
+def _of_files(path, how):
+    """Return the blocks of files, which must have the same features, and of their partitions."""
+    from pyarrow import dataset as ds
+    from pyarrow import schema as schema_of
+
+    blocks, first = [], None
+    for files, folder in _files(path):
+        if not files:
+            continue
+        hive = {} if folder is None else {"partitioning": "hive", "partition_base_dir": folder}
+        whole = ds.dataset(files, format="parquet", **hive)
+        fragments = list(whole.get_fragments())
+        own = set(fragments[0].physical_schema.names)
+        partitions = [field for field in whole.schema if hive and field.name not in own]
+        for fragment in fragments:
+            physical = fragment.physical_schema
+            more = [field for field in partitions if field.name not in physical.names]
+            schema = schema_of([*physical, *more], metadata=physical.metadata)
+            names = _names(schema, fragment.path, *how)
+            if first is None:
+                first = names.features
+            elif names.features != first:
+                raise ValueError(
+                    f"{fragment.path} has the features {names.features}, but the first file "
+                    f"{first}."
+                )
+            blocks += _row_groups(fragment, schema, None, names)
+    return blocks
+
+
+def _row_groups(fragment, schema, chosen, names):
+    if not hasattr(fragment, "split_by_row_group"):
+        return [Fragment(fragment, schema, chosen, names, str(fragment.path))]
+    return [
+        Fragment(part, schema, chosen, names, f"row group {group.id} of {part.path}")
+        for part in fragment.split_by_row_group()
+        for group in part.row_groups
+    ]
+
+
+def _files(path) -> list[tuple[list[str], str | None]]:
+    """Return lists of files with the folder, if they are all that it holds."""
     if isinstance(path, (str, PathLike)):
         if not Path(path).is_dir():
-            return [fspath(path)]
-        return [str(file) for file in sorted(Path(path).rglob("*.parquet"))]
-    if hasattr(path, "get_fragments"):
-        return list(path.files)
+            return [([fspath(path)], None)]
+        return [([str(file) for file in sorted(Path(path).rglob("*.parquet"))], fspath(path))]
     if isinstance(path, (list, tuple)):
-        return [file for one in path for file in _files(one)]
+        return [found for one in path for found in _files(one)]
     raise TypeError(
         f"path is of type {type(path).__name__}, but must be a path, a list of paths or a "
         "pyarrow.dataset.Dataset."
     )
 
 
-def _features(names, file, target, weight, columns):
+def _names(schema, file, target, weight, columns) -> Names:
+    names = schema.names
     for parameter, name in (("target", target), ("weight", weight)):
         if name is not None and name not in names:
             raise ValueError(f"{parameter}={name!r} is no column of {file}, which has {names}.")
     if columns is None:
-        return [name for name in names if name not in (target, weight)]
+        others = {target, weight, *_index_columns(schema)}
+        return Names([name for name in names if name not in others], target, weight)
     unknown = [name for name in columns if name not in names]
     if unknown:
         raise ValueError(f"columns: {unknown} are no columns of {file}, which has {names}.")
     twice = sorted({n for n in columns if list(columns).count(n) > 1 or n in (target, weight)})
     if twice:
         raise ValueError(f"columns: {twice} are named twice, or are target or weight.")
-    return list(columns)
+    return Names(columns, target, weight)
+
+
+def _index_columns(schema) -> list[str]:
+    """Return the columns that were the index of a pandas data frame."""
+    described = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    return [name for name in described.get("index_columns", ()) if isinstance(name, str)]

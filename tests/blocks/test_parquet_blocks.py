@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
@@ -10,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.blocks import BlockError, fit_blocks, parquet_blocks, predict_blocks
+from mlcore.decomposition import PCA
 from mlcore.naive_bayes import GaussianNB
 
 rng = np.random.default_rng(0)
@@ -60,8 +62,6 @@ def test_columns_are_chosen_and_ordered(folder):
 
 
 def test_a_path_stands_for_its_blocks(folder):
-    from mlcore.decomposition import PCA
-
     found = fit_blocks(PCA(2), folder)
     assert found.n_features_in_ == 5
 
@@ -107,3 +107,72 @@ def test_a_file_that_is_gone_is_named(folder):
     (folder / "part-1.parquet").unlink()
     with pytest.raises(BlockError, match="block 3 .row group 0 of .*part-1.parquet.* cannot be"):
         fit_blocks(GaussianNB(), blocks)
+
+
+# ---- index columns, partitions, filters, other formats
+
+
+def test_the_index_of_a_frame_is_no_feature(tmp_path):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])[y == 1]
+    path = tmp_path / "rows.parquet"
+    for name in (None, "row"):
+        frame.rename_axis(name).to_parquet(path)
+        for given in (path, pyarrow.dataset.dataset(str(path))):
+            found = fit_blocks(PCA(1), parquet_blocks(given))
+            assert found.feature_names_in_.tolist() == ["a", "b", "c"]
+            assert_allclose(found.mean_, X[y == 1].mean(axis=0), rtol=1e-12)
+    (block,) = parquet_blocks(path, columns=["a"], target="row")
+    assert_array_equal(block.load()[1], np.flatnonzero(y == 1))
+
+
+@pytest.fixture
+def partitioned(tmp_path):
+    pq.write_to_dataset(table(), tmp_path / "parts", partition_cols=["label"])
+    return tmp_path / "parts"
+
+
+def as_written(blocks):
+    """All rows of the blocks, as sorted lists of x0 and y."""
+    rows = [pickle.loads(pickle.dumps(block)).load() for block in blocks]
+    return sorted((x, int(label)) for X, y, _ in rows for x, label in zip(
+        X.column("x0").to_pylist(), y, strict=True
+    ))  # fmt: skip
+
+
+def test_partitions_are_columns(partitioned):
+    dataset = pyarrow.dataset.dataset(partitioned, partitioning="hive")
+    whole = GaussianNB().fit(X, y, weight)
+    for path in (dataset, partitioned, str(partitioned)):
+        blocks = parquet_blocks(path, **HOW)
+        assert as_written(blocks) == sorted(zip(X[:, 0].tolist(), y.tolist(), strict=True))
+        found = fit_blocks(GaussianNB(), blocks)
+        assert found.feature_names_in_.tolist() == ["x0", "x1", "x2"]
+        assert_allclose(found.theta_, whole.theta_, rtol=1e-12)
+        assert fit_blocks(PCA(1), parquet_blocks(path)).feature_names_in_.tolist() == [
+            "x0", "x1", "x2", "times", "label",
+        ]  # fmt: skip
+
+
+def test_a_filter_of_a_dataset_holds(partitioned):
+    dataset = pyarrow.dataset.dataset(partitioned, partitioning="hive")
+    chosen = dataset.filter((pyarrow.dataset.field("x0") > 0) & (pyarrow.dataset.field("x1") > 0))
+    rows = (X[:, 0] > 0) & (X[:, 1] > 0)
+    expected = sorted(zip(X[rows, 0].tolist(), y[rows].tolist(), strict=True))
+    assert as_written(parquet_blocks(chosen, **HOW)) == expected
+    assert as_written(parquet_blocks(chosen, columns=["x0"], target="label")) == expected
+
+
+@pytest.mark.parametrize("form", ["csv", "feather"])
+def test_datasets_of_other_formats(form, tmp_path):
+    pyarrow.dataset.write_dataset(table(), tmp_path / "d", format=form)
+    dataset = pyarrow.dataset.dataset(tmp_path / "d", format=form)
+    found = fit_blocks(GaussianNB(), parquet_blocks(dataset, **HOW))
+    assert_allclose(found.theta_, GaussianNB().fit(X, y, weight).theta_, rtol=1e-12)
+    with pytest.raises(TypeError, match=r"InMemoryDataset.*use row_blocks\(dataset.to_table"):
+        parquet_blocks(pyarrow.dataset.dataset(table()))
+
+
+def test_the_columns_of_a_dataset_are_those_of_its_schema(folder):
+    dataset = pyarrow.dataset.dataset(folder, format="parquet", exclude_invalid_files=True)
+    narrow = dataset.replace_schema(pa.schema([("x1", pa.float64()), ("label", pa.int64())]))
+    assert fit_blocks(PCA(1), parquet_blocks(narrow, target="label")).feature_names_in_ == ["x1"]
