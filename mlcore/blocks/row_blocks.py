@@ -71,7 +71,12 @@ def row_blocks(
         as_integer(block_size, "block_size", at_least=1)
     if library_of(X) == "dask" or library_of(X).startswith("dask"):
         return _of_dask(X, y, sample_weight, block_size)
-    sources = [None if part is None else source_of(part) for part in (X, y, sample_weight)]
+    parts = {"X": X, "y": y, "sample_weight": sample_weight}
+    sources = [None if part is None else source_of(part, name) for name, part in parts.items()]
+    y, sample_weight = (
+        getattr(source, "values", part)
+        for source, part in zip(sources[1:], (y, sample_weight), strict=True)
+    )
     X = sources[0].values if hasattr(sources[0], "values") else X
     shape = tuple(getattr(X, "shape", ()))
     if len(shape) != 2:
@@ -79,6 +84,8 @@ def row_blocks(
             f"X has shape {shape}, but must be of two dimensions, (n_samples, n_features)."
         )
     for name, part in (("y", y), ("sample_weight", sample_weight)):
+        if part is not None and not getattr(part, "shape", (0,)):
+            raise ValueError(f"{name} is one value, but must have one for each of the rows of X.")
         if part is not None and _length(part) != shape[0]:
             raise ValueError(f"{name} has {_length(part)} rows, but X has {shape[0]}.")
     if not shape[0]:

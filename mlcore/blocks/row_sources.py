@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
+from mlcore.checks.arrays import plain_array
+
 
 class InMemory:
     """An array, CSR array, data frame or table."""
@@ -93,8 +95,11 @@ class ZarrArray:
         return self
 
 
-def source_of(values: Any) -> Any:
-    """Return the source of the rows of an array, a table, or an array in a file."""
+def source_of(values: Any, name: str = "X") -> Any:
+    """Return the source of the rows of an array, a table, or an array in a file.
+
+    `name` is that of the argument, for errors.
+    """
     library = type(values).__module__.partition(".")[0]
     if library == "h5py":
         return HDF5File(values)
@@ -106,7 +111,7 @@ def source_of(values: Any) -> Any:
     if sp.issparse(values):
         values = values.tocsr()
     elif not (hasattr(values, "shape") and hasattr(values, "dtype") or _is_table(values)):
-        values = np.asarray(values)
+        values = plain_array(values, name)
     return InMemory(values)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore._ext import arrays as _ext
+from mlcore.checks.feature_names import column_names
 from mlcore.checks.memory import require_memory
 
 _REFUSED = (str, bytes, np.datetime64, np.timedelta64, np.ndarray)
@@ -37,13 +38,17 @@ def plain_array(values: Any, name: str) -> np.ndarray:
             "fill or drop them first (NaN is not accepted either)."
         )
     try:
-        array = np.asarray(values)
+        array = np.asarray(values) if not _has_times(values) else _by_columns(values)
     except ValueError as error:
         if "inhomogeneous" in str(error) or "sequence" in str(error):
             raise ValueError(
                 f"{name} is ragged: its rows have different lengths, or mix numbers and lists."
             ) from None
         raise
+    except TypeError:  # columns of a table that have no type in common
+        if columns_of(values) is None:
+            raise
+        array = _by_columns(values)
     if array.ndim == 0 and array.dtype.kind in "OUST":
         raise TypeError(
             f"{name} is of type {_type_name(values)}, but must be an array, "
@@ -52,8 +57,45 @@ def plain_array(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def real_array(values: Any, name: str) -> np.ndarray:
+def _has_times(values):
+    """Return True for a polars frame whose times would be converted to numbers."""
+    types = getattr(values, "dtypes", None) if hasattr(values, "get_columns") else None
+    return isinstance(types, list) and any(type_.is_temporal() for type_ in types)
+
+
+def _by_columns(table):
+    """Return the cells of a table as an array of objects."""
+    columns = columns_of(table)
+    array = np.empty((len(table), len(columns)), dtype=object)
+    for j, column in enumerate(columns):
+        array[:, j] = np.fromiter(np.asarray(column), object, len(table))  # no time becomes an int
+    return array
+
+
+def columns_of(table: Any) -> list[Any] | None:
+    """Return the columns of a data frame or table, None if it is none."""
+    if hasattr(table, "iloc") and getattr(table, "ndim", 1) == 2:
+        return [table.iloc[:, j] for j in range(table.shape[1])]
+    if hasattr(table, "get_columns"):  # of polars
+        return list(table.get_columns())
+    return list(table.columns) if hasattr(table, "column_names") else None  # of pyarrow
+
+
+def column_label(j: int, table: Any = None, name: str = "X") -> str:
+    """Return the words for a column: its place, and its name and type in a table that has them."""
+    names = column_names(table)
+    if names is None or len(names) <= j:
+        return f"{name}[:, {j}]"
+    columns = columns_of(table)
+    column = None if columns is None else columns[j]
+    of_type = getattr(column, "dtype", getattr(column, "type", None))
+    return f"{name}[:, {j}] (column {names[j]!r}{'' if of_type is None else f' of type {of_type}'})"
+
+
+def real_array(values: Any, name: str, *, missing: bool = False) -> np.ndarray:
     """Return `values` as an array of bool, integer or float type, objects converted to float64.
+
+    With `missing`, None, NA and NaT among objects are NaN.
 
     Raises
     ------
@@ -67,8 +109,10 @@ def real_array(values: Any, name: str) -> np.ndarray:
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{name} is of type {array.dtype}.")
     if array.dtype.kind == "O":
-        return _floats_from_objects(array, name)
+        return _floats_from_objects(array, name, missing, values)
     if array.dtype.kind not in "biuf":
+        if column_names(values) is not None:
+            raise TypeError(f"{column_label(0, values, name)} must hold real numbers.")
         raise TypeError(f"{name} is of type {array.dtype}, but must hold real numbers.")
     return array
 
@@ -92,7 +136,11 @@ def as_floats(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
 
 
 def require_finite(
-    array: np.ndarray, name: str, owner: str, original: np.ndarray | None = None
+    array: np.ndarray,
+    name: str,
+    owner: str,
+    original: np.ndarray | None = None,
+    table: Any = None,
 ) -> None:
     """Refuse NaN, infinity, and rows whose squared norms come near overflow.
 
@@ -105,6 +153,8 @@ def require_finite(
     array : ndarray of float32 or float64, C-contiguous, one- or two-dimensional
     original : ndarray, optional
         The array before conversion, to tell infinity from a value that overflowed.
+    table : optional
+        What the user gave, which may know the columns by name.
     """
     limit = np.finfo(array.dtype).max / 4
     if _ext.sum_of_squares(array.reshape(-1)) <= limit:
@@ -116,13 +166,13 @@ def require_finite(
         if fine.all():
             return
     row = int(np.argmin(fine))
-    refuse_row(rows[row], name, owner, row, original)
+    refuse_row(rows[row], name, owner, row, original, table=table)
 
 
-def refuse_row(values, name, owner, row, original=None, columns=None) -> None:
+def refuse_row(values, name, owner, row, original=None, columns=None, table=None) -> None:
     """Raise the ValueError for the first bad value of a row.
 
-    `columns` has the column of each value of a sparse row.
+    `columns` has the column of each value of a sparse row; `table` may know their names.
     """
     source = values if original is None else np.atleast_1d(original[row])
     nan, infinite = np.isnan(source), np.isinf(source)
@@ -143,6 +193,9 @@ def refuse_row(values, name, owner, row, original=None, columns=None) -> None:
         )
     column = place if columns is None else int(columns[place])
     where = f"{name}[{row}]" if name != "X" else f"row {row}, column {column}"
+    names = column_names(table)
+    if names is not None and column < len(names):
+        where += f", {names[column]!r}"
     limit = np.sqrt(np.finfo(values.dtype).max) / 2
     raise ValueError(
         f"Input {name} {what} (at {where}). {owner or 'mlcore'} takes finite values only, "
@@ -150,31 +203,45 @@ def refuse_row(values, name, owner, row, original=None, columns=None) -> None:
     )
 
 
-def _floats_from_objects(array, name):
+def _floats_from_objects(array, name, missing, table):
     flat = array.ravel().tolist()
     kinds = dict.fromkeys(map(type, flat))
-    for kind in kinds:
-        if kind.__name__ in _MISSING:
+    absent = {kind for kind in kinds if kind.__name__ in _MISSING}
+    if absent:
+        marks = np.array([type(value) in absent for value in flat]).reshape(array.shape)
+        if not missing:
+            place = tuple(np.argwhere(marks)[0].tolist())
             raise ValueError(
-                f"Input {name} contains missing values ({kind.__name__}), which count as NaN: "
-                "only finite numbers are accepted."
+                f"Input {name} contains missing values ({type(array[place]).__name__}), which "
+                f"count as NaN: only finite numbers are accepted. The first is at "
+                f"{_place(place, name, table)}."
             )
+        array = np.where(marks, np.nan, array)
     for kind in kinds:
+        if kind in absent:
+            continue
         if issubclass(kind, numbers.Complex) and not issubclass(kind, numbers.Real):
             raise ValueError(f"Complex data not supported\n{name} holds {kind.__name__}.")
         real = issubclass(kind, (numbers.Real, Decimal)) or hasattr(kind, "__float__")
         if not real or issubclass(kind, _REFUSED):
             place = np.unravel_index([type(v) for v in flat].index(kind), array.shape)
-            where = ", ".join(map(str, map(int, place)))
             # scikit-learn's checks look for "argument must be ... string ... number".
             raise TypeError(
-                f"{name}[{where}] is of type {kind.__name__}: each value of the argument must be "
-                "no string or other object but a real number."
+                f"{_place(tuple(map(int, place)), name, table)} is of type {kind.__name__}: each "
+                "value of the argument must be no string or other object but a real number."
             )
     try:
         return array.astype(np.float64)
     except OverflowError:
         raise ValueError(f"{name} holds an integer that is too large for float64.") from None
+
+
+def _place(place, name, table):
+    """Return the words for one value, such as ``X[3, 1] (column 'age' of type str)``."""
+    where = f"{name}[{', '.join(map(str, place))}]"
+    if len(place) != 2 or column_names(table) is None:
+        return where
+    return where + column_label(place[1], table, name).removeprefix(f"{name}[:, {place[1]}]")
 
 
 def _type_name(values):

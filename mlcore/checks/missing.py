@@ -10,14 +10,30 @@ from mlcore.checks.arrays import real_array
 from mlcore.checks.samples import as_samples
 
 
-def keep_missing(X: Any, check: Callable[[Any], Any]) -> Any:
-    """Return `check(X)` of an array or sparse X whose NaN count as 0, then put the NaN back."""
+def with_missing(X: Any, check: Callable[..., Any], missing: str) -> Any:
+    """Return `check(X)`, where NaN passes with ``missing="ignore"``; else its refusal says so."""
+    if missing == "ignore":
+        return keep_missing(X, check)
+    try:
+        return check(X)
+    except ValueError as error:
+        if "NaN" not in str(error):
+            raise
+        raise ValueError(f'{error} missing="ignore" takes NaN for missing values.') from None
+
+
+def keep_missing(X: Any, check: Callable[..., Any]) -> Any:
+    """Return `check(X)` of an array or sparse X whose NaN count as 0, then put the NaN back.
+
+    None, NA and NaT among objects are NaN. `check` also takes `table`, the X that was given.
+    """
+    given = X
     if sp.issparse(X) and X.format in ("dok", "lil"):  # whose data are no array of numbers
         X = X.tocoo()
     hidden, missing = _without_missing(X)
-    checked = check(hidden)
     if missing is None:
-        return checked
+        return check(hidden)
+    checked = check(hidden, table=given)
     if sp.issparse(checked):  # the marks have the same structure, in the same order
         marks = as_samples(missing, accept_sparse=True).data > 0
         data = np.where(marks, np.nan, checked.data)
@@ -28,7 +44,7 @@ def keep_missing(X: Any, check: Callable[[Any], Any]) -> Any:
 
 def _without_missing(X):
     """Return X with 0 for NaN, and marks of the NaN; or X itself and None."""
-    values = real_array(X.data, "X") if sp.issparse(X) else real_array(X, "X")
+    values = real_array(X.data if sp.issparse(X) else X, "X", missing=True)
     missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
     if not missing.any():
         return X, None

@@ -18,6 +18,7 @@ def as_samples(
     like: Any = None,
     min_samples: int = 1,
     check_finite: bool = True,
+    table: Any = None,
 ) -> np.ndarray | sp.csr_array:
     """Return `X` as an array, or sparse array, that compiled code can rely on.
 
@@ -39,6 +40,8 @@ def as_samples(
         The least number of rows.
     check_finite : bool
         Check dense values; False if the caller does.
+    table : optional
+        What the user gave, if X is no longer it: it may know the columns by name.
 
     Returns
     -------
@@ -72,12 +75,13 @@ def as_samples(
         X = as_canonical_csr(X, name, owner, dtype)
         _require_shape(X.shape, name, owner, min_samples)
         return X
-    original = real_array(X, name)
-    _require_matrix(original, name, owner)
+    given, original = X, real_array(X, name)
+    _require_matrix(original, name, owner, X)
     _require_shape(original.shape, name, owner, min_samples)
     X = as_floats(original, float_type(original.dtype) if dtype is None else dtype)
     if check_finite:
-        require_finite(X, name, owner, None if X is original else original)
+        before = None if X is original else original
+        require_finite(X, name, owner, before, given if table is None else table)
     return X
 
 
@@ -93,9 +97,15 @@ def _precision(like):
     return np.dtype(like)
 
 
-def _require_matrix(array, name, owner):
+def _require_matrix(array, name, owner, given):
     if array.ndim == 2:
         return
+    if array.ndim == 1 and hasattr(given, "to_frame"):
+        raise ValueError(
+            f"{name}: expected 2D array, got a {type(given).__name__} of shape {array.shape} "
+            f"instead. Reshape your data with {name}.to_frame() for one feature; one sample is a "
+            "frame of one row."
+        )
     if array.ndim == 0:
         raise ValueError(
             f"{name}: expected 2D array, got scalar array instead: {array!r}. Reshape your data."

@@ -3,7 +3,7 @@
 from functools import partial
 
 from mlcore.checks import as_choice
-from mlcore.checks.missing import keep_missing
+from mlcore.checks.missing import with_missing
 
 
 class TakesMissing:
@@ -15,5 +15,4 @@ class TakesMissing:
         return progress
 
     def _as_samples(self, X, **how):
-        check = partial(super()._as_samples, **how)
-        return keep_missing(X, check) if self.missing == "ignore" else check(X)
+        return with_missing(X, partial(super()._as_samples, **how), self.missing)

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcore.checks import as_choice, as_integer, as_labels, require_memory
 from mlcore.checks.arrays import real_array
-from mlcore.checks.missing import keep_missing
+from mlcore.checks.missing import with_missing
 from mlcore.mixins import FeaturewiseTransformer
 from mlcore.model import Model
 
@@ -141,8 +141,7 @@ class Discretizer(FeaturewiseTransformer, Model):
     def _as_samples(self, X, **how):
         # Edges between numbers of one precision divide those of the other.
         how["like"] = np.float64
-        check = partial(super()._as_samples, **how)
-        return keep_missing(X, check) if self.missing == "ignore" else check(X)
+        return with_missing(X, partial(super()._as_samples, **how), self.missing)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,11 +1,12 @@
 """The part that all naive Bayes classifiers share: priors, posteriors, fits by sums of rows."""
 
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_labels, as_weights, declared_classes
-from mlcore.checks.missing import keep_missing
+from mlcore.checks.missing import with_missing
 from mlcore.checks.probabilities import as_priors
 from mlcore.checks.sparse import is_plain_csr
 from mlcore.exceptions import peer_class
@@ -371,12 +372,12 @@ class NaiveBayes(SinglePass, Classifier, Model):
         return self._log_likelihood(self._check_X(X, reset=False))
 
     def _as_samples(self, X, **how):
-        missing = getattr(self, "missing", "error") == "ignore"
-        if self._sums_check and not (missing or how.get("check_finite", True)) and is_plain_csr(X):
+        missing = getattr(self, "missing", None)
+        unchecked = missing != "ignore" and not how.get("check_finite", True)
+        if self._sums_check and unchecked and is_plain_csr(X):
             return X
-        if missing:
-            return keep_missing(X, lambda X: super(NaiveBayes, self)._as_samples(X, **how))
-        return super()._as_samples(X, **how)
+        check = partial(super()._as_samples, **how)
+        return check(X) if missing is None else with_missing(X, check, missing)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -185,6 +185,12 @@ def test_dask_data_frames_and_delayed_rows():
         ((X[:0],), ValueError, "X has no rows"),
         ((X, y[:5]), ValueError, "y has 5 rows, but X has 37"),
         ((X, y, weight[:36]), ValueError, "sample_weight has 36 rows, but X has 37"),
+        (([[1.0, 2.0], [3.0]],), ValueError, "X is ragged"),
+        ((X, [[1], [2, 3]]), ValueError, "y is ragged"),
+        ((X, y, [1.0, [2.0]]), ValueError, "sample_weight is ragged"),
+        ((X, 3), ValueError, "y is one value, but must have one for each"),
+        ((None,), ValueError, r"X has shape \(\), but must be of two dimensions"),
+        (("abc",), TypeError, "X is of type str"),
     ],
 )
 def test_wrong_arrays(arguments, error, message):

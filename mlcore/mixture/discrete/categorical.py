@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mlcore.checks.arrays import real_array
 from mlcore.mixture import start_values
 from mlcore.mixture.discrete.components import DiscreteComponents, Parameters, Rows, Statistics
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
@@ -204,7 +205,7 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
     @staticmethod
     def _representatives(X) -> np.ndarray:
         """Return indices of rows that hold every value of each item: what `begin` must see."""
-        columns = np.asarray(X, np.float64).T
+        columns = real_array(X, "X", missing=True).astype(np.float64).T
         return np.unique(np.concatenate([np.unique(x, return_index=True)[1] for x in columns]))
 
     # ---- what Mixture asks for
