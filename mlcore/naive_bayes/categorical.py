@@ -12,6 +12,7 @@ from mlcore.naive_bayes.categories import (
     as_table,
     coded_column,
     codes_in,
+    require_categories,
 )
 from mlcore.naive_bayes.class_counts import all_classes, rows_of, spread
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
@@ -68,7 +69,8 @@ class CategoricalNB(NaiveBayes):
     class_log_prior_ : (n_classes,) float64
         -inf for a class without rows.
     categories_ : list of n_features arrays
-        Values that the fit has seen, sorted: numbers, strings, or others of one type.
+        Values that the fit has seen, sorted: numbers, strings, times, or others of one type.
+        Integers that float64 rounds are refused.
     n_categories_ : (n_features,) intp
     category_count_ : list of n_features arrays (n_classes, n_categories) float64
         Exact for integer weights.
@@ -155,7 +157,9 @@ class CategoricalNB(NaiveBayes):
         numbers = [c.dtype for c in getattr(self, "categories_", ()) if c.dtype.kind == "f"]
         if numbers:  # 0.1 in one precision is not 0.1 in the other
             how["like"] = max(numbers)
-        return super()._check_X(X, **how | {"check_finite": True})
+        checked = super()._check_X(X, **how | {"check_finite": True})
+        require_categories(checked, X, range(checked.shape[1]), self.missing == "ignore")
+        return checked
 
     def _as_samples(self, X, **how):
         table = as_table(X)
@@ -202,16 +206,19 @@ class CategoricalNB(NaiveBayes):
             "_tables_": tuple(tables),
         }
 
-    def _log_likelihood(self, X):
+    def _log_likelihood(self, X, labels=None):
         scores = np.zeros((len(X), len(self.classes_)))
         impossible = np.zeros_like(scores)
         for j, (column, (finite, never)) in enumerate(zip(X.T, self._tables_, strict=True)):
             codes = codes_in(column, self.categories_[j], self.missing == "ignore")
             if self.unseen == "error" and (codes == UNSEEN).any():
                 value = column[codes == UNSEEN].tolist()[0]
+                names = getattr(self, "feature_names_in_", None)
+                own = f"X[:, {j}]{'' if names is None else f' (column {names[j]!r})'}"
                 raise ValueError(
-                    f"{type(self).__name__}: X[:, {j}] has the category {value!r}, which the fit "
-                    'did not see: unseen="ignore" and "reserve" allow it.'
+                    f"{type(self).__name__}: {own if labels is None else labels[j]} has the "
+                    f"category {value!r}, which the fit did not see: "
+                    'unseen="ignore" and "reserve" allow it.'
                 )
             scores += finite[codes]
             if never is not None:

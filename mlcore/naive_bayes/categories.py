@@ -1,5 +1,6 @@
-"""Categories of columns: numbers, strings, or other values that sort."""
+"""Categories of columns: numbers, strings, times, or other values that sort."""
 
+import datetime
 import math
 import numbers
 from typing import Any
@@ -8,22 +9,92 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_labels, label_type
-from mlcore.checks.arrays import plain_array
+from mlcore.checks.arrays import column_label, columns_of, plain_array
 
 UNSEEN, MISSING = -2, -1  # codes that are no place in the categories
+_EXACT = 2**53  # integers up to it have a float64 of their own
+_TIMES = datetime.date, np.datetime64
+_DURATIONS = datetime.timedelta, np.timedelta64
+_FAMILIES = numbers.Real, str, bytes, _TIMES, _DURATIONS
 
 
 def as_table(X: Any) -> np.ndarray | None:
-    """Return X as an array of objects (n, d) if it is a matrix that holds strings, else None."""
+    """Return X as an array (n, d) of objects or of times if it holds strings or times, else None.
+
+    Matrices alone are tables.
+    """
     if sp.issparse(X):
         return None
     array = plain_array(X, "X")
-    if array.ndim != 2 or array.dtype.kind not in "OUST":
+    if array.ndim != 2 or array.dtype.kind not in "OUSTmM":
         return None
+    if array.dtype.kind in "mM":
+        return array
     if array.dtype.kind in "US" and not hasattr(X, "dtype"):
         array = np.array(X, dtype=object)  # NumPy has turned the number in [1, "a"] into a string
     array = array.astype(object)
-    return array if any(isinstance(value, (str, bytes)) for value in array.flat) else None
+    found = (str, bytes, *_TIMES, *_DURATIONS)
+    return array if any(isinstance(value, found) for value in array.flat) else None
+
+
+def require_categories(table: np.ndarray, X: Any, columns: Any, missing: bool) -> None:
+    """Refuse columns whose values are no categories, or that float64 cannot tell from others.
+
+    Parameters
+    ----------
+    table : (n, d) float32, float64, object or times
+        As `as_samples` or `as_table` return it.
+    X : array-like
+        What the user gave: for the names of columns, and for integers that have been rounded.
+    columns : sequence of int
+    missing : bool
+        None and NaN are allowed.
+    """
+    for j in columns:
+        column = table[:, j]
+        if column.dtype.kind == "f":
+            if (np.abs(column) >= _EXACT).any():  # NaN is not
+                _require_exact(_as_given(X, j), j, X)
+            continue
+        known = _known(column)
+        if not missing and not known.all():
+            raise ValueError(
+                f"Input {column_label(j, X)} contains NaN "
+                f"(as {column[~known].tolist()[0]!r}), which is no category: "
+                'missing="ignore" takes missing values.'
+            )
+        if column.dtype == object:
+            _require_one_kind(column[known].tolist(), j, X)
+            _require_exact(column[known].tolist(), j, X)
+
+
+def _as_given(X, j):
+    """Return the values of a column, as integers where the table has a type for these."""
+    columns = columns_of(X)
+    if columns is not None and hasattr(columns[j], "to_pylist"):  # of pyarrow, with nulls
+        return columns[j].to_pylist()
+    values = plain_array(X, "X")[:, j] if columns is None else columns[j]
+    return values.to_list() if hasattr(values, "to_list") else values.tolist()
+
+
+def _require_exact(values, j, X):
+    for value in values:
+        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        if whole and abs(int(value)) > _EXACT and int(float(value)) != int(value):
+            raise ValueError(
+                f"{column_label(j, X)} has the category {value}, which float64 cannot tell from "
+                "the integers beside it: make strings of these categories."
+            )
+
+
+def _require_one_kind(values, j, X):
+    kinds = {next((f for f in _FAMILIES if isinstance(v, f)), type(v)) for v in values}
+    if len(kinds) > 1:
+        names = sorted({type(value).__name__ for value in values})
+        raise TypeError(
+            f"{column_label(j, X)} has categories of mixed types ({', '.join(names)}): they must "
+            "be of one type, all numbers or all strings."
+        )
 
 
 def coded_column(column: np.ndarray, name: str, missing: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -31,12 +102,12 @@ def coded_column(column: np.ndarray, name: str, missing: bool) -> tuple[np.ndarr
 
     Parameters
     ----------
-    column : (n,) float32, float64 or object
-        As `as_samples` or `as_table` return them.
+    column : (n,) float32, float64, times or object
+        As `as_samples` or `as_table` return them, and `require_categories` allows.
     name : str
         Of the column, for errors.
     missing : bool
-        None and NaN have the code MISSING; otherwise they are refused.
+        None, NaN and NaT have the code MISSING; otherwise there are none.
     """
     codes = np.full(len(column), MISSING, np.intp)
     known = _known(column) if missing else np.ones(len(column), bool)
@@ -46,7 +117,9 @@ def coded_column(column: np.ndarray, name: str, missing: bool) -> tuple[np.ndarr
     if values.dtype == object and all(isinstance(v, numbers.Real) for v in values):
         values = values.astype(np.float64)
         if not np.isfinite(values).all():
-            raise ValueError(f"Input {name} contains NaN or infinity, which is no category.")
+            raise ValueError(f"Input {name} contains infinity, which is no category.")
+    if values.dtype == object:
+        values = _times(values)
     if values.dtype == object:
         categories, codes[known] = as_labels(values, len(values), name=name)
         if label_type(categories) == "str":
@@ -56,10 +129,24 @@ def coded_column(column: np.ndarray, name: str, missing: bool) -> tuple[np.ndarr
     return categories, codes
 
 
+def _times(values):
+    """Return times or durations among objects as an array of their type, others as they are."""
+    for kinds, convert, name in (
+        (_TIMES, np.datetime64, "to_datetime64"),
+        (_DURATIONS, np.timedelta64, "to_timedelta64"),
+    ):
+        if all(isinstance(v, kinds) and getattr(v, "tzinfo", None) is None for v in values):
+            plain = (getattr(v, name)() if hasattr(v, name) else convert(v) for v in values)
+            return np.array(list(plain))
+    return values
+
+
 def codes_in(column: np.ndarray, categories: np.ndarray, missing: bool) -> np.ndarray:
     """Return the place in known categories of each value, (n,) intp, or UNSEEN or MISSING."""
     if not len(categories):
         codes = np.full(len(column), UNSEEN, np.intp)
+    elif categories.dtype.kind in "mM":
+        codes = _codes_of_times(column, categories)
     elif column.dtype == object or categories.dtype.kind != "f":
         places = {value: code for code, value in enumerate(categories.tolist())}
         codes = np.array([places.get(value, UNSEEN) for value in column.tolist()], np.intp)
@@ -68,6 +155,17 @@ def codes_in(column: np.ndarray, categories: np.ndarray, missing: bool) -> np.nd
         codes[categories[codes] != column] = UNSEEN
     if missing:
         codes[~_known(column)] = MISSING
+    return codes
+
+
+def _codes_of_times(column, categories):
+    codes, known = np.full(len(column), UNSEEN, np.intp), _known(column)
+    values = column[known]
+    if values.dtype == object:
+        values = _times(values)
+    if values.dtype.kind == categories.dtype.kind and len(values):
+        places = np.minimum(np.searchsorted(categories, values), len(categories) - 1)
+        codes[known] = np.where(categories[places] == values, places, UNSEEN)
     return codes
 
 
@@ -83,7 +181,7 @@ def all_categories(a: np.ndarray, b: np.ndarray, name: str) -> np.ndarray:
 
 def _known(column):
     if column.dtype != object:
-        return ~np.isnan(column)
+        return ~(np.isnat(column) if column.dtype.kind in "mM" else np.isnan(column))
     return np.array(
         [
             value is not None

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mlcore.checks import column_names
+from mlcore.checks.arrays import as_floats, column_label, real_array, require_finite
 from mlcore.naive_bayes.bernoulli import BernoulliNB
 from mlcore.naive_bayes.categorical import CategoricalNB
-from mlcore.naive_bayes.categories import as_table
+from mlcore.naive_bayes.categories import as_table, require_categories
 from mlcore.naive_bayes.gaussian import GaussianNB
 from mlcore.naive_bayes.multinomial import MultinomialNB
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
@@ -237,12 +238,33 @@ class MixedNB(NaiveBayes):
         self._check_parameters()
         samples = self._check_X(X, reset=True)
         columns = self._places(samples.shape[1], column_names(X))
+        self._require_columns(samples, X, columns)
         return columns, {kind: self._part(kind) for kind in columns}, samples
 
     def _later_parts(self, X):
         self._check_parameters()
         samples = self._check_X(X, reset=False)
         return self.columns_, _copies(self.parts_), samples
+
+    def _check_X(self, X, *, reset, **how):
+        samples = super()._check_X(X, reset=reset, **how)
+        if not reset:
+            self._require_columns(samples, X, self.columns_)
+        return samples
+
+    def _require_columns(self, samples, X, columns):
+        """Refuse columns that their part would, by their names and places in X."""
+        missing = self.missing == "ignore"
+        require_categories(samples, X, columns.get("categorical", ()), missing)
+        if samples.dtype.kind == "f":
+            return
+        for kind, places in columns.items():
+            for j in () if kind == "categorical" else places.tolist():
+                label, owner = column_label(j, X), type(self).__name__
+                allowed = missing and kind != "multinomial"
+                values = as_floats(real_array(samples[:, j], label, missing=allowed), np.float64)
+                known = np.where(np.isnan(values), 0, values) if allowed else values
+                require_finite(known, label, owner)
 
     def _places(self, n_features, names):
         if self.columns is None:
@@ -264,9 +286,10 @@ class MixedNB(NaiveBayes):
         )
         wrong = np.flatnonzero(counts != 1)
         if len(wrong):
+            name = "" if names is None else f" ({names[wrong[0]]!r})"
             raise ValueError(
-                f"{type(self).__name__}: columns has column {wrong[0]} of X {counts[wrong[0]]} "
-                "times, but each must stand in one list."
+                f"{type(self).__name__}: columns has column {wrong[0]}{name} of X "
+                f"{counts[wrong[0]]} times, but each must stand in one list."
             )
         return places
 
@@ -279,14 +302,22 @@ class MixedNB(NaiveBayes):
         scores, impossible = 0.0, None
         for kind, part in self.parts_.items():
             own = X[:, self.columns_[kind]]
-            if X.dtype.kind == "f" and kind in ("gaussian", "categorical"):
-                more = part._log_likelihood(own)  # these ask for no more than has been checked
+            # Two kinds ask for no more than has been checked.
+            if kind == "categorical":
+                names = getattr(self, "feature_names_in_", None)
+                more = part._log_likelihood(own, [_label(j, names) for j in self.columns_[kind]])
+            elif X.dtype.kind == "f" and kind == "gaussian":
+                more = part._log_likelihood(own)
             else:
                 more = part._likelihood_of(own)
             scores = scores + more.scores
             if more.impossible is not None:
                 impossible = more.impossible + (0 if impossible is None else impossible)
         return Likelihood(scores, impossible)
+
+
+def _label(j, names):
+    return f"X[:, {j}]{'' if names is None else f' (column {names[j]!r})'}"
 
 
 def _copies(parts):
