@@ -346,6 +346,34 @@ def test_weights_below_the_range_of_numbers():
     assert K[0, 0] == 1
 
 
+def test_weights_of_long_substrings_below_the_range_of_numbers():
+    """A decay^min of 1e-330 cancels in normalised values, and 1e-400 of one substring too."""
+    x, y, z = "ab" * 400, "ba" * 400, "cd" * 400  # z shares no letter with x
+    for least in (320, 330, 700):
+        kernel = StringKernel("substrings", min_length=least, decay=0.1)
+        K = kernel([x, y, z])
+        # x has the substrings of y but for the places at its ends, one of 800 - length + 1.
+        assert_array_equal(K[2], [0, 0, 1])
+        assert 0.99 < K[0, 1] < 1
+        assert_array_equal(kernel(["ab", "cd", x])[0], [1, 1, 0])  # too short: like each other
+    # Of one length the weight cancels altogether.
+    K = StringKernel("substrings", min_length=5, max_length=5, decay=1e-100)(["banana" * 3, "ananas"])
+    assert_allclose(K, StringKernel(length=5)(["banana" * 3, "ananas"]), rtol=10 * EPS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "power"), [("gapped", 24), ("substrings", 12)], ids=["gapped", "substrings"]
+)
+def test_values_too_small_for_numbers_are_refused(kind, power):
+    how = {"length": 12} if kind == "gapped" else {"min_length": 12}
+    kernel = StringKernel(kind, decay=1e-30, normalize=False, **how)
+    for call in (kernel, kernel.diagonal):
+        with pytest.raises(ValueError, match=rf"decay\^{power}, for decay=1e-30.*normalize=True"):
+            call(["abcdefghijklmnop"])
+    assert_array_equal(kernel(["abc", "abd"]), 0)  # nothing of that length
+    assert StringKernel("spectrum", decay=1e-300, normalize=False)(["abc"]) == 1
+
+
 def test_memory_is_asked_for_before_the_work():
     X = StringKernel().encode(["abc"])[np.zeros(10_000_000, int)]
     with pytest.raises(MemoryError, match="Gram matrix"):

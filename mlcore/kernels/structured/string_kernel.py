@@ -177,9 +177,9 @@ class StringKernel(EncodedKernel):
             return gapped_products(X, other, self.length, float(self.decay))
         return substring_products(X, other, self._weights(X))
 
-    def _unit(self):
-        """Return by what `_values` and `_squares` are divided."""
-        return float(self.decay) ** (2 * self.length) if self.kind == "gapped" else 1.0
+    def _unit_length(self):
+        """Return the power of the decay by which `_values` and `_squares` are divided."""
+        return {"gapped": 2 * self.length, "substrings": self.min_length}.get(self.kind, 0)
 
     def _weights(self, X):
         longest = int(np.diff(X.offsets).max(initial=0))
@@ -213,7 +213,14 @@ class StringKernel(EncodedKernel):
         return squares
 
     def _checked(self, values):
-        values = values * self._unit()
+        power, decay = self._unit_length(), float(self.decay)
+        if decay**power < 1 / _LARGEST and values.any():
+            raise ValueError(
+                f"{type(self).__name__}: without normalisation kernel values are of the order of "
+                f"decay^{power}, for decay={self.decay}, below {1 / _LARGEST:.0e}: use "
+                "normalize=True, or a decay nearer to 1."
+            )
+        values = values * decay**power
         self._require_finite(values)
         return values
 

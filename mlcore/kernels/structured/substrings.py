@@ -13,12 +13,16 @@ _STATE = 60  # bytes of a state of an automaton, of which there are two for a sy
 def cumulated_weights(
     longest: int, min_length: int, max_length: int | None, decay: float
 ) -> np.ndarray:
-    """Return the sums of the weights of substrings of up to 0, 1, ... symbols, (longest + 2,)."""
+    """Return the sums of the weights of substrings of up to 0, 1, ... symbols, (longest + 2,).
+
+    They are divided by decay^min_length, the largest, so that no decay is too small.
+    """
     lengths = np.arange(longest + 2)
     top = longest + 1 if max_length is None else max_length
     counted = (lengths >= min_length) & (lengths <= top)
     with np.errstate(under="ignore"):
-        return np.cumsum(np.where(counted, decay**lengths, 0.0))
+        weights = decay ** np.maximum(lengths - min_length, 0)
+    return np.cumsum(np.where(counted, weights, 0.0))
 
 
 def substring_products(X: Strings, Y: Strings | None, weights: np.ndarray) -> np.ndarray:
