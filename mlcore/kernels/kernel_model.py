@@ -7,7 +7,7 @@ from scipy import sparse
 
 from mlcore.checks import as_choice, as_integer, as_real, as_samples
 from mlcore.kernels.gram import symmetric_part
-from mlcore.kernels.kernel import Kernel
+from mlcore.kernels.kernel import Kernel, of_numbers
 from mlcore.kernels.resolve import as_kernel
 from mlcore.model import Model
 
@@ -59,6 +59,13 @@ class KernelModel(Model):
         """Return X of a later call, checked, in the type of the samples of the fit."""
         like = getattr(fitted, "dtype", np.dtype(object))
         return self._check_X(X, reset=False, accept_sparse=not self._precomputed, like=like)
+
+    def _set_fitted(self, X_original, **attributes):
+        # Samples that the kernel encodes are one column, however many symbols or points each has.
+        held = attributes.get("X_fit_", attributes.get("support_vectors_"))
+        if not of_numbers(held):
+            attributes["n_features_in_"] = held.shape[1]
+        super()._set_fitted(X_original, **attributes)
 
     def _as_samples(self, X, **how):
         return kernel_samples(X, as_kernel(self._kernel_of_X), **how)

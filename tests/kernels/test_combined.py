@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV
 
 import mlcore
@@ -55,6 +55,26 @@ def test_kernels_of_rows_of_numbers():
     one = SVC(kernel=kernel).fit(X, y)
     other = SVC(kernel=lambda A, B: (A @ B.T) ** 2 + 1).fit(X, y)
     assert_array_equal(one.decision_function(X), other.decision_function(X))
+
+
+class Lengths(Kernel):
+    """The product of the lengths of strings that another kernel has encoded."""
+
+    def __call__(self, X, Y):
+        return np.outer(X.lengths(), Y.lengths())
+
+
+@pytest.mark.parametrize("kernel", [PAIRS + Lengths(), Lengths() * 1 + PAIRS])
+def test_one_of_the_kernels_encodes_the_samples(kernel):
+    sizes = np.array([len(word) for word in WORDS])
+    expected = PAIRS(WORDS) + np.outer(sizes, sizes)
+    assert_array_equal(kernel(kernel.encode(WORDS)), expected)
+    assert_array_equal(kernel(WORDS[:3], WORDS), expected[:3])
+    assert_array_equal(kernel.diagonal(WORDS), np.diagonal(expected))
+    model, given = SVC(kernel=kernel), SVC(kernel="precomputed")
+    found = model.fit(WORDS, LABELS).decision_function(WORDS)
+    given.fit(expected, LABELS)
+    assert_allclose(found, given.decision_function(expected), rtol=1e-12)
 
 
 def test_what_is_not_known_of_a_part_is_not_known_of_the_whole():

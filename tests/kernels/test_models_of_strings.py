@@ -14,9 +14,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import mlcore
 from mlcore.cluster import KernelKMeans
-from mlcore.decomposition import KernelPCA
-from mlcore.kernel_ridge import KernelRidge
-from mlcore.kernels import StringKernel
+from mlcore.decomposition import KernelCCA, KernelPCA
+from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
+from mlcore.kernels import PyramidMatch, StringKernel
 from mlcore.linear_model import KernelPerceptron
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, OneClassSVM
 
@@ -58,6 +58,41 @@ def answer(model, samples):
         if hasattr(model, name):
             return np.asarray(getattr(model, name)(samples))
     raise AssertionError(model)
+
+
+def shared_tokens(A, B):
+    return [[len(set(x) & set(z)) for z in B] for x in A]
+
+
+_TOKENS = [list("abcdefgh"[i % 3 : i % 3 + 5]) for i in range(12)]
+_SETS = np.random.default_rng(0).normal(size=(12, 8, 2))
+OF_EQUAL_SIZE = {
+    "tokens": (StringKernel(length=2), _TOKENS),
+    "numbers": (StringKernel(length=1), [[i % 3, 1, 2, i % 2] for i in range(12)]),
+    "sets": (PyramidMatch(side=0.5), _SETS),
+    "list of sets": (PyramidMatch(side=0.5), list(_SETS)),
+    "sum": (StringKernel(length=2) + StringKernel(length=1), _TOKENS),
+    "function": (shared_tokens, _TOKENS),
+}
+
+
+@pytest.mark.parametrize("name", [*MODELS, "KernelRidgeCV", "Nystroem", "KernelCCA"])
+@pytest.mark.parametrize("samples", OF_EQUAL_SIZE)
+def test_samples_of_equal_size_are_one_column(samples, name):
+    """Lists of them have the shape of a matrix or of a cube, but are no rows of numbers."""
+    kernel, A = OF_EQUAL_SIZE[samples]
+    more = {
+        "KernelRidgeCV": lambda kernel: KernelRidgeCV([0.1, 1.0], kernel=kernel),
+        "Nystroem": lambda kernel: KernelRidge(kernel=kernel, solver="nystroem", random_state=0),
+        "KernelCCA": lambda kernel: KernelCCA(1, kernel=kernel, alpha=0.1),
+        "SVCCV": lambda kernel: SVCCV(kernel=kernel, Cs=(0.1, 1.0), cv=3),
+    }
+    y = A if name == "KernelCCA" else (np.arange(12) % 3 > 0).astype(int)
+    model = (MODELS | more)[name](kernel).fit(A, y)
+    assert model.n_features_in_ == 1
+    found = answer(model, A)
+    for i in range(3):  # one sample, and some of them: the same answers
+        assert_allclose(answer(model, A[i : i + 1]), found[i : i + 1], rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
