@@ -28,7 +28,9 @@ from mlcore.model_cache import cached
 class RidgePath(NamedTuple):
     """Ridge functions for m penalties.
 
-    With several targets, every array but `alphas` has an axis of targets more.
+    With several targets, every array but `alphas` has an axis of targets more. With an intercept
+    and the linear kernel the functions are of ``X - origin_``, as those of the model. The criteria
+    count samples, whatever their weights: copies are samples of their own.
 
     Parameters
     ----------
@@ -71,6 +73,13 @@ class _Derived:
     expansion: Expansion | None = None
     problem: Problem | None = None
     path: AlphaPath | None = None
+
+
+class _Scale(NamedTuple):
+    """The weight that divides a variance, ``divisor 4^power``."""
+
+    divisor: float
+    power: int
 
 
 class Diagnostics:
@@ -290,14 +299,27 @@ class Diagnostics:
         kept = np.flatnonzero(self.sample_weight_)
         own = np.ldexp(kernel.diagonal(X), -units.kernel_power)
         found = np.empty((X.shape[0], len(units.penalties)))
+        scale = self._scale_of(problem.system.total, units.weight_power)
         for alpha, columns in by_penalty(units.penalties):
-            variance = path.variance(alpha, columns)
+            variance = np.maximum(path.energy(alpha, columns), 0.0) / scale.divisor
             for rows, values in self._expansion.blocks(X):
                 k = np.ldexp(values[:, kept], -units.kernel_power)
                 left = np.maximum(own[rows] - path.explained(k, alpha), 0.0)
                 found[rows, columns] = np.sqrt(np.outer(left, variance))
-        found = np.ldexp(found, units.target_power)
+        found = np.ldexp(found, units.target_power - scale.power)
         return found if self.y_fit_.ndim == 2 else found[:, 0]
+
+    def _scale_of(self, total, weight_power):
+        """Return what divides y'a in s²: the weight of all samples, 2^weight_power `total`."""
+        power, odd = divmod(weight_power, 2)
+        one = np.ldexp(1.0, -weight_power) if self.fit_intercept else 0.0
+        if total <= one * (1 + 1e-10):  # the sum of many weights is rounded
+            raise ValueError(
+                f"{type(self).__name__}: return_std=True needs, with fit_intercept=True, weights "
+                f"that sum to more than 1, not {np.ldexp(total, weight_power):.6g}: a weight of 2 "
+                "is the sample twice, and one sample has no deviation from its own mean."
+            )
+        return _Scale(np.ldexp(total - one, odd), power)
 
 
 def require_path(n: int, n_alphas: float) -> None:

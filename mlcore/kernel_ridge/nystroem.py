@@ -343,13 +343,14 @@ class Nystroem:
         own = np.ldexp(span.kernel.diagonal(X), -span.power)
         found = np.empty((X.shape[0], len(penalties)))
         factors = [(alpha, system.factor(alpha), c) for alpha, c in by_penalty(penalties)]
-        factors = [(*one, system.variance(*one)) for one in factors]
+        energies = [system.energy(*one) for one in factors]
+        scale = self._scale_of(system.total, units.weight_power)
         for rows, phi in span.features(X):
             left = np.maximum(own[rows] - np.einsum("ij,ij->i", phi, phi), 0.0)
-            for alpha, factor, columns, variance in factors:
+            for (alpha, factor, columns), energy in zip(factors, energies, strict=True):
                 size = left + alpha * system.leverages(factor, phi, np.ones(1))
-                found[rows, columns] = np.sqrt(np.outer(size, variance))
-        found = np.ldexp(found, units.target_power)
+                found[rows, columns] = np.sqrt(np.outer(size, energy / scale.divisor))
+        found = np.ldexp(found, units.target_power - scale.power)
         return found if self._several_ else found[:, 0]
 
     def _leave_one_out_in_span(self, X, y, sample_weight):

@@ -124,11 +124,18 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
         std : ndarray of the same shape, only with `return_std`
             Standard deviations of the predictions.
 
+        Raises
+        ------
+        ValueError
+            For deviations with ``kernel="precomputed"`` or ``alpha=0``; and with an intercept where
+            the weights sum to 1 or less.
+
         Notes
         -----
-        ``std² = s² (k(x, x) - k' M k)``, M the inverse of K + alpha/w and s² = y'a / n; with an
-        intercept, of no known size before the fit, ``(1 - k' M 1)² / 1' M 1`` more, and s² has the
-        divisor n - 1. The first call with `return_std` takes the time of `leave_one_out`.
+        ``std² = s² (k(x, x) - k' M k)``, M the inverse of K + alpha/w and s² = y'a / W, W the sum
+        of the weights, as these are copies; with an intercept, of no known size before the fit,
+        ``(1 - k' M 1)² / 1' M 1`` more, and s² has the divisor W - 1, which must be positive. The
+        first call with `return_std` takes the time of `leave_one_out`.
 
         With solver "nystroem" the process has, between samples of the fit, the covariance
         ``s² phi(x)'phi(z)`` of features phi in the span of the centres: ``std² = s² (k(x, x) -

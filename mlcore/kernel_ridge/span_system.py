@@ -161,17 +161,14 @@ class SpanSystem:
         diagonal = self.factor(alpha).inverse_diagonal()
         return self.m - alpha * float(diagonal.sum()) + float(self.fit_intercept)
 
-    def variance(self, alpha: float, factor: Cholesky, columns: np.ndarray) -> np.ndarray:
-        """Return the s² that makes these targets most likely, (k,), as `AlphaPath.variance`.
-
-        The least objective is ``alpha y'a``.
-        """
+    def energy(self, alpha: float, factor: Cholesky, columns: np.ndarray) -> np.ndarray:
+        """Return ``y'a`` of these targets, (k,): the least objective is alpha times it."""
         C = self.C[:, columns]
         with single_threaded_blas():
             theta = factor.solve(C)
         objective = self.squares[columns] - np.einsum("ij,ij->j", theta, C)
         objective = np.maximum(objective, alpha * np.einsum("ij,ij->j", theta, theta))
-        return objective / alpha / max(self.n_contrasts, 1)
+        return objective / alpha
 
     def leverages(self, factor: Cholesky, phi: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return the derivatives of fitted values by their own targets, (n,), for features (n, m).

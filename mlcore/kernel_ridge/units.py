@@ -32,6 +32,11 @@ class Units(NamedTuple):
     square_power: int
     penalty_power: int
 
+    @property
+    def weight_power(self) -> int:
+        """Power of the weights."""
+        return self.square_power - 2 * self.target_power
+
     @classmethod
     def of(
         cls, largest: float, weight: np.ndarray, targets: np.ndarray, alphas: np.ndarray

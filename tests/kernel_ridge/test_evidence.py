@@ -71,3 +71,21 @@ def test_the_bound_has_the_units_of_the_data(kernel, power):
     model = KernelRidge(0.5, **how).fit(X, y)
     far = KernelRidge(0.5 * scale ** (2 * degree), **how).fit(X * scale, y)
     assert_allclose(far.prediction_bound_ * scale**degree, model.prediction_bound_, rtol=0.01)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("power", [-60, 60])
+def test_the_evidence_has_the_units_of_the_weights(power, fit_intercept, solver):
+    """Weights and alpha times 2^60 are the same function, of 2^60 times the objective."""
+    rng = np.random.default_rng(0)
+    X, w, scale = rng.normal(size=(40, 3)), rng.uniform(0.5, 2, 40), 2.0**power
+    Y = X[:, :2] + rng.normal(size=(40, 2))
+    how = {"kernel": "rbf", "gamma": 0.3, "solver": solver, "fit_intercept": fit_intercept}
+    model, far = (
+        KernelRidge(0.5 * s, random_state=0, **how).fit(X, Y, w * s) for s in (1.0, scale)
+    )
+    assert_allclose(far.dual_coef_, model.dual_coef_, rtol=1e-9, atol=1e-12)
+    # What allows for rounding, most of the bound, and no power of 2 rounds otherwise.
+    for name, units in (("duality_gap_", scale), ("objective_", scale), ("prediction_bound_", 1.0)):
+        assert_allclose(getattr(far, name), getattr(model, name) * units, rtol=1e-9, err_msg=name)

@@ -350,7 +350,7 @@ def test_deviations_are_those_of_a_gaussian_process():
     model = KernelRidge(alpha, kernel="rbf", gamma=0.32).fit(X, y, w)
     mean, std = model.predict(new, return_std=True)
     expected, deviation = peer.predict(new, return_std=True)
-    scale = np.sqrt(y @ model.dual_coef_ / len(y))
+    scale = np.sqrt(y @ model.dual_coef_ / w.sum())  # weights are copies
     assert_allclose(mean, expected, atol=1e-11)
     assert_allclose(std, scale * deviation, rtol=1e-8)
     both = KernelRidge([alpha, 1.0], kernel="rbf", gamma=0.32).fit(X, Y, w)
@@ -372,7 +372,7 @@ def test_an_intercept_is_the_limit_of_a_constant_added_to_the_kernel():
         for i in range(n):
             K[i, i] += mp.mpf(0.3) / mp.mpf(float(w[i]))
         a = mp.lu_solve(K, mp.matrix(y.tolist()))
-        scale = sum(a[i] * y[i] for i in range(n)) / (n - 1)
+        scale = sum(a[i] * y[i] for i in range(n)) / (mp.mpf(float(w.sum())) - 1)
         for j in range(6):
             one = k[j, :].T
             solved = mp.lu_solve(K, one)
@@ -400,7 +400,41 @@ def test_diagnostics_do_not_depend_on_the_units():
     )
     assert_allclose(scaled.leave_one_out(), model.leave_one_out() * 2.0**300, rtol=1e-9)
     assert_allclose(scaled.effective_dimension_, model.effective_dimension_, rtol=1e-12)
-    found, expected = (
-        m.predict(X * s, return_std=True)[1] for m, s in ((scaled, 2.0**100), (model, 1.0))
+    # Deviations count the weights: with the same y'a, a 2^-601 of them is a larger variance.
+    model, scaled = (
+        KernelRidge(0.5 * 2.0**p, kernel="rbf", gamma=0.3).fit(X, Y * 2.0**q, w * 2.0**p)
+        for p, q in ((0, 0), (-601, 300))
     )
-    assert_allclose(found, expected * 2.0**300, rtol=1e-7)
+    found, expected = (m.predict(X, return_std=True)[1] for m in (scaled, model))
+    assert_allclose(found * 2.0**-300 * 2.0**-300, expected * np.sqrt(2), rtol=1e-7)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg", "nystroem"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_deviations_count_weights_as_copies(solver, fit_intercept):
+    X, Y, w = problem(n=30)
+    w = np.ceil(w)
+    copies = np.repeat(np.arange(30), w.astype(int))
+    how = {"kernel": "rbf", "gamma": 0.4, "solver": solver, "fit_intercept": fit_intercept}
+    if solver == "nystroem":
+        how |= {"n_centers": 30, "random_state": 0}  # all of them: the span is the same
+    new = np.random.default_rng(1).normal(size=(7, 3))
+    once, again = (
+        KernelRidge([0.3, 2.0], **how).fit(*data).predict(new, return_std=True)
+        for data in ((X, Y, w), (X[copies], Y[copies]))
+    )
+    # The span of centres in another order has features rounded otherwise.
+    rtol = 1e-6 if solver == "nystroem" else 1e-9
+    for found, expected in zip(once, again, strict=True):
+        assert_allclose(found, expected, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "nystroem"])
+def test_weights_of_one_sample_have_no_deviation_from_their_mean(solver):
+    X, Y, w = problem(n=20)
+    model = KernelRidge(0.3, kernel="rbf", fit_intercept=True, solver=solver, random_state=0)
+    for weight in (w / w.sum(), w * 1e-200):
+        model.fit(X, Y, weight)
+        with pytest.raises(ValueError, match="return_std=True needs.*weights that sum to more tha"):
+            model.predict(X, return_std=True)
+        assert np.isfinite(model.predict(X)).all()

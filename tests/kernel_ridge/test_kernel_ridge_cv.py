@@ -163,7 +163,8 @@ def test_the_criteria_in_50_digits():
         total = (one.T * M * one)[0]
         G = M - (M * one) * (one.T * M) / total
         c = G * mp.matrix(y.tolist())
-        scale = (mp.matrix(y.tolist()).T * c)[0] / (n - 1)
+        energy = (mp.matrix(y.tolist()).T * c)[0]
+        scale, copies = energy / (n - 1), energy / (mp.mpf(float(w.sum())) - 1)
         exact = np.array([float(c[i] / G[i, i]) for i in range(n)])
         log = float(mp.log(mp.det(A)) + mp.log(total) + (n - 1) * mp.log(scale))
         log += float(np.log(w).sum())
@@ -171,7 +172,7 @@ def test_the_criteria_in_50_digits():
         for x in new:
             values = mp.matrix([k(x, z) for z in rows])
             left = 1 - (values.T * M * values)[0] + (1 - (values.T * M * one)[0]) ** 2 / total
-            deviations.append(float(mp.sqrt(scale * left)))
+            deviations.append(float(mp.sqrt(copies * left)))
     condition = 14 / (alpha / 3)
     assert_allclose(errors, exact, rtol=1e-15 * condition)
     for path in (few, many):

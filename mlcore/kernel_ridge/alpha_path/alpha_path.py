@@ -80,13 +80,6 @@ class AlphaPath:
         """Return the energies of these targets, (k,)."""
         return self.fitted(alpha, columns).energy
 
-    def variance(self, alpha: float, columns: np.ndarray) -> np.ndarray:
-        """Return s² = (y - b)' a / n, (k,), the variance that makes the targets most likely.
-
-        With an intercept the divisor is n - 1.
-        """
-        return np.maximum(self.energy(alpha, columns), 0.0) / max(self._contrasts, 1)
-
     def criterion(self, name: str, alpha: float, columns: np.ndarray) -> np.ndarray:
         """Return the criterion whose minimum chooses alpha, (k,).
 
