@@ -22,7 +22,25 @@ _OFTEN = 1 / 8  # share of rows that are the origin, from which it is worth it
 _GROUPS = 8  # of rows, with sums of their own
 _SUMS_OF_GROUPS = 1 << 19  # values of these at most
 _BLOCKS_OF_GROUP = 4  # blocks of rows in a group at least
+_NEAR = 16  # powers of two that a unit may be too small
+_SQUARES = 1e290  # sums of squares at most, so that those of many rows can be added
 _SPARSE = 0.1  # share of nonzero values up to which the product of sparse matrices is quicker
+
+
+class BeyondUnits(ValueError):
+    """Rows are so large in the units of the sums, which first rows have set, that squares overflow.
+
+    Parameters
+    ----------
+    owner : str
+        Model that the message names.
+    """
+
+    def __init__(self, owner: str = "") -> None:
+        super().__init__(
+            f"{owner or 'the sums'}: these rows are more than 1e100 times as large as the first "
+            "ones, in whose units the sums are: begin with rows that stand for all."
+        )
 
 
 class Scatter(NamedTuple):
@@ -93,6 +111,8 @@ def scatter_of(
     ------
     ValueError
         If a value is NaN, infinite or too large.
+    BeyondUnits
+        If squares overflow in the given units.
     MemoryError
         If (d, d) values do not fit.
 
@@ -111,7 +131,9 @@ def scatter_of(
     require_memory(d, d, 16, what="the scatter matrix", instead="use fewer features")
     with np.errstate(all="ignore"):
         found = _sparse_sums(X, weight, origin, power) if sp.issparse(X) else None
-        return _sums((X,), weight, None, 1, origin, power, owner)[0] if found is None else found
+        if found is None:
+            return _sums((X,), weight, None, 1, origin, power, owner)[0]
+        return _in_units(found, power, owner)
 
 
 def scatter_side_by_side(
@@ -157,6 +179,21 @@ def merged_scatter(a: Scatter, b: Scatter) -> Scatter:
     return Scatter(weight, a.mean + between * (b.weight / weight), scatter)
 
 
+def in_larger_units(sums: Scatter, more: np.ndarray) -> Scatter:
+    """Return the same sums in units that are 2^more times as large, (d,) ints."""
+    scatter = np.ldexp(sums.scatter, -(more[:, None] + more))
+    return Scatter(sums.weight, np.ldexp(sums.mean, -more), scatter)
+
+
+def _in_units(sums, power, owner):
+    """Return the sums; refuse those that overflow, or nearly, in units other than 1."""
+    if np.any(power):
+        squares = sums.scatter.diagonal() + sums.weight * sums.mean**2
+        if not (squares <= _SQUARES).all():  # NaN too
+            raise BeyondUnits(owner)
+    return sums
+
+
 def in_range(squares: np.ndarray, dtype: Any) -> np.ndarray:
     """Return True for each sum of squares in `dtype` that is far from over- and underflow."""
     largest = float(np.finfo(dtype).max) ** 0.45
@@ -165,10 +202,21 @@ def in_range(squares: np.ndarray, dtype: Any) -> np.ndarray:
 
 def powers_of_two(X: Any, origin: np.ndarray) -> np.ndarray:
     """Return for each column the least p, int (d,), with ``|x - origin| < 2^p``; 0 for zeros."""
+    return np.frexp(_largest(X, origin))[1]
+
+
+def larger_powers(power: np.ndarray, X: Any, origin: np.ndarray) -> np.ndarray:
+    """Return powers (d,), raised to `powers_of_two` of columns whose squares they let overflow."""
+    largest = _largest(X, origin)
+    found = np.frexp(largest)[1]
+    return np.where((largest > 0) & (found > power + _NEAR), found, power)
+
+
+def _largest(X, origin):
     largest = np.zeros(X.shape[1])
     for _, block in row_blocks(X):
         np.maximum(largest, np.abs(block - origin.astype(X.dtype)).max(axis=0), out=largest)
-    return np.frexp(largest)[1]
+    return largest
 
 
 def _dense(X, rows):
@@ -187,11 +235,13 @@ def row_blocks(X: Any) -> Iterator[tuple[slice, np.ndarray]]:
 def _sums(parts, weight, codes, n_classes, origin, power, owner):
     """Return the sums about the mean of the rows of all parts side by side, and those by class."""
     if weight is None:
-        return _sums_about(parts, weight, codes, n_classes, origin, power, owner)
+        found, by_class = _sums_about(parts, weight, codes, n_classes, origin, power, owner)
+        return _in_units(found, power, owner), by_class
     # Products of weighted rows in float32 leave its range where weights do: a power of 4 is exact.
     exponent = int(np.frexp(weight.max(initial=0.0))[1]) // 2 * 2
     weight = np.ldexp(weight, -exponent, dtype=np.float64)
     found, by_class = _sums_about(parts, weight, codes, n_classes, origin, power, owner)
+    _in_units(found, power, owner)
     if exponent:
         np.ldexp(found.scatter, exponent, out=found.scatter)
         found = found._replace(weight=float(np.ldexp(found.weight, exponent)))

@@ -10,7 +10,15 @@ from mlcore.decomposition.scatter_eigenpairs import ScatterEigenpairs, scatter_e
 from mlcore.decomposition.spectrum import Rows, without_rounding
 from mlcore.decomposition.summary import divisor_of
 from mlcore.row_sums import merged
-from mlcore.scatter import Scatter, merged_scatter, origin_of, scatter_of
+from mlcore.scatter import (
+    BeyondUnits,
+    Scatter,
+    in_larger_units,
+    larger_powers,
+    merged_scatter,
+    origin_of,
+    scatter_of,
+)
 from mlcore.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
@@ -222,13 +230,26 @@ class ScatterOfBlocks:
         total, model = self._statistics, copy.copy(self)
         if total is None:
             model = type(self)(**self.get_params(deep=False)).begin(X)
-        part = model._scatter(X, sample_weight)
-        total = part if total is None else self.merge(Scatter(*total), part)
+        total = None if total is None else Scatter(*total)
+        try:
+            part = model._scatter(X, sample_weight)
+        except BeyondUnits:
+            total = model._in_larger_units(X, total)
+            part = model._scatter(X, sample_weight)
+        total = part if total is None else self.merge(total, part)
         if total.weight > self.ddof:
             model._check_parameters()
             model._update_state(model._from_scatter(total, another=False))
         self._update_state(vars(model) | {"_statistics": tuple(total)})
         return self
+
+    def _in_larger_units(self, X, total):
+        """Take larger units, as these rows need them, and return the sums in those."""
+        checked, origin = self._check_X(X, reset=False), self.origin_.astype(np.float64)
+        power = larger_powers(self._power_, checked, origin)
+        power = power if self.scale else np.full(len(power), power.max())
+        more, self._power_ = power - self._power_, power
+        return in_larger_units(total, more)
 
     def _set_fitted(self, X_original, **attributes):
         for name in ("_statistics", "_tail"):

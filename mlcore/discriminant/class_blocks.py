@@ -17,7 +17,7 @@ from mlcore.discriminant.leave_one_out import regularised_leave_one_out
 from mlcore.discriminant.normal_classes import NormalClasses
 from mlcore.exceptions import peer_class
 from mlcore.row_sums import SinglePass
-from mlcore.scatter import origin_of, powers_of_two, row_blocks
+from mlcore.scatter import BeyondUnits, larger_powers, origin_of, powers_of_two, row_blocks
 from mlcore.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
@@ -117,6 +117,8 @@ class ClassBlocks(SinglePass, NormalClasses):
             rows = ClassRows(checked, codes, weight, origin, power)
             with single_threaded_blas():
                 sums = sums._replace(higher=rows.higher_moments(sums.means))
+            if not np.isfinite(sums.higher).all():
+                raise BeyondUnits(owner)
         return sums
 
     def merge(self, a: ClassScatters, b: ClassScatters) -> ClassScatters:
@@ -199,13 +201,18 @@ class ClassBlocks(SinglePass, NormalClasses):
         else:
             first = "n_features_in_", "feature_names_in_", "origin_", "_powers_"
             model._update_state({name: vars(self)[name] for name in first if name in vars(self)})
-        total = model.partial_statistics(X, y, sample_weight)
+        before = None if self._statistics is None else ClassScatters(*self._statistics)
+        try:
+            total = model.partial_statistics(X, y, sample_weight)
+        except BeyondUnits:
+            before = model._in_larger_units(before, X)
+            total = model.partial_statistics(X, y, sample_weight)
         if classes is not None:
             foreign = np.setdiff1d(total.classes, np.asarray(classes))
             if len(foreign):
                 raise ValueError(f"y has the label {foreign[0]}, which is not one of classes.")
-        if self._statistics is not None:
-            total = merged_classes(ClassScatters(*self._statistics), total)
+        if before is not None:
+            total = merged_classes(before, total)
         state = {"_statistics": tuple(total)}
         if len(total.classes) > 1:
             self._checked_priors(total.weights)
@@ -216,6 +223,13 @@ class ClassBlocks(SinglePass, NormalClasses):
         old = [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]
         self._update_state(vars(model) | state, forget=old)
         return self
+
+    def _in_larger_units(self, sums, X):
+        """Take larger units, as these rows need them, and return the sums in those."""
+        checked = self._check_X(X, reset=False, like=self.origin_)
+        power = larger_powers(self._powers_, checked, self.origin_.astype(np.float64))
+        more, self._powers_ = power - self._powers_, power
+        return sums.in_larger_units(more)
 
     def _set_fitted(self, X_original, **attributes):
         self.__dict__.pop("_statistics", None)

@@ -46,6 +46,15 @@ class ClassScatters(NamedTuple):
         scatter = self.scatters.sum(axis=0) + (between.T * self.weights) @ between
         return Scatter(weight, mean, (scatter + scatter.T) / 2)
 
+    def in_larger_units(self, more: np.ndarray) -> "ClassScatters":
+        """Return the same sums in units that are 2^more times as large, (d,) ints."""
+        pair, higher = more[:, None] + more, self.higher
+        if higher is not None:
+            higher = np.ldexp(higher, -np.stack((pair + more[:, None], 2 * pair)))
+        scatters = np.ldexp(self.scatters, -pair)
+        means = np.ldexp(self.means, -more)
+        return self._replace(means=means, scatters=scatters, higher=higher)
+
 
 def class_scatters(
     X: Any,

@@ -9,7 +9,10 @@ from mlcore.checks.arrays import real_array
 from mlcore.model import Model
 from mlcore.row_sums import SinglePass
 from mlcore.scatter import (
+    BeyondUnits,
     Scatter,
+    in_larger_units,
+    larger_powers,
     merged_scatter,
     origin_of,
     powers_of_two,
@@ -194,9 +197,20 @@ class TwoBlocks(SinglePass, Model):
         origin, powers = begun.get("origin_"), begun.get("powers_")
         if not first:
             origin, powers = self.origin_, self.powers_
-        sums = self._sums(blocks, origin, powers)
-        if hasattr(self, "statistics_"):
-            sums = merged_scatter(Scatter(*self.statistics_), sums)
+        before = Scatter(*self.statistics_) if hasattr(self, "statistics_") else None
+        try:
+            sums = self._sums(blocks, origin, powers)
+        except BeyondUnits:
+            p, parts = blocks.X.shape[1], (blocks.X, blocks.Y)
+            places = slice(p), slice(p, None)
+            larger = np.concatenate(
+                [larger_powers(powers[a], Z, origin[a]) for a, Z in zip(places, parts, strict=True)]
+            )
+            before, powers = in_larger_units(before, larger - powers), larger
+            begun = {"powers_": powers}
+            sums = self._sums(blocks, origin, powers)
+        if before is not None:
+            sums = merged_scatter(before, sums)
         p, state = blocks.X.shape[1], {"statistics_": tuple(sums), "total_weight_": sums.weight}
         varies = sums.scatter.diagonal() > 0
         if sums.weight > self.ddof and varies[:p].any() and varies[p:].any():
@@ -204,7 +218,7 @@ class TwoBlocks(SinglePass, Model):
         if first:
             self._set_fitted(X, **begun, **state)
         else:
-            self._update_state(state)
+            self._update_state(begun | state)
         return self
 
 

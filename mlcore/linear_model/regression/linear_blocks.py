@@ -6,7 +6,13 @@ import numpy as np
 
 from mlcore.linear_model.regression.rows import Frame
 from mlcore.row_sums import SinglePass
-from mlcore.scatter import Scatter, merged_scatter
+from mlcore.scatter import (
+    BeyondUnits,
+    Scatter,
+    in_larger_units,
+    larger_powers,
+    merged_scatter,
+)
 
 
 class LinearBlocks(SinglePass):
@@ -125,13 +131,28 @@ class LinearBlocks(SinglePass):
             model.begin(X, y, sample_weight)
         else:
             model.__dict__ = vars(self).copy()
-        total = model.partial_statistics(X, y, sample_weight)
-        if self._statistics:
-            total = merged_scatter(Scatter(*self._statistics), total)
+        before = Scatter(*self._statistics) if self._statistics else None
+        try:
+            total = model.partial_statistics(X, y, sample_weight)
+        except BeyondUnits:
+            before = model._in_larger_units(before, X, y, sample_weight)
+            total = model.partial_statistics(X, y, sample_weight)
+        if before is not None:
+            total = merged_scatter(before, total)
         model.update(total)
         old = [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]
         self._update_state(vars(model) | {"_statistics": tuple(total)}, forget=old)
         return self
+
+    def _in_larger_units(self, sums, X, y, sample_weight):
+        """Take larger units, as these rows need them, and return the sums in those."""
+        checked, Y, _, _ = self._checked_rows(X, y, sample_weight, False)
+        frame = self._frame
+        power = larger_powers(frame.power, checked, frame.origin)
+        target_power = larger_powers(frame.target_power, Y, frame.target_origin)
+        self._powers_, self._target_powers_ = power, target_power
+        more = power - frame.power, target_power - frame.target_power
+        return in_larger_units(sums, np.concatenate(more))
 
     def _require_sums(self, solver):
         if solver == "lms":

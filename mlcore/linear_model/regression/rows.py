@@ -9,6 +9,7 @@ from scipy import sparse as sp
 from mlcore.checks import require_memory
 from mlcore.eigen.lapack import stoppable
 from mlcore.scatter import (
+    BeyondUnits,
     Scatter,
     in_range,
     origin_of,
@@ -20,6 +21,7 @@ from mlcore.scatter import (
 from mlcore.threads import single_threaded_blas
 
 _PLAIN = {8: 230, 4: 28}  # by bytes of a number: powers of two whose squares are in range
+_LARGEST = {8: 2.0**480, 4: 2.0**56}  # target, so that sums of squares are in range
 _DEPARTURE = 0.5  # from orthonormal columns, at most: that of a factor which is not too rough
 _PENALTY = 300  # power of two that penalties do not exceed
 
@@ -103,6 +105,8 @@ class Rows(NamedTuple):
         NaN in dense features is found.
         """
         X, frame = self.X, self.frame
+        if frame.target_power.any() and not np.abs(self.Y).max() <= _LARGEST[X.dtype.itemsize]:
+            raise BeyondUnits(owner)
         Y = self.Y.astype(X.dtype)
         k = Y.shape[1]
         origin = np.concatenate((frame.origin, np.zeros(k)))
