@@ -23,7 +23,7 @@ _GROUPS = 8  # of rows, with sums of their own
 _SUMS_OF_GROUPS = 1 << 19  # values of these at most
 _BLOCKS_OF_GROUP = 4  # blocks of rows in a group at least
 _NEAR = 16  # powers of two that a unit may be too small
-_SQUARES = 1e290  # sums of squares at most, so that those of many rows can be added
+_SQUARES = 1e140  # mean squares at most, so that their squares can be added
 _SPARSE = 0.1  # share of nonzero values up to which the product of sparse matrices is quicker
 
 
@@ -36,10 +36,10 @@ class BeyondUnits(ValueError):
         Model that the message names.
     """
 
-    def __init__(self, owner: str = "") -> None:
+    def __init__(self, owner: str) -> None:
         super().__init__(
-            f"{owner or 'the sums'}: these rows are more than 1e100 times as large as the first "
-            "ones, in whose units the sums are: begin with rows that stand for all."
+            f"{owner}: these rows are so much larger than the first ones, in whose units the sums "
+            "are, that squares of squares overflow: begin with rows that stand for all."
         )
 
 
@@ -111,8 +111,6 @@ def scatter_of(
     ------
     ValueError
         If a value is NaN, infinite or too large.
-    BeyondUnits
-        If squares overflow in the given units.
     MemoryError
         If (d, d) values do not fit.
 
@@ -131,9 +129,7 @@ def scatter_of(
     require_memory(d, d, 16, what="the scatter matrix", instead="use fewer features")
     with np.errstate(all="ignore"):
         found = _sparse_sums(X, weight, origin, power) if sp.issparse(X) else None
-        if found is None:
-            return _sums((X,), weight, None, 1, origin, power, owner)[0]
-        return _in_units(found, power, owner)
+        return _sums((X,), weight, None, 1, origin, power, owner)[0] if found is None else found
 
 
 def scatter_side_by_side(
@@ -185,12 +181,12 @@ def in_larger_units(sums: Scatter, more: np.ndarray) -> Scatter:
     return Scatter(sums.weight, np.ldexp(sums.mean, -more), scatter)
 
 
-def _in_units(sums, power, owner):
-    """Return the sums; refuse those that overflow, or nearly, in units other than 1."""
-    if np.any(power):
-        squares = sums.scatter.diagonal() + sums.weight * sums.mean**2
-        if not (squares <= _SQUARES).all():  # NaN too
-            raise BeyondUnits(owner)
+def require_in_units(sums: Scatter, owner: str) -> Scatter:
+    """Return the sums; raise `BeyondUnits` for those that overflow, or whose squares do."""
+    with np.errstate(all="ignore"):
+        squares = sums.scatter.diagonal() / sums.weight + sums.mean**2
+    if not (squares <= _SQUARES).all():  # NaN too
+        raise BeyondUnits(owner)
     return sums
 
 
@@ -235,13 +231,11 @@ def row_blocks(X: Any) -> Iterator[tuple[slice, np.ndarray]]:
 def _sums(parts, weight, codes, n_classes, origin, power, owner):
     """Return the sums about the mean of the rows of all parts side by side, and those by class."""
     if weight is None:
-        found, by_class = _sums_about(parts, weight, codes, n_classes, origin, power, owner)
-        return _in_units(found, power, owner), by_class
+        return _sums_about(parts, weight, codes, n_classes, origin, power, owner)
     # Products of weighted rows in float32 leave its range where weights do: a power of 4 is exact.
     exponent = int(np.frexp(weight.max(initial=0.0))[1]) // 2 * 2
     weight = np.ldexp(weight, -exponent, dtype=np.float64)
     found, by_class = _sums_about(parts, weight, codes, n_classes, origin, power, owner)
-    _in_units(found, power, owner)
     if exponent:
         np.ldexp(found.scatter, exponent, out=found.scatter)
         found = found._replace(weight=float(np.ldexp(found.weight, exponent)))

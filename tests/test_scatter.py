@@ -9,12 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from mlcore import scatter
+from mlcore.decomposition import CCA, PCA
+from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from mlcore.linear_model import LinearRegression
 from mlcore.scatter import (
+    BeyondUnits,
     Scatter,
+    in_larger_units,
     in_range,
+    larger_powers,
     merged_scatter,
     origin_of,
     powers_of_two,
@@ -337,3 +344,68 @@ def test_values_beyond_the_range_of_squares_by_powers_of_two():
         unit = np.ldexp(1.0, power - scale)
         assert_allclose(found.scatter * np.outer(unit, unit), expected.scatter, rtol=1e-13)
         assert_allclose(found.mean * unit, expected.mean, atol=1e-15)
+
+
+UNITS = [(1e-170, 1.0), (1e-300, 1e100), (1e-90, 1.0), (1.0, 1e100), (1e-20, 1e130), (1.0, 1.0)]
+BY_BLOCKS = {
+    "PCA": PCA(),
+    "scaled": PCA(scale=True),
+    "LDA": LinearDiscriminantAnalysis(),
+    "QDA": QuadraticDiscriminantAnalysis(),
+    "auto": QuadraticDiscriminantAnalysis(shrinkage="auto"),
+    "CCA": CCA(1),
+    "LinearRegression": LinearRegression(),
+}
+FOUND = ("explained_variance_", "components_", "mean_", "means_", "covariances_", "coef_")
+
+
+def rows_of_two_sizes(name, small, large):
+    """Twenty rows of size `small`, forty of size `large`, and their targets."""
+    rng = np.random.default_rng(0)
+    X, size = rng.normal(size=(60, 2)), np.repeat([small, large], [20, 40])
+    classes = np.tile([0, 1, 2], 20)
+    X[:, 1] += classes
+    X *= size[:, None]
+    y = classes if name in ("LDA", "QDA", "auto") else X @ [1, 2] + 0.1 * size * rng.normal(size=60)
+    return X, None if isinstance(BY_BLOCKS[name], PCA) else y
+
+
+@pytest.mark.parametrize("name", BY_BLOCKS)
+@pytest.mark.parametrize(("small", "large"), UNITS)
+def test_later_rows_may_be_far_larger_than_the_first(name, small, large):
+    """Sums refer to units of the first rows, in which squares of the later ones overflow."""
+    X, y = rows_of_two_sizes(name, small, large)
+    whole, parts = clone(BY_BLOCKS[name]).fit(X, y), clone(BY_BLOCKS[name])
+    backwards = clone(BY_BLOCKS[name])
+    for start in range(0, 60, 20):
+        for model, first in ((parts, start), (backwards, 40 - start)):
+            rows = slice(first, first + 20)
+            model.partial_fit(X[rows], *(() if y is None else (y[rows],)))
+    for attribute in FOUND:
+        if hasattr(whole, attribute):
+            expected = getattr(whole, attribute)
+            for model in (parts, backwards):
+                # Sums of squares have half the digits of what varies little beside the rest.
+                atol = 1e-9 * np.abs(expected).max()
+                assert_allclose(getattr(model, attribute), expected, rtol=1e-7, atol=atol)
+
+
+@pytest.mark.parametrize("name", BY_BLOCKS)
+def test_sums_that_overflow_in_the_units_of_the_first_rows_are_refused(name):
+    X, y = rows_of_two_sizes(name, 1e-170, 1.0)
+    targets = [() if y is None else (y[rows],) for rows in (slice(20), slice(20, None))]
+    model = clone(BY_BLOCKS[name]).begin(X[:20], *targets[0])
+    model.partial_statistics(X[:20], *targets[0])
+    with pytest.raises(BeyondUnits, match=f"{type(model).__name__}: these rows are so much larger"):
+        model.partial_statistics(X[20:], *targets[1])
+
+
+def test_units_are_raised_where_squares_overflow_alone():
+    sums = Scatter(3.0, np.array([1.0, 2.0]), np.array([[4.0, 6.0], [6.0, 8.0]]))
+    more = np.array([1, 3])
+    found = in_larger_units(sums, more)
+    assert_array_equal(found.mean, [0.5, 0.25])
+    assert_array_equal(found.scatter, [[1.0, 0.375], [0.375, 0.125]])
+    X = np.array([[0.0, 1.0, 2.0**300], [0.0, 0.5, 1.0]])
+    power = np.array([-500, -5, -5])
+    assert_array_equal(larger_powers(power, X, np.zeros(3)), [-500, -5, 301])

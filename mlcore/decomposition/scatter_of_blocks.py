@@ -17,6 +17,7 @@ from mlcore.scatter import (
     larger_powers,
     merged_scatter,
     origin_of,
+    require_in_units,
     scatter_of,
 )
 from mlcore.threads import single_threaded_blas
@@ -148,7 +149,8 @@ class ScatterOfBlocks:
     def _scatter(self, X, sample_weight):
         checked, weight = self._checked(X, sample_weight, check_finite=False)
         origin, owner = self.origin_.astype(np.float64), type(self).__name__
-        return scatter_of(checked, weight, origin, power=self._power_, owner=owner)
+        found = scatter_of(checked, weight, origin, power=self._power_, owner=owner)
+        return require_in_units(found, owner)
 
     def _checked(self, X, sample_weight, **options):
         checked = self._check_X(X, reset=False, like=self.origin_, **options)

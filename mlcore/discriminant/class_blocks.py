@@ -17,7 +17,15 @@ from mlcore.discriminant.leave_one_out import regularised_leave_one_out
 from mlcore.discriminant.normal_classes import NormalClasses
 from mlcore.exceptions import peer_class
 from mlcore.row_sums import SinglePass
-from mlcore.scatter import BeyondUnits, larger_powers, origin_of, powers_of_two, row_blocks
+from mlcore.scatter import (
+    BeyondUnits,
+    Scatter,
+    larger_powers,
+    origin_of,
+    powers_of_two,
+    require_in_units,
+    row_blocks,
+)
 from mlcore.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
@@ -113,12 +121,12 @@ class ClassBlocks(SinglePass, NormalClasses):
             classes, checked, weight = classes[present], checked[rows], weight[rows]
         origin, power = self.origin_.astype(np.float64), self._powers_
         sums = class_scatters(checked, classes, codes, weight, origin, power, owner)
+        for part in zip(sums.weights, sums.means, sums.scatters, strict=True):
+            require_in_units(Scatter(*part), owner)
         if self.shrinkage == "auto":
             rows = ClassRows(checked, codes, weight, origin, power)
             with single_threaded_blas():
                 sums = sums._replace(higher=rows.higher_moments(sums.means))
-            if not np.isfinite(sums.higher).all():
-                raise BeyondUnits(owner)
         return sums
 
     def merge(self, a: ClassScatters, b: ClassScatters) -> ClassScatters:

@@ -16,6 +16,7 @@ from mlcore.scatter import (
     merged_scatter,
     origin_of,
     powers_of_two,
+    require_in_units,
     scatter_side_by_side,
 )
 
@@ -134,7 +135,8 @@ class TwoBlocks(SinglePass, Model):
             Sums over these rows.
         """
         blocks, _ = self._checked(X, y, sample_weight, reset=False)
-        return self._sums(blocks, self.origin_, self.powers_)
+        sums = self._sums(blocks, self.origin_, self.powers_)
+        return require_in_units(sums, type(self).__name__)
 
     def merge(self, a: Scatter, b: Scatter) -> Scatter:
         """Return the statistics of the rows of both.
@@ -198,8 +200,9 @@ class TwoBlocks(SinglePass, Model):
         if not first:
             origin, powers = self.origin_, self.powers_
         before = Scatter(*self.statistics_) if hasattr(self, "statistics_") else None
+        owner = type(self).__name__
         try:
-            sums = self._sums(blocks, origin, powers)
+            sums = require_in_units(self._sums(blocks, origin, powers), owner)
         except BeyondUnits:
             p, parts = blocks.X.shape[1], (blocks.X, blocks.Y)
             places = slice(p), slice(p, None)

@@ -12,6 +12,7 @@ from mlcore.scatter import (
     in_larger_units,
     larger_powers,
     merged_scatter,
+    require_in_units,
 )
 
 
@@ -58,7 +59,8 @@ class LinearBlocks(SinglePass):
         """
         self._check_fitted()
         self._require_sums(getattr(self, "solver_", ""))
-        return self._later_rows(X, y, sample_weight).sums(type(self).__name__)
+        owner = type(self).__name__
+        return require_in_units(self._later_rows(X, y, sample_weight).sums(owner), owner)
 
     def merge(self, a: Scatter, b: Scatter) -> Scatter:
         """Return the statistics of the rows of both.

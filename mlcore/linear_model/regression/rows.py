@@ -21,7 +21,7 @@ from mlcore.scatter import (
 from mlcore.threads import single_threaded_blas
 
 _PLAIN = {8: 230, 4: 28}  # by bytes of a number: powers of two whose squares are in range
-_LARGEST = {8: 2.0**480, 4: 2.0**56}  # target, so that sums of squares are in range
+_LARGEST = {8: 2.0**230, 4: 2.0**56}  # target, so that squares of sums are in range
 _DEPARTURE = 0.5  # from orthonormal columns, at most: that of a factor which is not too rough
 _PENALTY = 300  # power of two that penalties do not exceed
 
@@ -91,7 +91,8 @@ class Rows(NamedTuple):
         """Return the rows of targets Y (n, k), not yet in the units of the frame."""
         Y = Y - frame.target_origin
         if frame.target_power.any():
-            Y = np.ldexp(Y, -frame.target_power)
+            with np.errstate(over="ignore"):  # `sums` refuses what does not fit
+                Y = np.ldexp(Y, -frame.target_power)
         return cls(X, Y, weight, frame)
 
     @property
