@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
 from scipy import sparse as sp
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -342,6 +342,25 @@ def test_indefinite_kernels_keep_positive_pairs_and_say_so():
     with pytest.warns(UserWarning, match=f"has the eigenvalue {lowest:.6g}, and negative"):
         model = KernelCCA(kernel=("precomputed", "linear")).fit(A + A.T, A[:, :2])
     assert model.x_rank_ < 29 and model.orthogonality_ < 1e-12
+
+
+def test_cross_validation_of_two_matrices():
+    """scikit-learn cuts X, a matrix of kernel values, on both sides, but y on one."""
+    X, Y = two_views()
+    K, L = gram_matrix(X, kernel="rbf", gamma=0.3), gram_matrix(Y, kernel="rbf", gamma=0.3)
+    how = {"cv": 3, "error_score": "raise"}
+    expected = cross_val_score(KernelCCA(1, kernel="rbf", gamma=0.3), X, Y, **how)
+
+    def values_of_y(a, b):
+        return L[a.astype(int), b.astype(int).T]
+
+    model = KernelCCA(1, kernel=("precomputed", values_of_y))
+    found = cross_val_score(model, K, np.arange(len(X))[:, None], **how)
+    assert_allclose(found, expected, rtol=1e-9)
+    mixed = KernelCCA(1, kernel=("precomputed", "rbf"), gamma=0.3)
+    assert_allclose(cross_val_score(mixed, K, Y, **how), expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="y has shape .*scikit-learn cut y on one side.*row numb"):
+        cross_val_score(KernelCCA(1, kernel="precomputed"), K, L, **how)
 
 
 def test_wrong_input_is_refused():

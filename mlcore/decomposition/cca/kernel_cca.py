@@ -95,6 +95,11 @@ class KernelCCA(Transformer, KernelModel):
     kernel known as positive semi-definite has a small rank r; O(n²) memory. LAPACK decomposes all
     rows in one call, for which Ctrl-C waits.
 
+    scikit-learn cuts a matrix of kernel values on both sides if it is X, but on one if it is y. To
+    cross-validate with a matrix K of y, let its samples be row numbers, ``numpy.arange(n)[:, None]``,
+    and its kernel a function that looks values up:
+    ``lambda a, b: K[a.astype(int), b.astype(int).T]``.
+
     Linear kernels give the pairs of `CCA`, with its `alpha` times the sum of the weights less
     `ddof`, and variates divided by the root of this; `CCA` is the more exact where features nearly
     depend on each other.
@@ -188,6 +193,13 @@ class KernelCCA(Transformer, KernelModel):
         kernels, gammas, alphas = self._check_parameters()
         samples = [self._training_samples(X), self._checked_Y(y, "y", kernels[1])]
         if kernels[1].precomputed:
+            if samples[1].shape[0] < samples[1].shape[1]:
+                raise ValueError(
+                    f"y has shape {samples[1].shape}, but with kernel='precomputed' it must be the "
+                    "square matrix of the training samples. Splitters of scikit-learn cut y on one "
+                    "side only: to cross-validate, give row numbers as samples, and kernels that "
+                    "look values up (see the notes of KernelCCA)."
+                )
             samples[1] = given_gram(samples[1], "y", owner)
         require_as_many(*samples, "y")
         n = samples[0].shape[0]
