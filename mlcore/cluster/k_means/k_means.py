@@ -7,6 +7,12 @@ import numpy as np
 
 from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
+from mlcore.cluster.k_means.evidence import (
+    left_by_rounding,
+    rounding_of_search,
+    warn_of_rise,
+    warn_of_rounding,
+)
 from mlcore.cluster.k_means.k_means_parallel import start_over_blocks
 from mlcore.cluster.k_means.lloyd import lloyd, squared_moves
 from mlcore.cluster.k_means.origin_and_unit import choose_units
@@ -53,16 +59,24 @@ class KMeans(CentroidModel):
     inertia_ : float
         The objective, from exact distances.
     objective_trace_ : (n_steps,) float64
-        The objective at each step, never increasing; the last is `inertia_`.
+        The objective at each step; the last is `inertia_`. No step raises it but by rounding: a
+        larger rise is warned of.
     n_iter_ : int
     converged_ : bool
-        True if the last step met `tol`, or changed no label.
+        True if the last step met `tol`, or changed no label, and rounding does not hide which
+        centres are nearest.
     origin_ : (n_features,)
         Origin of the distances: 0, or a point amid data that lie far from 0.
     offsets_ : (n_clusters, n_features)
         ``cluster_centers_ - origin_``, with digits that rounding of the centres may lose.
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
+
+    Warns
+    -----
+    ConvergenceWarning
+        If rounding hides which centres are nearest; if the objective rises; if the data have fewer
+        distinct points than `n_clusters`. Not where `max_iter` ends a fit: `converged_` tells.
 
     Notes
     -----
@@ -165,10 +179,16 @@ class KMeans(CentroidModel):
                 del assignment
                 if best is None or found.inertia < best.inertia:
                     best = found
+            left = left_by_rounding(
+                checked, weights, units, best, moments.squares, self.n_clusters
+            )
             with np.errstate(over="ignore"):
                 trace = objective(best.trace)
                 inertia = self._in_range(float(objective(best.inertia)))
         self._warn_of_fewer(len(best.centers))
+        hidden = warn_of_rounding(left, best.inertia, self.tol, owner)
+        rounding = rounding_of_search(moments.squares, checked.shape[1], checked.dtype)
+        warn_of_rise(best.trace, rounding, owner, "rounding hides which centre is nearest")
         self._set_fitted(
             X,
             **self._center_attributes(best.centers, units, checked),
@@ -176,7 +196,7 @@ class KMeans(CentroidModel):
             inertia_=inertia,
             objective_trace_=trace,
             n_iter_=best.n_iter,
-            converged_=best.converged,
+            converged_=best.converged and not hidden,
         )
         return self
 
@@ -208,6 +228,7 @@ class KMeans(CentroidModel):
         self._check_fitted()
         sums, counts, objective = statistics
         offsets = self.offsets_.copy()
+        squares, d = squares_of(statistics, self.offsets_), len(self.origin_)
         present = counts > 0
         offsets[present] = sums[present] / counts[present, None]
         shift = float(squared_moves(self.offsets_, offsets).sum())
@@ -218,6 +239,7 @@ class KMeans(CentroidModel):
             n_iter_=self.n_iter_ + 1,
             converged_=shift <= self.tol * variance_of(statistics, self.offsets_),
             _shift_=shift,
+            _rounding_=rounding_of_search(squares, d, offsets.dtype),
         )
 
     @property
@@ -230,19 +252,26 @@ class KMeans(CentroidModel):
         trace, inertia = self.objective_trace_, self.inertia_ if total is None else total.objective
         if total is not None or self.n_iter_ == 1:
             trace = np.append(trace, inertia)
-        trace = np.minimum.accumulate(trace)
         self._update_state({"inertia_": inertia, "objective_trace_": trace})
         self._warn_of_fewer(len(self.cluster_centers_))
+        why = "the rows must be the same in every pass"
+        warn_of_rise(trace, self._rounding_, type(self).__name__, why)
 
     def _initial_attributes(self, n_clusters):
         begun = {"objective_trace_": np.empty(0), "n_iter_": 0, "converged_": False}
-        return begun | {"_shift_": np.inf}
+        return begun | {"_shift_": np.inf, "_rounding_": 0.0}
+
+
+def squares_of(statistics: Statistics, offsets: np.ndarray) -> float:
+    """Return the weighted squared norms of all rows, summed by their nearest offsets."""
+    sums, counts, objective = statistics
+    wide = offsets.astype(np.float64)
+    return objective + float((wide * (2 * sums - counts[:, None] * wide)).sum())
 
 
 def variance_of(statistics: Statistics, offsets: np.ndarray) -> float:
     """Return the mean variance of the features of all rows, summed by their nearest offsets."""
-    sums, counts, objective = statistics
-    wide, weight = offsets.astype(np.float64), counts.sum()
-    squares = objective + float((wide * (2 * sums - counts[:, None] * wide)).sum())
+    sums, counts, _ = statistics
+    weight, squares = counts.sum(), squares_of(statistics, offsets)
     mean = sums.sum(axis=0) / weight
     return max(0.0, squares / weight - float(mean @ mean)) / len(mean)

@@ -215,8 +215,7 @@ class KMedians(CenterModel):
             labels, distances = _nearest(X, centers)
         trace[-1] = _total(weights, distances)
         with np.errstate(over="ignore"):
-            # Rounding aside, no step raises the objective.
-            trace = np.ldexp(np.minimum.accumulate(trace), power)
+            trace = np.ldexp(trace, power)
         return {
             "cluster_centers_": centers,
             "labels_": labels,

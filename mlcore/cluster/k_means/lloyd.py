@@ -53,9 +53,7 @@ def lloyd(assignment, centers, max_iter, tol, squares, report) -> Clustering:
     if (mass <= 0).any() and farthest <= _rounding(centers):
         kept = mass > 0
         centers, labels = centers[kept], _renumbered(labels, kept, assignment, centers)
-    # Rounding aside, no step raises the objective.
-    trace = np.minimum.accumulate(trace)
-    return Clustering(centers, labels, inertia, trace, n_iter, converged)
+    return Clustering(centers, labels, inertia, np.array(trace), n_iter, converged)
 
 
 def _steps(assignment, centers, max_iter, tol, squares, report):

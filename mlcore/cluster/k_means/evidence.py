@@ -1,0 +1,121 @@
+"""What a fit by centres may claim: rises of its objective, and distances that rounding hides."""
+
+import numpy as np
+from scipy import sparse as sp
+from scipy.spatial.distance import cdist
+
+from mlcore.exceptions import warn
+
+_DOUBTFUL = 0.01  # share of the objective from which rounding of the search is looked into
+_EPS = float(np.finfo(np.float64).eps)
+_BLOCK = 2**20  # differences formed at once
+
+
+def rounding_of_search(squares: float, n_features: int, dtype: np.dtype) -> float:
+    """Return a bound on what rounding in the search of nearest centres adds to the objective.
+
+    ``|x - c|²`` is found from inner products, off by (d + 4) eps (|x| + |c|)²; and centres, which
+    are means, have no more squares than their samples.
+
+    Parameters
+    ----------
+    squares : float
+        The weighted sum of the squared norms of all samples.
+    n_features : int
+    dtype : dtype
+        In which the search is made.
+    """
+    return 4 * (n_features + 4) * float(np.finfo(dtype).eps) * squares
+
+
+def warn_of_rise(trace, rounding: float, owner: str, why: str) -> None:
+    """Warn if an objective that no step can raise rose by more than `rounding`.
+
+    Parameters
+    ----------
+    trace : (n_steps,) array
+    rounding : float
+        In the unit of the trace.
+    owner : str
+        Name of the model.
+    why : str
+        What rises mean.
+    """
+    rises = np.diff(trace)
+    if len(rises) and rises.max() > rounding + 64 * _EPS * np.abs(trace).max():
+        step = int(np.argmax(rises))
+        warn(
+            "ConvergenceWarning",
+            f"{owner}: the objective rose from {trace[step]:g} to {trace[step + 1]:g} in step "
+            f"{step + 2}, where no step can raise it: {why}.",
+        )
+
+
+def left_by_rounding(X, weights, units, found, squares: float, n_clusters: int) -> float:
+    """Return by how much one more step, from exact differences, would lower the objective.
+
+    All of it, where rounding left fewer centres than `n_clusters`: they were no duplicates. 0 where the bound on rounding is a small share of the objective, or where all samples are at
+    their centres: then nothing is computed.
+
+    Parameters
+    ----------
+    X : (n, d) array or CSR
+    weights : (n,) float64
+        Empty for ones.
+    units : Units
+    found : Clustering
+        In these units.
+    squares : float
+        The weighted sum of the squared norms of all samples, in these units.
+    n_clusters : int
+        Centres that were asked for.
+    """
+    rounding = rounding_of_search(squares, X.shape[1], X.dtype)
+    least = (64 * _EPS) ** 2 * squares  # of samples that differ from their centres by rounding
+    if rounding <= _DOUBTFUL * found.inertia or found.inertia <= least:
+        return 0.0
+    if len(found.centers) < n_clusters:
+        return found.inertia
+    centers = found.centers.astype(np.float64)
+    k, d = centers.shape
+    gain, sums, mass = 0.0, np.zeros((k, d)), np.zeros(k)
+    step = max(1, _BLOCK // (k + d))
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, start + step)
+        block = units.place(X[rows])
+        block = block.toarray() if sp.issparse(block) else block.astype(np.float64)
+        w = weights[rows] if len(weights) else np.ones(len(block))
+        distances = cdist(block, centers, "sqeuclidean")
+        nearest = distances.argmin(axis=1)
+        own = distances[np.arange(len(block)), found.labels[rows]]
+        gain += float(w @ (own - distances.min(axis=1)))
+        members = sp.csr_array((w, (nearest, np.arange(len(block)))), shape=(k, len(block)))
+        sums += members @ (block - centers[nearest])
+        mass += np.bincount(nearest, w, k)
+    moves = np.divide(np.square(sums).sum(axis=1), mass, out=np.zeros(k), where=mass > 0)
+    return gain + float(moves.sum())
+
+
+def warn_of_rounding(left: float, inertia: float, tol: float, owner: str) -> bool:
+    """Warn, and return True, if rounding hid a step that lowers the objective by over `tol`.
+
+    Parameters
+    ----------
+    left : float
+        As `left_by_rounding` returns it.
+    inertia : float
+        In the same unit.
+    tol : float
+        Relative to `inertia`.
+    owner : str
+        Name of the model.
+    """
+    if left <= (max(tol, 1e-6)) * inertia:
+        return False
+    warn(
+        "ConvergenceWarning",
+        f"{owner}: samples are so near each other, compared with their distance from 0, that "
+        f"rounding hides which centre is nearest: exact steps would lower the objective by up "
+        f"to {left / inertia:.1%} at once. Subtract the mean of the features, or pass float64.",
+    )
+    return True
