@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 from mlcore._ext import k_medians as _ext
 from mlcore.checks import require_memory
 from mlcore.cluster.k_means.center_model import CenterModel
+from mlcore.cluster.k_means.evidence import warn_of_rise
 from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
 from mlcore.k_means_plus_plus import first_least, greedy_seeds, n_candidates
 from mlcore.model import warn
@@ -126,6 +127,9 @@ class KMedians(CenterModel):
         if not np.isfinite(best["inertia_"]):
             raise ValueError("X is too large: the objective overflows float64; rescale the data.")
         self._warn_of_fewer(len(best["cluster_centers_"]))
+        trace = best["objective_trace_"]
+        rounding = checked.shape[1] * float(np.finfo(np.float64).eps) * trace[0]
+        warn_of_rise(trace, rounding, owner, "a fault of the solver")
         if not best["converged_"]:
             warn(
                 "ConvergenceWarning",

@@ -264,6 +264,21 @@ def _squares(X, centers):
     return out
 
 
+def rounding_of_search(rows, n_features: int, objective: float, weight: float) -> float:
+    """Return a bound on the rounding of an objective that `rows` gave.
+
+    Stored distances are rounded once; those from inner products are off by (d + 4) eps (|x| + |m|)²
+    in their squares.
+    """
+    eps = float(np.finfo(rows.dtype).eps)
+    if rows.form in ("values", "squares"):
+        return 8 * eps * objective
+    largest = 4 * float(rows.norms.max())
+    square = (n_features + 4) * eps * largest
+    of_costs = {"products": square, "roots": np.sqrt(square), "fourths": 2 * largest * square}
+    return weight * float(of_costs[rows.form])
+
+
 def extremes(D):
     """Return the least and the largest value of a square matrix, and its largest asymmetry."""
     tiles = -(-len(D) // _ext.TILE_SIDE)

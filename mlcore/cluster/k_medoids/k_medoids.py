@@ -16,8 +16,9 @@ from mlcore.checks import (
     require_memory,
 )
 from mlcore.checks.arrays import real_array
+from mlcore.cluster.k_means.evidence import warn_of_rise
 from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
-from mlcore.cluster.k_medoids.dissimilarities import Dissimilarity
+from mlcore.cluster.k_medoids.dissimilarities import Dissimilarity, rounding_of_search
 from mlcore.cluster.k_medoids.fasterpam import (
     NearestMedoids,
     build,
@@ -29,6 +30,7 @@ from mlcore.model import Clusterer, Model, Transformer, warn
 from mlcore.progress import CallbackSupport, Progress
 
 _INITS = "k-medoids++", "random", "build"
+_HIDDEN = 0.01  # difference of the objective of the search from the true one, as a share, told
 
 
 class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
@@ -79,11 +81,12 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
     medoid_silhouette_ : float
         Their weighted mean.
     objective_trace_ : (n_swaps + 1,) float64
-        The objective at the start and after each swap, falling; preparation counts as one.
+        The objective at the start and after each swap, falling but for rounding of distances in the
+        search; preparation counts as one, and the last is `inertia_`.
     n_iter_ : int
         Rounds over the samples, an incomplete last one included.
     converged_ : bool
-        True if no swap is left that lowers the objective.
+        True if no swap is left that lowers the objective, and rounding did not hide it.
     n_features_in_, feature_names_in_
         As in `KMeans`.
 
@@ -210,6 +213,8 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
             found = swap_medoids(rows, state, order, tol=tol, max_iter=max_iter, report=report)
             medoids = found.medoids
             exact = rows.exact(medoids)
+            weight = float(weights.sum()) if len(weights) else rows.n
+            rounding = rounding_of_search(rows, checked.shape[1], found.trace[0], weight)
             del rows, state, other
             fitted = {"medoid_indices_": medoids, **dissimilarity.fitted}
             if not dissimilarity.precomputed:
@@ -217,9 +222,19 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
             fitted |= self._summary(checked, weights, dissimilarity, fitted, exact)
             with np.errstate(over="ignore"):
                 trace = np.ldexp(np.array(trace + found.trace), dissimilarity.unit)
-            trace[-1] = fitted["inertia_"]
+                searched, rounding = trace[-1], np.ldexp(rounding, dissimilarity.unit)
+            trace[-1] = inertia = fitted["inertia_"]
         if not np.isfinite(trace[-1]):
             raise ValueError("X is too large: the objective overflows float64; rescale the data.")
+        warn_of_rise(trace, rounding, owner, "rounding hides which samples are nearest")
+        hidden = abs(searched - inertia) > _HIDDEN * inertia > 0
+        if hidden:
+            warn(
+                "ConvergenceWarning",
+                f"{owner}: the search took the objective for {searched:g}, and it is {inertia:g}: "
+                "rounding hides the distances of samples so near each other. Pass float64, or a "
+                "matrix of distances.",
+            )
         if not found.converged:
             warn(
                 "ConvergenceWarning",
@@ -229,10 +244,9 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
         self._set_fitted(
             X,
             **fitted,
-            # Rounding aside, no swap raises the objective.
-            objective_trace_=np.minimum.accumulate(trace),
+            objective_trace_=trace,
             n_iter_=found.n_iter,
-            converged_=found.converged,
+            converged_=found.converged and not hidden,
         )
         return self
 
