@@ -372,3 +372,43 @@ def test_memory_beside_the_data_is_bounded(init):
         tracemalloc.stop()
     # A sample: label 4, norm 8, bounds 8 + 4 per group of 8 centres; sums of 32 chunks; blocks.
     assert peak < len(X) * (4 + 8 + 8 + 32) + 33 * 64 * 9 * 8 + 2**23
+
+
+# ---- evidence that rounding cannot hide
+
+
+def test_a_rise_of_the_objective_is_shown_and_told():
+    reads = iter(range(1000))
+
+    def rows():  # other rows at each reading
+        return np.random.default_rng(next(reads)).normal(size=(50, 2))
+
+    model = KMeans(3, init=np.eye(3, 2), max_iter=30)
+    with pytest.warns(ConvergenceWarning, match="the objective rose .* the same in every pass"):
+        model.begin(rows())
+        while model.needs_another_pass():
+            model.update(model.partial_statistics(rows()))
+        model._close_passes(model.partial_statistics(rows()))
+    assert (np.diff(model.objective_trace_) > 1).any()
+    assert model.objective_trace_[-1] == model.inertia_
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_rows_too_far_from_0_to_be_told_apart(dtype):
+    X = blobs(300, 2) + (1e8 if dtype == np.float64 else 1e7)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = KMeans(3, random_state=0).fit(sp.csr_array(X.astype(dtype)))
+    assert any("rounding hides which centre is nearest" in str(w.message) for w in told)
+    assert not model.converged_
+    dense = KMeans(3, random_state=0).fit(X)
+    assert dense.converged_
+    assert dense.inertia_ < model.inertia_
+
+
+@pytest.mark.parametrize("kind", [np.array, sp.csr_array])
+def test_copies_far_from_0_are_told_apart_without_a_warning(kind):
+    X = np.repeat(blobs(4, 3), 50, axis=0) + 1e3
+    model = KMeans(4, random_state=0).fit(kind(X))
+    assert model.converged_
+    assert model.inertia_ < 1e-18 * np.square(X).sum()

@@ -14,7 +14,7 @@ from scipy import sparse as sp
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
-from mlcore.cluster import KernelKMeans, KMeans
+from mlcore.cluster import KernelKMeans, KMeans, adjusted_rand_index
 from mlcore.cluster.kernel_k_means.kernel_assignment import KernelAssignment
 from mlcore.exceptions import ConvergenceWarning
 from mlcore.kernels import gram_matrix
@@ -465,3 +465,32 @@ def test_later_calls_follow_the_fit_and_the_parameters_now():
     model.fit(others)
     fresh = KernelKMeans(3, gamma=0.5, random_state=0).fit(others)
     assert_array_equal(model.predict(X), fresh.predict(X))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, 1e10])
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_kernels_free_of_the_origin_cluster_at_any_offset(kernel, offset):
+    r = np.random.default_rng(0)
+    X = np.r_[r.normal(0, 1, (40, 2)), r.normal(8, 1, (40, 2))] + offset
+    model = KernelKMeans(2, kernel=kernel, degree=1, gamma=0.5, random_state=0).fit(X)
+    expected = KMeans(2, random_state=0).fit(X)  # takes the mean from the samples
+    assert adjusted_rand_index(model.labels_, expected.labels_) == 1
+    factor = 1.0 if kernel == "linear" else 0.5
+    assert_allclose(model.inertia_, factor * expected.inertia_, rtol=1e-12)
+    assert_array_equal(model.predict(X), model.labels_)
+    assert (model.origin_ is not None) == (offset > 0)
+
+
+@pytest.mark.parametrize(
+    "how", [{"kernel": "poly", "gamma": 1.0}, {"kernel": "precomputed"}, {"kernel": "linear"}]
+)
+def test_distances_lost_in_the_rounding_of_the_kernel_are_told(how):
+    r = np.random.default_rng(0)
+    X = np.r_[r.normal(0, 1, (40, 2)), r.normal(8, 1, (40, 2))] + 1e8
+    X = X @ X.T if how["kernel"] == "precomputed" else sp.csr_array(X)
+    model = KernelKMeans(2, random_state=0, **how)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(X)
+    assert any("lost in the rounding" in str(w.message) for w in told)
+    assert not model.converged_

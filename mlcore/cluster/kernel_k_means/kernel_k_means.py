@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from mlcore.checks import (
     as_choice,
@@ -17,6 +18,7 @@ from mlcore.checks import (
 )
 from mlcore.checks.arrays import real_array
 from mlcore.checks.memory import require_memory
+from mlcore.cluster.k_means.origin_and_unit import far_origin
 from mlcore.cluster.kernel_k_means.initial_labels import KernelStarts
 from mlcore.cluster.kernel_k_means.kernel_assignment import (
     Descent,
@@ -24,12 +26,13 @@ from mlcore.cluster.kernel_k_means.kernel_assignment import (
     descend,
     without_empty,
 )
-from mlcore.kernels.expansion import Expansion, kept_expansion
+from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.gram_rows import GramRows
 from mlcore.kernels.kernel import copied, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel
 from mlcore.kernels.resolve import as_kernel, resolve_gamma
 from mlcore.model import Clusterer, warn
+from mlcore.model_cache import cached
 from mlcore.progress import CallbackSupport, Progress
 
 _INITS = "k-means++", "random"
@@ -95,6 +98,9 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
     X_fit_ : (n_samples, n_features)
         The samples of the fit, which `predict` needs; empty with ``kernel="precomputed"``.
     gamma_ : float
+    origin_ : (n_features,) or None
+        A point amid dense samples that lie far from 0, if the kernel is linear (or polynomial of
+        degree 1): its values, and the norms above, are then of the differences to it.
     n_iter_, converged_, n_features_in_, feature_names_in_
         As in `KMeans`.
 
@@ -105,7 +111,9 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
     Gram matrix that are not kept add O(n d) each.
 
     A kernel that is not positive semi-definite has no feature space: the fit warns, and stops
-    before a step that would raise the objective.
+    before a step that would raise the objective. It also warns, and has not converged, where
+    distances in feature space are lost in the rounding of the kernel values, as those of samples
+    far from 0 are by a polynomial kernel.
 
     References
     ----------
@@ -134,6 +142,7 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
     converged_: bool
     coefficients_: np.ndarray
     center_squared_norms_: np.ndarray
+    origin_: np.ndarray | None
     X_fit_: np.ndarray | Any  # CSR where the samples are
 
     def __init__(
@@ -198,7 +207,8 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
             weights, power = self._weights(sample_weight, samples.shape[0])
             given = self._precomputed or not of_numbers(samples)
             gamma = 0.0 if given else resolve_gamma(self.gamma, samples, weights)
-            kernel, gram = self._gram(samples, gamma)
+            origin, centred = self._centred(samples, gamma)
+            kernel, gram = self._gram(centred, gamma)
             require_memory(
                 self.n_clusters, gram.n, 8, what="the sums by cluster",
                 instead="lower n_clusters, or fit some of the rows and predict the others",
@@ -209,14 +219,15 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
                 progress.step(step, float(np.ldexp(value, power)), change)
 
             best = None
-            for labels in self._starts(samples, kernel, gram, weights, rng):
+            for labels in self._starts(centred, kernel, gram, weights, rng):
                 found = descend(assignment, labels, self.max_iter, self.tol, report)
                 # Of starts equal but for rounding, the first: their clusters may be equal too.
                 if best is None or found.means.objective < best.means.objective - assignment.slack:
                     best = found
             labels, kept = without_empty(assignment, best.means)
-        kernel = gram = assignment = None  # freed before the samples are copied
-        self._warn_of(best, int(kept.sum()))
+            hidden = _hidden(best.means.objective, kernel.rounding, weights, samples, labels)
+        kernel = gram = assignment = centred = None  # freed before the samples are copied
+        self._warn_of(best, int(kept.sum()), hidden)
         trace = np.ldexp(best.trace, power)
         mass = best.means.mass[kept]
         self._set_fitted(
@@ -225,11 +236,12 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
             inertia_=float(trace[-1]),
             objective_trace_=trace,
             n_iter_=len(trace),
-            converged_=best.converged,
+            converged_=best.converged and not hidden,
             coefficients_=weights / mass[labels],
             center_squared_norms_=best.means.squared_norms[kept],
             X_fit_=copied(samples) if not self._precomputed else np.empty((0, 0), samples.dtype),
             gamma_=gamma,
+            origin_=origin,
         )
         return self
 
@@ -250,7 +262,7 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
         """
         self._check_fitted()
         vectors = self.X_fit_
-        X = self._later_samples(X, vectors)
+        X = _less(self._later_samples(X, vectors), self.origin_)
         n, k = len(self.labels_), len(self.center_squared_norms_)
         require_memory(n, k, 8, what="the coefficients of the means", instead="fit fewer rows")
         means = np.zeros((n, k))
@@ -259,7 +271,8 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
         if kernel.precomputed:
             expansion = Expansion(np.arange(n), kernel)
         else:
-            expansion = kept_expansion(self, vectors, kernel)
+            vectors = vectors, self.origin_
+            expansion = cached(self, vectors, kernel, lambda: Expansion(_less(*vectors), kernel))
         inner = expansion.sums(X, means)
         return np.argmin(self.center_squared_norms_ - 2 * inner, axis=1).astype(np.int32)
 
@@ -311,6 +324,16 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
 
     # ---- the work
 
+    def _centred(self, samples, gamma):
+        """Return a point amid samples far from 0, if the kernel may be taken from it, and the rest.
+
+        Distances do not depend on it, and inner products of what is left keep their digits.
+        """
+        kernel = as_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
+        free = kernel.origin_free and isinstance(samples, np.ndarray) and of_numbers(samples)
+        origin = far_origin(samples) if free else None
+        return origin, _less(samples, origin)
+
     def _gram(self, samples, gamma):
         kernel = as_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
         rows = kernel.rows(samples, double=precision(samples) == np.float64)
@@ -331,8 +354,15 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
         for _ in range(several if isinstance(self.n_init, str) else int(self.n_init)):
             yield draw(self.n_clusters, rng)
 
-    def _warn_of(self, best: Descent, n_found):
+    def _warn_of(self, best: Descent, n_found, hidden):
         name = type(self).__name__
+        if hidden:
+            warn(
+                "ConvergenceWarning",
+                f"{name}: distances of the samples in feature space are lost in the rounding of "
+                "the kernel values. Subtract the mean of the features, scale them, or pass "
+                "float64.",
+            )
         if n_found < self.n_clusters:
             warn(
                 "ConvergenceWarning",
@@ -351,3 +381,23 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
                 f"{name} stopped after max_iter={self.max_iter} steps that still lowered the "
                 f"objective by more than tol={self.tol:g} times itself: raise max_iter or tol.",
             )
+
+
+def _less(samples, origin):
+    return samples if origin is None else samples - origin
+
+
+def _hidden(objective, rounding, weights, samples, labels) -> bool:
+    """Return whether rounding of kernel values may exceed a hundredth of the objective.
+
+    Not where the samples of each cluster are equal, nor of objects, for which it is unknown.
+    """
+    rounding = 4 * rounding * float(weights.sum())
+    told = objective < -rounding  # no feature space: of which the fit has warned
+    if told or rounding <= 0.01 * objective or not of_numbers(samples):
+        return False
+    present = np.flatnonzero(weights > 0)
+    first = np.zeros(labels.max() + 1, dtype=np.int64)
+    first[labels[present[::-1]]] = present[::-1]
+    apart = samples[present] != samples[first[labels[present]]]
+    return bool(apart.nnz if sparse.issparse(apart) else apart.any())
