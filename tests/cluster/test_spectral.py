@@ -21,7 +21,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
-from mlcore.cluster import SpectralClustering
+from mlcore.cluster import SpectralClustering, adjusted_rand_index, affinity, ratio_cut_value
 from mlcore.cluster.spectral.assign_labels import by_pivots, discretized
 from mlcore.exceptions import ConvergenceWarning
 from mlcore.kernels import gram_matrix
@@ -492,3 +492,80 @@ def test_clusterer_checks():
         warnings.simplefilter("ignore")
         for check in _yield_clustering_checks(model):
             check("SpectralClustering", model)
+
+
+# ---- the unit of the weights
+
+
+def four_groups(n):
+    r = np.random.default_rng(0)
+    return np.concatenate([r.normal(c, 1, (n, 2)) for c in ((0, 0), (5, 5), (0, 7), (7, 0))])
+
+
+@pytest.mark.parametrize("kind", ["nearest_neighbors", "rbf"])
+@pytest.mark.parametrize("n", [15, 150])  # LAPACK, Lanczos
+@pytest.mark.parametrize("normalization", ["ratio_cut", "normalized_cut", "doubly_stochastic"])
+@pytest.mark.filterwarnings("ignore:The graph of affinities")
+def test_labels_do_not_depend_on_the_unit_of_the_weights(kind, n, normalization):
+    K = affinity(four_groups(n), kind=kind)
+    how = {"affinity": "precomputed", "normalization": normalization, "random_state": 0}
+    one = SpectralClustering(4, **how).fit(K)
+    assert adjusted_rand_index(np.repeat(range(4), n), one.labels_) > 0.9
+    for scale in (1e-150, 1e-8, 1e-4, 3e7, 1e150):
+        model = SpectralClustering(4, **how).fit(K * scale)
+        assert model.converged_
+        assert adjusted_rand_index(one.labels_, model.labels_) == 1
+        if normalization == "ratio_cut":
+            assert_allclose(model.eigengaps_, scale * one.eigengaps_, rtol=1e-4, atol=1e-6 * scale)
+            cut = scale * ratio_cut_value(K, one.labels_)
+            assert_allclose(4 - model.objective_, cut, rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("n", [30, 400])
+def test_residuals_of_a_ratio_cut_are_of_the_spread(form, n):
+    K = affinity(four_groups(n // 4), kind="rbf", gamma=0.02)
+    model = SpectralClustering(
+        4, affinity="precomputed", normalization="ratio_cut", random_state=0
+    ).fit(form(K * 1e-9))
+    laplacian = np.diag(K.sum(axis=1)) - K
+    rest = laplacian @ model.eigenvectors_ - model.eigenvectors_ * np.diag(
+        model.eigenvectors_.T @ laplacian @ model.eigenvectors_
+    )
+    spread = 2 * (K.sum(axis=1) - K.diagonal()).max()
+    assert_allclose(
+        np.linalg.norm(rest, axis=0) / spread, model.residuals_, rtol=0.5, atol=1e-13
+    )
+    values = np.linalg.eigvalsh(laplacian)[:5]
+    assert_allclose(model.eigengaps_, 1e-9 * np.diff(values), rtol=1e-6, atol=1e-15 * spread)
+
+
+def test_a_sample_without_edges_is_a_cluster_of_a_ratio_cut():
+    K = np.zeros((5, 5))
+    K[0, 1] = K[1, 0] = K[2, 3] = K[3, 2] = K[1, 2] = K[2, 1] = 1.0
+    for form in (np.asarray, sp.csr_array):
+        model = SpectralClustering(2, affinity="precomputed", normalization="ratio_cut")
+        with pytest.warns(UserWarning, match="2 connected components"):
+            labels = model.fit(form(K)).labels_
+        assert (labels[:4] == labels[0]).all() and labels[4] != labels[0]
+        assert_allclose(model.objective_, 2.0, rtol=1e-14)
+    with pytest.raises(ValueError, match="isolated"):
+        SpectralClustering(2, affinity="precomputed").fit(K)
+
+
+@pytest.mark.parametrize("how", ["refined", "kmeans"])
+def test_eigenvectors_that_are_constant_are_refused(how):
+    K = np.kron(np.eye(2), np.ones((3, 3)))
+    K[2, 3] = K[3, 2] = 0.01
+    model = SpectralClustering(2, affinity="precomputed", n_components=1, assign_labels=how)
+    with pytest.raises(ValueError, match="n_components=1 eigenvectors are constant"):
+        model.fit(K)
+    K[2, 3] = K[3, 2] = 0.0  # two components are told apart by any
+    with pytest.warns(UserWarning, match="2 connected components"):
+        assert_array_equal(model.fit(K).labels_, [0, 0, 0, 1, 1, 1])
+    model = SpectralClustering(3, affinity="precomputed", n_components=2, assign_labels=how)
+    with (
+        pytest.raises(ValueError, match="of which there are 2"),
+        pytest.warns(UserWarning, match="2 connected components"),
+    ):
+        model.fit(K)

@@ -54,8 +54,9 @@ def warn_of_rise(trace, rounding: float, owner: str, why: str) -> None:
 def left_by_rounding(X, weights, units, found, squares: float, n_clusters: int) -> float:
     """Return by how much one more step, from exact differences, would lower the objective.
 
-    All of it, where rounding left fewer centres than `n_clusters`: they were no duplicates. 0 where the bound on rounding is a small share of the objective, or where all samples are at
-    their centres: then nothing is computed.
+    All of it, where rounding left fewer centres than `n_clusters`: they were no duplicates. 0 where
+    the bound on rounding is a small share of the objective, or where all samples are at their
+    centres: then nothing is computed.
 
     Parameters
     ----------

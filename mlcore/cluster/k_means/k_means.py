@@ -187,7 +187,9 @@ class KMeans(CentroidModel):
                 inertia = self._in_range(float(objective(best.inertia)))
         self._warn_of_fewer(len(best.centers))
         hidden = warn_of_rounding(left, best.inertia, self.tol, owner)
-        rounding = rounding_of_search(moments.squares, checked.shape[1], checked.dtype)
+        n, d = checked.shape
+        rounding = rounding_of_search(moments.squares, d, checked.dtype)
+        rounding += n * float(np.finfo(np.float64).eps) * moments.squares  # of the sums
         warn_of_rise(best.trace, rounding, owner, "rounding hides which centre is nearest")
         self._set_fitted(
             X,

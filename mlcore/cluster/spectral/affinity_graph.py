@@ -25,21 +25,28 @@ class Graph(NamedTuple):
     Attributes
     ----------
     matrix : Scaled
-        S.
+        S; for a ratio cut ``I + (S - I) / unit``.
     mass : float64 (n,)
         ``sqrt(mass)`` is an eigenvector of S, of its largest eigenvalue 1; also with zeros outside
         one connected component.
     component : int (n,)
         The connected component of each sample, numbered from 0.
+    unit : float
+        For a ratio cut, a bound on the spread of ``S - I``, which is K - D.
     """
 
     matrix: Scaled
     mass: np.ndarray
     component: np.ndarray
+    unit: float = 1.0
 
     @property
     def n_components(self) -> int:
         return int(self.component.max()) + 1
+
+    def of_S(self, values: np.ndarray | float, count: int = 1) -> np.ndarray | float:
+        """Return eigenvalues of S from those of `matrix`, or sums of `count` of them."""
+        return values if self.unit == 1.0 else count + self.unit * (values - count)
 
     def component_groups(self, k: int) -> np.ndarray:
         """Return labels, int32, of k groups of whole components, of which there are at least k.
@@ -139,23 +146,29 @@ class AffinityClusterer(Clusterer, Model):
             True to form the entries of the normalised matrix; else it is kept as factors.
         """
         cut = self.normalization == "normalized_cut"
-        scale = shift = None
+        scale, shift, unit = None, None, 1.0
         if explicit or self.normalization in ("doubly_stochastic", "frobenius"):
             matrix = as_symmetric(affinity, type(self).__name__, overwrite=True)
             degrees = matrix.sums
-            self._refuse_isolated(degrees)
+            if self.normalization != "ratio_cut":
+                self._refuse_isolated(degrees)
             K = normalize_affinity(matrix, self.normalization)
         else:
             K = getattr(affinity, "K", affinity)
             ones = np.ones((K.shape[0], 1))
             products = times(K, np.hstack([ones, drawn]) if cut and drawn is not None else ones)
             degrees = products[:, 0]
-            self._refuse_isolated(degrees)
-            scale, shift = (1.0 / np.sqrt(degrees), None) if cut else (None, 1.0 - degrees)
+            if cut:
+                self._refuse_isolated(degrees)
+                scale = 1.0 / np.sqrt(degrees)
+            else:
+                unit = _unit_of(degrees, K.diagonal())
+                scale = np.full(len(degrees), 1.0 / np.sqrt(unit))
+                shift = 1.0 - degrees * scale * scale
             if products.shape[1] > 1:
                 drawn = products[:, 1:] * scale[:, None]
         mass = degrees if cut else np.ones(len(degrees))
-        graph = Graph(Scaled(K, scale, shift), mass, components(K))
+        graph = Graph(Scaled(K, scale, shift), mass, components(K), unit)
         if graph.n_components > 1:
             self._warn_of_components(graph.n_components)
         return graph, drawn
@@ -180,6 +193,15 @@ class AffinityClusterer(Clusterer, Model):
             f"The graph of affinities has {count} connected components: {then}. It is not fully "
             "connected.",
         )
+
+
+def _unit_of(degrees, diagonal) -> float:
+    """Return a bound on the spread of the eigenvalues of K - D: twice the largest degree.
+
+    Edges from samples to themselves are left out, where others matter.
+    """
+    others, whole = float((degrees - diagonal).max()), float(degrees.max())
+    return 2.0 * (others if others > 1e-8 * whole else whole) or 1.0
 
 
 def components(K) -> np.ndarray:

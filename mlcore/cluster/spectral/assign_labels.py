@@ -114,7 +114,7 @@ def _refined(graph, vectors, embedding, k, n_init, rng):
         labels = (vectors[:, 1] > 0).astype(np.int32)
         return labels, *_objectives(graph, labels)
     labels = KMeans(k, n_init=n_init, random_state=rng).fit(embedding).labels_
-    if graph.matrix.scale is None:
+    if graph.matrix.scale is None or graph.matrix.shift is not None:
         return labels, *_objectives(graph, labels)
     # Refine by the normalized cut's own objective: k-means, weighted by the degrees, of rows
     # divided by the roots of the degrees.
@@ -134,4 +134,8 @@ def _objectives(graph, *partitions):
     G = np.hstack([graph.indicators(labels, int(labels.max()) + 1) for labels in partitions])
     of_columns = np.einsum("ij,ij->j", G, graph.matrix @ G)
     ends = np.cumsum([labels.max() + 1 for labels in partitions])[:-1]
-    return [float(part.sum()) for part in np.split(of_columns, ends)]
+    filled = np.einsum("ij,ij->j", G, G)
+    return [
+        float(graph.of_S(part.sum(), count.sum()))
+        for part, count in zip(np.split(of_columns, ends), np.split(filled, ends), strict=True)
+    ]

@@ -8,6 +8,7 @@ from scipy import sparse as sp
 
 from mlcore._ext import probabilistic as _ext
 from mlcore.checks import require_enough
+from mlcore.cluster.k_means.evidence import warn_of_rise
 from mlcore.cluster.spectral.affinity_graph import AffinityClusterer
 from mlcore.cluster.spectral.assign_labels import assigned, unit_rows
 from mlcore.cluster.spectral.spectral import relaxed
@@ -68,7 +69,8 @@ class ProbabilisticClustering(CallbackSupport, AffinityClusterer):
     objective_ : float
         The objective of `factor_`.
     objective_trace_ : (n_iter + 1,) float64
-        The objective at the start and after each sweep, never increasing.
+        The objective at the start and after each sweep; the last is `objective_`. A rise by more
+        than rounding is warned of.
     largest_change_ : float
         Of an entry of G in the last sweep, over the largest entry; 0 at a stationary point.
     converged_ : bool
@@ -155,7 +157,10 @@ class ProbabilisticClustering(CallbackSupport, AffinityClusterer):
                 if best is None or found.trace[-1] < best.trace[-1]:
                     best = found
             G = best.G
-            objective = _objective(F, G)
+            best.trace[-1] = objective = _objective(F, G)
+        entries = (F.data if sp.issparse(F) else F).ravel()
+        rounding = len(G) * float(np.finfo(np.float64).eps) * float(np.vdot(entries, entries))
+        warn_of_rise(best.trace, rounding, owner, "sums of its decrease have lost their digits")
         if not best.converged:
             warn(
                 "ConvergenceWarning",

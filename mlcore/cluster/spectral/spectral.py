@@ -62,7 +62,8 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
         "normalized_cut", "ratio_cut", "doubly_stochastic" or "frobenius", as
         `mlcore.cluster.normalize_affinity` defines them.
     n_components : int or None, default=None
-        Eigenvectors that are grouped; as many as clusters by default.
+        Eigenvectors that are grouped; as many as clusters by default. Fewer must still be more
+        than the graph has connected components.
     eigen_solver : {None, "arpack", "lobpcg"}, default=None
         None is block Lanczos, which also finds multiple eigenvalues; or one of SciPy's solvers.
         Small matrices are decomposed by LAPACK.
@@ -81,7 +82,8 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
     n_init : int, default=10
         Starts of k-means.
     tol : float, default=1e-6
-        Largest residual of an eigenvector, relative to the largest eigenvalue by modulus.
+        Largest residual of an eigenvector, relative to the largest eigenvalue by modulus; for a
+        ratio cut, to twice the largest degree, which bounds the spread of K - D.
     max_iter : int, default=1000
         Most passes over the affinities that the search for eigenvectors may make.
     verbose : bool or int, default=False
@@ -221,7 +223,9 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
         ------
         TypeError, ValueError
             For parameters or data out of range, before any work; for a precomputed affinity that is
-            not square, not symmetric or negative; and for samples without any affinity.
+            not square, not symmetric or negative; for samples without any affinity, except for a
+            ratio cut, which has them as clusters of their own; and for `n_components` so few that
+            the eigenvectors are constant on each connected component.
         MemoryError
             If the affinities do not fit into free memory.
         """
@@ -236,9 +240,12 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
             if self.eigen_solver is None and not by_lapack(n, m):
                 drawn = rng.standard_normal((n, block_size(m) - 1))
             graph, start = self._graph(self._affinity(checked), drawn)
+            self._refuse_too_few(m, graph.n_components)
             found = relaxed(
                 graph, m, rng, start, self.tol, self.max_iter,
-                lambda step, total, residual: progress.step(step, total, residual),
+                lambda step, total, residual: progress.step(
+                    step, float(graph.of_S(total, m)), residual
+                ),
                 self.eigen_solver,
             )  # fmt: skip
             how = self.assign_labels
@@ -259,17 +266,26 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
             labels_=labels,
             embedding_=embedding,
             eigenvectors_=found.vectors.astype(checked.dtype),
-            eigenvalues_=found.values,
-            eigengaps_=-np.diff(np.r_[found.values, after]),
+            eigenvalues_=graph.of_S(found.values),
+            eigengaps_=-graph.unit * np.diff(np.r_[found.values, after]),
             residuals_=found.residuals,
             objective_=objective,
-            objective_bound_=float(bound),
-            objective_trace_=found.trace,
+            objective_bound_=float(graph.of_S(bound, k)),
+            objective_trace_=graph.of_S(found.trace, m),
             n_connected_components_=graph.n_components,
             n_iter_=len(found.trace),
             converged_=found.converged,
         )
         return self
+
+    def _refuse_too_few(self, n_components, connected):
+        if n_components <= connected < self.n_clusters:
+            raise ValueError(
+                f"{type(self).__name__}: n_components={n_components} eigenvectors are constant on "
+                f"each connected component of the graph, of which there are {connected}: they "
+                f"cannot tell n_clusters={self.n_clusters} clusters apart. Pass n_components of "
+                f"at least {connected + 1}, or None."
+            )
 
     def _check_parameters(self):
         rng, owner = super()._check_parameters(), type(self).__name__
