@@ -3,11 +3,10 @@
 import math
 
 import numpy as np
-from scipy.special import expit
 
+from mlcore.linear_model.logistic.intercepts import relative_entropy
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective, Point
-from mlcore.log_softmax import log_softmax
 
 _ULP = 2.0**-53
 
@@ -64,17 +63,24 @@ class ElasticNetObjective(Objective):
 
 
 def elastic_net_gap(
-    objective: ElasticNetObjective, point: Point, error: np.ndarray, factor: float
+    objective: ElasticNetObjective,
+    point: Point,
+    error: np.ndarray,
+    shares: np.ndarray,
+    factor: float,
 ) -> float:
-    """Return a bound on P less its minimum at a point whose residuals sum to 0.
+    """Return a bound on P less its minimum at a point.
 
-    P is `factor` times the objective, `error` bounds that of the gradient. The dual point is t
-    times the residuals p - y. For the losses the gap is then the relative entropy of ``(1 - t) y +
-    t p`` to p, and for the penalty g it is ``g(W) + g*(-t G) + t <W, G>``, G the gradient of the
-    losses and ``g*(u) = sum (|u| - l1_ratio)_+^2 / 2 / (1 - l1_ratio)``. Of t = 1 and the largest
-    t without such a sum the better is taken.
+    P is `factor` times the objective. The dual point is t times the residuals p - y, those of each
+    class times its share (n_classes,), so that they sum to 0; the gradient of the point is that of
+    the residuals times the shares, and `error` bounds its error. For the losses the gap is then the
+    relative entropy of ``(1 - t) y + t p`` to p, and for the penalty g it is
+    ``g(W) + g*(-t G) + t <W, G>``, G the gradient of the losses and ``g*(u) = sum (|u| -
+    l1_ratio)_+^2 / 2 / (1 - l1_ratio)``. Of t = 1 and the largest t without such a sum the better
+    is taken.
     """
     rows, ratio = objective.rows, objective.l1_ratio
+    scores, none = objective.scores(point.theta), np.zeros(rows.n_scores)
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         W = point.theta[:, :-1] * rows.scale
         pull = objective.penalty * point.theta
@@ -90,26 +96,7 @@ def elastic_net_gap(
             outside = np.maximum(t * (np.abs(G) + error) - ratio, 0)
             conjugate = 0.0 if t == inside else 0.5 * outside**2 / (1 - ratio)
             of_penalty = absolute + square + t * W * G + conjugate + t * np.abs(W) * error
-            gaps.append(_of_losses(objective, point, t, factor) + float(of_penalty.sum()))
+            of_losses = factor * relative_entropy(rows, scores, none, t * shares)
+            gaps.append(of_losses + float(of_penalty.sum()))
         gap = min(gaps) + rounding
     return gap if gap >= 0 else math.inf
-
-
-def _of_losses(objective, point, t, factor):
-    """Return the weighted relative entropies of ``(1 - t) y + t p`` to p."""
-    if t == 1:
-        return 0.0
-    rows, scores = objective.rows, objective.scores(point.theta)
-    if rows.n_scores == 1:
-        margin = np.where(rows.codes == 1, scores[:, 0], -scores[:, 0])
-        own, other = expit(margin), expit(-margin)
-    else:
-        p = np.exp(log_softmax(scores))
-        each = np.arange(rows.n)
-        own = p[each, rows.codes]
-        p[each, rows.codes] = 0
-        other = p.sum(axis=1)
-    entropy = (1 - t * other) * np.log1p((1 - t) * other / own) + t * other * math.log(t)
-    # Rounding of the two terms, of which little is left where t is near 1.
-    entropy += 8 * _ULP * (1 - t) * other
-    return factor * float(rows.weight @ entropy) / rows.total

@@ -4,19 +4,29 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse as sp
 
 from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective, elastic_net_gap
-from mlcore.linear_model.logistic.logistic_pass import LogisticRows
+from mlcore.linear_model.logistic.intercepts import (
+    feasible_shares,
+    relative_entropy,
+    solved_intercepts,
+)
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point
+from mlcore.linear_model.logistic.rounding import (
+    ULP,
+    error_of_gradient,
+    largest_terms,
+    roundings_of_score,
+    roundings_of_sum,
+)
 from mlcore.linear_model.logistic.steps.conjugate_gradients import bounds_by_products
-from mlcore.linear_model.logistic.steps.newton import newton_steps
 from mlcore.linear_model.logistic.steps.proximal_newton import promised_fall
 from mlcore.scatter import row_blocks
 from mlcore.threads import single_threaded_blas
 
 LARGEST_SYSTEM = 2000  # parameters, up to which Hessians are computed
-_ULP = 2.0**-53
+_UNPROVEN = 1e-2  # of P, beyond which a gap or bound on its excess proves nothing
+_LITTLE = 1e-9  # share of residuals, of which the effect is bounded, not computed
 
 
 class Evidence(NamedTuple):
@@ -54,67 +64,87 @@ def duality_gap(objective: Objective, point: Point, factor: float) -> tuple[floa
     """Return a bound on P less its minimum at a point with solved intercepts, a bound on how much
     lower P is there than at `point`, and the point.
 
-    P is `factor` times the objective. Residuals are feasible in the dual if they sum to 0, as they
-    do once the intercepts are solved for; the gap is then half the squared gradient in W. Where
-    that moves the intercepts by little, the gradient is bounded there: no residual moves by more
-    than a quarter of the score's change. Else it is computed, by one more pass.
+    P is `factor` times the objective. The gap is the one to residuals that are feasible, see
+    `intercepts`: half their squared gradient in W, and their relative entropies to those of the
+    point. Where that moves residuals by little, the gradient is bounded there: no residual moves by
+    more than a quarter of the score's change. Else it is computed, by more passes.
     """
-    if isinstance(objective, ElasticNetObjective):
-        return _elastic_net_gap(objective, point, factor)
-    rows, gradient = objective.rows, np.abs(point.gradient) + _rounding(objective, point.theta)
-    gap = _gap_of(objective, gradient, factor)
+    rows, lasso = objective.rows, isinstance(objective, ElasticNetObjective)
+    error = error_of_gradient(objective, point.theta)
     if not rows.intercept:
-        return gap, 0.0, point
-    change, gain = _solved_intercepts(rows, objective.scores(point.theta))
-    gain *= factor
-    if not change.any():
-        return gap, gain, point
-    solved = point.theta.copy()
-    solved[:, -1] += change
-    rise = change.max() - change.min() if len(change) > 1 else np.abs(change[0])
-    gradient += 0.25 * rise * np.hypot(objective.deviation, objective.mean)
-    bound = _gap_of(objective, gradient, factor)
-    if bound <= 1.1 * gap + 1e-12 * factor * point.value:
-        value = min(point.value, point.value - gain / factor)
-        return bound, gain, point._replace(theta=solved, value=value)
-    found = objective.at(solved)
-    gradient = np.abs(found.gradient) + _rounding(objective, solved)
-    return _gap_of(objective, gradient, factor), gain, found
+        if lasso:
+            shares = np.ones(max(2, rows.n_scores))
+            return elastic_net_gap(objective, point, error, shares, factor), 0.0, point
+        return _gap_of(objective, np.abs(point.gradient) + error, factor), 0.0, point
+    scores = objective.scores(point.theta)
+    solved = solved_intercepts(rows, scores)
+    change, gain = solved.change, factor * _gain(solved)
+    if not lasso:
+        shares = feasible_shares(rows, scores, change)
+        gap = _gap_nearby(objective, point, error, solved, shares, factor)
+        if gap is not None:
+            value = point.value - (solved.first.value - solved.last.value)
+            return gap, gain, point._replace(theta=_moved(point.theta, change), value=value)
+    if change.any():
+        point = objective.at(_moved(point.theta, change))
+        error, scores = error_of_gradient(objective, point.theta), objective.scores(point.theta)
+    none = np.zeros_like(change)
+    shares = feasible_shares(rows, scores, none)
+    gradient, off = point.gradient, 1 - shares.min()
+    if off < _LITTLE:
+        error = error + off * np.hypot(objective.deviation, objective.mean)
+    else:
+        gradient = _gradient_of(objective, point, shares)
+    if lasso:
+        dual = point._replace(gradient=gradient)
+        return elastic_net_gap(objective, dual, error, shares, factor), gain, point
+    gap = _gap_of(objective, np.abs(gradient) + error, factor)
+    return gap + factor * relative_entropy(rows, scores, none, shares), gain, point
 
 
-def _elastic_net_gap(objective, point, factor):
-    rows, gain = objective.rows, 0.0
-    if rows.intercept:
-        change, gain = _solved_intercepts(rows, objective.scores(point.theta))
-        if change.any():
-            solved = point.theta.copy()
-            solved[:, -1] += change
-            point = objective.at(solved)
-    error = _rounding(objective, point.theta)
-    return elastic_net_gap(objective, point, error, factor), factor * gain, point
-
-
-def _solved_intercepts(rows, scores):
-    """Return what to add to the intercepts so that residuals sum to 0, (n_scores,), and a bound on
-    how much that lowers the mean loss.
-
-    A logistic regression without columns, whose offsets are the scores.
+def _gap_nearby(objective, point, error, solved, shares, factor):
+    """Return the gap at solved intercepts, from the gradient at `point`; None if that is too far
+    from them to bound it well.
     """
-    alone = LogisticRows(
-        np.empty((rows.n, 0)), rows.codes, rows.weight, scores, rows.n_scores, True
-    )
-    objective = Objective(alone, 0.0)
-    theta = np.zeros((rows.n_scores, 1))
-    first = None
-    for count, step in enumerate(newton_steps(objective, theta)):
-        theta = step.point.theta
-        first = step.point if first is None else first
-        if step.decrement < 1e-15 or count == 50:
-            break
-    by_values = max(0.0, first.value - step.point.value)
-    by_values += 2 * _ULP * _terms(rows.n) * first.value
-    decrement, radius = _of_system(objective, first, 1.0)
-    return theta[:, 0], min(by_values, excess(decrement, radius))
+    change, rows = solved.change, objective.rows
+    rise = change.max() - change.min() if len(change) > 1 else np.abs(change[0])
+    moved, gradient = 0.25 * rise + (1 - shares.min()), np.abs(point.gradient) + error
+    gap = _gap_of(objective, gradient, factor)
+    if not np.isfinite(gap):
+        return gap
+    gradient += moved * np.hypot(objective.deviation, objective.mean)
+    bound, little = _gap_of(objective, gradient, factor), 1e-12 * factor * point.value
+    entropy = factor * (1 - shares.min()) * solved.last.value  # at most, as it is convex
+    if entropy > 0.01 * gap:
+        entropy = factor * relative_entropy(rows, objective.scores(point.theta), change, shares)
+    bound += entropy
+    return bound if bound <= 1.1 * gap + little else None
+
+
+def _gradient_of(objective, point, shares):
+    """Return the gradient of residuals times the shares of their classes."""
+    rows = objective.rows
+    sums = rows.weighted(rows.weight * shares[rows.codes]).sums(point.theta)
+    objective.n_passes += 1
+    return sums.gradient / rows.total + objective.penalty * point.theta
+
+
+def _moved(theta, change):
+    """Return theta with other intercepts; the same array if there is no change."""
+    if not change.any():
+        return theta
+    theta = theta.copy()
+    theta[:, -1] += change
+    return theta
+
+
+def _gain(solved):
+    """Return a bound on how much solved intercepts lower the mean loss."""
+    first, last = solved.first, solved.last
+    by_values = max(0.0, first.value - last.value)
+    by_values += 2 * ULP * roundings_of_sum(solved.objective.rows.n) * first.value
+    decrement, radius = _of_system(solved.objective, first, 1.0)
+    return min(by_values, excess(decrement, radius))
 
 
 def _gap_of(objective, gradient, factor):
@@ -124,45 +154,12 @@ def _gap_of(objective, gradient, factor):
         return 0.5 * float(np.square(factor * gradient[:, :-1] / objective.rows.scale).sum())
 
 
-def _terms(n):
-    """Return a bound on the roundings of a sum over n rows, in eight parts and more."""
-    return 16 + n / 8
-
-
-def _rounding(objective, theta):
-    """Return a bound on the error of the gradient at theta, of its shape.
-
-    Every term ``w x (p - y)`` is rounded, and its p errs by at most the error of the scores, which
-    are sums of d + 1 products.
-    """
-    per_score = _products(objective.rows) * _largest_terms(objective, theta)
-    root = np.hypot(objective.deviation, objective.mean)
-    with np.errstate(over="ignore", under="ignore"):
-        error = np.outer(np.ones(len(theta)), (_terms(objective.rows.n) + per_score) * root)
-        return _ULP * (error + np.abs(objective.penalty * theta))
-
-
-def _products(rows):
-    """Return a bound on the roundings of a score."""
-    longest = np.diff(rows.X.indptr).max(initial=0) if sp.issparse(rows.X) else rows.d
-    return int(longest) + 3
-
-
-def _largest_terms(objective, theta):
-    """Return the root mean square, at most, of the sum of absolute terms of a class's scores."""
-    objective.measure()
-    rows, root = objective.rows, np.hypot(objective.deviation, objective.mean)
-    with np.errstate(over="ignore", under="ignore"):
-        size = np.abs(theta) @ root + np.abs(theta[:, :-1] * rows.scale) @ np.abs(rows.shift)
-    return float(size.max())
-
-
 def rise_as_stored(objective: Objective, point: Point, factor: float) -> float:
     """Return a bound on how much P rises as the parameters of a point are rounded to their type."""
     rows = objective.rows
-    unit = np.finfo(rows.X.dtype).eps / 2 + _products(rows) * _ULP
+    unit = np.finfo(rows.X.dtype).eps / 2 + roundings_of_score(rows) * ULP
     with np.errstate(over="ignore", under="ignore"):
-        moved = unit * _largest_terms(objective, point.theta)  # of scores
+        moved = unit * largest_terms(objective, point.theta)  # of scores
         slopes = np.abs(objective.subgradient(point))
         linear = unit * float((slopes * np.abs(point.theta)).sum()) + moved * slopes[:, -1].sum()
         pull = unit**2 * float((objective.penalty * point.theta**2).sum())
@@ -186,15 +183,32 @@ def evidence(objective: Objective, theta: np.ndarray, factor: float) -> Evidence
         if small:
             decrement, radius = _of_system(objective, point, factor)
         else:
-            error = _rounding(objective, theta)
+            error = error_of_gradient(objective, theta)
             decrement, radius = bounds_by_products(objective, point, error, factor)
     return Evidence(value, norm, gap, decrement, min(gap, excess(decrement, radius)))
+
+
+def is_proven(objective: Objective, point: Point, gap: float, factor: float) -> bool:
+    """Return False if P may be above its minimum by more than a hundredth, for all that is known.
+
+    The gap decides, and where the penalty is too small for it, the decrement, of the least
+    subgradient; not without penalty, and not of more than 2000 parameters, where that takes long.
+    """
+    most = _UNPROVEN * factor * point.value
+    if gap <= most or not (objective.penalty.any() or objective.l1_ratio):
+        return True
+    if point.theta.size > LARGEST_SYSTEM:
+        return objective.l1_ratio == 0
+    if point.sums.hessian is None:
+        point = objective.at(point.theta, hessian=True)
+    point = point._replace(gradient=objective.subgradient(point))
+    return excess(*_of_system(objective, point, factor)) <= most
 
 
 def excess(decrement: float, radius: float) -> float:
     """Return ``(u + (1 - u) ln(1 - u)) / radius^2`` for u = radius * decrement."""
     u = radius * decrement
-    if u >= 1:
+    if not u < 1:
         return math.inf
     if u < 1e-3:
         return decrement**2 * (0.5 + u / 6 + u**2 / 6)
@@ -213,10 +227,12 @@ def _of_system(objective, point, factor):
     decrement = math.sqrt(max(0.0, factor * float(gradient @ system.solve(gradient))))
     # Relative error of quadratic forms, as the Hessian of unit diagonal is rounded.
     condition = float(np.linalg.norm(inverse / system.unit(), 2)) if inverse.size else 0.0
-    error = _ULP * _terms(rows.n) * gradient.size * condition
+    error = ULP * roundings_of_sum(rows.n) * gradient.size * condition
+    rounding = error_of_gradient(objective, point.theta)
+    if system.misses(gradient, rounding.ravel()):
+        return math.inf, math.inf
     if error > 0.5 or (system.singular and objective.penalty.any()):
         return decrement, math.inf
-    rounding = _rounding(objective, point.theta)
     lengths = np.sqrt(np.maximum(inverse.diagonal(), 0)).reshape(rounding.shape)
     off = float((rounding * lengths).sum())
     if objective.penalty[:-1].all():  # rounding in W has no more than its norm in the penalty

@@ -16,6 +16,7 @@ from mlcore.model import Classifier, Model, warn
 from mlcore.row_sums import RepeatedPasses
 
 _PAIRS = 20  # of L-BFGS
+_SATURATED = 1e-10  # gradient, beyond which its part without curvature is no rounding
 _SLOW = 0.3  # factor of the decrement: near a minimum its square, without one exp(-1/2)
 
 
@@ -29,6 +30,7 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
     fit_intercept: bool
     coef_: np.ndarray
     intercept_: np.ndarray
+    _weight_: float | None  # of the rows of the fit
     _columns_: tuple[np.ndarray, np.ndarray]
     _theta_: np.ndarray
     _line_: tuple | None  # where the steps are, where they go, and if it seems without end
@@ -79,7 +81,7 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
         columns = rows.shift, rows.scale
         state |= {"n_iter_": np.zeros(1, np.int32), "converged_": False}
         state |= {"objective_trace_": np.empty(0), "_columns_": columns, "_line_": None}
-        state |= {"_gradient_": None, "_pairs_": None}
+        state |= {"_gradient_": None, "_pairs_": None, "_weight_": None}
         self._set_fitted(X, classes_=classes, **state)
         return self
 
@@ -179,16 +181,17 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
                 state = self._coefficients(start + length / 2 * direction, columns)
                 self._update_state(state | {"_line_": line})
                 return self
-        pairs, gradient = None, point.gradient
+        pairs, gradient, saturated = None, point.gradient, False
         if statistics.hessian is None:
             pairs = self._with_this_step(point)
             direction = _quasi_newton(point, objective.penalty, pairs)
         else:
             system = NewtonSystem(objective.hessian(point), len(theta))
             direction = -system.solve(gradient.ravel()).reshape(theta.shape)
+            saturated = system.misses(gradient.ravel(), np.full(theta.size, _SATURATED))
         slope = min(0.0, float((gradient * direction).sum()))
         factor = total * (1.0 if unpenalised else how["C"])
-        decrement = math.sqrt(-slope)
+        decrement = math.inf if saturated else math.sqrt(-slope)
         endless = False
         if pairs is None and unpenalised and line is not None and line[4] == 1:
             if -line[3] > 100 * ROUNDING * point.value:
@@ -201,6 +204,7 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
             "n_iter_": np.array([len(trace) - 1], np.int32),
             "objective_trace_": trace,
             "_line_": (theta, point.value, direction, slope, 1.0, endless),
+            "_weight_": total,
             "_gradient_": None if pairs is None else gradient,
             "_pairs_": pairs,
             "objective_": factor * point.value,

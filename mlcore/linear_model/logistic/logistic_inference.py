@@ -11,6 +11,7 @@ from mlcore.linear_model.inference import (
     plain,
     two_sided,
 )
+from mlcore.linear_model.logistic.intercepts import solved_intercepts
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective
 from mlcore.linear_model.logistic.steps.newton import newton_steps
@@ -96,8 +97,5 @@ def _contrasts(rows):
 
 def _without_features(rows):
     """Return the mean loss of intercepts alone."""
-    alone = LogisticRows(
-        np.empty((rows.n, 0)), rows.codes, rows.weight,
-        rows.offset if len(rows.offset) else None, rows.n_scores, rows.intercept,
-    )  # fmt: skip
-    return _at_the_end(Objective(alone, 0.0), np.zeros((rows.n_scores, 1))).value
+    solved = solved_intercepts(rows, rows.offset if len(rows.offset) else None)
+    return solved.last.value if rows.intercept else solved.first.value

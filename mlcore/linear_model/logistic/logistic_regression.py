@@ -68,7 +68,8 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
     class_weight : dict, "balanced" or None, default=None
         Factor of the weights of each class; "balanced" gives all classes the same weight.
     warm_start : bool, default=False
-        Start from the coefficients of the last fit, if it had the same classes and features.
+        Start from the coefficients of the last fit, if it had the same classes and features and P
+        is lower there than at coefficients of 0.
     random_state : int, Generator, RandomState or None, default=None
         Not used: no solver draws numbers.
     verbose : bool or int, default=False
@@ -90,7 +91,7 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
     objective_ : float
         P; without penalty, the sum of the weighted losses.
     objective_trace_ : (n_iter_[0] + 1,) float64
-        P after each iteration; it never rises.
+        P after each iteration, at last `objective_`; it rises by rounding alone.
     gradient_norm_ : float
         What `tol` bounds.
     newton_decrement_ : float
@@ -119,8 +120,10 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
     keep the penalty as it is. With ``l1_ratio > 0`` and more than 3000 parameters a step changes
     those of the columns in use and of others that promise most, and reads all columns once.
 
-    The residuals with solved intercepts are feasible in the dual, where the gap is ``1/2 |grad_W
-    P|²`` by the equality of Fenchel and Young.
+    The gap is that to residuals which sum to 0, and so are feasible in the dual: ``1/2 |grad_W
+    P|²`` by the equality of Fenchel and Young, once the intercepts are solved for, and where
+    saturated probabilities hide their gradient, relative entropies more. With offsets a fit starts
+    from the intercepts that are best without features.
 
     References
     ----------
@@ -242,7 +245,11 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
             require_overlap(objective, found.theta, column_names(X), type(self).__name__)
         self._set_fitted(X, **self._attributes(found, objective, factor, classes))
         if not found.converged:
-            why = "No step lowers the objective."
+            why = (
+                f"No step lowers the objective, but it may be {found.duality_gap:.2g} above its "
+                f"minimum, and is {factor * found.value:.2g}: scale or centre the "
+                "features, or use a smaller C."
+            )
             if found.n_iter >= how["max_iter"]:  # in words that users' filters of warnings know
                 words = _WORDS.get(self.solver, f"{self.solver} failed to converge")
                 why = (
@@ -280,6 +287,7 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
             "classes_": classes,
             **self._coefficients(found.theta, rows, rows.X.dtype),
             "_columns_": (rows.shift, rows.scale),
+            "_weight_": rows.total,
             "_line_": None,
             "_gradient_": None,
             "_pairs_": None,
@@ -356,6 +364,11 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         evidence : Evidence
             Objective, gap, gradient and decrement.
 
+        Raises
+        ------
+        ValueError
+            For data of another total weight than those of the fit.
+
         Examples
         --------
         >>> from mlcore.datasets import load_iris
@@ -365,7 +378,7 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         >>> model.verify(X, y).excess_bound < 1e-6
         True
         """
-        data = self._later_rows(X, y, sample_weight, offset)
+        data = self._later_rows(X, y, sample_weight, offset, "verify")
         objective, factor = _scaled(data, self._checked_parameters())
         return evidence(objective, self._theta(data), factor)
 

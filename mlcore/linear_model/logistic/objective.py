@@ -8,6 +8,7 @@ from scipy import linalg
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows, LogisticSums
 
 _FLAT = 1e-280  # curvatures of which rounding to the least numbers has left no digits
+_OUTSIDE = 1e-9  # part of a vector outside of a range that vectors of the null space may feign
 
 
 class Point(NamedTuple):
@@ -185,6 +186,25 @@ class NewtonSystem:
         out = np.zeros((self._size, self._null.shape[1]))
         out[self._kept] = self._scale[:, None] * self._null
         return out
+
+    def is_regular(self) -> bool:
+        """Return True if the Hessian has an inverse."""
+        return not self.singular and len(self._kept) == self._size
+
+    def misses(self, b: np.ndarray, error: np.ndarray) -> bool:
+        """Return True if b (n_scores (d + 1),) has a part, beyond its error, outside of the range.
+
+        Of such a part, as saturated probabilities leave it, solutions and decrements know nothing.
+        """
+        dropped = np.ones(self._size, bool)
+        dropped[self._kept] = False
+        if (np.abs(b[dropped]) > error[dropped]).any():
+            return True
+        if not self.singular:
+            return False
+        b, error = b[self._kept] * self._scale, error[self._kept] * self._scale
+        allowed = np.abs(self._null.T) @ error + _OUTSIDE * np.linalg.norm(b)
+        return bool((np.abs(self._null.T @ b) > allowed).any())
 
     def unit(self) -> np.ndarray:
         """Return by what to divide the inverse for that of the matrix of unit diagonal."""

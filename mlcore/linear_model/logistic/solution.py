@@ -1,5 +1,6 @@
 """Minimisation of the objective of logistic regression: choice of the method, and its end."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -7,7 +8,8 @@ import numpy as np
 
 from mlcore.checks import require_memory
 from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective
-from mlcore.linear_model.logistic.evidence import duality_gap, rise_as_stored
+from mlcore.linear_model.logistic.evidence import duality_gap, is_proven, rise_as_stored
+from mlcore.linear_model.logistic.intercepts import start_of
 from mlcore.linear_model.logistic.logistic_pass import NEWTON
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective
 from mlcore.linear_model.logistic.sample_span import in_span
@@ -52,7 +54,8 @@ def solve(
     progress: Progress,
     fitted: Callable[[np.ndarray], dict[str, Any]],
 ) -> Solution:
-    """Minimise from theta, or from 0; P is `factor` times the objective.
+    """Minimise from theta, or from coefficients of 0 if P is lower there; P is `factor` times the
+    objective.
 
     `fitted` returns the fitted attributes that predictions need, of such parameters.
     """
@@ -64,9 +67,10 @@ def solve(
             objective, span, factor, theta, how, progress, fitted
         )
         point, theta, gap = _end(objective, point, factor, converged)
+        converged = converged and is_proven(objective, point, gap, factor)
         gap += rise_as_stored(objective, point, factor)
         norm = objective.gradient_norm(objective.subgradient(point))
-        trace[-1] = min(trace[-1], point.value)
+        trace[-1] = point.value
         return Solution(theta, point.value, trace, len(trace) - 1, converged, norm, decrement, gap)
 
 
@@ -91,10 +95,10 @@ def _descend(objective, span, factor, theta, how, progress, fitted):
     exact, tol, trace = _is_newton(inner, how["solver"]), how["tol"], []
     bound, converged = tol, False
     excess = max(_EXCESS * tol * (1 if exact else _ESTIMATED), _LEAST)
-    for step in _newton(inner, theta, how) if exact else _quasi_newton(inner, theta, how):
+    for step in _steps(inner, theta, how):
         point, decrement, _ = step
         norm = inner.gradient_norm(inner.subgradient(point))
-        trace.append(min([*trace[-1:], point.value]))
+        trace.append(point.value)
         value = factor * point.value
         near = 0.5 * decrement**2 <= excess * point.value
         converged = near and norm <= bound and decrement <= tol
@@ -106,11 +110,7 @@ def _descend(objective, span, factor, theta, how, progress, fitted):
             gap, _, _ = duality_gap(inner, point, factor)
             converged = gap <= _GAP * tol * factor * point.value
         # What cannot be computed any better in float64 is the minimum.
-        is_minimum = (
-            converged
-            or (norm <= tol and decrement <= tol)
-            or decrement**2 < 10 * ROUNDING * point.value
-        )
+        is_minimum = converged or decrement**2 < 10 * ROUNDING * point.value
 
         def fitted_now(last=step.point, is_minimum=is_minimum):
             last = last if span is None else objective.at(span.theta(last.theta))
@@ -119,22 +119,33 @@ def _descend(objective, span, factor, theta, how, progress, fitted):
         progress.step(len(trace) - 1, objective=value, change=norm, fitted=fitted_now)
         if converged or len(trace) > how["max_iter"]:
             break
+    else:  # no step lowers the objective, though estimates of the decrement are larger than that
+        is_minimum = is_minimum or (norm <= tol and decrement <= tol)
     if span is not None:
         objective.n_passes += inner.n_passes
         point = objective.at(span.theta(step.point.theta))
     return point, decrement, trace, is_minimum
 
 
-def _newton(objective, theta, how):
+def _steps(objective, theta, how):
+    """Return the steps from theta; from the start of all fits if there is none or that is lower."""
+    start, value = start_of(objective)
+    if theta is not None:
+        steps = _steps_from(objective, theta, how)
+        first = next(steps, None)
+        if first is not None and first.point.value <= value:
+            return itertools.chain([first], steps)
+    elif how["max_iter"] > 0 and _is_newton(objective, how["solver"]) and not objective.l1_ratio:
+        start = first_point(objective, start)
+    return _steps_from(objective, start, how)
+
+
+def _steps_from(objective, theta, how):
     if isinstance(objective, ElasticNetObjective):
         return proximal_newton_steps(objective, theta)
-    rows = objective.rows
-    size = rows.n_scores * (rows.d + 1)
-    require_memory(size, size, 32, what="the Hessian", instead="use solver='lbfgs'")
-    if how["max_iter"] > 0:
-        theta = first_point(objective, theta)
-    elif theta is None:
-        theta = np.zeros((rows.n_scores, rows.d + 1))
+    if not _is_newton(objective, how["solver"]):
+        return _quasi_newton(objective, theta, how["solver"])
+    require_memory(theta.size, theta.size, 32, what="the Hessian", instead="use solver='lbfgs'")
     return newton_steps(objective, theta)
 
 
@@ -144,11 +155,9 @@ def _is_newton(objective, solver):
     return solver == "newton" or (solver == "auto" and small)
 
 
-def _quasi_newton(objective, theta, how):
+def _quasi_newton(objective, theta, solver):
     rows = objective.rows
-    if theta is None:
-        theta = np.zeros((rows.n_scores, rows.d + 1))
-    if how["solver"] == "gradient":
+    if solver == "gradient":
         return lbfgs_steps(objective, theta, diagonal_metric, n_pairs=0)
     steps = lbfgs_steps(objective, theta, metric_of(rows))
     return steps if is_wide(rows) or not is_small(rows) else _then_damped(objective, steps)

@@ -104,14 +104,18 @@ def lbfgs_steps(
     metric: Callable[..., Metric],
     n_pairs: int = 30,
 ) -> Iterator[Step]:
-    """Yield the points of L-BFGS, which never rise, from `theta` on, until no step helps.
+    """Yield the points of L-BFGS, which never rise but by rounding, from `theta` on, until no step
+    helps; none where the objective is not finite.
 
     The metric, one of these above, is computed again at some of the points: where classes are
     nearly separated few rows have a variance. The decrements are ``sqrt(g' B g)``, B being the
     metric's inverse or that of L-BFGS, whichever is larger. Without pairs these are gradient steps
     of the length of Barzilai and Borwein, in the first metric.
     """
-    point, inverse, renewed = objective.at(theta), metric(objective), _RENEWED
+    point, renewed = objective.at(theta), _RENEWED
+    if not np.isfinite(point.value):
+        return
+    inverse = metric(objective)
     # Steps of more pairs are fewer; with many parameters the pairs take the time.
     pairs: deque = deque(maxlen=min(n_pairs, max(6, _VALUES_OF_PAIRS // theta.size)))
     gamma = 1.0

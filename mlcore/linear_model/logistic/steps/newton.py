@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point
+from mlcore.linear_model.logistic.rounding import error_of_gradient
 
 _STRIDES = 32, 8, 2  # every so many blocks of rows are the parts to start from
 _PER_PARAMETER = 25  # rows that a part needs
@@ -24,12 +25,9 @@ class Step(NamedTuple):
     direction: np.ndarray
 
 
-def first_point(objective: Objective, theta: np.ndarray | None) -> np.ndarray:
-    """Return parameters to start from: `theta`, or those of fits to growing parts of the rows."""
+def first_point(objective: Objective, theta: np.ndarray) -> np.ndarray:
+    """Return parameters to start from: those of fits to growing parts of the rows, from `theta`."""
     rows = objective.rows
-    if theta is not None:
-        return theta
-    theta = np.zeros((rows.n_scores, rows.d + 1))
     strides = [k for k in _STRIDES if rows.n >= k * _PER_PARAMETER * (rows.d + 1)]
     for stride in strides:
         part = rows.codes[rows.chosen(stride)]
@@ -46,12 +44,17 @@ def first_point(objective: Objective, theta: np.ndarray | None) -> np.ndarray:
 
 
 def newton_steps(objective: Objective, theta: np.ndarray, stride: int = 1) -> Iterator[Step]:
-    """Yield the points of Newton's method, which never rise, from `theta` on, until no step helps.
+    """Yield the points of Newton's method, which never rise but by rounding, from `theta` on, until
+    no step helps; none where the objective is not finite.
 
-    Each point's pass gives the Hessian of the next step; near the optimum the last one is kept.
+    Each point's pass gives the Hessian of the next step; near the optimum the last one is kept. The
+    decrement is infinite where probabilities are saturated, so that the gradient has a part in
+    which the Hessian is 0.
     """
     rows, keep, before, system = objective.rows, False, np.inf, None
     point = objective.at(theta, hessian=True, stride=stride)
+    if not np.isfinite(point.value):
+        return
     while True:
         gradient = point.gradient.ravel()
         if keep and system is not None:
@@ -64,6 +67,9 @@ def newton_steps(objective: Objective, theta: np.ndarray, stride: int = 1) -> It
             direction = -system.solve(gradient)
         slope = float(gradient @ direction)
         decrement = float(np.sqrt(max(0.0, -slope)))
+        if not system.is_regular() and stride == 1:
+            error = error_of_gradient(objective, point.theta)
+            decrement = np.inf if system.misses(gradient, error.ravel()) else decrement
         yield Step(point, decrement, direction.reshape(point.theta.shape))
         if slope > -10 * ROUNDING * abs(point.value) and decrement > 0.5 * before:
             return

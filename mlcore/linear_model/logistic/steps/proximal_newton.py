@@ -36,19 +36,20 @@ _INNER = 1e-3  # of the first squared decrement: one that ends the steps in the 
 
 
 def proximal_newton_steps(
-    objective: ElasticNetObjective, theta: np.ndarray | None
+    objective: ElasticNetObjective, theta: np.ndarray
 ) -> Iterator[Step]:
-    """Yield points of the objective that never rise, until no step helps.
+    """Yield points of the objective that never rise but by rounding, from `theta` on, until no step
+    helps; none where it is not finite.
 
     The squared decrement is the fall that the next step promises, to first order.
     """
     rows = objective.rows
-    if theta is None:
-        theta = np.zeros((rows.n_scores, rows.d + 1))
-    if theta.size <= _LARGEST:
-        yield from _newton_steps(objective, objective.at(theta, hessian=True))
+    point = objective.at(theta, hessian=theta.size <= _LARGEST)
+    if not np.isfinite(point.value):
         return
-    point = objective.at(theta)
+    if theta.size <= _LARGEST:
+        yield from _newton_steps(objective, point)
+        return
     while True:
         promised = _promised_by_each(objective, point)
         chosen = _columns(point.theta, promised)
