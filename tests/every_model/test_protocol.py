@@ -126,10 +126,10 @@ CHECKED = [
     FisherVectors(MultinomialMixture(2, random_state=0), information="empirical", power=0.5),
     TfidfTransformer(),
     TfidfTransformer(norm=None, idf="textbook", sublinear=True),
-    MultinomialMixture(2),
-    CategoricalMixture(2),
-    BernoulliMixture(2),
-    BinomialMixture(2, n_trials=1000),
+    MultinomialMixture(),
+    CategoricalMixture(),
+    BernoulliMixture(),
+    BinomialMixture(n_trials=1000),
 ]
 INFEASIBLE = "nu=0.5 is infeasible for their class sizes, also for scikit-learn's NuSVC"
 EXPECTED_FAILURES = {

@@ -93,8 +93,8 @@ def test_each_step_is_that_of_textbook_em(n, d, k, alpha, holes):
 
 def test_one_component_is_the_share_of_ones():
     X, _, _ = bits()
-    assert_allclose(BernoulliMixture(alpha=0.0).fit(X).means_[0], X.mean(axis=0), rtol=1e-12)
-    smooth = BernoulliMixture(alpha=2.0).fit(X)
+    assert_allclose(BernoulliMixture(1, alpha=0.0).fit(X).means_[0], X.mean(axis=0), rtol=1e-12)
+    smooth = BernoulliMixture(1, alpha=2.0).fit(X)
     assert_allclose(smooth.means_[0], (X.sum(axis=0) + 2) / (len(X) + 4), rtol=1e-12)
 
 
@@ -271,7 +271,7 @@ def test_probabilities_of_0_and_1_are_exact():
     fine, impossible = model.score_samples([[0, 1, 0], [1, 0, 0]])
     assert fine == math.log(0.5) and impossible == -math.inf
     X = [[0, 1, 0], [0, 1, 1], [0, 1, 1]]
-    assert_array_equal(BernoulliMixture(alpha=0.0).fit(X).means_[0, :2], [0, 1])
+    assert_array_equal(BernoulliMixture(1, alpha=0.0).fit(X).means_[0, :2], [0, 1])
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
@@ -396,7 +396,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_refused_leaves_the_old_model(case):
     params, X, message = REFUSED[case]
-    model = BernoulliMixture().fit([[0, 1], [1, 1]])
+    model = BernoulliMixture(1).fit([[0, 1], [1, 1]])
     before = model.means_
     with pytest.raises(ValueError, match=message):
         model.set_params(**params).fit(X)

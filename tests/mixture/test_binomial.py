@@ -166,7 +166,9 @@ REFUSED = {
     "more than one": (1, [[0.5, 1.0], [0.0, 1.5]], "holds 1.5 at row 1, column 1"),
     "negative": (3, [[0, -1]], "holds -1 at row 0, column 1"),
     "no trials": (0, [[0, 1]], "n_trials=0 must be an integer >= 1"),
-    "shape": ([1, 2, 3], [[0, 1]], r"n_trials of shape \(3,\)"),
+    "shape": ([1, 2, 3], [[0, 1]], r"n_trials has shape \(3,\), .* each of 2 features"),
+    "no trials given": ([], [[0, 1]], r"n_trials has shape \(0,\), .* each of 2 features"),
+    "trials of fractions": ([1, 2.5], [[0, 1]], "n_trials goes from 1 to 2.5, but must hold integers"),
 }
 
 
@@ -174,7 +176,7 @@ REFUSED = {
 def test_what_is_refused(case):
     n_trials, X, message = REFUSED[case]
     with pytest.raises(ValueError, match=message):
-        BinomialMixture(n_trials=n_trials).fit(X)
+        BinomialMixture(1, n_trials=n_trials).fit(X)
 
 
 def test_certain_trials_are_exactly_so():

@@ -143,7 +143,7 @@ def test_categories_are_whatever_numbers(values):
 
 def test_one_class_counts_the_categories():
     X, _, _ = answers()
-    model = CategoricalMixture(alpha=0.0).fit(X)
+    model = CategoricalMixture(1, alpha=0.0).fit(X)
     for x, p, values in zip(X.T, model.probabilities_, model.categories_, strict=True):
         assert_array_equal(values, np.unique(x))
         assert_allclose(p[0], np.bincount(x.astype(int)) / len(x), rtol=1e-12)
@@ -162,7 +162,7 @@ def test_a_missing_answer_sums_over_the_answers_it_might_be():
     assert math.exp(model.score_samples([row])[0]) == pytest.approx(density[same].sum(), rel=1e-8)
     assert model.score_samples(np.full((1, 5), np.nan))[0] == pytest.approx(0, abs=1e-12)
     with pytest.raises(ValueError, match="NaN"):
-        CategoricalMixture().fit([row])
+        CategoricalMixture(1).fit([row])
 
 
 def test_classes_are_recovered():
@@ -257,7 +257,7 @@ def test_types_and_names_of_categories():
 def test_a_category_that_no_row_holds_may_be_given():
     X = [[0, 1], [2, 1], [0, 0]]
     table = np.full((1, 3), 1 / 3)
-    model = CategoricalMixture(probabilities_init=[table, table[:, :2] * 1.5], alpha=1.0).fit(X)
+    model = CategoricalMixture(1, probabilities_init=[table, table[:, :2] * 1.5], alpha=1.0).fit(X)
     assert_array_equal(model.categories_[0], [0, 1, 2])
     assert_allclose(model.probabilities_[0], [[3 / 6, 1 / 6, 2 / 6]])
     assert np.isfinite(model.score_samples([[1, 1]])).all()
@@ -335,13 +335,13 @@ REFUSED = {
 def test_what_is_refused_leaves_the_old_model(case):
     params, error, message = REFUSED[case]
     X = [[0, 7], [1, 7], [0, 3], [1, 5]]
-    model = CategoricalMixture().fit(X)
+    model = CategoricalMixture(1).fit(X)
     before = model.probabilities_
     with pytest.raises(error, match=message):
         model.set_params(**params).fit(X)
     assert model.probabilities_ is before
     with pytest.raises(ValueError, match="column 1 of X holds 4, which is none of its categories"):
-        model.set_params(**CategoricalMixture().get_params()).partial_fit([[0, 4]])
+        model.set_params(**CategoricalMixture(1).get_params()).partial_fit([[0, 4]])
     model.missing = "ignore"
     with pytest.raises(ValueError, match="column 1 of X are missing"):
         model.fit([[1, np.nan]])

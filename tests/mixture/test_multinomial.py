@@ -97,9 +97,9 @@ def test_components_far_from_a_row_are_left_out_of_no_result(k, length, alpha):
 
 def test_one_component_is_maximum_likelihood_in_closed_form():
     X, _, _ = counts()
-    model = MultinomialMixture(alpha=0.0).fit(X)
+    model = MultinomialMixture(1, alpha=0.0).fit(X)
     assert_allclose(model.means_[0], X.sum(axis=0) / X.sum(), rtol=1e-12)
-    smooth = MultinomialMixture(alpha=2.0).fit(X)
+    smooth = MultinomialMixture(1, alpha=2.0).fit(X)
     expected = (X.sum(axis=0) + 2) / (X.sum() + 2 * X.shape[1])
     assert_allclose(smooth.means_[0], expected, rtol=1e-12)
 
@@ -391,7 +391,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_refused_leaves_the_old_model(case):
     params, X, message = REFUSED[case]
-    model = MultinomialMixture().fit([[1, 2], [3, 0]])
+    model = MultinomialMixture(1).fit([[1, 2], [3, 0]])
     before = model.means_.copy()
     with pytest.raises(ValueError, match=message):
         model.set_params(**params).fit(X)

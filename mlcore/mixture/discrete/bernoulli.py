@@ -25,7 +25,7 @@ class BernoulliMixture(OfSuccesses, HasScores, DiscreteMixture):
 
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int, default=2
     alpha : float, default=0.01
         Pseudo-count of a 0 and of a 1 in every feature of every component (a Beta prior), which
         keeps what a component has not seen from being impossible there for ever; 0 is plain
@@ -105,7 +105,7 @@ class BernoulliMixture(OfSuccesses, HasScores, DiscreteMixture):
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: int = 2,
         *,
         alpha: float = 0.01,
         binarize: float | None = 0.0,

@@ -21,7 +21,7 @@ class BinomialMixture(OfSuccesses, DiscreteMixture):
 
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int, default=2
     n_trials : int or (n_features,) of int, default=1
         Trials behind each number of successes, which need not be whole: at least 1.
     alpha, missing, tol, max_iter, n_init : as in `BernoulliMixture`
@@ -77,7 +77,7 @@ class BinomialMixture(OfSuccesses, DiscreteMixture):
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: int = 2,
         *,
         n_trials: Any = 1,
         alpha: float = 0.01,
@@ -146,10 +146,15 @@ class BinomialMixture(OfSuccesses, DiscreteMixture):
         if np.ndim(self.n_trials) == 0:
             return np.full(d, float(as_integer(self.n_trials, "n_trials", owner=owner, at_least=1)))
         trials = real_array(self.n_trials, "n_trials").astype(np.float64)
-        if trials.shape != (d,) or not ((trials >= 1) & (trials == np.floor(trials))).all():
+        if trials.shape != (d,):
             raise ValueError(
-                f"{owner}: n_trials of shape {trials.shape}, from {trials.min():g} to "
-                f"{trials.max():g}, must be an integer >= 1, or one for each of {d} features."
+                f"{owner}: n_trials has shape {trials.shape}, but must be an integer >= 1, or one "
+                f"for each of {d} features."
+            )
+        if not ((trials >= 1) & (trials == np.floor(trials))).all():
+            raise ValueError(
+                f"{owner}: n_trials goes from {trials.min():g} to {trials.max():g}, but must hold "
+                "integers >= 1."
             )
         return trials
 

@@ -32,7 +32,7 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
 
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int, default=2
     alpha : float, default=0.01
         Pseudo-count of every category in every component (a Dirichlet prior), which keeps a
         category that a component has not seen from being impossible there for ever; 0 is plain
@@ -97,7 +97,7 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: int = 2,
         *,
         alpha: float = 0.01,
         missing: str = "error",

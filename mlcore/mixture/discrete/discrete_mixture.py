@@ -18,7 +18,7 @@ class DiscreteMixture(Mixture):
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: int = 2,
         *,
         alpha: float = 0.01,
         tol: float = 1e-4,

@@ -25,7 +25,7 @@ class MultinomialMixture(HasScores, DiscreteMixture):
 
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int, default=2
     alpha : float, default=0.01
         Pseudo-count of every word in every component (a Dirichlet prior), which keeps a word that
         a component has not seen from being impossible there for ever; 0 is plain maximum
@@ -82,7 +82,7 @@ class MultinomialMixture(HasScores, DiscreteMixture):
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: int = 2,
         *,
         alpha: float = 0.01,
         tol: float = 1e-4,
