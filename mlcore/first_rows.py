@@ -27,6 +27,15 @@ class KeepsFirstRows(Model):
     """
 
     _first_rows: dict[str, Any] | None = None
+    _stored = {
+        "_first_rows": {
+            "blocks": ["b", "rows r[] f"],
+            "weights": ["b", "none | float64 r[]"],
+            "names": "none | names f",
+            "n_rows": "count",
+            "n_fitted": "count",
+        },
+    }
 
     def _set_fitted(self, X_original, **attributes):
         self.__dict__.pop("_first_rows", None)

@@ -21,6 +21,7 @@ class Classifier:
     _kind = "classifier"
 
     classes_: np.ndarray
+    _stored = {"classes_": "labels c"}
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy: the (weighted) share of samples whose label `predict` gives.
@@ -163,6 +164,7 @@ class Clusterer:
 
     _kind = "clusterer"
     labels_: np.ndarray
+    _stored = {"labels_": "int n"}
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit to `X` and return the labels of its rows.

@@ -57,9 +57,11 @@ class Model:
     _kind: ClassVar[str | None] = None  # scikit-learn's estimator type
     _tags: ClassVar[dict[str, Any]] = {}  # dotted name of a scikit-learn tag -> value
 
-    # Fitted attributes are declared, here and in each model, for type checkers and editors.
+    # Fitted attributes are declared, here and in each model, for type checkers and editors, and in
+    # `_stored` for files: `mlcore.persistence.declared`.
     n_features_in_: int
     feature_names_in_: np.ndarray
+    _stored: ClassVar[dict[str, Any]] = {"n_features_in_": "size f", "feature_names_in_": "names f"}
 
     # ---- parameters
 
@@ -229,6 +231,9 @@ class Model:
 
     def _as_samples(self, X, **how):
         return as_samples(X, **how)
+
+    def _check_loaded(self) -> None:
+        """Raise ValueError if what a file had, of the declared kinds and sizes, is inconsistent."""
 
     # ---- pickling
 

@@ -68,6 +68,7 @@ class RiskClassifier(Classifier, Model):
     classes_: np.ndarray
     actions_: np.ndarray
     loss_: np.ndarray
+    _stored = {"estimator_": "model", "actions_": "labels a", "loss_": "float64 c a"}
 
     def __init__(self, estimator: Any, loss: Any = None, actions: Any = None) -> None:
         self.estimator = estimator

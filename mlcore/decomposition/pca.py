@@ -170,6 +170,34 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
     _unit_: np.ndarray  # (d,): scale_ in these units
     _values_: np.ndarray  # explained variances in these units
     _noise_: float  # noise variance in these units
+    _stored = {
+        "components_": "float k? f",
+        "explained_variance_": "float64 k?",
+        "explained_variance_ratio_": "float64 k?",
+        "singular_values_": "float64 k?",
+        "mean_": "float64 f",
+        "scale_": "float64 f",
+        "noise_variance_": "float",
+        "total_variance_": "float",
+        "n_components_": "size k?",
+        "n_samples_": "count",
+        "rank_": "count",
+        "residuals_": "float64 k?",
+        "orthogonality_": "float",
+        "gaps_": "float64 k?",
+        "angle_bounds_": "float64 k?",
+        "next_value_": "float",
+        "explained_fraction_bounds_": "float64 2",
+        "condition_": "float",
+        "complete_": "bool",
+        "solver_": "text",
+        "converged_": "bool",
+        "origin_": "float f",
+        "_power_": "int f",
+        "_unit_": "float64 f",
+        "_values_": "float64 v?",
+        "_noise_": "float",
+    }
 
     def __init__(
         self,

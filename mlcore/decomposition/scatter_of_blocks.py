@@ -42,6 +42,22 @@ class ScatterOfBlocks:
     _start_rows: ClassVar[str] = "block"  # of which `begin` takes the origin
     _statistics: tuple | None = None  # the Scatter of all rows so far, by `partial_fit`
     _tail: tuple | None = None  # of the first pass: weight, mean, fields of ScatterEigenpairs
+    _stored = {
+        "_statistics": ("float", "float64 f", "float64 f f"),
+        "_tail": (
+            "float",
+            "float64 f",
+            "int m? < f",
+            "size f",
+            "int",
+            "float",
+            "float64 v?",
+            "float64 m? v?",
+            "int",
+            "int",
+            "bool",
+        ),
+    }
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Set the origin and the power of two, to which the sums refer, from first rows.

@@ -39,6 +39,17 @@ class ClassBlocks(SinglePass, NormalClasses):
     _powers_: np.ndarray  # int (d,): the sums are those of 2^-power x
     _result = "means_"
     _statistics: tuple | None = None  # the ClassScatters of all rows so far, by `partial_fit`
+    _stored = {
+        "origin_": "float f",
+        "_powers_": "int f",
+        "_statistics": (
+            "labels s",
+            "float64 s",
+            "float64 s f",
+            "float64 s f f",
+            "none | float64 s 2 f f",
+        ),
+    }
 
     def _checked_parameters(self) -> Any:
         """Return the parameters, checked."""

@@ -130,6 +130,23 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
     _offsets_: np.ndarray  # (c, d): means_ less xbar_
 
     _tags = {"input_tags.sparse": True, "transformer_tags.preserves_dtype": ["float64", "float32"]}
+    _stored = {
+        "means_": "float64 c f",
+        "xbar_": "float64 f",
+        "coef_": "float c' f",
+        "intercept_": "float c'",
+        "scalings_": "float64 f e?",
+        "explained_variance_ratio_": "float64 v?",
+        "canonical_correlations_": "float64 v?",
+        "covariance_": "float64 f f",
+        "shrinkage_": "float",
+        "rank_": "count",
+        "dropped_features_": "int z? < f",
+        "n_separated_": "count",
+        "total_weight_": "float",
+        "_shift_": "float64 f",
+        "_offsets_": "float64 c f",
+    }
 
     def __init__(
         self,

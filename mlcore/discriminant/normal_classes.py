@@ -14,6 +14,7 @@ class NormalClasses(Classifier, Model):
 
     priors: Any
     priors_: np.ndarray
+    _stored = {"priors_": "float64 c"}
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return scores, (n_samples, n_classes), or (n_samples,) for two classes."""

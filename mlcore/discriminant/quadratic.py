@@ -116,6 +116,20 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
     _roots_: np.ndarray  # (c, rank_, rank_): R'R is the covariance of the features kept
     _weights_: np.ndarray  # (c,): of the classes
     _rounding_: np.ndarray  # (c,): relative error of squared distances
+    _stored = {
+        "means_": "float64 c f",
+        "covariances_": "float64 c f f",
+        "log_determinants_": "float64 c",
+        "ranks_": "int c",
+        "shrinkage_": "float64 c",
+        "rank_": "size r",
+        "dropped_features_": "int z? < f",
+        "_kept_": "int r < f",
+        "_offsets_": "float64 c f",
+        "_roots_": "float64 c r r",
+        "_weights_": "float64 c",
+        "_rounding_": "float64 c",
+    }
 
     def __init__(
         self,

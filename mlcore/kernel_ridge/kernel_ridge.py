@@ -157,6 +157,7 @@ class KernelRidge(Nystroem, RidgeModel):
     n_iter_: int
     converged_: bool
     solver_: str
+    _stored = {"n_iter_": "count", "converged_": "bool", "solver_": "text"}
 
     def __init__(
         self,

@@ -83,6 +83,11 @@ class KernelRidgeCV(RidgeModel):
     gammas_: np.ndarray
     criterion_values_: np.ndarray
     best_criterion_: float | np.ndarray
+    _stored = {
+        "gammas_": "float64 g",
+        "criterion_values_": "float64 g a | float64 g a q",
+        "best_criterion_": "float | float64 q",
+    }
 
     def __init__(
         self,

@@ -38,6 +38,14 @@ class Nystroem:
     _several_: bool  # targets
 
     _start_rows = "sample"  # of which some are the centres
+    _stored = {
+        "center_indices_": "int m",
+        "_triangle_": "float64 m m",
+        "_span_units_": ("int", "float"),
+        "_row_units_": ("int", "int", "float64 w"),
+        "_sums_": ("float", "float64 w", "float64 w w", "count"),
+        "_several_": "bool",
+    }
 
     # ---- fit from blocks of rows
 

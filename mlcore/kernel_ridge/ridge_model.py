@@ -104,6 +104,18 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
     origin_: np.ndarray | None
     y_fit_: np.ndarray
     sample_weight_: np.ndarray
+    _stored = {
+        "dual_coef_": "float64 m | float64 m q",
+        "intercept_": "float | float64 q",
+        "alpha_": "float | float64 q",
+        "duality_gap_": "float | float64 q",
+        "objective_": "float | float64 q",
+        "prediction_bound_": "float | float64 q",
+        "X_fit_": "rows m f",
+        "origin_": "none | float f",
+        "y_fit_": "float64 m | float64 m q",
+        "sample_weight_": "float64 m",
+    }
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return f(x) + b for each row of `X`, in the precision of the samples of the fit.

@@ -79,6 +79,7 @@ class GramCenterer(Transformer, Model):
 
     column_means_: np.ndarray
     mean_: float
+    _stored = {"column_means_": "float f", "mean_": "float"}
 
     def fit(self, K: Any, y: Any = None) -> Self:
         """Learn the means of the kernel values between the training samples.

@@ -18,6 +18,7 @@ class KernelModel(Model):
     _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True}
 
     gamma_: float
+    _stored = {"gamma_": "float"}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -13,6 +13,7 @@ class SparseCoefficients:
     """Mixin of linear models whose ``coef_`` may be stored as its values that are not 0."""
 
     coef_: Any
+    _stored = {"coef_": "float c' f | csr c' f"}
 
     def sparsify(self) -> Self:
         """Store ``coef_`` as a CSR array, which takes less memory if most values are 0.

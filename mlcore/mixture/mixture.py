@@ -35,6 +35,7 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
     """
 
     _kind = "density_estimator"
+    _stored = {"_drawn_": "bool"}
 
     # ---- what differs between mixtures
 

@@ -20,6 +20,15 @@ class Prediction(Model):
     converged_: bool
     collapsed_components_: np.ndarray
     total_weight_: float
+    _stored = {
+        "weights_": "float64 k",
+        "log_likelihood_trace_": "float64 t?",
+        "lower_bound_": "float",
+        "n_iter_": "count",
+        "converged_": "bool",
+        "collapsed_components_": "int z? < k",
+        "total_weight_": "float",
+    }
 
     def _like(self):
         """Return an array of the type that rows are cast to; None keeps their own."""

@@ -74,6 +74,13 @@ class BernoulliNB(NaiveBayes):
     _one_: tuple
     _statistics_: tuple
     _zero_: tuple
+    _stored = {
+        "feature_count_": "float64 c f",
+        "feature_log_prob_": "float64 c f",
+        "_one_": ("float64 c f", "float64 c f", "none | float64 c f"),
+        "_zero_": ("float64 c f", "float64 c f", "none | float64 c f"),
+        "_statistics_": ("labels c", "float64 c", "float64 c f", "float64 c f"),
+    }
 
     def __init__(
         self,

@@ -106,6 +106,14 @@ class CategoricalNB(NaiveBayes):
     category_count_: list
     feature_log_prob_: list
     _tables_: tuple  # of every feature: `Smoothed.finite` and `never`, (n_categories + 2, c)
+    _stored = {
+        "categories_": ["f", "labels m[]"],
+        "n_categories_": "int f",
+        "category_count_": ["f", "float64 c m[]"],
+        "feature_log_prob_": ["f", "float64 c m[]"],
+        "_tables_": ["f", ("float64 m[]+2 c", "none | float64 m[]+2 c")],
+        "_statistics_": ("labels c", "float64 c", ["f", "labels m[]"], ["f", "float64 c m[]"]),
+    }
 
     def __init__(
         self,

@@ -66,6 +66,7 @@ class Discretizer(FeaturewiseTransformer, Model):
 
     edges_: list
     n_bins_: np.ndarray
+    _stored = {"edges_": ["f", "increasing m[]"], "n_bins_": "int f"}
 
     def __init__(
         self,

@@ -93,6 +93,18 @@ class GaussianNB(NaiveBayes):
     _means_: np.ndarray  # (c, d), in these units, as
     _variances_: np.ndarray  # (c, d): 1 where a feature is left out, as
     _varies_: np.ndarray  # (d,) bool
+    _stored = {
+        "class_prior_": "float64 c",
+        "theta_": "float64 c f",
+        "var_": "float64 c f",
+        "epsilon_": "float64 f",
+        "origin_": "float f",
+        "_power_": "int f",
+        "_means_": "float64 c f",
+        "_variances_": "float64 c f",
+        "_varies_": "bool f",
+        "_statistics_": ("labels c", "float64 c", "float64 c f", "float64 c f", "float64 c f"),
+    }
 
     def __init__(
         self,

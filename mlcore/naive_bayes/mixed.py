@@ -69,6 +69,7 @@ class MixedNB(NaiveBayes):
 
     columns_: dict
     parts_: dict
+    _stored = {"columns_": {"...": "int _ < f"}, "parts_": {"...": "model NaiveBayes"}}
 
     def __init__(
         self,

@@ -77,6 +77,12 @@ class MultinomialNB(NaiveBayes):
     feature_log_prob_: np.ndarray
     _table_: tuple
     _statistics_: tuple
+    _stored = {
+        "feature_count_": "float64 c f",
+        "feature_log_prob_": "float64 c f",
+        "_table_": ("float64 c f", "float64 c f", "none | float64 c f"),
+        "_statistics_": ("labels c", "float64 c", "float64 c f", "float64 c 0"),
+    }
 
     def __init__(
         self, *, alpha: float = 1.0, class_prior: Any = None, fit_prior: bool = True

@@ -44,6 +44,7 @@ class NaiveBayes(SinglePass, Classifier, Model):
 
     _result = "classes_"
     _sums_check: ClassVar[bool] = False  # the loop that adds CSR rows checks them too
+    _stored = {"class_count_": "float64 c", "class_log_prior_": "float64 c"}
 
     # ---- what a model asks for
 

@@ -55,6 +55,7 @@ class DoublingTrick(OnlineLearner):
 
     learner_: Any
     loss_: float
+    _stored = {"learner_": "model OnlineLearner", "loss_": "float"}
 
     def __init__(self, make: Callable[[int], Any], alpha: float) -> None:
         self.make = make

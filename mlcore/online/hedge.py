@@ -64,6 +64,12 @@ class Hedge(OnlineLearner):
     expert_losses_: np.ndarray
     loss_: float
     _losses_since_: np.ndarray  # the last time that the weights began anew
+    _stored = {
+        "weights_": "float64 e",
+        "expert_losses_": "float64 e",
+        "_losses_since_": "float64 e",
+        "loss_": "float",
+    }
 
     def __init__(
         self, n_experts: int, *, horizon: int | None = None, loss_range: float = 1.0

@@ -33,6 +33,7 @@ class OnlineLearner(Model):
 
     n_rounds_: int
     _total: ClassVar[str] = "loss_"  # the attribute with the sum of all losses
+    _stored = {"n_rounds_": "count"}
 
     def fit(self, X: Any, y: Any) -> Self:
         """Forget all earlier rounds, then learn from these in their order.
@@ -207,6 +208,7 @@ class LabelLearner(OnlineLearner):
 
     mistakes_: int
     _total = "mistakes_"
+    _stored = {"mistakes_": "count"}
 
     def _target(self, state, y, name):
         if getattr(y, "ndim", 0) == 0 and y in (0, 1):

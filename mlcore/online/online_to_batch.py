@@ -71,6 +71,7 @@ class OnlineToBatch(Model):
     hypothesis_: Any
     n_rounds_: int
     losses_: np.ndarray
+    _stored = {"hypothesis_": "model", "n_rounds_": "count", "losses_": "float64 r"}
 
     def __init__(
         self,

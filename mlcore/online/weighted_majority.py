@@ -63,6 +63,7 @@ class WeightedMajority(LabelLearner):
     expert_mistakes_: np.ndarray
     weights_: np.ndarray
     loss_: float
+    _stored = {"expert_mistakes_": "int e", "weights_": "float64 e", "loss_": "float"}
 
     def __init__(
         self,

@@ -54,6 +54,7 @@ class Winnow(LabelLearner):
 
     weights_: np.ndarray
     possible_: np.ndarray
+    _stored = {"weights_": "float64 d", "possible_": "bool d"}
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features

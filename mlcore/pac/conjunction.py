@@ -62,6 +62,7 @@ class ConjunctionLearner(ConceptClassifier):
     plain_: np.ndarray
     negated_: np.ndarray
     _dtype_: str
+    _stored = {"plain_": "bool f", "negated_": "bool f", "_dtype_": "text"}
 
     def __init__(self, *, positive: Any = None, threshold: float = 0.0) -> None:
         self.positive = positive

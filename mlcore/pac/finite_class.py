@@ -74,6 +74,13 @@ class FiniteClassLearner(Classifier, Model):
     log_prior_: float
     training_errors_: int
     n_samples_: int
+    _stored = {
+        "errors_": "float64 h",
+        "best_": "int < h",
+        "log_prior_": "float",
+        "training_errors_": "float",
+        "n_samples_": "count",
+    }
 
     def __init__(self, hypotheses: Sequence[Callable[[Any], Any]], log_prior: Any = None) -> None:
         self.hypotheses = hypotheses

@@ -57,6 +57,7 @@ class RectangleLearner(ConceptClassifier):
 
     lower_: np.ndarray
     upper_: np.ndarray
+    _stored = {"lower_": "float f", "upper_": "float f"}
 
     def __init__(self, *, positive: Any = None) -> None:
         self.positive = positive

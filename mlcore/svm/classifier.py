@@ -46,6 +46,12 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
     class_weight_: np.ndarray
     margin_: Any  # a float, or an array where there are several problems
     n_iter_: np.ndarray
+    _stored = {
+        "n_support_": "int c",
+        "class_weight_": "float64 c",
+        "margin_": "float | float64 p",
+        "n_iter_": "int p",
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the machine.

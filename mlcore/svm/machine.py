@@ -59,6 +59,21 @@ class KernelMachine(CallbackSupport, KernelModel):
     converged_: bool
     fit_status_: int
     shape_fit_: tuple[int, int]
+    _stored = {
+        "shape_fit_": ("size n", "count"),
+        "support_": "int s? < n",
+        "support_vectors_": "rows s? f | float 0 0",
+        "dual_coef_": "float64 m s?",
+        "intercept_": "float64 p",
+        "coef_": "float p f | csr p f",
+        "dual_objective_": "float | float64 p",
+        "primal_objective_": "float | float64 p",
+        "duality_gap_": "float | float64 p",
+        "kkt_violation_": "float | float64 p",
+        "margin_error_indices_": "int e? < n",
+        "converged_": "bool",
+        "fit_status_": "int",
+    }
 
     # ---- validation
 
@@ -217,6 +232,12 @@ class SingleProblemMachine(KernelMachine):
     duality_gap_: float
     kkt_violation_: float
     n_iter_: int
+    _stored = {
+        "n_support_": "int 1",
+        "dual_coef_": "float64 1 s?",
+        "intercept_": "float64 1",
+        "n_iter_": "count",
+    }
 
     def _targets(self, y: Any, n_samples: int) -> np.ndarray:
         return as_targets(y, n_samples, owner=type(self).__name__)

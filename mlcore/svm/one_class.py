@@ -75,6 +75,7 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
 
     offset_: float
     margin_: float
+    _stored = {"offset_": "float", "margin_": "float"}
 
     def __init__(
         self,

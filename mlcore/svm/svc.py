@@ -212,6 +212,7 @@ class NuSVC(WithProbabilities, SupportVectorClassifier):
     """
 
     rho_: np.ndarray
+    _stored = {"rho_": "float64 p"}
 
     def __init__(
         self,

@@ -203,6 +203,7 @@ class NuSVR(SupportVectorRegressor, SingleProblemMachine):
     """
 
     epsilon_: float
+    _stored = {"epsilon_": "float"}
 
     def __init__(
         self,

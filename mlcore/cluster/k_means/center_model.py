@@ -59,6 +59,13 @@ class CenterModel(CallbackSupport, Transformer, Clusterer, Model):
     _tags: ClassVar[dict[str, Any]] = {
         "transformer_tags.preserves_dtype": ["float64", "float32"],
     }
+    _stored = {
+        "cluster_centers_": "float k f",
+        "labels_": "int n < k",
+        "inertia_": "float",
+        "n_iter_": "count",
+        "converged_": "bool",
+    }
 
     def _n_out(self):
         return len(self.cluster_centers_)
@@ -135,6 +142,7 @@ class CentroidModel(RepeatedPasses, CenterModel):
     offsets_: np.ndarray
 
     _tags = {**CenterModel._tags, "input_tags.sparse": True}
+    _stored = {"origin_": "float f", "offsets_": "float k f"}
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the index of the nearest centre for each row of `X`, int32.

@@ -108,6 +108,7 @@ class KMeans(CentroidModel):
     """
 
     objective_trace_: np.ndarray
+    _stored = {"objective_trace_": "float64 t?", "_shift_": "float"}
 
     def __init__(
         self,

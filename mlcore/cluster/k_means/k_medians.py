@@ -71,6 +71,7 @@ class KMedians(CenterModel):
     """
 
     objective_trace_: np.ndarray
+    _stored = {"objective_trace_": "float64 t?"}
 
     def __init__(
         self,

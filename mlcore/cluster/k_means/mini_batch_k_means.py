@@ -81,6 +81,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
     n_steps_: int
     _batches_ = 1  # in a pass over all rows, of which `update` takes one
     _course_: tuple[float, float, int]  # smoothed objective, the least, steps since then
+    _stored = {"counts_": "float64 k", "n_steps_": "count", "_course_": ("float", "float", "int")}
 
     def __init__(
         self,

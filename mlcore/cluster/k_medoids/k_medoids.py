@@ -128,6 +128,17 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
     objective_trace_: np.ndarray
     n_iter_: int
     converged_: bool
+    _stored = {
+        "medoid_indices_": "int k < n",
+        "cluster_centers_": "float k f",
+        "labels_": "int n < k",
+        "inertia_": "float",
+        "medoid_silhouettes_": "float64 n",
+        "medoid_silhouette_": "float",
+        "objective_trace_": "float64 t?",
+        "n_iter_": "count",
+        "converged_": "bool",
+    }
 
     def __init__(
         self,

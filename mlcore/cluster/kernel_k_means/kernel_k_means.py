@@ -144,6 +144,16 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
     center_squared_norms_: np.ndarray
     origin_: np.ndarray | None
     X_fit_: np.ndarray | Any  # CSR where the samples are
+    _stored = {
+        "labels_": "int n < k",
+        "inertia_": "float",
+        "objective_trace_": "float64 t?",
+        "n_iter_": "count",
+        "converged_": "bool",
+        "coefficients_": "float64 n",
+        "center_squared_norms_": "float64 k",
+        "X_fit_": "rows n f | float 0 0",
+    }
 
     def __init__(
         self,

@@ -136,6 +136,16 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
     children_: np.ndarray
     distances_: np.ndarray
     distance_threshold_: float | None
+    _stored = {
+        "n_clusters_": "size k",
+        "n_leaves_": "size n",
+        "labels_": "int n < k",
+        "n_connected_components_": "count",
+        "linkage_matrix_": "float64 n-1 4",
+        "children_": "int n-1 2",
+        "distances_": "float64 n-1",
+        "distance_threshold_": "none | float",
+    }
 
     def __init__(
         self,

@@ -76,6 +76,13 @@ class AffinityClusterer(Clusterer, Model):
     n_connected_components_: int
     n_iter_: int
     converged_: bool
+    _stored = {
+        "objective_": "float",
+        "objective_trace_": "float64 t?",
+        "n_connected_components_": "count",
+        "n_iter_": "count",
+        "converged_": "bool",
+    }
 
     @property
     def _precomputed(self) -> bool:

@@ -103,6 +103,12 @@ class ProbabilisticClustering(CallbackSupport, AffinityClusterer):
     probabilities_: np.ndarray
     factor_: np.ndarray
     largest_change_: float
+    _stored = {
+        "probabilities_": "float n k",
+        "factor_": "float n k",
+        "labels_": "int n < k",
+        "largest_change_": "float",
+    }
 
     def __init__(
         self,

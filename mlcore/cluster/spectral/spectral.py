@@ -165,6 +165,14 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
     eigengaps_: np.ndarray
     residuals_: np.ndarray
     objective_bound_: float
+    _stored = {
+        "embedding_": "float n e",
+        "eigenvectors_": "float n v",
+        "eigenvalues_": "float64 v",
+        "eigengaps_": "float64 g?",
+        "residuals_": "float64 v",
+        "objective_bound_": "float",
+    }
 
     def __init__(
         self,

@@ -143,6 +143,29 @@ class CCA(Transformer, Regressor, TwoBlocks):
     solver_: str
     alpha_: np.ndarray
     total_weight_: float
+    _stored = {
+        "canonical_correlations_": "float k",
+        "all_correlations_": "float64 a",
+        "x_rotations_": "float f k",
+        "y_rotations_": "float q k",
+        "x_weights_": "float f k",
+        "y_weights_": "float q k",
+        "x_loadings_": "float f k",
+        "y_loadings_": "float q k",
+        "y_patterns_": "float q k",
+        "coef_": "float q f",
+        "intercept_": "float q",
+        "x_mean_": "float64 f",
+        "y_mean_": "float64 q",
+        "x_rank_": "count",
+        "y_rank_": "count",
+        "orthogonality_": "float",
+        "off_diagonal_": "float",
+        "rcond_": "float64 2",
+        "solver_": "text",
+        "alpha_": "float64 2",
+        "total_weight_": "float",
+    }
 
     def __init__(
         self,

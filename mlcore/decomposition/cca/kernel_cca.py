@@ -144,6 +144,23 @@ class KernelCCA(Transformer, KernelModel):
     y_gamma_: float
     X_fit_: Any
     Y_fit_: Any
+    _stored = {
+        "canonical_correlations_": "float64 k",
+        "training_correlations_": "float64 k",
+        "x_dual_coef_": "float64 n k",
+        "y_dual_coef_": "float64 n k",
+        "mean_coef_": "float64 n",
+        "x_intercept_": "float64 k",
+        "y_intercept_": "float64 k",
+        "x_rank_": "count",
+        "y_rank_": "count",
+        "orthogonality_": "float",
+        "off_diagonal_": "float",
+        "alpha_": "float64 2",
+        "y_gamma_": "float",
+        "X_fit_": "rows n f",
+        "Y_fit_": "rows n q",
+    }
 
     def __init__(
         self,

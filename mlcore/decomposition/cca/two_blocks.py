@@ -52,6 +52,12 @@ class TwoBlocks(SinglePass, Model):
     one_target_: bool
 
     _result = "all_correlations_"
+    _stored = {
+        "origin_": "float f+q",
+        "powers_": "int f+q",
+        "one_target_": "bool",
+        "statistics_": ("float", "float64 f+q", "float64 f+q f+q"),
+    }
 
     def _check_parameters(self) -> None:
         raise NotImplementedError

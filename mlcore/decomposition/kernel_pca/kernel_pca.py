@@ -207,6 +207,30 @@ class KernelPCA(PreImages, Transformer, KernelModel):
     origin_: np.ndarray | None
     inverse_coef_: np.ndarray
     inverse_intercept_: np.ndarray
+    _stored = {
+        "eigenvalues_": "float64 k",
+        "eigenvalue_bounds_": "float64 2 k",
+        "eigenvectors_": "float64 n k",
+        "center_indices_": "int m",
+        "explained_variance_ratio_": "float64 k",
+        "dual_coef_": "float64 m k",
+        "intercept_": "float64 k",
+        "mean_coef_": "float64 m",
+        "mean_squared_norm_": "float",
+        "next_value_": "float",
+        "residuals_": "float64 k",
+        "orthogonality_": "float",
+        "gaps_": "float64 k",
+        "angle_bounds_": "float64 k",
+        "condition_": "float",
+        "complete_": "bool",
+        "solver_": "text",
+        "converged_": "bool",
+        "X_fit_": "rows m f",
+        "origin_": "none | float f",
+        "inverse_coef_": "float64 k f",
+        "inverse_intercept_": "float64 f",
+    }
 
     def __init__(
         self,

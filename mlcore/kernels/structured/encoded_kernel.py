@@ -23,6 +23,7 @@ class EncodedKernel(Transformer, Kernel, Model):
     normalize: bool
 
     X_fit_: EncodedSamples
+    _stored = {"X_fit_": "rows n _"}
 
     @abstractmethod
     def _values(self, X: Any, Y: Any) -> np.ndarray:

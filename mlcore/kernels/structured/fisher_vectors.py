@@ -93,6 +93,7 @@ class FisherVectors(Transformer, Model):
     mixture_: object
     whitening_: np.ndarray | None
     dtype_: str
+    _stored = {"mixture_": "model GaussianMixture", "whitening_": "none | any", "dtype_": "text"}
 
     def __init__(
         self,

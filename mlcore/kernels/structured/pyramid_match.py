@@ -90,6 +90,7 @@ class PyramidMatch(EncodedKernel):
     side_: float
     levels_: int
     X_fit_: Sets
+    _stored = {"side_": "float", "levels_": "count"}
 
     def __init__(
         self,

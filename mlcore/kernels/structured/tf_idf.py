@@ -96,6 +96,7 @@ class TfidfTransformer(SinglePass, FeaturewiseTransformer, Model):
     idf_: np.ndarray
     document_frequency_: np.ndarray
     total_weight_: float
+    _stored = {"idf_": "float f", "document_frequency_": "float64 f", "total_weight_": "float"}
 
     def __init__(
         self, *, norm: str | None = "l2", idf: str | None = "smooth", sublinear: bool = False

@@ -71,6 +71,7 @@ class WordCounts(Transformer, Model):
 
     vocabulary_: np.ndarray
     document_frequency_: np.ndarray
+    _stored = {"vocabulary_": "labels v", "document_frequency_": "int v"}
 
     def __init__(
         self,

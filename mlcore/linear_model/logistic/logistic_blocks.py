@@ -37,6 +37,14 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
     _gradient_: np.ndarray | None  # there, and the pairs of L-BFGS
     _pairs_: np.ndarray | None
     _not_for_sums = "_line_", "_gradient_", "_pairs_"
+    _stored = {
+        "intercept_": "float c'",
+        "_columns_": ("float64 f", "float64 f"),
+        "_theta_": "float64 c' f+1",
+        "_line_": ("float64 c' f+1", "float", "float64 c' f+1", "float", "float", "bool"),
+        "_gradient_": "none | float64 c' f+1",
+        "_pairs_": "none | float64 2 l? c' f+1",
+    }
 
     def _checked_parameters(self) -> dict[str, Any]:
         """Return the parameters, checked."""

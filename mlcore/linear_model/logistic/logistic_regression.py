@@ -162,6 +162,16 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
     duality_gap_: float
 
     _tags = {"input_tags.sparse": True}
+    _stored = {
+        "n_iter_": "int 1",
+        "n_passes_": "float",
+        "converged_": "bool",
+        "objective_": "float",
+        "objective_trace_": "float64 t?",
+        "gradient_norm_": "float",
+        "newton_decrement_": "float",
+        "duality_gap_": "float",
+    }
 
     def __init__(
         self,

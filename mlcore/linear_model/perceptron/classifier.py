@@ -52,6 +52,18 @@ class PerceptronClassifier(Classifier):
     converged_: bool
     n_iter_: int
     intercept_: np.ndarray
+    _stored = {
+        "mistakes_": "count",
+        "n_rounds_": "count",
+        "support_": "int s?",
+        "radius_": "float",
+        "margin_": "float",
+        "mistake_bound_": "float",
+        "mistake_trace_": "int t?",
+        "converged_": "bool",
+        "n_iter_": "count",
+        "intercept_": "float64 c'",
+    }
 
     def _settings(self) -> Settings:
         owner = type(self).__name__

@@ -93,6 +93,14 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
     # the number of rounds before it.
     _corrections_: np.ndarray
     _lag_: np.ndarray
+    _stored = {
+        "support_": "int s? < n",
+        "support_vectors_": "rows s? f | float 0 0",
+        "dual_coef_": "float64 c' s?",
+        "_n_seen_": "size n",
+        "_corrections_": "float64 c' s?",
+        "_lag_": "float64 c' s?",
+    }
 
     def __init__(
         self,

@@ -106,6 +106,13 @@ class Perceptron(PerceptronClassifier, Model):
     _offset_lag_: np.ndarray
 
     _tags = {"input_tags.sparse": True}
+    _stored = {
+        "coef_": "float c' f",
+        "_weights_": "float c' f",
+        "_offsets_": "float64 c'",
+        "_lag_": "float64 c' f",
+        "_offset_lag_": "float64 c'",
+    }
 
     def __init__(
         self,

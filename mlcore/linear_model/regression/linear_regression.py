@@ -132,6 +132,34 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
     _statistics: tuple | None = None
 
     _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True, "target_tags.multi_output": True}
+    _stored = {
+        "coef_": "float f | float q f",
+        "intercept_": "float | float64 q",
+        "rank_": "count",
+        "objective_": "float | float64 q",
+        "gradient_norm_": "float | float64 q",
+        "duality_gap_": "float | float64 q",
+        "rcond_": "float",
+        "solver_": "text",
+        "step_": "float",
+        "loss_": "float | float64 q",
+        "n_rounds_": "count",
+        "_gradients_": "float64 q",
+        "total_weight_": "float",
+        "origin_": "float f",
+        "_powers_": "int f",
+        "_target_origin_": "float64 q",
+        "_target_powers_": "int q",
+        "_center_": "float64 f",
+        "_target_mean_": "float64 q",
+        "_system_": ("float64 f f", "float64 f q", "float"),
+        "_squares_": "float64 2 q",
+        "_weight_power_": "int",
+        "_alpha_": "float64 q",
+        "_intercepted_": "bool",
+        "_several_": "bool",
+        "_statistics": ("float", "float64 f+q", "float64 f+q f+q"),
+    }
 
     def __init__(
         self,

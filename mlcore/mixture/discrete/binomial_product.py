@@ -235,6 +235,7 @@ class OfSuccesses(TakesMissing):
 
     means_: np.ndarray
     _failures_: np.ndarray
+    _stored = {"means_": "float64 k f", "_failures_": "float64 f k"}
 
     def _product(self, n_components: int, n_features: int) -> BinomialProduct:
         """Return the components for so many components and features."""

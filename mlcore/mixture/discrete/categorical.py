@@ -94,6 +94,7 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
 
     probabilities_: list[np.ndarray]
     categories_: list[np.ndarray]
+    _stored = {"probabilities_": ["f", "float64 k m[]"], "categories_": ["f", "increasing m[]"]}
 
     def __init__(
         self,

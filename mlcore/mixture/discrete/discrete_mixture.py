@@ -15,6 +15,7 @@ class DiscreteMixture(Mixture):
     """Estimators of mixtures of `DiscreteComponents`, with a prior of `alpha`."""
 
     mean_totals_: np.ndarray
+    _stored = {"mean_totals_": "float64 f k"}
 
     def __init__(
         self,

@@ -79,6 +79,7 @@ class MultinomialMixture(HasScores, DiscreteMixture):
     _tags = {"input_tags.sparse": True, "input_tags.positive_only": True}
 
     means_: np.ndarray
+    _stored = {"means_": "float64 k f", "mean_totals_": "float64 1 k"}
 
     def __init__(
         self,

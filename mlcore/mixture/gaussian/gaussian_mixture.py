@@ -134,6 +134,15 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
     covariance_type_: str
     origin_: np.ndarray
     data_variances_: np.ndarray
+    _stored = {
+        "means_": "float64 k f",
+        "covariance_type_": "text",
+        "covariances_": "float64 k f f | float64 f f | float64 k f | float64 k",
+        "precisions_": "float64 k f f | float64 f f | float64 k f | float64 k",
+        "precisions_cholesky_": "float64 k f f | float64 f f | float64 k f | float64 k",
+        "origin_": "float f",
+        "data_variances_": "float64 f",
+    }
 
     def __init__(
         self,

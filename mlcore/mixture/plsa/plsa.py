@@ -124,6 +124,15 @@ class PLSA(CallbackSupport, DocumentBlocks, KeepsFirstRows, Transformer, Model):
         "input_tags.positive_only": True,
         "transformer_tags.preserves_dtype": ["float64", "float32"],
     }
+    _stored = {
+        "weights_": "float k",
+        "components_": "float k f",
+        "document_components_": "float k n",
+        "log_likelihood_trace_": "float64 t?",
+        "n_iter_": "count",
+        "converged_": "bool",
+        "total_count_": "float",
+    }
 
     def __init__(
         self,

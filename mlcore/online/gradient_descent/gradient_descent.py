@@ -89,6 +89,12 @@ class OnlineGradientDescent(OnlineLearner):
     mean_coef_: np.ndarray
     loss_: float
     squared_subgradients_: float
+    _stored = {
+        "coef_": "float64 d",
+        "mean_coef_": "float64 d",
+        "loss_": "float",
+        "squared_subgradients_": "float",
+    }
 
     def __init__(
         self,

@@ -89,6 +89,12 @@ class SVCCV(SupportVectorClassifier):
     best_score_: float
     best_index_: int
     cv_results_: dict[str, np.ndarray]
+    _stored = {
+        "C_": "float",
+        "best_score_": "float",
+        "best_index_": "count",
+        "cv_results_": {"...": "float64 g | int g"},
+    }
 
     def __init__(
         self,

@@ -216,6 +216,11 @@ class WithProbabilities:
     link_offsets_: np.ndarray
     link_slopes_: np.ndarray
     link_knots_: np.ndarray
+    _stored = {
+        "link_offsets_": "float64 p",
+        "link_slopes_": "float64 p 4",
+        "link_knots_": "float64 p 3",
+    }
 
     @only_with("probability", True)
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Save models to one .npz file and load them, without pickle: loading a file runs no code in it.
 
 The archive holds numeric arrays and a JSON header, which describes the model as a tree of nodes.
+What a file may hold of a fitted model is declared by its class: `mlcore.persistence.declared`.
 """
 
 import importlib
@@ -19,6 +20,8 @@ from scipy import sparse as sp
 import mlcore
 from mlcore.checks.encoded_samples import EncodedSamples
 from mlcore.model import Model
+from mlcore.persistence.archive import Archive
+from mlcore.persistence.declared import check_declared
 
 _FORMAT = "mlcore model"
 _FORMAT_VERSION = 1
@@ -112,30 +115,33 @@ def load(path: str | os.PathLike) -> Any:
         with open(path, "rb"):  # raises OSError for a missing file or a folder
             raise ValueError(f"{path} is not an mlcore model file, or it is truncated.")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if _HEADER not in archive.files:
-                raise ValueError(f"{path} is an archive, but not of an mlcore model.")
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(arrays[_HEADER].tobytes().decode())
+        with Archive(path) as arrays:
+            header = json.loads(arrays[_HEADER].tobytes().decode()) if _HEADER in arrays else None
+            refused = _refusal(header)
+            model = None if refused else _Reader(arrays).value(header["model"])
     except (OSError, MemoryError):
         raise
-    except Exception as error:  # zip, NumPy and JSON raise many types for a damaged file
-        raise ValueError(f"{path} is not a readable mlcore model file: {error}") from None
-    if not isinstance(header, dict) or header.get("format") != _FORMAT:
-        raise ValueError(f"{path} is an archive, but not of an mlcore model.")
-    version, writer = header.get("version"), header.get("mlcore")
-    if not isinstance(version, int) or version > _FORMAT_VERSION:
-        raise ValueError(
-            f"{path} has format {version}, written by mlcore {writer}; mlcore "
-            f"{mlcore.__version__} reads formats up to {_FORMAT_VERSION}: install a newer mlcore."
-        )
-    try:
-        model = _Reader(arrays).value(header["model"])
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ValueError(f"{path} is damaged: {type(error).__name__} {error}.") from None
+    except Exception as error:  # zip, NumPy, SciPy and JSON raise many types for a damaged file
+        what = str(error) if isinstance(error, ValueError | zipfile.BadZipFile) else repr(error)
+        raise ValueError(f"{path} is damaged, not a readable mlcore model file: {what}") from None
+    if refused:
+        raise ValueError(f"{path} {refused}")
     if not isinstance(model, Model):
         raise ValueError(f"{path} is damaged: it describes no model.")
     return model
+
+
+def _refusal(header):
+    """Return what is wrong with the format of a file, None if this mlcore reads it."""
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+        return "is an archive, but not of an mlcore model."
+    version, writer = header.get("version"), header.get("mlcore")
+    if not isinstance(version, int) or version > _FORMAT_VERSION:
+        return (
+            f"has format {version}, written by mlcore {writer}; mlcore {mlcore.__version__} reads "
+            f"formats up to {_FORMAT_VERSION}: install a newer mlcore."
+        )
+    return None
 
 
 class _Writer:
@@ -232,8 +238,18 @@ class _Reader:
             samples = cls.__new__(cls)
             samples.__setstate__({n: self.value(inner) for n, inner in node["state"].items()})
             return samples
-        data, indices, indptr = (self.value(node[n]) for n in ("data", "indices", "indptr"))
-        matrix = _SPARSE[kind]((data, indices, indptr), shape=tuple(node["shape"]))
+        return self._sparse(_SPARSE[kind], node)
+
+    def _sparse(self, cls, node):
+        """Return a matrix of the arrays as they are: its constructor might copy them."""
+        (n, d), parts = node["shape"], [self.value(node[n]) for n in ("data", "indices", "indptr")]
+        data, indices, indptr = parts
+        kinds = [part.dtype.kind for part in parts]
+        one_row_each = len(indptr) == n + 1 and len(data) == len(indices)
+        if kinds[0] not in "biufc" or kinds[1:] != ["i", "i"] or not one_row_each:
+            raise ValueError("the structure of a sparse matrix does not fit together.")
+        matrix = cls((n, d))
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
         matrix.check_format(full_check=True)
         return matrix
 
@@ -251,6 +267,7 @@ class _Reader:
             raise ValueError(f"the file is damaged: its {name} has no {lost}.")
         model = cls.__new__(cls)
         model.__dict__.update(absent | {n: self.value(inner) for n, inner in state.items()})
+        check_declared(model)
         return model
 
 
