@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.checks import as_labels, as_targets, as_weights, label_type
+from mlcore.exceptions import warn
 
 
 class Classifier:
@@ -41,6 +42,11 @@ class Classifier:
         ------
         TypeError
             If the labels are of another type than those of the fit, as "1" is than 1.
+
+        Warns
+        -----
+        UserWarning
+            If none of the labels is a class of the fit.
         """
         predicted = self.predict(X)
         classes, codes = as_labels(y, len(predicted), owner=type(self).__name__)
@@ -52,6 +58,13 @@ class Classifier:
                 f"{predicted.tolist()[0]!r}: none could be equal."
             )
         weights = as_weights(sample_weight, len(predicted))
+        own = getattr(self, "classes_", classes)
+        if not np.isin(classes, own).any():
+            warn(
+                "UserWarning",
+                f"{type(self).__name__}: none of the labels of y, such as {classes.tolist()[0]!r}, "
+                f"is a class of the fit, such as {own.tolist()[0]!r}, so that the accuracy is 0.",
+            )
         return float(np.average(predicted == classes[codes], weights=weights))
 
     def _weighted_labels(

@@ -65,6 +65,13 @@ INSTEAD: dict[str, dict[str, str]] = {
         "iterated_power": "use tol=: Lanczos goes on until its residuals are that small",
         "copy_X": "drop it: X is never changed, and X_fit_ is a copy",
     },
+    "Discretizer": {
+        "encode": "drop it: codes are whole numbers, which sklearn's OneHotEncoder takes further",
+        "quantile_method": "drop it: edges are the averaged_inverted_cdf",
+        "dtype": "drop it: codes are float64, as NaN is one of them",
+        "subsample": "drop it: all rows count",
+        "random_state": "drop it: nothing is drawn at random",
+    },
     "CategoricalNB": {
         "min_categories": 'use unseen="reserve"',
     },

@@ -132,7 +132,7 @@ class Draw:
 
 
 class _Form(NamedTuple):
-    """What must be the same for blocks to be joined; the fields are words of a message."""
+    """Form of X, the same of all blocks that are joined; its fields are words of a message."""
 
     kind: str
     type: str

@@ -13,6 +13,7 @@ from mlcore.checks.memory import require_memory
 
 _REFUSED = (str, bytes, np.datetime64, np.timedelta64, np.ndarray)
 _MISSING = ("NoneType", "NAType", "NaTType")
+_EXACT = 2**53  # integers up to it have a float64 of their own
 
 
 def plain_array(values: Any, name: str) -> np.ndarray:
@@ -115,6 +116,44 @@ def real_array(values: Any, name: str, *, missing: bool = False) -> np.ndarray:
             raise TypeError(f"{column_label(0, values, name)} must hold real numbers.")
         raise TypeError(f"{name} is of type {array.dtype}, but must hold real numbers.")
     return array
+
+
+def require_exact(table: np.ndarray, X: Any, columns: Any) -> None:
+    """Refuse integers that float64 cannot tell from others, in columns that are categories.
+
+    Parameters
+    ----------
+    table : (n, d) float32, float64 or object
+        `X` after the checks.
+    X : array-like
+        What the user gave.
+    columns : sequence of int
+    """
+    if table.dtype.kind == "f":
+        flat = np.ascontiguousarray(table).reshape(-1)
+        if _ext.sum_of_squares(flat) < _EXACT**2:  # NaN is not
+            return
+    elif table.dtype != object:
+        return
+    for j in columns:
+        column = table[:, j]
+        if column.dtype == object or (np.abs(column) >= _EXACT).any():
+            for value in _as_given(X, j) if column.dtype != object else column.tolist():
+                whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+                if whole and abs(int(value)) > _EXACT and int(float(value)) != int(value):
+                    raise ValueError(
+                        f"{column_label(j, X)} has the category {value}, which float64 cannot tell "
+                        "from the integers beside it: make strings of these categories."
+                    )
+
+
+def _as_given(X, j):
+    """Return the values of a column, as integers where the table has a type for these."""
+    columns = columns_of(X)
+    if columns is not None and hasattr(columns[j], "to_pylist"):  # of pyarrow, with nulls
+        return columns[j].to_pylist()
+    values = plain_array(X, "X")[:, j] if columns is None else columns[j]
+    return values.to_list() if hasattr(values, "to_list") else values.tolist()
 
 
 def as_floats(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:

@@ -8,7 +8,7 @@ from scipy import sparse as sp
 from mlcore.checks import as_real
 from mlcore.naive_bayes.class_counts import ClassCounts, class_counts
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
-from mlcore.naive_bayes.smoothed import Smoothed, smoothed
+from mlcore.naive_bayes.smoothed import Smoothed, pseudo_counts, smoothed
 from mlcore.threads import single_threaded_blas
 
 
@@ -22,10 +22,10 @@ class BernoulliNB(NaiveBayes):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Pseudo-count of either value, at least 0. With 0, a value that a class has not seen is
-        impossible there; probabilities of the classes are then the limit for small alpha: of the
-        classes with the fewest impossible values.
+    alpha : float or (n_features,) array-like, default=1.0
+        Pseudo-count of either value, of all features or of each, at least 0. With 0, a value that
+        a class has not seen is impossible there; probabilities of the classes are then the limit
+        for small alpha: of the classes with the fewest impossible values.
     binarize : float or None, default=0.0
         Larger values count as 1, others as 0; for sparse X at least 0. None takes zeros and ones
         only.
@@ -85,7 +85,7 @@ class BernoulliNB(NaiveBayes):
     def __init__(
         self,
         *,
-        alpha: float = 1.0,
+        alpha: Any = 1.0,
         binarize: float | None = 0.0,
         missing: str = "error",
         class_prior: Any = None,
@@ -100,13 +100,14 @@ class BernoulliNB(NaiveBayes):
     def _check_parameters(self):
         super()._check_parameters()
         owner = type(self).__name__
-        as_real(self.alpha, "alpha", owner=owner, at_least=0)
+        pseudo_counts(self.alpha, owner)
         if self.binarize is not None:
             as_real(self.binarize, "binarize", owner=owner)
 
     def _check_X(self, X, **how):
         checked = super()._check_X(X, **how)
         owner, sparse = type(self).__name__, sp.issparse(checked)
+        pseudo_counts(self.alpha, owner, checked.shape[1])
         if sparse and self.binarize is not None and self.binarize < 0:
             raise ValueError(
                 f"{owner}: binarize={float(self.binarize):g} makes ones of the zeros that sparse X "
@@ -146,7 +147,8 @@ class BernoulliNB(NaiveBayes):
         return tuple(sp.csr_array((part, X.indices, X.indptr), shape=X.shape) for part in marks)
 
     def _solve(self, statistics):
-        sums, known, alpha = statistics.sums, statistics.known, float(self.alpha)
+        sums, known = statistics.sums, statistics.known
+        alpha = pseudo_counts(self.alpha, type(self).__name__)
         if self.missing == "error":  # then all features are known equally often
             known = known[:, :1]
         one, zero = smoothed(sums, known, 2, alpha), smoothed(known - sums, known, 2, alpha)

@@ -9,10 +9,9 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_labels, label_type
-from mlcore.checks.arrays import column_label, columns_of, plain_array
+from mlcore.checks.arrays import column_label, plain_array, require_exact
 
 UNSEEN, MISSING = -2, -1  # codes that are no place in the categories
-_EXACT = 2**53  # integers up to it have a float64 of their own
 _TIMES = datetime.date, np.datetime64
 _DURATIONS = datetime.timedelta, np.timedelta64
 _FAMILIES = numbers.Real, str, bytes, _TIMES, _DURATIONS
@@ -50,12 +49,9 @@ def require_categories(table: np.ndarray, X: Any, columns: Any, missing: bool) -
     missing : bool
         None and NaN are allowed.
     """
-    for j in columns:
+    require_exact(table, X, columns)
+    for j in () if table.dtype.kind == "f" else columns:
         column = table[:, j]
-        if column.dtype.kind == "f":
-            if (np.abs(column) >= _EXACT).any():  # NaN is not
-                _require_exact(_as_given(X, j), j, X)
-            continue
         known = _known(column)
         if not missing and not known.all():
             raise ValueError(
@@ -65,26 +61,6 @@ def require_categories(table: np.ndarray, X: Any, columns: Any, missing: bool) -
             )
         if column.dtype == object:
             _require_one_kind(column[known].tolist(), j, X)
-            _require_exact(column[known].tolist(), j, X)
-
-
-def _as_given(X, j):
-    """Return the values of a column, as integers where the table has a type for these."""
-    columns = columns_of(X)
-    if columns is not None and hasattr(columns[j], "to_pylist"):  # of pyarrow, with nulls
-        return columns[j].to_pylist()
-    values = plain_array(X, "X")[:, j] if columns is None else columns[j]
-    return values.to_list() if hasattr(values, "to_list") else values.tolist()
-
-
-def _require_exact(values, j, X):
-    for value in values:
-        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        if whole and abs(int(value)) > _EXACT and int(float(value)) != int(value):
-            raise ValueError(
-                f"{column_label(j, X)} has the category {value}, which float64 cannot tell from "
-                "the integers beside it: make strings of these categories."
-            )
 
 
 def _require_one_kind(values, j, X):

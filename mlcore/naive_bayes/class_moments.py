@@ -1,12 +1,13 @@
 """Weight, mean and scatter of every column in each class, where it is not missing."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.naive_bayes.class_counts import all_classes, with_classes
+from mlcore.naive_bayes.class_counts import all_classes, rows_of, spread
 
 _VALUES = 1 << 16  # of a block, which stays in the cache
+_SAFE_POWER = 128  # squares of numbers between 2^-128 and 2^128 stay in range
 
 
 class ClassMoments(NamedTuple):
@@ -21,6 +22,8 @@ class ClassMoments(NamedTuple):
     known, means, scatters : (c, d) float64
         Weight, mean and sum of squared deviations from it, of the values that are not missing;
         zeros where all are.
+    power : (d,) int64, or 0
+        Of the unit of each column.
     """
 
     classes: np.ndarray
@@ -28,6 +31,15 @@ class ClassMoments(NamedTuple):
     known: np.ndarray
     means: np.ndarray
     scatters: np.ndarray
+    power: Any = 0
+
+
+def unit_powers(X: np.ndarray, origin: np.ndarray) -> np.ndarray:
+    """Return powers of two near the range of each column, (d,) int64; 0 if squares are safe."""
+    size = np.fmax(np.fmax.reduce(X) - origin, origin - np.fmin.reduce(X))
+    power = np.frexp(np.where(np.isnan(size), 0.0, size))[1].astype(np.int64)
+    power[np.abs(power) < _SAFE_POWER] = 0
+    return power
 
 
 def class_moments(
@@ -40,8 +52,18 @@ def class_moments(
 ) -> ClassMoments:
     """Return the moments of rows X (n, d) by class; `weights` are positive, or None for ones.
 
-    Blocks of the rows of a class are merged in their order; one reading, O(n d) time.
+    Blocks of the rows of a class are merged in their order; one reading, O(n d) time. Rows whose
+    squares leave the range in units of 2^power are read again in units of their own.
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _in_units(X, classes, codes, weights, origin, power)
+        if not (np.isfinite(found.scatters).all() and np.isfinite(found.means).all()):
+            own = np.maximum(unit_powers(X, origin), power)
+            found = _in_units(X, classes, codes, weights, origin, own)
+    return found
+
+
+def _in_units(X, classes, codes, weights, origin, power):
     c, d = len(classes), X.shape[1]
     known, means, scatters = np.zeros((3, c, d))
     total = np.bincount(codes, weights, c).astype(np.float64)
@@ -55,7 +77,7 @@ def class_moments(
             w = np.ones(len(rows)) if weights is None else weights[rows]
             part = _moments(block, w)
             known[k], means[k], scatters[k] = _merged((known[k], means[k], scatters[k]), part)
-    return ClassMoments(classes, total, known, means, scatters)
+    return ClassMoments(classes, total, known, means, scatters, power)
 
 
 def scaled(X: np.ndarray, origin: np.ndarray, power: np.ndarray) -> np.ndarray:
@@ -71,14 +93,30 @@ def merged_class_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
             f"moments of {a.means.shape[1]} and {b.means.shape[1]} features cannot be merged: they "
             "come from different models."
         )
-    classes = all_classes(a.classes, b.classes)
-    a, b = with_classes(a, classes), with_classes(b, classes)
-    return ClassMoments(classes, a.weights + b.weights, *_merged(a[2:], b[2:]))
+    classes, power = all_classes(a.classes, b.classes), np.maximum(a.power, b.power)
+    a, b = (_in_power(moments_of_classes(part, classes), power) for part in (a, b))
+    return ClassMoments(classes, a.weights + b.weights, *_merged(a[2:5], b[2:5]), power)
+
+
+def moments_of_classes(moments: ClassMoments, classes: np.ndarray) -> ClassMoments:
+    """Return the moments with rows of zeros for the `classes` (c,) that they lack."""
+    rows = rows_of(moments.classes, classes)
+    parts = (spread(part, rows, len(classes)) for part in moments[1:5])
+    return ClassMoments(classes, *parts, moments.power)
+
+
+def _in_power(moments, power):
+    """Return the moments in the units of larger powers; what then underflows is less than any."""
+    step = np.broadcast_to(moments.power - power, moments.means.shape[1:])
+    if not step.any():
+        return moments
+    means, scatters = np.ldexp(moments.means, step), np.ldexp(moments.scatters, 2 * step)
+    return moments._replace(means=means, scatters=scatters, power=power)
 
 
 def of_all_classes(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return weight, mean and scatter of each column over all classes, (d,) each."""
-    parts = list(zip(*moments[2:], strict=True))
+    parts = list(zip(*moments[2:5], strict=True))
     whole = parts[0]
     for part in parts[1:]:
         whole = _merged(whole, part)

@@ -5,11 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from mlcore.checks import as_choice, as_integer, as_labels, require_memory
-from mlcore.checks.arrays import real_array
+from mlcore.checks import as_choice, as_integer, as_labels, as_weights, require_memory
+from mlcore.checks.arrays import column_label, real_array
 from mlcore.checks.missing import with_missing
 from mlcore.mixins import FeaturewiseTransformer
-from mlcore.model import Model
+from mlcore.model import Model, warn
 
 
 class Discretizer(FeaturewiseTransformer, Model):
@@ -81,14 +81,19 @@ class Discretizer(FeaturewiseTransformer, Model):
         self.edges = edges
         self.missing = missing
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the edges of each feature.
+
+        By "quantile" and "uniform", features that have one interval, as all or many of their
+        values are equal, are a UserWarning: their codes are all 0.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
             Labels, which only strategy="mdl" needs.
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 stands for two copies of a sample, 0 for its absence.
 
         Returns
         -------
@@ -106,19 +111,36 @@ class Discretizer(FeaturewiseTransformer, Model):
         as_choice(self.missing, "missing", ("error", "ignore"), owner=owner)
         checked = self._check_X(X, reset=True)
         n, d = checked.shape
+        weights = None if sample_weight is None else as_weights(sample_weight, n)
+        codes = as_labels(y, n, owner=owner)[1] if self._needs_labels() else None
         if self.edges is not None:
             edges = self._given_edges(d)
-        elif self.strategy == "mdl":
-            _, codes = as_labels(y, n, owner=owner)
-            edges = [_shortest_description(column, codes) for column in checked.T]
         else:
             n_bins = min(n_bins, 2**53)
-            require_memory(n_bins, d, 8, what="the edges", instead="use fewer bins")
-            make = _quantiles if self.strategy == "quantile" else _widths
-            edges = [make(column[~np.isnan(column)], n_bins) for column in checked.T]
+            if codes is None:
+                require_memory(n_bins, d, 8, what="the edges", instead="use fewer bins")
+            edges = [self._edges(column, n_bins, codes, weights) for column in checked.T]
         sizes = np.array([len(column) + 1 for column in edges], np.intp)
+        if self.edges is None and codes is None:
+            _warn_of_single_intervals(np.flatnonzero(sizes == 1), X, owner)
         self._set_fitted(X, edges_=edges, n_bins_=sizes)
         return self
+
+    def _needs_labels(self):
+        return self.edges is None and self.strategy == "mdl"
+
+    def _edges(self, column, n_bins, codes, weights):
+        """Return the edges of a column from the values that are there and have weight."""
+        known = ~np.isnan(column)
+        if weights is not None:
+            known &= weights > 0
+        values = column[known]
+        w = None if weights is None else weights[known]
+        if codes is not None:
+            return _shortest_description(values, codes[known], w)
+        if self.strategy == "quantile":
+            return _quantiles(values, n_bins, w)
+        return _widths(values, n_bins)
 
     def transform(self, X: Any) -> Any:
         """Return the codes of the intervals.
@@ -165,12 +187,43 @@ class Discretizer(FeaturewiseTransformer, Model):
         return found
 
 
-def _quantiles(values, n_bins):
+def _warn_of_single_intervals(lost, X, owner):
+    if not len(lost):
+        return
+    shown = ", ".join(column_label(int(j), X) for j in lost[:5])
+    warn(
+        "UserWarning",
+        f"{owner}: {shown}{', ...' if len(lost) > 5 else ''} "
+        f"{'has' if len(lost) == 1 else 'have'} one interval, as too many values are equal, and so "
+        'one code: strategy="mdl" or edges= may divide what is not constant.',
+    )
+
+
+def _quantiles(values, n_bins, weights):
     if not len(values):
         return np.empty(0)
     shares = np.arange(1, n_bins) / n_bins
-    edges = np.unique(np.quantile(values, shares, method="averaged_inverted_cdf"))
+    if weights is None:
+        edges = np.quantile(values, shares, method="averaged_inverted_cdf")
+    else:
+        edges = _weighted_quantiles(values, shares, weights)
+    edges = np.unique(edges)
     return edges[edges > values.min()]
+
+
+def _weighted_quantiles(values, shares, weights):
+    """Return the quantiles of NumPy's "averaged_inverted_cdf", weights as copies.
+
+    Where a share ends exactly between two values, it is their mean.
+    """
+    order = np.argsort(values, kind="stable")
+    values, ends = values[order], np.cumsum(weights[order])
+    targets = shares * ends[-1]
+    whole = (weights == np.floor(weights)).all()
+    slack = 0.0 if whole else 8 * np.finfo(float).eps * ends[-1]  # what sums of fractions lose
+    lower = np.searchsorted(ends, targets - slack)
+    upper = np.minimum(np.searchsorted(ends, targets + slack, side="right"), len(values) - 1)
+    return values[lower] / 2 + values[upper] / 2
 
 
 def _widths(values, n_bins):
@@ -181,15 +234,15 @@ def _widths(values, n_bins):
     return edges[edges > least]
 
 
-def _shortest_description(column, codes):
-    """Return the edges of Fayyad and Irani for a column (n,) and labels 0, 1, ... (n,)."""
-    known = np.flatnonzero(~np.isnan(column))
-    order = known[np.argsort(column[known], kind="stable")]
+def _shortest_description(column, codes, weights):
+    """Return the edges of Fayyad and Irani for a column (n,), labels 0, 1, ... and weights (n,)."""
+    order = np.argsort(column, kind="stable")
     values, labels = column[order], codes[order]
+    weights = np.ones(len(values)) if weights is None else weights[order]
     edges, pending = [], [(0, len(values))]
     while pending:
         first, last = pending.pop()
-        cut = _division(values[first:last], labels[first:last])
+        cut = _division(values[first:last], labels[first:last], weights[first:last])
         if cut is not None:
             low, high = values[first + cut - 1], values[first + cut]
             # The mean of neighbours may be the lower one, by rounding.
@@ -199,10 +252,10 @@ def _shortest_description(column, codes):
     return np.sort(np.array(edges))
 
 
-def _division(values, labels):
+def _division(values, labels, weights):
     """Return the number of rows in the lower part, None if no division is worth its description."""
-    n = len(values)
-    if n < 2:
+    n = weights.sum()
+    if len(values) < 2 or n <= 1:
         return None
     present, labels = np.unique(labels, return_inverse=True)
     if len(present) == 1:
@@ -210,13 +263,14 @@ def _division(values, labels):
     places = np.flatnonzero(values[1:] > values[:-1]) + 1
     if not len(places):
         return None
-    low = np.stack([np.cumsum(labels == k)[places - 1] for k in range(len(present))], axis=1)
-    total = np.bincount(labels)
-    high = total - low
+    sums = [np.cumsum(np.where(labels == k, weights, 0))[places - 1] for k in range(len(present))]
+    low = np.stack(sums, axis=1)
+    total = np.bincount(labels, weights)
+    high = np.maximum(total - low, 0)
     bits_low, bits_high = _bits(low), _bits(high)
     best = int(np.argmin(bits_low + bits_high))
     whole, parts = _bits(total), (bits_low[best], bits_high[best])
-    sizes = places[best], n - places[best]
+    sizes = low[best].sum(), high[best].sum()
     kinds = [np.count_nonzero(side[best]) for side in (low, high)]
     # All are n times the quantities of the article, in bits.
     gain = whole - sum(parts)

@@ -9,13 +9,14 @@ from mlcore.naive_bayes.class_moments import (
     ClassMoments,
     class_moments,
     merged_class_moments,
+    moments_of_classes,
     of_all_classes,
     scaled,
+    unit_powers,
 )
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 
 _VALUES = 1 << 16  # terms of a block of scores, which stay in the cache
-_SAFE_POWER = 128  # squares of numbers between 2^-128 and 2^128 stay in range
 
 
 class GaussianNB(NaiveBayes):
@@ -33,7 +34,7 @@ class GaussianNB(NaiveBayes):
     ----------
     var_smoothing : float, default=1e-9
         This share of the variance of a feature over all rows is added to its variance in each
-        class; above 0.
+        class. With 0, a feature that is constant in one class but not in all is refused.
     missing : {"error", "ignore"}, default="error"
         Whether NaN is refused, or a missing value, which is in no sum and no score. A class that
         knows no value of a feature takes mean and variance of all.
@@ -136,7 +137,7 @@ class GaussianNB(NaiveBayes):
 
     def _check_parameters(self):
         super()._check_parameters()
-        as_real(self.var_smoothing, "var_smoothing", owner=type(self).__name__, above=0)
+        as_real(self.var_smoothing, "var_smoothing", owner=type(self).__name__, at_least=0)
 
     def _check_X(self, X, **how):
         return super()._check_X(X, **how | {"check_finite": True})
@@ -144,7 +145,7 @@ class GaussianNB(NaiveBayes):
     def _begun(self, X):
         """The origin is the mean of the first rows, the unit 1 unless squares may leave the range.
 
-        Then it is a power of two of the range of the first rows.
+        Then it is a power of two near the range of the first rows, which later rows may raise.
         """
         if self.missing == "error":
             origin = X.mean(axis=0, dtype=np.float64)
@@ -152,10 +153,7 @@ class GaussianNB(NaiveBayes):
             known = ~np.isnan(X)
             shares = np.where(known, X, 0.0) / np.maximum(known.sum(axis=0), 1)
             origin = shares.sum(axis=0, dtype=np.float64)
-        size = np.fmax(np.fmax.reduce(X) - origin, origin - np.fmin.reduce(X))
-        power = np.frexp(np.where(np.isnan(size), 0.0, size))[1].astype(np.int64)
-        power[np.abs(power) < _SAFE_POWER] = 0
-        return {"origin_": origin, "_power_": power}
+        return {"origin_": origin, "_power_": unit_powers(X, origin)}
 
     def _sums(self, X, classes, codes, weights, checked):
         if not hasattr(self, "origin_"):
@@ -163,7 +161,7 @@ class GaussianNB(NaiveBayes):
         return class_moments(X, classes, codes, weights, self.origin_, self._power_)
 
     def _solve(self, statistics):
-        known, means, scatters = statistics[2:]
+        known, means, scatters, power = statistics[2:]
         weight, mean, scatter = of_all_classes(statistics)
         overall = scatter / np.maximum(weight, np.finfo(float).tiny)
         some = known > 0
@@ -172,17 +170,33 @@ class GaussianNB(NaiveBayes):
         epsilon = float(self.var_smoothing) * overall
         varies = overall > 0
         variances = variances + epsilon
-        power = self._power_
+        self._require_variances(variances[:, varies], statistics.weights, varies)
+        power = np.array(np.broadcast_to(power, means.shape[1:]))
         with np.errstate(over="ignore", under="ignore"):
             return {
                 "class_prior_": np.exp(self._log_prior(statistics.weights)),
                 "theta_": self.origin_ + np.ldexp(means, power),
                 "var_": np.ldexp(variances, 2 * power),
                 "epsilon_": np.ldexp(epsilon, 2 * power),
+                "_power_": power,
                 "_means_": means,
                 "_variances_": np.where(varies, variances, 1.0),
                 "_varies_": varies,
             }
+
+    def _require_variances(self, variances, weights, varies):
+        """Refuse a class without variance, of which no density is left."""
+        flat = np.argwhere((variances == 0) & (weights > 0)[:, None])
+        if len(flat):
+            k, j = flat[0].tolist()
+            raise ValueError(
+                f"{type(self).__name__}: feature {np.flatnonzero(varies)[j]} is constant in class "
+                f"number {k}, so that with var_smoothing={self.var_smoothing:g} its variance is 0: "
+                "use a larger var_smoothing."
+            )
+
+    def _with_classes(self, statistics, classes):
+        return moments_of_classes(statistics, classes)
 
     def _log_likelihood(self, X):
         varies, origin, power = self._varies_, self.origin_, self._power_

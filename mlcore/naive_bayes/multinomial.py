@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.checks import as_real
 from mlcore.naive_bayes.class_counts import ClassCounts, class_counts
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
-from mlcore.naive_bayes.smoothed import Smoothed, smoothed
+from mlcore.naive_bayes.smoothed import Smoothed, pseudo_counts, smoothed
 from mlcore.threads import single_threaded_blas
 
 
@@ -23,10 +22,10 @@ class MultinomialNB(NaiveBayes):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Pseudo-count of every word in every class, at least 0. With 0, a word that a class has not
-        seen is impossible there; probabilities of the classes are then the limit for small alpha:
-        of the classes with the fewest impossible words.
+    alpha : float or (n_features,) array-like, default=1.0
+        Pseudo-count of every word, or of each, in every class, at least 0. With 0, a word that a
+        class has not seen is impossible there; probabilities of the classes are then the limit for
+        small alpha: of the classes with the fewest impossible words.
     class_prior : (n_classes,) array-like or None, default=None
         Probabilities of the classes, in the order of `classes_`, of sum 1.
     fit_prior : bool, default=True
@@ -85,7 +84,7 @@ class MultinomialNB(NaiveBayes):
     }
 
     def __init__(
-        self, *, alpha: float = 1.0, class_prior: Any = None, fit_prior: bool = True
+        self, *, alpha: Any = 1.0, class_prior: Any = None, fit_prior: bool = True
     ) -> None:
         self.alpha = alpha
         self.class_prior = class_prior
@@ -93,10 +92,11 @@ class MultinomialNB(NaiveBayes):
 
     def _check_parameters(self):
         super()._check_parameters()
-        as_real(self.alpha, "alpha", owner=type(self).__name__, at_least=0)
+        pseudo_counts(self.alpha, type(self).__name__)
 
     def _check_X(self, X, **how):
         checked = super()._check_X(X, **how)
+        pseudo_counts(self.alpha, type(self).__name__, checked.shape[1])
         if how.get("check_finite", True):
             least = (checked.data if sp.issparse(checked) else checked).min(initial=0.0)
             if least < 0:
@@ -116,7 +116,9 @@ class MultinomialNB(NaiveBayes):
     def _solve(self, statistics):
         sums = statistics.sums
         totals = sums.sum(axis=1, keepdims=True)
-        table = smoothed(sums, totals, sums.shape[1], float(self.alpha))
+        d, alpha = sums.shape[1], pseudo_counts(self.alpha, type(self).__name__)
+        mass = d * alpha if np.ndim(alpha) == 0 else alpha.sum()
+        table = smoothed(sums, totals, d, alpha, mass)
         return {
             "feature_count_": sums,
             "feature_log_prob_": table.logs,

@@ -112,3 +112,18 @@ def test_laws(seed, cut, missing):
         labels = np.repeat(whole.classes_, 2)
         flat = BernoulliNB().fit(known, labels).predict_proba([[0.0], [1.0]])
         assert_allclose(flat, 1 / len(whole.classes_), rtol=1e-14)
+
+
+@pytest.mark.parametrize("missing", ["error", "ignore"])
+def test_each_feature_may_have_its_pseudo_count(missing):
+    X = np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1], [1, 0, 0]])
+    y, alpha = np.array([0, 0, 1, 1]), np.array([0.5, 2.0, 0.0])
+    model = BernoulliNB(alpha=alpha, missing=missing).fit(X, y)
+    ones = np.array([X[y == c].sum(axis=0) for c in (0, 1)])
+    shares = (ones + alpha) / (2 + 2 * alpha)
+    assert_allclose(np.exp(model.feature_log_prob_), shares, rtol=1e-14)
+    assert_array_equal(shares[0, 2], 1)
+    row = np.array([[1, 0, 0]])  # impossible in class 0
+    assert_array_equal(model.predict_proba(row), [[0, 1]])
+    with pytest.raises(ValueError, match="alpha has 3 values, but X has 2 features"):
+        BernoulliNB(alpha=alpha).fit(X[:, :2], y)

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+import mlcore
+from mlcore.blocks import fit_blocks
 from mlcore.datasets import load_iris
 from mlcore.naive_bayes import GaussianNB
 
@@ -105,3 +107,71 @@ def test_constant_data_and_empty_classes():
     model = GaussianNB(missing="ignore").fit(unknown, y)
     assert_allclose(model.theta_[1, 0], X[y != 1, 0].mean(), rtol=1e-14)
     assert_allclose(model.var_[1, 0], X[y != 1, 0].var(), rtol=1e-8)
+
+
+# ---- no smoothing, units of the first rows
+
+
+def test_without_smoothing_the_posteriors_are_those_of_scikit_learn():
+    X, y = load_iris()
+    model = GaussianNB(var_smoothing=0.0).fit(X, y)
+    peer = sklearn.naive_bayes.GaussianNB(var_smoothing=0.0).fit(X, y)
+    assert_allclose(model.var_, peer.var_, rtol=1e-13)
+    assert_array_equal(model.epsilon_, 0)
+    assert_allclose(
+        model.predict_joint_log_proba(X), peer.predict_joint_log_proba(X), rtol=1e-11
+    )
+
+
+def test_without_smoothing_a_constant_class_is_refused():
+    X = np.array([[1.0, 7.0, 1.0], [2, 7, 1], [3, 7, 2], [4, 7, 2]])
+    model = GaussianNB(var_smoothing=0).fit(X[:, :2], [0, 0, 1, 1])  # 7 in all classes is left out
+    before = model.theta_
+    with pytest.raises(ValueError, match="feature 2 is constant in class number 0.*var_smoothing"):
+        model.fit(X, [0, 0, 1, 1])
+    assert model.theta_ is before
+    GaussianNB().fit(X, [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("power", [-564, -166, -100, 100, 300])
+@pytest.mark.parametrize("column", [0, None])
+def test_first_rows_of_another_size_change_nothing(power, column):
+    """Rows are added in units of the largest: what the first rows are in does not matter."""
+    X, y = problem(1, n=60)
+    X[:20, slice(None) if column is None else column] *= 2.0**power
+    whole = GaussianNB().fit(X, y)
+    for order in ((0, 20, 40), (40, 20, 0), (20, 0, 40)):
+        model = GaussianNB()
+        for first in order:
+            model.partial_fit(X[first : first + 20], y[first : first + 20], classes=[0, 1, 2])
+        # Ratios of 2^300 leave a share of a rounding of the mean that the first origin had.
+        assert_allclose(model.var_, whole.var_, rtol=1e-12)
+        assert_allclose(model.theta_, whole.theta_, rtol=1e-12, atol=1e-15 * np.abs(X).max())
+        assert_array_equal(model.predict(X), whole.predict(X))
+    parts = [(X[i : i + 20], y[i : i + 20]) for i in (0, 20, 40)]
+    assert_allclose(fit_blocks(GaussianNB(), parts).var_, whole.var_, rtol=1e-12)
+    assert_allclose(fit_blocks(GaussianNB(), parts[::-1]).var_, whole.var_, rtol=1e-12)
+
+
+def test_units_outlive_a_file(tmp_path):
+    X, y = problem(2, n=40)
+    X[:20] *= 1e-170
+    mlcore.save(GaussianNB().fit(X[:20], y[:20]), tmp_path / "m")
+    model = mlcore.load(tmp_path / "m").partial_fit(X[20:], y[20:])
+    assert_allclose(model.var_, GaussianNB().fit(X, y).var_, rtol=1e-12)
+
+
+# ---- scores of foreign labels
+
+
+def test_labels_of_which_none_is_a_class_are_a_warning():
+    X, y = load_iris()
+    names = np.array(["<=50K", ">50K"])[(y > 0).astype(int)]
+    model = GaussianNB().fit(X, names)
+    foreign = np.char.add(names, ".")
+    with pytest.warns(UserWarning, match=r"none of the labels of y, such as '<=50K.', is a class"):
+        assert model.score(X, foreign) == 0
+    some = np.where(np.arange(150) < 1, "<=50K", foreign)
+    assert model.score(X, some) == 1 / 150
+    with pytest.raises(TypeError, match="none could be equal"):
+        model.score(X, y)

@@ -172,3 +172,33 @@ def test_refused_calls_leave_the_model():
     assert_allclose(prior.class_log_prior_, [log(0.2), log(0.3), log(0.5)], rtol=1e-15)
     flat = MultinomialNB(fit_prior=False).fit(X, y)
     assert_allclose(flat.class_log_prior_, -log(3), rtol=1e-15)
+
+
+@pytest.mark.parametrize("alpha", [[1.0, 2.0, 0.5, 0.1], [0.0, 1.0, 0.0, 3.0], [1e-9] * 4])
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_each_word_may_have_its_pseudo_count(alpha, convert):
+    rng = np.random.default_rng(0)
+    X, y = rng.poisson(1.0, (30, 4)) + 1.0, rng.integers(0, 3, 30)
+    model = MultinomialNB(alpha=alpha).fit(convert(X), y)
+    peer = sklearn.naive_bayes.MultinomialNB(alpha=np.array(alpha), force_alpha=True).fit(X, y)
+    assert_allclose(model.feature_log_prob_, peer.feature_log_prob_, rtol=1e-13)
+    assert_allclose(model.predict_proba(X), peer.predict_proba(X), rtol=1e-10)
+    counts = np.array([X[y == c].sum(axis=0) for c in range(3)]) + alpha
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    assert_allclose(np.exp(model.feature_log_prob_), shares, rtol=1e-13)
+
+
+def test_words_without_a_pseudo_count_may_be_impossible():
+    model = MultinomialNB(alpha=[0.0, 1.0]).fit([[0, 2], [3, 1]], [0, 1])
+    assert_allclose(np.exp(model.feature_log_prob_), [[0, 1], [3 / 5, 2 / 5]], rtol=1e-15)
+    assert_array_equal(model.predict_proba([[1, 0]]), [[0, 1]])
+    assert_allclose(model.predict_proba([[0, 1]]), [[5 / 7, 2 / 7]], rtol=1e-14)
+
+
+def test_pseudo_counts_that_are_refused():
+    with pytest.raises(ValueError, match="alpha has 3 values, but X has 2 features"):
+        MultinomialNB(alpha=[1.0, 1.0, 1.0]).fit([[0, 2], [3, 1]], [0, 1])
+    with pytest.raises(ValueError, match="alpha"):
+        MultinomialNB(alpha=[1.0, -1.0]).fit([[0, 2], [3, 1]], [0, 1])
+    with pytest.raises(ValueError, match="alpha has shape"):
+        MultinomialNB(alpha=[[1.0, 1.0]]).fit([[0, 2], [3, 1]], [0, 1])

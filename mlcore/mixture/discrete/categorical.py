@@ -5,8 +5,9 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse as sp
 
-from mlcore.checks.arrays import real_array
+from mlcore.checks.arrays import real_array, require_exact
 from mlcore.mixture import start_values
 from mlcore.mixture.discrete.components import DiscreteComponents, Parameters, Rows, Statistics
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
@@ -210,6 +211,12 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
         return np.unique(np.concatenate([np.unique(x, return_index=True)[1] for x in columns]))
 
     # ---- what Mixture asks for
+
+    def _check_X(self, X, **how):
+        checked = super()._check_X(X, **how)
+        if not sp.issparse(checked):
+            require_exact(checked, X, range(checked.shape[1]))
+        return checked
 
     def _components(self, X, weight):
         return self._of_categories(int(self.n_components), self._categories(X))
