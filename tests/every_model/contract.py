@@ -385,7 +385,6 @@ MODELS = {
         lambda: Discretizer(strategy="uniform"),
         nothing,
         sparse=False,
-        weights=False,
         kernel=False,
         instant=True,
         takes=(("edges", None),),

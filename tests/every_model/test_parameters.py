@@ -107,7 +107,7 @@ BAD_PARAMETERS = {
     "step": tuple(value for value in (*NOT_POSITIVE, INF) if value is not None),
     "strategy": ("kmeans", None, 3),
     "unseen": ("drop", None, 3),
-    "var_smoothing": (*NOT_POSITIVE, INF),
+    "var_smoothing": (-1, *NOT_POSITIVE[2:], INF),
     "verbose": (-1, "yes", 1.5, None),
     "warm_start": NOT_BOOL,
     "whiten": NOT_BOOL,
