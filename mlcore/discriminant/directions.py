@@ -295,6 +295,20 @@ def _pseudo_inverse_root(rows, sums, kept, deviation, tol):
     return V[some].T / s[some]
 
 
+def by_priors(found: Directions, priors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return scalings, (d, q), and strengths for means of classes that have these weights, (c,).
+
+    The scalings span the same space, in which the covariance within classes is the identity.
+    """
+    sums, scalings = found.sums, found.scalings
+    placed = sums.means @ scalings
+    placed = (placed - priors @ placed) * np.sqrt(priors)[:, None]
+    _, s, V = np.linalg.svd(placed, full_matrices=False)
+    unit = np.sqrt(sums.scatter.diagonal())
+    unit[unit == 0] = 1.0
+    return signed(scalings @ V.T * unit[:, None]) / unit[:, None], s**2
+
+
 def signed(directions: Any) -> Any:
     """Return the columns with the first of their entries of largest modulus positive."""
     if not directions.size:

@@ -10,7 +10,7 @@ from mlcore.checks.parameters import as_bool, as_choice
 from mlcore.discriminant.class_blocks import ClassBlocks
 from mlcore.discriminant.class_scatters import ClassRows
 from mlcore.discriminant.class_sums import ClassSums, class_sums_in_range
-from mlcore.discriminant.directions import discriminant_directions
+from mlcore.discriminant.directions import by_priors, discriminant_directions
 from mlcore.discriminant.known_parameters import as_parameters, centred_intercept, linear_state
 from mlcore.discriminant.linear_diagnostics import LinearDiagnostics
 from mlcore.model import Transformer, warn
@@ -54,16 +54,18 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
     priors_ : (n_classes,) float64
     means_ : (n_classes, n_features) float64
     xbar_ : (n_features,) float64
-        Weighted mean of all samples.
+        Mean of the means of the classes, weighted by the priors: by default that of all samples.
     coef_ : (n_classes, n_features) or (1, n_features), in the type of the training data
         ``S_w^-1 (mu_j - xbar)``; for two classes the difference of the second and the first.
     intercept_ : (n_classes,) or (1,), in the type of the training data
     scalings_ : (n_features, q) float64
-        Directions in which samples have variance 1 within classes, the best separating first.
+        Directions in which samples have variance 1 within classes, those first that separate best
+        the means of the classes, weighted by the priors.
     explained_variance_ratio_ : (n_components,) float64
-        Shares of the variance between classes in these directions.
+        Shares of the variance between classes, so weighted, in these directions.
     canonical_correlations_ : (q,) float64
-        Correlations of these directions with the classes.
+        Of the samples with the classes, whatever the priors; a model of known parameters has those
+        of its population.
     covariance_ : (n_features, n_features) float64
         S_w, shrunk if asked.
     shrinkage_ : float
@@ -317,21 +319,26 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
                 "squares show to half the digits only: fit to all rows at once.",
             )
         divisor = (sums.total - c) / sums.total if unbiased else 1.0
-        scalings = found.scalings * np.sqrt(divisor)
+        priors, scalings, strength = self._priors_from(sums.shares), found.scalings, found.strengths
+        ratios = strength
+        if self.priors is not None:  # the classes make up another population than the samples
+            scalings, ratios = by_priors(found, priors)
+            moved = priors @ sums.means
+            sums = sums._replace(mean=sums.mean + moved, means=sums.means - moved)
+        scalings = scalings * np.sqrt(divisor)
         coef = (sums.means @ scalings) @ scalings.T  # the means are relative to that of all
         offsets = np.ldexp(sums.means, sums.power)
         scalings = np.ldexp(scalings, -sums.power[:, None])
         coef = np.ldexp(coef, -sums.power)
         if c == 2:
             coef = coef[1:] - coef[:1]
-        priors, center = self._priors_from(sums.shares), sums.center
+        center = sums.center
         with np.errstate(divide="ignore"):
             intercept = centred_intercept(priors, coef, offsets) - coef @ center
-        strength = found.strengths
         covariance = found.covariance if divisor == 1 else found.covariance / divisor
         if sums.power.any():
             covariance = np.ldexp(covariance, sums.power[:, None] + sums.power)
-        ratios = strength / (strength.sum() or 1.0)
+        ratios = ratios / (ratios.sum() or 1.0)
         dtype = sums.origin.dtype
         with np.errstate(over="ignore", under="ignore"):
             coef, intercept = coef.astype(dtype), intercept.astype(dtype)

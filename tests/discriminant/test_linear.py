@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
 from scipy import sparse as sp
 from scipy.stats import f_oneway, multivariate_normal
+from sklearn.datasets import load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as PeerLDA
 
 from mlcore.datasets import load_iris
 from mlcore.decomposition import CCA
@@ -65,18 +67,39 @@ def test_directions_and_posteriors_match_their_definition(d, c):
     assert_allclose(model.transform(X), (X - np.average(X, axis=0, weights=w)) @ A, atol=1e-10)
 
 
-def test_priors_move_the_intercepts_alone():
+def test_priors_move_the_log_odds_by_a_constant():
     X, y = classes()
     plain, priors = LinearDiscriminantAnalysis().fit(X, y), np.array([0.7, 0.2, 0.1])
     model = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
-    assert_array_equal(model.coef_, plain.coef_)
-    assert_allclose(model.intercept_ - plain.intercept_, np.log(3 * priors), atol=1e-12)
+    assert_allclose(np.diff(model.coef_, axis=0), np.diff(plain.coef_, axis=0), rtol=1e-9)
+    moved = model.predict_log_proba(X) - plain.predict_log_proba(X)
+    expected = np.diff(np.log(priors / plain.priors_))
+    assert_allclose(np.diff(moved, axis=1), np.tile(expected, (len(X), 1)), atol=1e-9)
     balanced = LinearDiscriminantAnalysis(class_weight="balanced").fit(X[:70], np.sort(y)[:70])
     assert_allclose(balanced.priors_, 1 / 3)
     with pytest.warns(UserWarning, match="priors sum to 2") as caught:
         twice = LinearDiscriminantAnalysis(priors=2 * priors).fit(X, y)
     assert len(caught) == 1
     assert_allclose(twice.intercept_, model.intercept_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("priors", [None, [0.2, 0.3, 0.5], [0.9, 0.05, 0.05]])
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_priors_weigh_the_means_as_in_scikit_learn(priors, unbiased):
+    X, y = load_wine(return_X_y=True)
+    peer = PeerLDA(priors=priors).fit(X, y)
+    model = LinearDiscriminantAnalysis(priors=priors, unbiased=unbiased).fit(X, y)
+    assert_allclose(model.explained_variance_ratio_, peer.explained_variance_ratio_, rtol=1e-9)
+    assert_allclose(model.xbar_, peer.xbar_, rtol=1e-12)
+    found, expected = model.transform(X), peer.transform(X)
+    expected *= np.sign((found * expected).sum(axis=0))
+    divisor = (len(X) - 3) / len(X) if unbiased else 1.0  # scikit-learn divides by n
+    assert_allclose(found, expected * np.sqrt(divisor), rtol=1e-7, atol=1e-9)
+    assert_allclose(model.coef_, peer.coef_ * divisor, rtol=1e-7)
+    # The tests of the dimension are of the samples, whatever the population.
+    plain = LinearDiscriminantAnalysis().fit(X, y)
+    assert_allclose(model.canonical_correlations_, plain.canonical_correlations_, rtol=1e-12)
+    assert_allclose(model.bayes_error(), model.fit(X[::-1], y[::-1]).bayes_error(), rtol=1e-9)
 
 
 def test_weights_are_copies():
@@ -299,3 +322,29 @@ def test_csr_is_dense(shrinkage):
         assert_allclose(
             found.leave_one_out(sp.csr_array(X), y), expected.leave_one_out(X, y), atol=1e-9
         )
+
+
+def test_a_feature_that_rounding_of_many_samples_may_make_up_is_left_out():
+    """By rows, whatever `tol`: 4000 rounded terms hide a part of 1e-13."""
+    rng = np.random.default_rng(0)
+    y = np.arange(4000) % 3
+    X = rng.normal(size=(4000, 3)) + y[:, None]
+    X[:, 2] = X[:, 0] - X[:, 1] + 1e-13 * X[:, 2]
+    assert LinearDiscriminantAnalysis(tol=1e-30).fit(X, y).rank_ == 2
+    X[:, 2] += 1e-11 * rng.normal(size=4000)
+    assert LinearDiscriminantAnalysis(tol=1e-30).fit(X, y).rank_ == 3
+
+
+@pytest.mark.parametrize("c", [2, 3, 4])
+def test_known_parameters_have_ratios_that_sum_to_1(c):
+    X, y = classes(n=40 * c, c=c)
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    known = LinearDiscriminantAnalysis.from_parameters(
+        model.means_, model.covariance_, priors=model.priors_
+    )
+    assert_allclose(known.explained_variance_ratio_.sum(), 1, rtol=1e-12)
+    assert_allclose(
+        known.explained_variance_ratio_, model.explained_variance_ratio_, rtol=1e-7, atol=1e-12
+    )
+    same = LinearDiscriminantAnalysis.from_parameters(np.ones((c, 4)), model.covariance_)
+    assert_array_equal(same.explained_variance_ratio_, 0)  # nothing separates them
