@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
+from scipy import sparse as sp
 
 from mlcore.checks import as_labels, as_weights
 from mlcore.discriminant.class_scatters import (
@@ -13,9 +14,14 @@ from mlcore.discriminant.class_scatters import (
     merged_classes,
     offsets_of,
 )
-from mlcore.discriminant.leave_one_out import regularised_leave_one_out
+from mlcore.discriminant.leave_one_out import (
+    features_of_refits,
+    filled_by_one,
+    regularised_leave_one_out,
+)
 from mlcore.discriminant.normal_classes import NormalClasses
 from mlcore.exceptions import peer_class
+from mlcore.log_softmax import log_softmax
 from mlcore.row_sums import SinglePass
 from mlcore.scatter import (
     BeyondUnits,
@@ -29,6 +35,7 @@ from mlcore.scatter import (
 from mlcore.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
+_SAME = {4: 1e-3, 8: 1e-7}  # by bytes of a number: share of a deviation that a mean is known to
 
 
 class ClassBlocks(SinglePass, NormalClasses):
@@ -68,17 +75,66 @@ class ClassBlocks(SinglePass, NormalClasses):
             )
         origin, owner = self.origin_.astype(np.float64), type(self).__name__
         sums = class_scatters(X, self.classes_, codes, weight, origin, self._powers_, owner)
-        square = np.ix_(range(len(sums.weights)), kept, kept)
-        sums = sums._replace(means=sums.means[:, kept], scatters=sums.scatters[square])
-        blocks = (
-            (rows, offsets_of(block, origin, self._powers_, kept)) for rows, block in row_blocks(X)
-        )
         priors = None if self.priors is None else self.priors_
         eps = float(np.finfo(self.origin_.dtype).eps)
-        with single_threaded_blas():
-            return regularised_leave_one_out(
-                sums, blocks, codes, weight, how, ridge[kept], priors, eps
+        out = np.empty((X.shape[0], len(sums.weights)))
+        filled = self._filled_by_one(X, weight, kept)
+        lone = self._lone_in_classes(X, codes, weight, kept) if how.shrinkage else {}
+        for places, features in features_of_refits(filled, X.shape[0], len(kept)):
+            chosen = kept[features]
+            square = np.ix_(range(len(sums.weights)), chosen, chosen)
+            part = sums._replace(means=sums.means[:, chosen], scatters=sums.scatters[square])
+            alone = {row: np.flatnonzero(np.isin(features, lone[row])) for row in lone}
+            with single_threaded_blas():
+                regularised_leave_one_out(
+                    part, self._offset_blocks(X, places, chosen), codes, weight, how, ridge[chosen],
+                    priors, eps, alone, out,
+                )  # fmt: skip
+        return log_softmax(out)
+
+    def _require_means(self, X, codes, weight, means):
+        """Refuse other samples than those of the fit, which has these means of classes, (c, d)."""
+        origin, every = self.origin_.astype(np.float64), np.arange(X.shape[1])
+        c, sums, squares = len(means), np.zeros(means.shape), np.zeros(len(every))
+        for rows, block in row_blocks(X):
+            offsets = offsets_of(block, origin, self._powers_, every)
+            one_hot = (codes[rows] == np.arange(c)[:, None]) * weight[rows]
+            sums += one_hot @ offsets
+            squares += weight[rows] @ np.square(offsets)
+        totals = np.bincount(codes, weights=weight, minlength=c)
+        size, present = np.sqrt(squares / totals.sum()), np.where(totals > 0, totals, 1.0)
+        moved = np.abs(sums / present[:, None] - means) > _SAME[self.origin_.dtype.itemsize] * size
+        if moved.any():
+            code, feature = np.argwhere(moved)[0]
+            raise ValueError(
+                "leave_one_out needs the samples of the fit: the mean of feature "
+                f"{feature} in class {self.classes_[code]} is another one."
             )
+
+    def _offset_blocks(self, X, places, features):
+        """Yield some of these rows, and their values in the units of the sums."""
+        member, origin = np.zeros(X.shape[0], bool), self.origin_.astype(np.float64)
+        member[places] = True
+        for rows, block in row_blocks(X):
+            own = np.flatnonzero(member[rows])
+            if len(own):
+                yield rows.start + own, offsets_of(block[own], origin, self._powers_, features)
+
+    def _filled_by_one(self, X, weight, kept):
+        """Return rows, and places in `kept` of features that are constant without each."""
+        present = np.flatnonzero(weight)
+        rows, columns = filled_by_one(_dense(X[present])[:, kept])
+        return present[rows], columns
+
+    def _lone_in_classes(self, X, codes, weight, kept):
+        """Return of a row the places in `kept` of features constant in its class without it."""
+        found: dict[int, list[int]] = {}
+        for code in range(len(self.classes_)):
+            own = np.flatnonzero((codes == code) & (weight > 0))
+            rows, columns = filled_by_one(_dense(X[own])[:, kept])
+            for row, column in zip(own[rows].tolist(), columns.tolist(), strict=True):
+                found.setdefault(row, []).append(column)
+        return found
 
     def _powers(self, X, origin, how):
         """Return powers of two of the largest deviations, 0 where squares are in range."""
@@ -262,3 +318,7 @@ class ClassBlocks(SinglePass, NormalClasses):
                 f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
                 "'update', or 'partial_fit' with enough rows of each class, before using it."
             )
+
+
+def _dense(rows):
+    return rows.toarray() if sp.issparse(rows) else rows

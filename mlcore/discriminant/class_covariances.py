@@ -64,9 +64,10 @@ def class_covariances(
 ) -> ClassCovariances:
     """Estimate the covariance of each class.
 
-    ``(1 - pooling) S_j + pooling S_w`` is shrunk toward its diagonal, then multiplied by ``1 -
-    reg_param``, and the `ridge`, (d,), added to its diagonal. Where a matrix is ill-conditioned
-    and the `rows` are at hand, its root comes from them. `eps` is the precision of the sums.
+    ``(1 - pooling) S_j + pooling S_w`` is shrunk toward its diagonal, that of S_w where it is 0,
+    then multiplied by ``1 - reg_param``, and the `ridge`, (d,), added to its diagonal. Where a
+    matrix is ill-conditioned and the `rows` are at hand, its root comes from them. `eps` is the
+    precision of the sums.
 
     Raises
     ------
@@ -101,7 +102,9 @@ def class_covariances(
     shares = np.full((c, c), how.pooling / (total.weight - c * ddof) if how.pooling else 0.0)
     shares += np.diag((1 - how.pooling) / divisors)
     shrinkage = _shrinkage(sums, how.shrinkage, covariances, shares, kept, rows)
-    variances = np.einsum("cii->ci", covariances).copy()
+    variances = np.einsum("cii->ci", covariances)
+    target = shrinkage[:, None] * shrinkage_target(variances, sums, ddof)
+    variances = (1 - shrinkage)[:, None] * variances + target
     covariances *= ((1 - shrinkage) * (1 - how.reg_param))[:, None, None]
     np.einsum("cii->ci", covariances)[:] = (1 - how.reg_param) * variances + ridge
     square, roots, rounding = np.ix_(kept, kept), np.zeros((c, len(kept), len(kept))), np.zeros(c)
@@ -115,13 +118,13 @@ def class_covariances(
             if how.pooling:
                 parts.extend(triangles * np.sqrt(how.pooling / (total.weight - c * ddof)))
             parts = [part * np.sqrt((1 - shrinkage[code]) * (1 - how.reg_param)) for part in parts]
-            own = shrinkage[code] * (1 - how.reg_param) * variances[code, kept] + ridge[kept]
+            own = (1 - how.reg_param) * target[code, kept] + ridge[kept]
             root = root_of_factors([*parts, np.diag(np.sqrt(own))], sums.weights[code], eps)
         from_sums |= ill and rows is None
         if root.R is None:
             remedy = "reg_param, pooling or shrinkage above 0"
-            if shrinkage[code] > 0:  # toward the variances, of which some are 0
-                remedy = "reg_param or pooling above 0, as shrinkage keeps constant features so"
+            if shrinkage[code] > 0:  # toward variances within classes, of which some are 0
+                remedy = "reg_param above 0, as a feature is constant in every class"
             raise linalg.LinAlgError(
                 f"The covariance matrix of class {sums.classes[code]} is not full rank: its "
                 f"{sums.weights[code]:g} samples have rank {root.rank} in {len(kept)} independent "
@@ -132,6 +135,16 @@ def class_covariances(
             alone = sums.scatters[code][square] / sums.weights[code]
             ranks[code] = root_of_sums(alone, eps)[0].rank
     return ClassCovariances(covariances, kept, roots, ranks, shrinkage, means, rounding, from_sums)
+
+
+def shrinkage_target(variances: np.ndarray, sums: ClassScatters, ddof: int) -> np.ndarray:
+    """Return the variances, (c, d), toward which covariances are shrunk: theirs.
+
+    A feature that is constant in a class has there the variance within all classes.
+    """
+    divisor = sums.weights.sum() - len(sums.weights) * ddof
+    within = np.einsum("cii->i", sums.scatters) / (divisor if divisor > 0 else np.inf)
+    return np.where(variances > 0, variances, within)
 
 
 def _independent(sums, total, varying, eps, rows):

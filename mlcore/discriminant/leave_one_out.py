@@ -10,6 +10,8 @@ from mlcore.discriminant.class_scatters import ClassScatters
 from mlcore.discriminant.covariance_roots import Root, root_of_factors, root_of_sums
 from mlcore.log_softmax import log_softmax
 
+_HIDDEN = 64  # eps of a variance, of which a rest is not told from 0
+
 
 def leave_one_out_log_posteriors(
     offsets: np.ndarray,
@@ -20,8 +22,9 @@ def leave_one_out_log_posteriors(
     divisor: float,
     priors: np.ndarray | None,
     eps: float,
+    wanted: np.ndarray,
 ) -> np.ndarray:
-    """Return log posterior probabilities, (n, c), of normal classes of one covariance matrix.
+    """Return log posterior probabilities, (m, c), of normal classes of one covariance matrix.
 
     Without row i of class k the scatter within classes loses ``a e e'``, with ``e = x_i - mu_k``
     and ``a = w_i W_k / (W_k - w_i)``, a change of rank one of its inverse; mu_k moves away from
@@ -40,6 +43,8 @@ def leave_one_out_log_posteriors(
         None is the share of weight of each class, without the row.
     eps : float
         Precision of the covariance.
+    wanted : (m,) intp
+        The rows that are left out.
 
     Raises
     ------
@@ -52,9 +57,11 @@ def leave_one_out_log_posteriors(
         root = root_of_factors([residuals], len(offsets), eps)
     if root.R is None:
         raise ValueError("the covariance within classes has no inverse, which leave_one_out needs.")
-    Z = linalg.solve_triangular(root.R, offsets.T, trans="T").T
+    totals = np.bincount(codes, weights=weight, minlength=len(means))
+    n_rows, codes, weight = len(codes), codes[wanted], weight[wanted]
+    Z = linalg.solve_triangular(root.R, offsets[wanted].T, trans="T").T
     M = linalg.solve_triangular(root.R, means.T, trans="T").T
-    rows, totals = np.arange(len(Z)), np.bincount(codes, weights=weight, minlength=len(M))
+    rows = np.arange(len(Z))
     rest = totals[codes] - weight
     alone = rest <= 0
     growth = np.where(alone, 1.0, totals[codes] / np.where(alone, 1.0, rest))
@@ -63,9 +70,15 @@ def leave_one_out_log_posteriors(
     left = 1 - lost * np.square(own).sum(axis=1)
     # What is left is known to the error of the distance; below it could as well be 0.
     if not (left > root.rounding).all():
+        few = n_rows <= len(root.R) + len(M)
         raise ValueError(
-            f"without sample {left.argmin()} the covariance within classes has no inverse: "
-            "leave_one_out needs more samples than features and classes."
+            f"without sample {wanted[left.argmin()]} the covariance within classes has no inverse: "
+            + (
+                "leave_one_out needs more samples than features and classes."
+                if few
+                else "features depend on each other within the classes of the others. Leave some "
+                "out, or use shrinkage."
+            )
         )
     products = (Z * own).sum(axis=1)[:, None] - own @ M.T
     squares = np.stack([np.square(Z - mean).sum(axis=1) for mean in M], axis=1)
@@ -129,9 +142,16 @@ def quadratic_leave_one_out(
     # What is left is known to the error of the distance; below it could as well be 0.
     few |= left <= rounding[codes]
     if few.any():
+        place = int(few.argmax())
+        enough = np.count_nonzero(codes == codes[place]) > rank + 1
         raise ValueError(
-            f"without sample {few.argmax()} the covariance of its class has no inverse: "
-            "leave_one_out needs more samples of each class than features, and one."
+            f"without sample {place} the covariance of its class has no inverse: "
+            + (
+                "features are constant in the others of the class, or depend on each other there: "
+                "use reg_param, pooling or shrinkage."
+                if enough
+                else "leave_one_out needs more samples of each class than features, and one."
+            )
         )
     scores = -(distances + log_determinants) / 2
     ratio = less / divisor
@@ -147,17 +167,53 @@ def quadratic_leave_one_out(
     return log_softmax(scores)
 
 
+def filled_by_one(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns, (k,) intp each, of columns of X that are constant without a row."""
+    n = len(X)
+    if n < 2:
+        return np.zeros(0, np.intp), np.zeros(0, np.intp)
+    differ = X != X[0]
+    counts = differ.sum(axis=0)
+    one = np.flatnonzero(counts == 1)
+    rows, columns = [differ[:, one].argmax(axis=0)], [one]
+    rest = np.flatnonzero(counts == n - 1)  # all but the first
+    first = rest[(X[1:, rest] == X[1, rest]).all(axis=0)]
+    rows.append(np.zeros(len(first), np.intp))
+    columns.append(first)
+    return np.concatenate(rows), np.concatenate(columns)
+
+
+def features_of_refits(
+    filled: tuple[np.ndarray, np.ndarray], n: int, d: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield rows that are left out, and the features of d that vary without each of them.
+
+    A feature that one row fills is constant without it, and a fit leaves it out.
+    """
+    rows, columns = filled
+    plain = np.ones(n, bool)
+    plain[rows] = False
+    yield np.flatnonzero(plain), np.arange(d)
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for row in np.unique(rows).tolist():
+        groups.setdefault(tuple(sorted(columns[rows == row].tolist())), []).append(row)
+    for missing, members in groups.items():
+        yield np.array(members), np.setdiff1d(np.arange(d), missing)
+
+
 def regularised_leave_one_out(
     sums: ClassScatters,
-    blocks: Iterator[tuple[slice, np.ndarray]],
+    blocks: Iterator[tuple[np.ndarray, np.ndarray]],
     codes: np.ndarray,
     weight: np.ndarray,
     how: Regularisation,
     ridge: np.ndarray,
     priors: np.ndarray | None,
     eps: float,
-) -> np.ndarray:
-    """Return log posterior probabilities, (n, c), of normal classes with a number for shrinkage.
+    lone: dict[int, np.ndarray],
+    out: np.ndarray,
+) -> None:
+    """Set log joint densities, rows of `out` (n, c), of normal classes with shrinkage by a number.
 
     Without row i of class k the scatter of that class, and that within all, lose ``a e e'``, with
     ``e = x_i - mu_k`` and ``a = w_i W_k / (W_k - w_i)``; their divisors lose w_i. So each
@@ -170,7 +226,7 @@ def regularised_leave_one_out(
     sums : ClassScatters
         Of all rows and d features.
     blocks : iterator of (rows, offsets)
-        The rows, (m, d), relative to the origin of the sums.
+        Rows to be left out, (m,), and their values, (m, d), relative to the origin of the sums.
     codes, weight : (n,)
     how : Regularisation
     ridge : (d,)
@@ -178,34 +234,35 @@ def regularised_leave_one_out(
         None is the share of weight of each class, without the row.
     eps : float
         Precision of the sums.
+    lone : dict
+        Of a row the features that are constant in its class without it.
+    out : (n, c) float64
 
     Raises
     ------
     ValueError
         If a covariance, without one of the rows, has no inverse; it names the row.
     """
-    refits = _Refits(sums, how, ridge, eps)
-    scores = np.empty((len(codes), len(sums.weights)))
+    refits = _Refits(sums, how, ridge, eps, lone)
     for rows, offsets in blocks:
         kinds = np.stack((codes[rows], weight[rows]), axis=1)
         for kind in np.unique(kinds, axis=0):
             own = np.flatnonzero((kinds == kind).all(axis=1))
-            code, w, places = int(kind[0]), float(kind[1]), rows.start + own
-            scores[places] = refits.scores(code, w, offsets[own], places)
+            code, w, places = int(kind[0]), float(kind[1]), rows[own]
+            out[places] = refits.scores(code, w, offsets[own], places)
             rest = sums.weights.copy()
             rest[code] = max(rest[code] - w, 0.0)
             if priors is not None:
                 rest = priors * (rest > 0)
             with np.errstate(divide="ignore"):
-                scores[places] += np.log(rest)
-    return log_softmax(scores)
+                out[places] += np.log(rest)
 
 
 class _Refits:
     """Log densities of the fits without one row."""
 
-    def __init__(self, sums, how, ridge, eps):
-        self.sums, self.how, self.ridge, self.eps = sums, how, ridge, eps
+    def __init__(self, sums, how, ridge, eps, lone):
+        self.sums, self.how, self.ridge, self.eps, self.lone = sums, how, ridge, eps, lone
         self.within = sums.scatters.sum(axis=0)
         self.keep = (1 - how.reg_param) * (1 - how.shrinkage)
 
@@ -227,7 +284,11 @@ class _Refits:
                 base, share = self._covariance(k, code, w, alone, places)
                 common = base, share * lost
             base, lost = common
-            found[:, k] = self._log_density(base, lost, own, from_mean, places)
+            if self.how.shrinkage:
+                target = self._target(own, w, 0.0 if alone else w * growth, alone)
+                found[:, k] = self._shrunk_density(base, lost, own, from_mean, places, target)
+            else:
+                found[:, k] = self._log_density(base, lost, own, from_mean, places)
         return found
 
     def _covariance(self, k, code, w, alone, places):
@@ -248,20 +309,55 @@ class _Refits:
             share += how.pooling / divisor
         return covariance, share
 
+    def _target(self, own, w, lost, alone):
+        """Return the variances within all classes without each row, (m, d)."""
+        weights, ddof = self.sums.weights, int(self.how.unbiased)
+        divisor = weights.sum() - w - ddof * (len(weights) - alone)
+        left = self.within.diagonal() - lost * np.square(own)
+        return left / (divisor if divisor > 0 else np.inf)
+
     def _shrunk(self, covariance):
         diagonal = covariance.diagonal()
         covariance = self.keep * covariance
         np.fill_diagonal(covariance, (1 - self.how.reg_param) * diagonal + self.ridge)
         return covariance
 
+    def _shrunk_density(self, covariance, lost, own, from_mean, places, target):
+        """Return log densities, (m,), with ``covariance - lost e e'`` for each row e of `own`.
+
+        Features that are constant in the class have the variances of `target`.
+        """
+        still = covariance.diagonal() == 0
+        if not lost:
+            return self._density_beside(covariance, still, from_mean, target, places)
+        found = np.empty(len(own))
+        for i, e in enumerate(own):
+            one, flat = slice(i, i + 1), still.copy()
+            if self.how.pooling == 0:
+                flat[self.lone.get(int(places[i]), [])] = True
+            matrix, row = covariance - lost * np.outer(e, e), from_mean[one]
+            hidden = matrix.diagonal() <= _HIDDEN * self.eps * covariance.diagonal()
+            if (hidden & ~flat).any():  # the rest is rounding
+                raise _singular(places[i])
+            found[i] = self._density_beside(matrix, flat, row, target[one], places[one])[0]
+        return found
+
+    def _density_beside(self, covariance, flat, from_mean, target, places):
+        """Return log densities, (m,), of features that vary in the class, and of those that not."""
+        matrix = self._shrunk(covariance)
+        if not flat.any():
+            return _log_densities(root_of_sums(matrix, self.eps)[0], from_mean, places[0])[0]
+        vary = np.flatnonzero(~flat)
+        root = root_of_sums(np.ascontiguousarray(matrix[np.ix_(vary, vary)]), self.eps)[0]
+        variance = (1 - self.how.reg_param) * self.how.shrinkage * target[:, flat]
+        variance += self.ridge[flat]
+        if not (variance > 0).all():
+            raise _singular(places[(variance <= 0).any(axis=1).argmax()])
+        beside = np.square(from_mean[:, flat]) / variance + np.log(variance)
+        return _log_densities(root, from_mean[:, vary], places[0])[0] - beside.sum(axis=1) / 2
+
     def _log_density(self, covariance, lost, own, from_mean, places):
-        """Return log densities, (m,), with ``covariance - lost e e'`` for each row e of `own`."""
-        if self.how.shrinkage and lost:
-            found = np.empty(len(own))
-            for i, e in enumerate(own):
-                root = root_of_sums(self._shrunk(covariance - lost * np.outer(e, e)), self.eps)[0]
-                found[i] = _log_densities(root, from_mean[i : i + 1], places[i])[0][0]
-            return found
+        """Return the same without shrinkage."""
         root = root_of_sums(self._shrunk(covariance), self.eps)[0]
         found, lengths = _log_densities(root, from_mean, places[0])
         if lost:
@@ -287,6 +383,7 @@ def _log_densities(root: Root, from_mean, place):
 
 def _singular(place):
     return ValueError(
-        f"without sample {place} the covariance of a class has no inverse: leave_one_out needs "
+        f"without sample {place} the covariance of a class has no inverse, as its other samples "
+        "are too few, or features are constant there or depend on each other: leave_one_out needs "
         "more samples, or more regularisation."
     )

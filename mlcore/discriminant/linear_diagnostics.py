@@ -9,7 +9,7 @@ from mlcore.checks import as_weights
 from mlcore.decomposition.cca.dimension_test import DimensionTest, dimension_test
 from mlcore.discriminant.bayes_error import bhattacharyya_bound, error_of_two_normals
 from mlcore.discriminant.class_covariances import Regularisation
-from mlcore.discriminant.leave_one_out import leave_one_out_log_posteriors
+from mlcore.discriminant.leave_one_out import features_of_refits, leave_one_out_log_posteriors
 from mlcore.threads import single_threaded_blas
 
 
@@ -50,23 +50,28 @@ class LinearDiagnostics:
                 f"leave_one_out needs the samples of the fit, of the total weight "
                 f"{self.total_weight_:g}, not {weight.sum():g}."
             )
+        means = self._offsets_ + self._shift_
+        self._require_means(X, codes, weight, np.ldexp(means, -self._powers_))
         kept = np.setdiff1d(np.arange(X.shape[1]), self.dropped_features_)
         if shrinkage:
             how, ridge = Regularisation(0.0, 1.0, shrinkage, unbiased), np.zeros(X.shape[1])
             return self._regularised_leave_one_out(X, codes, weight, how, kept, ridge)
         rows = X[:, kept].toarray() if sp.issparse(X) else X[:, kept]
+        filled = self._filled_by_one(X, weight, kept)
+        offsets = rows - self.origin_[kept].astype(np.float64) - self._shift_[kept]
         divisor = weight.sum() - (len(self.classes_) if self.unbiased else 0)
+        priors = None if self.priors is None else self.priors_
+        eps = float(np.finfo(self.origin_.dtype).eps)
+        out = np.empty((len(codes), len(self.classes_)))
         with single_threaded_blas():
-            return leave_one_out_log_posteriors(
-                rows - self.origin_[kept].astype(np.float64) - self._shift_[kept],
-                codes,
-                weight,
-                self._offsets_[:, kept],
-                self.covariance_[np.ix_(kept, kept)],
-                divisor,
-                None if self.priors is None else self.priors_,
-                float(np.finfo(self.origin_.dtype).eps),
-            )
+            for places, features in features_of_refits(filled, len(codes), len(kept)):
+                chosen = kept[features]
+                if len(places):
+                    out[places] = leave_one_out_log_posteriors(
+                        offsets[:, features], codes, weight, self._offsets_[:, chosen],
+                        self.covariance_[np.ix_(chosen, chosen)], divisor, priors, eps, places,
+                    )  # fmt: skip
+        return out
 
     def bayes_error(self) -> float:
         """Return the probability of error of these classes, if the parameters are the true ones.

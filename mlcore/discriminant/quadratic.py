@@ -45,9 +45,10 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         classes; at 1 this is linear discriminant analysis.
     shrinkage : float in [0, 1], "auto", "oas" or None, default=None
         Part s of the correlations within a class that is replaced by 0: S_j becomes ``(1 - s) S_j
-        + s diag(S_j)``, after `pooling` and before `reg_param`. "auto" estimates one for each
-        class after Ledoit and Wolf, "oas" after Chen et al., from the residuals of all classes by
-        their shares in S_j.
+        + s diag(S_j)``, after `pooling` and before `reg_param`; of a feature that is constant in
+        the class, but not in all, with the variance in S_w in diag(S_j). "auto" estimates one for
+        each class after Ledoit and Wolf, "oas" after Chen et al., from the residuals of all classes
+        by their shares in S_j.
     unbiased : bool, default=True
         Divide the scatter of a class by its weight less 1, instead of its weight; for S_w, by the
         weight of all less the number of classes.
@@ -366,6 +367,7 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
                 f"leave_one_out needs the samples of the fit: their classes have the weights "
                 f"{self._weights_.tolist()}, not {totals.tolist()}."
             )
+        self._require_means(checked, codes, weight, self._offsets_)
         if how.reg_param or how.pooling or how.shrinkage:
             ridge = np.ldexp(how.reg_param, -2 * self._powers_)
             kept = self._kept_

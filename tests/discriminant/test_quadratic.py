@@ -1,12 +1,13 @@
 """Quadratic discriminant analysis against worked numbers, densities, refits and hard cases."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.stats import multivariate_normal, norm
 
-from mlcore.datasets import load_iris
+from mlcore.datasets import load_digits, load_iris
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
 
@@ -190,15 +191,69 @@ def test_a_class_of_low_rank_is_named():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-def test_a_feature_constant_in_a_class_is_not_shrunk_away():
-    """Shrinkage goes toward the variances: what to do names what helps, and helps."""
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_a_feature_constant_in_a_class_has_the_variance_of_all_classes(unbiased):
+    """Shrinkage goes toward the variances, and where one is 0 toward that within all classes."""
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 3)), np.repeat([0, 1], 20)
+    X, y, s = rng.normal(size=(40, 3)), np.repeat([0, 1], 20), 0.3
     X[y == 1, 2] = 1.0
-    with pytest.raises(np.linalg.LinAlgError, match="class 1 .*rank 2 in 3.*use reg_param or pool"):
-        QuadraticDiscriminantAnalysis(shrinkage=0.5).fit(X, y)
-    for remedy in ({"reg_param": 0.1}, {"pooling": 0.1}):
-        assert QuadraticDiscriminantAnalysis(**remedy).fit(X, y).ranks_.tolist() == [3, 2]
+    for shrinkage in (s, "auto", "oas"):
+        model = QuadraticDiscriminantAnalysis(shrinkage=shrinkage, unbiased=unbiased).fit(X, y)
+        assert model.ranks_.tolist() == [3, 2]
+        S = np.cov(X[y == 1].T, ddof=int(unbiased))
+        pooled = 20 * np.var(X[y == 0, 2]) / (40 - 2 * unbiased)
+        s = model.shrinkage_[1]
+        assert s > 0
+        expected = (1 - s) * S + s * np.diag([S[0, 0], S[1, 1], pooled])
+        assert_allclose(model.covariances_[1], expected, rtol=1e-12, atol=1e-15)
+        assert_allclose(model.log_determinants_[1], np.linalg.slogdet(expected)[1], rtol=1e-9)
+    with pytest.raises(np.linalg.LinAlgError, match="class 1 .*rank 2 in 3.*reg_param, pooling or"):
+        QuadraticDiscriminantAnalysis().fit(X, y)
+    X[y == 0, 2] = 2.0  # it separates them exactly
+    with pytest.raises(np.linalg.LinAlgError, match="use reg_param above 0, as a feature is con"):
+        QuadraticDiscriminantAnalysis(shrinkage=0.3).fit(X, y)
+    for remedy in ({"reg_param": 0.1}, {"reg_param": 0.1, "shrinkage": 0.3}):
+        assert QuadraticDiscriminantAnalysis(**remedy).fit(X, y).ranks_.tolist() == [2, 2]
+
+
+def test_digits_can_be_shrunk():
+    """Images, of which classes leave pixels blank."""
+    X, y = load_digits()
+    for shrinkage in (0.1, "auto", "oas"):
+        model = QuadraticDiscriminantAnalysis(shrinkage=shrinkage).fit(X[::2], y[::2])
+        assert model.score(X[1::2], y[1::2]) > 0.92
+
+
+@pytest.mark.parametrize("pooling", [0.3, 1.0])
+def test_pooled_covariances_that_come_from_rows(pooling):
+    """Ill-conditioned ones, of which sums of squares lose the digits: against 40 digits."""
+    rng = np.random.default_rng(0)
+    y = np.arange(24) % 3
+    X = rng.normal(size=(24, 3)) + y[:, None]
+    X[:, 2] = X[:, 0] + 1e-6 * X[:, 2]  # a condition of 1e12
+    model = QuadraticDiscriminantAnalysis(pooling=pooling).fit(X, y)
+    with mp.workdps(40):
+        A = mp.matrix(X.tolist())
+        own = [[i for i in range(24) if y[i] == k] for k in range(3)]
+        means = [[sum(A[i, j] for i in rows) / 8 for j in range(3)] for rows in own]
+        S = [
+            mp.matrix(
+                [[sum((A[i, a] - m[a]) * (A[i, b] - m[b]) for i in rows) for b in range(3)]
+                 for a in range(3)]
+            )
+            for rows, m in zip(own, means, strict=True)
+        ]  # fmt: skip
+        within = (S[0] + S[1] + S[2]) / (24 - 3)
+        scores = np.empty((24, 3))
+        for k in range(3):
+            C = (1 - mp.mpf(pooling)) * S[k] / 7 + mp.mpf(pooling) * within
+            inverse, log = C**-1, mp.log(mp.det(C))
+            for i in range(24):
+                e = mp.matrix([A[i, j] - means[k][j] for j in range(3)])
+                scores[i, k] = float(-((e.T * inverse * e)[0] + log) / 2)
+    expected = scores - np.logaddexp.reduce(scores, axis=1)[:, None]
+    # Rows tell the root of the condition only, 1e6, of which the smallest share is eps.
+    assert_allclose(model.predict_log_proba(X), expected, rtol=1e-7, atol=1e-7)
 
 
 def test_dependent_features_tell_nothing():

@@ -96,8 +96,8 @@ class KernelCCA(Transformer, KernelModel):
     rows in one call, for which Ctrl-C waits.
 
     scikit-learn cuts a matrix of kernel values on both sides if it is X, but on one if it is y. To
-    cross-validate with a matrix K of y, let its samples be row numbers, ``numpy.arange(n)[:, None]``,
-    and its kernel a function that looks values up:
+    cross-validate with a matrix K of y, let its samples be row numbers,
+    ``numpy.arange(n)[:, None]``, and its kernel a function that looks values up:
     ``lambda a, b: K[a.astype(int), b.astype(int).T]``.
 
     Linear kernels give the pairs of `CCA`, with its `alpha` times the sum of the weights less
