@@ -5,13 +5,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from functools import cache, wraps
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from threadpoolctl import ThreadpoolController
 
 from mlcore._ext import threads as _ext
 
-P, T = ParamSpec("P"), TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])  # with ParamSpec pyright finds no `self` in methods
 
 OPERATIONS_PER_CALL = 600_000_000  # at most some tenths of a second on one thread
 _WORTH = 1_000_000  # operations that pay for waking threads: some tenths of a millisecond
@@ -113,13 +113,13 @@ class _SingleThreadedBLAS:
                 for limit, before in _limits:
                     limit(before)
 
-    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+    def __call__(self, function: F) -> F:
         @wraps(function)
-        def single_threaded(*args: P.args, **kwargs: P.kwargs) -> T:
+        def single_threaded(*args: Any, **kwargs: Any) -> Any:
             with self:
                 return function(*args, **kwargs)
 
-        return single_threaded
+        return cast(F, single_threaded)
 
 
 _single_threaded_blas = _SingleThreadedBLAS()

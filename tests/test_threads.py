@@ -1,10 +1,12 @@
 """How many threads loops may use, after a fork too, and BLAS held to one beneath them."""
 
+import inspect
 import os
 import subprocess
 import sys
 import threading
 import time
+from typing import TypeVar, get_type_hints
 
 import numpy as np
 import pytest
@@ -233,3 +235,19 @@ def test_the_effective_threads_stay():
     before = effective_threads()
     with single_threaded_blas():
         assert effective_threads() == before
+
+
+def test_decorated_methods_keep_their_types():
+    """One type in and out: pyright finds no `self` in what Callable[P, T] makes of a method."""
+    hints = get_type_hints(type(single_threaded_blas()).__call__)
+    assert isinstance(hints["function"], TypeVar)
+    assert hints["function"] is hints["return"]
+
+    @single_threaded_blas()
+    def fit(self, X: float) -> float:
+        """Return it."""
+        return X
+
+    assert (fit.__name__, fit.__doc__) == ("fit", "Return it.")
+    assert list(inspect.signature(fit).parameters) == ["self", "X"]
+    assert fit(None, 2.0) == 2.0
