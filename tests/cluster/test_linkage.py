@@ -415,11 +415,18 @@ def test_refused(params, error, message):
         AgglomerativeClustering(**params).fit(X)
 
 
-@pytest.mark.parametrize("spoil", [(0, 1, 5.0), (0, 0, 1.0), (slice(None), slice(None), -1.0)])
-def test_what_are_no_distances_is_refused(spoil):
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        ((0, 1, 50.0), r"not symmetric: X\[0, 1\] is 50 and X\[1, 0\]"),
+        ((3, 3, 1.0), r"X\[3, 3\] is 1, but the distance of a sample from itself"),
+        ((2, 7, -1.0), r"X\[2, 7\] is -1, but distances are at least 0"),
+    ],
+)
+def test_what_are_no_distances_is_refused(spoil, message):
     D = squareform(pdist(blobs(10, 2)))
     D[spoil[0], spoil[1]] = spoil[2]
-    with pytest.raises(ValueError, match="symmetric, at least 0, and 0 on its diagonal"):
+    with pytest.raises(ValueError, match=message):
         merge(D, "average", metric="precomputed")
 
 

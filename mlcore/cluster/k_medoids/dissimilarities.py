@@ -10,10 +10,9 @@ import numpy as np
 
 from mlcore._ext import dissimilarities as _ext
 from mlcore.checks import require_memory
-from mlcore.checks.symmetry import rounding_of_distances
 from mlcore.cluster.k_means.nearest_center import own_distances
 from mlcore.cluster.k_means.origin_and_unit import choose_units, shared_units
-from mlcore.cluster.metrics import as_metric, distances, learned_scale
+from mlcore.cluster.metrics import as_metric, distances, given_distances, learned_scale
 from mlcore.kernels.packed import Packed
 from mlcore.kernels.vector_kernels import Linear
 from mlcore.scratch import scratch_array
@@ -174,21 +173,10 @@ class Dissimilarity:
         return _inner_products(Z, _FORMS[exponent], norms.astype(Z.dtype), max_cost)
 
     def _given(self, D):
-        n = len(D)
-        if D.shape[0] != D.shape[1]:
-            raise ValueError(
-                f"{self.owner}: X has shape {D.shape}, but with metric='precomputed' it must be "
-                "the square matrix of the distances between all samples."
-            )
-        least, largest, asymmetry = extremes(D)
-        self.require_not_negative(D, least)
-        if asymmetry > rounding_of_distances(D.dtype) * largest:
-            raise ValueError(
-                f"{self.owner}: X is not symmetric (X[i, j] and X[j, i] are up to {asymmetry:g} "
-                "apart), but with metric='precomputed' it must be: pass (X + X.T) / 2."
-            )
+        D = given_distances(D, self.owner)
+        largest = float(D.max(initial=0.0))
         form = "values" if self.power == 1 else "squares"
-        return Stored(D, form, np.empty(0, dtype=D.dtype), largest**self.power if n else 0.0)
+        return Stored(D, form, np.empty(0, dtype=D.dtype), largest**self.power)
 
     def _stored(self, X):
         n = len(X)
@@ -217,15 +205,6 @@ class Dissimilarity:
         largest = _ext.distances(columns, self.metric == "sqeuclidean", D)
         form = "values" if self.power == 1 else "squares"
         return Stored(D, form, np.empty(0, dtype=Z.dtype), largest**self.power)
-
-    def require_not_negative(self, D, least=None):
-        """Refuse negative distances."""
-        least = float(D.min()) if least is None else least
-        if least < 0:
-            raise ValueError(
-                f"Negative values in data passed to {self.owner} as distances (least: {least:g}); "
-                "with metric='precomputed' they must be zero or positive."
-            )
 
     def blocks(self, X, fitted) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield rows of X and their float64 distances (not powers) from the medoids of a fit.
@@ -277,12 +256,3 @@ def rounding_of_search(rows, n_features: int, objective: float, weight: float) -
     square = (n_features + 4) * eps * largest
     of_costs = {"products": square, "roots": np.sqrt(square), "fourths": 2 * largest * square}
     return weight * float(of_costs[rows.form])
-
-
-def extremes(D):
-    """Return the least and the largest value of a square matrix, and its largest asymmetry."""
-    tiles = -(-len(D) // _ext.TILE_SIDE)
-    found = np.empty((tiles, 3))
-    for first, last in pieces(tiles, 2 * _ext.TILE_SIDE * len(D)):
-        _ext.extremes(D, first, last, found, effective_threads(D.size))
-    return float(found[:, 0].min()), float(found[:, 1].max()), float(found[:, 2].max())

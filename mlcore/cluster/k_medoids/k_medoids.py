@@ -26,6 +26,7 @@ from mlcore.cluster.k_medoids.fasterpam import (
     plus_plus,
     swap_medoids,
 )
+from mlcore.cluster.metrics import given_distances
 from mlcore.model import Clusterer, Model, Transformer, warn
 from mlcore.progress import CallbackSupport, Progress
 
@@ -396,5 +397,5 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
         X = self._check_X(X, reset=False, like=getattr(self, "cluster_centers_", None))
         dissimilarity = Dissimilarity(self.metric, self.power, type(self).__name__)
         if dissimilarity.precomputed:
-            dissimilarity.require_not_negative(X)
+            X = given_distances(X, type(self).__name__, square=False)
         return X, dissimilarity.blocks(X, vars(self))

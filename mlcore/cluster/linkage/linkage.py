@@ -7,7 +7,6 @@ import numpy as np
 
 from mlcore._ext import linkage as _ext
 from mlcore.checks import as_bool, as_choice, as_integer, as_real, require_enough
-from mlcore.checks.symmetry import rounding_of_distances
 from mlcore.cluster.linkage.connectivity import LINKAGES, as_edges, merge_along
 from mlcore.cluster.linkage.lance_williams import (
     SQUARED,
@@ -20,7 +19,7 @@ from mlcore.cluster.linkage.lance_williams import (
 from mlcore.cluster.linkage.radix_sort import stable_order
 from mlcore.cluster.linkage.reciprocal_neighbors import PointClusters
 from mlcore.cluster.linkage.spanning_tree import spanning_tree
-from mlcore.cluster.metrics import as_metric
+from mlcore.cluster.metrics import as_metric, given_distances
 from mlcore.model import Clusterer, Model
 from mlcore.progress import CallbackSupport, Progress
 
@@ -202,11 +201,10 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
             checked = self._check_X(X, reset=True)
             n = len(checked)
             require_enough(n, self.n_clusters or 1, "n_clusters")
+            if self._precomputed:
+                checked = given_distances(checked, owner)
             edges, n_components = None, 1
             if self.connectivity is not None:
-                if self._precomputed:
-                    for _ in self._given_rows(checked):
-                        pass  # only checked
                 edges, n_components = as_edges(self.connectivity, checked, self._metric, owner)
             Z, largest = self._merges(checked, edges, _reporter(progress))
         children = Z[:, :2].astype(np.int64)
@@ -348,31 +346,13 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
     def _distances(self, X):
         owner, n = type(self).__name__, len(X)
         D = square_matrix(n, owner)
-        if self._metric == "precomputed":
-            for start, rows in self._given_rows(X):
-                D[start : start + 256, :n] = rows
+        if self._precomputed:
+            for start in range(0, n, 256):
+                rows, columns = X[start : start + 256], X[:, start : start + 256].T
+                D[start : start + 256, :n] = rows / 2.0 + columns / 2.0
         else:
             fill_metric(X, D, self._metric, owner)
         return D
-
-    def _given_rows(self, X):
-        """Yield where blocks of rows of the given distances start, and exactly symmetric rows."""
-        owner, n = type(self).__name__, len(X)
-        if X.shape[1] != n:
-            raise ValueError(
-                f"{owner}: Distance matrix should be square, got matrix of shape {X.shape}: with "
-                "metric='precomputed' X holds the distance of every sample from every other."
-            )
-        rounding = rounding_of_distances(X.dtype) * float(np.abs(X).max())
-        for start in range(0, n, 256):
-            rows, columns = X[start : start + 256], X[:, start : start + 256].T
-            off = np.abs(rows - columns).max()
-            if rows.min() < 0 or off > rounding or X.diagonal().any():
-                raise ValueError(
-                    f"{owner}: X must be symmetric, at least 0, and 0 on its diagonal, as "
-                    "distances are (metric='precomputed')."
-                )
-            yield start, rows / 2.0 + columns / 2.0
 
 
 def _reporter(progress):

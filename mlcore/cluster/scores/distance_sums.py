@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcore._ext import distance_sums as _ext
 from mlcore.checks import as_samples
-from mlcore.cluster.metrics import PLAIN, as_metric, distances
+from mlcore.cluster.metrics import PLAIN, as_metric, distances, given_distances
 from mlcore.threads import effective_threads, items_per_call, pieces, single_threaded_blas
 
 _BLOCK = 2**22  # distances or sums in memory at a time
@@ -29,18 +29,7 @@ def check_distances(
     metric = as_metric(metric, owner, PLAIN)
     X = as_samples(X, owner=owner)
     if metric == "precomputed":
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(f"X has shape {X.shape}, but distances make a square matrix.")
-        if X.min() < 0:
-            raise ValueError(
-                f"Negative values in data passed as X (least: {X.min():g}): distances must be at "
-                "least 0."
-            )
-        if X.diagonal().any():
-            i = int(np.flatnonzero(X.diagonal())[0])
-            raise ValueError(
-                f"X[{i}, {i}] is {X[i, i]:g}, but the distance of a sample from itself must be 0."
-            )
+        X = given_distances(X, owner, symmetric=False)
     return X, metric
 
 

@@ -12,6 +12,7 @@ from mlcore.cluster.doubly_stochastic.doubly_stochastic import scaled_to_unit_su
 from mlcore.cluster.doubly_stochastic.frobenius import projected
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.cluster.doubly_stochastic.total_support import require_rows
+from mlcore.cluster.metrics import given_distances
 from mlcore.cluster.spectral.neighbors import nearest_neighbors
 from mlcore.kernels.gram import gram_matrix
 from mlcore.kernels.resolve import resolve_gamma
@@ -234,15 +235,8 @@ def shared_nearest(D, n_neighbors, owner):
 
     In a sparse matrix, only stored entries, zeros among them, are distances of neighbours.
     """
-    n, name = D.shape[0], "affinity='precomputed_nearest_neighbors'"
-    if D.shape[1] != n:
-        raise ValueError(f"X has shape {D.shape}; {owner} with {name} needs a square matrix.")
-    values = D.data if sp.issparse(D) else D
-    if values.min(initial=0.0) < 0:
-        raise ValueError(
-            f"Negative values in data passed as X (least: {values.min():g}); {owner} with {name} "
-            "takes distances, of at least 0."
-        )
+    D = given_distances(D, owner, symmetric=False)
+    n = D.shape[0]
     k = min(n_neighbors, n)
     if not sp.issparse(D):
         return _shared(np.argsort(D, axis=1, kind="stable")[:, :k].ravel(), k, D.dtype)
