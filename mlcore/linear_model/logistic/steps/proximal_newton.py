@@ -74,7 +74,8 @@ def proximal_newton_steps(
 def promised_fall(objective: ElasticNetObjective, point: Point) -> float:
     """Return about how far the objective is above its minimum, times 2."""
     if point.sums.hessian is not None:
-        return max(0.0, -_step(objective, point)[1])
+        slope = _step(objective, point)[1]
+        return max(0.0, -slope) if math.isfinite(slope) else math.inf
     return float(_promised_by_each(objective, point).sum())
 
 
@@ -82,6 +83,9 @@ def _newton_steps(objective, point):
     before = math.inf
     while True:
         direction, slope = _step(objective, point)
+        if not math.isfinite(slope):
+            yield Step(point, math.inf, direction)
+            return
         yield Step(point, math.sqrt(max(0.0, -slope)), direction)
         if slope > -10 * ROUNDING * abs(point.value) and slope < 0.25 * before:
             return  # rounding
@@ -92,7 +96,11 @@ def _newton_steps(objective, point):
 
 
 def _step(objective, point):
-    """Return where the quadratic model is least, from here, and the fall to first order, < 0."""
+    """Return where the quadratic model is least, from here, and the fall to first order, < 0.
+
+    That is not finite where curvatures are so small, of saturated probabilities, that steps
+    overflow.
+    """
     theta, g = point.theta, point.gradient
     c, D = theta.shape
     H = objective.hessian(point).reshape(c, D, c, D)
@@ -105,14 +113,16 @@ def _step(objective, point):
         # Without the intercepts, which are where the model is least whatever the coefficients.
         solved = linalg.lstsq(H[:, -1, :, -1], np.c_[g[:, -1], with_intercepts], cond=1e-14)[0]
         with_intercepts = with_intercepts.T
-        others -= with_intercepts @ solved[:, 1:]
-        slope = slope - with_intercepts @ solved[:, 0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            others -= with_intercepts @ solved[:, 1:]
+            slope = slope - with_intercepts @ solved[:, 0]
     w = theta[:, :-1].ravel()
     lasso = np.tile(objective.lasso[:-1], c)
-    moved = _least(others, slope, lasso, w) - w
-    direction = np.c_[moved.reshape(c, D - 1), -solved[:, 0] - solved[:, 1:] @ moved]
-    change = objective.lasso * (np.abs(theta + direction) - np.abs(theta))
-    return direction, float((g * direction + change).sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = _least(others, slope, lasso, w) - w
+        direction = np.c_[moved.reshape(c, D - 1), -solved[:, 0] - solved[:, 1:] @ moved]
+        change = objective.lasso * (np.abs(theta + direction) - np.abs(theta))
+        return direction, float((g * direction + change).sum())
 
 
 def _least(H, b, lasso, w):
@@ -139,10 +149,10 @@ def _move_in_face(H, lasso, w, slope):
     pull = scale * (slope[face] + lasso[face] * np.sign(w[face]))
     try:
         u = -linalg.cho_solve(linalg.cho_factor(M, lower=True), pull)
-    except linalg.LinAlgError:
+    except (linalg.LinAlgError, ValueError):  # not finite
         return
     fall, curvature = -float(pull @ u), float(u @ M @ u)
-    if not fall > 0:
+    if not (fall > 0 and 0 < curvature < math.inf):
         return
     u *= scale
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
