@@ -48,7 +48,10 @@ class Classifier:
         UserWarning
             If none of the labels is a class of the fit.
         """
-        predicted = self.predict(X)
+        return self._accuracy(self.predict(X), y, sample_weight)
+
+    def _accuracy(self, predicted: np.ndarray, y: Any, sample_weight: Any) -> float:
+        """Return the accuracy of predictions."""
         classes, codes = as_labels(y, len(predicted), owner=type(self).__name__)
         given, known = label_type(classes), label_type(predicted)
         if given != known:

@@ -8,7 +8,7 @@ import copy
 import inspect
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, ClassVar, Self
 
@@ -42,7 +42,11 @@ __all__ = [
 
 _BY_POSITION = inspect.Parameter.POSITIONAL_ONLY
 _UNCHANGED = "$UNCHANGED$"  # scikit-learn's default: the request stays as it is
-_WITH_WEIGHTS = ("fit", "partial_fit", "score", "predict", "transform")
+_METADATA = ("sample_weight", "offset", "classes")  # that scikit-learn may pass to these methods
+_ROUTED = (
+    "fit", "partial_fit", "score", "predict", "predict_proba", "predict_log_proba",
+    "decision_function", "transform",
+)  # fmt: skip
 _OUTLIVE_FIT = ("_requests", "_sklearn_output_config", "_skl_callbacks")
 
 
@@ -62,6 +66,12 @@ class Model:
     n_features_in_: int
     feature_names_in_: np.ndarray
     _stored: ClassVar[dict[str, Any]] = {"n_features_in_": "size f", "feature_names_in_": "names f"}
+
+    # Methods of each class whose method takes metadata, made by `__init_subclass__`.
+    set_fit_request: Callable[..., Self]
+    set_partial_fit_request: Callable[..., Self]
+    set_predict_request: Callable[..., Self]
+    set_score_request: Callable[..., Self]
 
     # ---- parameters
 
@@ -279,8 +289,15 @@ class Model:
             setattr(part, last, value)
         return tags
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for method in _ROUTED:
+            names = _metadata_of(cls, method)
+            if names:
+                setattr(cls, f"set_{method}_request", _request_method(cls, method, names))
+
     def get_metadata_routing(self):
-        """Return which methods take `sample_weight` and have asked for it, for scikit-learn.
+        """Return which metadata each method takes and has asked for, for scikit-learn.
 
         Returns
         -------
@@ -291,66 +308,11 @@ class Model:
 
         request = MetadataRequest(owner=self)
         asked = getattr(self, "_requests", {})
-        for method in filter(self._takes_weights, _WITH_WEIGHTS):
-            getattr(request, method).add_request(param="sample_weight", alias=asked.get(method))
+        for method in _ROUTED:
+            for name in _metadata_of(type(self), method):
+                alias = asked.get(method, {}).get(name)
+                getattr(request, method).add_request(param=name, alias=alias)
         return request
-
-    @classmethod
-    def _takes_weights(cls, method):
-        function = getattr(cls, method, None)
-        return function is not None and "sample_weight" in inspect.signature(function).parameters
-
-    def _request(self, method, alias):
-        if not self._takes_weights(method):
-            raise TypeError(f"{type(self).__name__}.{method} takes no sample_weight to ask for.")
-        if alias != _UNCHANGED:
-            self._requests = {**getattr(self, "_requests", {}), method: alias}
-        return self
-
-    def set_fit_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
-        """Ask scikit-learn's metadata routing to pass, or not to pass, `sample_weight` to `fit`.
-
-        Parameters
-        ----------
-        sample_weight : bool, str or None
-            As scikit-learn's own method takes it.
-
-        Returns
-        -------
-        self
-            This model.
-        """
-        return self._request("fit", sample_weight)
-
-    def set_partial_fit_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
-        """Ask scikit-learn's metadata routing to pass, or not, `sample_weight` to `partial_fit`.
-
-        Parameters
-        ----------
-        sample_weight : bool, str or None
-            As scikit-learn's own method takes it.
-
-        Returns
-        -------
-        self
-            This model.
-        """
-        return self._request("partial_fit", sample_weight)
-
-    def set_score_request(self, *, sample_weight: bool | str | None = _UNCHANGED) -> Self:
-        """Ask scikit-learn's metadata routing to pass, or not, `sample_weight` to `score`.
-
-        Parameters
-        ----------
-        sample_weight : bool, str or None
-            As scikit-learn's own method takes it.
-
-        Returns
-        -------
-        self
-            This model.
-        """
-        return self._request("score", sample_weight)
 
     def __sklearn_clone__(self):
         from sklearn.base import clone
@@ -369,6 +331,60 @@ class Model:
 
             shown["text/html"] = estimator_html_repr(self)
         return shown
+
+
+def _metadata_of(kind, method):
+    """Return the names of the metadata that a method of a class takes."""
+    function = getattr(kind, method, None)
+    if function is None:
+        return ()
+    parameters = inspect.signature(function).parameters
+    return tuple(name for name in _METADATA if name in parameters)
+
+
+def _request_method(kind, method, names):
+    """Return ``set_{method}_request`` of a class, whose method takes metadata of these names."""
+
+    def request(self, **aliases):
+        unknown = sorted(set(aliases) - set(names))
+        if unknown:
+            raise TypeError(
+                f"{kind.__name__}.{method} takes no {unknown[0]} to ask for, but "
+                f"{', '.join(names)}."
+            )
+        asked = dict(getattr(self, "_requests", {}))
+        given = {name: alias for name, alias in aliases.items() if alias != _UNCHANGED}
+        self._requests = {**asked, method: {**asked.get(method, {}), **given}}
+        return self
+
+    lines = "\n".join(f"        {name} : bool, str or None" for name in names)
+    request.__name__ = f"set_{method}_request"
+    request.__qualname__ = f"{kind.__qualname__}.{request.__name__}"
+    request.__module__ = kind.__module__
+    request.__doc__ = f"""Ask scikit-learn's metadata routing to pass metadata to `{method}`.
+
+        Parameters
+        ----------
+{lines}
+            True to pass it, False not to, or another name of it, as in scikit-learn.
+
+        Returns
+        -------
+        self
+            This model.
+        """
+    only, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    request.__signature__ = inspect.Signature(
+        [
+            inspect.Parameter("self", only),
+            *(
+                inspect.Parameter(name, keyword, default=_UNCHANGED, annotation=bool | str | None)
+                for name in names
+            ),
+        ],
+        return_annotation=Self,
+    )
+    return request
 
 
 def _n_columns(X):

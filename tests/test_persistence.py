@@ -92,7 +92,7 @@ def test_parameters_and_private_state_come_back(tmp_path):
     model = SVC(C=np.float64(3), class_weight={"a": 2.0}).set_fit_request(sample_weight=True)
     again = round_trip(model, tmp_path)
     assert again.get_params() == model.get_params()
-    assert again._requests == {"fit": True}
+    assert again._requests == {"fit": {"sample_weight": True}}
 
 
 def test_no_suffix_is_added_and_an_old_file_survives_a_failure(tmp_path):

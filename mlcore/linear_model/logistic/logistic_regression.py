@@ -210,7 +210,8 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         sample_weight : array-like of shape (n_samples,), optional
             A weight of 2 stands for two copies of a sample, 0 for its absence.
         offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
-            Added to the scores.
+            Added to the scores. What is predicted later needs offsets too, and a UserWarning tells
+            if it has none.
 
         Returns
         -------
@@ -232,6 +233,7 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         classes, codes, weight, rows = self._weighted_labels(y, sample_weight, n)
         n_scores = 1 if len(classes) == 2 else len(classes)
         offset = self._checked_offset(offset, n, n_scores)
+        with_offset = offset is not None and bool(offset.any())
         if len(rows) < n:
             checked, weight = checked[rows], weight[rows]
             offset = None if offset is None else offset[rows]
@@ -245,7 +247,8 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         start = self._start(data, classes)
 
         def fitted(theta):
-            return {"classes_": classes, "n_features_in_": data.d} | self._coefficients(
+            of_rows = {"classes_": classes, "n_features_in_": data.d, "_has_offset_": with_offset}
+            return of_rows | self._coefficients(
                 theta, data, data.X.dtype
             )
 
@@ -253,7 +256,8 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
             found = solve(objective, factor, start, how, progress, fitted)
         if how["C"] == math.inf and how["max_iter"] > 0:
             require_overlap(objective, found.theta, column_names(X), type(self).__name__)
-        self._set_fitted(X, **self._attributes(found, objective, factor, classes))
+        attributes = self._attributes(found, objective, factor, classes)
+        self._set_fitted(X, _has_offset_=with_offset, **attributes)
         if not found.converged:
             why = (
                 f"No step lowers the objective, but it may be {found.duality_gap:.2g} above its "
@@ -389,8 +393,35 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         True
         """
         data = self._later_rows(X, y, sample_weight, offset, "verify")
+        if offset is None:
+            self._warn_of_missing_offset()
         objective, factor = _scaled(data, self._checked_parameters())
         return evidence(objective, self._theta(data), factor)
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None
+    ) -> float:
+        """Return the accuracy: the (weighted) share of samples whose label `predict` gives.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+            Added to the scores, as in `fit`.
+
+        Returns
+        -------
+        accuracy : float
+            From 0 to 1.
+
+        Raises
+        ------
+        TypeError
+            If the labels are of another type than those of the fit, as "1" is than 1.
+        """
+        return self._accuracy(self.predict(X, offset=offset), y, sample_weight)
 
     def decision_function(self, X: Any, *, offset: Any = None) -> np.ndarray:
         """Return the scores, (n_samples,) for two classes, else.
@@ -470,9 +501,20 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
     def _scores(self, X, offset):
         X = self._check_X(X, reset=False, like=getattr(self, "coef_", None))
         scores = linear_scores(X, self.coef_, self.intercept_)
-        if offset is not None:
+        if offset is None:
+            self._warn_of_missing_offset()
+        else:
             scores = scores + self._checked_offset(offset, *scores.shape)
         return scores
+
+
+    def _warn_of_missing_offset(self):
+        if vars(self).get("_has_offset_"):
+            warn(
+                "UserWarning",
+                f"{type(self).__name__} was fitted with an offset, but these samples have none: "
+                "scores are as if it were 0. Give offset=, of zeros if that is meant.",
+            )
 
 
 def _scaled(data, how):
