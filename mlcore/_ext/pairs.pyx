@@ -16,28 +16,29 @@ from mlcore._ext.small_problem cimport (
 from mlcore._ext.working_set cimport fill_submatrix
 
 cdef enum:
-    FIGURES = 9      # results of each pair
+    FIGURES = 10     # results of each pair
 
 cdef double NO_MARGIN = 1e-13  # times the largest gradient, as in mlcore.svm.formulations
+cdef double ROUNDING = 1e-12   # times the largest multiplier, as in bias.pxd
 cdef double CONSTANT = 1e-24   # share of a mean square that is rounding
 
 
 def solve_pairs(const floating[:, ::1] K, const floating[::1] diagonal, const int64_t[::1] order,
                 const int64_t[::1] starts, const int64_t[:, ::1] pairs, const double[::1] cost,
                 const int64_t[::1] fold, int n_folds, const double[:, ::1] sums, double tol,
-                double margin_tol, double least, bint exact, int64_t max_steps,
-                double[:, ::1] dual_coef, double[:, ::1] held_out, double[:, ::1] figures,
-                floating[:, ::1] submatrices, floating[:, ::1] faces, floating[:, ::1] single,
-                double[:, ::1] wide, int64_t[:, ::1] integers, int8_t[:, ::1] marks,
-                Py_ssize_t room, double unopposed, int n_threads, /):
+                double margin_tol, double least, double rounding, double distance, bint exact,
+                int64_t max_steps, double[:, ::1] dual_coef, double[:, ::1] held_out,
+                double[:, ::1] figures, floating[:, ::1] submatrices, floating[:, ::1] faces,
+                floating[:, ::1] single, double[:, ::1] wide, int64_t[:, ::1] integers,
+                int8_t[:, ::1] marks, Py_ssize_t room, double unopposed, int n_threads, /):
     """Solve the problem of each of `pairs` (positive, negative class), to `tol` or `exact`ly.
 
     Samples of class c are order[starts[c]:starts[c + 1]]; `fold` is the fold of each sample.
     `dual_coef` (k - 1, n) and `held_out`, decision values, are in LIBSVM's layout. `figures` are
     (dual, primal, KKT violation, |w|², multiplier of each class, steps, violation, largest
-    violation of the folds). `sums` is empty for machines with costs. With nu, each class has an
-    equality of its own: a row is (sum of the multipliers, nu as a multiple of the largest feasible
-    one), and the violation is at most `margin_tol` times the margin, or `least`. Held-out values
+    violation of the folds, gap). `rounding` and `distance` are as in optimality.pxd. `sums` is
+    empty for machines with costs. With nu, each class has an equality of its own: a row
+    is (sum of the multipliers, nu as a multiple of the largest feasible one), and the violation is at most `margin_tol` times the margin, or `least`. Held-out values
     are near the scale of the solution on all samples of the pair, and +-`unopposed` if only one
     class is left. Scratch for each thread: `submatrices` padded², `faces` room², `single` 4, `wide`
     WIDE + 1, `integers` 4 and `marks` 3 for each slot.
@@ -49,18 +50,19 @@ def solve_pairs(const floating[:, ::1] K, const floating[::1] diagonal, const in
         thread = threadid()
         solve_pair(&K[0, 0], K.shape[1], &diagonal[0], &order[0], &starts[0], pairs[p, 0],
                    pairs[p, 1], &cost[0], &fold[0], n_folds, &sums[p, 0] if nu else NULL, tol,
-                   margin_tol, least, exact, max_steps, dual_coef, held_out, &figures[p, 0],
-                   &submatrices[thread, 0], &faces[thread, 0], &single[thread, 0], &wide[thread, 0],
-                   &integers[thread, 0], &marks[thread, 0], room, unopposed)
+                   margin_tol, least, rounding, distance, exact, max_steps, dual_coef, held_out,
+                   &figures[p, 0], &submatrices[thread, 0], &faces[thread, 0], &single[thread, 0],
+                   &wide[thread, 0], &integers[thread, 0], &marks[thread, 0], room, unopposed)
 
 
 cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diagonal,
                      const int64_t* order, const int64_t* starts, int64_t positive,
                      int64_t negative, const double* cost, const int64_t* fold, int n_folds,
-                     const double* sums, double tol, double margin_tol, double least, bint exact,
-                     int64_t max_steps, double[:, ::1] dual_coef, double[:, ::1] held_out,
-                     double* figures, floating* submatrix, floating* face, floating* single,
-                     double* wide, int64_t* integers, int8_t* marks, Py_ssize_t room,
+                     const double* sums, double tol, double margin_tol, double least,
+                     double rounding, double distance, bint exact, int64_t max_steps,
+                     double[:, ::1] dual_coef, double[:, ::1] held_out, double* figures,
+                     floating* submatrix, floating* face, floating* single, double* wide,
+                     int64_t* integers, int8_t* marks, Py_ssize_t room,
                      double unopposed) noexcept nogil:
     cdef small_problem own
     cdef optimality found
@@ -96,10 +98,11 @@ cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diago
         settle_margin(&own, submatrix, sums[1], margin_tol, least)
     round_to_bounds(&own)
     found = optimality_of(padded, own.linear, own.lower, own.upper, 0, own.group, own.beta,
-                          own.product, own.multiplier, total)
+                          own.product, own.multiplier, total, rounding, distance)
     figures[0], figures[1], figures[2] = found.dual, found.primal, found.violation
     figures[3], figures[4], figures[5] = found.squared_norm, own.multiplier[0], own.multiplier[1]
     figures[6], figures[7], figures[8] = <double> own.steps, own.violation, 0
+    figures[9] = found.gap
     for t in range(m):
         dual_coef[row_of(positive, negative, t < first), members[t]] = own.beta[t]
         trained[t] = own.product[t] - own.multiplier[0]
@@ -148,26 +151,48 @@ cdef void settle_margin(small_problem* p, const floating* submatrix, double exce
             p.multiplier[0] += more
         else:
             p.multiplier[1] -= more
+    else:
+        keep_samples_within(p)
     if not 0.5 * (p.multiplier[0] - p.multiplier[1]) > NO_MARGIN * size:
         p.multiplier[0] = p.multiplier[1] = 0.5 * (p.multiplier[0] + p.multiplier[1])
+
+
+cdef void keep_samples_within(small_problem* p) noexcept nogil:
+    """Make no sample below its bound a margin error, as `edges` in mlcore.svm.formulations."""
+    cdef double middle = 0.5 * (p.multiplier[0] + p.multiplier[1]), rounding = 0, within
+    cdef double rho = 0.5 * (p.multiplier[0] - p.multiplier[1])
+    cdef Py_ssize_t t
+    within = rho
+    for t in range(p.size):
+        rounding = max(rounding, fabs(p.beta[t]))
+    rounding *= ROUNDING
+    for t in range(p.size):
+        if p.group[t] == 0 and p.upper[t] - p.beta[t] > rounding:
+            within = min(within, p.product[t] - middle)
+        elif p.group[t] == 1 and p.beta[t] - p.lower[t] > rounding:
+            within = min(within, middle - p.product[t])
+    if within > 0.5 * rho:
+        p.multiplier[0], p.multiplier[1] = middle + within, middle - within
 
 
 cdef void to_scale_of(const small_problem* p, const double* trained, Py_ssize_t m,
                       double* shift, double* scale) noexcept nogil:
     """Find the map shift + scale f of `on_scale_of` in mlcore.svm.probability.link."""
-    cdef double total = 0, weight, f
+    cdef double total = 0, largest = 0, weight, f
     cdef double mean[2]
     cdef double squares[2]
     cdef Py_ssize_t t
     mean[0] = mean[1] = squares[0] = squares[1] = 0
     for t in range(m):
-        weight = p.upper[t] - p.lower[t]
+        largest = max(largest, p.upper[t] - p.lower[t])
+    for t in range(m):
+        weight = (p.upper[t] - p.lower[t]) / largest
         total += weight
         mean[0] += weight * trained[t]
         mean[1] += weight * (p.product[t] - p.multiplier[0])
     mean[0], mean[1] = mean[0] / total, mean[1] / total
     for t in range(m):
-        weight = p.upper[t] - p.lower[t]
+        weight = (p.upper[t] - p.lower[t]) / largest
         f = p.product[t] - p.multiplier[0]
         squares[0] += weight * (trained[t] - mean[0]) * (trained[t] - mean[0])
         squares[1] += weight * (f - mean[1]) * (f - mean[1])

@@ -41,11 +41,14 @@ class KernelRows:
         Memory taken beside the samples.
     selects : bool
         True if `of_samples` is there.
+    distance : float
+        Of the origin that a caller took from the samples.
     """
 
     linear = halves = selects = False
     terms = np.inf
     nbytes = 0
+    distance = 0.0
     diagonal: np.ndarray
 
     def __init__(self, kernel: Any, X: Any, size: float, double: bool) -> None:

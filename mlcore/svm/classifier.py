@@ -17,7 +17,7 @@ from mlcore.kernels.expansion import row_blocks, weighted
 from mlcore.kernels.kernel_model import kept_samples
 from mlcore.model import Classifier
 from mlcore.progress import Progress
-from mlcore.svm.machine import KernelMachine, Settings, product
+from mlcore.svm.machine import KernelMachine, Settings, product, shift
 from mlcore.svm.margins import WithMargins
 from mlcore.svm.multiclass.binary_problems import binary_problems, sample_decisions, solved_tasks
 from mlcore.svm.multiclass.multiclass import (
@@ -33,6 +33,7 @@ from mlcore.svm.multiclass.multiclass import (
     winners,
 )
 from mlcore.svm.multiclass.pairs import are_small, solve_pairs
+from mlcore.svm.origin import less
 from mlcore.svm.probability.probability import calibrated, calibrated_pairs, held_out_folds
 from mlcore.svm.smo.bias import round_to_bounds
 from mlcore.svm.smo.optimality import Optimality, measure, merged_optimality, optimality_attributes
@@ -242,9 +243,12 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         n_support = np.bincount(samples.codes[vectors], minlength=len(samples.classes))
         dual_coef = np.ascontiguousarray(solved.dual_coef[:, vectors])
         fitted = self._expansion(X, samples.rows[vectors], dual_coef, settings)
+        intercept = solved.intercept
         if settings.kernel.linear:
             sizes = None if len(dual_coef) == len(solved.intercept) else n_support
-            fitted["coef_"] = task_weights(dual_coef, fitted["support_vectors_"], sizes)
+            centred = less(fitted["support_vectors_"], settings.origin)
+            fitted["coef_"] = task_weights(dual_coef, centred, sizes)
+            intercept = intercept - shift(fitted["coef_"], settings.origin)
         with np.errstate(divide="ignore"):
             margins = 2 / solved.norms
         return {
@@ -253,7 +257,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
             "classes_": samples.classes,
             "class_weight_": samples.class_weight,
             "n_support_": n_support.astype(np.int32),
-            "intercept_": solved.intercept,
+            "intercept_": intercept,
             "margin_": float(margins[0]) if len(margins) == 1 else margins,
             "margin_error_indices_": np.sort(samples.rows[solved.errors]),
             "n_iter_": np.maximum(solved.n_iter, 1).astype(np.int32),
@@ -379,11 +383,13 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         betas = np.zeros((len(chosen), len(weight)))
         vector_codes = np.repeat(np.arange(len(self.classes_)), self.n_support_)
         betas[:, self.support_] = from_layout(chosen, self.dual_coef_, vector_codes)
-        sums = self._exact_sums(X, betas[:, self.support_])
+        sums, moved, *errors = self._exact_sums(X, betas[:, self.support_])
         optimalities = []
         for column, problem in enumerate(problems):
             place = rows if problem.index is None else problem.index
-            unscale, multipliers = formulation.fitted(self, column)
+            bias = float(self.intercept_[column] + moved[column])
+            unscale, multipliers = formulation.fitted(self, column, bias)
             beta = round_to_bounds(unscale * betas[column, place], problem.lower, problem.upper)
-            optimalities.append(measure(problem, beta, unscale * sums[place, column], multipliers))
+            products = unscale * sums[place, column]
+            optimalities.append(measure(problem, beta, products, multipliers, *errors))
         return merged_optimality(optimalities)

@@ -13,6 +13,7 @@ import numpy as np
 
 from mlcore.exceptions import warn
 from mlcore.svm.multiclass.multiclass import BinaryTask, LabelledSamples, one_vs_rest
+from mlcore.svm.smo.bias import ROUNDING
 from mlcore.svm.smo.optimality import largest_nu, multiplier_values, nu_scale, nu_sums
 from mlcore.svm.smo.problem import Problem, Solution
 
@@ -29,10 +30,13 @@ class Formulation:
         True if no margin error is allowed.
     nu : float or None
         Of classifiers whose dual fixes the sum of each class's multipliers; else None.
+    free_intercept : bool
+        True if the multipliers add up to 0.
     """
 
     nu: float | None
     hard = False
+    free_intercept = True
 
     def cost(self, weight: np.ndarray) -> np.ndarray:
         """Return the bounds of the multipliers' absolute values, from the samples' weights."""
@@ -50,14 +54,20 @@ class Formulation:
     def require_feasible(self, samples: LabelledSamples, chosen: list[BinaryTask]) -> None:
         """Refuse samples for which a binary problem has no solution."""
 
-    def gradient_scale(self, problems: list[Problem]) -> float:
-        """Return the factor by which small weights shrink the gradient, and so `tol`."""
-        return 1.0
+    def gradient_scale(self, problems: list[Problem], largest: float) -> tuple[float, float]:
+        """Return the factors of the gradient that come from weights and from values of K.
+
+        `largest` is the largest value of K. Where gradients are proportional to both, `tol` is.
+        """
+        return 1.0, 1.0
 
     def finer_tol(
-        self, problems: list[Problem], solutions: list[Solution], tol: float, rounding: float
+        self, solutions: list[Solution], tol: float, scale: float, rounding: float
     ) -> float | None:
-        """Return the smaller tolerance that is still needed, None if there is none."""
+        """Return the smaller tolerance that is still needed, None if there is none.
+
+        `scale` is that of small weights and values of K, `rounding` what K can hide of a gradient.
+        """
         return None
 
     def scale_and_multipliers(
@@ -77,6 +87,9 @@ class Formulation:
         """
         return {}
 
+    def warn_if_constant(self, length: float, gap: float) -> None:
+        """Warn where a function of this |w| cannot be told from a constant one."""
+
     def coefficients(self, beta: np.ndarray) -> np.ndarray:
         """Return the coefficient of each sample from the multipliers of the variables."""
         return beta
@@ -85,9 +98,9 @@ class Formulation:
         """Return the multipliers of the variables from the coefficient of each sample."""
         return coef
 
-    def fitted(self, machine: Any, column: int) -> tuple[float, np.ndarray]:
-        """Return (1 / s, multipliers of the equalities) of a fitted binary problem."""
-        return 1.0, -machine.intercept_[[column]]
+    def fitted(self, machine: Any, column: int, bias: float) -> tuple[float, np.ndarray]:
+        """Return (1 / s, multipliers of the equalities) of a fitted problem with this intercept."""
+        return 1.0, np.array([-bias])
 
 
 @dataclass(frozen=True)
@@ -161,13 +174,14 @@ class NuSVC(Formulation):
                 f"largest feasible nu is {largest:.6g}."
             )
 
-    def gradient_scale(self, problems):
-        return nu_scale([p for p in problems if p.total.any()] or problems, self.nu)
+    def gradient_scale(self, problems, largest):
+        moving = [p for p in problems if p.total.any()] or problems
+        return nu_scale(moving, self.nu), largest
 
-    def finer_tol(self, problems, solutions, tol, rounding):
+    def finer_tol(self, solutions, tol, scale, rounding):
         """`tol` is in units of the margin, by which the function is divided."""
         margins = [0.5 * np.subtract(*multiplier_values(s)) for s in solutions if s.gradient.any()]
-        return max(tol * min(margins, default=1.0), FINEST * tol, 4 * rounding)
+        return max(tol * min(margins, default=1.0), FINEST * tol * scale, 4 * rounding)
 
     def scale_and_multipliers(self, problem, solution):
         above, below = multiplier_values(solution)
@@ -177,6 +191,12 @@ class NuSVC(Formulation):
             # Any larger rho is optimal too: the lighter class is all margin errors.
             more = (1 - 1 / excess) * (above - below)
             above, below = (above + more, below) if sides[0] < sides[1] else (above, below - more)
+        else:
+            middle, rho = 0.5 * (above + below), 0.5 * (above - below)
+            first, last = edges(problem, solution)
+            within = min(rho, first - middle, middle - last) - solution.uncertainty
+            if within > 0.5 * rho:  # no sample below its bound is a margin error
+                above, below = middle + within, middle - within
         rho = 0.5 * (above - below)
         if not rho > _NO_MARGIN * np.abs(solution.gradient).max(initial=0):
             rho, above = 0.0, 0.5 * (above + below)
@@ -205,8 +225,8 @@ class NuSVC(Formulation):
     def attributes(self, multipliers, norms):
         return {"rho_": 0.5 * (multipliers[:, 0] - multipliers[:, 1])}
 
-    def fitted(self, machine, column):
-        rho, bias = machine.rho_[column], machine.intercept_[column]
+    def fitted(self, machine, column, bias):
+        rho = machine.rho_[column]
         unscale = rho if rho > 0 else 1.0
         return unscale, np.array([rho, -rho]) - unscale * bias
 
@@ -261,6 +281,14 @@ class NuSVR(Formulation):
             total=np.array([half, -half]),
         )
 
+    def scale_and_multipliers(self, problem, solution):
+        above, below = multiplier_values(solution)
+        middle = 0.5 * (above + below)
+        first, last = edges(problem, solution)
+        # No sample below its bound is outside the tube.
+        half = max(0.5 * (below - above), middle - first, last - middle) + solution.uncertainty
+        return 1.0, np.array([middle - half, middle + half])
+
     def attributes(self, multipliers, norms):
         above, below = multipliers[0]
         return {"epsilon_": float(0.5 * (below - above))}
@@ -272,8 +300,7 @@ class NuSVR(Formulation):
     def variables(self, coef):
         return np.concatenate([np.maximum(coef, 0), np.minimum(coef, 0)])
 
-    def fitted(self, machine, column):
-        bias = machine.intercept_[column]
+    def fitted(self, machine, column, bias):
         return 1.0, np.array([-bias - machine.epsilon_, -bias + machine.epsilon_])
 
 
@@ -289,15 +316,58 @@ class OneClass(Formulation):
     """
 
     nu: float
+    owner: str
+    free_intercept: ClassVar[bool] = False
 
     def problem(self, target, cost, index=None):
         total = np.array([self.nu * float(cost.sum())])
         lower = np.zeros(len(cost))
         return Problem(linear=target, lower=lower, upper=cost.copy(), index=index, total=total)
 
-    def gradient_scale(self, problems):
-        return nu_scale(problems, self.nu)
+    def gradient_scale(self, problems, largest):
+        # The sum of the multipliers is that of few samples or less where nu is small.
+        return min(nu_scale(problems, self.nu), *(float(p.total[0]) for p in problems)), largest
+
+    def finer_tol(self, solutions, tol, scale, rounding):
+        """`tol` is in units of the margin."""
+        rho = min(float(multiplier_values(s)[0]) for s in solutions)
+        uncertainty = max(s.uncertainty for s in solutions)
+        return max(tol * rho, FINEST * tol * scale, 2 * uncertainty)
+
+    def scale_and_multipliers(self, problem, solution):
+        first, _ = edges(problem, solution)
+        if not np.isfinite(first):
+            return super().scale_and_multipliers(problem, solution)
+        # No sample below its bound is outside: nu bounds the share of outliers.
+        return 1.0, np.array([first - solution.coarseness * solution.uncertainty])
+
+    def warn_if_constant(self, length, gap):
+        # The dual objective is |w|²/2 below that of w = 0, which the gap says may be the optimum.
+        half = 0.5 * length * length
+        vanished = length > 0 and half == 0  # beyond the range of floats
+        if half <= gap < np.inf and not vanished:
+            warn(
+                "UserWarning",
+                f"{self.owner}: at nu={self.nu} w = 0 is optimal, or cannot be told from the "
+                f"optimum (|w|²/2 = {half:.2g}, duality gap {gap:.2g}), because the "
+                "origin of feature space lies among the samples: no hyperplane separates them "
+                "from it. Use a smaller nu or another kernel, such as 'rbf'.",
+            )
 
     def attributes(self, multipliers, norms):
         rho, length = float(multipliers[0, 0]), float(norms[0])
         return {"offset_": rho, "margin_": rho / length if length > 0 else np.inf}
+
+
+def edges(problem: Problem, solution: Solution) -> tuple[float, float]:
+    """Return the least gradient of group 0, and the largest of group 1, of what is at no bound.
+
+    A multiplier at its bound is that of a margin error, one in between that of a sample on the
+    margin, up to the violation that the solver left. Infinite where all are at their bounds.
+    """
+    beta, gradient = solution.beta, solution.gradient
+    rounding = ROUNDING * float(np.abs(beta).max(initial=0))
+    second = np.zeros(len(beta), dtype=bool) if problem.group is None else problem.group == 1
+    first = gradient[~second & (problem.upper - beta > rounding)]
+    last = gradient[second & (beta - problem.lower > rounding)]
+    return float(first.min(initial=np.inf)), float(last.max(initial=-np.inf))

@@ -1,5 +1,6 @@
 """Base classes of support vector machines: settings, kernel expansion, optimality."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -17,11 +18,13 @@ from mlcore.kernels.resolve import resolve_gamma
 from mlcore.progress import CallbackSupport, Progress
 from mlcore.scratch import scratch_array
 from mlcore.svm.formulations import Formulation
+from mlcore.svm.origin import far_origin, less
 from mlcore.svm.smo.bias import round_to_bounds
 from mlcore.svm.smo.optimality import Optimality, measure, norm, optimality_attributes
 from mlcore.svm.smo.smo import KernelCache, Problem, Solution, refined, solve_many
 from mlcore.threads import single_threaded_blas
 
+ROUNDED = 4  # times tol: errors in sums of kernel values that are accepted
 FEW = 256  # samples whose problem is solved to rounding error: it costs a few milliseconds
 
 
@@ -36,6 +39,7 @@ class Settings:
     cache_size: float
     max_iter: int
     few: bool = False  # True to solve to rounding error, for at most FEW samples
+    origin: np.ndarray | None = None  # taken from samples that are far from 0
 
     def of_width(self, gamma: float, few: bool) -> Self:
         """Return the settings with this width of the kernel, and `few`."""
@@ -87,7 +91,7 @@ class KernelMachine(CallbackSupport, KernelModel):
         max_iter = as_integer(self.max_iter, "max_iter", owner=owner, at_least=-1)
         if max_iter == 0:
             raise ValueError(
-                f"{owner}: max_iter=0 must be -1, which is no limit, or an integer >= 1."
+                f"{owner}: max_iter=0 must be -1, for 10 million steps or more, or an integer >= 1."
             )
         return Settings(
             formulation=self._formulation(),
@@ -107,19 +111,24 @@ class KernelMachine(CallbackSupport, KernelModel):
         if kernel.precomputed or not of_numbers(X):
             gamma = 0.0 if isinstance(gamma, str) else gamma
         gamma = resolve_gamma(gamma, X, weight)
-        return settings.of_width(gamma, few=X.shape[0] <= FEW)
+        settings = settings.of_width(gamma, few=X.shape[0] <= FEW)
+        if not settings.formulation.free_intercept:
+            return settings
+        return replace(settings, origin=far_origin(X, kernel))
 
     # ---- training
 
     def _open_store(self, X: Any, settings: Settings, largest_bound: float) -> KernelCache:
         """Return the kernel rows over X, in float64 where tol and the multipliers need it."""
-        tol = settings.tol
+        tol, X = settings.tol, less(X, settings.origin)
         double = tol < 1e-4 or settings.few or not np.isfinite(largest_bound)
         rows = settings.kernel.rows(X, double)
         # Errors of n terms of mixed signs add up to less than sqrt(n) of them.
-        if rows.rounding * largest_bound * np.sqrt(rows.n) > 4 * tol and not double:
+        if rows.rounding * largest_bound * np.sqrt(rows.n) > ROUNDED * tol and not double:
             rows = settings.kernel.rows(X, double=True)
         rows.warn_if_indefinite()
+        if settings.origin is not None:
+            rows.distance = float(np.linalg.norm(settings.origin))
         return KernelCache(rows, settings.cache_size)
 
     def _solve(
@@ -131,34 +140,48 @@ class KernelMachine(CallbackSupport, KernelModel):
         digits as a copy.
         """
         formulation, limited = settings.formulation, settings.max_iter >= 0
-        tol = settings.tol * min(1.0, formulation.gradient_scale(problems))
+        factors = formulation.gradient_scale(problems, float(store.kernel.diagonal.max()))
+        scale = math.prod(min(1.0, factor) for factor in factors)
+        tol = settings.tol * scale
         exact = settings.few and not limited
         limits = {"max_iter": settings.max_iter, "progress": progress}
         solutions = solve_many(problems, store, tol=tol, exact=exact, **limits)
-        if limited:
-            return solutions
         largest = max(p.largest_bound for p in problems)
         rounding = store.kernel.rounding * largest * np.sqrt(store.kernel.n)
-        finer = formulation.finer_tol(problems, solutions, settings.tol, rounding)
-        if finer is None or finer >= max(s.violation for s in solutions):
-            return solutions
-        return [
-            refined(problem, solution, store, tol=finer, progress=progress)
-            for problem, solution in zip(problems, solutions, strict=True)
-        ]
+        finer = None
+        if not limited:
+            finer = formulation.finer_tol(solutions, settings.tol, scale, rounding)
+        if finer is not None and finer < max(s.violation for s in solutions):
+            solutions = [
+                refined(problem, solution, store, tol=finer, progress=progress)
+                for problem, solution in zip(problems, solutions, strict=True)
+            ]
+        mark_rounded(solutions, settings.tol * math.prod(factors))
+        return solutions
 
     def _warn_unconverged(self, solutions: list[Solution], settings: Settings) -> None:
-        worst = max((s.violation for s in solutions if not s.converged), default=None)
-        if worst is None:
+        """Warn of solutions that have not converged, and say why the worst has not."""
+        left = [s for s in solutions if not s.converged]
+        if not left:
             return
-        if settings.max_iter > 0:
-            why, way_out = f"after max_iter={settings.max_iter} steps", "raise max_iter or tol"
+        worst = max(left, key=lambda s: s.violation)
+        tol, scaling = settings.tol, "scaling the features often helps"
+        if worst.cause == "rounding":
+            why = f"at rounding errors of {worst.uncertainty:.2g} in its decision values,"
+            way_out = "center or scale the features"
+        elif worst.cause == "kernel":
+            why = "where the kernel let it go no further"
+            way_out = f"raise tol, or check the kernel; {scaling}"
+        elif settings.max_iter > 0:
+            why = f"after max_iter={settings.max_iter} steps"
+            way_out = f"raise max_iter or tol; {scaling}"
         else:
-            why, way_out = "where the kernel let it go no further", "raise tol, or check the kernel"
+            why = f"after {worst.n_iter} steps, the most that max_iter=-1 takes,"
+            way_out = f"raise tol, or set max_iter to more steps; {scaling}"
         warn(
             "ConvergenceWarning",
-            f"{type(self).__name__} stopped {why} with a KKT violation of {worst:.2g}, above "
-            f"tol={settings.tol:g}: {way_out}; scaling the features often helps.",
+            f"{type(self).__name__} stopped {why} with a KKT violation of {worst.violation:.2g}, "
+            f"for tol={tol:g}: {way_out}.",
         )
 
     def _expansion(
@@ -213,15 +236,40 @@ class KernelMachine(CallbackSupport, KernelModel):
             )
         return as_double(X), as_weights(sample_weight, X.shape[0])
 
-    def _exact_sums(self, X: Any, coef: np.ndarray) -> np.ndarray:
-        """Return sum_j coef[c, j] k(x_i, v_j), (n, c), in float64 even if the fit is in float32."""
-        expansion = None
-        if not self._precomputed:
-            expansion = Expansion(as_double(self.support_vectors_), self._fitted_kernel)
-        sums = np.empty((X.shape[0], len(coef)))
+    def _exact_sums(
+        self, X: Any, coef: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """Return sum_j coef[c, j] k(x_i, v_j) in float64, and what they rest on.
+
+        Samples far from 0 are taken less an origin where that changes intercepts only.
+
+        Returns
+        -------
+        sums : (n, c) float64
+        moved : (c,) float64
+            Change of the intercepts.
+        rounding : float
+            Size of the errors in kernel values.
+        distance : float
+            Of the origin.
+        """
+        kernel, origin, expansion = self._fitted_kernel, None, None
+        if not kernel.precomputed:
+            if self._formulation().free_intercept:
+                origin = far_origin(X, kernel)
+            X, V = less(X, origin), less(as_double(self.support_vectors_), origin)
+            expansion = Expansion(V, kernel)
+        sums, peak = np.empty((X.shape[0], len(coef))), 0.0
         for rows, values in self._value_blocks(X, expansion):
             sums[rows] = weighted(values, coef.T)
-        return sums
+            peak = max(peak, float(np.abs(values).max(initial=0)))
+        rounding = 0.5 * float(np.finfo(np.float64).eps) * peak
+        if kernel.packed:
+            rounding = kernel.rows(X, double=True).rounding
+        if origin is None:
+            return sums, np.zeros(len(coef)), rounding, 0.0
+        moved = shift(product(coef, V), origin)
+        return sums, moved, rounding, float(np.linalg.norm(origin))
 
 
 class SingleProblemMachine(KernelMachine):
@@ -260,13 +308,17 @@ class SingleProblemMachine(KernelMachine):
         with progress:
             store = self._open_store(used, settings, problem.largest_bound)
             (solution,) = self._solve([problem], store, settings, progress)
+        own, rounded = np.finfo(store.dtype).eps, np.finfo(precision(samples)).eps
+        solution.coarseness = max(1.0, float(rounded / own))
         store = used = None  # their memory serves the support vectors
         self._warn_unconverged([solution], settings)
 
         _, multipliers = formulation.scale_and_multipliers(problem, solution)
         products = solution.gradient - problem.linear
-        optimality = measure(problem, solution.beta, products, multipliers)
+        how = {"rounding": solution.rounding, "distance": solution.distance}
+        optimality = measure(problem, solution.beta, products, multipliers, **how)
         length = np.array([norm(solution.beta, products)])
+        formulation.warn_if_constant(float(length[0]), optimality.duality_gap)
         coef = formulation.coefficients(solution.beta)
         chosen = np.flatnonzero(coef)
         errors = np.zeros(len(kept), dtype=bool)
@@ -274,14 +326,17 @@ class SingleProblemMachine(KernelMachine):
         reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
         errors[variables[reached & (solution.beta != 0)]] = True
         fitted = self._expansion(samples, kept[chosen], coef[None, chosen], settings)
+        intercept = np.array([-multipliers.mean()])
         if settings.kernel.linear:
-            fitted["coef_"] = product(fitted["dual_coef_"], fitted["support_vectors_"])
+            vectors = less(fitted["support_vectors_"], settings.origin)
+            fitted["coef_"] = product(fitted["dual_coef_"], vectors)
+            intercept -= shift(fitted["coef_"], settings.origin)
         self._set_fitted(
             X,
             **fitted,
             **formulation.attributes(multipliers[None], length),
             **optimality_attributes([optimality]),
-            intercept_=np.array([-multipliers.mean()]),
+            intercept_=intercept,
             n_support_=np.array([len(chosen)], dtype=np.int32),
             margin_error_indices_=kept[errors],
             n_iter_=max(1, int(solution.n_iter)),
@@ -307,11 +362,26 @@ class SingleProblemMachine(KernelMachine):
         problem = formulation.problem(self._targets(y, len(weight)), formulation.cost(weight))
         coef = np.zeros(len(weight))
         coef[self.support_] = self.dual_coef_[0]
-        sums = self._exact_sums(X, self.dual_coef_)[:, 0]
-        beta, (_, multipliers) = formulation.variables(coef), formulation.fitted(self, 0)
-        products = sums if problem.index is None else sums[problem.index]
+        sums, moved, *errors = self._exact_sums(X, self.dual_coef_)
+        bias = float(self.intercept_[0] + moved[0])
+        beta, (_, multipliers) = formulation.variables(coef), formulation.fitted(self, 0, bias)
+        products = sums[:, 0] if problem.index is None else sums[problem.index, 0]
         beta = round_to_bounds(beta, problem.lower, problem.upper)
-        return measure(problem, beta, products, multipliers)
+        return measure(problem, beta, products, multipliers, *errors)
+
+
+def mark_rounded(solutions: list[Solution], tol: float) -> None:
+    """Mark solutions as not converged if rounding of K makes errors far above `tol`."""
+    for solution in solutions:
+        if solution.uncertainty > 2 * ROUNDED * tol:
+            solution.converged, solution.cause = False, "rounding"
+
+
+def shift(coef: np.ndarray, origin: np.ndarray | None) -> np.ndarray:
+    """Return w.origin for each row w of `coef`, the sum exact: it cancels digits of intercepts."""
+    if origin is None:
+        return np.zeros(len(coef))
+    return np.array([math.fsum(row * origin) for row in coef])
 
 
 def product(A: Any, B: Any) -> np.ndarray:

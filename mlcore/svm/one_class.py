@@ -21,11 +21,14 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
         + \sum_i w_i \max(0, \rho - w \cdot \phi(x_i)),
 
     with w_i the sample weights: nu bounds the share of outliers from above and the share of
-    support vectors from below.
+    support vectors from below. Where the origin lies among the samples in feature space, as it may
+    with the linear kernel, w = 0 is optimal, and the fit warns.
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, tol : as in `SVC`
+    kernel, degree, gamma, coef0 : as in `SVC`
+    tol : float, default=1e-3
+        Largest KKT violation, as a part of rho where that is below 1.
     nu : float, default=0.5
         In (0, 1].
     cache_size, verbose, max_iter, callback : as in `SVC`
@@ -42,7 +45,8 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
     intercept_ : (1,) float64
         -rho.
     offset_ : float
-        rho; ``decision_function = score_samples - offset_``.
+        rho, the least score of the samples whose multiplier is below its bound;
+        ``decision_function = score_samples - offset_``.
     margin_ : float
         rho / |w|, the distance of the hyperplane from the origin of feature space.
     coef_ : (1, n_features) float64
@@ -202,4 +206,5 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
         return np.zeros(n_samples)
 
     def _formulation(self):
-        return OneClass(as_real(self.nu, "nu", owner=type(self).__name__, above=0, at_most=1))
+        owner = type(self).__name__
+        return OneClass(as_real(self.nu, "nu", owner=owner, above=0, at_most=1), owner)

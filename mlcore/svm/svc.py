@@ -50,7 +50,8 @@ class SVC(WithProbabilities, SupportVectorClassifier):
     verbose : bool or int, default=False
         1 prints about one line a second, 2 every step.
     max_iter : int, default=-1
-        Most SMO steps for each binary problem; -1 is no limit.
+        Most SMO steps for each binary problem; -1 is 10 million, or 1000 for each sample where that
+        is more.
     decision_function_shape : "ovr" or "ovo", default="ovr"
         Columns of `decision_function` for more than two classes: one per class or one per pair.
     break_ties : bool, default=False

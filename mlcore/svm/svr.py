@@ -185,7 +185,8 @@ class NuSVR(SupportVectorRegressor, SingleProblemMachine):
     Attributes
     ----------
     epsilon_ : float
-        Half the width of the tube found.
+        Half the width of the tube found, which holds all samples whose multiplier is below its
+        bound.
     others
         As in `SVR`.
 

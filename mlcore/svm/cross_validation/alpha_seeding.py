@@ -66,6 +66,7 @@ class SeededTask:
         self._requested_tol, self.tol, self.max_iter = tol, tol, max_iter
         taking = np.flatnonzero(signs)
         self.samples, K = taking, store.rows
+        self._rounding, self._distance = store.kernel.rounding, store.kernel.distance
         self.index = None
         diagonal = store.kernel.diagonal
         if len(taking) < len(signs):
@@ -192,6 +193,8 @@ class SeededTask:
             multipliers=[(multiplier, multiplier, multiplier)],
             n_iter=int(self.steps[row]),
             converged=violation <= self.tol,
+            rounding=self._rounding,
+            distance=self._distance,
         )
 
     def decisions(self, spans: np.ndarray) -> np.ndarray:

@@ -13,9 +13,10 @@ from mlcore.svm.classifier import SupportVectorClassifier
 from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
 from mlcore.svm.cross_validation.folds import Fold, folds_of
 from mlcore.svm.formulations import CSVC
-from mlcore.svm.machine import FEW, Settings
+from mlcore.svm.machine import FEW, Settings, mark_rounded
 from mlcore.svm.multiclass.binary_problems import binary_problems, held_out_decisions
 from mlcore.svm.multiclass.multiclass import BinaryTask, LabelledSamples, binary_tasks, winners
+from mlcore.svm.origin import far_origin
 from mlcore.svm.smo.feasible_start import feasible_start
 from mlcore.svm.smo.smo import Problem, Solution
 from mlcore.threads import single_threaded_blas
@@ -170,6 +171,7 @@ class SVCCV(SupportVectorClassifier):
         folds = folds_of(self.cv, X, y, samples, checked.shape[0], type(self).__name__)
         chosen = binary_tasks(len(samples.classes), self.multi_class)
         widths = self._resolved_gammas(gammas, settings, samples)
+        settings = replace(settings, origin=far_origin(samples.X, settings.kernel))
 
         scores = np.empty((len(Cs), len(widths), len(folds)))
         best: tuple[float, int] | None = None
@@ -191,6 +193,7 @@ class SVCCV(SupportVectorClassifier):
             if solutions is None:
                 store = self._open_store(samples.X, at, Cs[c] * float(samples.cost.max()))
                 solutions = self._solve(problems, store, at, progress)
+            mark_rounded(solutions, at.tol)
             fitted = self._fit_tasks(checked, samples, at, problems, solutions)
         results = _results(Cs, widths, scores.reshape(-1, len(folds)))
         self._set_fitted(
@@ -305,7 +308,7 @@ class SVCCV(SupportVectorClassifier):
                     return None
                 for row in unsettled:
                     self._solve_row(seeded, row, store, settings, progress)
-                progress.step(last.n_iter, -last.objective, last.violation)
+                progress.step(last.n_iter, 0.0 - last.objective, last.violation)
                 values = seeded.decisions(spans)
                 for f, test in enumerate(tests):
                     decisions[c, f][:, number] = values[1 + f, test]

@@ -53,7 +53,8 @@ def solved_tasks(
     for beta, problem, solution in zip(betas, problems, solutions, strict=True):
         scale, multipliers = formulation.scale_and_multipliers(problem, solution)
         products = solution.gradient - problem.linear
-        optimalities.append(measure(problem, solution.beta, products, multipliers))
+        how = {"rounding": solution.rounding, "distance": solution.distance}
+        optimalities.append(measure(problem, solution.beta, products, multipliers, **how))
         norms.append(scale * norm(solution.beta, products))
         found.append(multipliers)
         biases.append(-scale * multipliers.mean())

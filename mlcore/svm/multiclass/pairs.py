@@ -61,11 +61,15 @@ def solve_pairs(
         Half the difference of the multipliers of the sums: with nu, the margin, by which solutions
         are still to be divided.
 
-    None is returned instead if K does not fit or a problem runs out of steps.
+    None is returned instead if K does not fit, is too rough or a problem runs out of steps.
     """
     n_classes, n = len(samples.classes), len(cost)
     pairs = np.array([tuple(task) for task in binary_tasks(n_classes, "ovo")], dtype=np.int64)
     n_folds = 0 if fold is None else int(fold.max()) + 1
+    rounding, largest = store.kernel.rounding, float(cost.max())
+    unit = 1.0 if nu is None else largest * float(store.kernel.diagonal.max())
+    if rounding * largest * np.sqrt(n) > tol * unit and store.dtype == np.float64:
+        return None  # a solution may not count as converged
     store.complete(len(pairs) * (1 + n_folds))
     if not store.whole:
         return None
@@ -74,7 +78,7 @@ def solve_pairs(
     starts = np.concatenate([[0], np.cumsum(sizes)])
     fold = np.zeros(n, dtype=np.int64) if fold is None else fold.astype(np.int64)
     dual_coef, held_out = np.zeros((2, n_classes - 1, n))
-    figures = np.zeros((len(pairs), 9))
+    figures = np.zeros((len(pairs), 10))
     m = padded(int(np.sort(sizes)[-2:].sum()))
     threads, dtype = effective_threads(len(pairs) * m * m * (1 + n_folds)), store.kernel.dtype
     scratch = (
@@ -91,24 +95,25 @@ def solve_pairs(
         first, second = np.bincount(samples.codes, weights=cost)[pairs].T
         sums = np.column_stack(nu_sums(first, second, nu))
         # Small weights make a small gradient.
-        finer = tol * min(1.0, float((2 * sums[:, 0] / (nu * sizes[pairs].sum(axis=1))).min()))
-        least = max(FINEST * tol, 4 * store.kernel.rounding * float(cost.max()) * np.sqrt(n))
+        scale = min(1.0, float((2 * sums[:, 0] / (nu * sizes[pairs].sum(axis=1))).min()))
+        finer = tol * scale * min(1.0, float(diagonal.max()))
+        least = max(FINEST * finer, 4 * rounding * largest * np.sqrt(n))
     at_once = items_per_call(20 * m * m * (1 + n_folds))
     with single_threaded_blas():
         for start in range(0, len(pairs), at_once):
             now = slice(start, start + at_once)
             _ext.solve_pairs(
                 store.rows, diagonal, order, starts, pairs[now], cost, fold, n_folds, sums[now],
-                finer, tol, least, exact, STEPS * max(200, m), dual_coef, held_out,
-                figures[now], *scratch, m, UNOPPOSED, threads,
+                finer, tol, least, rounding, store.kernel.distance, exact, STEPS * max(200, m),
+                dual_coef, held_out, figures[now], *scratch, m, UNOPPOSED, threads,
             )  # fmt: skip
             if progress.active:
-                for dual, _, violation, *_, steps, _, _ in figures[now]:
+                for dual, _, violation, *_, steps, _, _, _ in figures[now]:
                     progress.step(int(steps), dual, violation)
-    dual, primal, kkt, squares, above, below, steps, *violations = figures.T
+    dual, primal, kkt, squares, above, below, steps, *violations, gap = figures.T
     if not (np.maximum(*violations) <= finer).all():
         return None
-    optimality = Optimality(dual, primal, primal - dual, kkt)
+    optimality = Optimality(dual, primal, gap, kkt)
     if len(pairs) == 1:
         optimality = Optimality(*(float(values[0]) for values in optimality))
     solved = SolvedTasks(

@@ -185,7 +185,8 @@ def calibrated(
             here = slice(None) if problem.index is None else problem.index
             found = sample_decisions(formulation, problem, solution)
             if not only_side(problem):
-                found = on_scale_of(whole[here], found, problem.upper - problem.lower)
+                weight = np.where(problem.upper > problem.lower, samples.cost[here], 0.0)
+                found = on_scale_of(whole[here], found, weight)
             row[wanted] = found[wanted[here]]
     known = (signs != 0) & (fold >= 0)
     links = [

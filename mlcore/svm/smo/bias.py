@@ -9,7 +9,7 @@ import numpy as np
 
 from mlcore._ext import bias as _ext
 
-_ROUNDING = 1e-12  # times the largest multiplier, as in bias.pxd
+ROUNDING = 1e-12  # times the largest multiplier, as in bias.pxd
 
 
 def constraint_multipliers(
@@ -44,7 +44,7 @@ def round_to_bounds(beta: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> n
 
     Sums of steps leave residues there, and so do multipliers that were scaled and are scaled back.
     """
-    rounding = _ROUNDING * float(np.abs(beta).max(initial=0))
+    rounding = ROUNDING * float(np.abs(beta).max(initial=0))
     for bound in (upper, lower, 0.0):
         beta = np.where(np.abs(beta - bound) <= rounding, bound, beta)
     return beta

@@ -36,7 +36,8 @@ class Optimality(NamedTuple):
     primal_objective : float or ndarray of float64
         Value of the primal at the machine's w and b; never below the optimum.
     duality_gap : float or ndarray of float64
-        Their difference: a bound on the distance of either to the optimum.
+        Their difference and what rounding can hide of it: a bound on the distance of either to the
+        optimum.
     kkt_violation : float or ndarray of float64
         Largest violation of the Karush-Kuhn-Tucker conditions, the quantity that `tol` bounds.
 
@@ -56,9 +57,16 @@ class Optimality(NamedTuple):
 
 
 def measure(
-    problem: Problem, beta: np.ndarray, products: np.ndarray, multipliers: np.ndarray
+    problem: Problem,
+    beta: np.ndarray,
+    products: np.ndarray,
+    multipliers: np.ndarray,
+    rounding: float = 0.0,
+    distance: float = 0.0,
 ) -> Optimality:
     """Return both objectives, their gap and the KKT violation of `beta`, in O(m) time.
+
+    The gap is the largest for products within their rounding errors.
 
     Parameters
     ----------
@@ -69,11 +77,16 @@ def measure(
         K beta, for every variable.
     multipliers : (n_groups,) float64
         lambda of each equality.
+    rounding : float
+        Size of the errors in the values of K.
+    distance : float
+        Of the origin that was taken from the samples, and for which an intercept makes up.
     """
     power = problem.power
     if power:  # the objectives may be beyond the range of floats, their parts are not
         parts = (np.ldexp(values, -power) for values in (beta, products, multipliers))
-        dual, primal, gap, violation = measure(problem.divided(power), *parts)
+        errors = rounding, distance
+        dual, primal, gap, violation = measure(problem.divided(power), *parts, *errors)
         with np.errstate(over="ignore"):
             objectives = np.ldexp([dual, primal, gap], 2 * power).tolist()
         return Optimality(*objectives, float(np.ldexp(violation, power)))
@@ -82,12 +95,12 @@ def measure(
     lambdas[: np.size(multipliers)] = multipliers
     if problem.total is not None:
         totals[: len(problem.total)] = problem.total
-    dual, primal, violation = _ext.measure(
+    dual, primal, gap, violation = _ext.measure(
         problem.linear, problem.lower, problem.upper, problem.epsilon, group,
-        np.ascontiguousarray(beta), np.ascontiguousarray(products), lambdas, totals,
+        np.ascontiguousarray(beta), np.ascontiguousarray(products), lambdas, totals, rounding,
+        distance,
     )  # fmt: skip
-    # At the optimum the objectives are equal, and may pass each other by rounding.
-    return Optimality(dual, primal, max(primal - dual, 0.0), violation)
+    return Optimality(dual, primal, gap, violation)
 
 
 def norm(beta: np.ndarray, products: np.ndarray) -> float:

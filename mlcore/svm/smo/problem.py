@@ -86,6 +86,14 @@ class Solution:
         Pair steps and Newton steps.
     converged, diverged : bool
         True if `tol` was reached; if the objective falls without end (no finite optimum).
+    cause : "steps", "rounding" or "kernel"
+        Of an end before `tol`: no steps left, values of K too rough, or no step lowered the
+        objective.
+    rounding, distance : float
+        Size of the errors in the values of K, and distance of the origin that was taken from the
+        samples.
+    coarseness : float
+        Rounding of predictions in units of that of K, at least 1.
     """
 
     beta: np.ndarray
@@ -96,3 +104,14 @@ class Solution:
     n_iter: int
     converged: bool
     diverged: bool = False
+    cause: str = "steps"
+    rounding: float = 0.0
+    distance: float = 0.0
+    coarseness: float = 1.0
+
+    @property
+    def uncertainty(self) -> float:
+        """Size of the errors in decision values that rounding makes, terms having mixed signs."""
+        size = float(np.abs(self.beta).max(initial=0))
+        length = size * float(np.linalg.norm(self.beta / size)) if size > 0 else 0.0
+        return 2 * self.rounding * length

@@ -67,7 +67,7 @@ def solve_small(
     objective = float(0.5 * (beta * (gradient + problem.linear)).sum())
     objective += problem.epsilon * float(np.abs(beta).sum())
     if progress is not None:
-        progress.step(steps, -objective, violation)
+        progress.step(steps, 0.0 - objective, violation)
     return Solution(
         beta=beta,
         gradient=gradient,

@@ -36,6 +36,7 @@ from mlcore.threads import single_threaded_blas
 __all__ = ["Problem", "KernelCache", "Solution", "refined", "solve", "solve_many"]
 
 _RESOLVED = 64 * float(np.finfo(np.float64).eps)
+MOST_STEPS = 10_000_000  # without a limit of the user's, or 1000 for each variable
 _ENTIRE = 2048  # up to this, all variables make one working set
 _FEW = 0.25  # part of the variables: where the required sums need more, all of K is worth its cost
 
@@ -60,7 +61,7 @@ def solve(problem, rows, *, tol, exact=False, max_iter=-1, progress=None):
     exact : bool
         True to go on from there to rounding error, where that is possible.
     max_iter : int
-        Bound on pair steps; -1 for none but a generous one.
+        Bound on pair steps; -1 for `MOST_STEPS`, or 1000 for each variable.
     progress : mlcore.progress.Progress, optional
         Told step, dual objective and violation once a round.
 
@@ -85,9 +86,11 @@ def solve(problem, rows, *, tol, exact=False, max_iter=-1, progress=None):
         found = None
         if max_iter < 0:
             found = solve_small(problem, rows, tol, exact, progress)
-        if found is not None:
-            return found
-        found = _Solver(problem, rows, tol, max_iter, progress).run()
+        if found is None:
+            found = _Solver(problem, rows, tol, max_iter, progress).run()
+        else:
+            exact = False  # it is already
+    found.rounding, found.distance = rows.kernel.rounding, rows.kernel.distance
     if exact:
         size = max(1.0, float(np.abs(found.gradient).max(initial=0)))
         found = refined(problem, found, rows, tol=min(tol, 1e-12 * size), progress=progress)
@@ -127,7 +130,7 @@ class _Solver:
         self.q, self.lower, self.upper = problem.linear, problem.lower, problem.upper
         self.epsilon = problem.epsilon
         self.index = np.arange(m) if problem.index is None else problem.index
-        self.max_iter = max(10_000_000, 1000 * m) if max_iter < 0 else max_iter
+        self.max_iter = max(MOST_STEPS, 1000 * m) if max_iter < 0 else max_iter
         self.group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
         self.members = (np.flatnonzero(self.group == 0), np.flatnonzero(self.group == 1))
         self.product = np.zeros(n)  # K b, by sample
@@ -195,7 +198,7 @@ class _Solver:
             self.violation = max(0.0, *(top - bottom for top, bottom in self.extremes))
             objective = self._objective()
             if self.progress is not None:
-                self.progress.step(self.working.n_iter, -objective, self.violation)
+                self.progress.step(self.working.n_iter, 0.0 - objective, self.violation)
             # Each round lowers a convex objective; with an indefinite kernel rounds may cycle.
             idle = 0 if objective < least or self.violation <= self.tol else idle + 1
             least = min(least, objective)
@@ -313,6 +316,7 @@ class _Solver:
             violation=float(self.violation), multipliers=multipliers,
             n_iter=int(self.working.n_iter), converged=bool(self.violation <= self.tol),
             diverged=bool(self._diverges(objective)),
+            cause="steps" if self.working.n_iter >= self.max_iter else "kernel",
         )  # fmt: skip
 
 
