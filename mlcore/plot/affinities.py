@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mlcore.checks import as_labels
 from mlcore.checks.parameters import refuse
 from mlcore.cluster import normalize_affinity
+from mlcore.cluster.partition import as_partition
 from mlcore.plot.picture import Picture, new_axes
 
 _METHODS = ("ratio_cut", "normalized_cut", "doubly_stochastic", "frobenius")
@@ -55,7 +55,7 @@ def normalized_affinities(
     methods = tuple(methods)
     codes = np.zeros(len(K), dtype=np.intp)
     if labels is not None:
-        _, codes = as_labels(labels, len(K), name="labels")
+        _, codes = as_partition(labels, len(K), owner="normalized_affinities")
     order = np.argsort(codes, kind="stable")
     edges = np.flatnonzero(np.diff(codes[order])) + 0.5
     panels = [K, *(normalize_affinity(K, method) for method in methods)]

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.checks import as_labels
 from mlcore.cluster import silhouette_samples
+from mlcore.cluster.partition import as_partition
 from mlcore.plot.picture import Picture, color, new_axes
 
 
@@ -48,7 +48,7 @@ def silhouettes(
     2
     """
     values = silhouette_samples(X, labels, metric=metric)
-    names, codes = as_labels(labels, len(values), name="labels")
+    names, codes = as_partition(labels, len(values), owner="silhouettes")
     figure, ax = new_axes(ax)
     clusters, start, middles = [], 0, []
     gap = max(1, len(values) // 50)

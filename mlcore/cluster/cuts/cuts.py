@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.checks import as_integer, as_labels, as_weights
+from mlcore.checks import as_integer, as_weights
 from mlcore.cluster.cuts.edge_sums import EdgeSums, as_graph, edge_sums, without_diagonal
 from mlcore.cluster.cuts.max_flow import minimum_st_cut
 from mlcore.cluster.cuts.stoer_wagner import global_min_cut
+from mlcore.cluster.partition import as_partition
 from mlcore.html.printed import fields_as_table
 
 
@@ -271,7 +272,7 @@ def normalized_association(K: Any, labels: Any, *, sample_weight: Any = None) ->
 def _partition_sums(K, labels, sample_weight, owner, degrees=False):
     K = as_graph(K, owner)
     n = K.shape[0]
-    clusters, codes = as_labels(labels, n, owner=owner, min_classes=2, name="labels")
+    clusters, codes = as_partition(labels, n, owner=owner, min_clusters=2)
     weights = as_weights(sample_weight, n)
     sums = edge_sums(K, codes, weights)
     present = sums.sizes > 0

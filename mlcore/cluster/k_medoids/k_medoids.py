@@ -18,7 +18,11 @@ from mlcore.checks import (
 from mlcore.checks.arrays import real_array
 from mlcore.cluster.k_means.evidence import warn_of_rise
 from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
-from mlcore.cluster.k_medoids.dissimilarities import Dissimilarity, rounding_of_search
+from mlcore.cluster.k_medoids.dissimilarities import (
+    Dissimilarity,
+    given_distances,
+    rounding_of_search,
+)
 from mlcore.cluster.k_medoids.fasterpam import (
     NearestMedoids,
     build,
@@ -26,7 +30,6 @@ from mlcore.cluster.k_medoids.fasterpam import (
     plus_plus,
     swap_medoids,
 )
-from mlcore.cluster.metrics import given_distances
 from mlcore.model import Clusterer, Model, Transformer, warn
 from mlcore.progress import CallbackSupport, Progress
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcore._ext import linkage as _ext
 from mlcore.checks import as_bool, as_choice, as_integer, as_real, require_enough
+from mlcore.cluster.k_medoids.dissimilarities import given_distances
 from mlcore.cluster.linkage.connectivity import LINKAGES, as_edges, merge_along
 from mlcore.cluster.linkage.lance_williams import (
     SQUARED,
@@ -19,7 +20,7 @@ from mlcore.cluster.linkage.lance_williams import (
 from mlcore.cluster.linkage.radix_sort import stable_order
 from mlcore.cluster.linkage.reciprocal_neighbors import PointClusters
 from mlcore.cluster.linkage.spanning_tree import spanning_tree
-from mlcore.cluster.metrics import as_metric, given_distances
+from mlcore.cluster.metrics import as_metric
 from mlcore.model import Clusterer, Model
 from mlcore.progress import CallbackSupport, Progress
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.checks import as_choice, as_labels, as_samples, as_weights
+from mlcore.checks import as_choice, as_samples, as_weights
 from mlcore.cluster.cuts.cuts import (
     cut_value,
     normalized_association,
@@ -14,6 +14,7 @@ from mlcore.cluster.cuts.cuts import (
     ratio_cut_value,
 )
 from mlcore.cluster.cuts.edge_sums import as_graph, edge_sums
+from mlcore.cluster.partition import as_partition
 from mlcore.cluster.scores.distance_sums import by_cluster, check_distances, distance_sums
 
 _CUTS = {
@@ -158,11 +159,10 @@ def adjusted_rand_index(labels_true: Any, labels: Any) -> float:
     >>> round(adjusted_rand_index([0, 0, 1, 1], [0, 1, 0, 1]), 2)
     -0.5
     """
-    n = np.size(labels_true)
-    if n == 0:
-        raise ValueError("labels_true is empty, but adjusted_rand_index needs at least 1 sample.")
-    _, true = as_labels(labels_true, n, owner="adjusted_rand_index", name="labels_true")
-    _, found = as_labels(labels, n, owner="adjusted_rand_index", name="labels")
+    owner = "adjusted_rand_index"
+    _, true = as_partition(labels_true, None, owner=owner, name="labels_true")
+    n = len(true)
+    _, found = as_partition(labels, n, owner=owner)
     cells = np.unique(true * (found.max() + 1) + found, return_counts=True)[1]
     both, first, second = map(_pairs, (cells, np.bincount(true), np.bincount(found)))
     total = n * (n - 1) // 2
@@ -179,7 +179,7 @@ def _pairs(counts):
 def _weighted(X, labels, sample_weight):
     """Return the samples of positive weight, their clusters 0, 1, ..., and their weights."""
     n = X.shape[0]
-    _, codes = as_labels(labels, n, owner=_OWNER, name="labels")
+    _, codes = as_partition(labels, n, owner=_OWNER)
     weights = as_weights(sample_weight, n)
     if weights.all():
         return X, codes, weights
@@ -214,7 +214,7 @@ def _around_means(X, codes, weights):
 
 def _of_distances(X, labels, sample_weight, objective, metric):
     X, metric = check_distances(X, metric, _OWNER)
-    _, codes = as_labels(labels, len(X), owner=_OWNER, name="labels")
+    _, codes = as_partition(labels, len(X), owner=_OWNER)
     weights = as_weights(sample_weight, len(X))
     order, starts = by_cluster(codes)
     cost = 0.0
@@ -234,7 +234,7 @@ def _of_distances(X, labels, sample_weight, objective, metric):
 def _in_feature_space(K, labels, sample_weight, objective):
     K = as_graph(K, _OWNER, negative=True)
     n = K.shape[0]
-    _, codes = as_labels(labels, n, owner=_OWNER, name="labels")
+    _, codes = as_partition(labels, n, owner=_OWNER)
     weights = as_weights(sample_weight, n)
     sums = edge_sums(K, codes, weights)
     present = sums.sizes > 0

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.checks import as_labels
+from mlcore.cluster.partition import as_partition
 from mlcore.cluster.scores.distance_sums import by_cluster, check_distances, distance_sums
 
 
@@ -20,7 +20,7 @@ def silhouette_samples(X: Any, labels: Any, *, metric: str | Callable = "euclide
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features), or (n_samples, n_samples)
-        Samples, or with ``metric="precomputed"`` the distances, row i those from sample i.
+        Samples, or with ``metric="precomputed"`` the distances, row i those from sample i; dense.
     labels : array-like of shape (n_samples,)
         The cluster of each sample, two clusters at least; any sortable values.
     metric : str or callable, default="euclidean"
@@ -59,7 +59,7 @@ def silhouette_samples(X: Any, labels: Any, *, metric: str | Callable = "euclide
     """
     X, metric = check_distances(X, metric, "silhouette_samples")
     n = len(X)
-    _, codes = as_labels(labels, n, owner="silhouette_samples", min_classes=2, name="labels")
+    _, codes = as_partition(labels, n, owner="silhouette_samples", min_clusters=2)
     order, starts = by_cluster(codes)
     own, sizes = codes[order], np.diff(starts)
     silhouettes = np.empty(n, dtype=X.dtype)

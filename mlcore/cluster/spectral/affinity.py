@@ -12,7 +12,7 @@ from mlcore.cluster.doubly_stochastic.doubly_stochastic import scaled_to_unit_su
 from mlcore.cluster.doubly_stochastic.frobenius import projected
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.cluster.doubly_stochastic.total_support import require_rows
-from mlcore.cluster.metrics import given_distances
+from mlcore.cluster.k_medoids.dissimilarities import given_distances
 from mlcore.cluster.spectral.neighbors import nearest_neighbors
 from mlcore.kernels.gram import gram_matrix
 from mlcore.kernels.resolve import resolve_gamma

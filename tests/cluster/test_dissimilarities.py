@@ -14,7 +14,7 @@ from mlcore.cluster import (
     silhouette_samples,
     silhouette_score,
 )
-from mlcore.cluster.metrics import given_distances
+from mlcore.cluster.k_medoids.dissimilarities import given_distances
 
 LABELS = np.arange(12) % 3
 LINE = np.diag(np.ones(11), 1)

@@ -1,0 +1,41 @@
+"""Labels of a partition: any values that tell clusters apart, not classes to be predicted."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcore.checks import as_labels
+
+
+def as_partition(
+    labels: Any, n_samples: int | None, *, owner: str, name: str = "labels", min_clusters: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the names of the clusters, sorted, and for each sample the number of its cluster.
+
+    As `mlcore.checks.as_labels`, but floats that are not whole are names like any other.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+    n_samples : int or None
+        None for as many as there are labels.
+    owner, name : str
+        That errors name.
+    min_clusters : int
+        The least number of different labels.
+    """
+    try:
+        values = np.asarray(labels)
+    except ValueError:
+        raise ValueError(
+            f"{owner}: {name} holds lists of different lengths, but must be one label for each "
+            "sample."
+        ) from None
+    n = values.size if n_samples is None else n_samples
+    if n == 0:
+        raise ValueError(f"{name} is empty, but {owner} needs at least 1 sample.")
+    if values.ndim != 1 or values.dtype.kind != "f" or not np.isfinite(values).all():
+        return as_labels(labels, n, owner=owner, min_classes=min_clusters, name=name)
+    names, codes = np.unique(values, return_inverse=True)
+    found, codes = as_labels(codes, n, owner=owner, min_classes=min_clusters, name=name)
+    return names[found], codes
