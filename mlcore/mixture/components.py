@@ -15,6 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from mlcore.mixture.em import EM, Run
 
+_ROUNDINGS = 1e-12  # of an objective: sums of many rows
+
 
 class Parameters(Protocol):
     """The parameters of a mixture: a NamedTuple of float64 arrays."""
@@ -68,10 +70,20 @@ class Components(ABC):
         k.
     collapsed_may_grow : bool
         Whether later rows may bring back a collapsed component whose weight is not 0.
+    bounded : bool
+        False if the objective grows without bound, or to one that says nothing of the data, where a
+        component shrinks to a point: then runs with fewer collapsed components are better.
+    exact : bool
+        False if the M-step is not that of greatest likelihood, so that this may fall a little.
+    weight_power : int
+        2^weight_power is what a weight of 1 stands for in rows and statistics.
     """
 
     n_components: int
     collapsed_may_grow: ClassVar[bool] = False
+    bounded: bool = True
+    exact: bool = True
+    weight_power: int = 0
 
     # ---- data
 
@@ -139,17 +151,55 @@ class Components(ABC):
         """Return the objective of `parameters`, and what `maximize` returns: a step of EM.
 
         The objective is a mean over the rows' weights: of the log-likelihood, and of the
-        log-density of the prior where there is one. It never decreases from step to step.
+        log-density of the prior where there is one. It never decreases from step to step by more
+        than rounding, where the M-step is exact.
         """
         statistics = self.statistics(rows, parameters)
         return statistics.log_likelihood / rows.total, *self.maximize(statistics, parameters)
+
+    def precise(self, rows: Any, parameters: Any, objective: float) -> float:
+        """Return in float64 the objective of `parameters`, which `step` gave as `objective`."""
+        return objective
+
+    def rounding(self, parameters: Any, objective: float, n: float) -> float:
+        """Return a bound on the rounding error of the `objective` that `step` gave on n rows."""
+        return _ROUNDINGS * (1 + abs(objective))
+
+    def ties(self, rows: Any) -> Any:
+        """Return the `Ties` of the rows; None for components that no tied value can hold up."""
+        return None
+
+    def spikes(self, ties: Any, parameters: Any, shrunk: np.ndarray, mass: np.ndarray) -> Any:
+        """Return which of the shrunk components describe tied rows.
+
+        Parameters
+        ----------
+        ties : Ties
+        parameters : Parameters
+        shrunk : (n_shrunk,) intp
+        mass : (k,)
+            Of the components over the rows of `ties`, in the unit of the sample weights.
+
+        Returns
+        -------
+        spikes : Spikes
+        """
+        raise NotImplementedError
+
+    def of_ties(self, parameters: Any, spikes: Any) -> dict[str, Any]:
+        """Return the fitted attributes that tell of tied values, by name."""
+        return {}
+
+    def why_it_fell(self) -> str:
+        """Return why the objective may fall in a step by more than rounding."""
+        return "the start lies outside what the steps are restricted to"
 
     def log_prior(self, parameters: Any) -> float:
         """Return the log-density of the prior, which the objective adds to the log-likelihood."""
         return 0.0
 
     def step_together(self, runs: "list[Run]", rows: Any, n_steps: int) -> bool:
-        """Take `n_steps` steps of several runs at once, if that is faster; return whether it was.
+        """Take `n_steps` steps of new runs at once, if that is faster; return whether it was.
 
         Runs change in place, as ``EM.advance`` changes them one by one.
         """

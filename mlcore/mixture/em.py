@@ -1,7 +1,7 @@
 """The EM loop: starts, steps until convergence, and restarts of collapsed components."""
 
 import math
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -12,46 +12,90 @@ RECENT = 2  # factor by which partial_fit weights the newest rows
 _RESTARTS = 3  # times that collapsed components are restarted
 
 
+class Fall(NamedTuple):
+    """A step after which the objective was less than before, by more than rounding explains."""
+
+    step: int
+    size: float
+
+
 class Run:
     """One run of EM.
 
     Attributes
     ----------
     parameters : Parameters
-        After the last step.
+        Those of the last entry of the trace.
+    following : Parameters
+        What the next step leads to; until the first objective is known, the start.
     trace : list of float
-        The objective before each step.
+        The objective at the start, and after each step.
+    shrunk : (k,) bool
+        Components that the last step left without rows, or at the least variances.
+    spikes : Spikes or None
+        Those of the shrunk components that describe tied rows.
     collapsed : (n_collapsed,) intp
-        Components that the last step left collapsed.
+        The other shrunk components.
     restarted : (n_restarted,) intp
         Components that began in place of collapsed ones.
+    replaced : float or None
+        Objective of the run that the first restart replaced.
+    fall : Fall or None
+        The largest.
     converged : bool
+        The last step and the next one, which is not taken, gain less than `tol`.
     """
 
-    def __init__(self, parameters: Any, objective: float = -math.inf) -> None:
-        """Begin at parameters; an earlier fit may have reached them with this objective."""
-        self.parameters = parameters
+    def __init__(self, parameters: Any) -> None:
+        self.parameters = self.following = parameters
         self.trace: list[float] = []
+        self.shrunk: Any = False
+        self.spikes: Any = None
         self.collapsed = np.zeros(0, np.intp)
         self.restarted = np.zeros(0, np.intp)
+        self.replaced: float | None = None
+        self.fall: Fall | None = None
         self.converged = False
-        self._objective = objective
+        self._next: Any = None  # (k,) bool: shrunk after the next step
+        self._ahead: Any = None  # the step from `following`, if that has been taken to look
 
     @property
     def objective(self) -> float:
-        """The objective before the last step."""
-        return self.trace[-1] if self.trace else self._objective
+        """The objective of the parameters."""
+        return self.trace[-1] if self.trace else -math.inf
 
     @property
-    def rank(self) -> tuple[int, float]:
-        """Key that is larger for better runs: fewer collapsed components, then the objective."""
-        return -len(self.collapsed), self.objective
+    def change(self) -> float:
+        """What the last step gained."""
+        known = len(self.trace) > 1 and self.trace[-2] > -math.inf
+        return self.trace[-1] - self.trace[-2] if known else math.inf
+
+    @property
+    def n_steps(self) -> int:
+        """Steps taken."""
+        return max(0, len(self.trace) - 1)
+
+    def arrive(self, objective: float, following: Any, shrunk: np.ndarray) -> None:
+        """Move to `following`, whose objective and next step are known now."""
+        self.parameters, self.following = self.following, following
+        if self._next is not None:
+            self.shrunk = self._next
+        self.trace.append(objective)
+        self._next, self._ahead = shrunk, None
+
+    def ahead(self, components: Components, rows: Any) -> Any:
+        """Return the step from `following`, which is taken once."""
+        if self._ahead is None:
+            self._ahead = components.step(rows, self.following)
+        return self._ahead
 
     def reorder(self, components: Components, order: np.ndarray) -> None:
         """Put component ``order[j]`` in place j."""
         self.parameters = components.reorder(self.parameters, order)
         self.collapsed = np.flatnonzero(np.isin(order, self.collapsed))
         self.restarted = np.flatnonzero(np.isin(order, self.restarted))
+        if self.spikes is not None:
+            self.spikes = self.spikes.reorder(order)
 
 
 class EM:
@@ -63,7 +107,7 @@ class EM:
     rows : Rows
         As ``components.rows`` returns them.
     tol : float
-        A run has converged when its objective moves by less in a step.
+        A run has converged when its objective moves by less in a step, and in the next.
     progress : Progress, optional
         Shows every step.
     """
@@ -80,29 +124,68 @@ class EM:
 
     def advance(self, run: Run, n_steps: int) -> None:
         """Take steps until the run has converged, or has `n_steps` steps."""
-        step, rows = self.components.step, self.rows
-        while len(run.trace) < n_steps and not run.converged:
-            objective, run.parameters, collapsed = step(rows, run.parameters)
-            change = objective - run.objective if objective > -math.inf else math.inf
-            run.trace.append(objective)
-            run.collapsed = np.flatnonzero(collapsed)
-            self._progress.step(len(run.trace), objective, change)
-            run.converged = abs(change) < self.tol
+        components, rows = self.components, self.rows
+        if not run.trace:
+            run.arrive(*components.step(rows, run.parameters))
+        while run.n_steps < n_steps and not run.converged:
+            before, step = run.parameters, run.ahead(components, rows)
+            run.arrive(*step)
+            self._progress.step(run.n_steps, run.objective, run.change)
+            if run.change < 0:
+                self._note_fall(run, before)
+            run.converged = abs(run.change) < self.tol and self._next_gain(run) < self.tol
+        self._judge(run)
+
+    def _note_fall(self, run, before):
+        size = -run.change
+        n = self.rows.X.shape[0]
+        rounding = self.components.rounding(before, run.trace[-2], n)
+        rounding += self.components.rounding(run.parameters, run.objective, n)
+        explained = rounding if self.components.exact else max(rounding, self.tol)
+        if size > explained and (run.fall is None or size > run.fall.size):
+            run.fall = Fall(run.n_steps, size)
+
+    def _next_gain(self, run):
+        """Return by how much the step that is not taken moves the objective."""
+        objective = run.ahead(self.components, self.rows)[0]
+        if abs(objective - run.objective) >= self.tol:
+            return math.inf
+        precise = self.components.precise
+        run.trace[-1] = precise(self.rows, run.parameters, run.objective)
+        return abs(precise(self.rows, run.following, objective) - run.objective)
+
+    def _judge(self, run):
+        """Tell components that describe tied rows from collapsed ones."""
+        shrunk = np.flatnonzero(run.shrunk)
+        run.collapsed, run.spikes = shrunk, None
+        ties = self.components.ties(self.rows) if len(shrunk) else None
+        if ties is not None:
+            mass = run.parameters.weights * self.rows.total
+            mass = np.ldexp(mass, self.components.weight_power)
+            run.spikes = self.components.spikes(ties, run.parameters, shrunk, mass)
+            run.collapsed = np.setdiff1d(shrunk, run.spikes.component)
 
     def best(self, runs: list[Run], n_steps: int) -> Run:
-        """Return the best of some runs after `n_steps` steps each; the only one takes none."""
+        """Return the best of some runs after `n_steps` steps each; the only one takes none.
+
+        Where the likelihood has no bound, fewer collapsed components are better than a greater
+        objective.
+        """
         if len(runs) == 1:
             return runs[0]
         together = not self._progress.active
         if not (together and self.components.step_together(runs, self.rows, n_steps)):
             for run in runs:
                 self.advance(run, n_steps)
-        return max(runs, key=lambda run: run.rank)
+        if self.components.bounded:
+            return max(runs, key=lambda run: run.objective)
+        return max(runs, key=lambda run: (-len(run.collapsed), run.objective))
 
     def restart_collapsed(self, run: Run, n_steps: int, rng: np.random.Generator) -> Run:
-        """Return the run, or one of fewer collapsed components, restarted a few times.
+        """Return the run or, if that is better, one with collapsed components restarted.
 
-        Each time is a run of its own, from the parameters of the best so far.
+        Each time is a run of its own, from the parameters of the best so far. Better is a greater
+        objective, or where the likelihood has no bound fewer collapsed components.
         """
         for _ in range(_RESTARTS if len(run.collapsed) else 0):
             start = self.components.restart(run.parameters, run.collapsed, self.rows, rng)
@@ -110,9 +193,17 @@ class EM:
                 break
             again = Run(start)
             again.restarted = np.union1d(run.restarted, run.collapsed)
+            again.replaced = run.objective if run.replaced is None else run.replaced
             self.advance(again, n_steps)
-            if len(again.collapsed) < len(run.collapsed):
+            better = len(again.collapsed) < len(run.collapsed)
+            if again.objective > run.objective if self.components.bounded else better:
                 run = again
                 if not len(run.collapsed):
                     break
         return run
+
+    def settle(self, run: Run) -> None:
+        """Replace the last entry of the trace by the objective of the parameters in float64."""
+        if not run.trace:
+            run.arrive(*self.components.step(self.rows, run.parameters))
+        run.trace[-1] = self.components.precise(self.rows, run.parameters, run.objective)

@@ -17,13 +17,14 @@ from mlcore.checks import (
 )
 from mlcore.first_rows import KeepsFirstRows
 from mlcore.mixture.components import Components
-from mlcore.mixture.em import EM, RECENT, Run
+from mlcore.mixture.em import EM, RECENT, Fall, Run
 from mlcore.mixture.prediction import Prediction
 from mlcore.model import warn
 from mlcore.progress import CallbackSupport, Progress
 from mlcore.row_sums import RepeatedPasses, merged
 from mlcore.threads import single_threaded_blas
 
+_MANY_ROWS = 1e6  # whose sums are rounded as much as those of blocks, whose rows nobody counts
 _SHORT_RUN = 10  # steps of each of several starts before one of them goes on
 STARTS = ("k-means++", "kmeans", "random", "random_from_data")  # values of init_params
 
@@ -120,29 +121,33 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
         with single_threaded_blas(), progress:
             em, scale = self._loop(X, weight, progress)
             runs, rng = self._starts(em)
-            run = em.best(runs, min(_SHORT_RUN, max_iter))
+            run = em.best(runs, min(_SHORT_RUN, max_iter)) if max_iter else runs[0]
             em.advance(run, max_iter)
             if rng is not None:
                 run = em.restart_collapsed(run, max_iter, rng)
+            em.settle(run)
+            if rng is not None:
                 run.reorder(em.components, np.argsort(-run.parameters.weights, kind="stable"))
             attributes = em.components.attributes(run.parameters)
+            attributes |= em.components.of_ties(run.parameters, run.spikes)
         self._set_fitted(
             original,
             **attributes,
             log_likelihood_trace_=np.array(run.trace),
             lower_bound_=run.objective,
-            n_iter_=len(run.trace),
+            n_iter_=run.n_steps,
             converged_=run.converged,
             collapsed_components_=run.collapsed,
             total_weight_=float(np.ldexp(em.rows.total, scale)),
         )
-        self._report(run)
+        self._report(run, em.components)
         return self
 
     def _loop(self, X, weight, progress=None):
         """Return the EM loop over the rows, and the power of two that weights were divided by."""
         weight, scale = self._scaled(weight)
         components = self._components(X, weight)
+        components.weight_power = scale
         return EM(components, components.rows(X, weight), self.tol, progress), scale
 
     def _starts(self, em):
@@ -153,7 +158,7 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
         """
         components = em.components
         if self.warm_start and hasattr(self, "weights_") and self._may_continue(components):
-            return [Run(components.parameters(self), self.lower_bound_)], None
+            return [Run(components.parameters(self))], None
         start_values = self._start_values(em.rows.X.shape[1])
         if all(value is not None for value in start_values):
             return [Run(components.start(em, start_values, None))], None
@@ -162,7 +167,8 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
         runs = [Run(components.start(em, start_values, rng, i)) for i in range(n_starts)]
         return runs, None if any(value is not None for value in start_values) else rng
 
-    def _report(self, run):
+    def _report(self, run, components):
+        """Warn of a fit that did not converge, whose objective fell, or whose components shrank."""
         owner = type(self).__name__
         if not run.converged and self.tol > 0 and self.max_iter > 0:
             warn(
@@ -172,11 +178,30 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
                 f"after max_iter={self.max_iter} steps, before the mean log-likelihood moved by "
                 f"less than tol={self.tol:g}.",
             )
-        anew = (
-            f"components {run.restarted.tolist()} were started anew in place of collapsed ones"
-            if len(run.restarted)
-            else ""
-        )
+        if run.fall is not None:
+            self._warn_of_fall(run.fall, components.why_it_fell())
+        if run.spikes is not None and len(run.spikes.component):
+            told = "; ".join(
+                f"{np.array2string(value, precision=6, threshold=6)} {mass:g} times"
+                for _, value, mass in zip(*run.spikes, strict=True)
+            )
+            warn(
+                "ConvergenceWarning",
+                f"{owner}: components {run.spikes.component.tolist()} describe tied rows ({told}): "
+                "their likelihood depends on reg_covar; see spikes_.",
+            )
+        self._report_collapsed(run, owner)
+
+    def _report_collapsed(self, run, owner):
+        anew, worse = "", run.replaced is not None and not run.objective >= run.replaced
+        if len(run.restarted):
+            anew = f"components {run.restarted.tolist()} were started anew in place of collapsed "
+            anew += "ones"
+        if worse:
+            anew += (
+                f": the mean log-likelihood is now {run.objective:.6g}, with those it was "
+                f"{run.replaced:.6g}"
+            )
         if len(run.collapsed):
             warn(
                 "ConvergenceWarning",
@@ -185,7 +210,8 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
                 f"another start, or a larger regularisation{anew and '; ' + anew}.",
             )
         elif anew:
-            warn("ConvergenceWarning", f"{owner}: {anew}, and the fit is sound.")
+            sound = "" if worse else ", and the fit is sound"
+            warn("ConvergenceWarning", f"{owner}: {anew}{sound}.")
 
     # ---- the same, by sums over blocks of rows
 
@@ -211,8 +237,8 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
             em, _ = self._loop(X, weight)
             runs, rng = self._starts(em)
         self._set_unfitted(original, em.components, runs[0].parameters, total_weight=0.0)
-        # An earlier fit has reached its parameters with its objective.
-        self._update_state({"lower_bound_": runs[0].objective, "_drawn_": rng is not None})
+        ties = em.components.ties(em.rows)
+        self._update_state({"_drawn_": rng is not None, "_ties_": _plain(ties)})
         return self
 
     @single_threaded_blas()
@@ -221,6 +247,7 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
         self._set_fitted(
             X_original,
             **components.attributes(parameters),
+            **components.of_ties(parameters, None),
             log_likelihood_trace_=np.zeros(0),
             lower_bound_=-math.inf,
             n_iter_=0,
@@ -269,6 +296,9 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
     def update(self, statistics: Any) -> Self:
         """Replace the parameters by those the sums lead to: one step of EM.
 
+        `log_likelihood_trace_` grows by the value before the step; `converged_` tells if two steps
+        have gained less than `tol`.
+
         Parameters
         ----------
         statistics : NamedTuple
@@ -281,8 +311,38 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
         """
         self._check_fitted()
         self._require_alike(statistics)
-        self._updated(statistics, statistics, float(statistics.mass.sum()))
+        components = self._fitted_components()
+        before, kept = components.parameters(self), vars(self).get("_kept_")
+        objective, change = self._objective_of(statistics, components, before)
+        small = abs(change) < self.tol
+        trace = np.append(self.log_likelihood_trace_, objective)
+        seen = float(statistics.mass.sum())
+        ties = vars(self).get("_ties_")
+        self._move(components, statistics, statistics.mass, seen, ties)
+        end = kept if small else None
+        state = {"lower_bound_": objective, "converged_": end is not None, "_end_": end}
+        state |= {"log_likelihood_trace_": trace, "_kept_": _plain(before) if small else None}
+        self._update_state(state)
         return self
+
+    def _objective_of(self, statistics, components, parameters):
+        """Return the objective of the parameters, and its change; warn if it fell."""
+        mass, before = float(statistics.mass.sum()), self.lower_bound_
+        objective = float(statistics.log_likelihood / mass)
+        objective += components.log_prior(parameters) / mass
+        change = objective - before if before > -math.inf else math.inf
+        explained = 2 * components.rounding(parameters, objective, max(mass, _MANY_ROWS))
+        if -change > (explained if components.exact else max(explained, self.tol)):
+            reason = f"{components.why_it_fell()}, or the rows have changed from pass to pass"
+            self._warn_of_fall(Fall(len(self.log_likelihood_trace_), -change), reason)
+        return objective, change
+
+    def _warn_of_fall(self, fall, reason):
+        warn(
+            "ConvergenceWarning",
+            f"{type(self).__name__}: the mean log-likelihood fell by {fall.size:.3g} in step "
+            f"{fall.step}, which rounding does not explain: {reason}.",
+        )
 
     def _require_alike(self, statistics):
         """Refuse statistics that are not of such a mixture, or without mass."""
@@ -299,17 +359,39 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
                 "it must be positive and finite."
             )
 
+    @property
+    def _closing_pass(self) -> bool:
+        """True if the objective of the parameters is not known yet."""
+        return not self.converged_
+
     def _close_passes(self, total: Any = None) -> None:
-        """End a fit by `update` as `fit` ends: the order of components, and what it warns of."""
+        """End a fit by `update` as `fit` ends: the last objective, the order of components, and
+        what it warns of.
+        """
         components = self._fitted_components()
-        run = Run(components.parameters(self), self.lower_bound_)
-        run.trace, run.converged = self.log_likelihood_trace_.tolist(), self.converged_
-        run.collapsed = self.collapsed_components_
+        state, trace = vars(self), self.log_likelihood_trace_
+        end, n_iter = state.get("_end_"), self.n_iter_
+        if total is not None:
+            objective, change = self._objective_of(total, components, components.parameters(self))
+            n_iter, trace = n_iter + 1, np.append(trace, objective)
+            end = state.get("_kept_") if abs(change) < self.tol else None
+        if end is not None:  # the last objective is that of the step which is not taken
+            n_iter, trace = n_iter - 1, trace[:-1]
+            end = type(components.parameters(self))(*end)
+            self._update_state(components.attributes(end) | {"converged_": True})
+        self._update_state(
+            {"log_likelihood_trace_": trace, "lower_bound_": trace[-1], "n_iter_": n_iter - 1},
+            forget={"_kept_", "_end_"} & state.keys(),
+        )
+        run = Run(components.parameters(self))
+        run.converged, run.collapsed = self.converged_, self.collapsed_components_
+        run.spikes = getattr(self, "spikes_", None)
         if vars(self).get("_drawn_"):
             run.reorder(components, np.argsort(-run.parameters.weights, kind="stable"))
-            changed = components.attributes(run.parameters)
-            self._update_state(changed | {"collapsed_components_": run.collapsed})
-        self._report(run)
+        changed = components.attributes(run.parameters)
+        changed |= components.of_ties(run.parameters, run.spikes)
+        self._update_state(changed | {"collapsed_components_": run.collapsed})
+        self._report(run, components)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Move the mixture towards new rows: one step of EM on them and on what is known so far.
@@ -320,7 +402,8 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
         again as they grow, until there are 100 for each component (twice as many as features, if
         these are more, for full and tied covariances); blocks of fewer never count for more than
         their share of so many. With less than `n_components` rows there is no mixture yet. A
-        warning names components that collapse.
+        warning names components that collapse. `log_likelihood_trace_` grows by the value of the
+        new rows before the step; `converged_` is False, as more rows may follow.
 
         Parameters
         ----------
@@ -347,7 +430,15 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
             *(seen * (share / mass * a + (1 - share) * b) for a, b in zip(new, known, strict=True))
         )
         before = self._gone()
-        self._updated(mixed, new, seen)
+        components = self._fitted_components()
+        objective = float(new.log_likelihood / mass)
+        objective += components.log_prior(components.parameters(self)) / seen
+        trace = np.append(self.log_likelihood_trace_, objective)
+        self._move(components, mixed, new.mass, seen, self._ties_with(components, X, sample_weight))
+        self._update_state(
+            {"log_likelihood_trace_": trace, "lower_bound_": objective},
+            forget={"_kept_", "_end_"} & vars(self).keys(),
+        )
         lost = np.setdiff1d(self._gone(), before)
         if len(lost):
             warn(
@@ -369,20 +460,35 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
             return np.flatnonzero(self.weights_ == 0)
         return self.collapsed_components_
 
-    def _updated(self, statistics, new, seen):
-        components = self._fitted_components()
+    def _ties_with(self, components, X, sample_weight):
+        """Return the tied values of new rows, and those that components describe already."""
+        X, weight = self._checked(X, sample_weight, reset=False)
+        ties = components.ties(components.rows(X, weight))
+        if ties is None:
+            return None
+        known = self.spikes_
+        share = np.append(ties.share, known.mass / self.total_weight_)
+        return ties._replace(value=np.concatenate([ties.value, known.value]), share=share)
+
+    def _move(self, components, statistics, mass, seen, ties):
+        """Take the step that statistics lead to; `mass` (k,) goes with the shares of `ties`."""
         before = components.parameters(self)
-        parameters, collapsed = components.maximize(statistics, before)
-        objective = float(new.log_likelihood / new.mass.sum())
-        objective += components.log_prior(before) / seen
-        change = objective - self.lower_bound_ if objective > -math.inf else math.inf
+        parameters, shrunk = components.maximize(statistics, before)
+        collapsed, spikes = np.flatnonzero(shrunk), None
+        if ties is not None and len(collapsed):
+            spikes = components.spikes(ties, parameters, collapsed, mass)
+            collapsed = np.setdiff1d(collapsed, spikes.component)
         changed = dict(
             components.attributes(parameters),
-            log_likelihood_trace_=np.append(self.log_likelihood_trace_, objective),
-            lower_bound_=objective,
+            **components.of_ties(parameters, spikes),
             n_iter_=self.n_iter_ + 1,
-            converged_=bool(abs(change) < self.tol),
-            collapsed_components_=np.flatnonzero(collapsed),
+            converged_=False,
+            collapsed_components_=collapsed,
             total_weight_=seen,
         )
         self._update_state(changed)
+
+
+def _plain(values):
+    """Return a tuple of the values of a NamedTuple, which a file can hold; or None."""
+    return None if values is None else tuple(values)

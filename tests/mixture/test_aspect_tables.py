@@ -26,12 +26,14 @@ def dense_em(G, init, steps, alpha=0.0, sample_weight=None):
     joint = init["weights_init"][:, None] * init["document_components_init"]
     t = (joint / joint.sum(axis=0)).T
     trace = []
-    for _ in range(steps):
+    for step in range(steps + 1):
         p = shares[:, None] * (t @ u)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_p = np.where(G > 0, np.log(p), 0)
         prior = alpha * (np.log(u).sum() + weight @ np.log(t).sum(axis=1)) if alpha else 0.0
         trace.append((weight @ (G * log_p).sum(axis=1) + prior) / (weight @ G.sum(axis=1)))
+        if step == steps:
+            break
         w = t[:, None, :] * u.T[None]  # responsibilities of every cell
         w = w / np.where(w.sum(axis=2, keepdims=True) > 0, w.sum(axis=2, keepdims=True), 1)
         Gw = G[:, :, None] * w

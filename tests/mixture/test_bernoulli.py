@@ -40,13 +40,15 @@ def em(X, weights, means, *, alpha, n_steps, n_trials=1):
     """Textbook EM, dense; NaN takes no part."""
     known, filled = ~np.isnan(X), np.nan_to_num(X)
     trace = []
-    for _ in range(n_steps):
+    for step in range(n_steps + 1):
         failures = known * n_trials - filled
         joint = np.log(weights) + xlogy(filled[:, None], means).sum(axis=2)
         joint += xlog1py(failures[:, None], -means).sum(axis=2)  # 0 log 0 = 0
         density = logsumexp(joint, axis=1)
         prior = alpha * np.log(means * (1 - means)).sum() if alpha else 0.0
         trace.append((density.sum() + prior) / len(X))
+        if step == n_steps:
+            break
         r = np.exp(joint - density[:, None])
         weights = r.mean(axis=0)
         means = (r.T @ filled + alpha) / (r.T @ (known * n_trials) + 2 * alpha)
@@ -428,7 +430,7 @@ def log_em(X, weights, means, n_steps):
     """The trace of EM in extended precision that carries the logarithms of p and of 1 - p."""
     X, means = X.astype(np.longdouble), np.asarray(means, np.longdouble)
     log_p, log_q, trace = np.log(means), np.log1p(-means), []
-    for _ in range(n_steps):
+    for step in range(n_steps + 1):
         never, always = np.isneginf(log_p), np.isneginf(log_q)
         joint = X @ np.where(never, 0, log_p).T + (1 - X) @ np.where(always, 0, log_q).T
         joint += np.log(weights)
@@ -437,6 +439,8 @@ def log_em(X, weights, means, n_steps):
         r = np.exp(joint - top)
         total = r.sum(axis=1, keepdims=True)
         trace.append((top + np.log(total)).mean())
+        if step == n_steps:
+            break
         r /= total
         weights, mass = r.mean(axis=0), r.sum(axis=0)[:, None]
         with np.errstate(divide="ignore"):

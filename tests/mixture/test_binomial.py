@@ -168,7 +168,7 @@ REFUSED = {
     "no trials": (0, [[0, 1]], "n_trials=0 must be an integer >= 1"),
     "shape": ([1, 2, 3], [[0, 1]], r"n_trials has shape \(3,\), .* each of 2 features"),
     "no trials given": ([], [[0, 1]], r"n_trials has shape \(0,\), .* each of 2 features"),
-    "trials of fractions": ([1, 2.5], [[0, 1]], "n_trials goes from 1 to 2.5, but must hold integers"),
+    "fractions": ([1, 2.5], [[0, 1]], "n_trials goes from 1 to 2.5, but must hold integers"),
 }
 
 

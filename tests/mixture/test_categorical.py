@@ -48,7 +48,7 @@ def logarithm(p):
 def em(X, weights, probabilities, *, alpha, n_steps):
     """Textbook EM, an item after the other; NaN takes no part."""
     trace = []
-    for _ in range(n_steps):
+    for step in range(n_steps + 1):
         joint = np.tile(np.log(weights), (len(X), 1))
         for x, p in zip(X.T, probabilities, strict=True):
             known = ~np.isnan(x)
@@ -56,6 +56,8 @@ def em(X, weights, probabilities, *, alpha, n_steps):
         density = logsumexp(joint, axis=1)
         prior = alpha * sum(np.log(p).sum() for p in probabilities) if alpha else 0.0
         trace.append(density.mean() + prior / len(X))
+        if step == n_steps:
+            break
         r = np.exp(joint - density[:, None])
         weights = r.mean(axis=0)
         for i, x in enumerate(X.T):

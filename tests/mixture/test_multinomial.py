@@ -36,16 +36,18 @@ def start(k, d, seed=0):
 
 
 def em(X, weights, u, *, alpha, n_steps, sample_weight=None):
-    """Textbook EM, dense, one step after the other: parameters and the objective before each."""
+    """Textbook EM, dense, step after step: parameters, objectives at the start and after each."""
     w = np.ones(len(X)) if sample_weight is None else sample_weight
     trace = []
-    for _ in range(n_steps):
+    for step in range(n_steps + 1):
         with np.errstate(divide="ignore"):
             joint = np.log(weights) + X @ np.log(np.where(u > 0, u, 1)).T
         joint[X @ (u == 0).T > 0] = -np.inf  # and 0 log 0 = 0
         density = logsumexp(joint, axis=1)
         prior = alpha * np.log(u).sum() if alpha else 0.0
         trace.append((w @ density + prior) / w.sum())
+        if step == n_steps:
+            break
         r = np.exp(joint - density[:, None]) * w[:, None]
         weights = r.sum(axis=0) / w.sum()
         lost = weights == 0

@@ -303,7 +303,7 @@ def test_an_early_end_is_a_warning_and_tol_zero_takes_every_step():
     assert not model.converged_ and model.n_iter_ == 3
     model = PLSA(n_components=3, tol=1e-3, random_state=0).fit(corpus())
     assert model.converged_ and np.diff(model.log_likelihood_trace_)[-1] <= 1e-3
-    assert len(fitted(corpus(), max_iter=37).log_likelihood_trace_) == 37
+    assert len(fitted(corpus(), max_iter=37).log_likelihood_trace_) == 38
 
 
 def test_components_are_sorted_by_weight_unless_the_start_has_an_order():

@@ -37,7 +37,7 @@ class BernoulliMixture(OfSuccesses, HasScores, DiscreteMixture):
         Whether NaN is refused, or a missing value, which takes no part: exact EM where values are
         missing at random.
     tol : float, default=1e-4
-        EM ends when the mean objective of a sample moves by less.
+        EM ends when the mean objective of a sample moves by less in a step, and would in the next.
     max_iter : int, default=200
         Most steps of EM; 0 keeps the start.
     n_init : int, default=1
@@ -61,10 +61,10 @@ class BernoulliMixture(OfSuccesses, HasScores, DiscreteMixture):
         Descending, unless part of the start was given: then in the order given.
     means_ : (n_components, n_features) float64
         Probabilities of a 1, mu.
-    log_likelihood_trace_ : (n_iter_,) float64
-        Mean log-likelihood of a sample before each step, and with `alpha` the logarithm of the
-        prior, ``alpha * sum(log mu + log(1 - mu))``, divided by the number of samples: what EM
-        never decreases.
+    log_likelihood_trace_ : (n_iter_ + 1,) float64
+        Mean log-likelihood of a sample at the start and after each step, and with `alpha` the log
+        of the prior, ``alpha * sum(log mu + log(1 - mu))``, divided by the number of samples: what
+        EM never decreases, but by rounding.
     lower_bound_ : float
         The last of these.
     n_iter_ : int

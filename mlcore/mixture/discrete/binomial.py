@@ -34,10 +34,10 @@ class BinomialMixture(OfSuccesses, DiscreteMixture):
     ----------
     means_ : (n_components, n_features) float64
         Probabilities of success, mu.
-    log_likelihood_trace_ : (n_iter_,) float64
-        Mean log-likelihood of a sample before each step, and with `alpha` the logarithm of the
-        prior, ``alpha * sum(log mu + log(1 - mu))``, divided by the number of samples: what EM
-        never decreases.
+    log_likelihood_trace_ : (n_iter_ + 1,) float64
+        Mean log-likelihood of a sample at the start and after each step, and with `alpha` the log
+        of the prior, ``alpha * sum(log mu + log(1 - mu))``, divided by the number of samples: what
+        EM never decreases, but by rounding.
     mean_totals_ : (n_features, n_components) float64
         Mean number of known trials of each feature.
     n_features_in_ : int

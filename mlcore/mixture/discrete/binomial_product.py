@@ -140,6 +140,11 @@ class BinomialProduct(DiscreteComponents):
         pairs = (_by_value(values, rows) for values in possible(parameters.table))
         return tuple(self._entries_of(mode, other, rows) for mode, other in pairs)
 
+    def cancelling(self, parameters):
+        logs, _ = possible(parameters.table)
+        sizes = np.maximum(-logs[: self.n_features], -logs[self.n_features :])
+        return float((self.trials @ sizes).max())
+
     def _entries_of(self, mode, other, rows):
         """Return constants (k,) and the table of entries, from log-densities (d, k) of features at
         their mode and at their other value.

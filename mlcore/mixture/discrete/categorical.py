@@ -57,9 +57,10 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
         One array for each item; rows sum to 1.
     categories_ : list of (n_categories,) float64
         The values of each item, ascending. Other values are refused later.
-    log_likelihood_trace_ : (n_iter_,) float64
-        Mean log-likelihood of a sample before each step, and with `alpha` the logarithm of the
-        prior, ``alpha * sum(log P)``, divided by the number of samples: what EM never decreases.
+    log_likelihood_trace_ : (n_iter_ + 1,) float64
+        Mean log-likelihood of a sample at the start and after each step, and with `alpha` the log
+        of the prior, ``alpha * sum(log P)``, divided by the number of samples: what EM
+        never decreases, but by rounding.
     mean_totals_ : (n_items, n_components) float64
         Share of the rows that answer each item.
     n_features_in_ : int

@@ -156,7 +156,7 @@ class DiscreteComponents(Components):
         some = rows._replace(weight=weight, sparse=rows.sparse.taken(places, weight))
         tables = self._drawn_tables(some, rng)
         runs = [Run(Parameters(weights, table, totals)) for table in tables]
-        return em.over(some).best(runs, _START_STEPS).parameters
+        return em.over(some).best(runs, _START_STEPS - 1).following
 
     def _keys(self, rows):
         """A number for each row: the same for equal rows, hardly ever for others."""
@@ -200,8 +200,7 @@ class DiscreteComponents(Components):
         many = Parameters(*map(np.hstack, zip(*(run.parameters for run in runs), strict=True)))
         many = many._replace(weights=many.weights / len(runs))
         loop = rows.sparse.loop(shape[0] * shape[1])
-        collapsed = np.zeros(shape[0] * shape[1], bool)
-        for _ in range(n_steps):
+        for _ in range(n_steps + 1):
             start = self.fill(loop, many, rows)
             *sums, objectives = loop.sums_each(start, len(runs))
             objectives += rows.total * np.log(len(runs))
@@ -209,14 +208,14 @@ class DiscreteComponents(Components):
                 prior = logarithm(many.table).sum(axis=0).reshape(shape).sum(axis=1)
                 objectives += self.alpha * prior
             sums = self.gathered(rows, *sums, 0.0, many.table)
-            many, collapsed = self.maximize(sums, many)
-            for run, objective in zip(runs, objectives / rows.total, strict=True):
-                run.trace.append(objective)
-        many = many._replace(weights=many.weights * len(runs))
-        for run, first in zip(runs, range(0, len(collapsed), shape[1]), strict=True):
-            own = slice(first, first + shape[1])
-            run.parameters = Parameters(*(part[..., own] for part in many))
-            run.collapsed = np.flatnonzero(collapsed[own])
+            many, shrunk = self.maximize(sums, many)
+            parts = many._replace(weights=many.weights * len(runs))
+            for i, run in enumerate(runs):
+                own = slice(i * shape[1], (i + 1) * shape[1])
+                following = Parameters(*(part[..., own] for part in parts))
+                run.arrive(objectives[i] / rows.total, following, shrunk[own])
+        for run in runs:
+            run.collapsed = np.flatnonzero(run.shrunk)
         return True
 
     def statistics(self, rows, parameters):
@@ -244,6 +243,14 @@ class DiscreteComponents(Components):
     def filled_log_prior(self, parameters: Parameters, rows: "Rows") -> float:
         """Return the log-density of the prior for alpha = 1; called right after `fill`."""
         return float(logarithm(parameters.table).sum())
+
+    def rounding(self, parameters, objective, n):
+        size = abs(objective) + self.cancelling(parameters)
+        return (64 + n**0.5) * np.finfo(np.float64).eps * size
+
+    def cancelling(self, parameters: Parameters) -> float:
+        """Return the size of terms of a row's log-density that may cancel."""
+        return 0.0
 
     def log_prior(self, parameters):
         return self.alpha * float(logarithm(parameters.table).sum()) if self.alpha > 0 else 0.0

@@ -40,9 +40,10 @@ class MultinomialMixture(HasScores, DiscreteMixture):
     ----------
     means_ : (n_components, n_features) float64
         Probabilities of the words, u; rows sum to 1.
-    log_likelihood_trace_ : (n_iter_,) float64
-        Mean log-likelihood of a sample before each step, and with `alpha` the logarithm of the
-        prior, ``alpha * sum(log u)``, divided by the number of samples: what EM never decreases.
+    log_likelihood_trace_ : (n_iter_ + 1,) float64
+        Mean log-likelihood of a sample at the start and after each step, and with `alpha` the log
+        of the prior, ``alpha * sum(log u)``, divided by the number of samples: what EM
+        never decreases, but by rounding.
     mean_totals_ : (1, n_components) float64
         Mean number of words of a row.
     n_features_in_ : int

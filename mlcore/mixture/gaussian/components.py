@@ -9,18 +9,20 @@ from mlcore.mixture.gaussian.covariances import (
     DOUBLE,
     SINGLE,
     expected,
+    flat_directions,
     lost,
     maximized,
     n_parameters,
     precisions,
 )
 from mlcore.mixture.gaussian.data_scale import DataScale
-from mlcore.mixture.gaussian.e_step import Parameters, Rows
+from mlcore.mixture.gaussian.e_step import Parameters, Rows, rounding
 from mlcore.mixture.gaussian.incomplete_rows import IncompleteRows
+from mlcore.mixture.gaussian.spikes import Ties, no_spikes, spikes_among, tied_values
 from mlcore.mixture.seeds import drawn
 
 KINDS = ("full", "tied", "diag", "spherical")
-_CLUSTERINGS, _START_STEPS = 3, 2  # of some rows; steps of EM from each, to tell the best
+_START_STEPS = 2  # of EM from each clustering of some rows, to tell the best
 _NARROW, _WIDE = 1e-12, 1e12  # deviations whose squares float32 holds
 
 
@@ -98,14 +100,19 @@ class GaussianComponents(Components):
         elif self._init_params in ("random", "random_from_data"):
             found = [(None, X[drawn(weight, rng.random(k))])]
         else:
-            most = 1 if self._init_params == "kmeans" else _CLUSTERINGS
             Z = initialization.whitened(X, weight, kind, rotated=rotated)
-            found = initialization.clusterings(X, Z, weight, k, most, scale.variances, rng)
+            if self._init_params == "kmeans":
+                labels, places = initialization.best_k_means_labels(Z, weight, k, rng)
+                found = [(labels, X[places])]
+            else:
+                found = initialization.clusterings(X, Z, weight, k, scale.variances, rng)
         runs = []
         for labels, seeds in found:
             sums = initialization.cluster_statistics(kind, X, weight, labels, seeds, scale, missing)
             runs.append(Run(self.maximize(sums, Parameters(None, seeds, None, None))[0]))
-        return em.over(self.rows(known, weight)).best(runs, _START_STEPS).parameters
+        some = self.rows(known, weight)
+        some.merged = True
+        return em.over(some).best(runs, _START_STEPS - 1).following
 
     def statistics(self, rows, parameters):
         return rows.statistics(parameters)
@@ -129,6 +136,41 @@ class GaussianComponents(Components):
             about = parameters._replace(means=new.means)
             new, collapsed = self.maximize(statistics, about)
         return objective, new, collapsed
+
+    @property
+    def bounded(self):
+        return self.reg_covar is not None
+
+    @property
+    def exact(self):
+        return not self.reg_covar
+
+    def precise(self, rows, parameters, objective):
+        if not rows.in_single(parameters):
+            return objective
+        return rows.statistics(parameters, exact=True).log_likelihood / rows.total
+
+    def rounding(self, parameters, objective, n):
+        return rounding(self.kind, parameters, self.scale.origin, objective, n)
+
+    def ties(self, rows):
+        origin, power = self.scale.origin, self.weight_power
+        return tied_values(rows.X, rows.weight, origin, power, merged=rows.merged)
+
+    def spikes(self, ties, parameters, shrunk, mass):
+        origin = self.scale.origin
+        return spikes_among(shrunk, parameters, self.kind, origin, Ties(*ties), mass)
+
+    def of_ties(self, parameters, spikes):
+        d = len(self.scale.origin)
+        flat = flat_directions(self.kind, parameters, self.scale.variances, self.reg_covar)
+        spikes = no_spikes(d) if spikes is None else spikes
+        return {"_spikes_": spikes._asdict(), "flat_directions_": flat}
+
+    def why_it_fell(self):
+        if self.reg_covar:
+            return f"reg_covar={self.reg_covar:g} adds to variances what the data do not have"
+        return super().why_it_fell()
 
     def restart(self, parameters, collapsed, rows, rng):
         """Restart at rows of low density, with the variances of the data."""

@@ -16,6 +16,7 @@ from mlcore.mixture.start_values import TOLERANCE, finite_array
 FLOOR = 1e-6  # of the variances of the data
 _EPS = np.finfo(np.float64).eps
 _ALIKE = 1e-12  # of squared distances: variances of rounding, with which rows are all alike
+_AT_LIMIT = 1.001  # of the limit: up to this a variance is held up by it
 _SINGULAR = 1e-13  # a pivot below this part of its variance is rounding error
 
 
@@ -50,7 +51,7 @@ def maximized(
         shift[empty] = 0
     means = before.means + shift
     if kind == "tied":
-        offsets = means - origin
+        offsets = before.means - origin + shift  # far from 0, `means` are rounded
         S = (second - (offsets * mass[:, None]).T @ offsets) / mass.sum()
         widths = np.diagonal(S)
     elif kind == "full":
@@ -75,18 +76,72 @@ def total_variances(kind: str, statistics: Statistics, means, origin) -> np.ndar
     """Return the variances of all rows, (n_features,), from the sums about `means`."""
     _, mass, first, second = statistics
     total = mass.sum()
-    mean = (mass @ means + first.sum(axis=0)) / total
+    offsets = means - origin
+    centre = (mass @ offsets + first.sum(axis=0)) / total  # from the origin: no digit is lost
+    mean = origin + centre
     if kind == "tied":
-        squares, offsets = np.diagonal(second) / total, (mean - origin)[None]
-        between = offsets[0] ** 2
-        found = squares - between
+        between = centre**2
+        found = np.diagonal(second) / total - between
     else:
         squares = np.diagonal(second, axis1=1, axis2=2) if kind == "full" else second
-        offsets = means - mean
+        offsets = offsets - centre
         between = mass @ offsets**2 / total
         found = (squares + 2 * first * offsets).sum(axis=0) / total + between
     # What rounding leaves of a feature that does not vary is 0.
     return np.where(found > _ALIKE * between + (8 * _EPS * mean) ** 2, found, 0.0)
+
+
+def flat_directions(kind: str, parameters: Parameters, data_variances, reg_covar) -> np.ndarray:
+    """Return components and their numbers of directions whose variances are at the limit.
+
+    Only features that vary count. A single variance for all features has no directions.
+
+    Parameters
+    ----------
+    kind : str
+        The covariance type.
+    parameters : Parameters
+    data_variances : (n_features,)
+    reg_covar : float or None
+
+    Returns
+    -------
+    found : (n_found, 2) intp
+        Rows of a component with such directions, and their number.
+    """
+    varying = np.flatnonzero(data_variances > 0)
+    if kind == "spherical" or not len(varying):
+        return np.zeros((0, 2), np.intp)
+    k, unit = len(parameters.weights), data_variances[varying]
+    if kind == "diag":
+        relative = parameters.covariances[:, varying] / unit
+        limit = _limit(1 / unit, reg_covar)
+        counts = (relative <= limit).sum(axis=1)
+    else:
+        C = parameters.covariances if kind == "full" else parameters.covariances[None]
+        roots = np.sqrt(unit)
+        relative = C[:, varying[:, None], varying] / roots[:, None] / roots
+        added = 0.0 if reg_covar is None else reg_covar
+        least = np.diag(added / unit)
+        most = np.trace(relative, axis1=1, axis2=2)
+        bound = _AT_LIMIT * FLOOR if reg_covar is None else _SINGULAR
+        counts = np.zeros(len(C), np.intp)
+        for j, one in enumerate(relative):
+            slack = bound + 8 * len(unit) * _EPS * most[j]
+            one = one - least
+            # A Cholesky factor is cheaper than the eigenvalues, and nearly always exists.
+            if lapack.dpotrf(one - slack * np.eye(len(unit)), lower=1)[1] != 0:
+                counts[j] = (np.linalg.eigvalsh(one) <= slack).sum()
+        counts = np.broadcast_to(counts, k)
+    component = np.flatnonzero(counts)
+    return np.column_stack([component, counts[component]]).astype(np.intp)
+
+
+def _limit(units, reg_covar):
+    """Return the variances, relative to the data's, up to which a feature is at the limit."""
+    if reg_covar is None:
+        return _AT_LIMIT * FLOOR
+    return reg_covar * units * (1 + 4 * _EPS) + _SINGULAR
 
 
 def regularised(kind: str, S, means, data_variances, reg_covar):

@@ -80,6 +80,7 @@ class Rows:
         self.total = float(len(X) if weight is None else weight.sum())
         self._kind, self._id = kind, _ext.KINDS[kind]
         self._labels = np.zeros(len(X), np.int32)
+        self.merged = False  # whether equal rows were merged to one of their weight
         self._scatter = None
         self._scratch = {}
 
@@ -159,17 +160,26 @@ class Rows:
         """Return whether float32 is exact enough for these rows under these parameters."""
         if self.X.dtype == np.float64 or self._kind == "tied":
             return False
-        present = parameters.weights > 0
-        factors, covariances = parameters.factors[present], parameters.covariances[present]
-        offsets = np.abs(parameters.means[present] - self.origin)
         if self._kind == "full":
+            present = parameters.weights > 0
+            factors, covariances = parameters.factors[present], parameters.covariances[present]
             deviations = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
             if not (deviations[:, None, :] @ np.abs(factors)).max() <= _MOST_STRETCH:
                 return False
-            roundings = (deviations + offsets)[:, None, :] @ np.abs(factors)
-        else:
-            roundings = 1 + offsets * (factors if self._kind == "diag" else factors[:, None])
-        return bool(roundings.max() <= _MOST_ROUNDINGS)
+        return bool(self.coordinate_roundings(parameters) <= _MOST_ROUNDINGS)
+
+    def coordinate_roundings(self, parameters: Parameters) -> float:
+        """Return how many of its roundings a whitened coordinate may be wrong by, at most."""
+        present = parameters.weights > 0
+        offsets = np.abs(parameters.means[present] - self.origin)
+        factors, covariances = parameters.factors, parameters.covariances
+        if self._kind in ("full", "tied"):
+            if self._kind == "full":
+                factors, covariances = factors[present], covariances[present]
+            deviations = np.sqrt(np.diagonal(covariances, axis1=-2, axis2=-1))
+            return ((deviations + offsets)[:, None, :] @ np.abs(factors)).max()
+        factors = factors[present]
+        return (1 + offsets * (factors if self._kind == "diag" else factors[:, None])).max()
 
     def _layout(self, parameters, dtype):
         """Arguments of the compiled loop: constants, means, factors, rotation, directions."""
@@ -230,6 +240,29 @@ class Rows:
             rows = Rows(self.X, self.weight, "full", self.origin)
             self._scatter = rows.statistics(one, exact=True).second[0]
         return self._scatter
+
+
+def rounding(kind: str, parameters: Parameters, origin, log_likelihood: float, n: float) -> float:
+    """Return a bound on the rounding error of the mean log-likelihood of n rows.
+
+    Parameters
+    ----------
+    kind : str
+        The covariance type.
+    parameters : Parameters
+    origin : (d,), of the type of the rows
+    log_likelihood : float
+        The mean, as it was computed.
+    n : float
+    """
+    d = len(origin)
+    rows = Rows(np.empty((0, d), origin.dtype), None, kind, origin)
+    dtype = np.float32 if rows.in_single(parameters) else np.float64
+    constants = np.abs(log_determinants(kind, parameters.factors, d)).max()
+    # A row's density is a constant and half the squares of its d coordinates; n rows are added.
+    size = abs(log_likelihood) + constants + d * (1 + rows.coordinate_roundings(parameters))
+    sums = math.sqrt(n) * np.finfo(np.float64).eps * abs(log_likelihood)
+    return float(16 * np.finfo(dtype).eps * size + sums)
 
 
 def _directions(means, factors):

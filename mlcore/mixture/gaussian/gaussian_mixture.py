@@ -20,6 +20,7 @@ from mlcore.mixture.gaussian.covariances import (
 )
 from mlcore.mixture.gaussian.data_scale import DataScale, data_scale
 from mlcore.mixture.gaussian.e_step import Parameters
+from mlcore.mixture.gaussian.spikes import Spikes
 from mlcore.mixture.missing import TakesMissing
 from mlcore.mixture.mixture import Mixture
 
@@ -29,7 +30,8 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
 
     .. math:: p(x) = \sum_j \pi_j N(x; m_j, S_j)
 
-    The sum of the log-densities of all rows never decreases from step to step. Responsibilities
+    The sum of the log-densities of all rows never decreases from step to step but by rounding, for
+    float32 rows that of float32; a warning tells of any other fall. Responsibilities
     are kept for a block of rows at a time: a step takes O(n k d²) time (O(n k d) but for full
     covariances), less where components are far from each other, and O(n) memory beside the data.
 
@@ -39,22 +41,22 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         One matrix each, one matrix for all, variances by feature, or one variance each.
     tol : float, default=1e-3
-        The fit has converged when the mean log-likelihood of a sample moves by less in a step;
-        0 takes exactly `max_iter` steps.
+        The fit has converged when the mean log-likelihood of a sample moves by less in a step, and
+        would in the next; 0 takes exactly `max_iter` steps.
     reg_covar : float or None, default=None
         A number is added to every variance, as in scikit-learn: it is in the data's own units
-        squared, and the likelihood may then decrease by as little. None keeps every covariance at
-        least a millionth of the variances of the data, so that the unit of a feature does not
-        matter; the likelihood is maximised within this limit exactly, and never decreases.
+        squared, and the likelihood may then decrease: by more than `tol` in a step with a warning.
+        None keeps every covariance at least a millionth of the variances of the data, so that the
+        unit of a feature does not matter; the likelihood is maximised within this limit exactly.
         Whatever the value, covariances that rounding leaves singular are raised until they are
-        not.
+        not. For values rounded to multiples of h, ``h**2 / 12`` is what rounding adds to variances.
     max_iter : int, default=100
         Most steps of EM; 0 keeps the start.
     n_init : int, default=1
-        Starts; more than one are followed for ten steps each, and the best goes on. One on which
-        fewer components collapse is better.
+        Starts; more than one are followed for ten steps each, and the best goes on. With
+        ``reg_covar=None`` one on which fewer components collapse is better.
     init_params : {"k-means++", "kmeans", "random", "random_from_data"}, default="k-means++"
-        "kmeans": start from clusters, k-means++ and a few steps of k-means on at most some thousand
+        "kmeans": start from clusters, the best of three runs of k-means on at most some thousand
         rows, with features of unit variance (spherical: as they are; full and tied, every second
         start: uncorrelated too). "k-means++": again, with unit variances within these clusters;
         where the two differ, of three clusterings the one of best likelihood after two EM steps.
@@ -88,17 +90,27 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
         inverses and their square roots.
     covariance_type_ : str
         Of the fitted mixture.
-    log_likelihood_trace_ : (n_iter_,) float64
-        Mean log-likelihood of a sample before each step.
+    log_likelihood_trace_ : (n_iter_ + 1,) float64
+        Mean log-likelihood of a sample at the start, and after each step.
     lower_bound_ : float
-        The last of these.
+        The last of these, that of the fitted parameters, in float64 whatever the rows.
     n_iter_ : int
+        Steps that led to the parameters.
     converged_ : bool
     collapsed_components_ : (n_collapsed,) intp
         Components that lost all their samples, and have weight 0, or that shrank to single
         points, held up by the limit of `reg_covar`. Where no start is given, such are first
         started anew, from rows that are poorly explained, up to three times: if that leaves fewer
-        of them, the fit and its trace are those of the new EM run. A warning names both.
+        of them, or with a number for `reg_covar` a greater likelihood, the fit and its trace are
+        those of the new EM run. A warning names both.
+    spikes_ : NamedTuple of component (n_spikes,), value (n_spikes, n_features), mass (n_spikes,)
+        Components at the limit of `reg_covar` that did not collapse: at least 90 % of their mass is
+        from rows of one value, at least 3 rows of total weight max(n_features + 2, 5). They are
+        kept, and a warning names them, since the likelihood goes by the limit: compare only fits of
+        the same.
+    flat_directions_ : (n_found, 2) intp
+        Components with variances at the limit in some directions only, and the number of these:
+        values that are tied in some features, or features that depend on each other.
     total_weight_ : float
         Of the samples seen.
     origin_ : (n_features,) of the type of the data
@@ -134,6 +146,8 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
     covariance_type_: str
     origin_: np.ndarray
     data_variances_: np.ndarray
+    flat_directions_: np.ndarray
+    _spikes_: dict[str, np.ndarray]
     _stored = {
         "means_": "float64 k f",
         "covariance_type_": "text",
@@ -264,6 +278,11 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
             sums = statistics, self.means_, self.origin_
             self._update_state({"data_variances_": total_variances(self.covariance_type_, *sums)})
         return super().update(statistics)
+
+    @property
+    def spikes_(self) -> Spikes:
+        """Components that describe tied rows: their places, the rows' values, and their weight."""
+        return Spikes(**self._spikes_)
 
     # ---- what Mixture asks for
 

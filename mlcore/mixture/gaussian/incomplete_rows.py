@@ -30,6 +30,7 @@ class IncompleteRows:
     def __init__(self, X, weight, added):
         self.X, self.weight, self._added = X, weight, added
         self.total = float(len(X) if weight is None else weight.sum())
+        self.merged = False  # as of `gaussian_e_step.Rows`
 
     def in_single(self, parameters: Parameters) -> bool:
         """Return False: sums are in float64."""

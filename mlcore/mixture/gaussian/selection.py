@@ -7,9 +7,9 @@ import numpy as np
 
 from mlcore import html
 from mlcore.checks import as_choice
-from mlcore.html.printed import fields_as_table
 from mlcore.mixture.gaussian.components import KINDS
 from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
+from mlcore.model import warn
 
 _CRITERIA = ("aic", "bic", "icl")
 
@@ -20,12 +20,13 @@ class MixtureSelection(NamedTuple):
     Parameters
     ----------
     best : GaussianMixture
-        Fitted, of the least criterion; those with collapsed components come last, since a point
-        can be given any likelihood.
+        Fitted, of the least criterion. With ``reg_covar=None`` those with collapsed components come
+        last, since a point can be given any likelihood; a warning tells if their criterion is less.
     table : dict of str to ndarray
         One value for every mixture in each of "covariance_type", "n_components", "n_parameters",
-        "log_likelihood" (of all samples), "aic", "bic", "icl", "n_iter", "converged" and
-        "n_collapsed".
+        "log_likelihood" (of all samples), "aic", "bic", "icl", "n_iter", "converged", "n_collapsed"
+        and "n_spikes". All mixtures have the same limit of variances, without which components
+        that describe tied rows cannot be compared.
 
     Examples
     --------
@@ -38,12 +39,30 @@ class MixtureSelection(NamedTuple):
     best: GaussianMixture
     table: dict[str, np.ndarray]
 
-    __repr__ = fields_as_table
+    def __str__(self) -> str:
+        cells = [
+            [name, *(f"{x:.6g}" if isinstance(x, float) else str(x) for x in column.tolist())]
+            for name, column in self.table.items()
+        ]
+        widths = [max(map(len, column)) + 2 for column in cells]
+        marks = ["", *("<- best" if row == self._place else "" for row in range(len(cells[0]) - 1))]
+        lines = [
+            "".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+            for row in zip(*cells, strict=True)
+        ]
+        return "\n".join(f"{line} {mark}".rstrip() for line, mark in zip(lines, marks, strict=True))
 
-    def _repr_html_(self) -> str:
+    __repr__ = __str__
+
+    @property
+    def _place(self):
+        """The row of the best in the table."""
         of_best = (self.best.covariance_type, self.best.n_components)
         kinds = zip(self.table["covariance_type"], self.table["n_components"], strict=True)
-        return html.table(self.table, title=repr(self.best), best=[*kinds].index(of_best))
+        return [*kinds].index(of_best)
+
+    def _repr_html_(self) -> str:
+        return html.table(self.table, title=repr(self.best), best=self._place)
 
 
 def select_mixture(
@@ -121,11 +140,32 @@ def select_mixture(
                     "n_iter": model.n_iter_,
                     "converged": model.converged_,
                     "n_collapsed": len(model.collapsed_components_),
+                    "n_spikes": len(model.spikes_.component),
                 }
             )
-    order = [(row["n_collapsed"], row[criterion]) for row in rows]
+    bounded = models[0].reg_covar is not None
+    order = [(0 if bounded else row["n_collapsed"], row[criterion]) for row in rows]
+    best = order.index(min(order))
     table = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    return MixtureSelection(models[order.index(min(order))], table)
+    _warn_of_passed_over(table, criterion, best)
+    return MixtureSelection(models[best], table)
+
+
+def _warn_of_passed_over(table, criterion, best):
+    """Tell that a mixture of a lesser criterion is not the best, as components collapsed."""
+    least = int(np.argmin(table[criterion]))
+    if table[criterion][least] < table[criterion][best]:
+        one, other = (
+            f"{table['covariance_type'][i]!r} with n_components={table['n_components'][i]}"
+            for i in (least, best)
+        )
+        warn(
+            "UserWarning",
+            f"select_mixture: {one} has {criterion}={table[criterion][least]:.6g}, but was passed "
+            f"over for {other} of {criterion}={table[criterion][best]:.6g}, since "
+            f"{table['n_collapsed'][least]} of its components have collapsed, whose likelihood is "
+            "that of the least variances: set reg_covar to compare them.",
+        )
 
 
 def _several(value, name):

@@ -139,21 +139,46 @@ class AspectTables:
         return float(log_likelihoods.sum()) / self.mass
 
     def ascend(self, max_iter, tol, progress, steps_before):
-        """Take steps of EM; return the trace of the objective, and whether it has converged."""
+        """Take steps of EM; return the fitted attributes, and the largest fall of the objective.
+
+        The fit has converged where a step gained no more than `tol`, and after one step more the
+        next, which is not taken, would too. Tables change in place: so those that may be the last
+        are kept.
+        """
         frequencies = self.weights * self.totals / self.mass
         constant = float((frequencies * np.log(np.where(frequencies > 0, frequencies, 1))).sum())
-        trace, before = [], -np.inf
-        for step in range(1, max_iter + 1):
+        trace, kept, end, fall = [], None, None, (0, 0.0)
+        for step in range(max_iter + 1):
             objective = self.log_prior() + constant
-            objective += self.expect(moves=True)
-            self._move_words()
-            change = objective - before if objective > -np.inf else np.inf
+            objective += self.expect(moves=step < max_iter)
+            change = objective - trace[-1] if trace and trace[-1] > -np.inf else np.inf
+            small = abs(change) <= tol and tol > 0
+            if small and end == step - 1:
+                break
             trace.append(objective)
-            progress.step(steps_before + step, objective=objective, change=change)
-            if change <= tol and tol > 0:
-                return trace, True
-            before = objective
-        return trace, False
+            if step:
+                progress.step(steps_before + step, objective=objective, change=change)
+            if -change > max(fall[1], self.rounding(objective)):
+                fall = step, -change
+            if step < max_iter:
+                self._move_words()
+            if small and end != step:
+                kept, end = self.fitted(), step + 1
+        converged = end == len(trace) - 1 < max_iter
+        found = kept if converged else self.fitted()
+        found |= {"log_likelihood_trace_": np.array(trace), "converged_": converged}
+        return found | {"n_iter_": len(trace) - 1}, fall
+
+    def rounding(self, objective):
+        """Return a bound on the rounding error of the objective."""
+        return _rounding(self._u.dtype, self.k, objective, self._prior_size(), self._counts.size)
+
+    def _prior_size(self):
+        """Return how many logarithms of probabilities the prior adds to those of a count."""
+        if self._alpha == 0:
+            return 0.0
+        n_logs = self._alpha * float(self.weights.sum()) + self._word_alpha * self._v
+        return n_logs * self.k / self.mass
 
     def expected_counts(self):
         """Turn the words' sums into weighted counts, in units of the data: (k, v) float64."""
@@ -229,6 +254,15 @@ class AspectTables:
             "weights_": (weights / weights.sum()).astype(components.dtype),
             "document_components_": documents.astype(components.dtype),
         }
+
+
+def _rounding(dtype, k, objective, n_logs, n_counts):
+    """Return a bound on the rounding error of the mean log-likelihood of a count.
+
+    A probability is a sum of k products, whose tables are rounded in every step.
+    """
+    single, double = np.finfo(dtype).eps, np.finfo(np.float64).eps
+    return 16 * single * (k + n_logs) + (64 + math.sqrt(n_counts)) * double * abs(objective)
 
 
 def proportions(values, otherwise):

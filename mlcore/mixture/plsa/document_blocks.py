@@ -83,8 +83,8 @@ class DocumentBlocks(RepeatedPasses):
         """Replace components and weights by the proportions of the expected counts.
 
         `log_likelihood_trace_` grows by the value before the step: the mean of
-        log P(word | document) and the prior; `converged_` tells if it rose by no more than `tol`.
-        `document_components_` is of `fit` alone.
+        log P(word | document) and the prior; `converged_` tells if two steps moved it by no more
+        than `tol`. `document_components_` is of `fit` alone.
 
         Parameters
         ----------
@@ -99,31 +99,69 @@ class DocumentBlocks(RepeatedPasses):
         self._check_fitted()
         if not statistics.mass > 0:
             raise ValueError("the statistics hold no counts: at least one must be positive.")
-        return self._moved(*statistics, seen=statistics.mass)
+        objective, change = self._objective_of(statistics)
+        small = abs(change) <= self.tol and self.tol > 0
+        before, kept = (self.components_, self.weights_), vars(self).get("_kept_")
+        self._move(statistics.word_counts, objective, statistics.mass)
+        end = kept if small else None
+        state = {"_kept_": before if small else None, "_end_": end, "converged_": end is not None}
+        self._update_state(state)
+        return self
+
+    def _objective_of(self, statistics):
+        """Return the objective of the components, and its change; warn if it fell."""
+        objective = self._mean_with_prior(statistics.log_likelihood, statistics.mass)
+        trace = self.log_likelihood_trace_
+        before = float(trace[-1]) if len(trace) else -math.inf
+        change = objective - before if before > -math.inf else math.inf
+        # Documents are folded in up to `tol`.
+        explained = max(self.tol, np.finfo(self.components_.dtype).eps ** 0.75 * abs(objective))
+        if -change > explained:
+            reason = ": documents were folded in too roughly, or have changed from pass to pass"
+            self._warn_of_fall(len(trace), -change, reason)
+        return objective, change
+
+    def _mean_with_prior(self, log_likelihood, mass):
+        alpha = float(self.alpha)
+        if alpha > 0:
+            with np.errstate(divide="ignore"):
+                log_likelihood += alpha * float(np.log(self.components_, dtype=np.float64).sum())
+        return float(log_likelihood / mass)
+
+    @property
+    def _closing_pass(self) -> bool:
+        """True if the objective of the components is not known yet."""
+        return not self.converged_
 
     def _close_passes(self, total: Any = None) -> None:
         """End a fit by `update` as `fit` ends: the order of components, and what it warns of."""
+        state, trace = vars(self), self.log_likelihood_trace_
+        end, n_iter = state.get("_end_"), self.n_iter_
+        if total is not None and total.mass > 0:
+            objective, change = self._objective_of(total)
+            n_iter, trace = n_iter + 1, np.append(trace, objective)
+            end = state.get("_kept_") if abs(change) <= self.tol and self.tol > 0 else None
+        changed = {"log_likelihood_trace_": trace, "n_iter_": n_iter - 1}
+        if end is not None:  # the last objective is that of the step which is not taken
+            changed = {"log_likelihood_trace_": trace[:-1], "n_iter_": n_iter - 2}
+            changed |= {"components_": end[0], "weights_": end[1], "converged_": True}
+        self._update_state(changed, forget={"_kept_", "_end_"} & state.keys())
         if vars(self).get("_drawn_"):
             order = np.argsort(-self.weights_, kind="stable")
             changed = {name: getattr(self, name)[order] for name in ("weights_", "components_")}
             self._update_state(changed)
         self._report(self.converged_, self.weights_)
 
-    def _moved(self, counts, log_likelihood, mass, seen):
-        dtype, alpha, old = self.components_.dtype, float(self.alpha), self.components_
-        if alpha > 0:
-            with np.errstate(divide="ignore"):
-                log_likelihood += alpha * float(np.log(old, dtype=np.float64).sum())
-        objective, trace = float(log_likelihood / mass), self.log_likelihood_trace_
-        before = float(trace[-1]) if len(trace) else -math.inf
-        change = objective - before if objective > -math.inf else math.inf
+    def _move(self, counts, objective, seen):
+        """Take the step that expected counts lead to; `objective` is that before it."""
+        dtype, old = self.components_.dtype, self.components_
         changed = {
-            "components_": proportions(counts + alpha, old).astype(dtype),
+            "components_": proportions(counts + float(self.alpha), old).astype(dtype),
             "weights_": (counts.sum(axis=1) / counts.sum()).astype(dtype),
-            "log_likelihood_trace_": np.append(trace, objective),
-            "converged_": change <= self.tol and self.tol > 0,
+            "log_likelihood_trace_": np.append(self.log_likelihood_trace_, objective),
+            "converged_": False,
             "n_iter_": self.n_iter_ + 1,
             "total_count_": seen,
         }
-        self._update_state(changed, forget={"document_components_"} & vars(self).keys())
-        return self
+        lost = {"document_components_", "_kept_", "_end_"}
+        self._update_state(changed, forget=lost & vars(self).keys())

@@ -45,9 +45,9 @@ class PLSA(CallbackSupport, DocumentBlocks, KeepsFirstRows, Transformer, Model):
     ----------
     n_components : int, default=10
     tol : float, default=1e-4
-        A fit has converged when a step raises the mean log-likelihood of a count by no more than
-        this; 0 takes exactly `max_iter` steps.
-    max_iter : int, default=200
+        A fit has converged when a step moves the mean log-likelihood of a count by no more than
+        this, and the next would; 0 takes exactly `max_iter` steps.
+    max_iter : int, default=1000
     alpha : float, default=0.01
         Pseudo-counts, added to those of each word in each component and of each component in each
         document: the fit maximises the likelihood times Dirichlet densities with parameter
@@ -78,10 +78,10 @@ class PLSA(CallbackSupport, DocumentBlocks, KeepsFirstRows, Transformer, Model):
         u_j(w), rows that sum to 1.
     document_components_ : (n_components, n_samples)
         v_j(d) of the documents of `fit`, rows that sum to 1.
-    log_likelihood_trace_ : (n_iter_,) float64
-        Mean over all counts of log P(w, d) before each step, plus the prior's log-density: it never
-        falls. P(d) is the document's share of the counts. -inf where a positive `alpha` meets a
-        probability of 0 in the start.
+    log_likelihood_trace_ : (n_iter_ + 1,) float64
+        Mean over all counts of log P(w, d) at the start and after each step, plus the prior's
+        log-density: it never falls, but by rounding, without a warning. P(d) is the document's
+        share of the counts. -inf where a positive `alpha` meets a probability of 0 in the start.
     n_iter_ : int
     converged_ : bool
     total_count_ : float
@@ -139,7 +139,7 @@ class PLSA(CallbackSupport, DocumentBlocks, KeepsFirstRows, Transformer, Model):
         n_components: int = 10,
         *,
         tol: float = 1e-4,
-        max_iter: int = 200,
+        max_iter: int = 1000,
         alpha: float = 0.01,
         n_init: int = 1,
         weights_init: Any = None,
@@ -191,32 +191,39 @@ class PLSA(CallbackSupport, DocumentBlocks, KeepsFirstRows, Transformer, Model):
             counts, weights = self._training_counts(X, sample_weight)
             random = as_random_state(self.random_state)
             is_given, order_is_given = self._given_start()
-            step, best = 0, None
+            step, best, fall = 0, None, (0, 0.0)
             for _ in range(1 if is_given else self.n_init):
                 components, _, mixtures = self._start(counts, weights, k, random)
                 tables = AspectTables(counts, weights, components, mixtures, self.alpha)
-                trace, converged = tables.ascend(self.max_iter, self.tol, progress, step)
-                step += len(trace)
+                found, fell = tables.ascend(self.max_iter, self.tol, progress, step)
+                step += found["n_iter_"]
+                trace = found["log_likelihood_trace_"]
                 if best is None or trace[-1] > best["log_likelihood_trace_"][-1]:
-                    best = tables.fitted()
-                    best["log_likelihood_trace_"] = np.array(trace)
-                    best["converged_"] = converged
-        best["n_iter_"] = len(best["log_likelihood_trace_"])
+                    best, fall = found, fell
         best["total_count_"] = float(np.ldexp(tables.mass, tables.unit))
         if not order_is_given:
             order = np.argsort(-best["weights_"], kind="stable")
             for name in ("weights_", "components_", "document_components_"):
                 best[name] = best[name][order]
         self._report(best["converged_"], best["weights_"])
+        self._warn_of_fall(*fall, "")
         self._set_fitted(X, **best)
         return self
+
+    def _warn_of_fall(self, step, size, reason):
+        if size > 0:
+            warn(
+                "ConvergenceWarning",
+                f"PLSA: the mean log-likelihood fell by {size:.3g} in step {step}, which rounding "
+                f"does not explain{reason}.",
+            )
 
     def _report(self, converged, weights):
         if not converged and self.tol > 0:
             warn(
                 "ConvergenceWarning",
-                f"PLSA did not converge in max_iter={self.max_iter} steps: the last "
-                f"raised the mean log-likelihood by more than tol={self.tol:g}.",
+                f"PLSA did not converge in max_iter={self.max_iter} steps, before these moved the "
+                f"mean log-likelihood by no more than tol={self.tol:g}.",
             )
         lost = np.flatnonzero(weights == 0)
         if len(lost):
@@ -256,7 +263,9 @@ class PLSA(CallbackSupport, DocumentBlocks, KeepsFirstRows, Transformer, Model):
         share = min(1.0, RECENT * new.mass / seen)
         known = self.weights_[:, None] * self.components_.astype(np.float64)
         mixed = share / new.mass * new.word_counts + (1 - share) * known
-        return self._moved(seen * mixed, new.log_likelihood, new.mass, seen)
+        objective = self._mean_with_prior(new.log_likelihood, new.mass)
+        self._move(seen * mixed, objective, seen)
+        return self
 
     def transform(self, X: Any) -> Any:
         """Return P(component | document) for each row of `X`.

@@ -1,0 +1,130 @@
+"""Components on tied rows: values that many rows share, to which no density does justice."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from mlcore.mixture.gaussian.covariances import variances
+from mlcore.mixture.gaussian.e_step import Parameters, Rows
+
+_SHARE = 0.9  # least part of a component's mass that is one value's
+_ROWS, _WEIGHT = 3, 5  # least rows, and least weight of these
+_PIECE = 4096  # rows looked at in one go
+_REACH = 5.0  # deviations from the component's mean in which its value is looked for
+
+
+class Ties(NamedTuple):
+    """Values that many rows share."""
+
+    value: np.ndarray  # (m, d) float64
+    share: np.ndarray  # (m,) of the weight of all rows
+
+
+class Spikes(NamedTuple):
+    """Components that describe tied rows, by component.
+
+    Parameters
+    ----------
+    component : (n_spikes,) intp
+        Places of the components.
+    value : (n_spikes, n_features) float64
+        The value that these rows share.
+    mass : (n_spikes,) float64
+        Weight of these rows, as far as they are the component's.
+
+    Examples
+    --------
+    >>> from mlcore.mixture import GaussianMixture
+    >>> model = GaussianMixture().fit([[0.0], [2.0]])
+    >>> len(model.spikes_.component)
+    0
+    """
+
+    component: np.ndarray
+    value: np.ndarray
+    mass: np.ndarray
+
+    def reorder(self, order: np.ndarray) -> Self:
+        """Return the spikes of the mixture whose component j was component ``order[j]``."""
+        place = np.argsort(order, kind="stable")[self.component]
+        ascending = np.argsort(place, kind="stable")
+        return type(self)(place[ascending], self.value[ascending], self.mass[ascending])
+
+
+def no_spikes(n_features: int) -> Spikes:
+    """Return the spikes of a mixture that has none."""
+    return Spikes(np.zeros(0, np.intp), np.zeros((0, n_features)), np.zeros(0))
+
+
+def tied_values(X: np.ndarray, weight, origin, power: int, *, merged: bool = False) -> Ties:
+    """Return the values of at least 3 complete rows of total weight at least max(d + 2, 5).
+
+    Parameters
+    ----------
+    X : (n, d)
+    weight : (n,) or None
+    origin : (d,)
+        Near the rows.
+    power : int
+        2^power is what a weight of 1 stands for.
+    merged : bool
+        True where equal rows have been merged to one of their weight, so that only this counts.
+    """
+    d = X.shape[1]
+    key = np.empty(len(X))
+    direction = np.sqrt(np.arange(2.0, 2.0 + d)) % 1 + 0.5
+    for lo in range(0, len(X), _PIECE):
+        deviations = X[lo : lo + _PIECE] - origin.astype(X.dtype)
+        key[lo : lo + _PIECE] = deviations @ direction
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    first = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
+    count = np.diff(np.append(first, len(key)))
+    order = order[np.repeat(merged | (count >= _ROWS), count)]
+    if not len(order):
+        return Ties(np.zeros((0, d)), np.zeros(0))
+    # -0.0 equals 0.0, NaN nothing.
+    rows = X[order]
+    first = np.flatnonzero(np.r_[True, ~(rows[1:] == rows[:-1]).all(axis=1)])
+    count = np.diff(np.append(first, len(rows)))
+    w = count.astype(np.float64) if weight is None else np.add.reduceat(weight[order], first)
+    tied = (np.ldexp(w, power) >= max(d + 2, _WEIGHT)) & (merged | (count >= _ROWS))
+    tied &= ~np.isnan(rows[first]).any(axis=1)
+    total = len(X) if weight is None else weight.sum()
+    return Ties(rows[first[tied]].astype(np.float64) + 0.0, w[tied] / total)
+
+
+def spikes_among(
+    shrunk: np.ndarray, parameters: Parameters, kind: str, origin, ties: Ties, mass: np.ndarray
+) -> Spikes:
+    """Return which of the shrunk components have at least 90 % of their mass from one tied value.
+
+    Parameters
+    ----------
+    shrunk : (n_shrunk,) intp
+    parameters : Parameters
+    kind : str
+        The covariance type.
+    origin : (d,)
+    ties : Ties
+        Of the rows.
+    mass : (k,)
+        Of the components, in the unit of the sample weights.
+    """
+    k, d = parameters.means.shape
+    deviations = np.sqrt(variances(kind, parameters.covariances, k, d))
+    found = []
+    for j in shrunk[mass[shrunk] > 0]:
+        away = np.abs(ties.value - parameters.means[j])
+        near = np.flatnonzero((away <= _REACH * deviations[j]).all(axis=1))
+        if len(near):
+            found.append((j, near[np.argmax(ties.share[near])]))
+    if not found:
+        return no_spikes(d)
+    component, place = np.array(found, np.intp).T
+    value = ties.value[place]
+    rows = Rows(value, None, kind, origin.astype(np.float64))
+    r = rows.densities(parameters, with_proba=True)[2][np.arange(len(place)), component]
+    own = r * ties.share[place] * mass.sum()
+    kept = own >= _SHARE * mass[component]
+    return Spikes(component[kept], value[kept], own[kept])
