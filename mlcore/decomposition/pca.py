@@ -195,7 +195,7 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
         "origin_": "float f",
         "_power_": "int f",
         "_unit_": "float64 f",
-        "_values_": "float64 v?",
+        "_values_": "float64 k?",
         "_noise_": "float",
     }
 

@@ -137,7 +137,7 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         "xbar_": "float64 f",
         "coef_": "float c' f",
         "intercept_": "float c'",
-        "scalings_": "float64 f e?",
+        "scalings_": "float64 f v?",
         "explained_variance_ratio_": "float64 v?",
         "canonical_correlations_": "float64 v?",
         "covariance_": "float64 f f",

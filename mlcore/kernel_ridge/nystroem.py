@@ -39,7 +39,7 @@ class Nystroem:
 
     _start_rows = "sample"  # of which some are the centres
     _stored = {
-        "center_indices_": "int m",
+        "center_indices_": "int m < _",
         "_triangle_": "float64 m m",
         "_span_units_": ("int", "float"),
         "_row_units_": ("int", "int", "float64 w"),

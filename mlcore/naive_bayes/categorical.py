@@ -155,6 +155,12 @@ class CategoricalNB(NaiveBayes):
         tables = tuple(x + y for x, y in zip(one.tables, other.tables, strict=True))
         return CategoryCounts(classes, one.weights + other.weights, categories, tables)
 
+    def _check_loaded(self):
+        if "n_categories_" not in vars(self):
+            return
+        if list(map(len, self.categories_)) != self.n_categories_.tolist():
+            raise ValueError("n_categories_ are not the lengths of categories_.")
+
     def _check_parameters(self):
         super()._check_parameters()
         owner = type(self).__name__

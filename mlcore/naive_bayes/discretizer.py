@@ -66,7 +66,7 @@ class Discretizer(FeaturewiseTransformer, Model):
 
     edges_: list
     n_bins_: np.ndarray
-    _stored = {"edges_": ["f", "increasing m[]"], "n_bins_": "int f"}
+    _stored = {"edges_": ["f", "increasing m[]?"], "n_bins_": "int f"}
 
     def __init__(
         self,
@@ -170,6 +170,12 @@ class Discretizer(FeaturewiseTransformer, Model):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "ignore"
         return tags
+
+    def _check_loaded(self):
+        if "n_bins_" not in vars(self):
+            return
+        if [len(edges) + 1 for edges in self.edges_] != self.n_bins_.tolist():
+            raise ValueError("n_bins_ are not the numbers of intervals between edges_.")
 
     def _given_edges(self, n_features):
         owner = type(self).__name__

@@ -218,6 +218,17 @@ class MixedNB(NaiveBayes):
         self._update_state(_attributes(self.columns_, parts))
         return self
 
+    def _check_loaded(self):
+        """Refuse parts of other columns, or of other classes."""
+        if "parts_" not in vars(self):
+            return
+        widths = {kind: len(columns) for kind, columns in self.columns_.items()}
+        if {kind: part.n_features_in_ for kind, part in self.parts_.items()} != widths:
+            raise ValueError("parts_ have other numbers of columns than columns_.")
+        classes = [part.classes_.tolist() for part in self.parts_.values()]
+        if "classes_" in vars(self) and any(own != self.classes_.tolist() for own in classes):
+            raise ValueError("parts_ have other classes than classes_.")
+
     def _check_parameters(self):
         super()._check_parameters()
         for kind in _KINDS:

@@ -61,7 +61,7 @@ class Halving(LabelLearner):
 
     concepts_: np.ndarray
     _version_space: int  # as a bitset: bit h for row h of `concepts_`
-    _stored = {"concepts_": "uint8 h p", "_version_space": "count"}
+    _stored = {"concepts_": "bool h p", "_version_space": "count"}
 
     def __init__(self, H: Any) -> None:
         self.H = H

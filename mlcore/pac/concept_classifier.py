@@ -23,7 +23,7 @@ class ConceptClassifier(Classifier, Model):
     _tags = {"classifier_tags.multi_class": False}
 
     positive: Any
-    _stored = {"training_errors_": "count", "n_samples_": "count"}
+    _stored = {"classes_": "labels 2", "training_errors_": "count", "n_samples_": "count"}
 
     def _learned(self, X: np.ndarray, positive: np.ndarray) -> dict[str, Any]:
         """Return the attributes of the concept from samples and which of them are positive."""

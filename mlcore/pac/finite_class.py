@@ -75,10 +75,10 @@ class FiniteClassLearner(Classifier, Model):
     training_errors_: int
     n_samples_: int
     _stored = {
-        "errors_": "float64 h",
+        "errors_": "int h",
         "best_": "int < h",
         "log_prior_": "float",
-        "training_errors_": "float",
+        "training_errors_": "count",
         "n_samples_": "count",
     }
 

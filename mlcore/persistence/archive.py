@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 _SUFFIX = ".npy"
-_AT_ONCE = 2**20  # bytes
+_AT_ONCE = 2**16  # bytes
 _KINDS = "biufcUSmM"
 _ENCRYPTED = 1  # flag of a member
 

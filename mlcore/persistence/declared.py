@@ -1,4 +1,4 @@
-"""What a file may hold of a fitted model: kinds and dimensions, declared once by its class.
+"""Kinds and dimensions of fitted attributes, declared once by each class and checked in a file.
 
 Each class has a table `_stored` of its fitted attributes; a subclass adds lines or replaces them.
 Attributes that a model has not are not missed, but those that it has fit the table and each other.
@@ -21,14 +21,15 @@ count, text, none, any  a whole number from 0 on, a string, None, anything
 model                   a model, of the class that may follow
 ======================  ============================================================================
 
-A dimension is a number or a name, which means the same size in the whole model, and at least 1; with
-``?`` it may be 0. ``c-1`` and ``f+q`` are computed; ``c'`` is the number of scores of c classes, 1 for
-two; ``_`` is any size. After ``<`` stands what whole numbers are below; they are then at least 0.
+A dimension is a number or a name, which means the same size in the whole model, and at least 1;
+with ``?`` it may be 0. ``c-1`` and ``f+q`` are computed; ``c'`` is the number of scores of c
+classes, 1 for two; ``_`` is any size. After ``<`` stands what whole numbers are below; they are at
+least 0 then.
 
 Compound values: a tuple of lines is a tuple of such values; a list ``[dimension, line]`` a list or
 tuple of so many, in which the name ``m[]`` is another in each; a dict has a line for each key, or
-one for every key under ``...``. None may stand for each of them, and ``()`` for a tuple. What no
-line can say, `_check_loaded` of the model checks.
+one for every key under ``...``. None may stand for each of them, and ``()`` for a tuple. A tuple
+``("|", line, line)`` is a choice. What no line can say, `_check_loaded` of the model checks.
 """
 
 import re
@@ -91,6 +92,9 @@ def _checked(value, line, dimensions, place, item=""):
         return _one_of(value, line, dimensions, place, item)
     if value is None or (isinstance(line, tuple) and type(value) is tuple and not value):
         return dimensions
+    if isinstance(line, tuple) and line[0] == "|":
+        tried = [(value, choice, dimensions, place, item) for choice in line[1:]]
+        return _first_that_fits(_checked, tried)
     if isinstance(line, dict):
         if type(value) is not dict or not ("..." in line or value.keys() <= line.keys()):
             raise _other(place, value, f"a dict of {', '.join(line)}")
@@ -110,25 +114,30 @@ def _checked(value, line, dimensions, place, item=""):
     return dimensions
 
 
-def _one_of(value, line, dimensions, place, item):
-    """Return the dimensions by the first alternative that fits."""
-    error = _other(place, value, line)
-    for alternative in line.split("|"):
-        words, _, bound = alternative.partition("<")
-        kind, *sizes = words.split()
-        if not _is(value, kind, sizes):
-            continue
+def _first_that_fits(check, tried):
+    """Return what `check` returns for the first of some arguments that it does not refuse."""
+    for arguments in tried:
         try:
-            found = _fitted(value, kind, sizes, dimensions, place, item)
-            if bound:
-                _check_below(value, bound.strip(), found, place, item)
-            return found
+            return check(*arguments)
         except ValueError as other:
             error = other
     raise error
 
 
-def _fitted(value, kind, sizes, dimensions, place, item):
+def _one_of(value, line, dimensions, place, item):
+    """Return the dimensions by the first alternative that fits."""
+    tried = []
+    for alternative in line.split("|"):
+        words, _, bound = alternative.partition("<")
+        kind, *sizes = words.split()
+        if _is(value, kind, sizes):
+            tried.append((value, kind, sizes, bound.strip(), dimensions, place, item))
+    if not tried:
+        raise _other(place, value, line)
+    return _first_that_fits(_fitted, tried)
+
+
+def _fitted(value, kind, sizes, bound, dimensions, place, item):
     """Return the dimensions, with those of a value of this kind."""
     if kind == "size":
         return _sized(int(value), sizes[0], dimensions, place, item)
@@ -139,6 +148,8 @@ def _fitted(value, kind, sizes, dimensions, place, item):
         shape = shape[:1]  # they have no columns
     for length, size in zip(shape, sizes, strict=False):
         dimensions = _sized(length, size, dimensions, place, item)
+    if bound:
+        _check_below(value, bound, dimensions, place, item)
     return dimensions
 
 
@@ -215,11 +226,12 @@ def _computed(expression, dimensions):
 
 
 def _check_below(value, bound, dimensions, place, item):
-    name = bound.replace("[]", item)
+    name, values = bound.replace("[]", item), np.asarray(value)
+    if name == "_":
+        name = str(np.iinfo(np.int64).max)
     if any(_value(term, dimensions) is None for _, term in _TERM.findall(name)):
         raise _Unknown
     limit = _computed(name, dimensions)
-    values = np.asarray(value)
     if values.size and (values.min() < 0 or values.max() >= limit):
         raise ValueError(
             f"{place} has {values.min()} to {values.max()}, but must be from 0 to {limit - 1}."

@@ -282,6 +282,24 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
 
     # ---- prediction and verification
 
+    def _check_loaded(self) -> None:
+        """Refuse coefficients of another number of binary problems than the classes have."""
+        super()._check_loaded()
+        if "dual_coef_" in vars(self):
+            c, found = len(self.classes_), (len(self.dual_coef_), len(self.intercept_))
+            if found not in ([(1, 1)] if c == 2 else [(c, c), (c - 1, c * (c - 1) // 2)]):
+                raise ValueError("dual_coef_ and intercept_ are not those of the classes.")
+
+    def _checked_later(self, X: Any) -> Any:
+        """Return later samples; the choice between pairs and one against the rest is the fit's."""
+        checked = super()._checked_later(X)
+        if len(self.intercept_) != len(self._tasks()):
+            raise ValueError(
+                f"{type(self).__name__}: multi_class={self.multi_class!r} is not that of the fit, "
+                f"which has {len(self.intercept_)} binary problems: fit again."
+            )
+        return checked
+
     def _decision_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield slices of rows of checked X, and their decision values (n, n_tasks) float64."""
         if "coef_" in vars(self):

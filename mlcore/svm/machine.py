@@ -205,6 +205,13 @@ class KernelMachine(CallbackSupport, KernelModel):
 
     # ---- prediction and verification
 
+    def _check_loaded(self) -> None:
+        """Refuse numbers of support vectors that do not add up."""
+        if "n_support_" in vars(self):
+            counts = self.n_support_
+            if counts.min() < 0 or counts.sum() != len(self.support_):
+                raise ValueError("n_support_ does not add up to the support vectors.")
+
     @property
     def _precision(self) -> np.dtype:
         """The type of decision values."""

@@ -244,6 +244,19 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
         """
         return self.fit(X).labels_
 
+    def _check_loaded(self):
+        """Refuse links to what is not merged yet, or twice."""
+        if "children_" not in vars(self):
+            return
+        children, n = self.children_, self.n_leaves_
+        merged = np.arange(n, 2 * n - 1)[:, None]
+        once = np.array_equal(np.sort(children, axis=None), np.arange(2 * n - 2))
+        if not once or (children >= merged).any():
+            raise ValueError("children_ is no tree.")
+        links = vars(self).get("linkage_matrix_", np.empty((n - 1, 0)))
+        if links.shape[1] and not np.array_equal(links[:, :2], children):
+            raise ValueError("linkage_matrix_ is not the tree of children_.")
+
     def _check_parameters(self):
         owner = type(self).__name__
         as_choice(self.linkage, "linkage", _LINKAGES, owner=owner)

@@ -211,7 +211,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         "eigenvalues_": "float64 k",
         "eigenvalue_bounds_": "float64 2 k",
         "eigenvectors_": "float64 n k",
-        "center_indices_": "int m",
+        "center_indices_": "int m < _",
         "explained_variance_ratio_": "float64 k",
         "dual_coef_": "float64 m k",
         "intercept_": "float64 k",

@@ -93,7 +93,7 @@ class FisherVectors(Transformer, Model):
     mixture_: object
     whitening_: np.ndarray | None
     dtype_: str
-    _stored = {"mixture_": "model GaussianMixture", "whitening_": "none | any", "dtype_": "text"}
+    _stored = {"mixture_": "model", "whitening_": "none | float64 v v", "dtype_": "text"}
 
     def __init__(
         self,
@@ -183,6 +183,10 @@ class FisherVectors(Transformer, Model):
         with single_threaded_blas():
             V = V @ self.whitening_.astype(V.dtype, copy=False)
         return self._wrap(self._finished(V), X)
+
+    def _check_loaded(self):
+        if "mixture_" in vars(self) and self.mixture_.n_features_in_ != self.n_features_in_:
+            raise ValueError("mixture_ has another number of features.")
 
     def _check_parameters(self):
         owner = type(self).__name__

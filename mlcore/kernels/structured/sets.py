@@ -35,6 +35,7 @@ class Sets(EncodedSamples):
         self.__init__(**state)
         if (
             self.points.ndim != 2
+            or not self.points.shape[1]
             or self.points.dtype not in (np.float32, np.float64)
             or self.offsets.dtype != np.int64
             or self.offsets.ndim != 1
@@ -43,6 +44,7 @@ class Sets(EncodedSamples):
             or self.offsets[-1] != len(self.points)
             or np.diff(self.offsets).min(initial=0) < 0
             or not np.isfinite(self.points).all()
+            or not all(0 < side < np.inf and n in range(64) for side, n in self.grids.values())
         ):
             raise ValueError("the encoded sets are damaged.")
 

@@ -152,7 +152,11 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
         "_target_powers_": "int q",
         "_center_": "float64 f",
         "_target_mean_": "float64 q",
-        "_system_": ("float64 f f", "float64 f q", "float"),
+        "_system_": (
+            "|",
+            ("float64 f f", "float64 f q", "float"),
+            ("float64 t f", "float64 t q", "count", "float"),
+        ),
         "_squares_": "float64 2 q",
         "_weight_power_": "int",
         "_alpha_": "float64 q",

@@ -286,6 +286,17 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
 
     # ---- what Mixture asks for
 
+    def _check_loaded(self):
+        """Refuse covariances of another kind."""
+        state = vars(self)
+        if "means_" not in state:
+            return
+        k, d = self.means_.shape
+        shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
+        for name in ("covariances_", "precisions_", "precisions_cholesky_"):
+            if name in state and state[name].shape != shapes[self.covariance_type_]:
+                raise ValueError(f"{name} are not of the kind {self.covariance_type_!r}.")
+
     def _check_options(self):
         progress = super()._check_options()
         owner = type(self).__name__

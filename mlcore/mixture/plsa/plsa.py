@@ -132,6 +132,7 @@ class PLSA(CallbackSupport, DocumentBlocks, KeepsFirstRows, Transformer, Model):
         "n_iter_": "count",
         "converged_": "bool",
         "total_count_": "float",
+        "_drawn_": "bool",
     }
 
     def __init__(
