@@ -343,7 +343,8 @@ def _r_squared(y, predicted, weights):
     total, total_power = _sum_of_squares(y - np.average(y, weights=weights), weights)
     if total == 0:
         return float(residual == 0)
-    return float(1 - np.ldexp(residual / total, residual_power - total_power))
+    with np.errstate(over="ignore"):  # R² is minus infinity
+        return float(1 - np.ldexp(residual / total, residual_power - total_power))
 
 
 def _sum_of_squares(values, weights):

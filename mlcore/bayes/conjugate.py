@@ -11,6 +11,9 @@ from mlcore.checks.arrays import real_array
 from mlcore.entropy.entropies import non_negative
 from mlcore.html.printed import fields_as_table
 
+_MANY = 1e300  # cases, whose factorials have no finite logarithm
+_LARGE = 1e150  # values, whose squares overflow
+
 
 class BetaBernoulli:
     """Probability of success with a beta prior.
@@ -226,6 +229,10 @@ class DirichletCategorical:
                 f"counts has shape {counts.shape}, but there are {len(self.concentration)} "
                 "categories."
             )
+        with np.errstate(over="ignore"):
+            total = (self.concentration + counts).sum()
+        if not total < _MANY:
+            raise ValueError(f"counts must sum to less than {_MANY:g}, but sum to {total:g}.")
         return counts
 
     def _log_probability(self, counts):
@@ -283,19 +290,25 @@ class NormalMean:
         self
             This model.
         """
-        y = real_array(np.atleast_1d(values), "values").astype(np.float64)
-        if y.ndim != 1 or not np.isfinite(y).all():
-            raise ValueError("values must be finite numbers, one or several.")
+        number = isinstance(values, (int, float))
+        y = np.atleast_1d(real_array([values] if number else values, "values").astype(np.float64))
+        if y.ndim != 1 or not (abs(y) < _LARGE).all():
+            raise ValueError(
+                f"values must be finite numbers below {_LARGE:g}, one or several, but have shape "
+                f"{y.shape} and a largest magnitude of {abs(y).max(initial=0):g}."
+            )
         if not len(y):
             return self
         n, noise = len(y), self.noise_variance
-        center = float(y.mean())
-        total = noise + n * self.variance
-        squares = float(((y - center) ** 2).sum()) / noise + n * (center - self.mean) ** 2 / total
-        logs = n * math.log(2 * math.pi * noise) + math.log(total / noise)
+        center, spread = float(y.mean()), noise / n  # the mean of the values, and its variance
+        distance, share = center - self.mean, 1 / (1 + spread / self.variance)
+        squares = float(((y - center) ** 2).sum()) / noise
+        squares += distance * distance / (spread + self.variance)
+        logs = n * (math.log(2 * math.pi) + math.log(noise))
+        logs += float(np.logaddexp(0.0, math.log(self.variance) - math.log(spread)))
         self.__dict__ |= {
-            "mean": self.mean + n * self.variance / total * (center - self.mean),
-            "variance": self.variance * noise / total,
+            "mean": self.mean + share * distance,
+            "variance": share * spread,
             "log_evidence": self.log_evidence - (squares + logs) / 2,
         }
         return self

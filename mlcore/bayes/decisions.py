@@ -73,7 +73,8 @@ def minimum_risk(probabilities: Any, loss: Any) -> Decisions:
     """
     p = non_negative(probabilities, "probabilities")
     loss = as_loss(loss, p.shape[-1])
-    sums = p.sum(axis=-1)
+    with np.errstate(over="ignore"):
+        sums = p.sum(axis=-1)
     wrong = abs(sums - 1) > _SUM_TOLERANCE
     if wrong.any():
         first = sums[wrong].flat[0] if sums.ndim else sums

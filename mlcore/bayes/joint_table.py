@@ -77,11 +77,15 @@ class JointTable:
     def __init__(self, table: Any, names: Sequence[str] | None = None) -> None:
         array = non_negative(table, "table")
         if names is not None:
-            names = tuple(names)
-            if len(names) != array.ndim or len(set(names)) < len(names):
+            scalar = isinstance(names, np.ndarray) and names.ndim == 0
+            known = tuple(names) if isinstance(names, Iterable) and not scalar else ()
+            strings = all(isinstance(name, str) for name in known)
+            if len(known) != array.ndim or not strings or len(set(known)) < len(known):
                 raise ValueError(
-                    f"names={names!r} must be {array.ndim} different names, one for each axis."
+                    f"names={names!r} must be {array.ndim} different names, one for each axis of "
+                    "table."
                 )
+            names = known
         self.probabilities = as_distributions(array.ravel(), "table").reshape(array.shape)
         self.names = names
 
@@ -113,7 +117,7 @@ class JointTable:
             The axes of `of`, then those of `given`. Masked where the condition has probability 0.
         """
         of, given = self._axes(of, "of"), self._axes(given, "given")
-        self._require_different(of, given)
+        self._require_different(of=of, given=given)
         joint, condition = self._margin((*of, *given)), self._margin(given)
         impossible = np.broadcast_to(condition == 0, joint.shape)
         quotient = np.divide(joint, condition, where=~impossible, out=np.zeros_like(joint))
@@ -135,7 +139,7 @@ class JointTable:
             With the largest deviation and its cell.
         """
         a, b, given = self._axes(a, "a"), self._axes(b, "b"), self._axes(given, "given")
-        self._require_different(a, b, given)
+        self._require_different(a=a, b=b, given=given)
         joint = self._margin((*a, *b, *given))
         condition = joint.sum(axis=tuple(range(len(a) + len(b))))
         possible = np.broadcast_to(condition > 0, joint.shape)
@@ -173,6 +177,7 @@ class JointTable:
 
     def _axes(self, axes, argument):
         """Return a tuple of axes by number, each once."""
+        axes = axes.item() if isinstance(axes, np.ndarray) and axes.ndim == 0 else axes
         several = isinstance(axes, Iterable) and not isinstance(axes, str)
         found = tuple(self._axis(axis, argument) for axis in (axes if several else (axes,)))
         if len(set(found)) < len(found):
@@ -189,7 +194,7 @@ class JointTable:
         known = f" or one of {self.names}" if self.names else ""
         raise ValueError(f"{argument}={axis!r} must be an axis from 0 to {n - 1}{known}.")
 
-    def _require_different(self, *groups):
-        axes = [axis for group in groups for axis in group]
+    def _require_different(self, **groups):
+        axes = [axis for group in groups.values() for axis in group]
         if len(set(axes)) < len(axes):
-            raise ValueError(f"the axes {axes} must be different.")
+            raise ValueError(f"{', '.join(groups)} must be different axes, but are {axes}.")

@@ -158,4 +158,7 @@ def _refuse_impossible(largest):
     if np.isneginf(largest).any():
         row = tuple(map(int, np.argwhere(np.isneginf(largest[..., 0]))[0]))
         where = f" in row {row[0] if len(row) == 1 else row}" if row else ""
-        raise ValueError(f"the observation{where} is impossible under every hypothesis.")
+        raise ValueError(
+            f"the observation{where} is impossible under every hypothesis: the product of prior "
+            "and likelihood is 0."
+        )

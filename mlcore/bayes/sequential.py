@@ -6,6 +6,7 @@ import numpy as np
 
 from mlcore.bayes.posterior import posterior
 from mlcore.checks import as_bool
+from mlcore.checks.arrays import real_array
 from mlcore.entropy.entropies import as_distributions
 from mlcore.html.printed import fields_as_table
 
@@ -78,7 +79,7 @@ class SequentialBayes:
         self
             This model.
         """
-        values = np.asarray(likelihood)
+        values = real_array(likelihood, "likelihood").astype(np.float64)
         if values.shape != self.log_probabilities.shape:
             raise ValueError(
                 f"likelihood has shape {values.shape}, but there are "

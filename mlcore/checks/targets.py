@@ -13,8 +13,10 @@ from mlcore.exceptions import warn
 _MISSING = ("NoneType", "NAType", "NaTType")
 
 
-def as_targets(y: Any, n_samples: int, *, owner: str = "", several: bool = False) -> np.ndarray:
-    """Return regression targets as float64 of shape (n_samples,).
+def as_targets(
+    y: Any, n_samples: int, *, owner: str = "", several: bool = False, name: str = "y"
+) -> np.ndarray:
+    """Return regression targets, which errors call `name`, as float64 of shape (n_samples,).
 
     A column becomes a vector, with a DataConversionWarning; with `several`, columns are targets,
     and the result is of shape (n_samples, n_targets) if `y` is.
@@ -27,14 +29,14 @@ def as_targets(y: Any, n_samples: int, *, owner: str = "", several: bool = False
         For None, complex numbers, NaN, infinity, values too large to square, several columns,
         and a length other than `n_samples`.
     """
-    _require_given(y, owner)
-    original = real_array(y, "y")
+    _require_given(y, owner, name)
+    original = real_array(y, name)
     if several and original.ndim == 2 and original.shape[1] > 0:
-        _require_length(original, n_samples, "y")
+        _require_length(original, n_samples, name)
     else:
-        original = _vector(original, n_samples)
+        original = _vector(original, n_samples, name)
     targets = as_floats(original, np.float64)
-    require_finite(targets, "y", owner, None if targets is original else original)
+    require_finite(targets, name, owner, None if targets is original else original)
     return targets
 
 

@@ -72,7 +72,8 @@ def scale_to_margins(
                 f"allow{more}."
             )
     parts = [Margin(m.index[used], m.targets, m.name) for m in margins]
-    fitted, trace = cells[used] / cells[used].sum() * total, []
+    fitted, trace = cells[used] / cells[used].max(), []
+    fitted *= total / fitted.sum()
     trace.append(_residual(fitted, parts, total))
     while method == "ipf" and trace[-1] > tol and len(trace) <= max_iter:
         for margin in parts:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_choice, as_integer, as_real, as_samples
+from mlcore.checks.arrays import plain_array
 from mlcore.entropy.entropies import as_distributions, non_negative
 from mlcore.entropy.envelope import lowest_envelope
 from mlcore.entropy.evidence import evidence
@@ -312,7 +313,8 @@ class _Fit:
                 gibbs, u = whole, found.direction
             elif self.before is not None:
                 raise _OffFace
-        u = gibbs.features_of(u) / gibbs.scale
+        with np.errstate(over="ignore"):
+            u = gibbs.features_of(u) / (gibbs.scale / gibbs.scale.min())
         u = u / np.linalg.norm(u / abs(u).max()) / abs(u).max()
         u[gibbs.constant] = 0.0 if u[~gibbs.constant].any() else u[gibbs.constant]
         margin = min(float(-(h @ u).max()) for _, h in gibbs.blocks(offset=self.c))
@@ -366,10 +368,11 @@ def _separation(gibbs):
 
 
 def _as_targets(targets, m):
-    c = as_samples([targets], name="targets") if np.ndim(targets) == 1 else None
+    given = plain_array(targets, "targets")
+    c = as_samples(given[None], name="targets") if given.ndim == 1 and len(given) else None
     if c is None or c.shape[1] != m:
         raise ValueError(
-            f"targets has shape {np.shape(targets)}, but there must be one for each of the {m} "
+            f"targets has shape {given.shape}, but there must be one for each of the {m} "
             f"features: ({m},)."
         )
     return c[0].astype(np.float64)

@@ -104,6 +104,7 @@ def rake(
     tol = as_real(tol, "tol", above=0)
     max_iter = as_integer(max_iter, "max_iter", at_least=1)
     wanted = _by_column(targets, table.shape[1], column_names(categories))
+    weights = weights / weights.max()
     counted = weights > 0
     coded = {j: _codes(table[counted, j], totals, j) for j, totals in wanted.items()}
     together = np.column_stack([codes for codes, _, _ in coded.values()])
@@ -131,7 +132,8 @@ def _by_column(targets, n_columns, names):
     """Return the mapping of totals for each column that has one, by its number."""
     targets = _as_mapping(targets)
     if not isinstance(targets, Mapping):
-        if isinstance(targets, (str, bytes)) or not isinstance(targets, Iterable):
+        scalar = isinstance(targets, np.ndarray) and targets.ndim == 0
+        if scalar or isinstance(targets, (str, bytes)) or not isinstance(targets, Iterable):
             raise ValueError(
                 f"targets={targets!r} must be a mapping of totals for each column, or a mapping "
                 "of columns to them."

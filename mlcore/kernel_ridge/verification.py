@@ -109,10 +109,10 @@ def verified(
         bound = np.sqrt(gap / alpha) + one * size
         if fit_intercept:
             bound += np.sqrt(gap / system.total) / (float(norms.max()) or 1.0)
-    gap, bound = (np.where(np.isnan(v), np.inf, v) for v in (gap, bound))
-    loss = np.einsum("ij,ij->j", u * error, u * error)
+        loss = np.einsum("ij,ij->j", u * error, u * error) + alpha * np.maximum(ff, 0.0)
+    loss, gap, bound = (np.where(np.isnan(v), np.inf, v) for v in (loss, gap, bound))
     return RidgeVerification(
-        np.ldexp(loss + alpha * np.maximum(ff, 0.0), units.square_power),
+        np.ldexp(loss, units.square_power),
         np.ldexp(gap, units.square_power),
         np.ldexp(bound, units.target_power - units.kernel_power // 2),
     )

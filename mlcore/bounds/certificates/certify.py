@@ -323,7 +323,7 @@ def _training(classifier, model, X, y, predicted, role, X_train, y_train, counte
         y, predicted = labels_of(classifier, X_train, y_train, suffix="_train")
     classes = getattr(model, "classes_", None)
     n_classes = len(np.unique(np.concatenate([y, predicted])) if classes is None else classes)
-    table = None if X_train is None else as_table(X_train)
+    table = None if X_train is None else as_table(X_train, "X_train")
     readable = table is not None and n_classes == 2 and table.ndim == 2
     machine = as_machine(model, counted) if readable else None
     return Training(model, X_train, table, np.asarray(y), predicted, machine, counted)

@@ -4,7 +4,7 @@ Models are read by scikit-learn's names of attributes; no library is imported fo
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -61,7 +61,7 @@ def as_classifier(given: Any, name: str, *, scored: bool = False) -> Classifier:
     # Series have a transform of their own.
     if not hasattr(given, "__array__") and (hasattr(given, "fit") or hasattr(given, "transform")):
         _refuse_kind(name, given, f"{allowed}; it has no predict")
-    return Classifier("predictions", None, None, given)
+    return Classifier("predictions", None, None, _array(given, name))
 
 
 def labels_of(
@@ -71,7 +71,10 @@ def labels_of(
     if y is None:
         refuse("y" + suffix, y, "the true labels, after X or, for predictions, as y=...")
     labels = _array(y, "y" + suffix)
-    n = len(labels) if X is None and classifier.predict is None else _n_rows(X, "X" + suffix)
+    if X is None and classifier.predict is None:
+        n = labels.shape[0] if labels.ndim else 0
+    else:
+        n = _n_rows(X, "X" + suffix)
     if labels.shape != (n,) or n < 1:
         rows = f"{n} labels, one for each row of X{suffix}"
         some = "a list of at least one label"
@@ -79,7 +82,9 @@ def labels_of(
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         refuse("y" + suffix, y, "finite")
     given = classifier.predictions if classifier.predict is None else classifier.predict(X)
-    predicted = np.asarray(given)
+    predicted = _array(given, "predictions")
+    if predicted.dtype.kind == "f" and np.isinf(predicted).any():
+        refuse("predictions", given, "finite")
     if predicted.shape != labels.shape:
         raise ValueError(
             f"{classifier.name}: predictions of shape {predicted.shape} must be {n} labels, one "
@@ -88,8 +93,8 @@ def labels_of(
     if not scored:
         whose = "" if classifier.predict is None else f"{classifier.name}: "
         for array, name in ((labels, "y" + suffix), (predicted, f"{whose}predictions")):
-            if array.dtype.kind == "f" and not (array % 1 == 0).all():
-                number = float(array[array % 1 != 0][0])
+            if array.dtype.kind == "f" and not (array == np.trunc(array)).all():
+                number = float(array[array != np.trunc(array)][0])
                 refuse(name, number, "labels: those of the largest probabilities, or, for other "
                        "numbers, give a loss")  # fmt: skip
         _refuse_other_types(labels, predicted, y, "y" + suffix)
@@ -159,14 +164,21 @@ def _own(model, name):
         return None
 
 
-def as_table(X: Any) -> Any:
-    """Return examples as a sparse matrix or an array of any type."""
-    return X if sparse.issparse(X) else np.asarray(X)
+def as_table(X: Any, name: str = "X") -> Any:
+    """Return examples, one or more, as a sparse matrix or an array of any type."""
+    if sparse.issparse(X):
+        return X
+    _n_rows(X, name)
+    try:
+        return np.asarray(X)
+    except ValueError:  # ragged
+        refuse(name, X, "an array-like of examples of one size")
 
 
 def _n_rows(X, name):
-    n = X.shape[0] if getattr(X, "shape", ()) else len(X) if hasattr(X, "__len__") else 0
-    if n < 1 or isinstance(X, (str, bytes)):
+    shape = getattr(X, "shape", None)
+    n = (shape[0] if shape else 0) if shape is not None else len(X) if hasattr(X, "__len__") else 0
+    if n < 1 or isinstance(X, (str, bytes, Mapping, Set)):
         refuse(name, X, "an array-like of at least one example")
     return n
 

@@ -25,7 +25,7 @@ def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | 
     """
     table = None if X is None else as_table(X)
     if table is not None and X_train is not None:
-        other = as_table(X_train)
+        other = as_table(X_train, "X_train")
         same = X is X_train or _shares_memory(table, other)
         keys, others = _keys(table, other)
         found = np.isin(keys, others)

@@ -15,7 +15,7 @@ from mlcore.cluster.doubly_stochastic.total_support import require_rows
 from mlcore.cluster.k_medoids.dissimilarities import given_distances
 from mlcore.cluster.spectral.neighbors import nearest_neighbors
 from mlcore.kernels.gram import gram_matrix
-from mlcore.kernels.resolve import resolve_gamma
+from mlcore.kernels.resolve import KERNELS, resolve_gamma
 from mlcore.progress import Progress
 from mlcore.scratch import scratch_array
 from mlcore.threads import single_threaded_blas
@@ -100,6 +100,8 @@ def affinity(
     if self_tuning:
         as_choice(kind, "kind", KINDS, owner=f"{owner} with self_tuning=True")
         return _self_tuned(X, n_neighbors)
+    if not callable(kind) and not (isinstance(kind, str) and kind == "poly"):
+        as_choice(kind, "kind", (*KERNELS, *KINDS[1:]), owner=owner)
     return gram_matrix(X, kernel=kind, gamma=gamma)
 
 

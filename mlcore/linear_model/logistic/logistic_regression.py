@@ -355,7 +355,8 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
     def _checked_offset(self, offset, n, n_scores):
         if offset is None:
             return None
-        offset = as_targets(offset, n, owner=type(self).__name__, several=True)
+        owner = type(self).__name__
+        offset = as_targets(offset, n, owner=owner, several=True, name="offset")
         offset = offset.reshape(n, -1)
         if offset.shape[1] != n_scores:
             wanted = "(n_samples,)" if n_scores == 1 else f"(n_samples, {n_scores})"

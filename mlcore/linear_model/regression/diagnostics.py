@@ -80,9 +80,9 @@ class LinearDiagnostics:
         """
         self._check_ready()
         self._require_sums(self.solver_)
-        n = len(y) if hasattr(y, "__len__") else 0
-        weight = None if sample_weight is None else as_weights(sample_weight, n)
         rows = self._later_rows(X, y, sample_weight, check_finite=True)
+        n = len(y)  # also those of weight 0, which `rows` leaves out
+        weight = None if sample_weight is None else as_weights(sample_weight, n)
         if not np.isclose(rows.total, self.total_weight_, rtol=1e-9, atol=0):
             raise ValueError(
                 f"leave_one_out needs the samples of the fit: their weight is "

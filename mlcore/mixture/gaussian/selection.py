@@ -171,6 +171,7 @@ def _warn_of_passed_over(table, criterion, best):
 def _several(value, name):
     """Return a list of the values to try, from one or from several."""
     single = isinstance(value, str) or not isinstance(value, Iterable)
+    single |= isinstance(value, np.ndarray) and value.ndim == 0
     values = [value] if single else list(value)
     if not values:
         raise ValueError(f"select_mixture: {name} is empty, but must name at least one.")

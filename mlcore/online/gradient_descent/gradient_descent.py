@@ -248,7 +248,8 @@ class OnlineGradientDescent(OnlineLearner):
         if self._schedule() == "fixed" and t > self.horizon:
             raise ValueError(f"horizon={self.horizon} rounds are over: no more are taken.")
         loss, subgradient = self._loss_and_subgradient(w, point, target)
-        squares = float(subgradient @ subgradient)
+        with np.errstate(over="ignore"):
+            squares = float(subgradient @ subgradient)
         if not math.sqrt(squares) <= float(self.lipschitz) * (1 + _ROUNDING):
             raise ValueError(
                 f"lipschitz={self.lipschitz} must be at least the norm of every subgradient: that "
