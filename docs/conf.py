@@ -29,7 +29,8 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx.ext.mathjax",
 ]
-exclude_patterns = ["templates", "inventories"]
+# Pages of execution times ask three servers for their scripts.
+exclude_patterns = ["templates", "inventories", "**/sg_execution_times*", "sg_execution_times*"]
 templates_path = ["templates"]
 default_role = "autolink"
 nitpicky = False  # types in docstrings are words, not links

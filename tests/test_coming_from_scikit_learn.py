@@ -7,7 +7,16 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits, load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import adjusted_rand_score, silhouette_samples
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.preprocessing import KernelCenterer
 
 import mlcore
 
@@ -156,3 +165,96 @@ def test_the_examples_print_what_the_page_shows():
         with contextlib.redirect_stdout(shown):
             exec(example, names)
         assert shown.getvalue() == text
+
+
+def of_kernels():
+    X, Y = np.random.default_rng(0).random((2, 30, 3))
+    for name in ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "chi2"):
+        gamma = {} if name in ("linear", "cosine") else {"gamma": 0.5}
+        found = mlcore.kernels.gram_matrix(X, Y, kernel=name, **gamma)
+        yield found, pairwise_kernels(X, Y, metric=name, **gamma)
+
+
+def of_counts():
+    texts = ["one fish two fish", "red fish", "a Red one"]
+    found, peer = mlcore.kernels.WordCounts(), CountVectorizer()
+    yield found.fit_transform(texts).toarray(), peer.fit_transform(texts).toarray()
+    assert list(found.get_feature_names_out()) == list(peer.get_feature_names_out())
+
+
+def of_centred_kernels():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    K, L = X @ X.T, X[:5] @ X.T
+    found, peer = mlcore.kernels.GramCenterer().fit(K), KernelCenterer().fit(K)
+    yield found.transform(K), peer.transform(K)
+    yield found.transform(L), peer.transform(L)
+    yield mlcore.kernels.center_gram(K), peer.transform(K)
+
+
+def of_scores():
+    X, y = load_iris(return_X_y=True)
+    for metric in ("euclidean", "manhattan"):
+        found = mlcore.cluster.silhouette_samples(X, y, metric=metric)
+        yield found, silhouette_samples(X, y, metric=metric)
+        yield mlcore.cluster.silhouette_score(X, y, metric=metric), found.mean()
+    other = np.roll(y, 7)
+    yield mlcore.cluster.adjusted_rand_index(y, other), adjusted_rand_score(y, other)
+
+
+def of_regressions():
+    X, y = load_iris(return_X_y=True)
+    for labels, C in ((y, 1.0), (y == 1, 0.1)):
+        found = mlcore.linear_model.LogisticRegression(C=C, tol=1e-10).fit(X, labels).predict_proba(X)
+        peer = LogisticRegression(C=C, tol=1e-10, max_iter=10_000, solver="newton-cg")
+        yield found, peer.fit(X, labels).predict_proba(X)
+
+
+def of_data():
+    yield from zip(mlcore.datasets.load_iris(), load_iris(return_X_y=True), strict=True)
+    X, y = mlcore.datasets.load_digits()
+    pixels, labels = load_digits(return_X_y=True)
+    yield X * 16, pixels
+    yield y, labels
+
+
+SAME = {  # the first name in each row that says "same"
+    "CountVectorizer": of_counts,
+    "KernelCenterer": of_centred_kernels,
+    "LogisticRegression": of_regressions,
+    "load_digits": of_data,
+    "pairwise_kernels": of_kernels,
+    "sklearn.metrics.adjusted_rand_score": of_scores,
+    "sklearn.metrics.silhouette_score": of_scores,
+}
+
+
+def test_every_row_that_says_same_is_compared():
+    said = {re.match(r"\W*([\w.]+)", row[0])[1] for row in rows(PAGE) if "same" in row[2:3]}
+    assert said == set(SAME)
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_is_called_the_same_is_the_same(name):
+    for found, expected in SAME[name]():
+        assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_linear_discriminants_have_the_same_posteriors():
+    X, y = load_iris(return_X_y=True)
+    found = mlcore.discriminant.LinearDiscriminantAnalysis().fit(X, y).predict_proba(X)
+    assert_allclose(found, LinearDiscriminantAnalysis().fit(X, y).predict_proba(X), atol=1e-9)
+
+
+def test_naive_bayes_by_parts_is_the_whole_fit_as_its_guide_says():
+    """Counts exactly, means and variances to rounding."""
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(150)
+    for kind in (mlcore.naive_bayes.MultinomialNB, mlcore.naive_bayes.GaussianNB):
+        whole, parts = kind().fit(X * 10 // 1, y), kind()
+        for part in np.split(order, 5):
+            parts.partial_fit(X[part] * 10 // 1, y[part], classes=[0, 1, 2])
+        if kind is mlcore.naive_bayes.MultinomialNB:
+            assert_array_equal(parts.feature_log_prob_, whole.feature_log_prob_)
+        else:
+            assert_allclose(parts.theta_, whole.theta_, rtol=1e-14)
+            assert_allclose(parts.var_, whole.var_, rtol=1e-12)

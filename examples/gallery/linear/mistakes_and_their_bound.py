@@ -11,7 +11,7 @@ from mlcore.linear_model import Perceptron
 from mlcore.plot import objective_trace
 
 X, y = load_digits()
-X, y = X[y < 2] / 16, y[y < 2]  # zeros and ones
+X, y = X[y < 2], y[y < 2]  # zeros and ones
 model = Perceptron().fit(X, y)
 picture = objective_trace(model)
-print(f"{model.mistakes_} mistakes, at most {model.mistake_bound_:.0f}")
+picture.ax_.set_title(f"{model.mistakes_} mistakes, at most {model.mistake_bound_:.0f}")

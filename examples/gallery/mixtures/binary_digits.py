@@ -13,7 +13,7 @@ from mlcore.datasets import load_digits
 from mlcore.mixture import BernoulliMixture
 
 X, y = load_digits()
-pixels = (X > 7).astype(float)
+pixels = (X > 0.5).astype(float)
 holes = np.random.default_rng(0).random(pixels.shape) < 0.3
 pixels[holes] = np.nan
 model = BernoulliMixture(

@@ -2,8 +2,9 @@
 Straight borders or curved ones
 ===============================
 
-Linear discriminants give all classes one covariance matrix, quadratic ones each its own. With few
-samples the first errs less often although it knows less.
+Linear discriminants give all classes one covariance matrix, quadratic ones each its own. Here
+the curves win nothing: both err on as many samples left out, and the straight borders need a third
+of the covariances.
 """
 
 import matplotlib.pyplot as plt
