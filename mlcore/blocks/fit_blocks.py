@@ -123,7 +123,8 @@ def fit_blocks(
     shown = getattr(model, "verbose", 0), getattr(model, "callback", None), type(model).__name__
     with workers_of(executor) as workers, Progress(*shown) as progress:
         first = _first_with_rows(blocks)
-        readings = Readings(workers, blocks, first[1], whole=checkpoint is not None)
+        how = {"whole": checkpoint is not None, "labels": _is_classifier(model)}
+        readings = Readings(workers, blocks, first[1], **how)
         if checkpoint is not None:
             file = Checkpoint(checkpoint, model, blocks, first[1], start, checkpoint_seconds)
         resumed = None if file is None else file.resumed(model, readings)
@@ -205,6 +206,10 @@ def _begin(work, blocks: Blocks, first: tuple, readings: Readings, start):
         raise
     if len(sample.keys) >= _SAMPLE and hasattr(work, "_start_over_blocks"):
         work._start_over_blocks(readings.total, seed)
+
+
+def _is_classifier(model):
+    return getattr(model, "_kind", None) == "classifier"
 
 
 def _first_with_rows(blocks):

@@ -1,6 +1,7 @@
 """Readings of the blocks: each must find the rows that the first one found."""
 
 import marshal
+import numbers
 import zlib
 from typing import Any, NamedTuple
 
@@ -25,11 +26,17 @@ class Shape(NamedTuple):
         None where samples are no rows of two dimensions.
     y, sample_weight : bool
         Given.
+    y_columns : tuple of int
+        Its shape beyond the rows.
+    labels : str or None
+        Type of the labels of a classifier.
     """
 
     n_features: int | None
     y: bool
     sample_weight: bool
+    y_columns: tuple[int, ...]
+    labels: str | None
 
 
 class Readings:
@@ -41,6 +48,8 @@ class Readings:
     blocks : Blocks
     first : tuple
         X, y and weights of the first block that has rows.
+    labels : bool
+        y holds labels, which must be of one type.
     whole : bool
         Compute the digests of all rows in the first reading: a checkpoint keeps them.
 
@@ -51,12 +60,15 @@ class Readings:
         compared with those of the first reading.
     """
 
-    def __init__(self, workers: Workers, blocks: Any, first: tuple, *, whole: bool) -> None:
+    def __init__(
+        self, workers: Workers, blocks: Any, first: tuple, *, labels: bool, whole: bool
+    ) -> None:
         self.digests: np.ndarray | None = None
         self._workers, self._blocks = workers, blocks
         X, y, weight = first
         width = n_features_of(X) if len(getattr(X, "shape", ())) == 2 else None
-        self._shape = Shape(width, y is not None, weight is not None)
+        kind = _label_type(y) if labels and y is not None else None
+        self._shape = Shape(width, y is not None, weight is not None, _y_columns(y), kind)
         self._whole, self._glances = whole, None
 
     def total(self, task: Any) -> Any:
@@ -126,7 +138,12 @@ class _Watched:
         return np.array([[number, glance, whole]], np.uint64), self._task(number, *rows)
 
     def merge(self, a: tuple, b: tuple) -> tuple:
-        return np.concatenate([a[0], b[0]]), self._task.merge(a[1], b[1])
+        try:
+            total = self._task.merge(a[1], b[1])
+        except (TypeError, ValueError) as error:
+            first, number, last = int(a[0][0, 0]), int(b[0][0, 0]), int(b[0][-1, 0])
+            raise BlockError(f"blocks {first} to {last} differ: {error}", number) from error
+        return np.concatenate([a[0], b[0]]), total
 
 
 class _Nothing:
@@ -177,6 +194,33 @@ def _require_shape(shape, X, y, sample_weight):
             raise ValueError(f"it has {have}{name}, but the first block has {first}.")
         if part is not None and _length(part) not in (None, n):
             raise ValueError(f"{name} has {_length(part)} rows, but X has {n}.")
+    if _y_columns(y) != shape.y_columns:
+        of_first = f"(n_samples, {', '.join(map(str, shape.y_columns))})".replace(", )", ",)")
+        raise ValueError(f"y has shape {tuple(y.shape)}, but that of the first block {of_first}.")
+    if shape.labels is not None and _label_type(y) != shape.labels:
+        raise ValueError(
+            f"y has labels of type {_label_type(y)}, but those of the first block are of type "
+            f"{shape.labels}."
+        )
+
+
+def _y_columns(y):
+    """Return the shape beyond the rows, of one column that of a vector."""
+    more = tuple(getattr(y, "shape", ()))[1:]
+    return () if more == (1,) else more
+
+
+def _label_type(y):
+    """Return the name of the type of labels that are not checked yet."""
+    array = _as_array(y)
+    kind = array.dtype.kind
+    if kind in "biufc" or not array.size:
+        return "number"
+    value = array.ravel()[0]
+    if kind in "US" or isinstance(value, str):
+        return "str"
+    number = isinstance(value, (numbers.Number, np.bool_))
+    return "number" if number else type(value).__name__
 
 
 def _length(part):

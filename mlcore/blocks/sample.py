@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.blocks.block_error import BlockError
 from mlcore.blocks.rounds import n_rows_of
-from mlcore.checks import as_labels, as_targets, column_names, label_type
+from mlcore.checks import as_labels, as_targets, as_weights, column_names
 from mlcore.checks.arrays import real_array
 
 
@@ -73,7 +72,10 @@ class Draw:
         kept = self._kept(keys, X, y)
         weight = None
         if sample_weight is not None:
-            weight = np.broadcast_to(real_array(sample_weight, "sample_weight"), n)[kept]
+            weight = np.broadcast_to(real_array(sample_weight, "sample_weight"), n)
+            if weight.any():  # a block may have none
+                weight = as_weights(weight, n)
+            weight = weight[kept]
         places = np.column_stack([np.full(n, number), rows])[kept]
         labels = None if y is None else y[kept]
         return Sample(keys[kept], places, rows_of(X, kept), labels, weight)
@@ -81,7 +83,7 @@ class Draw:
     def merge(self, a: Sample, b: Sample) -> Sample:
         """Return the sample of the rows of both."""
         keys = np.concatenate([a.keys, b.keys])
-        y = None if a.y is None else self._joined_targets(a, b)
+        y = None if a.y is None else np.concatenate([a.y, b.y])
         X = joined(a.X, b.X)
         kept = self._kept(keys, X, y)
         weight = None if a.weight is None else np.concatenate([a.weight, b.weight])[kept]
@@ -92,16 +94,6 @@ class Draw:
             None if y is None else y[kept],
             weight,
         )
-
-    def _joined_targets(self, a, b):
-        if self.kind == "classifier" and label_type(a.y) != label_type(b.y):
-            number = int(b.places[0, 0])
-            raise BlockError(
-                f"block {number}: y has labels of type {label_type(b.y)}, but those of the blocks "
-                f"before are of type {label_type(a.y)}.",
-                number,
-            )
-        return np.concatenate([a.y, b.y])
 
     def _require_same_form(self, X):
         form = _form(X)

@@ -53,6 +53,8 @@ def label_type(labels: np.ndarray) -> str:
     if labels.dtype.kind in "mM":
         return "date" if labels.dtype.kind == "M" else "duration"
     first = labels[:1].tolist()[0]
+    if isinstance(first, str):
+        return "str"  # also for objects that are NumPy's own strings
     return "number" if isinstance(first, numbers.Number) else type(first).__name__
 
 

@@ -117,4 +117,12 @@ def all_classes(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     kinds = label_type(a), label_type(b)
     if kinds[0] != kinds[1]:
         raise TypeError(f"labels of types {kinds[0]} and {kinds[1]}: y must have one type.")
-    return np.union1d(a, b)
+    found = np.union1d(a, b)
+    for part in (a, b) if found.dtype.kind == "f" else ():
+        lost = part.astype(found.dtype).astype(part.dtype) != part
+        if part.dtype.kind in "iu" and lost.any():
+            raise ValueError(
+                f"labels of types {a.dtype} and {b.dtype} have no type in common that holds "
+                f"{part[lost][0]!s}: give y one type."
+            )
+    return found

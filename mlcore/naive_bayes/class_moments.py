@@ -57,7 +57,7 @@ def class_moments(
     """
     with np.errstate(over="ignore", invalid="ignore"):
         found = _in_units(X, classes, codes, weights, origin, power)
-        if not (np.isfinite(found.scatters).all() and np.isfinite(found.means).all()):
+        if not np.isfinite(found.scatters).all():
             own = np.maximum(unit_powers(X, origin), power)
             found = _in_units(X, classes, codes, weights, origin, own)
     return found

@@ -171,7 +171,7 @@ class GaussianNB(NaiveBayes):
         varies = overall > 0
         variances = variances + epsilon
         self._require_variances(variances[:, varies], statistics.weights, varies)
-        power = np.array(np.broadcast_to(power, means.shape[1:]))
+        power = np.zeros(means.shape[1], np.int64) + power
         with np.errstate(over="ignore", under="ignore"):
             return {
                 "class_prior_": np.exp(self._log_prior(statistics.weights)),
@@ -186,6 +186,8 @@ class GaussianNB(NaiveBayes):
 
     def _require_variances(self, variances, weights, varies):
         """Refuse a class without variance, of which no density is left."""
+        if variances.all():
+            return
         flat = np.argwhere((variances == 0) & (weights > 0)[:, None])
         if len(flat):
             k, j = flat[0].tolist()

@@ -18,8 +18,10 @@ from mlcore.blocks import BlockError, fit_blocks
 from mlcore.blocks.readings import digest
 from mlcore.blocks.sample import n_features_of
 from mlcore.cluster import KMeans
+from mlcore.discriminant import LinearDiscriminantAnalysis
+from mlcore.linear_model import LogisticRegression
 from mlcore.mixture import GaussianMixture
-from mlcore.naive_bayes import GaussianNB
+from mlcore.naive_bayes import CategoricalNB, GaussianNB, MultinomialNB
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(500, 4))
@@ -223,17 +225,48 @@ def test_only_some_have_what_the_first_lacks():
 
 
 def test_labels_of_one_block_are_named():
-    from mlcore.linear_model import LogisticRegression
-
     bad = {
         "NaN": np.where(np.arange(500) == 7, np.nan, y),
         "continuous": y + 0.5,
         "labels of type str": y.astype(str),
-        "1d array": np.c_[y, y],
+        r"y has shape \(500, 2\), but that of the first block \(n_samples,\)": np.c_[y, y],
     }
     for message, labels in bad.items():
         with pytest.raises(BlockError, match=f"block 1.*{message}"):
             fit_blocks(LogisticRegression(), [(X, y), (X, labels), (X, y)])
+
+
+@pytest.mark.parametrize("make", [GaussianNB, LinearDiscriminantAnalysis, MultinomialNB])
+@pytest.mark.parametrize("convert", [str, lambda label: np.str_(label), lambda label: f"c{label}"])
+def test_labels_of_another_type_are_named(make, convert):
+    labels = np.array([convert(label) for label in y], object)
+    counts = np.abs(X)
+    blocks = [(counts, y), (counts, y), (counts, labels), (counts, y)]
+    with pytest.raises(BlockError, match="block 2 .*type str, but those of the first .* number"):
+        fit_blocks(make(), blocks)
+    fit_blocks(make(), [(counts, y), (counts, y.astype(object)), (counts, y > 1)])
+    fit_blocks(make(), [(counts, labels), (counts, labels.astype(str)), (counts, labels.tolist())])
+
+
+def test_categories_of_two_types_are_told_by_the_blocks():
+    rows = np.array([["a"], ["b"]], object), [0, 1]
+    with pytest.raises(BlockError, match=r"blocks 0 to 1 differ: X\[:, 0\] has categories of"):
+        fit_blocks(CategoricalNB(), [(np.eye(2)[:, :1], [0, 1]), rows])
+
+
+def test_weights_of_one_block_are_named():
+    good, bad = np.ones(500), np.where(np.arange(500) == 3, -1.0, 1.0)
+    for weight, message in ((bad, "Negative"), (bad * np.nan, "NaN"), (bad.astype(str), "type <U")):
+        with pytest.raises(BlockError, match=f"block 1 .*{message}"):
+            fit_blocks(KMeans(2, random_state=0), [(X, None, good), (X, None, weight)])
+
+
+def test_labels_that_no_common_type_holds_are_refused():
+    large = np.where(y > 1, 2**53 + 1, 1)
+    for other in (y.astype(np.uint64), y.astype(float)):
+        with pytest.raises(ValueError, match="holds 9007199254740993: give y one type"):
+            fit_blocks(GaussianNB(), [(X, large), (X, other)])
+    assert fit_blocks(GaussianNB(), [(X, large), (X, y)]).classes_[-1] == 2**53 + 1
 
 
 def test_tables_of_other_columns_are_named():
