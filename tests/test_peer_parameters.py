@@ -63,6 +63,7 @@ PEERS = {
     for name in MODELS
     if hasattr(family, name)
 }
+PEERS["WordCounts"] = sklearn.feature_extraction.text.CountVectorizer
 THEIRS = [
     (name, parameter)
     for name, peer in PEERS.items()

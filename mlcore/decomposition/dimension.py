@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from mlcore.checks import as_choice, as_integer, as_real
+from mlcore.checks import as_choice, as_integer
 
 
 def wanted_components(
@@ -22,7 +22,12 @@ def wanted_components(
         as_choice(n_components, "n_components", ("mle",), owner=owner)
         return largest, None
     if isinstance(n_components, (float, np.floating)):
-        return largest, as_real(n_components, "n_components", owner=owner, above=0, below=1)
+        if not 0 < n_components < 1:  # NaN too
+            raise ValueError(
+                f"{owner}: n_components={float(n_components)!r} must be an integer between 1 and "
+                f"{name}, or a share of the variance, above 0 and below 1."
+            )
+        return largest, float(n_components)
     k = as_integer(n_components, "n_components", owner=owner)
     if not 1 <= k <= largest:
         raise ValueError(f"{owner}: n_components={k} must be between 1 and {name}.")

@@ -363,3 +363,9 @@ def test_a_component_of_variance_zero_is_not_unique_beside_others(solver):
     model = PCA(4, svd_solver=solver, random_state=0).fit(X)
     assert np.isinf(model.angle_bounds_[3]) and not model.complete_
     assert_allclose(model.next_value_, 0.0, atol=1e-13 * model.explained_variance_[0])
+
+
+@pytest.mark.parametrize("n_components", [1.5, 2.0, 0.0, -0.5, np.float64(3.0), float("nan")])
+def test_a_float_that_is_no_share_is_told_of_integers_too(n_components):
+    with pytest.raises(ValueError, match=r"must be an integer between 1 and min.*, or a share of"):
+        PCA(n_components).fit(np.random.default_rng(0).normal(size=(9, 3)))

@@ -1,6 +1,7 @@
 """Counts of words against scikit-learn's, and by hand."""
 
 import pickle
+import unicodedata
 
 import numpy as np
 import pytest
@@ -49,6 +50,27 @@ def test_words_and_counts_are_those_of_scikit_learn(X, Z, ngrams, min_df, lowerc
     assert_array_equal(model.get_feature_names_out(), peer.get_feature_names_out())
     assert_array_equal(model.document_frequency_, (expected.toarray() > 0).sum(axis=0))
     same(model.fit(X).transform(Z), peer.transform(Z))
+
+
+def test_words_of_other_scripts():
+    hindi, spanish = "आधुनिक हिन्दी, हिन्दी।", "man\u0303ana MAN\u0303ANA"
+    whole = WordCounts(pattern=r"[^\s.,;:!?()।]+").fit([hindi])
+    assert whole.vocabulary_.tolist() == ["आधुनिक", "हिन्दी"]
+    assert whole.transform([hindi]).toarray().tolist() == [[1, 2]]
+    joined = WordCounts().fit([unicodedata.normalize("NFC", spanish)])
+    assert joined.vocabulary_.tolist() == ["ma\u00f1ana"]
+    turkish = WordCounts().fit(["İstanbul istanbul İZMİR"])
+    assert turkish.vocabulary_.tolist() == ["istanbul", "izmir"]
+    assert WordCounts(lowercase=False).fit(["İZMİR"]).vocabulary_.tolist() == ["İZMİR"]
+
+
+def test_an_empty_match_is_no_word():
+    for pattern in ("x*", "(x?)a"):
+        counts = WordCounts(pattern=pattern)
+        assert counts.fit(["xxa xa", "a"]).vocabulary_.tolist() == (
+            ["x", "xx"] if pattern == "x*" else ["x"]
+        )
+        assert counts.transform(["a", "b"]).nnz == 0
 
 
 def test_patterns():

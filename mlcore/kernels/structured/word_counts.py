@@ -17,13 +17,13 @@ _WORD = re.compile(r"\b\w\w+\b")
 
 
 class WordCounts(Transformer, Model):
-    """Counts how often each word, or sequence of words, occurs in texts.
+    r"""Counts how often each word, or sequence of words, occurs in texts.
 
     Parameters
     ----------
     pattern : str, optional
         Regular expression of a word; of its first group, if it has one. By default two or more
-        letters, digits and underscores.
+        letters, digits and underscores. Empty matches are not counted.
     lowercase : bool, default=True
         Take words in lower case.
     ngrams : (int, int), default=(1, 1)
@@ -48,6 +48,11 @@ class WordCounts(Transformer, Model):
     -----
     O(length of the texts) time. A text may be a list of words instead, which are taken as they are;
     `pattern` and `lowercase` then have no effect.
+
+    Marks are no letters, so that the default pattern cuts words whose accents are characters of
+    their own, and those of scripts that write vowels as marks, such as Devanagari. For the first,
+    join them by ``unicodedata.normalize("NFC", text)``; for the second, take what stands between
+    spaces and punctuation, as by ``pattern=r"[^\s.,;:!?()।]+"``.
 
     References
     ----------
@@ -189,7 +194,8 @@ class WordCounts(Transformer, Model):
         split = []
         for i, text in enumerate(texts):
             if isinstance(text, str):
-                split.append(words_in(text.lower() if self.lowercase else text))
+                found = words_in(_lower(text) if self.lowercase else text)
+                split.append([word for word in found if word])  # a pattern may match nothing
             elif isinstance(text, list | tuple) and all(isinstance(word, str) for word in text):
                 split.append(list(text))
             else:
@@ -216,6 +222,11 @@ class WordCounts(Transformer, Model):
                 "write (?:...) for those that only bracket."
             )
         return pattern
+
+
+def _lower(text):
+    # Python makes two characters of this one, of which the second, a dot, is no letter.
+    return text.replace("\u0130", "i").lower()
 
 
 def _sequences(words, least, most):
