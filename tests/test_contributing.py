@@ -2,6 +2,9 @@
 
 import importlib
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +18,13 @@ from mlcore.svm import SVC
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
 def shown(tmp_path, monkeypatch):
     """A module of the page's Python."""
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    (tmp_path / "contributed.py").write_text("\n".join(blocks), encoding="utf-8")
+    (tmp_path / "contributed.py").write_text("\n".join(BLOCKS), encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     return importlib.import_module("contributed")
 
@@ -43,6 +46,40 @@ def test_the_model_passes_scikit_learns_checks_and_is_the_nearest_mean(shown):
     white = LinearDiscriminantAnalysis(priors=[1 / 3] * 3).fit(X, y)
     Z = white.transform(X)  # nearest means there are the discriminants themselves
     assert np.array_equal(shown.NearestMean().fit(Z, y).predict(Z), white.predict(X))
+
+
+def test_the_kernel_can_stand_where_the_page_says(tmp_path):
+    """In a copy of the package: its file, its line in meson.build, its name in the family."""
+    shutil.copytree(ROOT / "mlcore", tmp_path / "mlcore")
+    (tmp_path / "tests").mkdir()
+    shutil.copy(ROOT / "tests" / "test_layout.py", tmp_path / "tests")
+    kernels, word = tmp_path / "mlcore" / "kernels", "rational_quadratic"
+    block = next(b for b in BLOCKS if "class RationalQuadratic" in b)
+    head = '"""The rational quadratic kernel."""\n\n'
+    (kernels / "structured" / f"{word}.py").write_text(head + block, encoding="utf-8")
+    module = f"mlcore.kernels.structured.{word}"
+    meson, listed = tmp_path / "mlcore" / "meson.build", "'pyramid_match.py',"
+    changes = {
+        kernels / "__init__.py": (
+            "\n__all__ = [",
+            f"from {module} import RationalQuadratic\n\n__all__ = [\n    \"RationalQuadratic\",",
+        ),
+        meson: (listed, f"{listed} '{word}.py',"),
+    }
+    for path, (before, after) in changes.items():
+        text = path.read_text(encoding="utf-8")
+        assert text.count(before) == 1
+        path.write_text(text.replace(before, after), encoding="utf-8")
+    names = "meson_lists or folders or circles or layer or words or modules_are_short"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", names, "tests"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 6
 
 
 def test_the_files_that_it_names_exist():

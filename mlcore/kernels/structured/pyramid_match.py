@@ -8,8 +8,8 @@ from scipy import sparse as sp
 from mlcore.checks import as_bool, as_integer, as_real
 from mlcore.kernels.gram import gram_matrix
 from mlcore.kernels.structured.encoded_kernel import EncodedKernel
-from mlcore.kernels.structured.ranks import places_in, ranked
 from mlcore.kernels.structured.sets import Sets
+from mlcore.kernels.structured.spectrum import places_in, ranked
 
 _FINEST = 2.0**-20  # of the range of the points, as the side of a cube
 _FAR = 2.0**53  # cubes from the origin that can be told apart

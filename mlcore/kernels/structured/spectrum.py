@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.kernels.structured.ranks import most_marked, places_in, ranked
 from mlcore.kernels.structured.strings import Strings
 
 
@@ -68,7 +67,7 @@ class Grams:
 
 def _parts(width, length, sizes, n):
     """Return of which substrings the next ones consist: first, second, shift."""
-    few = [w for w in sizes if w <= length - width and sizes[width] * sizes[w] <= most_marked(n)]
+    few = [w for w in sizes if w <= length - width and sizes[width] * sizes[w] <= _most_marked(n)]
     if few:
         return width, max(few), width
     return width, width, min(width, length - width)
@@ -86,3 +85,26 @@ def _counts(columns, ends, n_columns):
     counts = sp.csr_array((np.ones(len(columns)), columns, ends), (len(ends) - 1, n_columns))
     counts.sum_duplicates()
     return counts
+
+
+def _most_marked(n):
+    """Return up to which number n numbers are ranked by marking those that occur."""
+    return 8 * n + 1000
+
+
+def ranked(numbers: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers that occur, sorted, and the place among them of each; all below bound."""
+    if bound > _most_marked(len(numbers)):
+        return np.unique(numbers, return_inverse=True)
+    marks = np.zeros(bound, bool)
+    marks[numbers] = True
+    return np.flatnonzero(marks), (np.cumsum(marks) - 1)[numbers]
+
+
+def places_in(numbers: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return the place in the sorted table of each number, -1 for one that it lacks."""
+    if not len(table):
+        return np.full(len(numbers), -1)
+    places = np.searchsorted(table, numbers)
+    places[places == len(table)] = 0
+    return np.where(table[places] == numbers, places, -1)
