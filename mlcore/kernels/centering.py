@@ -75,7 +75,10 @@ class GramCenterer(Transformer, Model):
     array([[ 0.5, -0.5]])
     """
 
-    _tags: ClassVar[dict[str, Any]] = {"input_tags.pairwise": True}
+    _tags: ClassVar[dict[str, Any]] = {
+        "input_tags.pairwise": True,
+        "transformer_tags.preserves_dtype": ["float64", "float32"],
+    }
 
     column_means_: np.ndarray
     mean_: float

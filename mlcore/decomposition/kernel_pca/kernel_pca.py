@@ -1,7 +1,7 @@
 """Principal components in the feature space of a kernel."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -184,6 +184,11 @@ class KernelPCA(PreImages, Transformer, KernelModel):
     >>> abs(model.transform([[3.0, 5.0]])).round(9)
     array([[1.]])
     """
+
+    _tags: ClassVar[dict[str, Any]] = {
+        **KernelModel._tags,
+        "transformer_tags.preserves_dtype": ["float64", "float32"],
+    }
 
     eigenvalues_: np.ndarray
     eigenvalue_bounds_: np.ndarray

@@ -266,6 +266,7 @@ class FisherVectors(Transformer, Model):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         inner = getattr(self.mixture, "_tags", {})
         tags.input_tags.sparse = inner.get("input_tags.sparse", False)
         tags.input_tags.positive_only = inner.get("input_tags.positive_only", False)

@@ -89,6 +89,7 @@ class TfidfTransformer(SinglePass, FeaturewiseTransformer, Model):
     _tags: ClassVar[dict[str, Any]] = {
         "input_tags.sparse": True,
         "input_tags.positive_only": True,
+        "transformer_tags.preserves_dtype": ["float64", "float32"],
     }
 
     _result = "total_weight_"
