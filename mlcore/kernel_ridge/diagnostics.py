@@ -104,7 +104,7 @@ class Diagnostics:
         Raises
         ------
         ValueError
-            For ``alpha=0``.
+            For ``alpha=0``; for samples that are not of the fit, as far as its sums tell.
         MemoryError
             If the Gram matrix and a factor of it do not fit.
 

@@ -25,6 +25,7 @@ from mlcore.kernels.span import Span, span_of
 from mlcore.mixins import only_with
 
 _CENTERS = 500
+_SAME = 1e-7  # share to which sums over the samples of a fit are known
 
 
 class Nystroem:
@@ -336,6 +337,7 @@ class Nystroem:
         loo = np.full((m, len(every)), np.nan)
         if X is not None:
             data = self._later_data(X, y, sample_weight)
+            self._require_of_fit(data, "path")
             rows = self._rows_for_span(data), data.columns, data.weight[data.kept]
             loo = path.left_out(self._row_blocks(rows, m), [(penalties, every)])[0]
         found = (
@@ -361,8 +363,28 @@ class Nystroem:
         found = np.ldexp(found, units.target_power - scale.power)
         return found if self._several_ else found[:, 0]
 
+    def _require_of_fit(self, data, method):
+        """Refuse samples that cannot be some of those of the fit, by their weight and targets."""
+        system, units = self._span_system
+        m = system.m
+        w = np.ldexp(data.weight[data.kept], -units.weight_power)
+        y = np.ldexp(data.columns, -units.target_power)
+        mean, total = system.mean[m:], float(w.sum())
+        squares = system.squares + system.total * mean**2 * self.fit_intercept
+        slack = _SAME * np.sqrt(system.total * squares)
+        foreign = total > (1 + _SAME) * system.total
+        foreign |= bool((w @ y**2 > (1 + _SAME) * squares).any())
+        every = not isinstance(self.alpha, str) and len(w) >= system.n_samples
+        if every or total >= (1 - _SAME) * system.total:  # all of them, in the same weights
+            foreign |= len(w) > system.n_samples and every
+            foreign |= total < (1 - _SAME) * system.total
+            foreign |= bool((np.abs(w @ y - system.total * mean) > slack).any())
+        if foreign:
+            raise _other_samples(method)
+
     def _leave_one_out_in_span(self, X, y, sample_weight):
         data = self._later_data(X, y, sample_weight)
+        self._require_of_fit(data, "leave_one_out")
         system, units = self._span_system
         targets = data.y if data.y.ndim == 2 else data.y[:, None]
         scaled = np.ldexp(data.weight, -units.weight_power)
@@ -375,6 +397,15 @@ class Nystroem:
         for rows, phi in self._span.features(self._images(data.samples)):
             for factor, columns in factors:
                 h = system.leverages(factor, phi, scaled[rows])
+                if not (h < 1).all():
+                    raise _other_samples("leave_one_out")
                 errors[rows, columns] /= (1 - h)[:, None]
         errors[data.weight == 0] = np.nan
         return errors if self._several_ else errors[:, 0]
+
+
+def _other_samples(method):
+    return ValueError(
+        f"{method} needs samples of the fit: these have another weight or other targets, or are "
+        "farther from the others than any of the fit."
+    )

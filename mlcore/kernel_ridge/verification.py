@@ -99,7 +99,7 @@ def verified(
             size + norms @ np.abs(nu) / alpha,
             np.abs(beta).sum(axis=0) + total / alpha,
         )
-        squared = np.maximum(squared, 0.0) + one * spread**2 + problem.rounding * weights**2
+        squared = np.abs(squared) + one * spread**2 + problem.rounding * weights**2
         slack = one * (np.abs(error).max(axis=0) + norms.max() * size) + problem.rounding * weights
         distance = np.sqrt(squared)
         if fit_intercept:  # nu sums to 0 up to rounding

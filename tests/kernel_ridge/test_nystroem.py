@@ -275,3 +275,24 @@ def test_what_needs_all_samples_is_refused():
         other.path([1.0], X, Y)
     with pytest.raises(ValueError, match="y has shape .80,., but KernelRidge was fitted to 2"):
         other.verify(X, Y[:, 0])
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_other_samples_than_those_of_the_fit_are_refused(fit_intercept):
+    rng = np.random.default_rng(0)
+    X, y, w = rng.normal(size=(60, 2)), rng.normal(size=60) + 5.0, rng.integers(1, 4, 60) / 2
+    model = KernelRidge(
+        0.1, kernel="rbf", solver="nystroem", n_centers=20, random_state=0,
+        fit_intercept=fit_intercept,
+    ).fit(X, y, w)  # fmt: skip
+    whole = model.leave_one_out(X, y, w)
+    assert_allclose(model.leave_one_out(X[:7], y[:7], w[:7]), whole[:7], rtol=1e-7)
+    order = rng.permutation(60)
+    assert_allclose(model.leave_one_out(X[order], y[order], w[order]), whole[order], rtol=1e-7)
+    for other in ((X, y, 2 * w), (X, y), (X, y + 0.1, w), (X, 3 * y, w), (X[:9], 9 * y[:9], w[:9])):
+        for method in (model.leave_one_out, lambda *data: model.path([0.1, 1.0], *data)):
+            with pytest.raises(ValueError, match="needs samples of the fit"):
+                method(*other)
+    linear = KernelRidge(0.1, solver="nystroem", random_state=0, fit_intercept=fit_intercept)
+    with pytest.raises(ValueError, match="farther from the others than any of the fit"):
+        linear.fit(X, y, w).leave_one_out(X[:3] * 1e4, y[:3], w[:3])

@@ -188,7 +188,7 @@ class RidgeSystem:
                 dual = np.einsum("ij,ij->j", exact, 2 * B - image)
                 sizes = np.einsum("ij,ij->j", np.abs(exact), 2 * np.abs(B) + np.abs(image))
                 rounding = 2 * np.sqrt(self.S.n) * EPS * (objective + sizes)
-                gap = np.clip(objective - dual + rounding, 0.0, objective)
+                gap = np.minimum(np.abs(objective - dual) + rounding, objective)
         objective = np.maximum(objective, gap)
         return Solution(
             X, intercept + self.center[columns], gap, objective,
