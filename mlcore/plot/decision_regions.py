@@ -5,7 +5,19 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks import as_integer, as_labels
-from mlcore.plot.picture import MARKERS, Picture, color, light, new_axes, plane_samples
+from mlcore.plot.picture import (
+    MARKERS,
+    Picture,
+    asked,
+    color,
+    feature_names,
+    legend_beside,
+    light,
+    new_axes,
+    plane_samples,
+)
+
+_MANY = 60  # marks: of more, rings and crosses are thin, so that the samples show
 
 
 def decision_regions(
@@ -49,14 +61,14 @@ def decision_regions(
     >>> len(picture.artists_["support_vectors"].get_offsets())
     2
     """
-    X = plane_samples(X)
+    given, X = X, plane_samples(X)
     classes, codes = as_labels(y, len(X))
     resolution = as_integer(resolution, "resolution", at_least=2)
     low, high = X.min(axis=0), X.max(axis=0)
     edge = 0.08 * np.where(high > low, high - low, 1.0)
     xs, ys = np.linspace(low - edge, high + edge, resolution).T
     points = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2).astype(X.dtype)
-    named = np.asarray(model.predict(points))
+    named = asked(model.predict, points, given)
     known = np.unique(np.concatenate([np.asarray(getattr(model, "classes_", classes)), classes]))
     figure, ax = new_axes(ax)
 
@@ -72,11 +84,12 @@ def decision_regions(
             vmax=len(known) - 0.5,
             shading="nearest",
             rasterized=True,
+            zorder=0,
         )
     }
     support = getattr(model, "support_vectors_", None)
     if len(known) == 2 and hasattr(model, "decision_function"):
-        values = np.asarray(model.decision_function(points)).reshape(resolution, resolution)
+        values = asked(model.decision_function, points, given).reshape(resolution, resolution)
         levels = [0.0] if support is None else [-1.0, 0.0, 1.0]
         styles = ["-"] if support is None else ["--", "-", "--"]
         artists["boundary"] = ax.contour(
@@ -95,36 +108,48 @@ def decision_regions(
         for code, name in enumerate(classes)
     ]
     if support is not None:
-        artists["support_vectors"] = ax.scatter(
-            *_dense(support).T,
-            s=70,
-            facecolors="none",
-            edgecolors="black",
-            linewidths=0.9,
-            label="support vector",
-        )
-        margins = _margins(model, X, y, codes, classes)
-        if margins is not None:
-            errors = X[margins < 1 - getattr(model, "tol", 0)]
-            artists["margin_errors"] = ax.scatter(
-                *errors.T, s=40, marker="x", color="black", linewidths=1, label="margin error"
-            )
-    ax.set(xlim=xs[[0, -1]], ylim=ys[[0, -1]], xlabel="feature 0", ylabel="feature 1")
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None:
-        ax.set(xlabel=names[0], ylabel=names[1])
-    ax.legend(loc="best", fontsize="small")
+        margins = _margins(model, given, X, y, codes, classes)
+        artists |= _marks(ax, _dense(support), X, margins, getattr(model, "tol", 0))
+    names = feature_names(model, 2, given)
+    ax.set(xlim=xs[[0, -1]], ylim=ys[[0, -1]], xlabel=names[0], ylabel=names[1])
+    legend_beside(ax)
     return Picture(figure, ax, artists)
+
+
+def _marks(ax, support, X, margins, tol):
+    """Draw rings around support vectors, below the samples, and crosses on margin errors."""
+    thin = len(support) > _MANY
+    rings = ax.scatter(
+        *support.T,
+        s=46 if thin else 70,
+        facecolors="none",
+        edgecolors="black",
+        linewidths=0.5 if thin else 0.9,
+        alpha=0.6 if thin else 1.0,
+        zorder=0.9,
+        label="support vector",
+    )
+    if margins is None:
+        return {"support_vectors": rings}
+    crosses = ax.scatter(
+        *X[margins < 1 - tol].T,
+        s=7 if thin else 40,
+        marker="x",
+        color="black",
+        linewidths=0.6 if thin else 1,
+        label="margin error",
+    )
+    return {"support_vectors": rings, "margin_errors": crosses}
 
 
 def _dense(rows):
     return rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
 
 
-def _margins(model, X, y, codes, classes):
+def _margins(model, given, X, y, codes, classes):
     """Return y f(x) of the samples, None where the model does not tell."""
     if hasattr(model, "functional_margins"):
-        return model.functional_margins(X, y)
+        return asked(lambda points: model.functional_margins(points, y), X, given)
     if len(classes) == 2 and len(getattr(model, "classes_", ())) == 2:
-        return (2 * codes - 1) * np.asarray(model.decision_function(X))
+        return (2 * codes - 1) * asked(model.decision_function, X, given)
     return None

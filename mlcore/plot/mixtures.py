@@ -6,7 +6,14 @@ import numpy as np
 
 from mlcore.checks import as_integer
 from mlcore.checks.parameters import refuse
-from mlcore.plot.picture import Picture, color, new_axes, plane_samples
+from mlcore.plot.picture import (
+    Picture,
+    asked,
+    color,
+    feature_names,
+    new_axes,
+    plane_samples,
+)
 
 
 def mixture_ellipses(model: Any, X: Any, *, n_std: int = 2, ax: Any = None) -> Picture:
@@ -44,7 +51,7 @@ def mixture_ellipses(model: Any, X: Any, *, n_std: int = 2, ax: Any = None) -> P
     >>> len(picture.artists_["ellipses"])
     4
     """
-    X = plane_samples(X)
+    given, X = X, plane_samples(X)
     n_std = as_integer(n_std, "n_std", at_least=1)
     if not hasattr(model, "covariances_"):
         refuse("model", model, "a fitted GaussianMixture")
@@ -55,7 +62,8 @@ def mixture_ellipses(model: Any, X: Any, *, n_std: int = 2, ax: Any = None) -> P
 
     means = np.asarray(model.means_)
     shades = np.array([to_rgb(color(k)) for k in range(len(means))])
-    samples = ax.scatter(*X.T, s=14, c=np.clip(model.predict_proba(X) @ shades, 0, 1))
+    probabilities = asked(model.predict_proba, X, given)
+    samples = ax.scatter(*X.T, s=14, c=np.clip(probabilities @ shades, 0, 1))
     ellipses = []
     for k, (mean, covariance) in enumerate(zip(means, _covariances(model), strict=True)):
         variances, axes = np.linalg.eigh(covariance)
@@ -66,7 +74,8 @@ def mixture_ellipses(model: Any, X: Any, *, n_std: int = 2, ax: Any = None) -> P
             line.set_edgecolor(color(k))
             ellipses.append(ax.add_patch(line))
     marks = ax.scatter(*means.T, s=60, marker="+", color="black", linewidths=1.2)
-    ax.set(xlabel="feature 0", ylabel="feature 1")
+    names = feature_names(model, 2, given)
+    ax.set(xlabel=names[0], ylabel=names[1])
     ax.autoscale_view()
     return Picture(figure, ax, {"samples": samples, "ellipses": ellipses, "means": marks})
 

@@ -1,6 +1,7 @@
 """The result of every plot: figure, axes and what was drawn; the palette, and new axes."""
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,3 +82,31 @@ def plane_samples(X: Any) -> np.ndarray:
     if X.shape[1] != 2:
         refuse("X", f"{X.shape[1]} features", "samples of 2 features, which span the picture")
     return X
+
+
+def asked(method: Callable[[Any], Any], points: np.ndarray, X: Any) -> np.ndarray:
+    """Return what a model's method says of points in the plane of the samples `X`.
+
+    Where `X` is a table, points are one with its columns: models may know them by their names.
+    """
+    columns = getattr(X, "columns", None)
+    if columns is not None:
+        named = {"columns": columns} if hasattr(X, "iloc") else {"schema": list(columns)}
+        points = type(X)(points, **named)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return np.asarray(method(points))
+
+
+def feature_names(model: Any, n_features: int, X: Any = None) -> list[str]:
+    """Return the names of the features of a fitted model, or of the table X, or numbered ones."""
+    names = getattr(model, "feature_names_in_", None)
+    names = getattr(X, "columns", None) if names is None else names
+    if names is None or len(names) != n_features:
+        return [f"feature {j}" for j in range(n_features)]
+    return [str(name) for name in names]
+
+
+def legend_beside(ax: Any, **options: Any) -> Any:
+    """Draw the legend to the right of the axes, where it hides nothing."""
+    return ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", **options)

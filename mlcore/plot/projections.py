@@ -7,7 +7,9 @@ import numpy as np
 
 from mlcore.checks import as_integer, as_labels, as_samples
 from mlcore.checks.parameters import refuse
-from mlcore.plot.picture import MARKERS, Picture, color, new_axes
+from mlcore.plot.picture import MARKERS, Picture, color, feature_names, legend_beside, new_axes
+
+_ROUNDS = 100  # of moving names apart
 
 
 def biplot(model: Any, X: Any, y: Any = None, *, n_arrows: int = 8, ax: Any = None) -> Picture:
@@ -69,9 +71,7 @@ def biplot(model: Any, X: Any, y: Any = None, *, n_arrows: int = 8, ax: Any = No
         )
         for code, name in enumerate(classes)
     ]
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        names = [f"feature {j}" for j in range(components.shape[1])]
+    names = feature_names(model, components.shape[1], X)
     loadings = (components[:2] * np.sqrt(model.explained_variance_[:2, None])).T
     lengths = np.hypot(*loadings.T)
     chosen = np.argsort(-lengths, kind="stable")[:n_arrows]
@@ -81,15 +81,49 @@ def biplot(model: Any, X: Any, y: Any = None, *, n_arrows: int = 8, ax: Any = No
         end = scale * loadings[j]
         style = {"arrowstyle": "->", "color": "black", "linewidth": 0.9}
         arrows.append(ax.annotate("", xy=end, xytext=(0, 0), arrowprops=style))
-        texts.append(ax.text(*(1.06 * end), names[j], fontsize="small", ha="center", va="center"))
+        side = "left" if end[0] >= 0 else "right"
+        texts.append(ax.text(*(1.03 * end), names[j], fontsize="small", ha=side, va="center"))
     ax.axhline(0, color="0.8", linewidth=0.6, zorder=0)
     ax.axvline(0, color="0.8", linewidth=0.6, zorder=0)
     share = getattr(model, "explained_variance_ratio_", [np.nan, np.nan])
     ax.set(xlabel=f"component 1 ({share[0]:.1%})", ylabel=f"component 2 ({share[1]:.1%})")
     ax.margins(0.12)
+    if len(chosen) < len(names):
+        title = f"the {len(chosen)} longest of {len(names)} features"
+        ax.set_title(title, fontsize="small", loc="left")
     if y is not None:
-        ax.legend(fontsize="small")
+        legend_beside(ax)
+    _part(figure, ax, texts)
     return Picture(figure, ax, {"samples": samples, "arrows": arrows, "names": texts})
+
+
+def _part(figure, ax, texts):
+    """Move texts up or down, as little as needed, until no two overlap."""
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in texts]
+    middles = np.array([(box.y0 + box.y1) / 2 for box in boxes])
+    heights = np.array([box.height for box in boxes])
+    for _ in range(_ROUNDS):
+        moved = False
+        for i in range(len(boxes)):
+            for j in range(i):
+                near = heights[[i, j]].mean() - abs(middles[i] - middles[j])
+                beside = boxes[i].x0 > boxes[j].x1 or boxes[j].x0 > boxes[i].x1
+                if near > 0.5 and not beside:
+                    up = 1 if middles[i] >= middles[j] else -1
+                    middles[[i, j]] += up * near / 2, -up * near / 2
+                    moved = True
+        if not moved:
+            break
+    to_data = ax.transData.inverted()
+    for text, box, middle in zip(texts, boxes, middles, strict=True):
+        shift = ax.transData.transform(text.get_position()) + (0, middle - (box.y0 + box.y1) / 2)
+        text.set_position(to_data.transform(shift))
+    corners = [(x, y) for box, y in zip(boxes, middles, strict=True) for x in box.intervalx]
+    if corners:  # names are inside of the axes
+        low, high = ax.get_xlim()
+        reach = 1.1 * to_data.transform(corners)[:, 0]
+        ax.set_xlim(min(low, reach.min()), max(high, reach.max()))
 
 
 def reconstructions(

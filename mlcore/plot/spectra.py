@@ -7,9 +7,11 @@ import numpy as np
 from mlcore.checks.parameters import refuse
 from mlcore.plot.picture import GREY, Picture, color, new_axes
 
+_ROUNDING = 1e-9  # of shares that sum to 1
+
 
 def eigengaps(model: Any, *, ax: Any = None) -> Picture:
-    """Draw the eigenvalues of a `SpectralClustering` and the gap after each.
+    """Draw the eigenvalues of a `SpectralClustering` and the gap after each, on its own axis.
 
     A large gap after the k-th says that k clusters are well separated.
 
@@ -43,13 +45,20 @@ def eigengaps(model: Any, *, ax: Any = None) -> Picture:
     values, gaps = np.asarray(model.eigenvalues_), np.asarray(model.eigengaps_)
     figure, ax = new_axes(ax)
     numbers = np.arange(1, len(values) + 1)
-    bars = ax.bar(numbers + 0.5, gaps, width=0.5, color=color(4), label="gap to the next")
+    beside = ax.twinx()  # gaps may be far smaller than the eigenvalues
+    beside.set_zorder(ax.get_zorder() - 1)
+    ax.patch.set_visible(False)
+    bars = beside.bar(
+        numbers[: len(gaps)] + 0.5, gaps, width=0.5, color=color(4), label="gap to the next"
+    )
+    beside.set_ylim(0, 1.6 * gaps.max(initial=0.0) or 1.0)  # the upper part is the eigenvalues'
+    beside.set_ylabel("gap to the next eigenvalue", color=color(0))
     (points,) = ax.plot(numbers, values, "o", color=color(0), markersize=4, label="eigenvalue")
     chosen = ax.axvline(
         model.n_clusters + 0.5, color=GREY, linestyle=":", label=f"{model.n_clusters} clusters"
     )
     ax.set(xlabel="eigenvector", ylabel="eigenvalue", xticks=numbers)
-    ax.legend(fontsize="small")
+    ax.legend(handles=[points, bars, chosen], fontsize="small", loc="upper right")
     return Picture(figure, ax, {"eigenvalues": points, "gaps": bars, "chosen": chosen})
 
 
@@ -96,7 +105,8 @@ def scree(model: Any, *, ax: Any = None) -> Picture:
     bounds = getattr(model, "explained_fraction_bounds_", None)
     if bounds is not None:
         low, high = (float(value) for value in bounds)
-        text = f"best possible: at most {min(high, 1):.3%}"
+        whole = low >= 1 - _ROUNDING
+        text = "all of the variance" if whole else f"best possible: at most {min(high, 1):.3%}"
         artists["bounds"] = ax.axhspan(low, high, color=color(5), alpha=0.4, label=text)
     ax.set(xlabel="component", ylabel="share of the variance", ylim=(0, 1.05))
     ax.xaxis.get_major_locator().set_params(integer=True)

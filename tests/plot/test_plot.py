@@ -3,11 +3,15 @@
 import builtins
 import subprocess
 import sys
+import warnings
 
 import numpy as np
+import pandas
+import polars
 import pytest
 from matplotlib import pyplot
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.cluster import hierarchy
 from scipy.stats import beta
 from sklearn.cluster import KMeans as PeerKMeans
 from sklearn.decomposition import PCA as PeerPCA
@@ -363,3 +367,124 @@ def test_matplotlib_is_imported_on_call_only(tmp_path):
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
     )  # from a folder without the sources, which are not built
     assert done.stdout.strip() == "False"
+
+
+# ---- on real data
+
+
+@pytest.mark.parametrize(
+    ("depth", "limit"), [("shallow", 10**6), ("deep", 1)], ids=["by SciPy", "without recursion"]
+)
+@pytest.mark.parametrize("orientation", ["top", "left"])
+def test_trees_are_drawn_alike_with_and_without_recursion(depth, limit, orientation, monkeypatch):
+    model = AgglomerativeClustering(3, linkage="average").fit(X[::3])
+    names = [f"s{i}" for i in range(20)]
+    expected = hierarchy.dendrogram(model.linkage_matrix_, no_plot=True, labels=names)
+    monkeypatch.setattr("mlcore.plot.trees._DEPTH", limit)
+    picture = plot.dendrogram(model, labels=names, orientation=orientation)
+    tree = picture.artists_["tree"]
+    for key in ("icoord", "dcoord"):
+        assert_allclose(tree[key], expected[key], rtol=1e-14)
+    assert tree["leaves"] == expected["leaves"] and list(tree["ivl"]) == expected["ivl"]
+    assert len(set(tree["color_list"])) == 4  # three clusters, and grey above
+    axis = picture.ax_.xaxis if orientation == "top" else picture.ax_.yaxis
+    assert [text.get_text() for text in axis.get_ticklabels()] == expected["ivl"]
+
+
+def test_chains_of_any_depth_are_drawn():
+    n = 100_000
+    model = AgglomerativeClustering(2, linkage="single")
+    model.fit(np.cumsum(1 + np.linspace(0, 1, n))[:, None])
+    picture = plot.dendrogram(model)
+    assert sorted(picture.artists_["tree"]["leaves"]) == list(range(n))
+    (lines,) = picture.ax_.collections
+    segments = np.array(lines.get_segments())
+    assert_allclose(np.sort(segments[:, 1, 1]), np.sort(model.distances_), rtol=1e-12)
+    with pytest.raises(ValueError, match="count_sort=True.* truncate_mode"):
+        plot.dendrogram(model, count_sort=True)
+    with pytest.raises(ValueError, match="labels.*one for each of 100000 samples"):
+        plot.dendrogram(model, labels=["a"])
+    assert len(plot.dendrogram(model, truncate_mode="lastp", p=5).artists_["tree"]["leaves"]) == 5
+
+
+@pytest.mark.parametrize("table", [pandas.DataFrame, polars.DataFrame])
+def test_models_that_know_names_are_asked_by_names(table):
+    F = table({"length": IRIS[:, 2], "width": IRIS[:, 3]})
+    two = (SPECIES == 2).astype(int)
+    for model in (SVC().fit(F, two), PeerSVC().fit(F, two)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ax = plot.decision_regions(model, F, two, resolution=10).ax_
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("length", "width")
+    for model in (GaussianMixture(2, random_state=0).fit(F), PeerMixture(2).fit(F)):
+        for rows in (F, IRIS[:, 2:]):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                ax = plot.mixture_ellipses(model, rows).ax_
+            assert (ax.get_xlabel(), ax.get_ylabel()) == ("length", "width")
+
+
+def test_the_legend_of_regions_lies_beside_them():
+    picture = plot.decision_regions(SVC().fit(X, Y), X, Y, resolution=10)
+    picture.figure_.draw_without_rendering()
+    axes, legend = picture.ax_.get_window_extent(), picture.ax_.get_legend().get_window_extent()
+    assert legend.x0 >= axes.x1 - 1
+
+
+def test_marks_of_many_support_vectors_are_thin_and_rings_lie_below_the_samples():
+    rng = np.random.default_rng(0)
+    Z, z = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
+    artists = plot.decision_regions(SVC().fit(Z, z), Z, z, resolution=10).artists_
+    few = plot.decision_regions(SVC().fit(X, Y), X, Y, resolution=10).artists_
+    for name in ("support_vectors", "margin_errors"):
+        assert artists[name].get_sizes()[0] < few[name].get_sizes()[0]
+    rings, samples = artists["support_vectors"], artists["samples"][0]
+    assert artists["regions"].get_zorder() < rings.get_zorder() < samples.get_zorder()
+
+
+def test_gaps_have_their_own_axis_and_may_be_one_fewer():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SpectralClustering(3, random_state=0).fit([[0.0], [1.0], [5.0]])
+    artists = plot.eigengaps(model).artists_
+    assert_array_equal([bar.get_height() for bar in artists["gaps"]], model.eigengaps_)
+    assert len(artists["gaps"]) == 2
+    K = np.kron(np.eye(2), np.ones((10, 10))) + 1 - 1e-4 * np.random.default_rng(0).random((20, 20))
+    model = SpectralClustering(4, affinity="precomputed", random_state=0).fit((K + K.T) / 2)
+    bars = plot.eigengaps(model).artists_["gaps"]
+    tallest = max(bar.get_height() for bar in bars)
+    assert tallest > 0.5 * bars[0].axes.get_ylim()[1]
+
+
+def test_names_of_a_biplot_do_not_overlap_and_what_is_left_out_is_said():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(50, 1)) + 0.05 * rng.normal(size=(50, 9))
+    F = pandas.DataFrame(Z, columns=[f"long name {j}" for j in range(9)])
+    picture = plot.biplot(PCA(2).fit(F), F, n_arrows=6)
+    assert picture.ax_.get_title(loc="left") == "the 6 longest of 9 features"
+    picture.figure_.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in picture.artists_["names"]]
+    axes = picture.ax_.get_window_extent()
+    for i, box in enumerate(boxes):
+        assert axes.x0 <= box.x0 and box.x1 <= axes.x1
+        for other in boxes[:i]:
+            across = min(box.x1, other.x1) - max(box.x0, other.x0)
+            along = min(box.y1, other.y1) - max(box.y0, other.y0)
+            assert across <= 0 or along < 0.2 * box.height
+    whole = plot.biplot(PCA(2).fit(F), F, n_arrows=9)
+    assert whole.ax_.get_title(loc="left") == ""
+
+
+def test_many_labels_of_a_tree_are_turned():
+    model = AgglomerativeClustering(2).fit(X[::3])
+    long = [f"sample {i}" for i in range(20)]
+    for labels, angle in ((long, 90), (list("abcdefghijklmnopqrst"), 0)):
+        texts = plot.dendrogram(model, labels=labels).ax_.get_xticklabels()
+        assert {text.get_rotation() for text in texts} == {angle}
+
+
+def test_a_complete_decomposition_explains_all():
+    texts = [text.get_text() for text in plot.scree(PCA().fit(IRIS)).ax_.get_legend().get_texts()]
+    assert "all of the variance" in texts
+    texts = [text.get_text() for text in plot.scree(PCA(2).fit(IRIS)).ax_.get_legend().get_texts()]
+    assert any(text.startswith("best possible: at most 97.7") for text in texts)
