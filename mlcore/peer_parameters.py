@@ -82,6 +82,7 @@ INSTEAD: dict[str, dict[str, str]] = {
         "force_alpha": "drop it: alpha is taken as it is, 0 too",
     },
     "LinearRegression": {
+        "normalize": "drop it: coefficients do not depend on the units of X, but with alpha > 0",
         "copy_X": "drop it: X is never changed",
         "tol": "drop it: the solution is exact to rounding, also of sparse data",
         "positive": "drop it: coefficients of any sign; scipy.optimize.nnls has those at least 0",
@@ -144,6 +145,15 @@ INSTEAD: dict[str, dict[str, str]] = {
     },
 }
 
+# Classes of scikit-learn by family.
+CLASSES: dict[str, dict[str, str]] = {
+    "linear_model": {
+        "LogisticRegressionCV": "use LogisticRegression in scikit-learn's GridSearchCV",
+        "Ridge": "use LinearRegression(alpha=...)",
+        "RidgeCV": "use LinearRegression().fit(X, y).path(alphas), of which the least gcv is best",
+    },
+}
+
 
 @lru_cache(1024)  # a constructor asks for each of its arguments
 def instead_of(kind: type, name: str) -> str | None:
@@ -161,3 +171,26 @@ def instead_of(kind: type, name: str) -> str | None:
         if text is not None:
             return text
     return None
+
+
+def refuse_class(family: str, name: str) -> None:
+    """Raise the error for a name that a family does not have, with advice for scikit-learn's.
+
+    Parameters
+    ----------
+    family : str
+        Name of the family's module, as mlcore.linear_model.
+    name : str
+        The missing name.
+
+    Raises
+    ------
+    ImportError
+        With advice: `from ... import` shows the text of no other error.
+    AttributeError
+        Without.
+    """
+    advice = CLASSES.get(family.rpartition(".")[2], {}).get(name)
+    if advice is not None:
+        raise ImportError(f"{family} has no {name}: {advice}.", name=name)
+    raise AttributeError(f"module {family!r} has no attribute {name!r}")

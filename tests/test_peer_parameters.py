@@ -15,6 +15,7 @@ import sklearn.mixture
 import sklearn.naive_bayes
 import sklearn.svm
 
+import mlcore
 from mlcore import (
     cluster,
     decomposition,
@@ -27,7 +28,7 @@ from mlcore import (
     svm,
 )
 from mlcore.model import Model
-from mlcore.peer_parameters import INSTEAD, instead_of
+from mlcore.peer_parameters import CLASSES, INSTEAD, instead_of
 
 MODELS = {
     name: getattr(family, name)
@@ -104,3 +105,16 @@ def test_a_subclass_may_take_what_its_base_refuses():
             self.shrinking = shrinking
 
     assert Shrinking(shrinking=False).get_params() == {"shrinking": False}
+
+
+def test_names_of_scikit_learn_that_a_family_lacks_are_refused_with_advice():
+    with pytest.raises(ImportError, match=r"no Ridge: use LinearRegression\(alpha=...\)"):
+        from mlcore.linear_model import Ridge  # noqa: F401
+    for family, classes in CLASSES.items():
+        for name in classes:
+            assert hasattr(getattr(sklearn, family), name)
+            with pytest.raises(ImportError, match=name):
+                getattr(getattr(mlcore, family), name)
+    assert not hasattr(linear_model, "Rigde")
+    with pytest.raises(TypeError, match="argument 'normalize': drop it"):
+        linear_model.LinearRegression(normalize=True)

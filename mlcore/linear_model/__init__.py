@@ -8,6 +8,7 @@ from mlcore.linear_model.perceptron.perceptron import Perceptron
 from mlcore.linear_model.regression.diagnostics import LinearPath
 from mlcore.linear_model.regression.linear_inference import LinearInference
 from mlcore.linear_model.regression.linear_regression import LinearRegression
+from mlcore.peer_parameters import refuse_class
 
 __all__ = [
     "Inference",
@@ -24,3 +25,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def __getattr__(name: str) -> None:
+    refuse_class(__name__, name)

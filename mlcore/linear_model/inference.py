@@ -76,6 +76,10 @@ class Inference:
         Of the t distribution of z; infinite for the normal distribution.
     groups : tuple of str
         Names of the k targets or classes; empty if there is one.
+    n_samples : float
+        Sum of the weights of the samples, W.
+    classes : tuple of str
+        Of a logistic regression: parameters are those of each class less those of the first.
 
     Examples
     --------
@@ -99,6 +103,8 @@ class Inference:
     likelihood_ratio: LikelihoodRatio
     degrees_of_freedom: float
     groups: tuple[str, ...] = ()
+    n_samples: float = 0.0
+    classes: tuple[str, ...] = ()
 
     def confidence_interval(self, level: float = 0.95) -> np.ndarray:
         """Return lower and upper ends, (p, 2) or (k, p, 2), that hold a parameter each.
@@ -131,7 +137,7 @@ class Inference:
         ends = self.confidence_interval()
         for index in np.ndindex(self.estimates.shape[:-1]):
             if index:
-                lines.append(str(self.groups[index[0]]))
+                lines.append(self.groups[index[0]])
             for j, name in enumerate(self.names):
                 at = (*index, j)
                 low, high = ends[at]
@@ -139,7 +145,16 @@ class Inference:
                     f"{name:{width}}{self.estimates[at]:13.6g}{self.standard_errors[at]:13.6g}"
                     f"{self.z[at]:10.4g}{self.p_values[at]:11.3g}{low:13.6g}{high:13.6g}"
                 )
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._summary()])
+
+    def _summary(self) -> list[str]:
+        """Return the lines below the table: samples, fit and what parameters are about."""
+        test = self.likelihood_ratio
+        return [
+            f"n = {self.n_samples:g}, log-likelihood {self.log_likelihood:.6g}, likelihood ratio "
+            f"{test.statistic:.4g} ({test.degrees_of_freedom} d.f.), p {test.p_value:.3g}",
+            f"log odds of {', '.join(self.classes[1:])} against {self.classes[0]}",
+        ]
 
     __repr__ = __str__
 

@@ -458,3 +458,29 @@ def test_targets_of_another_shape_are_refused_later():
     X, Y, _ = problem(20, 3, 2)
     with pytest.raises(ValueError, match="y has 1 columns.*fitted to 2"):
         LinearRegression().begin(X, Y).partial_statistics(X, Y[:, 0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("alpha", [0.0, 3.0])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_leave_one_out_of_other_samples_is_refused(intercept, alpha, dtype):
+    X, Y, _ = problem(60, 3, 2, seed=1)
+    X = (X + 100).astype(dtype)
+    model = LinearRegression(alpha=alpha, fit_intercept=intercept).fit(X, Y)
+    model.leave_one_out(X, Y)
+    weight = np.random.default_rng(0).uniform(0.5, 1.5, size=60)
+    for A, B, s in (
+        (X, Y[::-1], None),
+        (X, Y + 0.5 * np.abs(Y).max(), None),
+        (X * np.array([1.0, 1.1, 1.0], dtype), Y, None),
+        (X, Y, weight * (60 / weight.sum())),
+    ):
+        with pytest.raises(ValueError, match="leave_one_out needs the samples of the fit"):
+            model.leave_one_out(A, B, s)
+
+
+def test_inference_says_that_weights_count_copies():
+    X, Y, _ = problem(60, 3, 1, seed=1)
+    model = LinearRegression().fit(X, Y[:, 0], np.full(60, 1 / 60))
+    with pytest.raises(ValueError, match="n_samples=1, the sum of the weights.*scale weights"):
+        model.inference()

@@ -8,6 +8,7 @@ import statsmodels.api as sm
 from numpy.testing import assert_allclose
 from scipy import sparse as sp
 
+from mlcore.blocks import fit_blocks
 from mlcore.datasets import load_iris
 from mlcore.linear_model import LogisticRegression
 
@@ -147,3 +148,67 @@ def test_penalised_estimates_have_no_wald_test():
     X, y = spector()
     with pytest.raises(ValueError, match="inference needs C=inf, not C=1"):
         LogisticRegression().fit(X, y).inference(X, y)
+
+
+def others(X, y):
+    """Samples, weights and offsets that are not those of the fit."""
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(0.5, 1.5, size=len(y))
+    return {
+        "fewer": (X[:100], y[:100], {}),
+        "others' labels": (X, y[rng.permutation(len(y))], {}),
+        "other units": (1.01 * X, y, {}),
+        "weights of the same sum": (X, y, {"sample_weight": weight * (len(y) / weight.sum())}),
+        "a constant offset": (X, y, {"offset": np.full(len(y), 0.01)}),
+        "an offset": (X, y, {"offset": 0.1 * weight}),
+    }
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("other", others(np.ones((150, 1)), np.ones(150)))
+def test_inference_about_other_samples_is_refused(other, dtype):
+    X, y = load_iris()
+    X, y = X[:, :1].astype(dtype), y == 1
+    model = LogisticRegression(C=np.inf).fit(X, y)
+    model.inference(X, y)
+    model.inference(X.astype(np.float64), y)
+    X, y, options = others(X, y)[other]
+    with pytest.raises(ValueError, match="inference needs the samples of the fit, with the same s"):
+        model.inference(X, y, **options)
+
+
+def test_weights_and_offsets_of_the_fit_must_be_given_again():
+    X, y = load_iris()
+    X, y = X[:, :2], y == 1
+    weight, offset = 0.5 + np.sin(np.arange(150)) ** 2, np.cos(np.arange(150))
+    model = LogisticRegression(C=np.inf).fit(X, y, weight, offset=offset)
+    model.inference(X, y, weight, offset=offset)
+    with pytest.raises(ValueError, match="their weight is"):
+        model.inference(X, y, offset=offset)
+    with pytest.raises(ValueError, match="verify needs the samples of the fit.*their weight is"):
+        model.verify(X, y, offset=offset)
+    with pytest.raises(ValueError, match="their gradient is"):
+        model.inference(X, y, weight)
+
+
+@pytest.mark.parametrize("fit", ["shifted", "rough", "sparse", "blocks"])
+def test_samples_of_the_fit_are_known_again(fit):
+    X, y = load_iris()
+    X, y = X[:, :2], y == 1
+    X = X + 1e7 if fit == "shifted" else sp.csr_array(X) if fit == "sparse" else X
+    model = LogisticRegression(C=np.inf, tol=1e-2 if fit == "rough" else 1e-4)
+    if fit == "blocks":
+        fit_blocks(model, [(X[:75], y[:75]), (X[75:], y[75:])])
+    else:
+        model.fit(X, y)
+    model.inference(X, y)
+    with pytest.raises(ValueError, match="needs the samples of the fit"):
+        model.inference(X, np.roll(y, 20))
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {True: 2.0}])
+def test_class_weights_are_no_copies(class_weight):
+    X, y = load_iris()
+    model = LogisticRegression(C=np.inf, class_weight=class_weight).fit(X[:, :1], y == 1)
+    with pytest.raises(ValueError, match="inference needs class_weight=None, not"):
+        model.inference(X[:, :1], y == 1)

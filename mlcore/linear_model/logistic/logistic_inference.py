@@ -66,6 +66,8 @@ def logistic_inference(model: Any, rows: LogisticRows, theta: np.ndarray) -> Inf
         likelihood_ratio=LikelihoodRatio.of(ratio, n_parameters - n_null),
         degrees_of_freedom=np.inf,
         groups=tuple(map(str, model.classes_[1:])) if c > 1 else (),
+        n_samples=rows.total,
+        classes=tuple(map(str, model.classes_)),
     )
 
 

@@ -11,6 +11,7 @@ from mlcore.linear_model.regression.least_squares import Units
 from mlcore.linear_model.regression.linear_inference import LinearInference, linear_inference
 from mlcore.threads import single_threaded_blas
 
+_SAME = 1e-7  # gradient, relative to its terms, beyond which rows are not those of a fit
 _DEPENDENT = 1e-10  # one less a leverage, below which a row alone determines a direction
 
 
@@ -98,6 +99,7 @@ class LinearDiagnostics:
             frame.power[:, None] - frame.target_power,
         )
         offset = np.ldexp(self._target_mean_ - frame.target_origin, -frame.target_power)
+        self._require_optimum(rows, s, coef, offset)
         errors = np.empty((len(s), coef.shape[1]))
         fitted = []  # with one penalty: targets, and roots in units of the frame and in one unit
         for alpha, targets in by_penalty(np.ldexp(self._alpha_, -power)):
@@ -125,6 +127,35 @@ class LinearDiagnostics:
         full[slice(None) if weight is None else weight > 0] = errors
         full = np.ldexp(full, frame.target_power)
         return full if self._several_ else full[:, 0]
+
+    def _require_optimum(self, rows, s, coef, offset):
+        """Refuse rows of which the coefficients, in units of the frame, are not the optimum.
+
+        Their gradient may be ten times that of the fit, and what rounding of coefficients and
+        means does to it.
+        """
+        power = self._frame.power[:, None]
+        gradient = -np.ldexp(np.ldexp(self._alpha_, -self._weight_power_), -2 * power) * coef
+        sums, size, target = np.zeros(coef.shape[1]), np.zeros(len(coef)), np.zeros(coef.shape[1])
+        for block, Z in rows.blocks(self._center_):
+            y, weight = rows.Y[block] - offset, s[block]
+            left = weight[:, None] * (y - Z @ coef)
+            gradient += Z.T @ left
+            sums += left.sum(axis=0)
+            size += weight @ Z**2
+            target += weight @ y**2
+        size, total, eps = np.sqrt(size), s.sum(), float(np.finfo(self.coef_.dtype).eps)
+        near = (10 * self.gradient_norm_ + _SAME) * np.sqrt(target)
+        mean = np.ldexp(np.abs(self._target_mean_), -self._frame.target_power)
+        near += 16 * eps * (size @ np.abs(coef) + np.sqrt(total) * mean)
+        off = (np.abs(gradient) > np.outer(size, near)).any()
+        if self._intercepted_:
+            off |= (np.abs(sums) > np.sqrt(total) * near).any()
+        if off:
+            raise ValueError(
+                "leave_one_out needs the samples of the fit: its coefficients are not the best for "
+                "these X, y and sample_weight."
+            )
 
     def path(self, alphas: Any) -> LinearPath:
         """Return the models of many penalties, from one decomposition.

@@ -37,6 +37,9 @@ class LinearInference(Inference):
     degrees_of_freedom : float
         W less the number of parameters that the data determine.
     groups : tuple of str
+    n_samples : float
+    classes : tuple of str
+        Empty.
     r_squared, adjusted_r_squared : float or (n_targets,)
         Share of the squares of the targets, about their mean if there is an intercept.
     f, f_p_value : float or (n_targets,)
@@ -63,6 +66,18 @@ class LinearInference(Inference):
         """Estimates over standard errors."""
         return self.z
 
+    def _summary(self) -> list[str]:
+        names = [f"{name}: " for name in self.groups] or [""]
+        fits = np.broadcast_arrays(
+            names, self.r_squared, self.adjusted_r_squared, self.f, self.f_p_value
+        )
+        freedom = f"{self.likelihood_ratio.degrees_of_freedom} and {self.degrees_of_freedom:g} d.f."
+        return [
+            f"{name}n = {self.n_samples:g}, R² {r_squared:.4g} (adjusted {adjusted:.4g}), "
+            f"F {f:.4g} ({freedom}), p {p_value:.3g}"
+            for name, r_squared, adjusted, f, p_value in zip(*fits, strict=True)
+        ]
+
 
 def linear_inference(model: Any) -> LinearInference:
     """Return the inference about a fitted LinearRegression."""
@@ -78,9 +93,10 @@ def linear_inference(model: Any) -> LinearInference:
     freedom = total - rank - intercept
     if not freedom > 0:
         raise ValueError(
-            f"{owner}: inference needs more samples than parameters, but n_samples={total:g} have "
-            f"{rank + intercept} parameters that they determine: nothing is left to tell the "
-            "variance of the errors."
+            f"{owner}: inference needs more samples than parameters, but there are n_samples="
+            f"{total:g}, the sum of the weights, for the {rank + intercept} parameters that they "
+            "determine: nothing is left to tell the variance of the errors. A weight of 2 stands "
+            "for two copies of a sample: scale weights so that they sum to the number of samples."
         )
     solution = model._system.solve(Units(model._powers_, 0.0))
     scale = 2.0 ** (-model._weight_power_ / 2)
@@ -138,6 +154,7 @@ def linear_inference(model: Any) -> LinearInference:
         likelihood_ratio=LikelihoodRatio.of(ratio, rank),
         degrees_of_freedom=float(freedom),
         groups=groups,
+        n_samples=float(total),
         **values,
     )
 
