@@ -171,3 +171,16 @@ def test_a_kernel_of_ones_own_takes_strings():
     rounds = 5 * model.n_iter_
     assert model.update("red and green and green", "red").n_rounds_ == rounds + 1
     assert model.mistakes_ <= model.bound(margin=0.1)
+
+
+@pytest.mark.parametrize("seed", [620, 1387, 1816, 2093])
+def test_margins_of_rounding_are_no_convergence(seed):
+    """The rows differ by 1e-8 of the constant that stands for the intercept."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(24, 2))
+    X, y = (Z + 1) * 1e-8, (Z @ rng.normal(size=2) > 0).astype(int)
+    model = KernelPerceptron(kernel="linear", max_iter=60).fit(X, y)
+    assert model.mistake_trace_[-1] == 0 and model.score(X, y) < 1
+    assert not model.converged_
+    near = KernelPerceptron(kernel="linear", max_iter=500).fit(X * 1e8, y)
+    assert near.converged_ == (near.mistake_trace_[-1] == 0)

@@ -37,9 +37,9 @@ class PerceptronClassifier(Classifier):
     """Mixin of perceptrons: a model lists it before its other base.
 
     A model defines ``_rounds(samples, codes, n_classes, settings, state)``, an object that plays
-    rounds after those whose attributes `state` has: `epoch`, `margins`, `radius`, `counts` and
-    `attributes`; ``_checked_later(X)``; and ``_scores(X)``, the scores (n, n_scores) of checked
-    samples.
+    rounds after those whose attributes `state` has: `epoch`, `margins`, `error`, `averages`,
+    `radius`, `counts` and `attributes`; ``_checked_later(X)``; and ``_scores(X)``, the scores (n,
+    n_scores) of checked samples.
     """
 
     mistakes_: int
@@ -116,6 +116,7 @@ class PerceptronClassifier(Classifier):
         """Return the attributes after epochs with the same rows, and no rounds before them."""
         margins, length, power = rounds.margins()
         radius = float(np.ldexp(rounds.radius, -power))
+        separated = bool(margins.min() > rounds.error())
         return {
             "support_": np.flatnonzero(rounds.counts),
             **rounds.attributes(),
@@ -124,7 +125,7 @@ class PerceptronClassifier(Classifier):
             "radius_": rounds.radius,
             "n_iter_": len(trace),
             "mistake_trace_": np.array(trace, dtype=np.int64),
-            "converged_": trace[-1] == 0,
+            "converged_": trace[-1] == 0 and (rounds.averages or separated),
             "margin_": float(np.ldexp(margins.min() / length, power)) if length > 0 else 0.0,
             "mistake_bound_": mistake_bound(margins, rounds.counts, radius, length, n_classes),
         }

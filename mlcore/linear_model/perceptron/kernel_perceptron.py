@@ -176,6 +176,8 @@ class KernelRounds:
     radius : float
     counts : (n,) int64
         Mistakes of each sample.
+    averages : bool
+        True if the mean of the functions predicts.
     """
 
     def __init__(
@@ -194,7 +196,7 @@ class KernelRounds:
         rows = kernel.rows(doubles, double=True)
         rows.warn_if_indefinite("its feature space is none, and the bound on mistakes no bound")
         n, n_scores = rows.n, 1 if n_classes == 2 else n_classes
-        self._constant = float(settings.fit_intercept)
+        self._constant, self.averages = float(settings.fit_intercept), settings.average
         self.radius = math.sqrt(max(rows.diagonal.max(), 0.0) + self._constant)
         self.counts = np.zeros(n, dtype=np.int64)
         self._n_rounds = state.get("n_rounds_", 0)
@@ -248,6 +250,12 @@ class KernelRounds:
         scores, coef = self._mean(self._scores), self._mean(self._parts)
         length = math.sqrt(max(float(np.vdot(coef, scores)), 0.0))
         return signed_margins(scores, self._codes), length, 0
+
+    def error(self) -> float:
+        """Return a bound on the error of a margin: scores of the rounds and of `predict` differ."""
+        size = np.abs(self._mean(self._parts)).sum(axis=1).max()
+        eps = float(np.finfo(precision(self._X)).eps)
+        return 4 * eps * float(size) * self.radius**2
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the function."""

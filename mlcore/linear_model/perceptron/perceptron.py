@@ -57,7 +57,8 @@ class Perceptron(PerceptronClassifier, Model):
     support_ : (n_support,) int64
         Samples with mistakes, ascending: with the epochs of these, they determine the function.
     converged_ : bool
-        True if the last epoch was without mistakes: the classes are separated.
+        True if the last epoch was without mistakes, by more than rounding: the classes are
+        separated, without `average` by this function.
     radius_ : float
         Largest norm of a sample, a constant of 1 included where there is an intercept.
     margin_ : float
@@ -155,6 +156,8 @@ class LinearRounds:
     radius : float
     counts : (n,) int64
         Mistakes of each sample.
+    averages : bool
+        True if the mean of the functions predicts.
     """
 
     def __init__(
@@ -165,7 +168,7 @@ class LinearRounds:
         settings: Settings,
         state: dict[str, Any],
     ) -> None:
-        self._codes, self._settings = codes, settings
+        self._codes, self._settings, self.averages = codes, settings, settings.average
         values = X.data if sparse.issparse(X) else X
         largest = max(values.max(initial=0), -values.min(initial=0))
         power = int(np.frexp(largest)[1])
@@ -237,6 +240,10 @@ class LinearRounds:
             math.ldexp(norm, self._power - unit), math.ldexp(np.linalg.norm(offsets), -unit)
         )
         return margins, length, unit
+
+    def error(self) -> float:
+        """Return 0: margins are those of the scores that predict."""
+        return 0.0
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the function."""
