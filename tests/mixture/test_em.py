@@ -5,6 +5,8 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.mixture import GaussianMixture as Peer
 
 from mlcore.mixture import GaussianMixture, em
 from mlcore.mixture.gaussian.components import GaussianComponents
@@ -310,3 +312,109 @@ def test_no_step_keeps_given_means_and_a_fit_before():
     fitted.set_params(max_iter=0).fit(X)
     assert_allclose(fitted.means_, before[0], rtol=1e-13)
     assert_allclose(fitted.lower_bound_, before[1], rtol=1e-13)
+
+
+# ---- far from the origin, in float32, over blocks that change
+
+
+@kinds
+def test_covariances_far_from_the_origin_are_those_near_it(kind):
+    """Shifted rows are rounded to 2^-26 (1e8) and 2^-19 (1e10); shifted back, they are exact."""
+    X = np.r_[TWO, TWO + [1.0, 30.0]]
+    for shift, grain in ((1e8, 2.0**-26), (1e10, 2.0**-19)):
+        moved = X + shift
+        near = moved - shift
+        options = {"covariance_type": kind, "tol": 0, "max_iter": 4}
+        starts = np.array([[0.0, 0.0], [6.0, 30.0]])
+        one = GaussianMixture(2, means_init=starts, random_state=0, **options).fit(near)
+        other = GaussianMixture(2, means_init=starts + shift, random_state=0, **options).fit(moved)
+        # Means are rounded to a grain at most, which moves a variance by its square.
+        rtol = 1e-11 + 16 * grain**2
+        atol = rtol * np.abs(one.covariances_).max()
+        assert_allclose(other.covariances_, one.covariances_, rtol=rtol, atol=atol)
+        assert_allclose(other.means_ - shift, one.means_, rtol=0, atol=2 * grain)
+
+
+@kinds
+def test_a_float32_fit_knows_its_likelihood_to_float64_and_steps_to_float32(kind):
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+    rows[::2] += [1.5, 0.0]
+    X = (rows + 1e4).astype(np.float32)
+    options = {"covariance_type": kind, "random_state": 0, "max_iter": 2000}
+    model = GaussianMixture(2, tol=1e-8, **options).fit(X)  # without a warning
+    trace = model.log_likelihood_trace_
+    # Two features, in coordinates of at most some eight deviations from the origin.
+    assert np.diff(trace).min() > -64 * np.finfo(np.float32).eps
+    double = X.astype(np.float64)
+    again = GaussianMixture.from_parameters(
+        model.weights_, model.means_, model.covariances_, covariance_type=kind
+    )
+    assert_allclose(model.lower_bound_, again.score(double), rtol=1e-13)
+    again.set_params(warm_start=True, max_iter=1, tol=0, **{"covariance_type": kind})
+    before = again.score(double)
+    assert model.converged_ and again.fit(double).score(double) - before < 1e-8
+
+
+@kinds
+def test_what_reg_covar_takes_from_the_likelihood_is_told(kind):
+    options = {"covariance_type": kind, "random_state": 0, "max_iter": 30}
+    with pytest.warns(ConvergenceWarning, match=r"fell by .* step \d+, .*: reg_covar=2 adds"):
+        model = GaussianMixture(2, reg_covar=2.0, tol=1e-9, **options).fit(TWO)
+    falls = np.diff(model.log_likelihood_trace_)
+    assert falls.min() < -1e-9
+    assert_allclose(model.log_likelihood_trace_[-1], model.score(TWO), rtol=1e-12)
+    GaussianMixture(2, **options).fit(TWO)  # without a warning
+
+
+def test_a_start_narrower_than_the_limit_is_told():
+    narrow = {"means_init": TWO[[0, 70]], "precisions_init": np.full(2, 1e9)}
+    X = TWO[[0, 70]].repeat(3, axis=0) + [[0.0], [0], [1e-6], [0], [0], [1e-6]]
+    with pytest.warns(ConvergenceWarning) as told:
+        GaussianMixture(2, covariance_type="spherical", **narrow).fit(X)
+    assert any("fell by" in str(one.message) and "outside" in str(one.message) for one in told)
+
+
+@pytest.mark.parametrize("closing", [False, True])
+def test_rows_that_change_from_pass_to_pass_are_told(closing):
+    model = GaussianMixture(2, random_state=0, tol=1e-9, max_iter=3).begin(TWO)
+    model.update(model.partial_statistics(TWO))
+    model.update(model.partial_statistics(TWO))
+    other = model.partial_statistics(3 * TWO)
+    trace = model.log_likelihood_trace_
+    with pytest.warns(ConvergenceWarning) as told:
+        if closing:
+            model._close_passes(other)
+        else:
+            model.update(other)
+    texts = [str(one.message) for one in told if "fell by" in str(one.message)]
+    assert len(texts) == 1 and "in step 2" in texts[0] and "rows have changed" in texts[0]
+    expected = other.log_likelihood / other.mass.sum()
+    assert_allclose(model.log_likelihood_trace_, [*trace, expected], rtol=1e-12)
+    assert model.log_likelihood_trace_[-1] < trace[-1] - 0.5  # shown as it is
+
+
+def test_a_plateau_is_not_the_end():
+    """A step that gains little before one that gains more: two equal components drift apart."""
+    X = np.r_[np.random.default_rng(0).normal(size=(200, 1)) - 4, np.full((200, 1), 4.0)]
+    X[200:] += np.random.default_rng(1).normal(size=(200, 1))
+    start = {"weights_init": [0.5, 0.5], "means_init": [[-1e-3], [1e-3]]}
+    start |= {"precisions_init": [1 / X.var()] * 2, "covariance_type": "spherical"}
+    model = GaussianMixture(2, tol=0, max_iter=60, **start).fit(X)
+    gains = np.diff(model.log_likelihood_trace_)
+    for tol in np.r_[gains, 2 * gains, 0.5 * gains][:100]:
+        if tol > 1e-9:
+            fit = GaussianMixture(2, tol=tol, max_iter=60, **start).fit(X)
+            step = fit.n_iter_
+            assert fit.converged_ and gains[step - 1] < tol and gains[step] < tol
+            assert not ((gains[: step - 1] < tol) & (gains[1:step] < tol)).any()
+            assert_array_equal(fit.log_likelihood_trace_, model.log_likelihood_trace_[: step + 1])
+
+
+def test_kmeans_starts_end_on_iris_where_scikit_learns_do():
+    X = load_iris().data
+    ends = [
+        GaussianMixture(3, init_params="kmeans", random_state=seed).fit(X).lower_bound_
+        for seed in range(30)
+    ]
+    peers = [Peer(3, random_state=seed).fit(X).score(X) for seed in range(30)]
+    assert min(ends) > max(peers) - 0.005

@@ -306,6 +306,29 @@ def test_an_early_end_is_a_warning_and_tol_zero_takes_every_step():
     assert len(fitted(corpus(), max_iter=37).log_likelihood_trace_) == 38
 
 
+def test_ordinary_text_converges_by_the_defaults():
+    """Messages of 15 words of 800, in eight topics with frequencies as of a language."""
+    rng = np.random.default_rng(0)
+    topics = rng.gamma(0.25, 1, (8, 800)) / (np.arange(800) + 3.0) + 1e-9
+    shares = rng.dirichlet(np.full(8, 0.3), 600)
+    topics /= topics.sum(axis=1, keepdims=True)
+    G = np.stack([rng.multinomial(15, p / p.sum()) for p in shares @ topics])
+    model = PLSA(8, random_state=0).fit(G)  # without a warning
+    assert model.converged_ and 200 < model.n_iter_ < model.max_iter / 2
+
+
+def test_a_fall_of_the_likelihood_over_changed_blocks_is_told():
+    from mlcore.model import ConvergenceWarning
+
+    G = corpus()
+    model = PLSA(3, random_state=0).begin(G)
+    model.update(model.partial_statistics(G))
+    with pytest.warns(ConvergenceWarning, match="fell by .* in step 1, .* changed from pass"):
+        model.update(model.partial_statistics(G[:, ::-1].copy()))
+    trace = model.log_likelihood_trace_
+    assert len(trace) == 2 and trace[1] < trace[0]
+
+
 def test_components_are_sorted_by_weight_unless_the_start_has_an_order():
     rng = np.random.default_rng(3)
     topics = rng.dirichlet(np.full(30, 0.1), 3)

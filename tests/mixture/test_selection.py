@@ -66,6 +66,25 @@ def test_a_collapsed_mixture_is_not_the_best():
     assert found.best.n_components == 1
 
 
+def test_a_selection_is_printed_as_its_table(rows):
+    found = select_mixture(
+        rows, n_components=[1, 3], covariance_type=["full", "diag"], random_state=0
+    )
+    assert repr(found) == str(found)
+    head, *lines = str(found).splitlines()
+    assert head.split() == list(found.table) and len(lines) == 4
+    for i, line in enumerate(lines):
+        cells = line.removesuffix(" <- best").split()
+        for cell, column in zip(cells, found.table.values(), strict=True):
+            value = column[i]
+            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+            assert cell == shown
+    (place,) = (i for i, line in enumerate(lines) if line.endswith("<- best"))
+    assert found.table["n_components"][place] == found.best.n_components == 3
+    assert found.table["covariance_type"][place] == found.best.covariance_type
+    assert len({len(line.removesuffix(" <- best")) for line in [head, *lines]}) == 1  # in columns
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

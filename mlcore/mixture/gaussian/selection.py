@@ -156,7 +156,7 @@ def _warn_of_passed_over(table, criterion, best):
     least = int(np.argmin(table[criterion]))
     if table[criterion][least] < table[criterion][best]:
         one, other = (
-            f"{table['covariance_type'][i]!r} with n_components={table['n_components'][i]}"
+            f"'{table['covariance_type'][i]}' with n_components={table['n_components'][i]}"
             for i in (least, best)
         )
         warn(
