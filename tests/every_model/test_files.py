@@ -188,9 +188,9 @@ def test_arrays_of_other_shapes_are_refused_or_not_needed(entry, tool, tmp_path)
         assert case.outcome(path) in allowed
 
 
-def test_other_arrays_and_numbers_do_no_harm(entry, tool, tmp_path):
+def test_other_arrays_and_numbers_do_no_harm(entry, data, tool, tmp_path):
     path = tmp_path / "model.npz"
-    case = tool.Case("", dense(entry), entry.draw())
+    case = tool.Case("", dense(entry), entry.draw(), fitted=data)
     for i in range(PER_ENTRY):
         path.write_bytes(tool.any_crafted(np.random.default_rng(i), case.content))
         assert case.outcome(path) != tool.MEMORY
