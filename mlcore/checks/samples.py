@@ -72,7 +72,7 @@ def as_samples(
                 f"Sparse data was passed as {name} to {owner or 'mlcore'}, which takes dense data "
                 f"only: use {name}.toarray()."
             )
-        X = as_canonical_csr(X, name, owner, dtype)
+        X = as_canonical_csr(X, name, owner, dtype, check_finite)
         _require_shape(X.shape, name, owner, min_samples)
         return X
     given, original = X, real_array(X, name)

@@ -11,7 +11,11 @@ from mlcore.checks.arrays import as_floats, refuse_row
 
 
 def as_canonical_csr(
-    X: Any, name: str = "X", owner: str = "", dtype: np.dtype | None = None
+    X: Any,
+    name: str = "X",
+    owner: str = "",
+    dtype: np.dtype | None = None,
+    check_finite: bool = True,
 ) -> sp.csr_array:
     """Return data in any of SciPy's formats as CSR with sorted column indices and no duplicates.
 
@@ -24,7 +28,7 @@ def as_canonical_csr(
         For data that are no numbers.
     ValueError
         For complex numbers; indices or indptr out of range, decreasing, or of the wrong length;
-        NaN, infinity, and rows whose squared norms come near overflow.
+        if `check_finite`, NaN, infinity, and rows whose squared norms come near overflow.
     """
     if X.ndim != 2:
         raise ValueError(
@@ -48,7 +52,8 @@ def as_canonical_csr(
     if not csr.has_canonical_format:
         csr = csr.copy()  # its arrays may be the user's
         csr.sum_duplicates()
-    _require_finite_rows(csr, name, owner)
+    if check_finite:
+        _require_finite_rows(csr, name, owner)
     return csr
 
 

@@ -404,3 +404,26 @@ def test_several_threads_scale_different_matrices_at_once():
 @pytest.mark.parametrize("kind", KINDS)
 def test_hard_cases_take_no_thousands_of_steps(kind):
     assert doubly_stochastic(KINDS[kind](400)).n_iter <= 60
+
+
+def test_the_limits_of_sparse_entries_are_those_of_dense_ones():
+    K = smooth(6)
+    K[0, 1] = K[1, 0] = 1e170
+    sparse, dense = doubly_stochastic(sp.csr_array(K)), doubly_stochastic(K)
+    assert sparse.converged and sparse.residual <= 1e-12
+    assert_allclose(sparse.matrix.toarray(), dense.matrix, rtol=1e-9, atol=1e-300)
+    K[0, 1] = K[1, 0] = np.nan
+    for form in (np.array, sp.csr_array):
+        with pytest.raises(ValueError, match="K contains NaN"):
+            doubly_stochastic(form(K))
+    K[0, 1] = K[1, 0] = 1.7e308
+    K[0, 2] = K[2, 0] = 1.7e308
+    for form in (np.array, sp.csr_array):
+        with pytest.raises(ValueError, match="the sum of a row overflows"):
+            doubly_stochastic(form(K))
+
+
+def test_a_result_is_printed_in_a_line():
+    text = repr(doubly_stochastic(smooth(200)))
+    assert text.startswith("DoublyStochastic(matrix of shape (200, 200), residual=")
+    assert text.endswith("converged=True)") and len(text) < 120

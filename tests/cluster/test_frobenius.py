@@ -155,3 +155,13 @@ def test_stopping_early_warns():
     with pytest.warns(ConvergenceWarning, match="1 steps"):
         found = frobenius_projection(symmetric(200, scale=100.0), max_iter=1)
     assert not found.converged and found.n_iter == 1
+
+
+def test_entries_too_large_for_unit_sums_are_named_in_the_advice():
+    K = np.random.default_rng(0).random((30, 30)) * 1e12
+    with pytest.warns(ConvergenceWarning, match="errors of up to .* no step removes"):
+        found = frobenius_projection(K + K.T, max_iter=20)
+    assert not found.converged
+    assert repr(found).startswith("FrobeniusProjection(matrix of shape (30, 30)")
+    with pytest.warns(ConvergenceWarning, match="increase max_iter or tol"):
+        frobenius_projection((K + K.T) / 1e11, max_iter=1)

@@ -156,10 +156,24 @@ def projected(
         warn(
             "ConvergenceWarning",
             f"{owner} stopped after {len(trace) - 1} steps with row sums off by {trace[-1]:.1e}, "
-            f"more than tol={tol:g}: increase max_iter or tol.",
+            f"more than tol={tol:g}: {_advice(matrix, u, tol)}.",
         )
     return FrobeniusProjection(
         matrix.projected(u), u, trace[-1], np.array(trace), len(trace) - 1, converged
+    )
+
+
+def _advice(matrix, u, tol):
+    """Return what helps: entries are K + u + u, and so have the rounding of the largest."""
+    sizes = np.abs(u).max(), matrix.K.max(), -matrix.K.min()
+    largest = 2.0 * float(max(sizes))
+    rounding = matrix.n * float(np.finfo(np.float64).eps) * largest
+    if rounding <= tol:
+        return "increase max_iter or tol"
+    return (
+        f"entries of up to {largest:.1e} leave a row sum, which is 1, errors of up to "
+        f"{rounding:.1e}, that no step removes. Divide K by its largest entry first, which "
+        "projects another matrix, or increase tol"
     )
 
 

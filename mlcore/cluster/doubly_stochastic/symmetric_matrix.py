@@ -129,7 +129,8 @@ class DenseSymmetric:
         self.sums = self._gathered()
         excess, least = extremes[:, 0].max(), extremes[:, 1].min()
         if not np.isfinite(self.sums).all() or excess == np.inf:
-            require_finite(self.K, "K", self._owner)
+            if not np.isfinite(self.K).all():
+                require_finite(self.K, "K", self._owner)
             raise ValueError(f"K is too large: the sum of a row overflows, in {self._owner}.")
         # Only a matrix whose entries differ in more than half of their digits is read once more.
         if excess > np.finfo(self.dtype).tiny or (least < 0 and not self._negative):
@@ -275,6 +276,8 @@ class SparseSymmetric:
 
     def __init__(self, K: sp.csr_array, owner: str, negative: bool, additive: bool) -> None:
         self.n, self.dtype = K.shape[0], K.dtype
+        if not np.isfinite(K.data).all():
+            as_samples(K, owner=owner, name="K", accept_sparse=True)  # names the entry
         if not negative and K.nnz and K.data.min() < 0:
             at = int(np.argmin(K.data))
             i = int(np.searchsorted(K.indptr, at, side="right")) - 1
@@ -292,7 +295,8 @@ class SparseSymmetric:
             K = (sp.tril(K) + sp.tril(K, -1).T).tocsr()
         self.K = sp.csr_array(K)
         self._double = self.K.astype(np.float64, copy=False)
-        self.sums = np.asarray(self._double.sum(axis=1))
+        with np.errstate(over="ignore"):
+            self.sums = np.asarray(self._double.sum(axis=1))
         if not np.isfinite(self.sums).all():
             raise ValueError(f"K is too large: the sum of a row overflows, in {owner}.")
 
