@@ -121,9 +121,20 @@ def test_a_component_that_collapses_on_the_way_is_told():
     r = np.random.default_rng(0)
     model = GaussianMixture(2, covariance_type="spherical", random_state=0)
     model.fit(np.r_[r.normal(size=(300, 2)), r.normal(size=(300, 2)) + 9])
+    narrow = 9 + 1e-6 * r.normal(size=(300, 2))
     with pytest.warns(match=r"components \[[01]\] have lost all their samples, or have shrunk"):
         for _ in range(300):
+            model.partial_fit(np.r_[r.normal(size=(300, 2)), narrow])
+
+
+def test_a_component_that_comes_to_describe_tied_rows_is_told_once():
+    r = np.random.default_rng(0)
+    model = GaussianMixture(2, covariance_type="spherical", random_state=0)
+    model.fit(np.r_[r.normal(size=(300, 2)), r.normal(size=(300, 2)) + 9])
+    with pytest.warns(match=r"components \[[01]\] describe tied rows \(\[9. 9.\]") as told:
+        for _ in range(300):
             model.partial_fit(np.r_[r.normal(size=(300, 2)), np.full((300, 2), 9.0)])
+    assert len(told) == 1 and len(model.collapsed_components_) == 0
 
 
 # ---- how the first rows are kept

@@ -66,7 +66,7 @@ class Run:
 
     @property
     def change(self) -> float:
-        """What the last step gained."""
+        """Gain of the last step."""
         known = len(self.trace) > 1 and self.trace[-2] > -math.inf
         return self.trace[-1] - self.trace[-2] if known else math.inf
 

@@ -180,17 +180,22 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
             )
         if run.fall is not None:
             self._warn_of_fall(run.fall, components.why_it_fell())
-        if run.spikes is not None and len(run.spikes.component):
-            told = "; ".join(
-                f"{np.array2string(value, precision=6, threshold=6)} {mass:g} times"
-                for _, value, mass in zip(*run.spikes, strict=True)
-            )
+        if run.spikes is not None:
+            self._report_spikes(run.spikes)
+        self._report_collapsed(run, owner)
+
+    def _report_spikes(self, spikes, known=()):
+        """Warn of components on tied rows that are not `known` to be."""
+        told = "; ".join(
+            f"{np.array2string(value, precision=6, threshold=6)} {mass:g} times"
+            for _, value, mass in zip(*spikes, strict=True)
+        )
+        if not set(spikes.component) <= set(known):
             warn(
                 "ConvergenceWarning",
-                f"{owner}: components {run.spikes.component.tolist()} describe tied rows ({told}): "
-                "their likelihood depends on reg_covar; see spikes_.",
+                f"{type(self).__name__}: components {spikes.component.tolist()} describe tied rows "
+                f"({told}): their likelihood depends on reg_covar; see spikes_.",
             )
-        self._report_collapsed(run, owner)
 
     def _report_collapsed(self, run, owner):
         anew, worse = "", run.replaced is not None and not run.objective >= run.replaced
@@ -429,7 +434,7 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
         mixed = type(new)(
             *(seen * (share / mass * a + (1 - share) * b) for a, b in zip(new, known, strict=True))
         )
-        before = self._gone()
+        before, spikes = self._gone(), getattr(self, "spikes_", None)
         components = self._fitted_components()
         objective = float(new.log_likelihood / mass)
         objective += components.log_prior(components.parameters(self)) / seen
@@ -447,6 +452,8 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
                 "or have shrunk to single points, and stay so (see collapsed_components_): use "
                 "fewer components, larger blocks or a larger regularisation.",
             )
+        if spikes is not None:
+            self._report_spikes(self.spikes_, spikes.component)
         return self
 
     def _expected(self):
