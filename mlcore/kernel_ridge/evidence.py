@@ -68,7 +68,11 @@ def evidence(
     if system.fit_intercept:
         bound += (changed / np.sqrt(system.total) + one * np.abs(found.intercept)) / largest
     if not found.exact:  # without a residual: alpha |f - f*|² <= gap
-        gap, distance = found.gap, np.sqrt(found.gap)
+        # The objective changes by the rounding of residuals and of |f|², the dual one likewise.
+        more = changed * (2 * np.sqrt(found.objective) + changed)
+        more += penalties * (rounding * total**2 + one * sums**2)
+        gap = np.minimum(found.gap + rounding * found.weight, found.objective) + more
+        distance = np.sqrt(gap)
     else:
         gap = (np.sqrt(found.gap) + changed) ** 2
         distance = 0.5 * np.sqrt(found.gap)

@@ -6,7 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 from exact_arithmetic import DIGITS, Exact
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -89,3 +89,63 @@ def test_the_evidence_has_the_units_of_the_weights(power, fit_intercept, solver)
     # What allows for rounding, most of the bound, and no power of 2 rounds otherwise.
     for name, units in (("duality_gap_", scale), ("objective_", scale), ("prediction_bound_", 1.0)):
         assert_allclose(getattr(far, name), getattr(model, name) * units, rtol=1e-9, err_msg=name)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 11),
+    kernel=st.sampled_from(KERNELS),
+    solver=st.sampled_from(["cholesky", "cg", "nystroem"]),
+    shift=st.sampled_from([0.0, 1e3, 1e6, 1e8, 1e10]),
+    offset=st.sampled_from([0.0, 1e6, 1e10]),
+    weights=st.integers(-12, 12),
+    exponent=st.integers(-12, 12),
+    kind=st.sampled_from([np.float32, np.float64]),
+    fit_intercept=st.booleans(),
+)
+@example(  # singular up to the rounding of values of 1e60
+    seed=1, n=9, kernel="polynomial", solver="cholesky", shift=1e10, offset=0.0, weights=11,
+    exponent=-12, kind=np.float64, fit_intercept=True,
+)  # fmt: skip
+@example(  # conjugate gradients that stop where they begin
+    seed=2, n=9, kernel="polynomial", solver="cg", shift=1e10, offset=0.0, weights=-2,
+    exponent=4, kind=np.float64, fit_intercept=True,
+)  # fmt: skip
+def test_no_excess_is_beyond_the_gap_however_far_the_samples_are(
+    seed, n, kernel, solver, shift, offset, weights, exponent, kind, fit_intercept
+):
+    """Samples up to 1e10 deviations from the origin, weights and alpha to 1e±12, in 120 digits."""
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(n, 2)) + shift * rng.normal(size=2)).astype(kind)
+    y, w = rng.normal(size=n) + offset, rng.integers(1, 4, n) / 4 * 10.0**weights
+    alpha = 10.0**exponent
+    model = KernelRidge(
+        alpha, kernel=kernel, gamma=0.3, solver=solver, fit_intercept=fit_intercept,
+        n_centers=max(1, n // 2), random_state=0,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            model.fit(X, y, w)
+        except ValueError as error:
+            assert "not positive semi-definite" in str(error) or "singular" in str(error)
+            return
+    shown, a = model.verify(X, y, w), np.zeros(n)
+    a[getattr(model, "center_indices_", slice(None))] = model.dual_coef_
+    with mp.workdps(120):
+        exact = Exact(X, y, w, kernel, 0.3, alpha, fit_intercept, model.origin_)
+        reached = exact.objective(mp.matrix(a.tolist()), mp.mpf(float(model.intercept_)))
+        excess = reached - exact.least
+        predicted, norms = exact.predict(X), exact.norms(X)
+    assert excess <= mp.mpf(float(shown.duality_gap))
+    bound = shown.prediction_bound
+    if solver != "nystroem":
+        assert excess <= mp.mpf(model.duality_gap_)
+        bound = min(bound, model.prediction_bound_)
+    with np.errstate(over="ignore"):  # of a prediction in float32
+        found = model.predict(X)
+    largest = norms.max() if fit_intercept else 0.0
+    error = np.abs(found - predicted) - np.spacing(np.abs(found))
+    if np.isfinite(found).all():
+        assert (error <= bound * (norms + largest)).all()

@@ -29,6 +29,8 @@ class Solution(NamedTuple):
     converged : bool
     exact : bool
         False if the matrix is singular and the function is one of fewer samples.
+    weight : float64 (k,)
+        Errors of kernel values times this change the gap, where it is not exact.
     """
 
     coef: np.ndarray
@@ -38,6 +40,7 @@ class Solution(NamedTuple):
     n_iter: int
     converged: bool
     exact: bool
+    weight: np.ndarray
 
 
 class _Solved(NamedTuple):
@@ -165,12 +168,13 @@ class RidgeSystem:
         X, exact, intercept = solved.X, solved.direction, np.zeros(len(columns))
         if self.fit_intercept:
             one = float(self.u @ exact[:, -1])
-            small = one <= EPS * self.total and not solved.exact
+            # Conjugate gradients may have stopped where they began.
+            small = one <= (0.0 if solved.exact else EPS * self.total)
             intercept = np.zeros(len(columns)) if small else self.u @ exact[:, :-1] / one
             X, exact = (Z[:, :-1] - intercept * Z[:, -1:] for Z in (X, exact))
             if solved.exact:  # the condition under which the gap is that below
                 X = X - u * (self.u @ X / self.total)
-        product = self.S @ X
+        product, weight = self.S @ X, np.zeros(len(columns))
         if solved.exact:
             if self.fit_intercept:
                 intercept = self.u @ (B - product) / self.total
@@ -185,6 +189,7 @@ class RidgeSystem:
             gap = objective
             if alpha > 0:
                 image = self.S @ exact / alpha + exact
+                weight = np.square(self.u @ np.abs(exact)) / alpha
                 dual = np.einsum("ij,ij->j", exact, 2 * B - image)
                 sizes = np.einsum("ij,ij->j", np.abs(exact), 2 * np.abs(B) + np.abs(image))
                 rounding = 2 * np.sqrt(self.S.n) * EPS * (objective + sizes)
@@ -192,7 +197,7 @@ class RidgeSystem:
         objective = np.maximum(objective, gap)
         return Solution(
             X, intercept + self.center[columns], gap, objective,
-            solved.n_iter, solved.converged, solved.exact,
+            solved.n_iter, solved.converged, solved.exact, weight,
         )  # fmt: skip
 
 
@@ -202,13 +207,13 @@ def together(parts: list[tuple[np.ndarray, Solution]], n_targets: int) -> Soluti
         return parts[0][1]
     n = len(parts[0][1].coef)
     coef = np.empty((n, n_targets))
-    intercept, gap, objective = (np.empty(n_targets) for _ in range(3))
+    intercept, gap, objective, weight = (np.empty(n_targets) for _ in range(4))
     for columns, part in parts:
         coef[:, columns] = part.coef
         intercept[columns], gap[columns] = part.intercept, part.gap
-        objective[columns] = part.objective
+        objective[columns], weight[columns] = part.objective, part.weight
     found = [part for _, part in parts]
     return Solution(
         coef, intercept, gap, objective, max(part.n_iter for part in found),
-        all(part.converged for part in found), all(part.exact for part in found),
+        all(part.converged for part in found), all(part.exact for part in found), weight,
     )  # fmt: skip
