@@ -122,3 +122,23 @@ def test_a_failed_batch_leaves_the_model_as_it_was():
         model.partial_fit(X[:, :2])
     assert_array_equal(model.cluster_centers_, before)
     assert model.n_steps_ == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_passes_and_patience_count_weights_as_copies(seed):
+    rng = np.random.default_rng(seed)
+    X, w = rng.normal(size=(300, 3)), rng.integers(0, 6, 300)
+    weighted = MiniBatchKMeans(5, batch_size=50, random_state=seed).fit(X, sample_weight=w)
+    copies = MiniBatchKMeans(5, batch_size=50, random_state=seed).fit(np.repeat(X, w, axis=0))
+    assert (weighted.n_steps_, weighted.n_iter_) == (copies.n_steps_, copies.n_iter_)
+    assert_allclose(weighted.cluster_centers_, copies.cluster_centers_, rtol=1e-9)
+    assert_allclose(weighted.inertia_, copies.inertia_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_weights_of_any_unit_end(unit):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    model = MiniBatchKMeans(3, batch_size=50, random_state=0)
+    found = model.fit(X, sample_weight=np.full(200, unit))
+    assert 1 <= found.n_steps_ < 64 * 100 * 4
+    assert_allclose(found.inertia_ / unit, -found.score(X), rtol=1e-9)

@@ -51,8 +51,8 @@ def warn_of_rise(trace, rounding: float, owner: str, why: str) -> None:
         )
 
 
-def left_by_rounding(X, weights, units, found, squares: float, n_clusters: int) -> float:
-    """Return by how much one more step, from exact differences, would lower the objective.
+def left_by_rounding(X, weights, units, found, squares: float, n_clusters: int):
+    """Return by how much exact labels, and then means, would lower the objective of `found`.
 
     All of it, where rounding left fewer centres than `n_clusters`: they were no duplicates. 0 where
     the bound on rounding is a small share of the objective, or where all samples are at their
@@ -74,9 +74,9 @@ def left_by_rounding(X, weights, units, found, squares: float, n_clusters: int) 
     rounding = rounding_of_search(squares, X.shape[1], X.dtype)
     least = (64 * _EPS) ** 2 * squares  # of samples that differ from their centres by rounding
     if rounding <= _DOUBTFUL * found.inertia or found.inertia <= least:
-        return 0.0
+        return 0.0, 0.0
     if len(found.centers) < n_clusters:
-        return found.inertia
+        return found.inertia, 0.0
     centers = found.centers.astype(np.float64)
     k, d = centers.shape
     gain, sums, mass = 0.0, np.zeros((k, d)), np.zeros(k)
@@ -94,7 +94,7 @@ def left_by_rounding(X, weights, units, found, squares: float, n_clusters: int) 
         sums += members @ (block - centers[nearest])
         mass += np.bincount(nearest, w, k)
     moves = np.divide(np.square(sums).sum(axis=1), mass, out=np.zeros(k), where=mass > 0)
-    return gain + float(moves.sum())
+    return gain, float(moves.sum())
 
 
 def warn_of_rounding(left: float, inertia: float, tol: float, owner: str) -> bool:

@@ -187,7 +187,7 @@ class KMeans(CentroidModel):
                 trace = objective(best.trace)
                 inertia = self._in_range(float(objective(best.inertia)))
         self._warn_of_fewer(len(best.centers))
-        hidden = warn_of_rounding(left, best.inertia, self.tol, owner)
+        hidden = warn_of_rounding(sum(left), best.inertia, self.tol, owner)
         n, d = checked.shape
         rounding = rounding_of_search(moments.squares, d, checked.dtype)
         rounding += n * float(np.finfo(np.float64).eps) * moments.squares  # of the sums

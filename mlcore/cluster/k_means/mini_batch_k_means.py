@@ -9,14 +9,16 @@ from scipy import sparse as sp
 from mlcore.checks import as_integer
 from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
+from mlcore.cluster.k_means.evidence import left_by_rounding, warn_of_rounding
 from mlcore.cluster.k_means.k_means import variance_of
-from mlcore.cluster.k_means.lloyd import objective, squared_moves
+from mlcore.cluster.k_means.lloyd import Clustering, objective, squared_moves
 from mlcore.cluster.k_means.origin_and_unit import choose_units
 from mlcore.cluster.k_means.row_sampler import RowSampler
 from mlcore.first_rows import KeepsFirstRows
 from mlcore.progress import Progress
 
 _BEGUN = np.inf, np.inf, 0  # course of the objective before the first batch
+_MOST_COPIES = 64  # of a sample, on average, that passes and patience count
 _FIRST_STEPS = 10  # most steps of Lloyd's algorithm on the first samples of a stream
 
 
@@ -57,7 +59,8 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
     n_steps_ : int
         Batches.
     n_iter_ : int
-        Passes over as many samples as the data have, the last one maybe incomplete.
+        Passes over as many samples as the data have, the last one maybe incomplete; samples count
+        by their weights here, at least 1 and at most 64 on average.
     converged_ : bool
         True if the fit, or the last `update`, met `tol` or `max_no_improvement`.
     cluster_centers_, origin_, offsets_, n_features_in_, feature_names_in_
@@ -135,7 +138,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
             weights, weight_power = self._weights(sample_weight, checked.shape[0])
             units, moments = choose_units(checked, weights)
             sampler = RowSampler(checked, weights)
-            n, size = checked.shape[0], int(self.batch_size)
+            n, size = _counted(checked.shape[0], weights, weight_power), int(self.batch_size)
 
             def batch(centers):
                 rows = sampler.draw_many(rng.random(size))
@@ -174,19 +177,25 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
                     break
             assignment = assignment_of(checked, weights, units, len(centers), 1)
             assignment.assign(centers)
-            inertia = np.ldexp(units.back(objective(assignment, centers)), weight_power)
-            inertia = self._in_range(float(inertia))
+            found = Clustering(
+                centers, assignment.labels, objective(assignment, centers), None, step, converged
+            )
+            inertia = self._in_range(float(np.ldexp(units.back(found.inertia), weight_power)))
+            left = left_by_rounding(
+                checked, weights, units, found, moments.squares, self.n_clusters
+            )
             course = float(units.back(smoothed)), float(units.back(least)), n_worse
         self._warn_of_fewer(len(centers))
+        hidden = warn_of_rounding(left[0], found.inertia, self.tol, type(self).__name__)
         self._set_fitted(
             X,
             **self._center_attributes(centers, units, checked),
-            labels_=assignment.labels,
+            labels_=found.labels,
             inertia_=inertia,
             counts_=counts,
             n_steps_=step,
             n_iter_=-(-step * own // n),
-            converged_=converged,
+            converged_=converged and not hidden,
             _course_=course,
         )
         return self
@@ -301,6 +310,19 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
     def _initial_attributes(self, n_clusters):
         begun = {"counts_": np.zeros(n_clusters), "n_steps_": 0, "n_iter_": 0}
         return begun | {"converged_": False, "_course_": _BEGUN}
+
+
+def _counted(n_rows, weights, power) -> int:
+    """Return the number of samples in a pass: copies count, by their weights.
+
+    At least one for each row that counts, as weights may have any unit, and 64 at most.
+    """
+    if not len(weights):
+        return n_rows
+    present = int(np.count_nonzero(weights))
+    with np.errstate(over="ignore"):
+        total = float(np.ldexp(weights.sum(), power))
+    return round(min(max(total, present), _MOST_COPIES * present))
 
 
 def _averaged(centers, counts, sums, mass):
