@@ -138,3 +138,25 @@ def test_data_that_single_precision_cannot_tell_apart_are_no_longer_screened():
     assert not assignment._search._screened
     assert excess(X, centers, assignment.labels) <= 100 * np.finfo(float).eps
     assert_array_equal(assignment.labels, nearest_labels(X, units, centers))
+
+
+@pytest.mark.parametrize(("dtype", "k"), [(np.float32, 8), (np.float64, 8)])
+def test_bounds_with_one_group_see_which_centre_moved(dtype, k):
+    """A centre that moves alone comes nearer to samples whose own centre stays."""
+    rng = np.random.default_rng(k)
+    d = 700 if dtype == np.float32 else 2100
+    centers = 4 * rng.normal(size=(k, d))
+    near = rng.integers(0, k, 400)
+    X = (centers[near] + rng.normal(size=(400, d))).astype(dtype)
+    units, _ = choose_units(X, np.empty(0))
+    assignment = Assignment(X, np.empty(0), units, k, 20)
+    away = centers[1] - centers[0]
+    for step in range(12):
+        now = centers.copy()
+        now[0] += (1 - 0.6**step) * away
+        placed = np.ascontiguousarray(units.place(now.astype(dtype)))
+        assignment.assign(placed)
+        assert_array_equal(assignment.labels, nearest_labels(X, units, placed))
+    assert isinstance(assignment._search, nearest_center.Bounds)
+    assert assignment._search._home.max() == 0  # one group
+    assert len(np.unique(assignment.labels[near == 1])) == 2  # some of its samples went over

@@ -1,10 +1,16 @@
 """Seeds of k-means, drawn by greedy k-means++ or by weights."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans as ScikitLearns
 
 from mlcore.cluster import KMeans
+from mlcore.cluster.k_means.origin_and_unit import Units
+from mlcore.cluster.k_means.sparse_assignment import SparseRows, seed_columns
+from mlcore.exceptions import ConvergenceWarning
 
 
 def test_k_means_plus_plus_finds_what_lies_apart():
@@ -35,3 +41,23 @@ def test_random_rows_are_drawn_by_their_weights():
     assert counts[3] == 0
     # Binomial deviations of 600 draws: at most 13.
     assert_allclose(counts[:3], [100, 200, 300], atol=5 * 13)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_rows_that_coincide_with_a_seed_cost_nothing(dtype, index):
+    rng = np.random.default_rng(0)
+    distinct = rng.normal(size=(6, 40)) * (rng.random((6, 40)) < 0.3)
+    X = sp.csr_array(np.repeat(distinct, 5, axis=0).astype(dtype))
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    rows = SparseRows(X, Units())
+    costs = np.full((3, 30), np.inf)
+    rows.compare(np.array([0, 7]), seed_columns(40, 2), costs)
+    expected = cdist(X.toarray(), X[[0, 7]].toarray(), "sqeuclidean").T
+    assert_allclose(costs[1:], expected, rtol=1e-6, atol=0)
+    assert not costs[1, :5].any() and not costs[2, 5:10].any()
+    for seed in range(10):  # each point once, and no more seeds than points
+        found = KMeans(6, random_state=seed, max_iter=1).fit(X)
+        assert found.inertia_ < 1e-9 and len(found.cluster_centers_) == 6
+        with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(6\)"):
+            assert len(KMeans(9, random_state=seed).fit(X).cluster_centers_) == 6
