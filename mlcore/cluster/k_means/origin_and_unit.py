@@ -116,8 +116,11 @@ def shared_units(X, offsets, origin) -> Units:
     return units if low <= largest**2 <= high else units._replace(power=_power(largest))
 
 
-def far_origin(X) -> np.ndarray | None:
-    """Return the mean of some rows, in the type of `X`, if the data lie far from 0; else None."""
+def far_origin(X, far: float | None = None) -> np.ndarray | None:
+    """Return the mean of some rows, in the type of `X`, if the data lie far from 0; else None.
+
+    They do where the squared norm of the mean exceeds the variance `far` times, `_FAR` by default.
+    """
     if sp.issparse(X):
         return None
     pilot = X[:: max(1, len(X) // _PILOT)][:_PILOT].astype(np.float64)
@@ -125,7 +128,8 @@ def far_origin(X) -> np.ndarray | None:
     pilot = np.ldexp(pilot, -power)
     mean = pilot.mean(axis=0)
     variance = ((pilot - mean) ** 2).sum(axis=1).mean()
-    if mean @ mean <= _FAR[X.dtype.itemsize] * variance or not mean.any():
+    far = _FAR[X.dtype.itemsize] if far is None else far
+    if mean @ mean <= far * variance or not mean.any():
         return None
     return np.ldexp(mean, power).astype(X.dtype)
 

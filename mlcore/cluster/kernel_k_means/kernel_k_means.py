@@ -36,6 +36,7 @@ from mlcore.model_cache import cached
 from mlcore.progress import CallbackSupport, Progress
 
 _INITS = "k-means++", "random"
+_FAR = 4.0  # times the variance: squared mean from which samples are centred, which costs little
 
 
 class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
@@ -341,7 +342,7 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
         """
         kernel = as_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
         free = kernel.origin_free and isinstance(samples, np.ndarray) and of_numbers(samples)
-        origin = far_origin(samples) if free else None
+        origin = far_origin(samples, _FAR) if free else None
         return origin, _less(samples, origin)
 
     def _gram(self, samples, gamma):
