@@ -1,6 +1,7 @@
 """EM on data that are hard, from starts of every kind, and what it leaves behind."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.mixture import GaussianMixture as Peer
 
 from mlcore.mixture import GaussianMixture, em
+from mlcore.mixture.components import Components
 from mlcore.mixture.gaussian.components import GaussianComponents
 from mlcore.mixture.gaussian.e_step import Parameters
 from mlcore.model import ConvergenceWarning
@@ -320,7 +322,7 @@ def test_no_step_keeps_given_means_and_a_fit_before():
 @kinds
 def test_covariances_far_from_the_origin_are_those_near_it(kind):
     """Shifted rows are rounded to 2^-26 (1e8) and 2^-19 (1e10); shifted back, they are exact."""
-    X = np.r_[TWO, TWO + [1.0, 30.0]]
+    X = np.r_[TWO[:60], TWO[60:] + [0.0, 30.0]]  # so far apart that rounded means move no row
     for shift, grain in ((1e8, 2.0**-26), (1e10, 2.0**-19)):
         moved = X + shift
         near = moved - shift
@@ -391,6 +393,68 @@ def test_rows_that_change_from_pass_to_pass_are_told(closing):
     expected = other.log_likelihood / other.mass.sum()
     assert_allclose(model.log_likelihood_trace_, [*trace, expected], rtol=1e-12)
     assert model.log_likelihood_trace_[-1] < trace[-1] - 0.5  # shown as it is
+
+
+def test_fits_to_blocks_may_converge_in_the_closing_pass():
+    options = {"tol": 1e-5, "random_state": 0}
+    whole = GaussianMixture(2, **options).fit(TWO)
+    model = GaussianMixture(2, max_iter=whole.n_iter_ + 1, **options).begin(TWO)
+    while model.needs_another_pass():
+        model.update(model.partial_statistics(TWO))
+    assert not model.converged_ and model._closing_pass
+    model._close_passes(model.partial_statistics(TWO))
+    assert model.converged_ and model.n_iter_ == whole.n_iter_
+    assert_allclose(model.log_likelihood_trace_, whole.log_likelihood_trace_, rtol=1e-13)
+    assert_allclose(model.means_, whole.means_, rtol=1e-12, atol=1e-12)
+
+
+class Scripted(Components):
+    """Two components whose parameters are numbers, each with an objective and a next number."""
+
+    def __init__(self, steps, collapsed=(), restarts=(), bounded=True):
+        self.steps, self.collapsed, self.bounded = steps, collapsed, bounded
+        self.restarts = iter(restarts)
+
+    def step(self, rows, parameters):
+        objective, following = self.steps[parameters]
+        return objective, following, np.array([False, following in self.collapsed])
+
+    def restart(self, parameters, collapsed, rows, rng):
+        return next(self.restarts, None)
+
+    rows = start = statistics = maximize = reorder = expected = None
+    attributes = parameters = posterior = n_parameters = None
+
+
+def scripted(components):
+    return em.EM(components, SimpleNamespace(X=np.zeros((1, 1)), total=1.0), 0.0)
+
+
+def test_the_largest_fall_is_the_one_reported():
+    steps = {i: (value, i + 1) for i, value in enumerate([0.0, -1.0, 3.0, -2.0, -4.0, -3.0])}
+    run = em.Run(0)
+    scripted(Scripted(steps)).advance(run, 5)
+    assert run.trace == [0, -1, 3, -2, -4, -3] and run.fall == (3, 5.0)
+    assert run.parameters == 5 and run.following == 6 and run.n_steps == 5
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+def test_what_is_better_among_runs_and_restarts(bounded):
+    """Run 0 ends collapsed at 5; 10 ends sound at 4; 20 ends collapsed at 6."""
+    steps = {0: (1.0, 1), 1: (5.0, 2), 10: (1.0, 11), 11: (4.0, 12), 20: (1.0, 21), 21: (6.0, 22)}
+    components = Scripted(steps, collapsed=(1, 21), restarts=(10, 20), bounded=bounded)
+    loop = scripted(components)
+    best = loop.best([em.Run(0), em.Run(10), em.Run(20)], 1)
+    assert best.parameters == (21 if bounded else 11)
+    run = em.Run(0)
+    loop.advance(run, 1)
+    assert_array_equal(run.collapsed, [1])
+    found = loop.restart_collapsed(run, 1, None)
+    assert found.parameters == (21 if bounded else 11)
+    assert_array_equal(found.restarted, [1])
+    assert found.replaced == 5.0
+    again = scripted(Scripted(steps, collapsed=(1, 21), restarts=(0,), bounded=bounded))
+    assert again.restart_collapsed(run, 1, None) is run  # no better, no change
 
 
 def test_a_plateau_is_not_the_end():

@@ -225,6 +225,8 @@ def test_partial_fit_keeps_spikes_and_finds_new_ones():
         model.partial_fit(ATOMS[rows])  # without a warning of collapse
         assert_array_equal(np.sort(model.spikes_.value, axis=0), [[0], [10]])
         assert len(model.collapsed_components_) == 0 and not model.converged_
+    model.partial_fit(ATOMS[198:602])  # two rows of each value: the components stay what they are
+    assert_array_equal(np.sort(model.spikes_.value, axis=0), [[0], [10]])
 
 
 def test_a_new_mixture_has_no_spikes():
