@@ -47,6 +47,7 @@ class ScatterOfBlocks:
         "_tail": (
             "float",
             "float64 f",
+            "float64 m m",
             "int m? < f",
             "size f",
             "int",

@@ -14,7 +14,7 @@ float64, int64, ...     an array of this type alone
 increasing              an array of floats without NaN, none less than the one before
 labels                  an array of anything that classes can be called by
 names                   an array of strings, of type object
-rows                    samples: an array of floats, CSR, or as a kernel has encoded them
+rows                    samples: an array of floats by rows, CSR, or as a kernel has encoded them
 csr                     a CSR matrix of floats, its columns in order in each row
 size                    a whole number, which is this dimension
 count, text, none, any  a whole number from 0 on, a string, None, anything
@@ -167,7 +167,8 @@ def _is(value, kind, sizes):
         fine = value.format == "csr" and value.data.dtype in _TYPES["float"]
         return fine and value.has_canonical_format
     if kind == "rows":
-        return isinstance(value, EncodedSamples) or _is(value, "float", sizes)
+        by_rows = getattr(value, "flags", {"C_CONTIGUOUS": True})["C_CONTIGUOUS"]
+        return isinstance(value, EncodedSamples) or (_is(value, "float", sizes) and by_rows)
     if not sizes:
         truth = isinstance(value, bool | np.bool_) and kind != "bool"
         return isinstance(value, _SCALARS[kind]) and not truth

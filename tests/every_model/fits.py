@@ -207,6 +207,18 @@ def covariances():
     return [np.eye(4), 2 * np.eye(4)], [np.zeros(4), np.ones(4)]
 
 
+def after_a_pass(model, X):
+    """As it is between the passes over blocks."""
+    y = two_labels(X)
+    model.begin(X, y)
+    return model.update(model.partial_statistics(X, y))
+
+
+def nearly_flat():
+    """A spectrum whose end the sums of squares have lost."""
+    return rows() * [1, 1, 1e-7, 1e-8]
+
+
 def lasso():
     X = rows()
     return LogisticRegression(l1_ratio=1).fit(X, labels(X)).sparsify()
@@ -266,6 +278,14 @@ MORE_FITS = {
     "QuadraticDiscriminantAnalysis-begun": lambda: begun(QuadraticDiscriminantAnalysis()),
     "LinearRegression-begun": lambda: LinearRegression().begin(rows(), rows()[:, :2]),
     "LogisticRegression-begun": lambda: begun(LogisticRegression()),
+    "PCA-pass": lambda: after_a_pass(PCA(4), nearly_flat()),
+    "LogisticRegression-newton-pass": lambda: after_a_pass(LogisticRegression(), rows()),
+    "LogisticRegression-lbfgs-pass": lambda: after_a_pass(
+        LogisticRegression(solver="lbfgs"), rows()
+    ),
+    "LinearDiscriminantAnalysis-auto-parts": lambda: LinearDiscriminantAnalysis(
+        shrinkage="auto"
+    ).partial_fit(rows(), labels(rows())),
 }
 
 

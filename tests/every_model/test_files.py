@@ -17,11 +17,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import mlcore
 from contract import MODELS, labels
-from fits import MORE_FITS, STRINGS, all_fits, dense, rows, sets
+from fits import MORE_FITS, STRINGS, all_fits, dense, rows, sets, sparse, wide
 from mlcore.checks.encoded_samples import EncodedSamples
 from mlcore.cluster import KernelKMeans
 from mlcore.model import Model
-from mlcore.persistence.declared import declared
+from mlcore.persistence.declared import check_declared, declared
 from mlcore.svm import SVC
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -287,3 +287,111 @@ def test_impossible_arrays_are_refused(shape, dtype, tmp_path):
     write(path, [("header.npy", parts["header.npy"]), ("array-0.npy", head.getvalue())])
     with pytest.raises(ValueError, match="damaged"):
         mlcore.load(path)
+
+
+# ---- values that index, and what no line of a table can say
+
+
+def fit_of(name):
+    return dense(MODELS[name])
+
+
+def fit_of_seven_features():
+    return wide(MODELS["GaussianMixture-diag"])
+
+
+def replaced(name, attribute, change):
+    """A model of the contract, one attribute of which is what `change` returns for it."""
+    model = fit_of(name)
+    value = change(getattr(model, attribute))
+    setattr(model, attribute, value)
+    return model
+
+
+def last(value):
+    def change(array):
+        array = array.copy()
+        array.flat[-1] = value
+        return array
+
+    return change
+
+
+WRONG_VALUES = {
+    "support": ("SVC", "support_", last(60), "from 0 to 59"),
+    "negative support": ("SVR", "support_", last(-1), "from 0 to 59"),
+    "counts": ("SVC", "n_support_", lambda n: n[::-1] + [1, 0, 0], "does not add up"),
+    "negative counts": ("SVC", "n_support_", lambda n: n + [-100, 100, 0], "does not add up"),
+    "pairs": ("SVC", "dual_coef_", lambda a: np.repeat(a, 2, axis=0), "not those of the classes"),
+    "margin errors": ("NuSVC", "margin_error_indices_", last(60), "from 0 to 59"),
+    "labels": ("KMeans", "labels_", last(3), "from 0 to 2"),
+    "kernel labels": ("KernelKMeans", "labels_", last(-1), "from 0 to 2"),
+    "medoids": ("KMedoids", "medoid_indices_", last(60), "from 0 to 59"),
+    "centres": ("KernelPCA-nystroem", "center_indices_", last(-1), "must be from 0"),
+    "kept features": ("QuadraticDiscriminantAnalysis", "_kept_", last(4), "from 0 to 3"),
+    "tree": ("AgglomerativeClustering", "children_", last(3), "no tree"),
+    "links": ("AgglomerativeClustering", "linkage_matrix_", lambda Z: Z[:, [1, 0, 2, 3]], "tree"),
+    "merged before": ("AgglomerativeClustering", "children_", lambda c: c[::-1].copy(), "no tree"),
+    "seen samples": ("KernelPerceptron", "_n_seen_", lambda n: 3, "from 0 to 2"),
+    "edges": ("Discretizer", "edges_", lambda e: [e[0][::-1].copy(), *e[1:]], "increasing"),
+    "NaN edges": ("Discretizer", "edges_", lambda e: [last(np.nan)(e[0]), *e[1:]], "increasing"),
+    "bins": ("Discretizer", "n_bins_", last(9), "numbers of intervals"),
+    "order": ("CategoricalMixture", "categories_", lambda c: [-c[0], *c[1:]], "increasing"),
+    "sizes": ("CategoricalNB", "n_categories_", last(9), "lengths of categories_"),
+    "columns": ("MixedNB", "columns_", lambda c: {"gaussian": np.arange(5) % 4}, "other numbers"),
+    "outside": ("MixedNB", "columns_", lambda c: {"gaussian": np.arange(4) + 1}, "from 0 to 3"),
+    "classes": ("MixedNB", "classes_", lambda c: c[::-1].copy(), "other classes"),
+    "kind": ("GaussianMixture-diag", "covariance_type_", lambda _: "full", "not of the kind"),
+    "width": ("FisherVectors", "mixture_", lambda _: fit_of_seven_features(), "another number"),
+    "scalar": ("KMeans", "inertia_", lambda _: "much", "must be: float"),
+    "list": ("KMeans", "cluster_centers_", lambda _: None, "must be: float k f"),
+    "sides": ("GaussianNB", "_varies_", lambda v: v.astype(np.uint8), "must be: bool f"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_VALUES)
+def test_values_out_of_range_are_refused(case, tmp_path):
+    name, attribute, change, message = WRONG_VALUES[case]
+    mlcore.save(replaced(name, attribute, change), tmp_path / "model.npz")
+    with pytest.raises(ValueError, match=rf"(?s)damaged.*{message}"):
+        mlcore.load(tmp_path / "model.npz")
+
+
+def test_columns_of_sparse_vectors_are_in_order(tmp_path):
+    model = sparse(MODELS["SVC"])
+    vectors = model.support_vectors_
+    row = int(np.argmax(np.diff(vectors.indptr) > 1))
+    pair = slice(vectors.indptr[row], vectors.indptr[row] + 2)
+    vectors.indices[pair] = vectors.indices[pair][::-1].copy()
+    vectors.has_canonical_format = True  # or scipy would sort them as they are saved
+    mlcore.save(model, tmp_path / "model.npz")
+    with pytest.raises(ValueError, match=r"SVC.support_vectors_ is csr_array"):
+        mlcore.load(tmp_path / "model.npz")
+
+
+def test_grids_of_sets_are_checked(tmp_path):
+    model = MORE_FITS["PyramidMatch"]()
+    for grid in ((1.0, 10**9), (-1.0, 3), (np.inf, 3)):
+        model.X_fit_.grids[next(iter(model.X_fit_.grids), "key")] = grid
+        mlcore.save(model, tmp_path / "model.npz")
+        with pytest.raises(ValueError, match="encoded sets are damaged"):
+            mlcore.load(tmp_path / "model.npz")
+
+
+def test_pairs_stay_pairs_whatever_is_set_after_the_fit():
+    X = rows()
+    y = np.arange(60) % 4
+    for fitted, later in (("ovo", "ovr"), ("ovr", "ovo")):
+        model = SVC(multi_class=fitted).fit(X, y).set_params(multi_class=later)
+        with pytest.raises(ValueError, match=f"multi_class='{later}' is not that of the fit"):
+            model.predict(X)
+
+
+def test_a_table_says_which_dimension_is_unknown():
+    class Odd(Model):
+        _stored = {"a_": "float a+b"}
+
+    model = Odd()
+    model.a_ = np.ones(3)
+    with pytest.raises(ValueError, match="Odd lacks what gives a_ their dimensions"):
+        check_declared(model)
