@@ -18,6 +18,8 @@ from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 
 _VALUES = 1 << 16  # terms of a block of scores, which stay in the cache
 
+_SUMS = ("labels c", "float64 c", "float64 c f", "float64 c f", "float64 c f")
+
 
 class GaussianNB(NaiveBayes):
     r"""Classify rows of numbers, normal and independent given the class.
@@ -104,7 +106,7 @@ class GaussianNB(NaiveBayes):
         "_means_": "float64 c f",
         "_variances_": "float64 c f",
         "_varies_": "bool f",
-        "_statistics_": ("labels c", "float64 c", "float64 c f", "float64 c f", "float64 c f"),
+        "_statistics_": ("|", (*_SUMS, "int f"), _SUMS),  # 0.2 kept no powers with the sums
     }
 
     def __init__(
@@ -138,6 +140,11 @@ class GaussianNB(NaiveBayes):
     def _check_parameters(self):
         super()._check_parameters()
         as_real(self.var_smoothing, "var_smoothing", owner=type(self).__name__, at_least=0)
+
+    def _check_loaded(self):
+        sums = vars(self).get("_statistics_")
+        if sums is not None and len(sums) == len(_SUMS):
+            self._statistics_ = (*sums, self._power_)
 
     def _check_X(self, X, **how):
         return super()._check_X(X, **how | {"check_finite": True})

@@ -160,6 +160,7 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
     gradient_norm_: float
     newton_decrement_: float
     duality_gap_: float
+    _has_offset_: bool
 
     _tags = {"input_tags.sparse": True}
     _stored = {
@@ -171,6 +172,7 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         "gradient_norm_": "float",
         "newton_decrement_": "float",
         "duality_gap_": "float",
+        "_has_offset_": "bool",
     }
 
     def __init__(
@@ -507,7 +509,6 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         else:
             scores = scores + self._checked_offset(offset, *scores.shape)
         return scores
-
 
     def _warn_of_missing_offset(self):
         if vars(self).get("_has_offset_"):

@@ -156,6 +156,12 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
         "precisions_cholesky_": "float64 k f f | float64 f f | float64 k f | float64 k",
         "origin_": "float f",
         "data_variances_": "float64 f",
+        "flat_directions_": "int64 flat? 2",
+        "_spikes_": {
+            "component": "int64 spikes? < k",
+            "value": "float64 spikes? f",
+            "mass": "float64 spikes?",
+        },
     }
 
     def __init__(
