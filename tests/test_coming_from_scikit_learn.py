@@ -204,9 +204,9 @@ def of_scores():
 def of_regressions():
     X, y = load_iris(return_X_y=True)
     for labels, C in ((y, 1.0), (y == 1, 0.1)):
-        found = mlcore.linear_model.LogisticRegression(C=C, tol=1e-10).fit(X, labels).predict_proba(X)
+        found = mlcore.linear_model.LogisticRegression(C=C, tol=1e-10).fit(X, labels)
         peer = LogisticRegression(C=C, tol=1e-10, max_iter=10_000, solver="newton-cg")
-        yield found, peer.fit(X, labels).predict_proba(X)
+        yield found.predict_proba(X), peer.fit(X, labels).predict_proba(X)
 
 
 def of_data():

@@ -20,6 +20,7 @@ from mlcore.bounds.arguments import (
     as_rate,
     as_real,
     as_reals,
+    refuse,
 )
 from mlcore.bounds.calculator import calculator
 from mlcore.bounds.concentration.bernoulli_kl import inverse_rates
@@ -191,8 +192,10 @@ def test_set_sample_size(epsilon: Any, delta: Any, *, errors: Any = 0) -> Any:
         with working_digits():
             return max(1, ceiling(log(delta) / log1p(-Fraction(epsilon))))
     low = high = errors + 1
-    while not _tail_is_at_most(errors, high, epsilon, delta):
+    while high < 2**1023 and not _tail_is_at_most(errors, high, epsilon, delta):
         low, high = high, 2 * high
+    if high >= 2**1023:
+        refuse("epsilon", epsilon, "so large that fewer than 2**1023 examples are needed")
     while high - low > max(1, high // 10**13):
         middle = (low + high) // 2
         if _tail_is_at_most(errors, middle, epsilon, delta):

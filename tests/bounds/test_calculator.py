@@ -193,6 +193,34 @@ def test_a_bad_entry_is_refused_with_its_argument_and_place(name):
             function(**fixed, **shapes, **rest)
 
 
+COUNTS = [0, 1, 2, 2**63, 10**30, 10**300, 10**308, 10**400]
+TINY = [5e-324, 1e-310, 1e-300, 1e-160, 1e-16]
+EXTREMES = [
+    *COUNTS, *TINY, 0.5, 1 - 2**-53, 1 + 2**-52, 1e160, 1e300, 1.7976931348623157e308, math.inf,
+    -5e-324, -1.0, -1e300, -math.inf, -0.0,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.filterwarnings("ignore:.*is the probability that the bound fails")
+def test_extremes_have_a_number_infinity_or_an_error(name):
+    """Never NaN, nor a warning of NumPy: one argument at a time, then forty draws of all."""
+    function, fixed, values = call_of(name)
+    first, rng = {word: entries[0] for word, entries in values.items()}, np.random.default_rng(0)
+    calls = [{**first, word: value} for word in values for value in EXTREMES]
+    for _ in range(40):
+        pools = {word: EXTREMES + entries * 6 for word, entries in values.items()}
+        calls.append({word: pool[rng.integers(len(pool))] for word, pool in pools.items()})
+    for call in calls:
+        try:
+            result = function(**fixed, **call)
+        except ValueError as error:
+            assert any(word in str(error) for word in (*call, *fixed))
+            continue
+        for number in result if isinstance(result, tuple) else [result]:
+            assert type(number) in (int, float) and number == number, (call, number)
+
+
 def test_arrays_of_every_kind_are_taken():
     expected = [hoeffding_epsilon(m, 0.5) for m in (9, 40)]
     for m in ([9, 40], (9.0, 40.0), np.array([9, 40], np.int16), np.array([9, 40], np.float32),

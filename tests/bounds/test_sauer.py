@@ -71,3 +71,18 @@ def test_the_polynomial_form_is_above(m, d):
 def test_it_grows_with_points_and_dimension(m, d, more):
     value = log_sauer_bound(m, d) * (1 - 1e-13)
     assert log_sauer_bound(m + more, d) >= value and log_sauer_bound(m, d + more) >= value
+
+
+@pytest.mark.parametrize("m", [2**1023, 10**400], ids=["2**1023", "10**400"])
+@pytest.mark.parametrize("d", [2001, 2**63, 10**200, 2**1022], ids=["2001", "2**63", "1e200", "2**1022"])
+def test_more_points_than_a_float_counts(m, d):
+    """Between the largest term and its product with a geometric series; 2^m beyond the middle."""
+    with mpmath.workdps(900):
+        term = mpmath.loggamma(m + 1) - mpmath.loggamma(d + 1) - mpmath.loggamma(m - d + 1)
+        series = mpmath.log(mpmath.mpf(m - d + 1) / (m - 2 * d + 1)) if 2 * d < m else 0
+        most = min(m * mpmath.log(2), term + series) if series else m * mpmath.log(2)
+        found = log_sauer_bound(m, d)
+        if most > mpmath.mpf(1.7976931348623157e308):
+            assert found == math.inf
+        else:
+            assert term <= found <= most * (1 + mpmath.mpf(2) ** -46)

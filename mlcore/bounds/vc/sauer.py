@@ -1,5 +1,6 @@
 """Sauer's bound Phi_d(m) on the labellings of m points by a class of VC dimension d."""
 
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -92,7 +93,9 @@ def log_growth(m: int, d: int) -> Decimal:
     """Return ln Phi_d(m) inside `working_digits`; for large d above it, by a relative 1e-14."""
     if d >= m:
         return m * log(2)
-    if d <= _ONE_BY_ONE or m.bit_length() > 1000:
+    if d > _ONE_BY_ONE and m.bit_length() > 1023:
+        return _log_growth_beyond_floats(m, d)
+    if d <= _ONE_BY_ONE:
         total = term = Decimal(1)
         for i in range(d):
             term = term * (m - i) / (i + 1)
@@ -108,6 +111,22 @@ def log_growth(m: int, d: int) -> Decimal:
     if below:
         return log_sum * (1 + slack)
     return m * log(2) + log1p(-(log_sum * (1 - slack) - m * log(2)).exp())
+
+
+def _log_growth_beyond_floats(m, d):
+    """Return ln Phi_d(m) of m >= 2**1023 from above, by a relative 1e-14.
+
+    Phi_d(m) <= C(m, d) (m - d + 1) / (m - 2 d + 1), and at most 2^m; C(m, d) by Robbins's form of
+    Stirling's bounds, where math.tau is a float below 2 pi.
+    """
+    if 2 * d >= m:
+        return m * log(2)
+    total, few, rest = exact(m), exact(d), exact(m - d)
+    found = few * (log(total) - log(few)) - rest * log1p(-few / total)
+    found += (log(total) - log(few) - log(rest) - log(math.tau)) / 2
+    found += 1 / (12 * total) - 1 / (12 * few + 1)
+    found += log(rest + 1) - log(exact(m - 2 * d + 1))
+    return min(found, total * log(2))
 
 
 def largest_size(holds, start: int = 1) -> int:
