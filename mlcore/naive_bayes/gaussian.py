@@ -177,7 +177,7 @@ class GaussianNB(NaiveBayes):
         epsilon = float(self.var_smoothing) * overall
         varies = overall > 0
         variances = variances + epsilon
-        self._require_variances(variances[:, varies], statistics.weights, varies)
+        self._require_variances(variances[:, varies], varies)
         power = np.zeros(means.shape[1], np.int64) + power
         with np.errstate(over="ignore", under="ignore"):
             return {
@@ -191,18 +191,16 @@ class GaussianNB(NaiveBayes):
                 "_varies_": varies,
             }
 
-    def _require_variances(self, variances, weights, varies):
+    def _require_variances(self, variances, varies):
         """Refuse a class without variance, of which no density is left."""
         if variances.all():
             return
-        flat = np.argwhere((variances == 0) & (weights > 0)[:, None])
-        if len(flat):
-            k, j = flat[0].tolist()
-            raise ValueError(
-                f"{type(self).__name__}: feature {np.flatnonzero(varies)[j]} is constant in class "
-                f"number {k}, so that with var_smoothing={self.var_smoothing:g} its variance is 0: "
-                "use a larger var_smoothing."
-            )
+        k, j = np.argwhere(variances == 0)[0].tolist()  # one without rows has that of all
+        raise ValueError(
+            f"{type(self).__name__}: feature {np.flatnonzero(varies)[j]} is constant in class "
+            f"number {k}, so that with var_smoothing={self.var_smoothing:g} its variance is 0: "
+            "use a larger var_smoothing."
+        )
 
     def _with_classes(self, statistics, classes):
         return moments_of_classes(statistics, classes)

@@ -55,6 +55,13 @@ def test_layouts_have_one_digest():
     rows = sp.csr_array(whole)
     assert digest(rows) == digest(rows.tocsc()) == digest(rows.tocoo())
     assert digest(rows) != digest(2 * rows)
+    entries = np.tile(rows.data / 2, 2), (np.tile(rows.tocoo().row, 2), np.tile(rows.indices, 2))
+    repeated = sp.coo_array(entries, shape=rows.shape)
+    twice = sp.csr_array(
+        (np.repeat(rows.data / 2, 2), np.repeat(rows.indices, 2), 2 * rows.indptr), rows.shape
+    )
+    assert digest(repeated) == digest(twice) == digest(rows)
+    assert twice.nnz == 2 * rows.nnz  # as it was
     assert digest(X, y) == digest(X, y.astype(np.int8)) == digest(X, y.tolist())
     text = y.astype(str)
     assert digest(X, text) == digest(X, text.astype("U9")) == digest(X, text.astype(object))
@@ -146,6 +153,14 @@ def test_a_source_that_changes_is_named(kind, executor, after):
         fit_blocks(model, blocks, executor=executor)
     assert caught.value.block == 1
     assert not hasattr(model, "means_")
+
+
+def test_equal_rows_that_grow_in_number_are_told():
+    sizes = iter([200, 200, 201, 201])
+    with pytest.raises(BlockError, match="gave other rows than in the reading before"):
+        fit_blocks(
+            KMeans(2, random_state=0, tol=0), [X, lambda: np.ones((next(sizes, 201), X.shape[1]))]
+        )
 
 
 def test_rows_drawn_anew_at_each_reading_are_no_data():

@@ -153,6 +153,15 @@ def test_first_rows_of_another_size_change_nothing(power, column):
     assert_allclose(fit_blocks(GaussianNB(), parts[::-1]).var_, whole.var_, rtol=1e-12)
 
 
+def test_variances_of_a_small_class_stay_when_units_grow():
+    X, y = problem(3, n=60)
+    X[:20] *= 2.0**-200
+    y[:20], y[20:] = 0, 1
+    model = GaussianNB(var_smoothing=0).partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+    assert_allclose(model.var_[0], X[:20].var(axis=0), rtol=1e-12)
+    assert_allclose(model.var_[1], X[20:].var(axis=0), rtol=1e-12)
+
+
 def test_units_outlive_a_file(tmp_path):
     X, y = problem(2, n=40)
     X[:20] *= 1e-170
