@@ -154,11 +154,15 @@ def test_first_rows_of_another_size_change_nothing(power, column):
 
 
 def test_variances_of_a_small_class_stay_when_units_grow():
+    """At a ratio of 2^515 the squares of later rows overflow in the first unit, and the variance
+    of the first ones, 2^-1030, has 44 bits left.
+    """
     X, y = problem(3, n=60)
-    X[:20] *= 2.0**-200
+    expected = np.ldexp(X[:20].var(axis=0), -1030)
+    X[:20] *= 2.0**-515
     y[:20], y[20:] = 0, 1
     model = GaussianNB(var_smoothing=0).partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
-    assert_allclose(model.var_[0], X[:20].var(axis=0), rtol=1e-12)
+    assert_allclose(model.var_[0], expected, rtol=1e-12)
     assert_allclose(model.var_[1], X[20:].var(axis=0), rtol=1e-12)
 
 
