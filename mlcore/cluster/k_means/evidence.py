@@ -1,5 +1,7 @@
 """What a fit by centres may claim: rises of its objective, and distances that rounding hides."""
 
+from itertools import pairwise
+
 import numpy as np
 from scipy import sparse as sp
 from scipy.spatial.distance import cdist
@@ -7,7 +9,8 @@ from scipy.spatial.distance import cdist
 from mlcore.exceptions import warn
 
 _DOUBTFUL = 0.01  # share of the objective from which rounding of the search is looked into
-_EPS = float(np.finfo(np.float64).eps)
+EPS = float(np.finfo(np.float64).eps)
+_EPS_OF = {4: float(np.finfo(np.float32).eps), 8: EPS}
 _BLOCK = 2**20  # differences formed at once
 
 
@@ -25,7 +28,7 @@ def rounding_of_search(squares: float, n_features: int, dtype: np.dtype) -> floa
     dtype : dtype
         In which the search is made.
     """
-    return 4 * (n_features + 4) * float(np.finfo(dtype).eps) * squares
+    return 4 * (n_features + 4) * _EPS_OF[dtype.itemsize] * squares
 
 
 def warn_of_rise(trace, rounding: float, owner: str, why: str) -> None:
@@ -41,12 +44,13 @@ def warn_of_rise(trace, rounding: float, owner: str, why: str) -> None:
     why : str
         What rises mean.
     """
-    rises = np.diff(trace)
-    if len(rises) and rises.max() > rounding + 64 * _EPS * np.abs(trace).max():
-        step = int(np.argmax(rises))
+    values = trace.tolist()  # few: arrays would take longer
+    rises = [after - before for before, after in pairwise(values)]
+    if rises and (most := max(rises)) > rounding + 64 * EPS * max(map(abs, values)):
+        step = rises.index(most)
         warn(
             "ConvergenceWarning",
-            f"{owner}: the objective rose from {trace[step]:g} to {trace[step + 1]:g} in step "
+            f"{owner}: the objective rose from {values[step]:g} to {values[step + 1]:g} in step "
             f"{step + 2}, where no step can raise it: {why}.",
         )
 
@@ -72,7 +76,7 @@ def left_by_rounding(X, weights, units, found, squares: float, n_clusters: int):
         Centres that were asked for.
     """
     rounding = rounding_of_search(squares, X.shape[1], X.dtype)
-    least = (64 * _EPS) ** 2 * squares  # of samples that differ from their centres by rounding
+    least = (64 * EPS) ** 2 * squares  # of samples that differ from their centres by rounding
     if rounding <= _DOUBTFUL * found.inertia or found.inertia <= least:
         return 0.0, 0.0
     if len(found.centers) < n_clusters:

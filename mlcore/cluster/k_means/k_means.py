@@ -8,6 +8,7 @@ import numpy as np
 from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
 from mlcore.cluster.k_means.evidence import (
+    EPS,
     left_by_rounding,
     rounding_of_search,
     warn_of_rise,
@@ -190,7 +191,7 @@ class KMeans(CentroidModel):
         hidden = warn_of_rounding(sum(left), best.inertia, self.tol, owner)
         n, d = checked.shape
         rounding = rounding_of_search(moments.squares, d, checked.dtype)
-        rounding += n * float(np.finfo(np.float64).eps) * moments.squares  # of the sums
+        rounding += n * EPS * moments.squares  # of the sums
         warn_of_rise(best.trace, rounding, owner, "rounding hides which centre is nearest")
         self._set_fitted(
             X,
