@@ -42,7 +42,8 @@ disallow_untyped_calls = False
 def found(tmp_path_factory):
     """What mypy finds, by the file's name; in one run, since most of its time goes in NumPy."""
     folder = tmp_path_factory.mktemp("snippets")
-    snippets = {"mistakes": "\n".join(["import mlcore.decomposition; from mlcore.svm import SVC", *MISTAKES])}
+    imports = "import mlcore.decomposition; from mlcore.svm import SVC"
+    snippets = {"mistakes": "\n".join([imports, *MISTAKES])}
     for page in set(PAGES) - set(GUIDES):
         blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
         snippets |= {f"{page.stem}_{number}": block for number, block in enumerate(blocks)}

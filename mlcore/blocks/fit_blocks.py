@@ -151,12 +151,13 @@ def _step_until_done(work, readings, progress, file):
         before = objective
         if file is not None:
             file.write(work, step, at_once=not more())
-    close = getattr(work, "_close_passes", None)
-    if close is not None:
-        last = getattr(work, "_closing_pass", False)
-        close(_total(work, readings, "end") if last else None)
-    if readings.finish():
-        file.write(work, step, at_once=True)
+    last = getattr(work, "_closing_pass", False)
+    total = _total(work, readings, "end") if last else None
+    readings.finish()
+    if file is not None and step == 0:  # no step has written what the blocks are
+        file.write(work, at_once=True)
+    if hasattr(work, "_close_passes"):
+        work._close_passes(total)
 
 
 def _once() -> Callable[[], bool]:

@@ -108,12 +108,10 @@ class Readings:
         self._glances, self._whole = glances, False
         return result
 
-    def finish(self) -> bool:
-        """Compute the digests if no reading has, and return whether no checkpoint has them yet."""
-        unknown = self.digests is None
+    def finish(self) -> None:
+        """Compute the digests that a checkpoint keeps, if no reading has."""
         if self._whole:
             self.total(_Nothing())
-        return unknown and self.digests is not None
 
 
 class _Watched:

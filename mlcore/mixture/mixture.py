@@ -36,7 +36,21 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
     """
 
     _kind = "density_estimator"
-    _stored = {"_drawn_": "bool"}
+    _stored = {
+        "_drawn_": "bool",
+        "_kept_": "any",
+        "_end_": "any",
+        "_ties_": ("float64 tied? f", "float64 tied?"),
+    }
+
+    def _check_loaded(self):
+        """Refuse parameters of a fit over blocks that are not like those of the mixture."""
+        for name in ("_kept_", "_end_"):
+            kept = vars(self).get(name)
+            if kept is not None:
+                own = self._fitted_components().parameters(self)
+                if type(kept) is not tuple or list(map(_form, kept)) != list(map(_form, own)):
+                    raise ValueError(f"{name} are no parameters of this mixture.")
 
     # ---- what differs between mixtures
 
@@ -494,6 +508,10 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
             total_weight_=seen,
         )
         self._update_state(changed)
+
+
+def _form(array):
+    return getattr(array, "dtype", None), np.shape(array)
 
 
 def _plain(values):

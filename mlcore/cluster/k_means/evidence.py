@@ -1,4 +1,4 @@
-"""What a fit by centres may claim: rises of its objective, and distances that rounding hides."""
+"""Evidence of a fit by centres: rises of its objective, and distances that rounding hides."""
 
 from itertools import pairwise
 

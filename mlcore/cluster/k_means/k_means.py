@@ -109,7 +109,7 @@ class KMeans(CentroidModel):
     """
 
     objective_trace_: np.ndarray
-    _stored = {"objective_trace_": "float64 t?", "_shift_": "float"}
+    _stored = {"objective_trace_": "float64 t?", "_shift_": "float", "_rounding_": "float"}
 
     def __init__(
         self,
@@ -260,6 +260,10 @@ class KMeans(CentroidModel):
         self._warn_of_fewer(len(self.cluster_centers_))
         why = "the rows must be the same in every pass"
         warn_of_rise(trace, self._rounding_, type(self).__name__, why)
+
+    def _check_loaded(self):
+        if "_shift_" in vars(self):  # a fit over blocks of 0.2, which did not keep the rounding
+            vars(self).setdefault("_rounding_", 0.0)
 
     def _initial_attributes(self, n_clusters):
         begun = {"objective_trace_": np.empty(0), "n_iter_": 0, "converged_": False}

@@ -154,7 +154,12 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
         "coefficients_": "float64 n",
         "center_squared_norms_": "float64 k",
         "X_fit_": "rows n f | float 0 0",
+        "origin_": "none | float f",
     }
+
+    def _check_loaded(self):
+        if "X_fit_" in vars(self):  # 0.2 had no origin
+            vars(self).setdefault("origin_", None)
 
     def __init__(
         self,

@@ -42,9 +42,14 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
         "_columns_": ("float64 f", "float64 f"),
         "_theta_": "float64 c' f+1",
         "_line_": ("float64 c' f+1", "float", "float64 c' f+1", "float", "float", "bool"),
+        "_weight_": "none | float",
         "_gradient_": "none | float64 c' f+1",
         "_pairs_": "none | float64 2 l? c' f+1",
     }
+
+    def _check_loaded(self):
+        if "coef_" in vars(self):  # 0.2 kept no weight of the fit
+            vars(self).setdefault("_weight_", None)
 
     def _checked_parameters(self) -> dict[str, Any]:
         """Return the parameters, checked."""

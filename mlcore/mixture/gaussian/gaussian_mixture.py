@@ -20,7 +20,7 @@ from mlcore.mixture.gaussian.covariances import (
 )
 from mlcore.mixture.gaussian.data_scale import DataScale, data_scale
 from mlcore.mixture.gaussian.e_step import Parameters
-from mlcore.mixture.gaussian.spikes import Spikes
+from mlcore.mixture.gaussian.spikes import Spikes, no_spikes
 from mlcore.mixture.missing import TakesMissing
 from mlcore.mixture.mixture import Mixture
 
@@ -293,10 +293,14 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
     # ---- what Mixture asks for
 
     def _check_loaded(self):
-        """Refuse covariances of another kind."""
+        """Refuse covariances of another kind; files of 0.2 have no spikes."""
+        super()._check_loaded()
         state = vars(self)
         if "means_" not in state:
             return
+        if "_spikes_" not in state:
+            state["_spikes_"] = no_spikes(self.means_.shape[1])._asdict()
+            state["flat_directions_"] = np.zeros((0, 2), np.intp)
         k, d = self.means_.shape
         shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
         for name in ("covariances_", "precisions_", "precisions_cholesky_"):

@@ -133,6 +133,8 @@ class PLSA(CallbackSupport, DocumentBlocks, KeepsFirstRows, Transformer, Model):
         "converged_": "bool",
         "total_count_": "float",
         "_drawn_": "bool",
+        "_kept_": ("float k f", "float k"),
+        "_end_": ("float k f", "float k"),
     }
 
     def __init__(
