@@ -12,6 +12,18 @@ from mlcore.kernels.single_precision import Single, centered_single
 _EPS = float(np.finfo(np.float64).eps)
 _FEW = 10  # an eigenvalue of a small matrix is wrong by some roundings too
 _SAFE = 1e-100, 1e100  # kernel values between these can be squared and summed
+_HIDDEN = 1e-3  # of the largest eigenvalue, of which rounding is told
+
+
+def warn_of_rounding(share: float, owner: str) -> None:
+    """Warn that the rounding of kernel values makes up this share of the largest eigenvalue."""
+    if share > _HIDDEN:
+        warn(
+            "UserWarning",
+            f"{owner}: kernel values are far larger than what differs among samples, and their "
+            f"rounding makes up {share:.1g} of the largest eigenvalue: subtract the mean "
+            "of the samples first, or use another width of the kernel.",
+        )
 
 
 def warn_of_negative(kernel: Kernel, value: float) -> None:
@@ -74,6 +86,15 @@ class CenteredGram:
     def rounding(self, largest: float) -> float:
         """Return how large an eigenvalue may be that is 0, given the largest one."""
         return max((self.n + _FEW) * _EPS * largest, self.total * self._rounding)
+
+    def hidden(self, largest: float) -> float:
+        """Return the share of the largest eigenvalue that rounding of the kernel makes up.
+
+        0 where all kernel values are one: of samples that are equal.
+        """
+        rounding, K = self.total * self._rounding, self._scaled.K
+        share = rounding / max(largest, rounding) if rounding else 0.0
+        return 0.0 if share > _HIDDEN and (K == K[0, 0]).all() else share
 
     def rounded(self) -> Single:
         """Return the matrix formed in float32, times a number that makes its largest entry 1."""

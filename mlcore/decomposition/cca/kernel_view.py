@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from mlcore.decomposition.centered_gram import CenteredGram, warn_of_negative
+from mlcore.decomposition.centered_gram import CenteredGram, warn_of_negative, warn_of_rounding
 from mlcore.decomposition.dual_functions import without_mean
 from mlcore.eigen import largest_by_lapack
 from mlcore.eigen.lapack import eigenpairs, stoppable
@@ -70,6 +70,7 @@ class KernelView:
         psd = bool(rows.kernel.positive_semidefinite)
         values, Q = (_by_cholesky(S) if psd else None) or _by_lapack(S)
         largest = max(values[0], 0.0)
+        warn_of_rounding(S.hidden(largest), "KernelCCA")
         floor = 4 * S.rounding(largest)
         if eps > _EPS and alpha == 0:  # features in float32 depend on each other up to this
             floor = max(floor, (S.n * eps) ** 2 * largest)

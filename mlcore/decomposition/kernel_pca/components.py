@@ -93,7 +93,9 @@ def components(
     if not definite:  # relative to the largest by modulus, which may be that of a negative one
         next_residual *= S.size / largest
     complete = solver == "lapack" and (
-        len(found.values) == S.n or k == 0 or is_complete(S.dense(), raw, Q, following)
+        len(found.values) == S.n
+        or k == 0
+        or (last - following > 2 * rounding and is_complete(S.dense(), raw, Q, following))
     )
     gap = gaps(raw, following)
     half = S.power // 2

@@ -17,7 +17,7 @@ from mlcore.checks import (
     require_random_state,
     scaled_weights,
 )
-from mlcore.decomposition.centered_gram import CenteredGram
+from mlcore.decomposition.centered_gram import CenteredGram, warn_of_rounding
 from mlcore.decomposition.kernel_pca.components import (
     bytes_per_value,
     components,
@@ -337,6 +337,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         found, solver = eigenpairs(S, k, *how)
         warn_if_indefinite(S, kernel, precision(used), found.values[0], power, rng)
         definite = bool(kernel.positive_semidefinite)
+        warn_of_rounding(S.hidden(float(found.values[0])), type(self).__name__)
         state = components(found, S, self._positive, solver, power, definite)
         if self.fit_inverse_transform:
             state |= self._way_back(used, w, state, state["dual_coef_"], kernel, used, origin)

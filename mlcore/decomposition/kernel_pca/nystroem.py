@@ -6,6 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from mlcore.checks import require_memory
+from mlcore.decomposition.centered_gram import warn_of_rounding
 from mlcore.decomposition.evidence import angle_bounds, gaps, orthogonality, signs
 from mlcore.eigen import largest_by_lapack
 from mlcore.kernels.kernel import Kernel
@@ -76,6 +77,7 @@ def components_in_span(
     total = float(w.sum())
     with single_threaded_blas():
         mean = w @ F / total
+    equal = bool((F == F[0]).all())
     F -= mean
     A = scatter_of(F, w, np.zeros(span.m)).scatter
     left_out = float(w @ distances)
@@ -85,7 +87,9 @@ def components_in_span(
     with single_threaded_blas():
         raw, U = largest_by_lapack(A, span.m if k is None else min(span.m, k + 1))
         raw = np.maximum(raw, 0.0)
-        floor = _EPS * max((len(w) + _FEW) * raw[0], total * size)
+        hidden = _EPS * total * size
+        warn_of_rounding(0.0 if equal else hidden / max(raw[0], hidden), "KernelPCA")
+        floor = max(_EPS * (len(w) + _FEW) * raw[0], hidden)
         k = np.count_nonzero(raw[:k] > floor) if positive else k
         # The centres may span fewer directions: of eigenvalue 0, without direction.
         raw = np.append(raw, np.zeros(max(0, k + 1 - len(raw))))
