@@ -137,9 +137,11 @@ EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_sparse_data": INFEASIBLE,
 }
 LOW_RANK = "the samples of a class lie in a subspace, which is refused by name"
-LOW_RANK_FAILURES = {
+SHRUNK_FAILURES = {
     "check_sample_weights_shape": LOW_RANK,
     "check_sample_weights_not_overwritten": LOW_RANK,
+}
+LOW_RANK_FAILURES = SHRUNK_FAILURES | {
     "check_sample_weight_equivalence_on_dense_data": LOW_RANK,
     "check_sample_weight_equivalence_on_sparse_data": LOW_RANK,
 }
@@ -147,7 +149,7 @@ LOW_RANK_FAILURES = {
 
 def expected_failures(model):
     if isinstance(model, QuadraticDiscriminantAnalysis) and not model.reg_param:
-        return LOW_RANK_FAILURES
+        return SHRUNK_FAILURES if model.shrinkage else LOW_RANK_FAILURES
     return EXPECTED_FAILURES if isinstance(model, NuSVC) and model.nu == 0.5 else {}
 
 
