@@ -79,17 +79,15 @@ def duality_gap(objective: Objective, point: Point, factor: float) -> tuple[floa
     scores = objective.scores(point.theta)
     solved = solved_intercepts(rows, scores)
     change, gain = solved.change, factor * _gain(solved)
+    shares = feasible_shares(rows, scores, change)
     if not lasso:
-        shares = feasible_shares(rows, scores, change)
         gap = _gap_nearby(objective, point, error, solved, shares, factor)
         if gap is not None:
             value = point.value - (solved.first.value - solved.last.value)
             return gap, gain, point._replace(theta=_moved(point.theta, change), value=value)
     if change.any():
         point = objective.at(_moved(point.theta, change))
-        error, scores = error_of_gradient(objective, point.theta), objective.scores(point.theta)
-    none = np.zeros_like(change)
-    shares = feasible_shares(rows, scores, none)
+        error = error_of_gradient(objective, point.theta)
     gradient, off = point.gradient, 1 - shares.min()
     if off < _LITTLE:
         error = error + off * np.hypot(objective.deviation, objective.mean)
@@ -99,14 +97,14 @@ def duality_gap(objective: Objective, point: Point, factor: float) -> tuple[floa
         dual = point._replace(gradient=gradient)
         return elastic_net_gap(objective, dual, error, shares, factor), gain, point
     gap = _gap_of(objective, np.abs(gradient) + error, factor)
-    return gap + factor * relative_entropy(rows, scores, none, shares), gain, point
+    return gap + _entropy(objective, point, 0 * change, shares, gap, factor), gain, point
 
 
 def _gap_nearby(objective, point, error, solved, shares, factor):
     """Return the gap at solved intercepts, from the gradient at `point`; None if that is too far
     from them to bound it well.
     """
-    change, rows = solved.change, objective.rows
+    change = solved.change
     rise = change.max() - change.min() if len(change) > 1 else np.abs(change[0])
     moved, gradient = 0.25 * rise + (1 - shares.min()), np.abs(point.gradient) + error
     gap = _gap_of(objective, gradient, factor)
@@ -114,11 +112,21 @@ def _gap_nearby(objective, point, error, solved, shares, factor):
         return gap
     gradient += moved * np.hypot(objective.deviation, objective.mean)
     bound, little = _gap_of(objective, gradient, factor), 1e-12 * factor * point.value
-    entropy = factor * (1 - shares.min()) * solved.last.value  # at most, as it is convex
-    if entropy > 0.01 * gap:
-        entropy = factor * relative_entropy(rows, objective.scores(point.theta), change, shares)
-    bound += entropy
+    bound += _entropy(objective, point, change, shares, gap, factor)
     return bound if bound <= 1.1 * gap + little else None
+
+
+def _entropy(objective, point, change, shares, gap, factor):
+    """Return a bound on the relative entropies of residuals times the shares of their classes.
+
+    As they are convex, they are at most that share of the losses by which residuals change; these
+    are at most those of `point`, where intercepts are not solved.
+    """
+    most = factor * (1 - shares.min()) * point.value
+    if most <= 0.01 * gap:
+        return most
+    scores = objective.scores(point.theta)
+    return factor * relative_entropy(objective.rows, scores, change, shares)
 
 
 def _gradient_of(objective, point, shares):

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse as sp
 from scipy.special import expit, log_expit, logsumexp
 
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
@@ -21,7 +20,7 @@ from mlcore.linear_model.logistic.rounding import ULP, roundings_of_sum
 from mlcore.log_softmax import log_softmax
 
 _STEPS = 100
-_ROWS = 1 << 14  # of a block
+_VALUES = 1 << 15  # scores of a block
 _LEAST = 1e-290  # probabilities, below which quotients overflow
 _NEAR = 1.0  # length of Newton's steps up to which they are taken: curvatures change by a factor e
 
@@ -137,13 +136,16 @@ def feasible_shares(rows: LogisticRows, scores: np.ndarray, change: np.ndarray) 
 
     Where rounding leaves no such numbers they are 0, which is feasible as well.
     """
-    flows = 0.0
+    if rows.n_scores == 1:
+        given = np.zeros(2)
+        for block, _, others in _probabilities(rows, scores, change):
+            mass = rows.weight[block] * others[:, 0]
+            given += np.bincount(rows.codes[block], weights=mass, minlength=2)
+        return given.min() / given if given.min() > 0 else np.zeros(2)
+    flows, classes = np.zeros((rows.n_scores, rows.n_scores)), np.arange(rows.n_scores)
     for block, _, others in _probabilities(rows, scores, change):
-        n, codes = len(others), rows.codes[block]
-        if rows.n_scores == 1:
-            others = np.column_stack((others[:, 0] * (codes == 1), others[:, 0] * (codes == 0)))
-        of_class = (rows.weight[block], (codes, np.arange(n)))
-        flows = flows + sp.csr_array(of_class, shape=(others.shape[1], n)) @ others
+        of_class = rows.weight[block] * (classes[:, None] == rows.codes[block])
+        flows += of_class @ others
     return _stationary(flows)
 
 
@@ -179,8 +181,9 @@ def _probabilities(
     """Yield slices of rows, the logarithm of the probability of each row's own class, and those of
     the others, (n_block, n_scores), 0 for its own.
     """
-    for start in range(0, rows.n, _ROWS):
-        block = slice(start, min(rows.n, start + _ROWS))
+    size = max(64, _VALUES // rows.n_scores)
+    for start in range(0, rows.n, size):
+        block = slice(start, min(rows.n, start + size))
         codes, moved = rows.codes[block], scores[block] + change
         if rows.n_scores == 1:
             margin = np.where(codes == 1, moved[:, 0], -moved[:, 0])

@@ -196,6 +196,8 @@ class NewtonSystem:
 
         Of such a part, as saturated probabilities leave it, solutions and decrements know nothing.
         """
+        if self.is_regular():
+            return False
         dropped = np.ones(self._size, bool)
         dropped[self._kept] = False
         if (np.abs(b[dropped]) > error[dropped]).any():
