@@ -84,6 +84,7 @@ cdef inline optimality optimality_of(Py_ssize_t m, const double* linear, const d
         peak = max(peak, max(fabs(product[t]), fabs(linear[t])))
     found.squared_norm = found.gap = sums[0] = sums[1] = 0
     for t in range(m):
+        sums[group[t]] += beta[t]
         if beta[t] != 0:
             length += (beta[t] / largest) * (beta[t] / largest)
             found.squared_norm += beta[t] * product[t]
@@ -96,7 +97,6 @@ cdef inline optimality optimality_of(Py_ssize_t m, const double* linear, const d
         for t in range(block * BLOCK, min(m, block * BLOCK + BLOCK)):
             squares_here += beta[t] * product[t]
             objective_here += linear[t] * beta[t] + epsilon * fabs(beta[t])
-            sums[group[t]] += beta[t]
             rate = multiplier[group[t]] - (product[t] + linear[t])
             above, below = max(rate - epsilon, 0.0), max(-rate - epsilon, 0.0)
             if upper[t] < INFINITY:

@@ -38,10 +38,11 @@ def solve_pairs(const floating[:, ::1] K, const floating[::1] diagonal, const in
     (dual, primal, KKT violation, |w|², multiplier of each class, steps, violation, largest
     violation of the folds, gap). `rounding` and `distance` are as in optimality.pxd. `sums` is
     empty for machines with costs. With nu, each class has an equality of its own: a row
-    is (sum of the multipliers, nu as a multiple of the largest feasible one), and the violation is at most `margin_tol` times the margin, or `least`. Held-out values
-    are near the scale of the solution on all samples of the pair, and +-`unopposed` if only one
-    class is left. Scratch for each thread: `submatrices` padded², `faces` room², `single` 4, `wide`
-    WIDE + 1, `integers` 4 and `marks` 3 for each slot.
+    is (sum of the multipliers, nu as a multiple of the largest feasible one), and the violation is
+    at most `margin_tol` times the margin, or `least`. Held-out values are near the scale of the
+    solution on all samples of the pair, and +-`unopposed` if only one class is left. Scratch for
+    each thread: `submatrices` padded², `faces` room², `single` 4, `wide` WIDE + 1, `integers` 4 and
+    `marks` 3 for each slot.
     """
     cdef Py_ssize_t p
     cdef int thread

@@ -99,6 +99,8 @@ class Packed:
         """Error of the largest value in units of one rounding, of 1."""
         if self.kernel.row_term == "squares" and self.layout != "differences":
             return 1.0 + float(self.terms.max(initial=0.0))
+        if self.kernel.row_term == "absolute":  # the exponent is a difference of sums
+            return 1.0 + abs(self._gamma) * float(self.terms.max(initial=0.0))
         if self.kernel.overflows:
             return self.kernel.condition_of(self.norm**2)
         return self.kernel.condition_of(float(np.abs(self.diagonal).max(initial=0.0)))

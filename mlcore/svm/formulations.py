@@ -6,6 +6,7 @@ With the multipliers lambda of their equalities a solution is the function
     f(x) = s (sum_i b_i k(x_i, x) - mean of lambda).
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -69,6 +70,14 @@ class Formulation:
         `scale` is that of small weights and values of K, `rounding` what K can hide of a gradient.
         """
         return None
+
+    def resolution(self, solution: Solution, tol: float, factors: tuple[float, float]) -> float:
+        """Return the part of a decision value, before s, that `tol` is of a solution."""
+        return tol
+
+    def rounding(self, solution: Solution) -> float:
+        """Return the size of the errors in values of K that decision values rest on."""
+        return solution.rounding
 
     def scale_and_multipliers(
         self, problem: Problem, solution: Solution
@@ -183,6 +192,12 @@ class NuSVC(Formulation):
         margins = [0.5 * np.subtract(*multiplier_values(s)) for s in solutions if s.gradient.any()]
         return max(tol * min(margins, default=1.0), FINEST * tol * scale, 4 * rounding)
 
+    def resolution(self, solution, tol, factors):
+        if not solution.gradient.any():  # of no samples of a class
+            return tol
+        rho = 0.5 * float(np.subtract(*multiplier_values(solution)))
+        return tol * max(rho, FINEST * math.prod(min(1.0, factor) for factor in factors))
+
     def scale_and_multipliers(self, problem, solution):
         above, below = multiplier_values(solution)
         sides = float(problem.upper.sum()), -float(problem.lower.sum())
@@ -286,7 +301,8 @@ class NuSVR(Formulation):
         middle = 0.5 * (above + below)
         first, last = edges(problem, solution)
         # No sample below its bound is outside the tube.
-        half = max(0.5 * (below - above), middle - first, last - middle) + solution.uncertainty
+        half = max(0.5 * (below - above), middle - first, last - middle)
+        half += solution.error_of(self.coefficients(solution.beta))
         return 1.0, np.array([middle - half, middle + half])
 
     def attributes(self, multipliers, norms):
@@ -334,12 +350,19 @@ class OneClass(Formulation):
         uncertainty = max(s.uncertainty for s in solutions)
         return max(tol * rho, FINEST * tol * scale, 2 * uncertainty)
 
+    def resolution(self, solution, tol, factors):
+        return tol * math.prod(factors)
+
+    def rounding(self, solution):
+        mixed = solution.uncertainty
+        return solution.rounding * (solution.one_sided / mixed if mixed > 0 else 1.0)
+
     def scale_and_multipliers(self, problem, solution):
         first, _ = edges(problem, solution)
         if not np.isfinite(first):
             return super().scale_and_multipliers(problem, solution)
         # No sample below its bound is outside: nu bounds the share of outliers.
-        return 1.0, np.array([first - solution.coarseness * solution.uncertainty])
+        return 1.0, np.array([first - solution.coarseness * solution.one_sided])
 
     def warn_if_constant(self, length, gap):
         # The dual objective is |w|²/2 below that of w = 0, which the gap says may be the optimum.

@@ -19,7 +19,7 @@ from mlcore.progress import CallbackSupport, Progress
 from mlcore.scratch import scratch_array
 from mlcore.svm.formulations import Formulation
 from mlcore.svm.origin import far_origin, less
-from mlcore.svm.smo.bias import round_to_bounds
+from mlcore.svm.smo.bias import ROUNDING, round_to_bounds
 from mlcore.svm.smo.optimality import Optimality, measure, norm, optimality_attributes
 from mlcore.svm.smo.smo import KernelCache, Problem, Solution, refined, solve_many
 from mlcore.threads import single_threaded_blas
@@ -140,23 +140,26 @@ class KernelMachine(CallbackSupport, KernelModel):
         digits as a copy.
         """
         formulation, limited = settings.formulation, settings.max_iter >= 0
-        factors = formulation.gradient_scale(problems, float(store.kernel.diagonal.max()))
+        largest = float(store.kernel.diagonal.max())
+        factors = formulation.gradient_scale(problems, largest)
         scale = math.prod(min(1.0, factor) for factor in factors)
         tol = settings.tol * scale
         exact = settings.few and not limited
         limits = {"max_iter": settings.max_iter, "progress": progress}
         solutions = solve_many(problems, store, tol=tol, exact=exact, **limits)
-        largest = max(p.largest_bound for p in problems)
-        rounding = store.kernel.rounding * largest * np.sqrt(store.kernel.n)
-        finer = None
-        if not limited:
+        bound = max(p.largest_bound for p in problems)
+        rounding = store.kernel.rounding * bound * np.sqrt(store.kernel.n)
+        for _ in range(0 if limited else 2):  # the first margin may be too large
             finer = formulation.finer_tol(solutions, settings.tol, scale, rounding)
-        if finer is not None and finer < max(s.violation for s in solutions):
+            if finer is None or finer >= max(s.violation for s in solutions):
+                break
             solutions = [
                 refined(problem, solution, store, tol=finer, progress=progress)
                 for problem, solution in zip(problems, solutions, strict=True)
             ]
-        mark_rounded(solutions, settings.tol * math.prod(factors))
+        for solution in solutions:
+            limit = formulation.resolution(solution, settings.tol, factors)
+            mark_rounded(solution, limit)
         return solutions
 
     def _warn_unconverged(self, solutions: list[Solution], settings: Settings) -> None:
@@ -167,8 +170,8 @@ class KernelMachine(CallbackSupport, KernelModel):
         worst = max(left, key=lambda s: s.violation)
         tol, scaling = settings.tol, "scaling the features often helps"
         if worst.cause == "rounding":
-            why = f"at rounding errors of {worst.uncertainty:.2g} in its decision values,"
-            way_out = "center or scale the features"
+            why = "at what rounding leaves of its decision values,"
+            way_out = "center or scale the features, or lower C"
         elif worst.cause == "kernel":
             why = "where the kernel let it go no further"
             way_out = f"raise tol, or check the kernel; {scaling}"
@@ -322,7 +325,7 @@ class SingleProblemMachine(KernelMachine):
 
         _, multipliers = formulation.scale_and_multipliers(problem, solution)
         products = solution.gradient - problem.linear
-        how = {"rounding": solution.rounding, "distance": solution.distance}
+        how = {"rounding": formulation.rounding(solution), "distance": solution.distance}
         optimality = measure(problem, solution.beta, products, multipliers, **how)
         length = np.array([norm(solution.beta, products)])
         formulation.warn_if_constant(float(length[0]), optimality.duality_gap)
@@ -377,11 +380,14 @@ class SingleProblemMachine(KernelMachine):
         return measure(problem, beta, products, multipliers, *errors)
 
 
-def mark_rounded(solutions: list[Solution], tol: float) -> None:
-    """Mark solutions as not converged if rounding of K makes errors far above `tol`."""
-    for solution in solutions:
-        if solution.uncertainty > 2 * ROUNDED * tol:
-            solution.converged, solution.cause = False, "rounding"
+def mark_rounded(solution: Solution, tol: float) -> None:
+    """Mark a solution as not converged if rounding makes errors far above `tol`.
+
+    That of K, and of multipliers to their bounds.
+    """
+    rounded = ROUNDING * float(np.abs(solution.beta).max(initial=0)) * solution.largest
+    if max(solution.uncertainty, rounded) > 2 * ROUNDED * tol:
+        solution.converged, solution.cause = False, "rounding"
 
 
 def shift(coef: np.ndarray, origin: np.ndarray | None) -> np.ndarray:

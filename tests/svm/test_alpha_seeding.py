@@ -176,3 +176,29 @@ def test_the_threads_of_blas_change_nothing():
 
     for one, three in zip(tables(1), tables(3), strict=True):
         assert_array_equal(one, three)
+
+
+def test_threads_keep_to_their_scratch():
+    X, y = overlapping(n=700)
+    signs = np.where(y > 0, 1.0, -1.0)
+    folds = np.arange(700) % 4
+    boxes = np.stack([np.ones(700)] + [(folds != f).astype(float) for f in range(4)])
+    kernel = as_kernel("rbf").with_gamma(0.5)
+    found = []
+    for guarded in (False, True):
+        store = KernelCache(kernel.rows(X, True), 200)
+        store.complete(5)
+        task = SeededTask(store, signs, boxes, 1e-6, -1)
+        scratch = task._scratch
+        if guarded:  # the last columns, and all that a thread has not written
+            task._scratch = tuple(np.full((len(a), a.shape[1] + 9), 77, a.dtype) for a in scratch)
+        task.prepare(1.0)
+        task.advance(None)
+        found.append(task.beta.copy())
+        if guarded:
+            for guard, own in zip(task._scratch, scratch, strict=True):
+                assert (guard[:, own.shape[1] :] == 77).all()
+            _, _, single, wide, integers, _ = task._scratch
+            for used in (single, wide, integers):
+                assert used[0, 0] != 77
+    assert_array_equal(found[0], found[1])

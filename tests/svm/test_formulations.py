@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import svm as peer
 
-from mlcore.svm import SVC, NuSVC
+from mlcore.svm import SVC, NuSVC, NuSVR, formulations
 
 GAMMA = 0.2
 
@@ -85,3 +85,25 @@ def test_infeasible_nu_is_refused_before_any_kernel_value():
     for nu in (0, 1.5, "x"):
         with pytest.raises((ValueError, TypeError), match=f"nu={nu!r}"):
             NuSVC(nu=nu).fit(X, y)
+
+
+@pytest.mark.parametrize("n", [120, 500, 1000])
+@pytest.mark.parametrize("seed", range(3))
+def test_nu_bounds_the_share_of_margin_errors(n, seed):
+    X, y = overlapping(n, 3, seed)
+    model = NuSVC(nu=0.6, gamma=GAMMA).fit(X, y)
+    assert np.mean(model.functional_margins(X, y) < 1 - 1e-6) <= 0.6
+    targets = X[:, 0] + 0.3 * np.random.default_rng(seed).normal(size=n)
+    tube = NuSVR(nu=0.3, gamma=GAMMA).fit(X, targets)
+    assert np.mean(np.abs(targets - tube.predict(X)) > tube.epsilon_ + 1e-12) <= 0.3
+
+
+def test_problems_without_multipliers_do_not_make_tol_zero():
+    formulation = formulations.NuSVC(0.5, "NuSVC")
+    target = np.array([1.0, 1.0, -1.0, -1.0])
+    usual = formulation.problem(target, np.full(4, 0.25))
+    empty = formulation.problem(target, np.array([0.25, 0.25, 0.0, 0.0]))
+    assert not empty.total.any()
+    expected = formulation.gradient_scale([usual], 1.0)
+    assert formulation.gradient_scale([empty, usual], 1.0) == expected
+    assert_allclose(expected, (0.25, 1.0), rtol=1e-8)

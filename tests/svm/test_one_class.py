@@ -158,3 +158,42 @@ def test_rows_without_zeros_give_the_same_bytes_sparse_or_not(kernel, dtype):
         if hasattr(dense, name):
             assert_array_equal(getattr(dense, name), getattr(full, name))
     assert_array_equal(dense.decision_function(X), full.decision_function(X))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize(("n", "d"), [(300, 2), (1000, 2), (300, 20)])
+@pytest.mark.parametrize("nu", [1e-6, 0.01, 0.1, 0.5])
+def test_outliers_are_a_share_of_nu_at_most(n, d, nu, kernel, dtype):
+    X, w = cloud(n, d).astype(dtype), np.random.default_rng(1).integers(1, 4, n)
+    for gamma in ("scale", 5.0):
+        model = OneClassSVM(nu=nu, kernel=kernel, gamma=gamma).fit(X, sample_weight=w)
+        assert w[model.predict(X) == -1].sum() <= nu * w.sum() * (1 + 1e-9)
+        assert w[model.support_].sum() >= nu * w.sum() * (1 - 1e-9)
+        assert model.converged_ and model.kkt_violation_ <= max(1e-3 * model.offset_, 1e-6)
+
+
+def test_tol_is_a_part_of_the_margin():
+    X = np.random.RandomState(0).rand(2000, 4)
+    model = OneClassSVM(nu=1e-6).fit(X)
+    assert (model.predict(X) == 1).all()
+    assert model.duality_gap_ < 1e-2 * abs(model.dual_objective_)
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_samples_around_the_origin_are_warned_of(n, kernel):
+    X = cloud(n)
+    with pytest.warns(UserWarning, match="OneClassSVM: at nu=0.5 w = 0 is optimal"):
+        model = OneClassSVM(kernel=kernel).fit(X)
+    assert model.duality_gap_ >= abs(model.dual_objective_)  # nothing separates it from w = 0
+    assert (model.predict(X) == -1).mean() <= 0.5
+    OneClassSVM(kernel=kernel).fit(X + 5)  # no warning
+
+
+def test_features_of_any_unit_give_the_same_outliers():
+    X = cloud(400) + 4
+    expected = OneClassSVM(kernel="linear", nu=0.1).fit(X).predict(X)
+    for unit in (2.0**-60, 2.0**60):
+        found = OneClassSVM(kernel="linear", nu=0.1).fit(X * unit).predict(X * unit)
+        assert np.mean(found != expected) <= 0.01

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.special import expit
+from sklearn.datasets import load_iris
 
 from mlcore.svm import SVC, NuSVC
 from mlcore.svm.probability.link import Link, apply_link
@@ -251,3 +252,13 @@ def test_pairs_of_classes_of_one_sample_have_probabilities():
     p = machine.predict_proba(X)
     assert_allclose(p.sum(axis=1), 1)
     assert_array_equal(p.argmax(axis=1), machine.predict(X))
+
+
+@pytest.mark.parametrize("C", [1e10, 1e300, np.inf])
+def test_a_hard_margin_has_probabilities(C):
+    X, y = load_iris(return_X_y=True)
+    how = {"kernel": "linear", "probability": True, "random_state": 0}
+    for rows in (slice(100), slice(0, 100, 25)):
+        found = SVC(C=C, **how).fit(X[rows], y[rows]).predict_proba(X[:100])
+        soft = SVC(C=1e6, **how).fit(X[rows], y[rows]).predict_proba(X[:100])
+        assert_allclose(found, soft, atol=1e-6)

@@ -14,6 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
 from mlcore.exceptions import ConvergenceWarning
 from mlcore.svm import SVC, NuSVC
+from mlcore.svm.smo import smo
 
 GAMMA = 0.2
 
@@ -424,3 +425,21 @@ def test_a_failed_refit_leaves_the_old_model():
     with pytest.raises(ValueError):
         model.fit(X, np.zeros(60))
     assert_array_equal(model.decision_function(X), before)
+
+
+def test_a_fit_without_max_iter_names_the_steps_that_end_it(monkeypatch):
+    monkeypatch.setattr(smo, "MOST_STEPS", 3)
+    rng = np.random.default_rng(0)
+    X = np.column_stack([18_000 * rng.random(400), rng.normal(size=400)])
+    y = X[:, 0] / 18_000 + 0.2 * rng.normal(size=400) > 0.5
+    with pytest.warns(ConvergenceWarning, match=r"after \d+ steps, the most that max_iter=-1"):
+        model = SVC(kernel="linear").fit(X, y)
+    assert not model.converged_ and model.duality_gap_ > 1
+
+
+@pytest.mark.parametrize("n", [60, 1200])
+def test_the_first_line_of_progress_has_no_minus_zero(n, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    SVC(verbose=2).fit(X, X[:, 0] + rng.normal(size=n) > 0)
+    assert "objective -0 " not in capsys.readouterr().out

@@ -193,7 +193,6 @@ class SVCCV(SupportVectorClassifier):
             if solutions is None:
                 store = self._open_store(samples.X, at, Cs[c] * float(samples.cost.max()))
                 solutions = self._solve(problems, store, at, progress)
-            mark_rounded(solutions, at.tol)
             fitted = self._fit_tasks(checked, samples, at, problems, solutions)
         results = _results(Cs, widths, scores.reshape(-1, len(folds)))
         self._set_fitted(
@@ -300,6 +299,7 @@ class SVCCV(SupportVectorClassifier):
                 if seeded.violation[0] > seeded.tol:
                     self._solve_row(seeded, 0, store, settings, progress)
                 last = seeded.solution(0)
+                mark_rounded(last, settings.tol)
                 fits[c][0].append(seeded.problem(0))
                 fits[c][1].append(last)
                 unsettled = seeded.advance(None if following is None else Cs[following])

@@ -10,6 +10,7 @@ from mlcore.scratch import scratch_array
 from mlcore.svm.formulations import FINEST
 from mlcore.svm.multiclass.binary_problems import UNOPPOSED
 from mlcore.svm.multiclass.multiclass import LabelledSamples, SolvedTasks, binary_tasks
+from mlcore.svm.smo.bias import ROUNDING
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.optimality import Optimality, nu_sums
 from mlcore.svm.smo.small_problem import INTEGERS, MARKS, SINGLE, STEPS, WIDE
@@ -67,8 +68,11 @@ def solve_pairs(
     pairs = np.array([tuple(task) for task in binary_tasks(n_classes, "ovo")], dtype=np.int64)
     n_folds = 0 if fold is None else int(fold.max()) + 1
     rounding, largest = store.kernel.rounding, float(cost.max())
-    unit = 1.0 if nu is None else largest * float(store.kernel.diagonal.max())
-    if rounding * largest * np.sqrt(n) > tol * unit and store.dtype == np.float64:
+    value = float(store.kernel.diagonal.max())
+    rough = 0.0
+    if store.dtype == np.float64:
+        rough = largest * max(rounding * np.sqrt(n), ROUNDING * value)
+    if nu is None and rough > tol:
         return None  # a solution may not count as converged
     store.complete(len(pairs) * (1 + n_folds))
     if not store.whole:
@@ -96,7 +100,7 @@ def solve_pairs(
         sums = np.column_stack(nu_sums(first, second, nu))
         # Small weights make a small gradient.
         scale = min(1.0, float((2 * sums[:, 0] / (nu * sizes[pairs].sum(axis=1))).min()))
-        finer = tol * scale * min(1.0, float(diagonal.max()))
+        finer = tol * scale * min(1.0, value)
         least = max(FINEST * finer, 4 * rounding * largest * np.sqrt(n))
     at_once = items_per_call(20 * m * m * (1 + n_folds))
     with single_threaded_blas():
@@ -113,6 +117,9 @@ def solve_pairs(
     dual, primal, kkt, squares, above, below, steps, *violations, gap = figures.T
     if not (np.maximum(*violations) <= finer).all():
         return None
+    rho = 0.5 * (above - below)
+    if nu is not None and (rough > np.maximum(tol * rho, FINEST * finer)).any():
+        return None
     optimality = Optimality(dual, primal, gap, kkt)
     if len(pairs) == 1:
         optimality = Optimality(*(float(values[0]) for values in optimality))
@@ -125,4 +132,4 @@ def solve_pairs(
         n_iter=steps,
         converged=True,
     )
-    return solved, held_out, 0.5 * (above - below)
+    return solved, held_out, rho

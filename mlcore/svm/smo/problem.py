@@ -89,9 +89,9 @@ class Solution:
     cause : "steps", "rounding" or "kernel"
         Of an end before `tol`: no steps left, values of K too rough, or no step lowered the
         objective.
-    rounding, distance : float
-        Size of the errors in the values of K, and distance of the origin that was taken from the
-        samples.
+    rounding, largest, distance : float
+        Size of the errors in the values of K, its largest value, and distance of the origin that
+        was taken from the samples.
     coarseness : float
         Rounding of predictions in units of that of K, at least 1.
     """
@@ -106,12 +106,23 @@ class Solution:
     diverged: bool = False
     cause: str = "steps"
     rounding: float = 0.0
+    largest: float = 1.0
     distance: float = 0.0
     coarseness: float = 1.0
 
     @property
     def uncertainty(self) -> float:
-        """Size of the errors in decision values that rounding makes, terms having mixed signs."""
-        size = float(np.abs(self.beta).max(initial=0))
-        length = size * float(np.linalg.norm(self.beta / size)) if size > 0 else 0.0
+        """Size of the errors that rounding of K makes in decision values."""
+        return self.error_of(self.beta)
+
+    @property
+    def one_sided(self) -> float:
+        """Size of the errors where no multiplier is negative: those in exp do not cancel then."""
+        products = float(np.abs(self.gradient).max(initial=0))
+        return self.uncertainty + self.rounding / max(self.largest, 1e-300) * products
+
+    def error_of(self, beta: np.ndarray) -> float:
+        """Return the size of the errors in K beta, less what they have in common."""
+        size = float(np.abs(beta).max(initial=0))
+        length = size * float(np.linalg.norm(beta / size)) if size > 0 else 0.0
         return 2 * self.rounding * length
