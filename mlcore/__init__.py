@@ -49,8 +49,9 @@ except ModuleNotFoundError as _error:
     ) from None
 
 
-# Type checkers take this name for true wherever it stands; typing itself takes a while to import.
-TYPE_CHECKING = False
+# Type checkers take this name for true wherever it stands, and completion reads both branches where
+# it is no constant; typing itself takes a while to import.
+TYPE_CHECKING = bool()  # noqa: UP018
 if TYPE_CHECKING:
     from mlcore import (
         bayes,

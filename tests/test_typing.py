@@ -1,5 +1,6 @@
 """Type checkers find nothing wrong with what users write and what the documents show."""
 
+import ast
 import os
 import re
 import runpy
@@ -84,3 +85,15 @@ def test_mistakes_are_found(found):
 def test_typical_use_runs(tmp_path, capsys):
     runpy.run_path(str(TYPICAL))["main"](tmp_path)
     assert len(capsys.readouterr().out.splitlines()) > 20
+
+
+def test_completion_sees_the_functions_of_the_package():
+    """It leaves out a branch whose condition is a constant."""
+    source = Path(mlcore.__file__).read_text(encoding="utf-8")
+    (value,) = [
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "TYPE_CHECKING"
+    ]
+    assert not isinstance(value, ast.Constant)
+    assert not mlcore.TYPE_CHECKING and {"load", "save"} <= set(dir(mlcore))
