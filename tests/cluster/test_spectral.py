@@ -561,18 +561,23 @@ def test_a_sample_without_edges_is_a_cluster_of_a_ratio_cut():
 
 
 @pytest.mark.parametrize("how", ["refined", "kmeans"])
-def test_eigenvectors_that_are_constant_are_refused(how):
+def test_eigenvectors_that_are_constant_are_not_grouped(how):
     K = np.kron(np.eye(2), np.ones((3, 3)))
     K[2, 3] = K[3, 2] = 0.01
     model = SpectralClustering(2, affinity="precomputed", n_components=1, assign_labels=how)
-    with pytest.raises(ValueError, match="n_components=1 eigenvectors are constant"):
-        model.fit(K)
+    with pytest.warns(UserWarning, match="n_components=1 .* are constant.*: 2 are taken"):
+        assert adjusted_rand_index(model.fit(K).labels_, [0, 0, 0, 1, 1, 1]) == 1
+    assert model.embedding_.shape == (6, 2)
     K[2, 3] = K[3, 2] = 0.0  # two components are told apart by any
     with pytest.warns(UserWarning, match="2 connected components"):
         assert_array_equal(model.fit(K).labels_, [0, 0, 0, 1, 1, 1])
     model = SpectralClustering(3, affinity="precomputed", n_components=2, assign_labels=how)
     with (
-        pytest.raises(ValueError, match="of which there are 2"),
+        pytest.warns(UserWarning, match="of which there are 2, .*: 3 are taken"),
         pytest.warns(UserWarning, match="2 connected components"),
     ):
-        model.fit(K)
+        assert len(set(model.fit(K).labels_)) == 3
+    K = np.kron(np.eye(2), np.ones((200, 200))) + 1e-3  # by Lanczos
+    model = SpectralClustering(2, affinity="precomputed", n_components=1, assign_labels=how)
+    with pytest.warns(UserWarning, match="2 are taken"):
+        assert adjusted_rand_index(model.fit(K).labels_, np.repeat([0, 1], 200)) == 1

@@ -62,8 +62,8 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
         "normalized_cut", "ratio_cut", "doubly_stochastic" or "frobenius", as
         `mlcore.cluster.normalize_affinity` defines them.
     n_components : int or None, default=None
-        Eigenvectors that are grouped; as many as clusters by default. Fewer must still be more
-        than the graph has connected components.
+        Eigenvectors that are grouped; as many as clusters by default. The first are constant on
+        each connected component of the graph: if all are, one more is taken, with a warning.
     eigen_solver : {None, "arpack", "lobpcg"}, default=None
         None is block Lanczos, which also finds multiple eigenvalues; or one of SciPy's solvers.
         Small matrices are decomposed by LAPACK.
@@ -124,7 +124,7 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
     Warns
     -----
     UserWarning
-        If the graph is not connected. Its components then are clusters; if they are more than
+        If `n_components` eigenvectors tell nothing; and if the graph is not connected. Its components then are clusters; if they are more than
         `n_clusters`, each joins the lightest cluster so far, by descending weight.
     ConvergenceWarning
         If `max_iter` was too small.
@@ -232,8 +232,7 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
         TypeError, ValueError
             For parameters or data out of range, before any work; for a precomputed affinity that is
             not square, not symmetric or negative; for samples without any affinity, except for a
-            ratio cut, which has them as clusters of their own; and for `n_components` so few that
-            the eigenvectors are constant on each connected component.
+            ratio cut, which has them as clusters of their own.
         MemoryError
             If the affinities do not fit into free memory.
         """
@@ -248,7 +247,9 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
             if self.eigen_solver is None and not by_lapack(n, m):
                 drawn = rng.standard_normal((n, block_size(m) - 1))
             graph, start = self._graph(self._affinity(checked), drawn)
-            self._refuse_too_few(m, graph.n_components)
+            if m <= graph.n_components < k:
+                self._warn_of_constant(graph.n_components)
+                m, start = graph.n_components + 1, None
             found = relaxed(
                 graph, m, rng, start, self.tol, self.max_iter,
                 lambda step, total, residual: progress.step(
@@ -286,14 +287,13 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
         )
         return self
 
-    def _refuse_too_few(self, n_components, connected):
-        if n_components <= connected < self.n_clusters:
-            raise ValueError(
-                f"{type(self).__name__}: n_components={n_components} eigenvectors are constant on "
-                f"each connected component of the graph, of which there are {connected}: they "
-                f"cannot tell n_clusters={self.n_clusters} clusters apart. Pass n_components of "
-                f"at least {connected + 1}, or None."
-            )
+    def _warn_of_constant(self, connected):
+        warn(
+            "UserWarning",
+            f"{type(self).__name__}: n_components={self.n_components} eigenvectors are constant on "
+            f"each connected component of the graph, of which there are {connected}, and cannot "
+            f"tell n_clusters={self.n_clusters} clusters apart: {connected + 1} are taken.",
+        )
 
     def _check_parameters(self):
         rng, owner = super()._check_parameters(), type(self).__name__
