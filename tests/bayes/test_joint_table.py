@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -26,6 +26,7 @@ def tables(seed, shape=(2, 3, 4)):
 
 
 @settings(max_examples=20, deadline=None)
+@example(405)  # a pair of values that never occurs
 @given(st.integers(0, 10**6))
 def test_chain_rule_and_order_of_axes(seed):
     counts = tables(seed)
@@ -36,7 +37,8 @@ def test_chain_rule_and_order_of_axes(seed):
     rebuilt = conditional.filled(0) * table.marginal(2)
     assert_allclose(rebuilt, joint, rtol=1e-13)
     backwards = table.conditional(2, (1, 0))
-    expected = (joint / joint.sum(axis=2, keepdims=True)).transpose(2, 1, 0)
+    with np.errstate(invalid="ignore"):  # 0 / 0 where the condition never occurs
+        expected = (joint / joint.sum(axis=2, keepdims=True)).transpose(2, 1, 0)
     assert_array_equal(backwards.mask, ~np.isfinite(expected))
     assert_allclose(backwards.compressed(), expected[np.isfinite(expected)], rtol=1e-13)
 
