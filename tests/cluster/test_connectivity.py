@@ -250,3 +250,46 @@ def test_a_graph_in_parts_is_told():
         model = AgglomerativeClustering(connectivity=graph, linkage="single").fit(X)
     assert model.n_connected_components_ == 2
     assert len(model.children_) == 9
+
+
+@pytest.mark.filterwarnings("ignore:AgglomerativeClustering. connectivity has")
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "precomputed"])
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_components_are_merged_last_where_they_are_no_more_than_clusters(linkage, metric):
+    metric = "euclidean" if linkage == "ward" else metric
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))  # components that lie amid each other
+    component = rng.integers(0, 3, 60)
+    graph = component[:, None] == component
+    rows = cdist(X, X) if metric == "precomputed" else X
+    fit = {"linkage": linkage, "metric": metric}
+    for k in (3, 5):
+        model = AgglomerativeClustering(k, connectivity=graph, **fit).fit(rows)
+        assert all(len(set(component[model.labels_ == label])) == 1 for label in range(k))
+    heights = []
+    for c in range(3):
+        own = np.flatnonzero(component == c)
+        part = rows[np.ix_(own, own)] if metric == "precomputed" else rows[own]
+        heights.append(AgglomerativeClustering(1, **fit).fit(part).distances_)
+    assert_allclose(np.sort(model.distances_[:-2]), np.sort(np.concatenate(heights)), rtol=1e-9)
+    pair = model.children_[-2]
+    a, b = (np.flatnonzero(clusters_mask(model.children_, 60, node)) for node in pair)
+    if linkage == "ward":
+        gap = np.square(X[a].mean(axis=0) - X[b].mean(axis=0)).sum()
+        expected = np.sqrt(2 * gap / (1 / len(a) + 1 / len(b)))
+    else:
+        kind = "cityblock" if metric == "cityblock" else "euclidean"
+        expected = cdist(X[a], X[b], kind).min()  # one edge joins two components
+    assert_allclose(model.distances_[-2], expected, rtol=1e-9)
+
+
+def clusters_mask(children, n, node):
+    """Return which samples a node of the tree holds."""
+    mask, waiting = np.zeros(n, dtype=bool), [node]
+    while waiting:
+        node = waiting.pop()
+        if node < n:
+            mask[node] = True
+        else:
+            waiting.extend(children[node - n])
+    return mask

@@ -18,8 +18,8 @@ _BLOCK = 2**20  # values in a block
 _OPERATIONS_OF_A_NUMBER = 4  # about, for each number read from memory
 
 
-def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, int]:
-    """Return the edges of a connected graph, and the number of components that it had.
+def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the edges of a connected graph, and the component of each sample in that given.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, int]
     edges : (m, 2) int32
         Each pair of samples once, the larger first. If the graph is not connected, edges between
         the nearest samples of each two components are added, with a warning.
-    n_components : int
+    component : int32 (n,)
     """
     n, name = len(X), "connectivity"
     graph = connectivity(X) if callable(connectivity) else connectivity
@@ -57,7 +57,7 @@ def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, int]
             "stopping the tree early: the nearest samples of each two of them may merge too.",
         )
         edges = np.vstack([edges, _bridges(X, component, count, metric, owner)])
-    return edges, count
+    return edges, component
 
 
 def _bridges(X, component, count, metric, owner):
@@ -107,7 +107,49 @@ def lengths_of(edges, X, metric, owner: str) -> np.ndarray:
     return as_distances(lengths, metric, owner)
 
 
-def merge_along(X, edges, linkage: str, metric, owner: str, report) -> tuple:
+def merge_apart(X, edges, component, linkage: str, metric, owner: str, report) -> tuple:
+    """Merge as `merge_along`, but samples of different components last, whatever their distance.
+
+    Their heights, the last, may be less than those before.
+    """
+    count = int(component.max()) + 1
+    within = len(X) - count
+    if linkage == "ward":
+        apart = 4.0 * np.sqrt(X.size) * (np.abs(X).max() or 1.0)  # more than any height
+        X = np.column_stack((X, apart * component))
+        merged, heights = merge_along(X, edges, linkage, metric, owner, _less(report, apart))
+        _merge_means(X[:, :-1], component, merged[within:], heights[within:])
+        return merged, heights
+    lengths = lengths_of(edges, X, metric, owner)
+    apart = 2.0 * float(lengths.max()) or 1.0
+    between = component[edges[:, 0]] != component[edges[:, 1]]
+    merged, heights = merge_along(
+        X, edges, linkage, metric, owner, _less(report, apart), lengths + apart * between
+    )
+    heights[within:] -= apart
+    return merged, heights
+
+
+def _less(report, limit):
+    return lambda heights: report(heights[heights < limit])
+
+
+def _merge_means(X, component, merged, heights):
+    """Set the merges of whole components, and their heights, by Ward's distances of means."""
+    size = np.bincount(component).astype(np.float64)
+    means = np.stack([X[component == c].mean(axis=0) for c in range(len(size))])
+    name = np.unique(component, return_index=True)[1]
+    for at in range(len(merged)):
+        squares = cdist(means, means, "sqeuclidean") * 2 / (1 / size + 1 / size[:, None])
+        np.fill_diagonal(squares, np.inf)
+        i, j = sorted(divmod(int(squares.argmin()), len(size)))
+        merged[at], heights[at] = (name[i], name[j]), np.sqrt(squares[i, j])
+        means[i] += size[j] / (size[i] + size[j]) * (means[j] - means[i])
+        size[i] += size[j]
+        means, size, name = (np.delete(part, j, axis=0) for part in (means, size, name))
+
+
+def merge_along(X, edges, linkage: str, metric, owner: str, report, lengths=None) -> tuple:
     """Merge clusters along edges until one is left, the nearest first.
 
     The distance of two clusters is the least or largest length of the edges between them, or a
@@ -121,6 +163,8 @@ def merge_along(X, edges, linkage: str, metric, owner: str, report) -> tuple:
         Of a connected graph.
     report : callable
         Called with the distances of new merges.
+    lengths : (m,), optional
+        Of the edges, instead of those by the metric; not for Ward's.
 
     Returns
     -------
@@ -131,7 +175,9 @@ def merge_along(X, edges, linkage: str, metric, owner: str, report) -> tuple:
     """
     n, m = len(X), len(edges)
     ward = linkage == "ward"
-    value = np.empty(m) if ward else lengths_of(edges, X, metric, owner)
+    value = np.empty(m) if ward else lengths
+    if value is None:
+        value = lengths_of(edges, X, metric, owner)
     merged, heights = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
     if linkage == "single":
         order = np.lexsort((edges[:, 1], edges[:, 0], value))

@@ -1,6 +1,7 @@
 """Agglomerative clustering: the two nearest clusters are merged, again and again."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from mlcore._ext import linkage as _ext
 from mlcore.checks import as_bool, as_choice, as_integer, as_real, require_enough
 from mlcore.cluster.k_medoids.dissimilarities import given_distances
-from mlcore.cluster.linkage.connectivity import LINKAGES, as_edges, merge_along
+from mlcore.cluster.linkage.connectivity import LINKAGES, as_edges, merge_along, merge_apart
 from mlcore.cluster.linkage.lance_williams import (
     SQUARED,
     diameter,
@@ -62,7 +63,8 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
         A graph (n_samples, n_samples), or a function of X that returns one: only clusters with an
         edge between them are merged, where either of its two entries is not 0. "single",
         "complete" and "average" linkage are then those of the edges between two clusters, and
-        "ward", whose heights may fall then, takes no distances.
+        "ward", whose heights may fall then, takes no distances. Components of the graph, where they
+        are no more than `n_clusters`, are merged last, whatever their distance.
     compute_distances : bool, default=True
         Set `distances_`, at no cost; it is always set with a threshold.
     distance_threshold : float or None, default=None
@@ -204,10 +206,14 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
             require_enough(n, self.n_clusters or 1, "n_clusters")
             if self._precomputed:
                 checked = given_distances(checked, owner)
-            edges, n_components = None, 1
+            merge, n_components = None, 1
             if self.connectivity is not None:
-                edges, n_components = as_edges(self.connectivity, checked, self._metric, owner)
-            Z, largest = self._merges(checked, edges, _reporter(progress))
+                edges, component = as_edges(self.connectivity, checked, self._metric, owner)
+                n_components = int(component.max()) + 1
+                merge = partial(merge_along, edges=edges)
+                if 1 < n_components <= (self.n_clusters or 0):
+                    merge = partial(merge_apart, edges=edges, component=component)
+            Z, largest = self._merges(checked, merge, _reporter(progress))
         children = Z[:, :2].astype(np.int64)
         threshold = self.distance_threshold
         if self.scaled_distance_threshold is not None:
@@ -301,7 +307,7 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
     def _metric(self):
         return as_metric(self.metric, type(self).__name__)
 
-    def _merges(self, X, edges, report):
+    def _merges(self, X, along, report):
         """Return the linkage matrix, and the largest distance of two samples if it is needed."""
         n = len(X)
         if n == 1:
@@ -314,14 +320,17 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
             power = int(np.frexp(max(X.max(), -X.min()))[1])
             X = np.ldexp(X.astype(np.float64, copy=False), -power)
             largest = diameter(X) if scaled else None
-            if edges is None:
-                merged, heights = self._merge_points(X, lambda new: report(np.ldexp(new, power)))
+            told = lambda new: report(np.ldexp(new, power))  # noqa: E731
+            if along is None:
+                merged, heights = self._merge_points(X, told)
             else:
-                merged, heights = merge_along(
-                    X, edges, self.linkage, metric, owner, lambda new: report(np.ldexp(new, power))
+                merged, heights = along(
+                    X, linkage=self.linkage, metric=metric, owner=owner, report=told
                 )
-        elif edges is not None:
-            merged, heights = merge_along(X, edges, self.linkage, metric, owner, report)
+        elif along is not None:
+            merged, heights = along(
+                X, linkage=self.linkage, metric=metric, owner=owner, report=report
+            )
             largest = float(X.max()) if scaled else None
         else:
             D = self._distances(X)
@@ -329,7 +338,7 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
             for start in range(0, n if self.linkage in SQUARED else 0, 256):
                 np.square(D[start : start + 256], out=D[start : start + 256])
             merged, heights = merge_matrix(D, self.linkage, np.ones(n), np.arange(n), report)
-        in_order = edges is not None or self.linkage in ("centroid", "median")
+        in_order = along is not None or self.linkage in ("centroid", "median")
         order = np.arange(n - 1) if in_order else stable_order(heights)
         Z = np.empty((n - 1, 4))
         _ext.label(np.ascontiguousarray(merged), heights, order, np.arange(n), np.arange(n), Z)

@@ -124,8 +124,9 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
     Warns
     -----
     UserWarning
-        If `n_components` eigenvectors tell nothing; and if the graph is not connected. Its components then are clusters; if they are more than
-        `n_clusters`, each joins the lightest cluster so far, by descending weight.
+        If `n_components` eigenvectors tell nothing; and if the graph is not connected. Its
+        components then are clusters; if they are more than `n_clusters`, each joins the lightest
+        cluster so far, by descending weight.
     ConvergenceWarning
         If `max_iter` was too small.
 
