@@ -170,8 +170,9 @@ def of_logistic(how, layout=np.asarray, n_classes=2):
         yield from gap_claims(model, objective, best)
         shown = silently(lambda: model.verify(layout(X), y, **keywords))
         if shown is not None:
-            yield Claim("verify.duality_gap", shown.duality_gap, objective - best)
-            yield Claim("verify.excess_bound", shown.excess_bound, objective - best)
+            excess = objective - best - EPS * abs(objective)  # what float64 can tell
+            yield Claim("verify.duality_gap", shown.duality_gap, excess)
+            yield Claim("verify.excess_bound", shown.excess_bound, excess)
         if np.isinf(C):
             yield Claim("the excess of what converged", 1e-6 * abs(best), objective - best)
 
@@ -179,7 +180,7 @@ def of_logistic(how, layout=np.asarray, n_classes=2):
 
 
 def gap_claims(model, objective, best):
-    yield Claim("duality_gap_", model.duality_gap_, objective - best)
+    yield Claim("duality_gap_", model.duality_gap_, objective - best - EPS * abs(objective))
     yield Claim(
         "objective_",
         1e-12 * abs(objective) + model.duality_gap_,
@@ -249,6 +250,19 @@ def coefficients(model, n):
     return exact.exact(a)
 
 
+def solution(model, K, X, kernel):
+    """A Gram matrix G, and coefficients a, of the fitted function: |w|² is a'Ga; and its values.
+
+    With a linear kernel the function is that of `coef_`, with which the machine predicts.
+    """
+    if kernel == "linear":
+        w = exact.exact(np.ravel(model.coef_))
+        unit = [[mp.mpf(i == j) for j in range(len(w))] for i in range(len(w))]
+        return unit, w, exact.products(exact.exact(X), w)
+    a = coefficients(model, len(X))
+    return K, a, exact.products(K, a)
+
+
 def as_unit(K):
     """The size of the largest value, and the matrix divided by it, in float64."""
     size = max(abs(v) for row in K for v in row) or mp.mpf(1)
@@ -265,9 +279,9 @@ def of_machine(make, kernel, objective_of):
         model = fitted(make(**how), X, y, sample_weight=s)
         y = 2 * y - 1 if make is SVC else y
         K, middle = kernel_values(model, X, kernel, free=True)
-        a, b = coefficients(model, N), mp.mpf(float(np.ravel(model.intercept_)[0]))
-        f = [z + b for z in exact.products(K, a)]
-        objective = objective_of(K, y, f, a, d.penalty, s)
+        G, a, values = solution(model, K, X, kernel)
+        b = mp.mpf(float(np.ravel(model.intercept_)[0]))
+        objective = objective_of(G, y, [z + b for z in values], a, d.penalty, s)
         level = exact.exact(np.full(N, np.median(y)))
         candidates = [objective, objective_of(K, y, level, [mp.mpf(0)] * N, d.penalty, s)]
         # The same problem with the kernel divided by its size, solved to rounding.
@@ -299,9 +313,10 @@ def nu_classes(kernel):
         model = fitted(NuSVC(kernel=kernel, nu=nu), X, y, sample_weight=s)
         K, middle = kernel_values(model, X, kernel, free=True)
         rho = mp.mpf(float(model.rho_[0]))
-        b = rho * mp.mpf(float(model.intercept_[0]))
-        a = [rho * v for v in coefficients(model, N)]
-        objective = exact.margins(K, y, [z + b for z in exact.products(K, a)], a, rho, nu, s)
+        b = mp.mpf(float(model.intercept_[0]))
+        G, a, values = solution(model, K, X, kernel)
+        f, a = [rho * (z + b) for z in values], [rho * v for v in a]
+        objective = exact.margins(G, y, f, a, rho, nu, s)
         size, unit = as_unit(middle)
         other, best = NuSVC(kernel="precomputed", nu=nu, tol=1e-9), min(objective, mp.mpf(0))
         if silently(lambda: other.fit(unit, y, sample_weight=s)):
@@ -323,14 +338,14 @@ def nu_tube(kernel):
         model = fitted(NuSVR(kernel=kernel, nu=nu, C=d.penalty), X, y, sample_weight=s)
         K, middle = kernel_values(model, X, kernel, free=True)
 
-        def value(K, a, b, width):
-            f = [z + b for z in exact.products(K, a)]
+        def value(K, a, f, width):
             share = mp.mpf(nu) * mp.mpf(d.penalty) * mp.fsum(exact.exact(s))
             return exact.tube(K, y, f, a, d.penalty, s, width) + share * width
 
         width = mp.mpf(float(np.ravel(model.epsilon_)[0]))
-        a, b = coefficients(model, N), mp.mpf(float(model.intercept_[0]))
-        objective = value(K, a, b, width)
+        G, a, values = solution(model, K, X, kernel)
+        b = mp.mpf(float(model.intercept_[0]))
+        objective = value(G, a, [z + b for z in values], width)
         size, unit = as_unit(middle)
         best = objective
         if 0 < float(size * d.penalty) < 1e300:
@@ -338,7 +353,8 @@ def nu_tube(kernel):
             if silently(lambda: other.fit(unit, y, sample_weight=s)):
                 a = [v / size for v in coefficients(other, N)]
                 b = mp.mpf(float(other.intercept_[0]))
-                best = min(best, value(middle, a, b, mp.mpf(float(np.ravel(other.epsilon_)[0]))))
+                f = [z + b for z in exact.products(middle, a)]
+                best = min(best, value(middle, a, f, mp.mpf(float(np.ravel(other.epsilon_)[0]))))
         yield Claim("duality_gap_", model.duality_gap_ + 1e-12 * abs(objective), objective - best)
 
     return law
