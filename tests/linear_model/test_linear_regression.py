@@ -1,5 +1,7 @@
 """Linear regression against reference data, other libraries and fifty digits, and its laws."""
 
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
@@ -484,3 +486,18 @@ def test_inference_says_that_weights_count_copies():
     model = LinearRegression().fit(X, Y[:, 0], np.full(60, 1 / 60))
     with pytest.raises(ValueError, match="n_samples=1, the sum of the weights.*scale weights"):
         model.inference()
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("seed", range(20))
+def test_the_gap_holds_the_rounding_of_a_mean_of_targets_that_cancel(seed, alpha):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(9, 1)) * 1e-150
+    y = rng.normal(size=9) * 1e8
+    y -= y.mean()
+    model = LinearRegression(alpha=alpha).fit(X, y)
+    # Features this small have no effect: the optimum is the mean, and the excess n (b - mean)².
+    mean = sum(map(Fraction, y.tolist())) / 9
+    excess = 9 * (Fraction(model.intercept_) - mean) ** 2
+    assert model.coef_[0] * 1e-150 < 1e-30
+    assert Fraction(model.duality_gap_) >= excess

@@ -122,7 +122,7 @@ def _entropy(objective, point, change, shares, gap, factor):
     As they are convex, they are at most that share of the losses by which residuals change; these
     are at most those of `point`, where intercepts are not solved.
     """
-    most = factor * (1 - shares.min()) * point.value
+    most = float(factor * (1 - shares.min()) * point.value)
     if most <= 0.01 * gap:
         return most
     scores = objective.scores(point.theta)

@@ -160,7 +160,7 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
     gradient_norm_: float
     newton_decrement_: float
     duality_gap_: float
-    _has_offset_: bool
+    _has_offset_: bool  # true if the fit had offsets that are not 0
 
     _tags = {"input_tags.sparse": True}
     _stored = {

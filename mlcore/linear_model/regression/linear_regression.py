@@ -269,9 +269,12 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
             )
         found = self._in_units_of_the_data(fit, frame, dtype)
         gap = np.ldexp(fit.gap, 2 * frame.target_power + weight_power)
-        if fit_intercept:  # rounding of the intercept
+        if fit_intercept:  # rounding of the intercept, and of the mean of the targets
             far = np.abs(frame.origin + np.ldexp(fit.center, frame.power))
             error = 4 * EPS * (np.abs(found["_target_mean_"]) + np.abs(found["coef_"]) @ far)
+            n = fit.total if rows is None else rows.X.shape[0]
+            size = np.ldexp(np.sqrt(fit.target_squares / fit.total), frame.target_power)
+            error += 2 * EPS * np.sqrt(max(n, 4)) * size
             gap = gap + np.ldexp(fit.total * error**2, weight_power)
         return found | {
             "rank_": fit.rank,
