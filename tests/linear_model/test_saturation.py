@@ -119,7 +119,7 @@ def test_a_warm_start_that_is_worse_than_none_is_dropped(kind, factor):
 @given(
     seed=st.integers(0, 10**6),
     k=st.sampled_from([2, 3]),
-    kind=st.sampled_from(["l2", "lasso", "elastic net"]),
+    kind=st.sampled_from(["l2", "l-bfgs", "lasso", "elastic net"]),
     size=st.sampled_from([0.0, 1.0, 30.0, 1e3, 1e4]),
     C=st.sampled_from([1e-12, 1e-3, 1.0, 1e3, 1e6, 1e12]),
     shift=st.sampled_from([0.0, 1e5, 1e10]),

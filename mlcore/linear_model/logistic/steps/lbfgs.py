@@ -17,6 +17,7 @@ from mlcore.log_softmax import log_softmax
 _ROWS_OF_METRIC = 4  # times the number of columns
 _WIDEST = 4000  # columns up to which their covariance is the metric
 _RENEWED = 15  # steps before the metric is computed again; then 3/2 times as many, and so on
+_FLAT = 1e-200  # product of a step and its change of the gradient that saturation leaves
 _VALUES_OF_PAIRS = 1 << 24  # of half the pairs that are kept
 
 Metric = Callable[[np.ndarray], np.ndarray]
@@ -138,7 +139,7 @@ def lbfgs_steps(
             return
         s, y = found.theta - point.theta, found.gradient - g
         sy, curvature = float((s * y).sum()), float((y * inverse(y)).sum())
-        if sy > 0 and curvature > 0:
+        if sy > _FLAT and curvature > _FLAT:
             pairs.append((s, y, 1 / sy))
             gamma = sy / curvature
         point = found
