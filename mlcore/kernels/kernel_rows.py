@@ -1,5 +1,6 @@
 """Rows of a Gram matrix, computed from a kernel and its samples where they are needed."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class KernelRows:
         single = not double and (size == 0 or 1e-30 < size < 1e30)
         self.dtype = np.dtype(np.float32 if single else np.float64)
 
-    @property
+    @cached_property
     def rounding(self) -> float:
         """Approximate size of the rounding errors in the values."""
         return float(np.finfo(self.dtype).eps) / 2 * float(np.abs(self.diagonal).max())
@@ -120,7 +121,7 @@ class PackedRows(KernelRows):
         self.terms = self._packed.terms_per_value
         self.nbytes = self._packed.nbytes
 
-    @property
+    @cached_property
     def rounding(self) -> float:
         return float(np.finfo(self.dtype).eps) / 2 * self._packed.condition
 

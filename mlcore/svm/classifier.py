@@ -248,7 +248,8 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
             sizes = None if len(dual_coef) == len(solved.intercept) else n_support
             centred = less(fitted["support_vectors_"], settings.origin)
             fitted["coef_"] = task_weights(dual_coef, centred, sizes)
-            intercept = intercept - shift(fitted["coef_"], settings.origin)
+            if settings.origin is not None:
+                intercept = intercept - shift(fitted["coef_"], settings.origin)
         with np.errstate(divide="ignore"):
             margins = 2 / solved.norms
         return {

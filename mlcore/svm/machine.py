@@ -318,8 +318,8 @@ class SingleProblemMachine(KernelMachine):
         with progress:
             store = self._open_store(used, settings, problem.largest_bound)
             (solution,) = self._solve([problem], store, settings, progress)
-        own, rounded = np.finfo(store.dtype).eps, np.finfo(precision(samples)).eps
-        solution.coarseness = max(1.0, float(rounded / own))
+        if precision(samples) == np.float32 and store.dtype == np.float64:
+            solution.coarseness = 2.0**29
         store = used = None  # their memory serves the support vectors
         self._warn_unconverged([solution], settings)
 
@@ -340,7 +340,8 @@ class SingleProblemMachine(KernelMachine):
         if settings.kernel.linear:
             vectors = less(fitted["support_vectors_"], settings.origin)
             fitted["coef_"] = product(fitted["dual_coef_"], vectors)
-            intercept -= shift(fitted["coef_"], settings.origin)
+            if settings.origin is not None:
+                intercept -= shift(fitted["coef_"], settings.origin)
         self._set_fitted(
             X,
             **fitted,
@@ -385,15 +386,14 @@ def mark_rounded(solution: Solution, tol: float) -> None:
 
     That of K, and of multipliers to their bounds.
     """
-    rounded = ROUNDING * float(np.abs(solution.beta).max(initial=0)) * solution.largest
-    if max(solution.uncertainty, rounded) > 2 * ROUNDED * tol:
+    peak, limit = float(np.abs(solution.beta).max(initial=0)), 2 * ROUNDED * tol
+    rough = 2 * solution.rounding * peak * math.sqrt(len(solution.beta)) > limit  # at most
+    if ROUNDING * peak * solution.largest > limit or (rough and solution.uncertainty > limit):
         solution.converged, solution.cause = False, "rounding"
 
 
-def shift(coef: np.ndarray, origin: np.ndarray | None) -> np.ndarray:
+def shift(coef: np.ndarray, origin: np.ndarray) -> np.ndarray:
     """Return w.origin for each row w of `coef`, the sum exact: it cancels digits of intercepts."""
-    if origin is None:
-        return np.zeros(len(coef))
     return np.array([math.fsum(row * origin) for row in coef])
 
 

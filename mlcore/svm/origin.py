@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.kernels.kernel import Kernel, as_double, of_numbers
-from mlcore.svm.smo.problem import is_plain
 
 _PROBE = 500  # rows that show where the samples are
 _FAR = 64.0  # squared deviations: a nearer origin costs two digits at most
@@ -28,17 +27,21 @@ def far_origin(X: Any, kernel: Kernel) -> np.ndarray | None:
     if sparse.issparse(X):
         return _stored_origin(X)
     probe = X[:: max(1, n // _PROBE)].astype(np.float64)
-    if not is_far(probe):
+    mean, square = _moments(probe)
+    if not 1e-200 < square < 1e200:  # beyond the range of products of floats, or 0
         unit = float(np.abs(probe).max())
-        if unit == 0 or is_plain(unit) or not is_far(probe / unit):
+        if unit == 0:
             return None
+        mean, square = _moments(probe / unit)
+    if (1 + _FAR) * mean <= _FAR * square:
+        return None
     return X.mean(axis=0, dtype=np.float64)
 
 
-def is_far(X: np.ndarray) -> bool:
-    """Return True if the squared mean of samples is many times their variance."""
-    mean = X.mean(axis=0)
-    return bool((1 + _FAR) * (mean @ mean) > _FAR * np.einsum("ij,ij->", X, X) / len(X))
+def _moments(X):
+    """Return |mean of X|² and the mean of |x|²."""
+    mean = np.add.reduce(X, axis=0) / len(X)
+    return float(mean @ mean), float(np.einsum("ij,ij->", X, X)) / len(X)
 
 
 def _stored_origin(X):
