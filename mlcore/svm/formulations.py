@@ -305,6 +305,12 @@ class NuSVR(Formulation):
         half += solution.error_of(self.coefficients(solution.beta))
         return 1.0, np.array([middle - half, middle + half])
 
+    def rounding(self, solution):
+        # Where both variables of a sample are large, their sum has lost what their bounds took.
+        beta = solution.beta
+        lost = np.abs(beta).max() > 2 * np.abs(self.coefficients(beta)).max()
+        return solution.rounding + ROUNDING * solution.largest if lost else solution.rounding
+
     def attributes(self, multipliers, norms):
         above, below = multipliers[0]
         return {"epsilon_": float(0.5 * (below - above))}

@@ -156,6 +156,14 @@ def test_the_gap_holds_for_any_cost_and_width_of_the_tube(C, epsilon):
     assert_law(SVR(C=C, epsilon=epsilon, gamma=1.0, max_iter=100_000), X, y)
 
 
+@pytest.mark.parametrize("C", [1e6, 3e8, 1e9, 1e12])
+@pytest.mark.parametrize("seed", range(5))
+def test_multipliers_that_cancel_do_not_hide_from_the_gap(C, seed):
+    X, y = samples(200, 4, seed)
+    weight = np.random.default_rng(seed).integers(1, 3, 200).astype(float)
+    assert_law(NuSVR(C=C, gamma=1.0, nu=0.6, max_iter=200_000), X, y, weight)
+
+
 @pytest.mark.parametrize("scale", [1e-140, 1e-9, 1e9, 1e140])
 @pytest.mark.parametrize("machine", MACHINES)
 def test_the_gap_holds_for_any_unit_of_the_features(machine, scale):
