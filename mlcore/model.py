@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse as sp
 
 import mlcore
 from mlcore.checks import as_samples
@@ -229,7 +230,7 @@ class Model:
             # Before the values: unknown names may come as columns of NaN.
             check_column_names(column_names(X), getattr(self, "feature_names_in_", None), owner)
         how = {"accept_sparse": accept_sparse, "like": like, "min_samples": min_samples}
-        if not check_finite:
+        if not check_finite and not sp.issparse(X):
             how["check_finite"] = False
         checked = self._as_samples(X, owner=owner, **how)
         if not reset and checked.shape[1] != self.n_features_in_:

@@ -39,7 +39,7 @@ def as_samples(
     min_samples : int
         The least number of rows.
     check_finite : bool
-        Check dense values; False if the caller does.
+        Check the values; False if the caller does.
     table : optional
         What the user gave, if X is no longer it: it may know the columns by name.
 

@@ -421,9 +421,3 @@ def test_the_limits_of_sparse_entries_are_those_of_dense_ones():
     for form in (np.array, sp.csr_array):
         with pytest.raises(ValueError, match="the sum of a row overflows"):
             doubly_stochastic(form(K))
-
-
-def test_a_result_is_printed_in_a_line():
-    text = repr(doubly_stochastic(smooth(200)))
-    assert text.startswith("DoublyStochastic(matrix of shape (200, 200), residual=")
-    assert text.endswith("converged=True)") and len(text) < 120

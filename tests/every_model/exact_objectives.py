@@ -1,9 +1,10 @@
 """Objectives of fitted models in 50 digits, from their definitions: the truth behind evidence."""
 
-import mpmath as mp
 import numpy as np
+from mpmath import MPContext
 
-mp.mp.dps = 50
+mp = MPContext()  # of its own, as the precision of others is theirs
+mp.dps = 50
 
 
 def exact(array):

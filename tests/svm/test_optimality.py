@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mlcore.svm import SVC, NuSVC
+from mlcore.svm import SVC, NuSVC, OneClassSVM
 
 GAMMA = 0.2
 
@@ -43,3 +43,14 @@ def test_multi_class_evidence_is_one_value_per_problem(machine, multi_class):
         assert value.shape == (n_problems,)
         assert_allclose(getattr(model, f"{name}_"), value, rtol=1e-8, atol=1e-8)
     assert (exact.duality_gap <= 1e-6 * np.abs(exact.dual_objective)).all()
+
+
+def test_weights_of_another_size_altogether_prove_nothing():
+    """Multipliers of order 1 are far outside boxes of 1e-300: no sum of theirs is a number."""
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    tiny = np.full(20, 1e-300)
+    for found in (
+        NuSVC(nu=0.3).fit(X, y).verify(X, y, sample_weight=tiny),
+        OneClassSVM(nu=0.2).fit(X).verify(X, sample_weight=tiny),
+    ):
+        assert found == (-np.inf, np.inf, np.inf, np.inf)

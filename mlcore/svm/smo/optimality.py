@@ -89,7 +89,7 @@ def measure(
         dual, primal, gap, violation = measure(problem.divided(power), *parts, *errors)
         with np.errstate(over="ignore"):
             objectives = np.ldexp([dual, primal, gap], 2 * power).tolist()
-        return Optimality(*objectives, float(np.ldexp(violation, power)))
+        return _known(Optimality(*objectives, float(np.ldexp(violation, power))))
     group = np.zeros(len(beta), dtype=np.int8) if problem.group is None else problem.group
     lambdas, totals = np.zeros((2, 2))
     lambdas[: np.size(multipliers)] = multipliers
@@ -100,7 +100,14 @@ def measure(
         np.ascontiguousarray(beta), np.ascontiguousarray(products), lambdas, totals, rounding,
         distance,
     )  # fmt: skip
-    return Optimality(dual, primal, gap, violation)
+    return _known(Optimality(dual, primal, gap, violation))
+
+
+def _known(found):
+    """Return the optimality, or that of a solution of which float64 tells nothing."""
+    if any(map(math.isnan, found)):
+        return Optimality(-math.inf, math.inf, math.inf, math.inf)
+    return found
 
 
 def norm(beta: np.ndarray, products: np.ndarray) -> float:
