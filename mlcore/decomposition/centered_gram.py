@@ -75,6 +75,8 @@ class CenteredGram:
         self.means = times(K, self.mean_coef[:, None])[:, 0].copy()
         self.mean_squared_norm = float(self.mean_coef @ self.means)
         self.trace = float(w @ (K.diagonal() - 2 * self.means + self.mean_squared_norm))
+        flat = bool((K[0] == K[0, 0]).all() and (K == K[0, 0]).all())
+        self._of_equals = flat and rows.are_equal()
         self._rounding = _EPS * float(np.ldexp(largest, -self.power))
         self._scaled = Scaled(K, None if (self.s == 1).all() else self.s)
 
@@ -90,11 +92,10 @@ class CenteredGram:
     def hidden(self, largest: float) -> float:
         """Return the share of the largest eigenvalue that rounding of the kernel makes up.
 
-        0 where all kernel values are one: of samples that are equal.
+        0 for samples that are equal.
         """
-        rounding, K = self.total * self._rounding, self._scaled.K
-        share = rounding / max(largest, rounding) if rounding else 0.0
-        return 0.0 if share > _HIDDEN and (K == K[0, 0]).all() else share
+        rounding = self.total * self._rounding
+        return rounding / max(largest, rounding) if rounding and not self._of_equals else 0.0
 
     def rounded(self) -> Single:
         """Return the matrix formed in float32, times a number that makes its largest entry 1."""

@@ -73,6 +73,13 @@ class KernelRows:
         everything = np.arange(self.n) if chosen is None else chosen
         self.fill(everything, out, np.arange(len(everything)), chosen)
 
+    def are_equal(self) -> bool:
+        """Return True if all samples are the same; objects are if their kernel values are."""
+        X = self._X
+        if sparse.issparse(X):
+            return not (X - X[np.zeros(self.n, np.intp)]).count_nonzero()
+        return not isinstance(X, np.ndarray) or X.dtype.kind == "O" or bool((X == X[:1]).all())
+
     def of_samples(self, chosen: np.ndarray) -> "KernelRows":
         """Return the kernel values between some of the samples, of the same type."""
         return type(self)(self.kernel, self._X[chosen], self.dtype == np.float64)
@@ -153,6 +160,9 @@ class MatrixRows(KernelRows):
         super().__init__(kernel, K, max(K.max(), -K.min()), double)
         self.matrix = K
         self.diagonal = kernel.diagonal(K)
+
+    def are_equal(self):
+        return True  # as far as their kernel values tell
 
     def fill(self, rows, out, dest, columns=None):
         m = self.n if columns is None else len(columns)

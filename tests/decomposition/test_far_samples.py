@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy import sparse as sp
 
 from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
@@ -107,3 +108,13 @@ def test_rounding_of_a_kernel_is_told(shift):
     ):
         KernelCCA(1, kernel=("poly", "linear")).fit(X, X)
     KernelPCA(2, kernel="poly").fit(np.full((9, 2), shift))  # equal samples have no rounding
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_samples_nearer_than_the_kernel_can_tell_are_warned_of(layout):
+    """All kernel values are 1, of samples that differ; of samples that are equal that is right."""
+    X = np.random.default_rng(0).normal(size=(8, 2)) * 1e-9
+    with pytest.warns(UserWarning, match="rounding makes up 1 of the largest eigenvalue"):
+        KernelPCA(2, kernel="rbf", gamma=0.5, random_state=0).fit(layout(X))
+    same = KernelPCA(2, kernel="rbf", gamma=0.5, random_state=0).fit(layout(np.ones((8, 2))))
+    assert (same.eigenvalues_ == 0).all()
