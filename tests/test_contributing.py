@@ -71,8 +71,9 @@ def test_the_kernel_can_stand_where_the_page_says(tmp_path):
         assert text.count(before) == 1
         path.write_text(text.replace(before, after), encoding="utf-8")
     names = "meson_lists or folders or circles or layer or words or modules_are_short"
+    command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", names, "tests"],
+        [*command, "-k", names, "tests"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

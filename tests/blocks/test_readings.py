@@ -110,7 +110,7 @@ def test_objects_have_one_digest_in_all_processes():
     """Addresses and the order of sets differ from process to process."""
     found = {
         subprocess.run(
-            [sys.executable, "-c", OBJECTS],
+            [sys.executable, "-P", "-c", OBJECTS],
             env={"PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,
