@@ -230,7 +230,7 @@ class Model:
             # Before the values: unknown names may come as columns of NaN.
             check_column_names(column_names(X), getattr(self, "feature_names_in_", None), owner)
         how = {"accept_sparse": accept_sparse, "like": like, "min_samples": min_samples}
-        if not check_finite and not sp.issparse(X):
+        if not check_finite:
             how["check_finite"] = False
         checked = self._as_samples(X, owner=owner, **how)
         if not reset and checked.shape[1] != self.n_features_in_:
@@ -241,6 +241,8 @@ class Model:
         return checked
 
     def _as_samples(self, X, **how):
+        if sp.issparse(X):  # callers look for NaN in dense input only
+            how.pop("check_finite", None)
         return as_samples(X, **how)
 
     def _check_loaded(self) -> None:

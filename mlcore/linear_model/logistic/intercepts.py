@@ -137,10 +137,9 @@ def feasible_shares(rows: LogisticRows, scores: np.ndarray, change: np.ndarray) 
     Where rounding leaves no such numbers they are 0, which is feasible as well.
     """
     if rows.n_scores == 1:
-        given = np.zeros(2)
-        for block, _, others in _probabilities(rows, scores, change):
-            mass = rows.weight[block] * others[:, 0]
-            given += np.bincount(rows.codes[block], weights=mass, minlength=2)
+        z = scores[:, 0] + change[0]
+        mass = expit(np.negative(z, where=rows.codes == 1, out=z)) * rows.weight
+        given = np.bincount(rows.codes, weights=mass, minlength=2)
         return given.min() / given if given.min() > 0 else np.zeros(2)
     flows, classes = np.zeros((rows.n_scores, rows.n_scores)), np.arange(rows.n_scores)
     for block, _, others in _probabilities(rows, scores, change):
