@@ -261,6 +261,9 @@ class Model:
                 f"this {type(self).__name__} was pickled by mlcore {written}, which is newer than "
                 f"the mlcore {mlcore.__version__} installed here: install mlcore>={written}."
             )
+        asked = state.get("_requests", {})  # 0.2 knew of sample_weight alone
+        if not all(isinstance(aliases, dict) for aliases in asked.values()):
+            state["_requests"] = {method: {"sample_weight": a} for method, a in asked.items()}
         self.__dict__.update(state)
 
     # ---- scikit-learn: tags, routing, cloning
@@ -349,11 +352,12 @@ def _request_method(kind, method, names):
     """Return ``set_{method}_request`` of a class, whose method takes metadata of these names."""
 
     def request(self, **aliases):
-        unknown = sorted(set(aliases) - set(names))
+        taken = _metadata_of(type(self), method)  # a subclass may take less
+        unknown = sorted(set(aliases) - set(taken))
         if unknown:
             raise TypeError(
-                f"{kind.__name__}.{method} takes no {unknown[0]} to ask for, but "
-                f"{', '.join(names)}."
+                f"{type(self).__name__}.{method} takes no {unknown[0]} to ask for, but "
+                f"{', '.join(taken) or 'no metadata'}."
             )
         asked = dict(getattr(self, "_requests", {}))
         given = {name: alias for name, alias in aliases.items() if alias != _UNCHANGED}

@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import mlcore
 from mlcore.checks import as_labels, as_targets, as_weights
 from mlcore.exceptions import ConvergenceWarning, NotFittedError, peer_class, warn
+from mlcore.linear_model import LogisticRegression
 from mlcore.model import Classifier, Model, Regressor, Transformer
 from mlcore.svm import SVC, SVCCV, NuSVC
 
@@ -334,3 +335,18 @@ def test_html_in_a_notebook():
     shown = NearestMean(shrinkage=0.5)._repr_mimebundle_()
     assert shown["text/plain"] == "NearestMean(shrinkage=0.5)"
     assert "NearestMean" in shown["text/html"]
+
+
+def test_a_subclass_asks_for_what_its_own_method_takes():
+    class Plain(SVC):
+        def fit(self, X, y):
+            return super().fit(X, y)
+
+    with pytest.raises(TypeError, match="Plain.fit takes no sample_weight"):
+        Plain().set_fit_request(sample_weight=True)
+
+
+def test_requests_of_older_pickles_are_of_sample_weight():
+    model = LogisticRegression()
+    model.__setstate__(model.__getstate__() | {"_requests": {"fit": True}})
+    assert model._requests == {"fit": {"sample_weight": True}}

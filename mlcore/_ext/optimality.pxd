@@ -118,8 +118,9 @@ cdef inline optimality optimality_of(Py_ssize_t m, const double* linear, const d
     if not unbounded:
         found.primal = (0.5 * found.squared_norm + slacks
                         - (multiplier[0] * total[0] + multiplier[1] * total[1]))
-        found.gap += (fabs(multiplier[0] * (total[0] - sums[0]))
-                      + fabs(multiplier[1] * (total[1] - sums[1])))
+        # What two variables of a sample have in common cancels, but for their intercepts.
+        found.gap += fabs(multiplier[0] * (total[0] - sums[0])
+                          + multiplier[1] * (total[1] - sums[1]))
     else:  # no slack is allowed: w and b are scaled until every margin is 1
         found.primal = found.gap = INFINITY
         if hard < 1:

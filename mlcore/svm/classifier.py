@@ -294,7 +294,9 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
     def _checked_later(self, X: Any) -> Any:
         """Return later samples; the choice between pairs and one against the rest is the fit's."""
         checked = super()._checked_later(X)
-        if len(self.intercept_) != len(self._tasks()):
+        c = len(self.classes_)
+        n_rows = 1 if c == 2 else c if self.multi_class == "ovr" else c - 1
+        if (len(self.dual_coef_), len(self.intercept_)) != (n_rows, len(self._tasks())):
             raise ValueError(
                 f"{type(self).__name__}: multi_class={self.multi_class!r} is not that of the fit, "
                 f"which has {len(self.intercept_)} binary problems: fit again."
@@ -402,7 +404,7 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         betas = np.zeros((len(chosen), len(weight)))
         vector_codes = np.repeat(np.arange(len(self.classes_)), self.n_support_)
         betas[:, self.support_] = from_layout(chosen, self.dual_coef_, vector_codes)
-        sums, moved, *errors = self._exact_sums(X, betas[:, self.support_])
+        sums, moved, *errors = self._exact_sums(X, betas[:, self.support_], weight)
         optimalities = []
         for column, problem in enumerate(problems):
             place = rows if problem.index is None else problem.index

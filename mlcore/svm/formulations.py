@@ -19,6 +19,7 @@ from mlcore.svm.smo.optimality import largest_nu, multiplier_values, nu_scale, n
 from mlcore.svm.smo.problem import Problem, Solution
 
 FINEST = 1e-3  # how far below `tol` a narrow margin takes the solver of a machine with nu
+_COARSE = 1e-3  # times rho: the most that rounding of predictions in float32 takes off the offset
 _NO_MARGIN = 1e-13  # times the largest gradient, as in pairs.pyx
 
 
@@ -367,8 +368,12 @@ class OneClass(Formulation):
         first, _ = edges(problem, solution)
         if not np.isfinite(first):
             return super().scale_and_multipliers(problem, solution)
-        # No sample below its bound is outside: nu bounds the share of outliers.
-        return 1.0, np.array([first - solution.coarseness * solution.one_sided])
+        # No sample below its bound is outside: nu bounds the share of outliers. Of predictions in
+        # float32 the bound is coarse where kernel values differ in size: they have a part of rho.
+        slack = solution.coarseness * solution.one_sided
+        if solution.coarseness > 1:
+            slack = min(slack, _COARSE * abs(first))
+        return 1.0, np.array([first - slack])
 
     def warn_if_constant(self, length, gap):
         # The dual objective is |w|²/2 below that of w = 0, which the gap says may be the optimum.

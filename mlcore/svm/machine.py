@@ -140,7 +140,7 @@ class KernelMachine(CallbackSupport, KernelModel):
         digits as a copy.
         """
         formulation, limited = settings.formulation, settings.max_iter >= 0
-        largest = float(store.kernel.diagonal.max())
+        largest = float(np.abs(store.kernel.diagonal).max()) or 1.0
         factors = formulation.gradient_scale(problems, largest)
         scale = math.prod(min(1.0, factor) for factor in factors)
         tol = settings.tol * scale
@@ -247,11 +247,12 @@ class KernelMachine(CallbackSupport, KernelModel):
         return as_double(X), as_weights(sample_weight, X.shape[0])
 
     def _exact_sums(
-        self, X: Any, coef: np.ndarray
+        self, X: Any, coef: np.ndarray, weight: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float, float]:
         """Return sum_j coef[c, j] k(x_i, v_j) in float64, and what they rest on.
 
-        Samples far from 0 are taken less an origin where that changes intercepts only.
+        Samples far from 0 are taken less an origin where that changes intercepts only; those of
+        weight 0 have no part in it.
 
         Returns
         -------
@@ -264,18 +265,19 @@ class KernelMachine(CallbackSupport, KernelModel):
             Of the origin.
         """
         kernel, origin, expansion = self._fitted_kernel, None, None
+        present = slice(None) if weight.all() else np.flatnonzero(weight)
         if not kernel.precomputed:
             if self._formulation().free_intercept:
-                origin = far_origin(X, kernel)
+                origin = far_origin(X[present], kernel)
             X, V = less(X, origin), less(as_double(self.support_vectors_), origin)
             expansion = Expansion(V, kernel)
         sums, peak = np.empty((X.shape[0], len(coef))), 0.0
         for rows, values in self._value_blocks(X, expansion):
             sums[rows] = weighted(values, coef.T)
-            peak = max(peak, float(np.abs(values).max(initial=0)))
+            peak = max(peak, float(np.abs(values[weight[rows] > 0]).max(initial=0)))
         rounding = 0.5 * float(np.finfo(np.float64).eps) * peak
         if kernel.packed:
-            rounding = kernel.rows(X, double=True).rounding
+            rounding = kernel.rows(X[present], double=True).rounding
         if origin is None:
             return sums, np.zeros(len(coef)), rounding, 0.0
         moved = shift(product(coef, V), origin)
@@ -373,7 +375,7 @@ class SingleProblemMachine(KernelMachine):
         problem = formulation.problem(self._targets(y, len(weight)), formulation.cost(weight))
         coef = np.zeros(len(weight))
         coef[self.support_] = self.dual_coef_[0]
-        sums, moved, *errors = self._exact_sums(X, self.dual_coef_)
+        sums, moved, *errors = self._exact_sums(X, self.dual_coef_, weight)
         bias = float(self.intercept_[0] + moved[0])
         beta, (_, multipliers) = formulation.variables(coef), formulation.fitted(self, 0, bias)
         products = sums[:, 0] if problem.index is None else sums[problem.index, 0]

@@ -252,3 +252,36 @@ def test_the_gap_covers_rounding_of_products():
     assert 0 <= exact.duality_gap < 1e-14
     assert_allclose(rough.duality_gap, 2 * (4 - 0.25) * error, rtol=1e-9)
     assert rough.dual_objective == exact.dual_objective
+
+
+def test_verify_of_nu_svr_takes_what_two_variables_have_in_common_for_nothing():
+    """Sums that miss by d and -d at nearly equal multipliers leave the width of the tube times d."""
+    X = np.random.default_rng(0).normal(size=(600, 4))
+    model = NuSVR(kernel="linear").fit(X, 3 * X[:, 0] + 100)
+    assert model.verify(X, 3 * X[:, 0] + 100).duality_gap <= 2 * model.duality_gap_
+
+
+def test_verify_leaves_samples_of_weight_0_out():
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(300, 3)), np.full((1, 3), 1e9)]
+    y, weight = np.r_[X[:300, 0] + 0.1 * rng.normal(size=300), 0], np.r_[np.ones(300), 0]
+    model = SVR(kernel="linear").fit(X, y, sample_weight=weight)
+    assert model.verify(X, y, sample_weight=weight).duality_gap <= 2 * model.duality_gap_
+
+
+@pytest.mark.filterwarnings("ignore:kernel 'sigmoid' is not positive semi-definite")
+@pytest.mark.parametrize("make", [NuSVC, OneClassSVM])
+def test_kernels_of_negative_diagonal_end_as_others_do(make):
+    """Of which tol and rounding go by the absolute size."""
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y = (X[:, 0] > 0).astype(int)
+    model = make(kernel="sigmoid", gamma=0.01, coef0=-1).fit(X, y)
+    assert model.converged_ and model.n_iter_ < 10_000 and np.isfinite(model.primal_objective_).all()
+
+
+def test_the_offset_of_float32_samples_keeps_all_but_a_thousandth():
+    """Kernel values of very different sizes: their rounding bound exceeds rho itself."""
+    X = np.random.default_rng(0).lognormal(sigma=1.5, size=(300, 3))
+    of = {kind: OneClassSVM(kernel="poly", nu=0.05).fit(X.astype(kind)) for kind in ("f4", "f8")}
+    # Two fits up to tol, and a thousandth; the rounding bound would take all of it.
+    assert of["f4"].offset_ == pytest.approx(of["f8"].offset_, rel=1e-2)

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
+from mlcore.svm import SVC
 from mlcore.svm.multiclass.multiclass import (
     binary_tasks,
     confidences,
@@ -62,3 +63,12 @@ def test_votes_and_confidences_count_each_duel(n_classes):
     assert_array_equal(votes(decisions, n_classes), won)
     expected = won + total / (3 * (abs(total) + 1))
     assert_allclose(confidences(decisions, n_classes), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("fit", "later"), [("ovr", "ovo"), ("ovo", "ovr")])
+def test_three_classes_keep_the_layout_of_the_fit(fit, later):
+    """Both ways have three binary problems then, of other rows of coefficients."""
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = SVC(multi_class=fit).fit(X, np.arange(30) % 3).set_params(multi_class=later)
+    with pytest.raises(ValueError, match="is not that of the fit"):
+        model.predict(X)

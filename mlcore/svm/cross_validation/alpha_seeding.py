@@ -66,7 +66,7 @@ class SeededTask:
         self._requested_tol, self.tol, self.max_iter = tol, tol, max_iter
         taking = np.flatnonzero(signs)
         self.samples, K = taking, store.rows
-        self._largest = float(store.kernel.diagonal.max())
+        self._largest = float(np.abs(store.kernel.diagonal).max())
         self._rounding, self._distance = store.kernel.rounding, store.kernel.distance
         self.index = None
         diagonal = store.kernel.diagonal

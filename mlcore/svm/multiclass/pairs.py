@@ -68,7 +68,7 @@ def solve_pairs(
     pairs = np.array([tuple(task) for task in binary_tasks(n_classes, "ovo")], dtype=np.int64)
     n_folds = 0 if fold is None else int(fold.max()) + 1
     rounding, largest = store.kernel.rounding, float(cost.max())
-    value = float(store.kernel.diagonal.max())
+    value = float(np.abs(store.kernel.diagonal).max()) or 1.0
     rough = 0.0
     if store.dtype == np.float64:
         rough = largest * max(rounding * np.sqrt(n), ROUNDING * value)

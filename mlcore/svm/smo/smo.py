@@ -91,7 +91,7 @@ def solve(problem, rows, *, tol, exact=False, max_iter=-1, progress=None):
         else:
             exact = False  # it is already
     found.rounding, found.distance = rows.kernel.rounding, rows.kernel.distance
-    found.largest = float(rows.kernel.diagonal.max())
+    found.largest = float(np.abs(rows.kernel.diagonal).max())
     if exact:
         size = max(1.0, float(np.abs(found.gradient).max(initial=0)))
         found = refined(problem, found, rows, tol=min(tol, 1e-12 * size), progress=progress)
