@@ -11,6 +11,7 @@ from scipy import sparse as sp
 from mlcore.blocks.block_error import BlockError
 from mlcore.blocks.rounds import Workers, n_rows_of
 from mlcore.blocks.sample import n_features_of, rows_of
+from mlcore.checks.feature_names import column_names
 
 _GLANCE = 64  # rows of a block that every reading looks at
 _VALUES = 1 << 18  # converted at a time
@@ -160,15 +161,18 @@ def digest(X: Any, y: Any = None, sample_weight: Any = None) -> int:
     """Return a number that tells the rows of a block from others.
 
     It is the same for all layouts, and all types from which a fit computes the same: integers and
-    float64, but not float32. It is a CRC, so that one in 2^32 of other
-    blocks has the same. 16 MB take some milliseconds, fewer than a pass over them.
+    float64, but not float32, nor labels that are True and False. Names of columns count. It is a
+    CRC, so that one in 2^32 of other blocks has the same. 16 MB take some milliseconds, fewer than
+    a pass over them.
 
     Parameters
     ----------
     X : array, sparse array, table or list
     y, sample_weight : array-like, optional
     """
-    found = zlib.crc32(repr((n_rows_of(X), n_features_of(X))).encode())
+    names = column_names(X)
+    names = None if names is None else [str(name) for name in names]
+    found = zlib.crc32(repr((n_rows_of(X), n_features_of(X), names)).encode())
     for part, to_float in ((X, True), (y, False), (sample_weight, True)):
         found = _of_part(part, to_float, found)
     return found
@@ -290,7 +294,8 @@ def _of_array(array, to_float, found):
         dtype = np.dtype("<f4" if single else "<f8")
     else:
         dtype = np.dtype("<u8" if array.dtype == np.uint64 else "<i8")
-    found = zlib.crc32(dtype.str.encode(), found)
+    of = "bool" if kind == "b" and not to_float else dtype.str  # labels keep their type
+    found = zlib.crc32(of.encode(), found)
     step = max(1, _VALUES * len(array) // max(1, array.size))
     if array.dtype == dtype and array.flags.c_contiguous:
         step = max(1, len(array))

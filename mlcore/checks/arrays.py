@@ -39,7 +39,7 @@ def plain_array(values: Any, name: str) -> np.ndarray:
             "fill or drop them first (NaN is not accepted either)."
         )
     try:
-        array = np.asarray(values) if not _has_times(values) else _by_columns(values)
+        array = np.asarray(values) if not _converts_badly(values) else _by_columns(values)
     except ValueError as error:
         if "inhomogeneous" in str(error) or "sequence" in str(error):
             raise ValueError(
@@ -58,8 +58,12 @@ def plain_array(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def _has_times(values):
-    """Return True for a polars frame whose times would be converted to numbers."""
+def _converts_badly(values):
+    """Return True for a table of which NumPy would make other numbers: polars of its times, pandas
+    of missing integer categories.
+    """
+    if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2:
+        return any(getattr(type_, "name", None) == "category" for type_ in values.dtypes)
     types = getattr(values, "dtypes", None) if hasattr(values, "get_columns") else None
     return isinstance(types, list) and any(type_.is_temporal() for type_ in types)
 

@@ -31,6 +31,8 @@ def as_partition(
             f"{owner}: {name} holds lists of different lengths, but must be one label for each "
             "sample."
         ) from None
+    if values.dtype == object and all(isinstance(value, float) for value in values.flat):
+        values = values.astype(float)
     n = values.size if n_samples is None else n_samples
     if n == 0:
         raise ValueError(f"{name} is empty, but {owner} needs at least 1 sample.")

@@ -225,8 +225,10 @@ class MixedNB(NaiveBayes):
         widths = {kind: len(columns) for kind, columns in self.columns_.items()}
         if {kind: part.n_features_in_ for kind, part in self.parts_.items()} != widths:
             raise ValueError("parts_ have other numbers of columns than columns_.")
+        if "classes_" not in vars(self):  # before the first update
+            return
         classes = [part.classes_.tolist() for part in self.parts_.values()]
-        if "classes_" in vars(self) and any(own != self.classes_.tolist() for own in classes):
+        if any(own != self.classes_.tolist() for own in classes):
             raise ValueError("parts_ have other classes than classes_.")
 
     def _check_parameters(self):

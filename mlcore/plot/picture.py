@@ -90,7 +90,9 @@ def asked(method: Callable[[Any], Any], points: np.ndarray, X: Any) -> np.ndarra
     Where `X` is a table, points are one with its columns: models may know them by their names.
     """
     columns = getattr(X, "columns", None)
-    if columns is not None:
+    if hasattr(X, "column_names"):  # of Arrow
+        points = type(X).from_arrays(list(points.T), names=X.column_names)
+    elif columns is not None:
         named = {"columns": columns} if hasattr(X, "iloc") else {"schema": list(columns)}
         points = type(X)(points, **named)
     with warnings.catch_warnings():
@@ -101,7 +103,8 @@ def asked(method: Callable[[Any], Any], points: np.ndarray, X: Any) -> np.ndarra
 def feature_names(model: Any, n_features: int, X: Any = None) -> list[str]:
     """Return the names of the features of a fitted model, or of the table X, or numbered ones."""
     names = getattr(model, "feature_names_in_", None)
-    names = getattr(X, "columns", None) if names is None else names
+    for name in ("column_names", "columns"):
+        names = getattr(X, name, None) if names is None else names
     if names is None or len(names) != n_features:
         return [f"feature {j}" for j in range(n_features)]
     return [str(name) for name in names]

@@ -309,3 +309,10 @@ def test_rows_of_a_list_without_a_shape():
 def test_lists_of_strings_have_one_feature():
     assert n_features_of(["a", "b"]) == 1
     assert n_features_of(np.ones((3, 7))) == n_features_of(sp.csr_array((3, 7))) == 7
+
+
+def test_names_of_columns_and_truth_values_of_labels_count():
+    X, y = np.random.default_rng(0).normal(size=(6, 2)), np.arange(6) % 2
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    assert digest(frame) != digest(frame.set_axis(["b", "a"], axis=1))
+    assert digest(X, y) == digest(X, y.astype(np.int8)) != digest(X, y > 0)

@@ -157,3 +157,12 @@ def test_a_series_is_told_of_what_it_has():
         assert "reshape(" not in str(caught.value)
     with pytest.raises(ValueError, match=r"X.reshape\(-1, 1\)"):
         LinearRegression().fit(np.arange(2.0), [0, 1])
+
+
+def test_missing_integer_categories_are_missing():
+    """NumPy makes the least integer of them."""
+    frame = pd.DataFrame({"a": pd.Categorical([1, None, 0, 2]), "b": [1, 0, 1, 1]})
+    model = GaussianNB(missing="ignore").fit(frame, [0, 0, 1, 1])
+    assert model.theta_.tolist() == [[1.0, 0.5], [1.0, 1.0]]
+    with pytest.raises(ValueError, match="NaN"):
+        CategoricalNB().fit(frame, [0, 0, 1, 1])

@@ -46,3 +46,8 @@ def test_floats_are_names_as_any_other(taker):
 def test_what_are_no_labels_is_refused(taker, labels, message):
     with pytest.raises(ValueError, match=message):
         TAKERS[taker](labels)
+
+
+def test_objects_that_are_floats_are_names_as_floats_are():
+    labels = np.array([1.5, 2.5, 1.5], dtype=object)
+    assert adjusted_rand_index(labels, [0, 1, 0]) == 1

@@ -264,3 +264,19 @@ def test_a_better_criterion_that_is_passed_over_is_told():
     with pytest.warns(ConvergenceWarning, match="single points"):
         bounded = select_mixture(X, **options, reg_covar=1e-3)
     assert bounded.best.n_components == 2  # within one limit the criterion decides
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_without_a_limit_fits_with_fewer_collapsed_components_are_taken(seed):
+    """With reg_covar=0 the likelihood has no bound: it would choose the singular ones."""
+    X = np.random.default_rng(seed).normal(size=(40, 2))
+    model = GaussianMixture(6, reg_covar=0.0, n_init=5, random_state=0).fit(X)
+    assert len(model.collapsed_components_) == 0
+
+
+def test_equal_rows_are_tied_wherever_they_lie():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        A = np.r_[np.repeat(rng.normal(size=(1, 30)), 40, axis=0), rng.normal(size=(13, 30))]
+        A = A[rng.permutation(53)]
+        assert tied_values(A, None, A.mean(axis=0), 0).share == pytest.approx([40 / 53])

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import mlcore
 from mlcore.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MixedNB, MultinomialNB
 
 COLUMNS = {"gaussian": [0, 5], "bernoulli": [1], "categorical": [2], "multinomial": [3, 4]}
@@ -73,3 +74,12 @@ def test_columns_that_are_refused(columns, message):
     X, y = problem(3)
     with pytest.raises(ValueError, match=message):
         MixedNB(columns=columns).fit(X, y)
+
+
+def test_a_model_that_has_only_begun_is_saved_and_loaded(tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    begun = MixedNB().begin(X, y)
+    mlcore.save(begun, tmp_path / "begun.npz")
+    other = mlcore.load(tmp_path / "begun.npz")
+    found = other.update(other.partial_statistics(X, y)).predict(X)
+    assert_array_equal(found, MixedNB().fit(X, y).predict(X))

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas
 import polars
+import pyarrow
 import pytest
 from matplotlib import pyplot
 from numpy.testing import assert_allclose, assert_array_equal
@@ -35,6 +36,7 @@ from mlcore.discriminant import LinearDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidgeCV
 from mlcore.linear_model import LogisticRegression, Perceptron
 from mlcore.mixture import PLSA, GaussianMixture
+from mlcore.naive_bayes import GaussianNB
 from mlcore.svm import SVC, SVCCV
 
 DIFFERENCE = 2  # of 255, root mean square
@@ -488,3 +490,11 @@ def test_a_complete_decomposition_explains_all():
     assert "all of the variance" in texts
     texts = [text.get_text() for text in plot.scree(PCA(2).fit(IRIS)).ax_.get_legend().get_texts()]
     assert any(text.startswith("best possible: at most 97.7") for text in texts)
+
+
+def test_regions_of_arrow_tables():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = X[:, 0] > 0
+    table = pyarrow.table({"a": X[:, 0], "b": X[:, 1]})
+    picture = plot.decision_regions(GaussianNB().fit(table, y), table, y, resolution=20)
+    assert picture.ax_.get_xlabel() == "a"

@@ -139,7 +139,7 @@ class GaussianComponents(Components):
 
     @property
     def bounded(self):
-        return self.reg_covar is not None
+        return bool(self.reg_covar)  # with 0 the likelihood has no bound
 
     @property
     def exact(self):

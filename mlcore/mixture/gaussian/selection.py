@@ -143,7 +143,7 @@ def select_mixture(
                     "n_spikes": len(model.spikes_.component),
                 }
             )
-    bounded = models[0].reg_covar is not None
+    bounded = bool(models[0].reg_covar)
     order = [(0 if bounded else row["n_collapsed"], row[criterion]) for row in rows]
     best = order.index(min(order))
     table = {name: np.array([row[name] for row in rows]) for name in rows[0]}

@@ -75,7 +75,8 @@ def tied_values(X: np.ndarray, weight, origin, power: int, *, merged: bool = Fal
     direction = np.sqrt(np.arange(2.0, 2.0 + d)) % 1 + 0.5
     for lo in range(0, len(X), _PIECE):
         deviations = X[lo : lo + _PIECE] - origin.astype(X.dtype)
-        key[lo : lo + _PIECE] = deviations @ direction
+        # By rows: a product by BLAS rounds equal rows differently in its remainder.
+        key[lo : lo + _PIECE] = (np.ascontiguousarray(deviations) * direction).sum(axis=1)
     order = np.argsort(key, kind="stable")
     key = key[order]
     first = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])

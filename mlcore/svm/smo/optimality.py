@@ -36,8 +36,8 @@ class Optimality(NamedTuple):
     primal_objective : float or ndarray of float64
         Value of the primal at the machine's w and b; never below the optimum.
     duality_gap : float or ndarray of float64
-        Their difference and what rounding can hide of it: a bound on the distance of either to the
-        optimum.
+        Their difference, and what rounding of the products can hide of it: a bound on the distance
+        of either to the optimum.
     kkt_violation : float or ndarray of float64
         Largest violation of the Karush-Kuhn-Tucker conditions, the quantity that `tol` bounds.
 
