@@ -408,7 +408,10 @@ def kernel_ridge(kernel, intercept):
         best = exact.ridge_minimum(middle, y, alpha, s, intercept)
         yield Claim("duality_gap_", model.duality_gap_, objective - best)
         error = abs(mp.mpf(float(model.objective_)) - objective)
-        yield Claim("objective_", 1e-9 * objective + model.duality_gap_, error)  # large terms
+        # Large coefficients of both signs: what float64 leaves of alpha a'(K a).
+        sizes = [mp.fdot(map(abs, row), map(abs, a)) for row in K]
+        rounding = n * EPS * mp.mpf(alpha) * mp.fdot(map(abs, a), sizes)
+        yield Claim("objective_", 1e-12 * objective + rounding + model.duality_gap_, error)
 
     return law
 
@@ -754,6 +757,7 @@ def test_an_ordinary_fit_neither_warns_nor_claims_too_much(name):
 @example(Disturbance(scale=1e-150))
 @example(Disturbance(scale=1e150))
 @example(Disturbance(weight=1e-12))
+@example(Disturbance(penalty=1e7))
 @example(Disturbance(penalty=1e12))
 @example(Disturbance(offset=800.0))
 @example(Disturbance(start=1e-2))
