@@ -62,7 +62,7 @@ def test_the_kernel_can_stand_where_the_page_says(tmp_path):
     changes = {
         kernels / "__init__.py": (
             "\n__all__ = [",
-            f"from {module} import RationalQuadratic\n\n__all__ = [\n    \"RationalQuadratic\",",
+            f'from {module} import RationalQuadratic\n\n__all__ = [\n    "RationalQuadratic",',
         ),
         meson: (listed, f"{listed} '{word}.py',"),
     }

@@ -165,8 +165,11 @@ class Components(ABC):
         """Return a bound on the rounding error of the `objective` that `step` gave on n rows."""
         return _ROUNDINGS * (1 + abs(objective))
 
-    def ties(self, rows: Any) -> Any:
-        """Return the `Ties` of the rows; None for components that no tied value can hold up."""
+    def ties(self, rows: Any, known: Any = None, share: float = 1.0) -> Any:
+        """Return the `Ties` of the rows; None for components that no tied value can hold up.
+
+        With `known`, ties of earlier rows, those of all rows, of which the new are a `share`.
+        """
         return None
 
     def spikes(self, ties: Any, parameters: Any, shrunk: np.ndarray, mass: np.ndarray) -> Any:

@@ -337,7 +337,7 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
         trace = np.append(self.log_likelihood_trace_, objective)
         seen = float(statistics.mass.sum())
         ties = vars(self).get("_ties_")
-        self._move(components, statistics, statistics.mass, seen, ties)
+        self._move(components, statistics, seen, ties)
         end = kept if small else None
         state = {"lower_bound_": objective, "converged_": end is not None, "_end_": end}
         state |= {"log_likelihood_trace_": trace, "_kept_": _plain(before) if small else None}
@@ -453,7 +453,8 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
         objective = float(new.log_likelihood / mass)
         objective += components.log_prior(components.parameters(self)) / seen
         trace = np.append(self.log_likelihood_trace_, objective)
-        self._move(components, mixed, new.mass, seen, self._ties_with(components, X, sample_weight))
+        ties = self._ties_with(components, X, sample_weight, share)
+        self._move(components, mixed, seen, ties)
         self._update_state(
             {"log_likelihood_trace_": trace, "lower_bound_": objective},
             forget={"_kept_", "_end_"} & vars(self).keys(),
@@ -481,23 +482,21 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
             return np.flatnonzero(self.weights_ == 0)
         return self.collapsed_components_
 
-    def _ties_with(self, components, X, sample_weight):
-        """Return the tied values of new rows, and those that components describe already."""
+    def _ties_with(self, components, X, sample_weight, share):
+        """Return the tied values of new rows, which make up `share`, and of those seen before."""
         X, weight = self._checked(X, sample_weight, reset=False)
-        ties = components.ties(components.rows(X, weight))
-        if ties is None:
-            return None
-        known = self.spikes_
-        share = np.append(ties.share, known.mass / self.total_weight_)
-        return ties._replace(value=np.concatenate([ties.value, known.value]), share=share)
+        known = vars(self).get("_spikes_")
+        if known is not None:
+            known = known["value"], known["mass"] / self.total_weight_
+        return components.ties(components.rows(X, weight), known, share)
 
-    def _move(self, components, statistics, mass, seen, ties):
-        """Take the step that statistics lead to; `mass` (k,) goes with the shares of `ties`."""
+    def _move(self, components, statistics, seen, ties):
+        """Take the step that statistics lead to, where rows have `ties`."""
         before = components.parameters(self)
         parameters, shrunk = components.maximize(statistics, before)
         collapsed, spikes = np.flatnonzero(shrunk), None
         if ties is not None and len(collapsed):
-            spikes = components.spikes(ties, parameters, collapsed, mass)
+            spikes = components.spikes(ties, parameters, collapsed, statistics.mass)
             collapsed = np.setdiff1d(collapsed, spikes.component)
         changed = dict(
             components.attributes(parameters),

@@ -47,9 +47,10 @@ def fitted(model, X, **how):
 def samples(seed, shift, scale, dtype=np.float64):
     """Three groups in a plane, `shift` deviations from 0, in units of 10**scale."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(30, 2)) + rng.choice([3, 30, 300]) * rng.normal(size=(3, 2))[
-        rng.integers(0, 3, 30)
-    ]
+    X = (
+        rng.normal(size=(30, 2))
+        + rng.choice([3, 30, 300]) * rng.normal(size=(3, 2))[rng.integers(0, 3, 30)]
+    )
     scale = scale // 10 if dtype == np.float32 else scale
     assume(abs(scale + np.log10(shift + 1)) < (15 if dtype == np.float32 else 150))
     return ((X + shift) * 10.0**scale).astype(dtype), rng

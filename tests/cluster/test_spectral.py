@@ -540,9 +540,7 @@ def test_residuals_of_a_ratio_cut_are_of_the_spread(form, n):
         model.eigenvectors_.T @ laplacian @ model.eigenvectors_
     )
     spread = 2 * (K.sum(axis=1) - K.diagonal()).max()
-    assert_allclose(
-        np.linalg.norm(rest, axis=0) / spread, model.residuals_, rtol=0.5, atol=1e-13
-    )
+    assert_allclose(np.linalg.norm(rest, axis=0) / spread, model.residuals_, rtol=0.5, atol=1e-13)
     values = np.linalg.eigvalsh(laplacian)[:5]
     assert_allclose(model.eigengaps_, 1e-9 * np.diff(values), rtol=1e-6, atol=1e-15 * spread)
 

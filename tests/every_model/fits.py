@@ -248,9 +248,9 @@ MORE_FITS = {
     "WeightedMajority": lambda: online.WeightedMajority(4).fit(rows()[:5] > 0, [0, 1, 1, 0, 1]),
     "Winnow": lambda: online.Winnow(4).fit(rows()[:5] > 0, [1, 1, 1, 1, 1]),
     "Halving": lambda: online.Halving(np.eye(4, dtype=bool)).fit([0, 1], [0, 0]),
-    "StandardOptimalAlgorithm": lambda: online.StandardOptimalAlgorithm(
-        np.eye(4, dtype=bool)
-    ).fit([0, 1], [0, 0]),
+    "StandardOptimalAlgorithm": lambda: online.StandardOptimalAlgorithm(np.eye(4, dtype=bool)).fit(
+        [0, 1], [0, 0]
+    ),
     "OnlineGradientDescent": lambda: online.OnlineGradientDescent(horizon=60, lipschitz=9).fit(
         rows(), np.sign(rows()[:, 0])
     ),
@@ -260,13 +260,11 @@ MORE_FITS = {
         [["a"], ["b"], ["a"]], [0, 1, 1]
     ),
     "LogisticRegression-sparse": lasso,
-    "LinearRegression-lms": lambda: LinearRegression(solver="lms").fit(
-        rows(), rows()[:, :2]
-    ),
+    "LinearRegression-lms": lambda: LinearRegression(solver="lms").fit(rows(), rows()[:, :2]),
     "GaussianMixture-parameters": gauss_of_parameters,
-    "KMedoids-precomputed": lambda: KMedoids(
-        3, metric="precomputed", random_state=0
-    ).fit(distances()),
+    "KMedoids-precomputed": lambda: KMedoids(3, metric="precomputed", random_state=0).fit(
+        distances()
+    ),
     "AgglomerativeClustering-threshold": lambda: AgglomerativeClustering(
         None, distance_threshold=1.0, linkage="single"
     ).fit(rows()),

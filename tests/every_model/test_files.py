@@ -68,8 +68,6 @@ def undeclared(model):
     return names - declared(type(model)).keys()
 
 
-
-
 def comes_back(model, path):
     """Whether a model that is loaded and saved again gives the same file."""
     mlcore.save(model, path)

@@ -12,7 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 import mlcore
 from mlcore.blocks import fit_blocks, row_blocks
 from mlcore.mixture import GaussianMixture, select_mixture
-from mlcore.mixture.gaussian.spikes import tied_values
+from mlcore.mixture.gaussian.e_step import Rows
+from mlcore.mixture.gaussian.spikes import Ties, tied_values, with_earlier
 from mlcore.model import ConvergenceWarning
 
 rng = np.random.default_rng(0)
@@ -225,8 +226,30 @@ def test_partial_fit_keeps_spikes_and_finds_new_ones():
         model.partial_fit(ATOMS[rows])  # without a warning of collapse
         assert_array_equal(np.sort(model.spikes_.value, axis=0), [[0], [10]])
         assert len(model.collapsed_components_) == 0 and not model.converged_
+        own = model.weights_[model.spikes_.component] * model.total_weight_
+        assert_allclose(model.spikes_.mass, own, rtol=1e-6)
     model.partial_fit(ATOMS[198:602])  # two rows of each value: the components stay what they are
     assert_array_equal(np.sort(model.spikes_.value, axis=0), [[0], [10]])
+    for rows in np.array_split(order, 100):  # of 3 zeros, fewer than make a spike
+        model.partial_fit(ATOMS[rows])
+    assert_array_equal(np.sort(model.spikes_.value, axis=0), [[0], [10]])
+    own = model.weights_[model.spikes_.component] * model.total_weight_
+    assert_allclose(model.spikes_.mass, own, rtol=1e-5)  # the others have their responsibility
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ties_of_new_and_earlier_rows_add_up(weighted):
+    origin, weight = np.zeros(2), None
+    X = np.repeat([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0], [6.0, 7.0]], [6, 2, 10, 2], axis=0)
+    if weighted:
+        weight = np.linspace(1, 2, 20)
+    w = np.ones(20) if weight is None else weight
+    rows = Rows(X, weight, "full", origin)
+    known = Ties(np.array([[0.0, 1.0], [2.0, 3.0], [9.0, 9.0]]), np.array([0.1, 0.2, 0.3]))
+    ties = with_earlier(tied_values(X, weight, origin, 0), rows, known, 0.25)
+    assert_array_equal(ties.value, [[0, 1], [2, 3], [9, 9], [4, 5]])
+    new = np.array([w[:6].sum(), w[6:8].sum(), 0, w[8:18].sum()]) / w.sum()
+    assert_allclose(ties.share, 0.25 * new + 0.75 * np.array([0.1, 0.2, 0.3, 0]), rtol=1e-14)
 
 
 def test_a_new_mixture_has_no_spikes():

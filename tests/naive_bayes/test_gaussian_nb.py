@@ -118,9 +118,7 @@ def test_without_smoothing_the_posteriors_are_those_of_scikit_learn():
     peer = sklearn.naive_bayes.GaussianNB(var_smoothing=0.0).fit(X, y)
     assert_allclose(model.var_, peer.var_, rtol=1e-13)
     assert_array_equal(model.epsilon_, 0)
-    assert_allclose(
-        model.predict_joint_log_proba(X), peer.predict_joint_log_proba(X), rtol=1e-11
-    )
+    assert_allclose(model.predict_joint_log_proba(X), peer.predict_joint_log_proba(X), rtol=1e-11)
 
 
 def test_without_smoothing_a_constant_class_is_refused():

@@ -181,9 +181,7 @@ class KMeans(CentroidModel):
                 del assignment
                 if best is None or found.inertia < best.inertia:
                     best = found
-            left = left_by_rounding(
-                checked, weights, units, best, moments.squares, self.n_clusters
-            )
+            left = left_by_rounding(checked, weights, units, best, moments.squares, self.n_clusters)
             with np.errstate(over="ignore"):
                 trace = objective(best.trace)
                 inertia = self._in_range(float(objective(best.inertia)))

@@ -165,8 +165,10 @@ class ProbabilisticClustering(CallbackSupport, AffinityClusterer):
             G = best.G
             best.trace[-1] = objective = _objective(F, G)
         entries = (F.data if sp.issparse(F) else F).ravel()
-        rounding = len(G) * float(np.finfo(np.float64).eps) * float(
-            np.einsum("i,i->", entries, entries, dtype=np.float64)
+        rounding = (
+            len(G)
+            * float(np.finfo(np.float64).eps)
+            * float(np.einsum("i,i->", entries, entries, dtype=np.float64))
         )
         warn_of_rise(best.trace, rounding, owner, "sums of its decrease have lost their digits")
         if not best.converged:

@@ -250,9 +250,7 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
 
         def fitted(theta):
             of_rows = {"classes_": classes, "n_features_in_": data.d, "_has_offset_": with_offset}
-            return of_rows | self._coefficients(
-                theta, data, data.X.dtype
-            )
+            return of_rows | self._coefficients(theta, data, data.X.dtype)
 
         with Progress(how["verbose"], self.callback, type(self).__name__, self) as progress:
             found = solve(objective, factor, start, how, progress, fitted)
@@ -401,9 +399,7 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         objective, factor = _scaled(data, self._checked_parameters())
         return evidence(objective, self._theta(data), factor)
 
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None
-    ) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return the accuracy: the (weighted) share of samples whose label `predict` gives.
 
         Parameters

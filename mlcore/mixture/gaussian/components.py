@@ -18,7 +18,7 @@ from mlcore.mixture.gaussian.covariances import (
 from mlcore.mixture.gaussian.data_scale import DataScale
 from mlcore.mixture.gaussian.e_step import Parameters, Rows, rounding
 from mlcore.mixture.gaussian.incomplete_rows import IncompleteRows
-from mlcore.mixture.gaussian.spikes import Ties, no_spikes, spikes_among, tied_values
+from mlcore.mixture.gaussian.spikes import Ties, no_spikes, spikes_among, tied_values, with_earlier
 from mlcore.mixture.seeds import drawn
 
 KINDS = ("full", "tied", "diag", "spherical")
@@ -153,9 +153,10 @@ class GaussianComponents(Components):
     def rounding(self, parameters, objective, n):
         return rounding(self.kind, parameters, self.scale.origin, objective, n)
 
-    def ties(self, rows):
+    def ties(self, rows, known=None, share=1.0):
         origin, power = self.scale.origin, self.weight_power
-        return tied_values(rows.X, rows.weight, origin, power, merged=rows.merged)
+        found = tied_values(rows.X, rows.weight, origin, power, merged=rows.merged)
+        return found if known is None else with_earlier(found, rows, Ties(*known), share)
 
     def spikes(self, ties, parameters, shrunk, mass):
         origin = self.scale.origin

@@ -63,7 +63,7 @@ def maximized(
         if kind == "spherical":
             S = S.sum(axis=1) / S.shape[1]
     covariances, factors = regularised(kind, S, means, data_variances, reg_covar)
-    narrow = FLOOR if reg_covar is None else _SINGULAR
+    narrow = _AT_LIMIT * FLOOR if reg_covar is None else _SINGULAR
     collapsed = np.zeros(len(mass), bool)
     if kind != "tied" and (varying := data_variances > 0).any():
         collapsed = ((widths <= narrow * data_variances) | ~varying).all(axis=1)

@@ -95,6 +95,34 @@ def tied_values(X: np.ndarray, weight, origin, power: int, *, merged: bool = Fal
     return Ties(rows[first[tied]].astype(np.float64) + 0.0, w[tied] / total)
 
 
+def with_earlier(found: Ties, rows: Rows, known: Ties, share: float) -> Ties:
+    """Return the ties of earlier rows and of new ones, which are `share` of all.
+
+    Parameters
+    ----------
+    found : Ties
+        Of the new rows.
+    rows : Rows
+        The new rows, which need not be many to add to what was tied before.
+    known : Ties
+        Of the earlier rows.
+    share : float
+    """
+    own = np.zeros(len(known.share))
+    new = np.ones(len(found.share), bool)
+    for i, value in enumerate(known.value):
+        same = np.ones(len(rows.X), bool)
+        for j, number in enumerate(value):
+            same &= rows.X[:, j] == number
+        own[i] = np.count_nonzero(same) if rows.weight is None else rows.weight[same].sum()
+        new &= (found.value != value).any(axis=1)
+    shares = share * own / rows.total + (1 - share) * known.share
+    return Ties(
+        np.concatenate([known.value, found.value[new]]),
+        np.append(shares, share * found.share[new]),
+    )
+
+
 def spikes_among(
     shrunk: np.ndarray, parameters: Parameters, kind: str, origin, ties: Ties, mass: np.ndarray
 ) -> Spikes:

@@ -35,9 +35,7 @@ _RIDGE = 1e-10  # of a Hessian of unit diagonal, where samples are fewer than co
 _INNER = 1e-3  # of the first squared decrement: one that ends the steps in the same columns
 
 
-def proximal_newton_steps(
-    objective: ElasticNetObjective, theta: np.ndarray
-) -> Iterator[Step]:
+def proximal_newton_steps(objective: ElasticNetObjective, theta: np.ndarray) -> Iterator[Step]:
     """Yield points of the objective that never rise but by rounding, from `theta` on, until no step
     helps; none where it is not finite.
 
