@@ -245,6 +245,9 @@ class Model:
             how.pop("check_finite", None)
         return as_samples(X, **how)
 
+    def _fill_older(self) -> None:
+        """Add the fitted attributes that an older version did not keep."""
+
     def _check_loaded(self) -> None:
         """Raise ValueError if what a file had, of the declared kinds and sizes, is inconsistent."""
 
@@ -265,6 +268,7 @@ class Model:
         if not all(isinstance(aliases, dict) for aliases in asked.values()):
             state["_requests"] = {method: {"sample_weight": a} for method, a in asked.items()}
         self.__dict__.update(state)
+        self._fill_older()
 
     # ---- scikit-learn: tags, routing, cloning
 

@@ -106,7 +106,7 @@ class GaussianNB(NaiveBayes):
         "_means_": "float64 c f",
         "_variances_": "float64 c f",
         "_varies_": "bool f",
-        "_statistics_": ("|", (*_SUMS, "int f"), _SUMS),  # 0.2 kept no powers with the sums
+        "_statistics_": ("|", (*_SUMS, "int f"), _SUMS),  # of 0.2
     }
 
     def __init__(
@@ -141,7 +141,8 @@ class GaussianNB(NaiveBayes):
         super()._check_parameters()
         as_real(self.var_smoothing, "var_smoothing", owner=type(self).__name__, at_least=0)
 
-    def _check_loaded(self):
+    def _fill_older(self):
+        """0.2 kept no powers with the sums."""
         sums = vars(self).get("_statistics_")
         if sums is not None and len(sums) == len(_SUMS):
             self._statistics_ = (*sums, self._power_)

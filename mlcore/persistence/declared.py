@@ -83,6 +83,7 @@ def check_declared(model: Model) -> None:
         if len(waiting) == len(left):
             raise ValueError(f"{owner} lacks what gives {', '.join(waiting)} their dimensions.")
         left = waiting
+    model._fill_older()
     model._check_loaded()
 
 

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import io
+import pickle
 import pkgutil
 import sys
 import zipfile
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
 
 import mlcore
 from contract import MODELS, labels
@@ -149,6 +151,36 @@ def test_files_of_the_last_version_give_its_answers(path):
             assert_allclose(found, values, rtol=close, atol=close * np.abs(values).max())
         else:
             assert_array_equal(found, values)
+
+
+def same(one, other):
+    """Whether two values are of the same type, shape and numbers."""
+    if isinstance(one, Model):
+        one, other = vars(one), vars(other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, EncodedSamples):
+        return same(one.__getstate__(), other.__getstate__())
+    if sp.issparse(one):
+        return (one != other).nnz == 0
+    if isinstance(one, np.ndarray) and one.dtype != object:
+        return one.dtype == other.dtype and np.array_equal(
+            one, other, equal_nan=one.dtype.kind == "f"
+        )
+    return np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
+def test_pickles_of_the_last_version_have_what_its_files_have(path, monkeypatch):
+    whole = mlcore.load(path)
+    with monkeypatch.context() as as_saved:
+        for model in all_models(whole):
+            as_saved.setattr(type(model), "_fill_older", lambda self: None)
+        old = mlcore.load(path)
+        data = pickle.dumps(old)
+    assert same(pickle.loads(data), whole)
 
 
 # ---- damaged and crafted files

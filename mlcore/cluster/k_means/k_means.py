@@ -259,7 +259,7 @@ class KMeans(CentroidModel):
         why = "the rows must be the same in every pass"
         warn_of_rise(trace, self._rounding_, type(self).__name__, why)
 
-    def _check_loaded(self):
+    def _fill_older(self):
         if "_shift_" in vars(self):  # a fit over blocks of 0.2, which did not keep the rounding
             vars(self).setdefault("_rounding_", 0.0)
 

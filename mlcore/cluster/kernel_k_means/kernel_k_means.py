@@ -157,7 +157,7 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
         "origin_": "none | float f",
     }
 
-    def _check_loaded(self):
+    def _fill_older(self):
         if "X_fit_" in vars(self):  # 0.2 had no origin
             vars(self).setdefault("origin_", None)
 

@@ -100,7 +100,7 @@ class LogisticDiagnostics:
             X, weight, codes = X[rows], weight[rows], codes[rows]
             offset = None if offset is None else offset[rows]
         data = LogisticRows(X, codes, weight, offset, n_scores, fit_intercept)
-        total = vars(self).get("_weight_")  # absent in a pickle of 0.2
+        total = self._weight_
         if total is not None and not np.isclose(data.total, total, rtol=1e-9, atol=0):
             raise ValueError(
                 f"{type(self).__name__}: {method} needs the samples of the fit, with the same "

@@ -47,7 +47,7 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
         "_pairs_": "none | float64 2 l? c' f+1",
     }
 
-    def _check_loaded(self):
+    def _fill_older(self):
         if "coef_" in vars(self):  # 0.2 kept no weight of the fit
             vars(self).setdefault("_weight_", None)
 

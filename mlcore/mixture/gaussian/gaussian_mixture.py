@@ -292,15 +292,19 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
 
     # ---- what Mixture asks for
 
+    def _fill_older(self):
+        """0.2 knew of no spikes."""
+        state = vars(self)
+        if "means_" in state and "_spikes_" not in state:
+            state["_spikes_"] = no_spikes(self.means_.shape[1])._asdict()
+            state["flat_directions_"] = np.zeros((0, 2), np.intp)
+
     def _check_loaded(self):
-        """Refuse covariances of another kind; files of 0.2 have no spikes."""
+        """Refuse covariances of another kind."""
         super()._check_loaded()
         state = vars(self)
         if "means_" not in state:
             return
-        if "_spikes_" not in state:
-            state["_spikes_"] = no_spikes(self.means_.shape[1])._asdict()
-            state["flat_directions_"] = np.zeros((0, 2), np.intp)
         k, d = self.means_.shape
         shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
         for name in ("covariances_", "precisions_", "precisions_cholesky_"):
