@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
@@ -177,6 +177,19 @@ def test_the_gap_holds_for_any_unit_of_the_features(machine, scale):
         shown = K[:, machine.support_] @ machine.dual_coef_[0].astype(LONG)
         primal, dual = objectives(machine, K, targets, np.ones(60), shown)
         assert primal - dual <= min(machine.duality_gap_, found.duality_gap) + SLACK * abs(primal)
+
+
+@pytest.mark.parametrize("power", [-40, -10, 10, 40])  # float32 holds their squares
+def test_a_unit_of_the_features_takes_the_same_steps(power):
+    X, y = samples(300)
+    y = y > np.median(y)
+    own, other = SVC(kernel="linear"), SVC(kernel="linear", C=2.0 ** (-2 * power))
+    own.fit(X, y), other.fit(X * 2.0**power, y)
+    assert_array_equal(other.n_iter_, own.n_iter_)
+    assert_array_equal(np.ldexp(other.dual_coef_, 2 * power), own.dual_coef_)
+    assert_array_equal(other.intercept_, own.intercept_)
+    single = SVC(kernel="linear", C=2.0**40).fit((X * 2.0**-20).astype(np.float32), y)
+    assert single.n_iter_[0] < 2 * own.n_iter_[0]
 
 
 def test_samples_of_seconds_since_1970_give_no_false_evidence():

@@ -90,10 +90,10 @@ typedef struct {
 /* The partner of i in [start, stop) of the largest predicted decrease, violation^2 / (Kii + Kjj -
    2 Kij), if that is better than `best` (Fan, Chen and Lin, JMLR 6, 2005). Fractions are
    compared by cross-multiplication: no division. */
-static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start, int64_t stop,
-                                         REAL gain, REAL Kii, const REAL *ki, NAME(choice) best) {
+static inline NAME(choice)
+    NAME(partner)(const smo_working_set *s, int64_t start, int64_t stop, REAL gain, REAL Kii,
+                  const REAL *ki, REAL least_curvature, NAME(choice) best) {
   const REAL *restrict G = s->G, *restrict low = s->low, *restrict diagonal = s->diagonal;
-  const REAL least_curvature = (REAL)1e-12;
   const int64_t first = whole(start, LANES) < stop ? whole(start, LANES) : stop;
   const int64_t last = first + (stop - first) / LANES * LANES;
   for (int64_t t = start; t < stop; t = t + 1 == first ? last : t + 1) {
@@ -139,11 +139,24 @@ static inline NAME(choice) NAME(partner)(const smo_working_set *s, int64_t start
   return best;
 }
 
+/* The curvature below which a pair's is rounding: 1e-12 in the unit of the kernel. */
+static REAL NAME(least_curvature)(const smo_working_set *s) {
+  REAL most = 0;
+  for (int p = 0; p < s->n_spans; p++)
+    for (int64_t t = s->begin[p]; t < s->end[p]; t++) {
+      const REAL size = ((const REAL *)s->diagonal)[t];
+      if (size > most) most = size;
+      if (-size > most) most = -size;
+    }
+  return (REAL)1e-12 * (most > 0 ? most : 1);
+}
+
 /* Steps until the working set's violation is at most tol, or max_steps; returns the steps made. */
 static int64_t NAME(smo)(smo_working_set *s, double tol, int64_t max_steps) {
   const REAL *K = s->K, *diagonal = s->diagonal;
   REAL *G = s->G;
   const REAL *ki = K, *kj = K;
+  const REAL least_curvature = NAME(least_curvature)(s);
   REAL ci = 0, cj = 0;
   int64_t steps = 0;
   for (;; steps++) {
@@ -167,12 +180,13 @@ static int64_t NAME(smo)(smo_working_set *s, double tol, int64_t max_steps) {
     NAME(choice) choice = {-1, 0, 1};
     for (int p = 0; p < s->n_spans; p++)
       if (s->group[p] == group)
-        choice = NAME(partner)(s, s->begin[p], s->end[p], worst.best, diagonal[i], ki, choice);
+        choice = NAME(partner)(s, s->begin[p], s->end[p], worst.best, diagonal[i], ki,
+                               least_curvature, choice);
     const int64_t j = choice.j;
     if (j < 0) return steps;
     kj = K + j * s->stride;
     double curvature = (double)diagonal[i] + (double)diagonal[j] - 2.0 * (double)ki[j];
-    if (!(curvature > 1e-12)) curvature = 1e-12;
+    if (!(curvature > least_curvature)) curvature = least_curvature;
     double step =
         ((double)((REAL *)s->up)[i] - (double)G[i] - ((double)((REAL *)s->low)[j] - (double)G[j])) /
         curvature;
