@@ -1,6 +1,7 @@
 """What is certified: classifiers, functions, predictions; and what is seen inside of them."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mlcore.bounds import certify, compare_classifiers, sample_compression_bound
+from mlcore.bounds.certificates.classifier_margins import as_machine
+from mlcore.bounds.certificates.freshness import _in_place
 from mlcore.cluster import KernelKMeans, KMeans
 from mlcore.mixture import BernoulliMixture, GaussianMixture
 from mlcore.svm import SVC, SVCCV, SVR, OneClassSVM
@@ -287,3 +290,21 @@ def test_a_searched_machine_compresses_at_its_share_of_delta():
         k = len(machine.support_)
         plain = sample_compression_bound(k, len(X), bound.delta, errors=errors)
         assert bound.value == plain and 0.05 / 18 >= bound.delta > 0.05 / 18 * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_support_vectors_are_known_in_their_places_but_for_rounding(kind):
+    places = np.array([1, 4, 5])
+    machine = SimpleNamespace(support_=places, shape_fit_=X.shape)
+    rounded = X[places] * (1 + 1e-9)
+    assert _in_place(machine, kind(rounded), kind(X))
+    assert not _in_place(machine, kind(X[places] * (1 + 1e-5)), kind(X))
+    assert not _in_place(machine, kind(rounded), kind(X[1:]))
+    assert not _in_place(machine, kind(rounded), kind(X[:-1]))  # not the samples of the fit
+
+
+def test_sparse_coefficients_are_no_hyperplane_of_the_margin_bounds():
+    model = LogisticRegression().fit(X, Y)
+    assert as_machine(model, counted=False).linear
+    assert as_machine(model.sparsify(), counted=False) is None
+    assert as_machine(LinearRegression().fit(X, Y), counted=False) is None  # no classes

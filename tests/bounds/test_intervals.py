@@ -122,3 +122,8 @@ def test_long_curves_refuse_as_short_ones_do():
     assert (bounds.dkw_epsilon(large, 0.1) == bounds.dkw_epsilon(10**30, 0.1)).all()
     ranges = bounds.hoeffding_epsilon(np.full(20, 3), 0.1, value_range=[1.0, 2.0, 3.0])
     assert (ranges == bounds.hoeffding_epsilon(3, 0.1, value_range=[1.0, 2.0, 3.0])).all()
+
+
+def test_the_ceiling_of_an_interval_is_known_if_its_ends_have_the_same():
+    low, high = np.array([2.2, 2.0, 2.9, -0.5, 3.0]), np.array([2.4, 2.4, 3.1, -0.4, 3.0])
+    assert_array_equal(Interval(low, high).ceiling(), [3.0, np.nan, np.nan, -0.0, 3.0])

@@ -142,3 +142,9 @@ def test_weights_of_any_unit_end(unit):
     found = model.fit(X, sample_weight=np.full(200, unit))
     assert 1 <= found.n_steps_ < 64 * 100 * 4
     assert_allclose(found.inertia_ / unit, -found.score(X), rtol=1e-9)
+
+
+def test_a_begun_model_has_taken_no_step():
+    model = MiniBatchKMeans(5, random_state=0).begin(blobs(500))
+    assert (model.n_iter_, model.n_steps_, model.converged_) == (0, 0, False)
+    assert_array_equal(model.counts_, np.zeros(5))

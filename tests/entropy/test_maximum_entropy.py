@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
 from mlcore.entropy import InfeasibleTargets, entropy, maximum_entropy, relative_entropy
+from mlcore.entropy.evidence import evidence
 from mlcore.entropy.gibbs import Gibbs
 from mlcore.exceptions import ConvergenceWarning
 
@@ -93,6 +94,23 @@ def test_the_gap_is_never_below_the_distance_from_a_50_digit_optimum(method, see
             assert mpmath.mpf(found.dual_objective) - best <= found.duality_gap
             assert abs(mpmath.mpf(found.relative_entropy) + best) <= found.duality_gap
     assert found.duality_gap < 1e-12 or method != "newton"
+
+
+@pytest.mark.parametrize("step", [0.15, 0.1])
+def test_the_gap_is_the_bound_of_self_concordance(step):
+    points, prior = np.array([-1.0, 0.5, 2.0]), np.array([0.2, 0.5, 0.3])
+    target = 0.7
+    p = prior * np.exp(step * points)
+    p /= p.sum()
+    mean = p @ points
+    deviation = math.sqrt(p @ (points - mean) ** 2)
+    delta, rho = abs(mean - target) / deviation, 2 * abs(points - mean).max() / deviation
+    u = rho * delta
+    bound = (u + (1 - u) * math.log1p(-u)) / rho**2
+    gibbs = Gibbs(points[:, None], np.array([target]), np.log(prior), np.arange(3))
+    mu = step * gibbs.scale
+    gap, _ = evidence(gibbs, mu, gibbs.moments(mu))
+    assert bound - 1e-13 <= gap - abs(step * (mean - target)) <= bound * (1 + u) + 1e-13
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
