@@ -464,3 +464,22 @@ def test_probabilities_next_to_0_and_1_are_those_of_em_with_logarithms_of_both(k
     quietly(model.set_params(weights_init=weights, means_init=means), X)
     # On its way from such a start EM magnifies rounding some thousand times.
     assert_allclose(model.log_likelihood_trace_, log_em(X, weights, means, 12), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("k", [3, 20, 40, 75])
+@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_array])
+def test_probabilities_of_0_and_1_exclude_rows_in_any_number_of_components(k, as_rows):
+    rng = np.random.default_rng(k)
+    means = rng.choice([0.0, 0.2, 0.7, 1.0], size=(k, 30), p=[0.05, 0.45, 0.45, 0.05])
+    weights = rng.dirichlet(np.full(k, 5.0))
+    model = BernoulliMixture.from_parameters(weights, means)
+    X = (rng.random((200, 30)) < means[rng.integers(k, size=200)]).astype(float)
+    with np.errstate(divide="ignore"):
+        each = np.where(X[:, None] == 1, np.log(means), np.log1p(-means)).sum(axis=2)
+        joint = each + np.log(weights)
+    expected = logsumexp(joint, axis=1)
+    assert_allclose(model.score_samples(as_rows(X)), expected, rtol=1e-12)
+    shares = np.exp(joint - expected[:, None])
+    found = model.predict_proba(as_rows(X))
+    assert_array_equal(found == 0, np.isneginf(joint))
+    assert_allclose(found, shares, rtol=1e-10, atol=1e-30)
