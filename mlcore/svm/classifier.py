@@ -295,8 +295,8 @@ class SupportVectorClassifier(WithMargins, Classifier, KernelMachine):
         """Return later samples; the choice between pairs and one against the rest is the fit's."""
         checked = super()._checked_later(X)
         c = len(self.classes_)
-        n_rows = 1 if c == 2 else c if self.multi_class == "ovr" else c - 1
-        if (len(self.dual_coef_), len(self.intercept_)) != (n_rows, len(self._tasks())):
+        expected = (c, c) if self.multi_class == "ovr" else (c - 1, c * (c - 1) // 2)
+        if c > 2 and (len(self.dual_coef_), len(self.intercept_)) != expected:
             raise ValueError(
                 f"{type(self).__name__}: multi_class={self.multi_class!r} is not that of the fit, "
                 f"which has {len(self.intercept_)} binary problems: fit again."

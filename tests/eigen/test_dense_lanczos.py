@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import linalg
@@ -52,7 +52,9 @@ def test_eigenpairs_are_those_of_the_matrix(case, k, tol):
     assert np.abs(U.T @ U - np.eye(k)).max() <= rounding
 
 
-@settings(max_examples=30, deadline=None)
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+)  # many vectors of a slow decay are left to LAPACK
 @given(
     seed=st.integers(0, 2**32),
     decay=st.floats(0.8, 0.97),
