@@ -413,3 +413,18 @@ def test_scikit_learns_checks_of_clusterers():
     model = KMedoids()
     for check in _yield_clustering_checks(model):
         check("KMedoids", model)
+
+
+def test_silhouettes_by_medoids_where_distances_are_0_and_1():
+    apart = KMedoids(2).fit([[0.0], [1.0]])
+    assert_array_equal(apart.medoid_silhouettes_, [1, 1])
+    together = KMedoids(2).fit([[1.0], [1.0]])
+    assert_array_equal(together.medoid_silhouettes_, [0, 0])
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_variances_of_few_samples_are_unbiased(n):
+    X = np.array([[0.0, 1.0], [2.0, 5.0], [3.0, 1.0]])[:n]
+    D = squareform(pdist(X, "seuclidean"))
+    model = KMedoids(1, metric="seuclidean").fit(X)
+    assert_allclose(model.transform(X), D[:, model.medoid_indices_], rtol=1e-12)

@@ -12,6 +12,9 @@ from scipy.special import softmax
 
 from mlcore.exceptions import ConvergenceWarning
 from mlcore.linear_model import LogisticRegression
+from mlcore.linear_model.logistic.logistic_pass import LogisticRows
+from mlcore.linear_model.logistic.objective import Objective
+from mlcore.linear_model.logistic.steps.conjugate_gradients import InverseBounds
 
 KINDS = {
     "plain": lambda X, y, rng: X,
@@ -153,3 +156,45 @@ def test_the_decrement_of_many_parameters_without_penalty():
     assert_allclose(found.newton_decrement**2 / 2, found.objective - exact.objective_, rtol=0.05)
     assert found.excess_bound == np.inf
     assert mpmath.mp.dps < 50  # the oracle leaves the precision of others alone
+
+
+@pytest.mark.parametrize("alpha", [1.0, 100.0])
+def test_the_radius_holds_for_differences_of_any_two_classes(alpha):
+    rng = np.random.default_rng(0)
+    n, d, c = 60, 3, 3
+    X, codes = rng.normal(size=(n, d)), np.repeat([0, 1, 2], [29, 2, 29])  # far for the rare one
+    rows = LogisticRows(X, codes, np.ones(n), None, c, True)
+    objective, theta = Objective(rows, alpha), 0.1 * rng.normal(size=(c, d + 1))
+    theta[1, -1] = -4
+    bounds = InverseBounds(objective, objective.at(theta, hessian=True))
+    H = np.array([bounds(e.reshape(c, d + 1)).ravel() for e in np.eye(c * (d + 1))])
+    Z = np.c_[(X - rows.shift) * rows.scale, np.ones(n)]
+    longest = {}
+    for a, b in [(0, 1), (0, 2), (1, 2)]:
+        V = np.zeros((n, c, d + 1))
+        V[:, a], V[:, b] = Z, -Z
+        V = V.reshape(n, -1)
+        longest[a, b] = np.sqrt(np.einsum("ij,jk,ik->i", V, np.linalg.pinv(H), V).max())
+    assert longest[0, 2] < 0.5 * min(longest[0, 1], longest[1, 2])
+    assert max(longest.values()) <= bounds.radius() * (1 + 1e-9)
+    assert bounds.radius() < 1.05 * max(longest.values())
+
+
+def test_the_gradient_norm_goes_over_all_columns_and_the_intercept():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3)) + [0, 3, -5]
+    y = X @ [0.1, 0.2, 3.0] + 16 + rng.normal(size=100) > 1
+    found = []
+    for order in ([0, 1, 2], [2, 0, 1]):
+        with pytest.warns(ConvergenceWarning):
+            model = LogisticRegression(max_iter=1).fit(X[:, order], y)
+        p = model.predict_proba(X[:, order])[:, 1]
+        Z = (X - X.mean(axis=0)) / X.std(axis=0)
+        coef = np.empty(3)
+        coef[order] = model.coef_[0]
+        slopes = (Z * (p - y)[:, None]).mean(axis=0) + coef / X.std(axis=0) / 100
+        assert_allclose(
+            model.gradient_norm_, max(abs(slopes).max(), abs((p - y).mean())), rtol=1e-9
+        )
+        found.append(model.gradient_norm_)
+    assert_allclose(found[0], found[1], rtol=1e-9)

@@ -232,7 +232,9 @@ def test_inference_is_refused_where_there_is_none():
     X, Y, _ = problem(6, 5, 1)
     with pytest.raises(ValueError, match=r"alpha=0.5.*alpha=0"):
         LinearRegression(alpha=0.5).fit(X, Y).inference()
-    with pytest.raises(ValueError, match="more samples than parameters.*n_samples=6"):
+    with pytest.raises(
+        ValueError, match="more samples than parameters.*n_samples=6.* the 6 parameters"
+    ):
         LinearRegression().fit(X, Y).inference()
 
 

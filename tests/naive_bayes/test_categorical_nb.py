@@ -289,3 +289,10 @@ def test_errors_name_the_column_of_the_frame():
     plain.fit([[1.0, "a"], [2.0, "b"]], [0, 1])
     with pytest.raises(ValueError, match=r"X\[:, 1\] has the category 'c'"):
         plain.predict([[1.0, "c"]])
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_a_feature_of_one_category_tells_nothing(alpha):
+    X = [["a", "u"], ["a", "v"], ["a", "u"]]
+    model = CategoricalNB(alpha=alpha).fit(X, [0, 0, 1])
+    assert_array_equal(model.feature_log_prob_[0], [[0.0], [0.0]])
