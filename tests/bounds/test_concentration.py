@@ -1,6 +1,7 @@
 """Inequalities for averages: their formulas in fifty digits, thresholds that agree, simulation."""
 
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -17,6 +18,8 @@ from mlcore.bounds import (
     mcdiarmid_epsilon,
     union_bound,
 )
+from mlcore.bounds.concentration.concentration import _sum_of_squares
+from mlcore.bounds.directed_rounding import working_digits
 
 # Formulas are checked over the whole range of delta, also where a confidence may be meant.
 pytestmark = pytest.mark.filterwarnings("ignore:.*is the probability that the bound fails")
@@ -117,3 +120,11 @@ def failures_are_compatible(failures, runs, delta):
     from mlcore.bounds import binomial_tail_inversion_lower
 
     return binomial_tail_inversion_lower(failures, runs, 1e-6) <= delta
+
+
+@given(values=st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=50))
+def test_the_sum_of_squared_ranges_is_rounded_up(values):
+    with working_digits():
+        found = Fraction(_sum_of_squares(np.array(values), "value_range"))
+    exact = sum(Fraction(value) ** 2 for value in values)
+    assert exact <= found <= exact * (1 + Fraction(1, 2**49))
