@@ -5,5 +5,5 @@
 #define LOOPS "kernel_loops.h"
 #include "both_precisions.h"
 
-SIMD_TABLE(kernel, .f = {.panel = panel_f, .finish = finish_f, .exponential = exponential_f},
-           .d = {.panel = panel_d, .finish = finish_d, .exponential = exponential_d})
+SIMD_TABLE(kernel, .f = {.panel = panel_f, .finish = finish_f},
+           .d = {.panel = panel_d, .finish = finish_d})

@@ -31,8 +31,7 @@ typedef struct {
                 const real *row_terms, const real *panel, const real *column_terms, int lanes, \
                 real *out, ptrdiff_t stride, const int64_t *dest);                             \
   void (*finish)(const kernel_spec *k, ptrdiff_t n, real row_term, const real *column_terms,   \
-                 real *row);                                                                   \
-  void (*exponential)(ptrdiff_t n, const real *x, real *y);
+                 real *row);
 
 typedef struct {
   struct { KERNEL_LOOPS(float) } f;

@@ -29,8 +29,6 @@ cdef extern from "simd/kernel.h" nogil:
                                            float*)
     void finish_d "kernel_table->d.finish"(const kernel_spec*, Py_ssize_t, double, const double*,
                                            double*)
-    void exponential_f "kernel_table->f.exponential"(Py_ssize_t, const float*, float*)
-    void exponential_d "kernel_table->d.exponential"(Py_ssize_t, const double*, double*)
 
 
 cdef inline void panel(const kernel_spec* k, Py_ssize_t d, Py_ssize_t n_rows, const int64_t* rows,
@@ -52,10 +50,3 @@ cdef inline void finish(const kernel_spec* k, Py_ssize_t n, floating row_term,
         finish_f(k, n, row_term, column_terms, row)
     else:
         finish_d(k, n, row_term, column_terms, row)
-
-
-cdef inline void exponential(Py_ssize_t n, const floating* x, floating* y) noexcept nogil:
-    if floating is float:
-        exponential_f(n, x, y)
-    else:
-        exponential_d(n, x, y)

@@ -193,15 +193,3 @@ static void NAME(finish)(const kernel_spec *k, ptrdiff_t n, REAL row_term, const
     memcpy(row + j, &v, bytes);
   }
 }
-
-static void NAME(exponential)(ptrdiff_t n, const REAL *x, REAL *y) {
-  ptrdiff_t j = 0;
-  for (; j + LANES <= n; j += LANES) STORE(y + j, NAME(exp2)(LOAD(x + j)));
-  if (j < n) {
-    const size_t bytes = (size_t)(n - j) * sizeof(REAL);
-    VEC v = {0};
-    memcpy(&v, x + j, bytes);
-    v = NAME(exp2)(v);
-    memcpy(y + j, &v, bytes);
-  }
-}
