@@ -9,6 +9,7 @@ from scipy.stats import multivariate_normal, norm
 
 from mlcore.datasets import load_digits, load_iris
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from mlcore.discriminant.bayes_error import bhattacharyya_bound
 
 
 def classes(n=90, d=4, c=3, seed=0):
@@ -341,3 +342,11 @@ def test_known_parameters_give_the_model_of_a_fit():
     ):
         with pytest.raises(ValueError, match=match):
             QuadraticDiscriminantAnalysis.from_parameters(*bad)
+
+
+def test_the_bound_of_bhattacharyya_is_at_most_the_share_of_the_rarer_classes():
+    priors, one = np.array([0.98, 0.01, 0.01]), np.eye(2)[None]
+    assert_allclose(bhattacharyya_bound(np.zeros((3, 2)), one, priors), 0.02, rtol=1e-12)
+    far = bhattacharyya_bound(np.array([[0.0, 0], [8, 0], [0, 8]]), one, priors)
+    by_hand = 2 * np.sqrt(0.98 * 0.01) * np.exp(-8) + 0.01 * np.exp(-16)
+    assert_allclose(far, by_hand, rtol=1e-12)
