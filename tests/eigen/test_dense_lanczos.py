@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import linalg
@@ -52,12 +52,10 @@ def test_eigenpairs_are_those_of_the_matrix(case, k, tol):
     assert np.abs(U.T @ U - np.eye(k)).max() <= rounding
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
-)  # many vectors of a slow decay are left to LAPACK
+@settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
-    decay=st.floats(0.8, 0.97),
+    decay=st.floats(0.3, 0.8),  # slower ones are mostly left to LAPACK
     k=st.integers(1, 35),
     tol=st.sampled_from([1e-15, 1e-12, 1e-7]),
 )
