@@ -56,6 +56,9 @@ def lloyd(assignment, centers, max_iter, tol, squares, report) -> Clustering:
     return Clustering(centers, labels, inertia, np.array(trace), n_iter, converged)
 
 
+_STALLED = 10  # steps without a fall, after which rounding alone moves labels
+
+
 def _steps(assignment, centers, max_iter, tol, squares, report):
     trace, converged = [], False
     for step in range(1, max_iter + 1):
@@ -94,7 +97,7 @@ def _several_steps(assignment, centers, max_iter, tol, squares, report):
 
 def _sparse_steps(assignment, centers, max_iter, tol, squares, report):
     """As `_steps`, for CSR samples: the assignment holds the centres."""
-    trace, converged = [], False
+    trace, converged, least = [], False, 0  # the step of the least objective
     assignment.place(centers)
     for step in range(1, max_iter + 1):
         changed = assignment.search()
@@ -110,7 +113,9 @@ def _sparse_steps(assignment, centers, max_iter, tol, squares, report):
             value = max(0.0, squares + value)
         trace.append(value)
         report(step, value, shift)
-        if changed == 0 or shift <= tol:
+        least = step - 1 if value < trace[least] else least
+        # Far from 0 rounding may move labels to and fro without end.
+        if changed == 0 or shift <= tol or step - 1 - least >= _STALLED:
             converged = True
             break
     return assignment.centers(), trace, changed, converged
