@@ -108,7 +108,7 @@ def components(
         "mean_coef_": S.mean_coef,
         "mean_squared_norm_": float(np.ldexp(S.mean_squared_norm, S.power)),
         "next_value_": float(np.ldexp(max(following, 0.0), power + S.power)),
-        "residuals_": residuals,
+        "residuals_": residuals + S.hidden(largest),
         "orthogonality_": orthogonality(Q),
         "gaps_": gap,
         "angle_bounds_": angle_bounds(residuals, gap, rounding / largest, next_residual),

@@ -123,7 +123,8 @@ class KernelPCA(PreImages, Transformer, KernelModel):
     next_value_ : float
         Estimate of the first eigenvalue left out; 0 if none is.
     residuals_ : (n_components,) float64
-        ``|A q - lambda q|`` divided by the largest eigenvalue; with "nystroem" a bound of it.
+        ``|A q - lambda q|`` divided by the largest eigenvalue, and what rounding of the kernel's
+        values may add; with "nystroem" a bound of it.
     orthogonality_ : float
         Largest entry of ``Q'Q - I``.
     gaps_ : (n_components,) float64
