@@ -11,6 +11,7 @@ from mlcore.cluster.k_means.sparse_assignment import SparseAssignment
 # by the rounding of a sum.
 _DUPLICATE = 4096 * float(np.finfo(np.float64).eps)
 _IN_CACHE = 2**15  # values
+_STALLED = 10  # steps without a fall, after which rounding alone moves labels
 _STEPS = 64  # in a call for few samples: less than a tenth of a second
 
 
@@ -54,9 +55,6 @@ def lloyd(assignment, centers, max_iter, tol, squares, report) -> Clustering:
         kept = mass > 0
         centers, labels = centers[kept], _renumbered(labels, kept, assignment, centers)
     return Clustering(centers, labels, inertia, np.array(trace), n_iter, converged)
-
-
-_STALLED = 10  # steps without a fall, after which rounding alone moves labels
 
 
 def _steps(assignment, centers, max_iter, tol, squares, report):

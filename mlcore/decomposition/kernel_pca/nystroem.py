@@ -88,7 +88,8 @@ def components_in_span(
         raw, U = largest_by_lapack(A, span.m if k is None else min(span.m, k + 1))
         raw = np.maximum(raw, 0.0)
         hidden = _EPS * total * size
-        warn_of_rounding(0.0 if equal else hidden / max(raw[0], hidden), "KernelPCA")
+        share = 0.0 if equal else hidden / max(raw[0], hidden)
+        warn_of_rounding(share, "KernelPCA")
         floor = max(_EPS * (len(w) + _FEW) * raw[0], hidden)
         k = np.count_nonzero(raw[:k] > floor) if positive else k
         # The centres may span fewer directions: of eigenvalue 0, without direction.
@@ -115,7 +116,7 @@ def components_in_span(
         "mean_coef_": span.coefficients(mean[:, None])[:, 0],
         "mean_squared_norm_": float(np.ldexp(mean @ mean, span.power)),
         "next_value_": float(np.ldexp(raw[k], power + span.power)),
-        "residuals_": residuals,
+        "residuals_": residuals + share,
         "orthogonality_": orthogonality(U[:, values > 0]),
         "gaps_": gap,
         "angle_bounds_": angle_bounds(residuals, gap, rounding / largest, left_out / largest),
