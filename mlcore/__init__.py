@@ -30,10 +30,10 @@ __all__ = [
     "svm",
 ]
 
-_FUNCTIONS = {"load": "mlcore.persistence", "save": "mlcore.persistence"}
+_FUNCTIONS = {"load": "mlcore.estimator.persistence", "save": "mlcore.estimator.persistence"}
 
 try:
-    _importlib.import_module("mlcore._ext.threads")
+    _importlib.import_module("mlcore._ext.runtime.threads")
 except ModuleNotFoundError as _error:
     if not (_error.name or "").startswith("mlcore._ext"):
         raise
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
         row_sums,
         svm,
     )
-    from mlcore.persistence import load, save
+    from mlcore.estimator.persistence import load, save
 
     __version__: str
 else:

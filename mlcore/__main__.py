@@ -15,7 +15,7 @@ _ASCII = str.maketrans("─×²", "-x2")  # of equal width, so that tables stay 
 def tour() -> None:
     """Print every section, each line as soon as it is known."""
     from mlcore.datasets import load_digits
-    from mlcore.threads import effective_threads
+    from mlcore.runtime.threads import effective_threads
 
     X, y = load_digits()
     n = 1200

@@ -22,7 +22,10 @@ MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for path in SOURCES
 ]
-EXTENSIONS = sorted(path.stem for path in (PACKAGE / "_ext").glob("*.pyx"))
+LOOPS = PACKAGE / "_ext"
+EXTENSIONS = sorted(
+    path.relative_to(LOOPS).with_suffix("").as_posix() for path in LOOPS.rglob("*.pyx")
+)
 
 
 def listed_in_meson():
@@ -32,35 +35,43 @@ def listed_in_meson():
     )
     for family, names in families:
         files |= {PACKAGE / family / name for name in re.findall(r"'([^']+)'", names)}
-    return files | {PACKAGE / "_ext" / "__init__.py"}
+    return files | {path for path in SOURCES if path.is_relative_to(LOOPS)}
 
 
 def test_meson_lists_exactly_the_sources_there_are():
     assert listed_in_meson() == {*SOURCES, *DATA}
 
 
-def words_of_extensions():
-    """For each extension, the words of simd/ that meson links with it."""
-    build = (PACKAGE / "_ext" / "meson.build").read_text()
+def loops_of_extensions():
+    """For each extension, the loops in C that meson links with it."""
+    build = (LOOPS / "meson.build").read_text()
     listed = re.search(r"^extensions = {\n(.*?)^}", build, re.DOTALL | re.MULTILINE)[1]
     return {
-        name: re.findall(r"'(\w+)'", words)
-        for name, words in re.findall(r"'(\w+)': \[(.*?)\]", listed, re.DOTALL)
+        f"{folder}/{name}": re.findall(r"'([\w/]+)'", loops)
+        for folder, words in re.findall(r"'([\w/]+)': {(.*?)}", listed, re.DOTALL)
+        for name, loops in re.findall(r"'(\w+)': \[(.*?)\]", words, re.DOTALL)
     }
 
 
 def test_meson_lists_every_extension():
-    assert sorted(words_of_extensions()) == EXTENSIONS
+    assert sorted(loops_of_extensions()) == EXTENSIONS
 
 
 def test_a_change_of_any_declaration_translates_again():
-    """Each .pxd is one that meson lists, or that of a word of simd/."""
-    build = (PACKAGE / "_ext" / "meson.build").read_text()
-    listed = {*re.findall(r"'([\w/]+\.pxd)'", build)}
-    words = re.search(r"foreach word : \[(.*?)\]", build, re.DOTALL)[1]
-    listed |= {f"simd/{word}.pxd" for word in re.findall(r"'(\w+)'", words)}
-    there = {path.relative_to(PACKAGE / "_ext").as_posix() for path in PACKAGE.rglob("*.pxd")}
-    assert listed == there - {"simd/__init__.pxd"}
+    """Each .pxd is one that meson lists, or that of loops in C."""
+    build = (LOOPS / "meson.build").read_text()
+    listed = {*re.findall(r"'([\w/]+/\w+\.pxd)'", build)}
+    listed |= {f"{loop}_table.pxd" for loops in loops_of_extensions().values() for loop in loops}
+    assert listed == {path.relative_to(LOOPS).as_posix() for path in PACKAGE.rglob("*.pxd")}
+
+
+def test_loops_bear_the_word_of_their_only_caller():
+    callers = {}
+    for name, loops in loops_of_extensions().items():
+        for loop in loops:
+            callers.setdefault(loop, []).append(name)
+    other = {loop: names for loop, names in callers.items() if len(names) == 1 and [loop] != names}
+    assert other == {"cluster/scaling": ["cluster/symmetric_matrix"]}  # it has two sets of loops
 
 
 def cimported(path):
@@ -71,23 +82,28 @@ def cimported(path):
         if source.exists():
             text = source.read_text()
             names = set(re.findall(r"^from mlcore\._ext\.([\w.]+) cimport", text, re.MULTILINE))
-            names |= {f"simd.{w}" for w in re.findall(r"_ext\.simd cimport (\w+)", text)}
+            pairs = re.findall(r"^from mlcore\._ext\.([\w.]+) cimport (\w+)", text, re.MULTILINE)
+            names |= {f"{folder}.{name}" for folder, name in pairs}
             new = names - found
-            sources += [PACKAGE / "_ext" / f"{name.replace('.', '/')}.pxd" for name in new]
+            sources += [LOOPS / f"{name.replace('.', '/')}.pxd" for name in new]
             found |= new
     return found
 
 
 def test_extensions_link_no_loops_that_they_do_not_call():
-    # A word that is called and not linked is an error when the extension is loaded.
-    for name, words in words_of_extensions().items():
-        called = cimported(PACKAGE / "_ext" / f"{name}.pyx")
-        assert {f"simd.{word}" for word in words} <= called, name
+    # Loops that are called and not linked are an error when the extension is loaded.
+    for name, loops in loops_of_extensions().items():
+        called = cimported(LOOPS / f"{name}.pyx")
+        assert {f"{loop.replace('/', '.')}_table" for loop in loops} <= called, name
 
 
 @pytest.mark.parametrize("word", EXTENSIONS)
 def test_every_extension_has_a_module_or_a_folder_of_its_word(word):
-    assert [name for name in MODULES if word in name.split(".")], f"no {word}.py beside {word}.pyx"
+    """`_ext/<family>/<word>.pyx` serves `<family>/.../<word>`, and no other family."""
+    folder, _, word = word.rpartition("/")
+    inside = f"mlcore.{folder.replace('/', '.')}."
+    modules = [name for name in MODULES if name.startswith(inside) and word in name.split(".")]
+    assert modules, f"no {word}.py beside {word}.pyx"
 
 
 # Extensions that a module of another word may import: loops that two subjects share.
@@ -100,8 +116,9 @@ SHARED_EXTENSIONS = {
 def test_extensions_are_imported_by_the_module_or_the_folder_of_their_word():
     for module, target, _ in imports(PACKAGE):
         if "._ext." in target and not module.startswith("mlcore._ext"):
-            word = target.rpartition(".")[2]
-            assert word in module.split(".") or (module, word) in SHARED_EXTENSIONS
+            family, *_, word = target.removeprefix("mlcore._ext.").split(".")
+            own = module.split(".")[1] == family and word in module.split(".")
+            assert own or (module, word) in SHARED_EXTENSIONS
 
 
 def test_words_say_something():
@@ -110,15 +127,18 @@ def test_words_say_something():
 
 
 def test_folders_are_short():
-    """As many names as a reader takes in at once; the folder of the families counts modules."""
+    """As many names as a reader takes in at once."""
     long = {}
-    for folder in {path.parent for path in SOURCES} - {PACKAGE / "_ext"}:
+    for folder in {path.parent for path in SOURCES if not path.is_relative_to(LOOPS)}:
         names = {p for p in SOURCES if p.parent == folder and not p.stem.startswith("__")}
-        if folder != PACKAGE:
-            names |= {path.parent for path in SOURCES if path.parent.parent == folder}
-        if len(names) > 14:
+        names |= {path.parent for path in SOURCES if path.parent.parent == folder}
+        if len(names) > (24 if folder == PACKAGE else 14):
             long[folder.name] = len(names)
     assert not long
+    entries = [path for path in PACKAGE.iterdir() if path.name != "__pycache__"]
+    assert len(entries) <= 28  # the root is a table of contents: shelves, families and the door
+    for folder in {path.parent for path in LOOPS.rglob("*") if path.suffix != ".pyc"}:
+        assert len([path for path in folder.iterdir() if path.name != "__pycache__"]) <= 30
 
 
 def lines_of_code(path):
@@ -135,7 +155,7 @@ def lines_of_code(path):
 def test_modules_are_short():
     """Docstrings are not counted: a page that explains much is no long module."""
     long = {p.name: n for p in SOURCES if (n := lines_of_code(p)) >= 400}
-    kernels = (PACKAGE / "_ext").glob("*.pyx")
+    kernels = LOOPS.rglob("*.pyx")
     long |= {p.name: n for p in kernels if (n := len(p.read_text().splitlines())) > 300}
     assert not long
 
@@ -144,7 +164,7 @@ def test_compiled_functions_take_their_arguments_by_position():
     """The code that reads names would be a tenth of an extension."""
     found = {
         f"{path.stem}.{name}": arguments.rstrip().endswith("/")
-        for path in (PACKAGE / "_ext").glob("*.pyx")
+        for path in LOOPS.rglob("*.pyx")
         for name, arguments in re.findall(r"^def (\w+)\(([^)]+)\):", path.read_text(), re.MULTILINE)
     }
     assert len(found) > 100
@@ -153,12 +173,11 @@ def test_compiled_functions_take_their_arguments_by_position():
 
 # From the bottom up: a part of mlcore imports itself and parts of lower rows, no other of its row.
 LAYERS = (
-    ("_ext", "exceptions", "html", "model_cache", "peer_parameters"),
-    ("checks", "scratch", "threads"),
-    ("mixins", "progress", "scatter"),
-    ("model",),
-    ("eigen", "first_rows", "k_means_plus_plus", "log_softmax", "persistence", "row_sums"),
-    ("datasets", "kernels", "separating_direction"),
+    ("_ext",),
+    ("runtime",),
+    ("checks",),
+    ("estimator", "numerics", "row_sums"),
+    ("datasets", "kernels"),
     ("decomposition",),
     ("bounds", "cluster", "discriminant", "kernel_ridge", "mixture", "svm"),
     ("entropy", "linear_model", "naive_bayes", "online", "pac"),
@@ -273,8 +292,9 @@ def edges_of(folder, files):
     return imports(folder / "mlcore")
 
 
-PARTS = {f"{part}/__init__.py": "" for part in LAYER if part not in ("model", "__main__")}
-PARTS |= {"__init__.py": "", "model.py": "", "svm/smo.py": "", "mixture/em.py": ""}
+PARTS = {f"{part}/__init__.py": "" for part in LAYER if part != "__main__"}
+PARTS |= {"__init__.py": "", "estimator/model.py": "", "svm/smo.py": "", "mixture/em.py": ""}
+PARTS |= {"runtime/threads.py": ""}
 
 
 @pytest.mark.parametrize(
@@ -282,18 +302,22 @@ PARTS |= {"__init__.py": "", "model.py": "", "svm/smo.py": "", "mixture/em.py": 
     [
         ("_ext/gram.pyx", "from mlcore.kernels cimport gram", "kernels"),
         ("_ext/gram.pxd", "cimport mlcore.checks", "checks"),
-        ("_ext/gram.pyx", "from mlcore import threads, checks", "threads"),
-        ("_ext/gram.py", "import mlcore.exceptions as e", "exceptions"),
+        ("_ext/gram.pyx", "from mlcore import runtime, checks", "runtime"),
+        ("_ext/gram.py", "import mlcore.checks as e", "checks"),
         ("bounds/vc.py", "from mlcore.svm import SVC", "svm"),
         ("bounds/vc.py", "def f():\n    import mlcore.mixture.em", "mixture.em"),
         ("bounds/vc.py", "from mlcore import cluster", "cluster"),
         ("bounds/vc.py", "import mlcore\nkind = mlcore.online.Halving", "online"),
         ("bounds/certificates/certify.py", "from mlcore.online import Halving", "online"),
-        ("checks/samples.py", "from mlcore.model import Model", "model"),
-        ("checks/samples.py", "from ..threads import pieces", "threads"),
-        ("threads.py", "from mlcore import checks", "checks"),
-        ("progress.py", "from mlcore.model import warn", "model"),
-        ("model.py", "if TYPE_CHECKING:\n    from mlcore.kernels import Kernel", "kernels"),
+        ("checks/samples.py", "from mlcore.estimator import model", "estimator.model"),
+        ("runtime/scratch.py", "from ..checks import as_samples", "checks"),
+        ("runtime/threads.py", "from mlcore import checks", "checks"),
+        ("numerics/scatter.py", "from mlcore.estimator import model", "estimator.model"),
+        (
+            "estimator/model.py",
+            "if TYPE_CHECKING:\n    from mlcore.kernels import Kernel",
+            "kernels",
+        ),
         ("kernels/gram.py", "from mlcore.svm.smo import solve", "svm.smo"),
         ("cluster/lloyd.py", "from mlcore.mixture.em import Mixture", "mixture.em"),
         ("mixture/starts.py", "from ..cluster import KMeans", "cluster"),
@@ -308,11 +332,11 @@ def test_an_import_upwards_is_found(name, text, target, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("_ext/gram.pyx", "from mlcore._ext.simd cimport table\nimport numpy"),
+        ("_ext/gram.pyx", "from mlcore._ext.shared cimport table\nimport numpy"),
         ("bounds/certificates/certify.py", "def f():\n    from mlcore.svm import SVC"),
-        ("online/halving.py", "from mlcore.bounds import vc\nfrom mlcore.model import Model"),
-        ("cluster/spectral.py", "from mlcore.cluster.k_means import KMeans\nimport mlcore.eigen"),
-        ("model.py", "import mlcore\nversion = mlcore.__version__"),
+        ("online/halving.py", "from mlcore.bounds import vc\nfrom mlcore import estimator"),
+        ("cluster/spectral.py", "from .k_means import KMeans\nfrom mlcore import numerics"),
+        ("estimator/model.py", "import mlcore\nversion = mlcore.__version__"),
         ("__init__.py", "from mlcore.svm import SVC"),
     ],
 )
@@ -351,7 +375,7 @@ def test_every_module_imports_without_scikit_learn(tmp_path):
 
     Since there are no circles, the order in which modules come does not matter.
     """
-    names = MODULES + [f"mlcore._ext.{word}" for word in EXTENSIONS]
+    names = MODULES + [f"mlcore._ext.{name.replace('/', '.')}" for name in EXTENSIONS]
     subprocess.run([sys.executable, "-c", IMPORT_ALL, *names], check=True, cwd=tmp_path)
 
 
@@ -361,7 +385,7 @@ def test_families_are_loaded_on_first_use(tmp_path):
         "assert not {'mlcore.svm', 'mlcore.kernels', 'numpy'} & set(sys.modules)",
         "assert {'svm', 'kernels', 'datasets', 'save', 'load'} <= set(dir(mlcore))",
         "assert mlcore.svm.SVC.__module__.startswith('mlcore.svm')",
-        "assert mlcore.save.__module__ == mlcore.load.__module__ == 'mlcore.persistence'",
+        "assert mlcore.save.__module__ == mlcore.load.__module__ == 'mlcore.estimator.persistence'",
     ]
     subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True, cwd=tmp_path)
     with pytest.raises(AttributeError, match="no attribute 'svn'"):

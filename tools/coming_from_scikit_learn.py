@@ -4,8 +4,8 @@
     python tools/coming_from_scikit_learn.py --write    put them into the page
 
 Classes of the same name are compared by their constructors, by what a fit to the irises sets, and
-by their methods. What to do about scikit-learn's names stands in mlcore.peer_parameters and, for
-attributes and other defaults, here.
+by their methods. What to do about scikit-learn's names stands in mlcore.estimator.peer_parameters
+and, for attributes and other defaults, here.
 """
 
 import argparse
@@ -39,8 +39,8 @@ from mlcore import (
     svm,
 )
 from mlcore.datasets import load_iris
-from mlcore.model import Model
-from mlcore.peer_parameters import instead_of
+from mlcore.estimator.model import Model
+from mlcore.estimator.peer_parameters import instead_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "coming_from_scikit_learn.md"
 START, END = "<!-- tables of scikit-learn {} -->", "<!-- end of tables -->"

@@ -9,8 +9,8 @@ from scipy.linalg import eigh
 
 from mlcore.decomposition import PCA
 from mlcore.decomposition.scatter_eigenpairs import scatter_eigenpairs
-from mlcore.eigen import largest_by_lapack
-from mlcore.scatter import origin_of, scatter_of
+from mlcore.numerics.eigen import largest_by_lapack
+from mlcore.numerics.scatter import origin_of, scatter_of
 
 
 def rows(n_samples, n_features, dtype):

@@ -3,8 +3,8 @@
 import numpy as np
 
 from mlcore.cluster import ProbabilisticClustering
-from mlcore.eigen import times
 from mlcore.kernels import gram_matrix
+from mlcore.numerics.eigen import times
 
 N_CLUSTERS = 8
 

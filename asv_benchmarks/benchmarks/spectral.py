@@ -4,8 +4,8 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from mlcore.cluster import SpectralClustering
-from mlcore.eigen import Scaled, leading_eigenpairs, times
 from mlcore.kernels import gram_matrix
+from mlcore.numerics.eigen import Scaled, leading_eigenpairs, times
 
 N_CLUSTERS = 8
 

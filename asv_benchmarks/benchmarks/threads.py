@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext
 
-from mlcore.threads import effective_threads, single_threaded_blas
+from mlcore.runtime.threads import effective_threads, single_threaded_blas
 
 
 class Bookkeeping:

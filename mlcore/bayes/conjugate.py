@@ -9,7 +9,7 @@ from scipy.special import betaincinv, betaln, gammaln, ndtri
 from mlcore.checks import as_real
 from mlcore.checks.arrays import real_array
 from mlcore.entropy.entropies import non_negative
-from mlcore.html.printed import fields_as_table
+from mlcore.estimator.printed import fields_as_table
 
 _MANY = 1e300  # cases, whose factorials have no finite logarithm
 _LARGE = 1e150  # values, whose squares overflow

@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcore.checks.arrays import real_array
 from mlcore.entropy.entropies import non_negative
-from mlcore.html.printed import fields_as_table
+from mlcore.estimator.printed import fields_as_table
 
 _SUM_TOLERANCE = 1e-5  # of probabilities in single precision
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.entropy.entropies import as_distributions, divergences, non_negative
-from mlcore.html.printed import fields_as_table
+from mlcore.estimator.printed import fields_as_table
 
 _HOLDS = 1e-12  # largest deviation of independent variables: rounding
 

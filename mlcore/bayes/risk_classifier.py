@@ -8,8 +8,8 @@ import numpy as np
 
 from mlcore.bayes.decisions import Decisions, as_loss, minimum_risk
 from mlcore.checks import as_weights
-from mlcore.mixins import Classifier
-from mlcore.model import Model
+from mlcore.estimator.mixins import Classifier
+from mlcore.estimator.model import Model
 
 
 class RiskClassifier(Classifier, Model):

@@ -8,7 +8,7 @@ from mlcore.bayes.posterior import posterior
 from mlcore.checks import as_bool
 from mlcore.checks.arrays import real_array
 from mlcore.entropy.entropies import as_distributions
-from mlcore.html.printed import fields_as_table
+from mlcore.estimator.printed import fields_as_table
 
 
 class SequentialBayes:

@@ -12,8 +12,8 @@ from scipy import sparse as sp
 
 from mlcore.blocks.readings import Readings, digest
 from mlcore.checks.encoded_samples import EncodedSamples
-from mlcore.model import Model
-from mlcore.persistence import load, save
+from mlcore.estimator.model import Model
+from mlcore.estimator.persistence import load, save
 
 _FORMAT = 2
 _NOT_OF_THE_RESULT = ("callback", "verbose", "n_jobs")  # parameters

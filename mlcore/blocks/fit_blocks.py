@@ -16,8 +16,8 @@ from mlcore.blocks.sequence import Blocks, as_blocks
 from mlcore.blocks.without_blocks import reason
 from mlcore.blocks.workers import workers_of
 from mlcore.checks import as_bool, as_random_state, as_real
-from mlcore.model import Model
-from mlcore.progress import Progress
+from mlcore.estimator.model import Model
+from mlcore.estimator.progress import Progress
 from mlcore.row_sums import RowSums
 
 M = TypeVar("M", bound=RowSums)

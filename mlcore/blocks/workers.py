@@ -11,8 +11,8 @@ from threadpoolctl import ThreadpoolController
 
 from mlcore.blocks.block_error import BlockError
 from mlcore.blocks.rounds import Pickled, Workers, read, result_of
-from mlcore.exceptions import warn
-from mlcore.threads import effective_threads
+from mlcore.checks.errors import warn
+from mlcore.runtime.threads import effective_threads
 
 _DEATHS = 3  # of workers at one block, after which it is not tried again
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mlcore.bounds.arguments import is_single, refuse
 from mlcore.bounds.intervals import Interval, Undecided
-from mlcore.exceptions import warn
+from mlcore.checks.errors import warn
 
 _P = ParamSpec("_P")
 _FAILURES = ("delta", "mc_delta")  # arguments that are probabilities of failure

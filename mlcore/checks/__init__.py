@@ -5,7 +5,6 @@ Nothing here changes its input, or copies it without need.
 """
 
 from mlcore.checks.feature_names import check_column_names, column_names
-from mlcore.checks.memory import free_bytes, require_memory
 from mlcore.checks.objects import as_objects
 from mlcore.checks.parameters import (
     as_bool,
@@ -42,10 +41,8 @@ __all__ = [
     "check_column_names",
     "column_names",
     "declared_classes",
-    "free_bytes",
     "label_type",
     "require_enough",
-    "require_memory",
     "require_random_state",
     "scaled_weights",
 ]

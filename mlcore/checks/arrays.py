@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import arrays as _ext
+from mlcore._ext.checks import arrays as _ext
 from mlcore.checks.feature_names import column_names
-from mlcore.checks.memory import require_memory
+from mlcore.runtime.memory import require_memory
 
 _REFUSED = (str, bytes, np.datetime64, np.timedelta64, np.ndarray)
 _MISSING = ("NoneType", "NAType", "NaTType")

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.exceptions import warn
+from mlcore.checks.errors import warn
 
 _SHOWN = 5
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import arrays as _ext
+from mlcore._ext.checks import arrays as _ext
 from mlcore.checks.arrays import as_floats, refuse_row
 
 

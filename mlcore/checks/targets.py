@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks.arrays import as_floats, plain_array, real_array, require_finite
+from mlcore.checks.errors import warn
 from mlcore.checks.parameters import as_real
-from mlcore.exceptions import warn
 
 _MISSING = ("NoneType", "NAType", "NaTType")
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from mlcore.eigen import Scaled, times
-from mlcore.exceptions import warn
+from mlcore.checks.errors import warn
 from mlcore.kernels.gram_rows import gram
 from mlcore.kernels.kernel import Kernel
 from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.kernels.single_precision import Single, centered_single
+from mlcore.numerics.eigen import Scaled, times
 
 _EPS = float(np.finfo(np.float64).eps)
 _FEW = 10  # an eigenvalue of a small matrix is wrong by some roundings too

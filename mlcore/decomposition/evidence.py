@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 _TIE = 1e-6  # entries so near the largest modulus count as equal to it
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks import as_weights
-from mlcore.exceptions import warn
-from mlcore.scatter import row_blocks
-from mlcore.threads import single_threaded_blas
+from mlcore.checks.errors import warn
+from mlcore.numerics.scatter import row_blocks
+from mlcore.runtime.threads import single_threaded_blas
 
 _ROUNDING = 1e-10  # squared distance off the hull of the data over its size, below which it is none
 

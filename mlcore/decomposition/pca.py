@@ -15,6 +15,7 @@ from mlcore.checks import (
     require_random_state,
 )
 from mlcore.checks.arrays import require_finite
+from mlcore.checks.errors import warn
 from mlcore.decomposition.dimension import evidence_dimension, wanted_components
 from mlcore.decomposition.normal_density import NormalDensity
 from mlcore.decomposition.projection import OrthogonalProjection
@@ -31,10 +32,9 @@ from mlcore.decomposition.spectrum import (
     without_rounding,
 )
 from mlcore.decomposition.summary import divisor_of, summary
-from mlcore.exceptions import warn
-from mlcore.model import Model
-from mlcore.scatter import column_moments, in_range, origin_of, powers_of_two, scatter_of
-from mlcore.threads import single_threaded_blas
+from mlcore.estimator.model import Model
+from mlcore.numerics.scatter import column_moments, in_range, origin_of, powers_of_two, scatter_of
+from mlcore.runtime.threads import single_threaded_blas
 
 _SOLVERS = ("auto", "full", "covariance_eigh", "gram", "arpack", "randomized")
 _STEPS = 1000  # of block Lanczos, which ends long before

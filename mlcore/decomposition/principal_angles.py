@@ -6,8 +6,8 @@ import numpy as np
 from scipy import linalg
 
 from mlcore.checks import as_samples
-from mlcore.html.printed import fields_as_table
-from mlcore.threads import single_threaded_blas
+from mlcore.estimator.printed import fields_as_table
+from mlcore.runtime.threads import single_threaded_blas
 
 
 class PrincipalAngles(NamedTuple):

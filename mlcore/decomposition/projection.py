@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks import as_samples
-from mlcore.exceptions import peer_class
-from mlcore.mixins import Transformer
-from mlcore.scatter import row_blocks
-from mlcore.threads import single_threaded_blas
+from mlcore.checks.errors import peer_class
+from mlcore.estimator.mixins import Transformer
+from mlcore.numerics.scatter import row_blocks
+from mlcore.runtime.threads import single_threaded_blas
 
 _VALUES = 1 << 17  # of a block of rows
 

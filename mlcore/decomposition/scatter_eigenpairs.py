@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mlcore.decomposition.evidence import is_complete
-from mlcore.eigen import largest_by_lanczos, largest_by_lapack
-from mlcore.threads import single_threaded_blas
+from mlcore.numerics.eigen import largest_by_lanczos, largest_by_lapack
+from mlcore.runtime.threads import single_threaded_blas
 
 # By bytes of a number: eigenvalues below this part of the largest have lost too many digits. S and
 # its eigenvectors are sums and rotations in the type of the data, of unit roundoff u: by Weyl an

@@ -11,10 +11,10 @@ import numpy as np
 from scipy import linalg
 from scipy import sparse as sp
 
-from mlcore.checks import require_memory
 from mlcore.decomposition.evidence import is_complete
 from mlcore.decomposition.scatter_eigenpairs import Spectrum, scatter_eigenpairs
-from mlcore.eigen import block_size, leading_eigenpairs
+from mlcore.numerics.eigen import block_size, leading_eigenpairs
+from mlcore.runtime.memory import require_memory
 
 _FAR = 1e8  # squared distance of the mean from 0 over the variance, by which half the digits go
 _LARGE = 40  # blocks of eigenvectors in the smaller side, beyond which Lanczos is quicker

@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcore.decomposition.evidence import angle_bounds, gaps, orthogonality, signs
 from mlcore.decomposition.scatter_eigenpairs import Spectrum
-from mlcore.scatter import ROWS
+from mlcore.numerics.scatter import ROWS
 
 _ROUNDING = 8  # errors of a sum of n products are about eps n^1/2, and at most so many times that
 

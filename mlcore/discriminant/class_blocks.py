@@ -7,6 +7,7 @@ from scipy import linalg
 from scipy import sparse as sp
 
 from mlcore.checks import as_labels, as_weights
+from mlcore.checks.errors import peer_class
 from mlcore.discriminant.class_scatters import (
     ClassRows,
     ClassScatters,
@@ -20,10 +21,8 @@ from mlcore.discriminant.leave_one_out import (
     regularised_leave_one_out,
 )
 from mlcore.discriminant.normal_classes import NormalClasses
-from mlcore.exceptions import peer_class
-from mlcore.log_softmax import log_softmax
-from mlcore.row_sums import SinglePass
-from mlcore.scatter import (
+from mlcore.numerics.log_softmax import log_softmax
+from mlcore.numerics.scatter import (
     BeyondUnits,
     Scatter,
     larger_powers,
@@ -32,7 +31,8 @@ from mlcore.scatter import (
     require_in_units,
     row_blocks,
 )
-from mlcore.threads import single_threaded_blas
+from mlcore.row_sums import SinglePass
+from mlcore.runtime.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
 _SAME = {4: 1e-3, 8: 1e-7}  # by bytes of a number: share of a deviation that a mean is known to

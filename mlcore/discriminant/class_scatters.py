@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.checks import label_type, require_memory
-from mlcore.scatter import Scatter, merged_scatter, row_blocks, scatter_of
+from mlcore.checks import label_type
+from mlcore.numerics.scatter import Scatter, merged_scatter, row_blocks, scatter_of
+from mlcore.runtime.memory import require_memory
 
 _CHUNK = 16_384  # rows of a class that are copied at a time
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.scatter import in_range, origin_of, powers_of_two, row_blocks, scatter_by_class
+from mlcore.numerics.scatter import in_range, origin_of, powers_of_two, row_blocks, scatter_by_class
 
 
 class ClassSums(NamedTuple):

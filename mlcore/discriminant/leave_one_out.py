@@ -8,7 +8,7 @@ from scipy import linalg
 from mlcore.discriminant.class_covariances import Regularisation
 from mlcore.discriminant.class_scatters import ClassScatters
 from mlcore.discriminant.covariance_roots import Root, root_of_factors, root_of_sums
-from mlcore.log_softmax import log_softmax
+from mlcore.numerics.log_softmax import log_softmax
 
 _HIDDEN = 64  # eps of a variance, of which a rest is not told from 0
 

@@ -13,8 +13,8 @@ from mlcore.discriminant.class_sums import ClassSums, class_sums_in_range
 from mlcore.discriminant.directions import by_priors, discriminant_directions
 from mlcore.discriminant.known_parameters import as_parameters, centred_intercept, linear_state
 from mlcore.discriminant.linear_diagnostics import LinearDiagnostics
-from mlcore.model import Transformer, warn
-from mlcore.threads import items_per_call, single_threaded_blas
+from mlcore.estimator.model import Transformer, warn
+from mlcore.runtime.threads import items_per_call, single_threaded_blas
 
 
 class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):

@@ -10,7 +10,7 @@ from mlcore.decomposition.cca.dimension_test import DimensionTest, dimension_tes
 from mlcore.discriminant.bayes_error import bhattacharyya_bound, error_of_two_normals
 from mlcore.discriminant.class_covariances import Regularisation
 from mlcore.discriminant.leave_one_out import features_of_refits, leave_one_out_log_posteriors
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 
 class LinearDiagnostics:

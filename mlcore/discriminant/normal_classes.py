@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks.probabilities import as_priors
-from mlcore.log_softmax import log_softmax
-from mlcore.model import Classifier, Model, warn
+from mlcore.estimator.model import Classifier, Model, warn
+from mlcore.numerics.log_softmax import log_softmax
 
 
 class NormalClasses(Classifier, Model):

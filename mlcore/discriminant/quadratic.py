@@ -16,9 +16,9 @@ from mlcore.discriminant.known_parameters import (
     quadratic_state,
 )
 from mlcore.discriminant.leave_one_out import quadratic_leave_one_out
-from mlcore.model import warn
-from mlcore.scatter import in_range, origin_of, row_blocks
-from mlcore.threads import single_threaded_blas
+from mlcore.estimator.model import warn
+from mlcore.numerics.scatter import in_range, origin_of, row_blocks
+from mlcore.runtime.threads import single_threaded_blas
 
 _VALUES = 1 << 16  # of a block of offsets from means, which stay in the cache
 

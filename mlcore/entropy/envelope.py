@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.optimize import linprog
 
-from mlcore.eigen.lapack import stoppable
 from mlcore.entropy.gibbs import Gibbs
+from mlcore.numerics.eigen.lapack import stoppable
 
 
 def lowest_envelope(gibbs: Gibbs) -> np.ndarray | None:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore.checks import require_memory
+from mlcore.checks.errors import warn
 from mlcore.entropy.maximum_entropy import InfeasibleTargets, maximum_entropy
-from mlcore.exceptions import warn
+from mlcore.runtime.memory import require_memory
 
 _EQUAL_TOTALS = 1e-9  # relative
 _SLOW = 0.9  # of the residual: sweeps that leave more give way to Newton's method

@@ -6,16 +6,16 @@ import numpy as np
 
 from mlcore.checks import as_choice, as_integer, as_real, as_samples
 from mlcore.checks.arrays import plain_array
+from mlcore.checks.errors import warn
 from mlcore.entropy.entropies import as_distributions, non_negative
 from mlcore.entropy.envelope import lowest_envelope
 from mlcore.entropy.evidence import evidence
 from mlcore.entropy.gibbs import Gibbs
 from mlcore.entropy.iterative_scaling import GeneralisedIterativeScaling, ImprovedIterativeScaling
 from mlcore.entropy.newton import Dependent, Newton, Undecided
-from mlcore.exceptions import warn
-from mlcore.html.printed import fields_as_table
-from mlcore.separating_direction import separating_direction
-from mlcore.threads import single_threaded_blas
+from mlcore.estimator.printed import fields_as_table
+from mlcore.numerics.linear_programme import separating_direction
+from mlcore.runtime.threads import single_threaded_blas
 
 _METHODS = {
     "newton": Newton,

@@ -10,7 +10,7 @@ from mlcore.checks.arrays import plain_array
 from mlcore.checks.feature_names import column_names
 from mlcore.entropy.entropies import non_negative
 from mlcore.entropy.margins import Margin, scale_to_margins
-from mlcore.html.printed import fields_as_table
+from mlcore.estimator.printed import fields_as_table
 
 
 class Raking(NamedTuple):

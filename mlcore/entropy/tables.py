@@ -8,7 +8,7 @@ import numpy as np
 from mlcore.checks import as_choice, as_integer, as_real
 from mlcore.entropy.entropies import non_negative
 from mlcore.entropy.margins import Margin, scale_to_margins
-from mlcore.html.printed import fields_as_table
+from mlcore.estimator.printed import fields_as_table
 
 
 class FittedTable(NamedTuple):

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.checks import free_bytes, require_memory
+from mlcore.checks.errors import peer_class
 from mlcore.checks.penalties import as_penalties, by_penalty
-from mlcore.exceptions import peer_class
-from mlcore.html.printed import fields_as_table
+from mlcore.estimator.derived import cached
+from mlcore.estimator.printed import fields_as_table
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA, AlphaPath
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import (
@@ -22,7 +22,7 @@ from mlcore.kernel_ridge.linear_system.partial_cholesky import partial_factor
 from mlcore.kernel_ridge.problem import Problem
 from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.kernel_model import kept_samples
-from mlcore.model_cache import cached
+from mlcore.runtime.memory import free_bytes, require_memory
 
 
 class RidgePath(NamedTuple):

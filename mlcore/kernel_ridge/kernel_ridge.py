@@ -12,12 +12,10 @@ from mlcore.checks import (
     as_integer,
     as_random_state,
     as_real,
-    free_bytes,
-    require_memory,
     require_random_state,
 )
+from mlcore.checks.errors import warn
 from mlcore.checks.penalties import as_target_penalties
-from mlcore.exceptions import warn
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.diagnostics import require_path
@@ -25,6 +23,7 @@ from mlcore.kernel_ridge.linear_system.partial_cholesky import partial_factor
 from mlcore.kernel_ridge.nystroem import Nystroem
 from mlcore.kernel_ridge.ridge_model import RidgeModel, data_attributes, require_two, solved
 from mlcore.kernels.kernel import Kernel
+from mlcore.runtime.memory import free_bytes, require_memory
 
 _SOLVERS = ("auto", "cholesky", "cg", "nystroem")
 _BYTES = 12  # of each entry of K: its value, and that of a factor in float32

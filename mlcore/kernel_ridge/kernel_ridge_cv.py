@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from mlcore import html
 from mlcore.checks import as_bool, as_choice
 from mlcore.checks.penalties import as_penalties
+from mlcore.estimator import tables
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import path_for
@@ -180,7 +180,7 @@ class KernelRidgeCV(RidgeModel):
 
     def _repr_html_(self) -> str:
         if not hasattr(self, "criterion_values_"):
-            return html.table({}, title=repr(self))
+            return tables.table({}, title=repr(self))
         values = self.criterion_values_
         values = values if values.ndim == 2 else values.mean(axis=2)  # over the targets
         n_gammas, n_alphas = values.shape
@@ -190,7 +190,7 @@ class KernelRidgeCV(RidgeModel):
             "alpha": np.tile(alphas, n_gammas),
             self.criterion: values.ravel(),
         }
-        return html.table(columns, title=repr(self), best=int(values.argmin()))
+        return tables.table(columns, title=repr(self), best=int(values.argmin()))
 
     def _checked_alphas(self):
         if self.alphas is None:

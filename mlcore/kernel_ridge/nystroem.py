@@ -8,6 +8,7 @@ import numpy as np
 
 from mlcore.checks import as_random_state, as_targets, as_weights
 from mlcore.checks.penalties import by_penalty
+from mlcore.estimator.mixins import only_with
 from mlcore.kernel_ridge.alpha_path.span_path import SpanPath
 from mlcore.kernel_ridge.diagnostics import RidgePath
 from mlcore.kernel_ridge.ridge_model import RidgeData, require_two
@@ -22,7 +23,6 @@ from mlcore.kernel_ridge.span_system import (
 from mlcore.kernels.kernel import as_double, copied
 from mlcore.kernels.kernel_model import kept_samples
 from mlcore.kernels.span import Span, span_of
-from mlcore.mixins import only_with
 
 _CENTERS = 500
 _SAME = 1e-7  # share to which sums over the samples of a fit are known

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from mlcore.checks import as_bool, as_targets, as_weights, scaled_weights
 from mlcore.checks.penalties import by_penalty
+from mlcore.estimator.mixins import Regressor
 from mlcore.kernel_ridge.diagnostics import Diagnostics
 from mlcore.kernel_ridge.evidence import evidence
 from mlcore.kernel_ridge.linear_system.system import RidgeSystem, Solution, together
@@ -23,7 +24,6 @@ from mlcore.kernels.kernel import (
 )
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
 from mlcore.kernels.resolve import resolve_gamma
-from mlcore.mixins import Regressor
 
 
 class RidgeData(NamedTuple):

@@ -4,9 +4,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mlcore.checks import require_memory
+from mlcore.estimator.model import Model, Transformer
 from mlcore.kernels.gram import as_square, require_out
-from mlcore.model import Model, Transformer
+from mlcore.runtime.memory import require_memory
 
 
 def center_gram(K, *, out: np.ndarray | None = None) -> np.ndarray:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from mlcore.estimator.derived import cached
 from mlcore.kernels.kernel import Kernel
-from mlcore.model_cache import cached
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 _VALUES = 1_000_000  # kernel values, or features, of a block of rows: some megabytes
 

@@ -7,13 +7,14 @@ from math import comb
 import numpy as np
 from scipy.linalg import eigvalsh
 
-from mlcore.checks import as_integer, as_real, as_samples, require_memory
+from mlcore.checks import as_integer, as_real, as_samples
+from mlcore.checks.errors import warn
 from mlcore.checks.symmetry import rounding_of_values
-from mlcore.exceptions import warn
 from mlcore.kernels.kernel import precision
 from mlcore.kernels.packed import Packed
 from mlcore.kernels.resolve import as_kernel, resolve_gamma
-from mlcore.scratch import scratch_array
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.scratch import scratch_array
 
 _BLOCK = 1024
 
@@ -31,9 +32,9 @@ def gram_matrix(
     r"""Kernel values between all rows of X and all rows of Y.
 
     Values are computed in blocks that stay in cache, in the precision of X, with as many threads as
-    `mlcore.threads.effective_threads` says, and are the same bytes for any number of them. With
-    ``Y=None`` half of the matrix is computed and the result is exactly symmetric; the diagonal of a
-    distance kernel is exactly 1.
+    `mlcore.runtime.threads.effective_threads` says, and are the same bytes for any number of them.
+    With ``Y=None`` half of the matrix is computed and the result is exactly symmetric; the diagonal
+    of a distance kernel is exactly 1.
 
     Parameters
     ----------

@@ -5,11 +5,11 @@ from typing import Self
 
 import numpy as np
 
-from mlcore._ext import gram_rows as _ext
-from mlcore.checks import require_memory
+from mlcore._ext.kernels import gram_rows as _ext
 from mlcore.kernels.kernel_rows import CalledRows, KernelRows, MatrixRows
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, items_per_call
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, items_per_call
 
 _VALUES = 1_000_000  # kernel values of a block of rows: some megabytes
 LINE = 16  # values; rows and groups of slots are padded to whole vectors

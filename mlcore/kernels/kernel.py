@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from mlcore.checks import as_objects, require_memory
+from mlcore.checks import as_objects
 from mlcore.kernels.kernel_rows import CalledRows, KernelRows, MatrixRows
-from mlcore.scratch import scratch_array
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.scratch import scratch_array
 
 
 class Kernel:

@@ -6,10 +6,10 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.checks import as_choice, as_integer, as_real, as_samples
+from mlcore.estimator.model import Model
 from mlcore.kernels.gram import symmetric_part
 from mlcore.kernels.kernel import Kernel, of_numbers
 from mlcore.kernels.resolve import as_kernel
-from mlcore.model import Model
 
 
 class KernelModel(Model):

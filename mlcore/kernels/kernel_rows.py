@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mlcore.exceptions import warn
+from mlcore.checks.errors import warn
 from mlcore.kernels.packed import Packed
 
 _PSD_SAMPLE = 64

@@ -1,16 +1,17 @@
 """Samples packed for computing kernel values between them in blocks that fit the cache.
 
-The only module that knows the layouts of `mlcore._ext.packed`: panels, products and inverted lists.
+The only module that knows the layouts of `mlcore._ext.kernels.packed`: panels, products and
+inverted lists.
 """
 
 import numpy as np
 from scipy import sparse
 
-from mlcore._ext import packed as _ext
+from mlcore._ext.kernels import packed as _ext
 from mlcore.checks.sparse import dense_if_full
 from mlcore.kernels.sample_lists import SampleLists, row_sums, shifted_lists
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, items_per_call, single_threaded_blas
 
 _FEW_VALUES = 1 << 14  # of rows that one compiled call packs before NumPy calls would start
 _ONES = np.ones(_FEW_VALUES)

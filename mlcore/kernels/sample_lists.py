@@ -5,8 +5,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from mlcore._ext import sample_lists as _ext
-from mlcore.threads import effective_threads
+from mlcore._ext.kernels import sample_lists as _ext
+from mlcore.runtime.threads import effective_threads
 
 
 class SampleLists(NamedTuple):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mlcore._ext import single_precision as _ext
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, pieces
+from mlcore._ext.kernels import single_precision as _ext
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, pieces
 
 
 class Single:

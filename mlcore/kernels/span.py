@@ -6,11 +6,11 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import linalg
 
-from mlcore.checks import require_memory
 from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.kernel import Kernel, as_double
 from mlcore.kernels.kernel_rows import KernelRows
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.threads import single_threaded_blas
 
 _BLOCK = 64  # pivots drawn together
 _CANDIDATES = 20  # samples for each centre, from which it is chosen

@@ -1,9 +1,10 @@
-"""Kernels of rows of numbers, computed by the loops of `mlcore._ext.packed`.
+"""Kernels of rows of numbers, computed by the loops of `mlcore._ext.kernels.packed`.
 
 To add one: its class here, with the properties that the layouts of `mlcore.kernels.packed` need;
-its code in mlcore/_ext/simd/kernel.h, kernel.pxd and `KINDS` of mlcore/_ext/packed.pyx; and its
-terms and values in the loops, `visit` and `transform` of mlcore/_ext/simd/kernel_loops.h. A kernel
-of samples of any kind needs no more than a subclass of `Kernel`.
+its code in mlcore/_ext/kernels/packed.h, kernel.pxd and `KINDS` of mlcore/_ext/kernels/packed.pyx;
+and its terms and values in the loops, `visit` and `transform` of
+mlcore/_ext/kernels/packed_loops.h. A kernel of samples of any kind needs no more than a subclass of
+`Kernel`.
 """
 
 from collections.abc import Callable

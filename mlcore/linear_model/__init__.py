@@ -1,5 +1,6 @@
 """Linear models of classes and numbers."""
 
+from mlcore.estimator.peer_parameters import refuse_class
 from mlcore.linear_model.inference import Inference, LikelihoodRatio
 from mlcore.linear_model.logistic.logistic_regression import LogisticRegression
 from mlcore.linear_model.logistic.separation import SeparatedClasses
@@ -8,7 +9,6 @@ from mlcore.linear_model.perceptron.perceptron import Perceptron
 from mlcore.linear_model.regression.diagnostics import LinearPath
 from mlcore.linear_model.regression.linear_inference import LinearInference
 from mlcore.linear_model.regression.linear_regression import LinearRegression
-from mlcore.peer_parameters import refuse_class
 
 __all__ = [
     "Inference",

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks.sparse import dense_if_full
-from mlcore.threads import pieces, single_threaded_blas
+from mlcore.runtime.threads import pieces, single_threaded_blas
 
 
 class SparseCoefficients:

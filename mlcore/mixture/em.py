@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from mlcore.estimator.progress import Progress
 from mlcore.mixture.components import Components
-from mlcore.progress import Progress
 
 RECENT = 2  # factor by which partial_fit weights the newest rows
 _RESTARTS = 3  # times that collapsed components are restarted

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks import as_integer, as_weights
-from mlcore.model import Model
-from mlcore.threads import single_threaded_blas
+from mlcore.estimator.model import Model
+from mlcore.runtime.threads import single_threaded_blas
 
 
 class Prediction(Model):

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import class_counts as _ext
+from mlcore._ext.naive_bayes import class_counts as _ext
 from mlcore.checks import label_type
-from mlcore.threads import effective_threads
+from mlcore.runtime.threads import effective_threads
 
 _ENTRIES = 1 << 25  # of a call of the loop, so that Ctrl-C is heard
 _LANES = 8  # values of a dense row that are added at once

@@ -5,11 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from mlcore.checks import as_choice, as_integer, as_labels, as_weights, require_memory
+from mlcore.checks import as_choice, as_integer, as_labels, as_weights
 from mlcore.checks.arrays import column_label, real_array
 from mlcore.checks.missing import with_missing
-from mlcore.mixins import FeaturewiseTransformer
-from mlcore.model import Model, warn
+from mlcore.estimator.mixins import FeaturewiseTransformer
+from mlcore.estimator.model import Model, warn
+from mlcore.runtime.memory import require_memory
 
 
 class Discretizer(FeaturewiseTransformer, Model):

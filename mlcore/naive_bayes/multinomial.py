@@ -8,7 +8,7 @@ from scipy import sparse as sp
 from mlcore.naive_bayes.class_counts import ClassCounts, class_counts
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 from mlcore.naive_bayes.smoothed import Smoothed, pseudo_counts, smoothed
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 
 class MultinomialNB(NaiveBayes):

@@ -6,18 +6,18 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_labels, as_weights, declared_classes
+from mlcore.checks.errors import peer_class
 from mlcore.checks.missing import with_missing
 from mlcore.checks.probabilities import as_priors
 from mlcore.checks.sparse import is_plain_csr
-from mlcore.exceptions import peer_class
-from mlcore.log_softmax import log_softmax
-from mlcore.model import Classifier, Model
+from mlcore.estimator.model import Classifier, Model
 from mlcore.naive_bayes.class_counts import (
     ClassCounts,
     all_classes,
     merged_class_counts,
     with_classes,
 )
+from mlcore.numerics.log_softmax import log_softmax
 from mlcore.row_sums import SinglePass
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from mlcore.bounds import halving_mistake_bound
 from mlcore.bounds.arguments import as_count
 from mlcore.bounds.concept_tables.concept_table import as_integers, as_table, distinct_concepts
-from mlcore.model_cache import cached
+from mlcore.estimator.derived import cached
 from mlcore.online.learner import LabelLearner
 
 

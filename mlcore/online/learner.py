@@ -16,7 +16,7 @@ import numpy as np
 
 from mlcore.bounds.arguments import refuse
 from mlcore.checks.arrays import plain_array
-from mlcore.model import Model
+from mlcore.estimator.model import Model
 
 
 class OnlineLearner(Model):

@@ -10,7 +10,7 @@ from scipy import sparse
 from mlcore.bounds import hoeffding_epsilon, online_to_batch_bound
 from mlcore.bounds.arguments import as_choice, as_delta, as_positive, refuse
 from mlcore.checks import as_random_state, require_random_state
-from mlcore.model import Model
+from mlcore.estimator.model import Model
 from mlcore.online.gradient_descent.gradient_descent import OnlineGradientDescent
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.bounds.arguments import refuse
-from mlcore.html.printed import fields_as_table
+from mlcore.estimator.printed import fields_as_table
 
 
 class Game(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcore.bounds import Bound
 from mlcore.checks import as_labels
-from mlcore.model import Classifier, Model
+from mlcore.estimator.model import Classifier, Model
 
 
 class ConceptClassifier(Classifier, Model):

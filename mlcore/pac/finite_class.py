@@ -11,7 +11,7 @@ from mlcore.bounds.arguments import as_delta
 from mlcore.bounds.certificates.classifiers import label_types
 from mlcore.checks import as_labels
 from mlcore.checks.arrays import as_floats, plain_array, real_array
-from mlcore.model import Classifier, Model
+from mlcore.estimator.model import Classifier, Model
 from mlcore.pac.guarantee import guarantee
 
 _ROUNDING = 1e-12

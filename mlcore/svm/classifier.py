@@ -13,10 +13,10 @@ from mlcore.checks import (
     as_random_state,
     require_random_state,
 )
+from mlcore.estimator.model import Classifier
+from mlcore.estimator.progress import Progress
 from mlcore.kernels.expansion import row_blocks, weighted
 from mlcore.kernels.kernel_model import kept_samples
-from mlcore.model import Classifier
-from mlcore.progress import Progress
 from mlcore.svm.machine import KernelMachine, Settings, product, shift
 from mlcore.svm.margins import WithMargins
 from mlcore.svm.multiclass.binary_problems import binary_problems, sample_decisions, solved_tasks

@@ -9,20 +9,20 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.checks import as_integer, as_real, as_targets, as_weights
+from mlcore.checks.errors import warn
 from mlcore.checks.sparse import dense_if_full
-from mlcore.exceptions import warn
+from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.kernels.expansion import Expansion, kept_expansion, row_blocks, weighted
 from mlcore.kernels.kernel import Kernel, as_double, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
 from mlcore.kernels.resolve import resolve_gamma
-from mlcore.progress import CallbackSupport, Progress
-from mlcore.scratch import scratch_array
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.formulations import Formulation
 from mlcore.svm.origin import far_origin, less
 from mlcore.svm.smo.bias import ROUNDING, round_to_bounds
 from mlcore.svm.smo.optimality import Optimality, measure, norm, optimality_attributes
 from mlcore.svm.smo.smo import KernelCache, Problem, Solution, refined, solve_many
-from mlcore.threads import single_threaded_blas
 
 ROUNDED = 4  # times tol: errors in sums of kernel values that are accepted
 FEW = 256  # samples whose problem is solved to rounding error: it costs a few milliseconds

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_real
-from mlcore.model import OutlierDetector
+from mlcore.estimator.model import OutlierDetector
 from mlcore.svm.formulations import OneClass
 from mlcore.svm.machine import SingleProblemMachine
 from mlcore.svm.smo.optimality import Optimality

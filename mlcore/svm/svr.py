@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_real
-from mlcore.model import Regressor
+from mlcore.estimator.model import Regressor
 from mlcore.svm import formulations
 from mlcore.svm.machine import SingleProblemMachine
 from mlcore.svm.smo.optimality import Optimality

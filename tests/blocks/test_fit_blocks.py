@@ -485,7 +485,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         plain(file, **arrays)
 
-    monkeypatch.setattr("mlcore.persistence.np.savez", full)
+    monkeypatch.setattr("mlcore.estimator.persistence.np.savez", full)
     model = mixture_of()
     with pytest.raises(OSError, match="No space left"):
         fit_blocks(model, cut(3), checkpoint=path)

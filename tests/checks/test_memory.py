@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlcore.checks import free_bytes, require_memory
+from mlcore.runtime.memory import free_bytes, require_memory
 
 
 def test_memory_is_asked_for_before_it_is_taken():

@@ -19,7 +19,7 @@ from mlcore.checks import (
     as_weights,
     scaled_weights,
 )
-from mlcore.exceptions import DataConversionWarning
+from mlcore.checks.errors import DataConversionWarning
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_samples_that_affinity_refuses(bad, kind):
 
 
 def test_an_affinity_that_cannot_fit_is_refused(monkeypatch):
-    monkeypatch.setattr("mlcore.checks.memory.free_bytes", lambda: 2**20)
+    monkeypatch.setattr("mlcore.runtime.memory.free_bytes", lambda: 2**20)
     with pytest.raises(MemoryError, match="2500 x 2500.*nearest_neighbors"):
         affinity(samples(2500), self_tuning=True)
 

@@ -188,7 +188,7 @@ def test_many_calls_are_one(monkeypatch):
     X, graph = samples(200), grid_to_graph(10, 20)
     seen = []
     expected = [merged(X, graph, linkage=linkage).linkage_matrix_ for linkage in LINKAGES]
-    monkeypatch.setattr("mlcore.threads.OPERATIONS_PER_CALL", 2000)
+    monkeypatch.setattr("mlcore.runtime.threads.OPERATIONS_PER_CALL", 2000)
     for linkage, Z in zip(LINKAGES, expected, strict=True):
         model = merged(X, graph, linkage=linkage, callback=lambda **step: seen.append(step))
         assert_array_equal(model.linkage_matrix_, Z)

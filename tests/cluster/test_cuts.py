@@ -170,7 +170,7 @@ def test_short_calls_and_small_tiles_change_nothing(monkeypatch):
 
     expected = everything()
     monkeypatch.setattr(edge_sums, "_TILE", 16)
-    monkeypatch.setattr("mlcore.threads.OPERATIONS_PER_CALL", 200)
+    monkeypatch.setattr("mlcore.runtime.threads.OPERATIONS_PER_CALL", 200)
     assert everything() == expected
 
 

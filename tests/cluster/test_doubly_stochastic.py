@@ -12,9 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.cluster import doubly_stochastic
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
-from mlcore.exceptions import ConvergenceWarning
 
 ROUNDING = 1e-13  # of sums of some hundred values about 1 / n
 
@@ -348,7 +348,7 @@ def test_what_is_no_matrix(bad):
 
 def test_a_result_that_cannot_fit_is_refused_before_it_is_made(monkeypatch):
     K = np.ones((1600, 1600))
-    monkeypatch.setattr("mlcore.checks.memory.free_bytes", lambda: 2**20)
+    monkeypatch.setattr("mlcore.runtime.memory.free_bytes", lambda: 2**20)
     with pytest.raises(MemoryError, match="1600 x 1600 needs 20480000 bytes.*overwrite=True"):
         doubly_stochastic(K)
     assert doubly_stochastic(K, overwrite=True).matrix is K

@@ -9,8 +9,8 @@ from scipy import sparse as sp
 from scipy.optimize import lsq_linear
 from threadpoolctl import threadpool_limits
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.cluster import frobenius_projection
-from mlcore.exceptions import ConvergenceWarning
 
 
 def symmetric(n, seed=0, scale=1.0):

@@ -15,8 +15,8 @@ from sklearn.cluster import KMeans as ScikitLearns
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.cluster import KMeans, MiniBatchKMeans
-from mlcore.exceptions import ConvergenceWarning
 from mlcore.row_sums import RowSums
 
 N_SAMPLES = 1500

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.cluster import KMedians
 from mlcore.cluster.k_means import k_medians
-from mlcore.exceptions import ConvergenceWarning
 
 ROUNDING = 1e-11
 

@@ -14,9 +14,9 @@ from scipy import sparse as sp
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.cluster import KernelKMeans, KMeans, adjusted_rand_index
 from mlcore.cluster.kernel_k_means.kernel_assignment import KernelAssignment
-from mlcore.exceptions import ConvergenceWarning
 from mlcore.kernels import gram_matrix
 from mlcore.kernels.gram_rows import GramRows
 from mlcore.kernels.resolve import as_kernel

@@ -16,11 +16,11 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.cluster import AgglomerativeClustering as Peer
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 
-from mlcore.checks import memory
 from mlcore.cluster import AgglomerativeClustering
 from mlcore.cluster.linkage import linkage as module
 from mlcore.cluster.linkage import spanning_tree
 from mlcore.cluster.metrics import NAMED
+from mlcore.runtime import memory
 
 LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 MONOTONE = LINKAGES[:5]

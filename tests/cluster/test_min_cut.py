@@ -13,8 +13,8 @@ from random_graphs import graph, sides
 from scipy import sparse as sp
 from scipy.optimize import linprog
 
-from mlcore.checks import memory
 from mlcore.cluster import cut_value, min_cut
+from mlcore.runtime import memory
 
 EPS = np.finfo(float).eps
 

@@ -13,8 +13,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.cluster import ProbabilisticClustering, SpectralClustering, normalize_affinity
-from mlcore.exceptions import ConvergenceWarning
 from mlcore.kernels import gram_matrix
 
 

@@ -7,10 +7,10 @@ from scipy import sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans as ScikitLearns
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.cluster import KMeans
 from mlcore.cluster.k_means.origin_and_unit import Units
 from mlcore.cluster.k_means.sparse_assignment import SparseRows, seed_columns
-from mlcore.exceptions import ConvergenceWarning
 
 
 def test_k_means_plus_plus_finds_what_lies_apart():

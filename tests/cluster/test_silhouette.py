@@ -145,7 +145,7 @@ def test_threads_and_blocks_give_the_same(metric, dtype, monkeypatch):
     for threads in (1, 2, 3):
         with threadpool_limits(threads):
             found.append(silhouette_samples(X, labels, metric=metric))
-    monkeypatch.setattr("mlcore.threads.OPERATIONS_PER_CALL", 1)
+    monkeypatch.setattr("mlcore.runtime.threads.OPERATIONS_PER_CALL", 1)
     monkeypatch.setattr(distance_sums, "_BLOCK", 100)
     found.append(silhouette_samples(X, labels, metric=metric))
     for other in found[1:-1]:

@@ -21,9 +21,9 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.cluster import SpectralClustering, adjusted_rand_index, affinity, ratio_cut_value
 from mlcore.cluster.spectral.assign_labels import by_pivots, discretized
-from mlcore.exceptions import ConvergenceWarning
 from mlcore.kernels import gram_matrix
 
 NORMALIZATIONS = "normalized_cut", "ratio_cut", "doubly_stochastic", "frobenius"

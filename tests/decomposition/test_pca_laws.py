@@ -10,7 +10,7 @@ from scipy import linalg
 
 from mlcore.decomposition import PCA, spectrum
 from mlcore.decomposition.evidence import is_complete
-from mlcore.eigen import block_size
+from mlcore.numerics.eigen import block_size
 
 SOLVERS = ("covariance_eigh", "gram", "full", "arpack")
 EPS = np.finfo(np.float64).eps

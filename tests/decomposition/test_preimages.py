@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize
 from scipy import sparse as sp
 
+from mlcore.checks.errors import NotFittedError
 from mlcore.datasets import load_digits
 from mlcore.decomposition import KernelPCA
 from mlcore.decomposition.kernel_pca.preimages import nearest
-from mlcore.exceptions import NotFittedError
 from mlcore.kernels import Kernel, gram_matrix
 
 

@@ -10,10 +10,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.entropy import InfeasibleTargets, entropy, maximum_entropy, relative_entropy
 from mlcore.entropy.evidence import evidence
 from mlcore.entropy.gibbs import Gibbs
-from mlcore.exceptions import ConvergenceWarning
 
 METHODS = ("newton", "gis", "iis")
 FACES = np.arange(1.0, 7.0)[:, None]

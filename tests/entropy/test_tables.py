@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.entropy import fit_table
-from mlcore.exceptions import ConvergenceWarning
 
 METHODS = ("ipf", "newton")
 

@@ -12,6 +12,7 @@ from mlcore.blocks import fit_blocks, row_blocks
 from mlcore.cluster import AgglomerativeClustering, KMedoids
 from mlcore.decomposition import PCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from mlcore.estimator.mixins import Classifier
 from mlcore.kernel_ridge import KernelRidge
 from mlcore.kernels import (
     FisherVectors,
@@ -23,7 +24,6 @@ from mlcore.kernels import (
     WordCounts,
 )
 from mlcore.linear_model import LinearRegression, LogisticRegression
-from mlcore.mixins import Classifier
 from mlcore.mixture import GaussianMixture
 from mlcore.naive_bayes import CategoricalNB, MixedNB
 from mlcore.svm import SVC

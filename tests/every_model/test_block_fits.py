@@ -9,11 +9,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 
+from mlcore.checks.errors import peer_class
 from mlcore.cluster import KMeans
 from mlcore.datasets import load_digits, load_iris
 from mlcore.decomposition import CCA, PCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from mlcore.exceptions import peer_class
 from mlcore.kernel_ridge import KernelRidge
 from mlcore.kernels import TfidfTransformer
 from mlcore.linear_model import LinearRegression, LogisticRegression

@@ -22,8 +22,8 @@ from contract import MODELS, labels
 from fits import MORE_FITS, STRINGS, all_fits, dense, rows, sets, sparse, wide
 from mlcore.checks.encoded_samples import EncodedSamples
 from mlcore.cluster import KernelKMeans
-from mlcore.model import Model
-from mlcore.persistence.declared import check_declared, declared
+from mlcore.estimator.model import Model
+from mlcore.estimator.persistence.declared import check_declared, declared
 from mlcore.svm import SVC
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -24,6 +24,7 @@ from mlcore.cluster import (
 )
 from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from mlcore.estimator.model import NotFittedError
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
 from mlcore.kernels import FisherVectors, GramCenterer, TfidfTransformer
 from mlcore.linear_model import (
@@ -40,7 +41,6 @@ from mlcore.mixture import (
     GaussianMixture,
     MultinomialMixture,
 )
-from mlcore.model import NotFittedError
 from mlcore.naive_bayes import (
     BernoulliNB,
     CategoricalNB,

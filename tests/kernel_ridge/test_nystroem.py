@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from mlcore.estimator.model import NotFittedError
 from mlcore.kernel_ridge import KernelRidge
 from mlcore.kernels import gram_matrix
-from mlcore.model import NotFittedError
 from mlcore.row_sums import RowSums
 
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KernelCenterer
 from sklearn.utils import get_tags
 
-from mlcore.exceptions import NotFittedError
+from mlcore.checks.errors import NotFittedError
 from mlcore.kernels import GramCenterer, center_gram, gram_matrix
 from mlcore.svm import SVC
 
@@ -104,7 +104,7 @@ def test_what_a_centerer_refuses():
 
 def test_a_result_that_cannot_fit_is_refused(monkeypatch):
     K = np.ones((2500, 2500), np.float32)
-    monkeypatch.setattr("mlcore.checks.memory.free_bytes", lambda: 2**20)
+    monkeypatch.setattr("mlcore.runtime.memory.free_bytes", lambda: 2**20)
     with pytest.raises(MemoryError, match="centred matrix of 2500 x 2500 needs 25000000 bytes"):
         center_gram(K)
     assert center_gram(K, out=K) is K

@@ -415,7 +415,7 @@ def test_out_must_not_be_the_data(kernel):
 def test_a_matrix_that_cannot_fit_is_refused_before_it_is_allocated(monkeypatch):
     with pytest.raises(MemoryError, match="Gram matrix of 10000000 x 10000000 needs 8000000000000"):
         gram_matrix(sparse.csr_array((10**7, 2)))
-    monkeypatch.setattr("mlcore.checks.memory.free_bytes", lambda: 2**20)
+    monkeypatch.setattr("mlcore.runtime.memory.free_bytes", lambda: 2**20)
     monkeypatch.setattr(np, "empty", None)  # not even tried
     with pytest.raises(MemoryError, match="3000 x 3000 needs 36000000 bytes.*1048576 bytes"):
         gram_matrix(np.ones((3000, 2), np.float32))

@@ -278,7 +278,7 @@ def test_work_is_cut_into_calls_that_ctrl_c_can_wait_for(monkeypatch):
         X = samples(data, "rbf", np.float64)
         results = []
         for terms in (1e9, 1e4):
-            monkeypatch.setattr("mlcore.threads.OPERATIONS_PER_CALL", terms)
+            monkeypatch.setattr("mlcore.runtime.threads.OPERATIONS_PER_CALL", terms)
             packed = Packed(X, as_kernel("rbf", **PARAMETERS), dtype=np.float64)
             K, B = np.empty((N, N)), np.empty((N, N))
             packed.symmetric(K)

@@ -15,9 +15,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
-from mlcore import threads
 from mlcore.kernels import StringKernel, gram_matrix, is_positive_semidefinite
 from mlcore.kernels.structured import gapped, string_kernel, substrings
+from mlcore.runtime import threads
 
 EPS = np.finfo(float).eps
 KINDS = ("spectrum", "substrings", "gapped")

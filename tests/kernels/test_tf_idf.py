@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from sklearn.feature_extraction.text import TfidfTransformer as PeerTransformer
 
+from mlcore.estimator.model import NotFittedError
 from mlcore.kernels import TfidfTransformer, gram_matrix
-from mlcore.model import NotFittedError
 from mlcore.naive_bayes import MultinomialNB
 from mlcore.row_sums import RowSums
 

@@ -14,7 +14,7 @@ from scipy.special import expit, logsumexp
 from sklearn.datasets import load_breast_cancer, load_wine
 from threadpoolctl import threadpool_limits
 
-from mlcore.exceptions import ConvergenceWarning
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.linear_model import LogisticRegression
 from mlcore.linear_model.logistic.steps import proximal_newton
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import softmax
 
-from mlcore.exceptions import ConvergenceWarning
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.linear_model import LogisticRegression
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective

@@ -13,8 +13,8 @@ from scipy.special import logsumexp
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from threadpoolctl import threadpool_limits
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.datasets import load_iris
-from mlcore.exceptions import ConvergenceWarning
 from mlcore.linear_model import LogisticRegression
 from mlcore.linear_model.logistic import logistic_pass
 from mlcore.row_sums import RowSums

@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import logsumexp, softmax
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.datasets import load_iris
-from mlcore.exceptions import ConvergenceWarning
 from mlcore.linear_model import LogisticRegression
 from mlcore.linear_model.logistic.intercepts import (
     feasible_shares,

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse as sp
 from scipy.optimize import linprog
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.datasets import load_iris
-from mlcore.exceptions import ConvergenceWarning
 from mlcore.linear_model import LogisticRegression, SeparatedClasses
 
 

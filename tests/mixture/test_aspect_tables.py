@@ -68,7 +68,7 @@ def test_blocks_of_documents_and_groups_of_words_are_visited_once(
 ):
     """Documents one by one and some by some, in one call and in many; some blocks stay empty."""
     monkeypatch.setattr(aspect_tables, "_BLOCK_BYTES", block_bytes)
-    monkeypatch.setattr("mlcore.threads.OPERATIONS_PER_CALL", operations)
+    monkeypatch.setattr("mlcore.runtime.threads.OPERATIONS_PER_CALL", operations)
     rng = np.random.default_rng(0)
     G = rng.poisson(0.3, (150, 70)) + (np.arange(70) == 7)
     G[[3, 149]] += longest * rng.poisson(1.0, (2, 70))

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import poisson
 
-from mlcore.first_rows import KeepsFirstRows
+from mlcore.estimator.first_rows import KeepsFirstRows
+from mlcore.estimator.model import ConvergenceWarning, Model
 from mlcore.mixture import (
     BernoulliMixture,
     BinomialMixture,
@@ -21,7 +22,6 @@ from mlcore.mixture.em import EM, Run
 from mlcore.mixture.gaussian.components import GaussianComponents
 from mlcore.mixture.mixture import Mixture
 from mlcore.mixture.prediction import Prediction
-from mlcore.model import ConvergenceWarning, Model
 
 MIXTURES = [
     BernoulliMixture,

@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.mixture import GaussianMixture as Peer
 
+from mlcore.estimator.model import ConvergenceWarning
 from mlcore.mixture import GaussianMixture, em
 from mlcore.mixture.components import Components
 from mlcore.mixture.gaussian.components import GaussianComponents
 from mlcore.mixture.gaussian.e_step import Parameters
-from mlcore.model import ConvergenceWarning
 
 KINDS = ("full", "tied", "diag", "spherical")
 kinds = pytest.mark.parametrize("kind", KINDS)

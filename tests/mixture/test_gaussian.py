@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture as Peer
 from threadpoolctl import threadpool_limits
 
-from mlcore._ext.gaussian import lloyd_pass
+from mlcore._ext.mixture.gaussian import lloyd_pass
 from mlcore.mixture import GaussianMixture
 from mlcore.mixture.gaussian.e_step import Rows
 from mlcore.row_sums import RowSums

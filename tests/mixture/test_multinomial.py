@@ -231,7 +231,7 @@ def test_float32_and_the_number_of_calls_change_nothing(monkeypatch):
     model = quietly(MultinomialMixture(**given), X)
     single = quietly(MultinomialMixture(**given), X.astype(np.float32))
     assert_array_equal(single.means_, model.means_)
-    monkeypatch.setattr("mlcore.threads.OPERATIONS_PER_CALL", 6000)
+    monkeypatch.setattr("mlcore.runtime.threads.OPERATIONS_PER_CALL", 6000)
     cut = quietly(MultinomialMixture(**given), X)
     assert_allclose(cut.means_, model.means_, rtol=0, atol=1e-12)
     assert_array_equal(cut.predict(X), model.predict(X))

@@ -296,7 +296,7 @@ def test_what_is_no_matrix_of_counts_is_refused(G, weights, message, form):
 
 
 def test_an_early_end_is_a_warning_and_tol_zero_takes_every_step():
-    from mlcore.model import ConvergenceWarning
+    from mlcore.estimator.model import ConvergenceWarning
 
     with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=3 steps"):
         model = PLSA(n_components=3, max_iter=3, random_state=0).fit(corpus())
@@ -318,7 +318,7 @@ def test_ordinary_text_converges_by_the_defaults():
 
 
 def test_a_fall_of_the_likelihood_over_changed_blocks_is_told():
-    from mlcore.model import ConvergenceWarning
+    from mlcore.estimator.model import ConvergenceWarning
 
     G = corpus()
     model = PLSA(3, random_state=0).begin(G)

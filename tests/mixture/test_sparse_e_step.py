@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.special import logsumexp
 
-from mlcore._ext import sparse_rows as bits
+from mlcore._ext.mixture import sparse_rows as bits
 from mlcore.mixture import (
     BernoulliMixture,
     BinomialMixture,

@@ -11,10 +11,10 @@ from sklearn.metrics import adjusted_rand_score
 
 import mlcore
 from mlcore.blocks import fit_blocks, row_blocks
+from mlcore.estimator.model import ConvergenceWarning
 from mlcore.mixture import GaussianMixture, select_mixture
 from mlcore.mixture.gaussian.e_step import Rows
 from mlcore.mixture.gaussian.spikes import Ties, tied_values, with_earlier
-from mlcore.model import ConvergenceWarning
 
 rng = np.random.default_rng(0)
 ATOMS = np.r_[np.zeros(200), rng.normal(5, 1, 400), np.full(200, 10.0)][:, None]

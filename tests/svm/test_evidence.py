@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
-from mlcore.exceptions import ConvergenceWarning
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
 from mlcore.svm.smo.optimality import measure
 from mlcore.svm.smo.problem import Problem

@@ -74,7 +74,7 @@ def test_coupling_in_pieces_gives_the_same_bytes(monkeypatch):
     pairs = np.random.default_rng(0).random((50, 45))
     whole = couple(pairs, 10)
     assert_array_equal(couple(np.asfortranarray(pairs), 10), whole)
-    monkeypatch.setattr("mlcore.threads.OPERATIONS_PER_CALL", 7000)
+    monkeypatch.setattr("mlcore.runtime.threads.OPERATIONS_PER_CALL", 7000)
     assert_array_equal(couple(pairs, 10), whole)
     assert couple(pairs[:0], 10).shape == (0, 10)
 

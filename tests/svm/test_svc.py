@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn import svm as peer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
-from mlcore.exceptions import ConvergenceWarning
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.svm import SVC, NuSVC
 from mlcore.svm.smo import smo
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 
-from mlcore.exceptions import ConvergenceWarning
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.svm import SVC, SVCCV
 from mlcore.svm.cross_validation.folds import stratified_folds
 

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn import svm as peer
 from sklearn.datasets import load_diabetes
 
-from mlcore.exceptions import ConvergenceWarning
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.svm import SVR, NuSVR
 
 GAMMA = 0.2

@@ -5,7 +5,7 @@ import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
-from mlcore.html import table
+from mlcore.estimator.tables import table
 
 _WIDTH = 92
 _PLACES = Decimal("0.00001")

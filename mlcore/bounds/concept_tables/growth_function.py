@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcore._ext import growth_function as _ext
+from mlcore._ext.bounds import growth_function as _ext
 from mlcore.bounds.arguments import as_count, refuse
 from mlcore.bounds.calculator import calculator
 from mlcore.bounds.concept_tables.concept_table import (
@@ -23,7 +23,7 @@ from mlcore.bounds.concept_tables.vc_dimension import (
     OPERATIONS_OF_A_WORD,
     largest_shattered_set,
 )
-from mlcore.threads import items_per_call
+from mlcore.runtime.threads import items_per_call
 
 
 def dichotomies(H: Any, subset: Any) -> np.ndarray:

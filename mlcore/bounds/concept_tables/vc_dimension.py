@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcore._ext import vc_dimension as _ext
+from mlcore._ext.bounds import vc_dimension as _ext
 from mlcore.bounds.arguments import as_bool
 from mlcore.bounds.concept_tables.concept_table import (
     as_bitsets,
@@ -15,7 +15,7 @@ from mlcore.bounds.concept_tables.concept_table import (
     search_arrays,
     separating_columns,
 )
-from mlcore.threads import items_per_call
+from mlcore.runtime.threads import items_per_call
 
 NO_LIMIT = 2**62  # sets of columns
 OPERATIONS_OF_A_WORD = 12  # to read a word of 64 columns and to count their ones

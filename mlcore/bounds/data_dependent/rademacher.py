@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcore._ext import rademacher as _ext
+from mlcore._ext.bounds import rademacher as _ext
 from mlcore.bounds.arguments import (
     as_bool,
     as_count,
@@ -18,7 +18,7 @@ from mlcore.bounds.arguments import (
 from mlcore.bounds.calculator import calculator
 from mlcore.bounds.directed_rounding import at_most_one, exact, log, up, working_digits
 from mlcore.checks import as_random_state, as_samples
-from mlcore.threads import items_per_call
+from mlcore.runtime.threads import items_per_call
 
 _EXACT_POINTS = 24  # up to here all 2^m sign vectors are tried
 _DRAWS = 10_000

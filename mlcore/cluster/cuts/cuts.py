@@ -12,7 +12,7 @@ from mlcore.cluster.cuts.edge_sums import EdgeSums, as_graph, edge_sums, without
 from mlcore.cluster.cuts.max_flow import minimum_st_cut
 from mlcore.cluster.cuts.stoer_wagner import global_min_cut
 from mlcore.cluster.partition import as_partition
-from mlcore.html.printed import fields_as_table
+from mlcore.estimator.printed import fields_as_table
 
 
 class MinCut(NamedTuple):

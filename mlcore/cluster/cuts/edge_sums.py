@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import edge_sums as _ext
-from mlcore.checks import as_samples, require_memory
+from mlcore._ext.cluster import edge_sums as _ext
+from mlcore.checks import as_samples
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
-from mlcore.threads import effective_threads, pieces
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.threads import effective_threads, pieces
 
 _TILE = 128  # rows and columns: the transpose is read across cache lines
 

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import max_flow as _ext
-from mlcore.threads import items_per_call
+from mlcore._ext.cluster import max_flow as _ext
+from mlcore.runtime.threads import items_per_call
 
 _OPERATIONS_OF_AN_EDGE = 4  # seen, about
 

@@ -1,16 +1,16 @@
 """Global minimum cuts by the algorithm of Stoer and Wagner, with many merges a round.
 
-A round orders the vertices as `mlcore._ext.stoer_wagner` does. A cut between vertex t and the one
-before weighs at least as much as the edges from t to all those before it (its attachment), so they
-are merged where that is no less than the minimum cut so far; the last vertex always is, since it is
-such a cut.
+A round orders the vertices as `mlcore._ext.cluster.stoer_wagner` does. A cut between vertex t and
+the one before weighs at least as much as the edges from t to all those before it (its attachment),
+so they are merged where that is no less than the minimum cut so far; the last vertex always is,
+since it is such a cut.
 """
 
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import stoer_wagner as _ext
-from mlcore.threads import pieces
+from mlcore._ext.cluster import stoer_wagner as _ext
+from mlcore.runtime.threads import pieces
 
 
 def global_min_cut(W) -> tuple[float, np.ndarray]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_integer, as_real
+from mlcore.checks.errors import warn
 from mlcore.cluster.doubly_stochastic.conjugate_gradients import conjugate_gradients, has_stalled
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import (
     DenseSymmetric,
@@ -13,10 +14,9 @@ from mlcore.cluster.doubly_stochastic.symmetric_matrix import (
     as_symmetric,
 )
 from mlcore.cluster.doubly_stochastic.total_support import require_total_support
-from mlcore.exceptions import warn
-from mlcore.html.printed import fields_as_table
-from mlcore.progress import Progress
-from mlcore.threads import single_threaded_blas
+from mlcore.estimator.printed import fields_as_table
+from mlcore.estimator.progress import Progress
+from mlcore.runtime.threads import single_threaded_blas
 
 _LONGEST_STEP = 2.0  # of a logarithm; the quadratic model does not hold beyond
 _DAMPED_FIRST = 3  # damped steps before Newton's, one product each, from any start

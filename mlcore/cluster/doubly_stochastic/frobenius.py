@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_bool, as_integer, as_real
+from mlcore.checks.errors import warn
 from mlcore.cluster.doubly_stochastic.conjugate_gradients import conjugate_gradients, has_stalled
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import DenseSymmetric, as_symmetric
-from mlcore.exceptions import warn
-from mlcore.html.printed import fields_as_table
-from mlcore.progress import Progress
-from mlcore.threads import single_threaded_blas
+from mlcore.estimator.printed import fields_as_table
+from mlcore.estimator.progress import Progress
+from mlcore.runtime.threads import single_threaded_blas
 
 _FIRST_RIDGE, _LEAST_RIDGE = 1e-2, 1e-12  # on the diagonal of the Hessian, whose entries are counts
 

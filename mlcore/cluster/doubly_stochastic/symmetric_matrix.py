@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import symmetric_matrix as _ext
-from mlcore.checks import as_samples, require_memory
+from mlcore._ext.cluster import symmetric_matrix as _ext
+from mlcore.checks import as_samples
 from mlcore.checks.arrays import require_finite
 from mlcore.checks.symmetry import rounding_of_values
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, pieces
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, pieces
 
 _SHORTENED = 256  # rows: with fewer, a copy in 16 bits saves no time
 _PAD = 16  # values after a row of a tile: a stride of a power of two would use few cache sets

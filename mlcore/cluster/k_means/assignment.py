@@ -17,7 +17,7 @@ from mlcore.cluster.k_means.nearest_center import (
 from mlcore.cluster.k_means.origin_and_unit import Units
 from mlcore.cluster.k_means.small_assignment import SmallAssignment
 from mlcore.cluster.k_means.sparse_assignment import SparseAssignment
-from mlcore.threads import effective_threads
+from mlcore.runtime.threads import effective_threads
 
 _CHUNKS = 32  # sums that threads fill side by side
 _CHUNK_ROWS = 1024  # at least: samples left to the same centres are searched together

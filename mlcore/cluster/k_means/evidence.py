@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.spatial.distance import cdist
 
-from mlcore.exceptions import warn
+from mlcore.checks.errors import warn
 
 _DOUBTFUL = 0.01  # share of the objective from which rounding of the search is looked into
 EPS = float(np.finfo(np.float64).eps)

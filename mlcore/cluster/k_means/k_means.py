@@ -17,7 +17,7 @@ from mlcore.cluster.k_means.evidence import (
 from mlcore.cluster.k_means.k_means_parallel import start_over_blocks
 from mlcore.cluster.k_means.lloyd import lloyd, squared_moves
 from mlcore.cluster.k_means.origin_and_unit import choose_units
-from mlcore.progress import Progress
+from mlcore.estimator.progress import Progress
 
 
 class KMeans(CentroidModel):

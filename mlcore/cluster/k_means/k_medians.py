@@ -6,14 +6,14 @@ from typing import Any, Self
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from mlcore._ext import k_medians as _ext
-from mlcore.checks import require_memory
+from mlcore._ext.cluster.k_means import k_medians as _ext
 from mlcore.cluster.k_means.center_model import CenterModel
 from mlcore.cluster.k_means.evidence import warn_of_rise
 from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
-from mlcore.k_means_plus_plus import first_least, greedy_seeds, n_candidates
-from mlcore.model import warn
-from mlcore.progress import Progress
+from mlcore.estimator.model import warn
+from mlcore.estimator.progress import Progress
+from mlcore.numerics.greedy_seeds import first_least, greedy_seeds, n_candidates
+from mlcore.runtime.memory import require_memory
 
 _BLOCK = 2**22  # differences of a call: some milliseconds
 _FEW = 2**14  # samples whose seeds are drawn in one call

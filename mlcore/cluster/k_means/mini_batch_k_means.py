@@ -14,8 +14,8 @@ from mlcore.cluster.k_means.k_means import variance_of
 from mlcore.cluster.k_means.lloyd import Clustering, objective, squared_moves
 from mlcore.cluster.k_means.origin_and_unit import choose_units
 from mlcore.cluster.k_means.row_sampler import RowSampler
-from mlcore.first_rows import KeepsFirstRows
-from mlcore.progress import Progress
+from mlcore.estimator.first_rows import KeepsFirstRows
+from mlcore.estimator.progress import Progress
 
 _BEGUN = np.inf, np.inf, 0  # course of the objective before the first batch
 _MOST_COPIES = 64  # of a sample, on average, that passes and patience count

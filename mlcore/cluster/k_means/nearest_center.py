@@ -6,9 +6,9 @@ none; `Bounds` with some groups of centres.
 
 import numpy as np
 
-from mlcore._ext import nearest_center as _ext
+from mlcore._ext.cluster.k_means import nearest_center as _ext
 from mlcore.cluster.k_means.small_assignment import half_norms
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 _BOUNDS_BYTES = 2**27  # of all bounds at most, or a quarter of the data where that is more
 # Values of all centres up to which comparing all of them is faster than keeping bounds.
@@ -20,7 +20,8 @@ _MACHINE_EPS = {np.dtype(np.float32): _SINGLE_EPS, np.dtype(np.float64): _EPS}
 
 
 class PlainSearch:
-    """Search of all centres, for samples whose labels may change (simd/lloyd_plain_loops.h).
+    """Search of all centres, for samples whose labels may change
+    (cluster/k_means/lloyd_plain_loops.h).
 
     Parameters
     ----------

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import origin_and_unit as _ext
-from mlcore.threads import (
+from mlcore._ext.cluster.k_means import origin_and_unit as _ext
+from mlcore.runtime.threads import (
     OPERATIONS_PER_CALL,
     effective_threads,
     items_per_call,

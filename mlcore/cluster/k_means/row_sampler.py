@@ -7,7 +7,7 @@ weights or by copies changes the draws.
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 _BLOCK = 2**14  # rows summed at a time
 

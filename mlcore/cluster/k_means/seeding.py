@@ -5,13 +5,13 @@ from scipy import sparse as sp
 
 from mlcore.cluster.k_means.nearest_center import lower_to_candidates
 from mlcore.cluster.k_means.sparse_assignment import SparseRows, seed_columns
-from mlcore.k_means_plus_plus import (
+from mlcore.numerics.greedy_seeds import (
     first_least,
     greedy_seeds,
     n_candidates,
     seeds_of_points,
 )
-from mlcore.threads import effective_threads
+from mlcore.runtime.threads import effective_threads
 
 _CHUNKS = 8  # sums that threads fill side by side
 _FEW_ROWS = 2**14

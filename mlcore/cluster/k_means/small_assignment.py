@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcore._ext import small_assignment as _ext
+from mlcore._ext.cluster.k_means import small_assignment as _ext
 from mlcore.cluster.k_means.origin_and_unit import Units
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mlcore._ext import sparse_assignment as _ext
+from mlcore._ext.cluster.k_means import sparse_assignment as _ext
 from mlcore.cluster.k_means.origin_and_unit import Units
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, pieces
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, pieces
 
 _RECOUNT = 4  # sums are formed anew where more than 1 label in so many changed
 _EPS = float(np.finfo(np.float64).eps)

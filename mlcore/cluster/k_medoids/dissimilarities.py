@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import dissimilarities as _ext
-from mlcore.checks import require_memory
+from mlcore._ext.cluster import dissimilarities as _ext
 from mlcore.checks.symmetry import rounding_of_distances
 from mlcore.cluster.k_means.nearest_center import own_distances
 from mlcore.cluster.k_means.origin_and_unit import choose_units, shared_units
 from mlcore.cluster.metrics import as_metric, distances, learned_scale
 from mlcore.kernels.packed import Packed
 from mlcore.kernels.vector_kernels import Linear
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, pieces
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, pieces
 
 _EUCLIDEAN = "euclidean", "sqeuclidean"
 _FORMS = {  # form of the values in a row, by the power of the Euclidean distance in the cost

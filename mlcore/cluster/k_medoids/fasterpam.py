@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore._ext import fasterpam as _ext
-from mlcore.k_means_plus_plus import first_least, greedy_seeds, seeds_of_matrix
-from mlcore.threads import effective_threads
+from mlcore._ext.cluster import fasterpam as _ext
+from mlcore.numerics.greedy_seeds import first_least, greedy_seeds, seeds_of_matrix
+from mlcore.runtime.threads import effective_threads
 
 _ROUNDING = 1e-13  # error of a sum in double precision, relative to the objective
 _FEWEST = 256  # samples of the smallest part that swaps are made on

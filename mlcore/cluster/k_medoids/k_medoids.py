@@ -13,7 +13,6 @@ from mlcore.checks import (
     as_real,
     as_weights,
     require_enough,
-    require_memory,
 )
 from mlcore.checks.arrays import real_array
 from mlcore.cluster.k_means.evidence import warn_of_rise
@@ -30,8 +29,9 @@ from mlcore.cluster.k_medoids.fasterpam import (
     plus_plus,
     swap_medoids,
 )
-from mlcore.model import Clusterer, Model, Transformer, warn
-from mlcore.progress import CallbackSupport, Progress
+from mlcore.estimator.model import Clusterer, Model, Transformer, warn
+from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.runtime.memory import require_memory
 
 _INITS = "k-medoids++", "random", "build"
 _HIDDEN = 0.01  # difference of the objective of the search from the true one, as a share, told

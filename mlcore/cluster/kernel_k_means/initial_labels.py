@@ -3,8 +3,8 @@
 import numpy as np
 
 from mlcore.cluster.k_means.row_sampler import RowSampler
-from mlcore.k_means_plus_plus import first_least, greedy_seeds, n_candidates
-from mlcore.threads import single_threaded_blas
+from mlcore.numerics.greedy_seeds import first_least, greedy_seeds, n_candidates
+from mlcore.runtime.threads import single_threaded_blas
 
 _ROWS = 256
 

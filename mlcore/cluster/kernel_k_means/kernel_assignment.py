@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore._ext import kernel_assignment as _ext
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads
+from mlcore._ext.cluster import kernel_assignment as _ext
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads
 
 _MAX_TURNOVER = 4.0  # times a cluster's mass: mass that joins and leaves before it is summed anew
 

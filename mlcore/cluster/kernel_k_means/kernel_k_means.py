@@ -17,7 +17,6 @@ from mlcore.checks import (
     scaled_weights,
 )
 from mlcore.checks.arrays import real_array
-from mlcore.checks.memory import require_memory
 from mlcore.cluster.k_means.origin_and_unit import far_origin
 from mlcore.cluster.kernel_k_means.initial_labels import KernelStarts
 from mlcore.cluster.kernel_k_means.kernel_assignment import (
@@ -26,14 +25,15 @@ from mlcore.cluster.kernel_k_means.kernel_assignment import (
     descend,
     without_empty,
 )
+from mlcore.estimator.derived import cached
+from mlcore.estimator.model import Clusterer, warn
+from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.gram_rows import GramRows
 from mlcore.kernels.kernel import copied, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel
 from mlcore.kernels.resolve import as_kernel, resolve_gamma
-from mlcore.model import Clusterer, warn
-from mlcore.model_cache import cached
-from mlcore.progress import CallbackSupport, Progress
+from mlcore.runtime.memory import require_memory
 
 _INITS = "k-means++", "random"
 _FAR = 4.0  # times the variance: squared mean from which samples are centred, which costs little

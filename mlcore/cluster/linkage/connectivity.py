@@ -7,11 +7,11 @@ from scipy import sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-from mlcore._ext import connectivity as _ext
+from mlcore._ext.cluster.linkage import connectivity as _ext
 from mlcore.checks import as_samples
+from mlcore.checks.errors import warn
 from mlcore.cluster.metrics import as_distances, cdist_arguments, distances, learned_scale
-from mlcore.exceptions import warn
-from mlcore.threads import items_per_call
+from mlcore.runtime.threads import items_per_call
 
 LINKAGES = ("single", "complete", "average", "ward")
 _BLOCK = 2**20  # values in a block

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from mlcore._ext import lance_williams as _ext
-from mlcore.checks import require_memory
+from mlcore._ext.cluster.linkage import lance_williams as _ext
 from mlcore.cluster.linkage.spanning_tree import as_panels
 from mlcore.cluster.metrics import distances, learned_scale
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, pieces, single_threaded_blas
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
 
 SQUARED = ("ward", "centroid", "median")  # methods whose recurrence holds for squared distances
 _PAD = 16  # values: rows start on cache lines and are whole vectors

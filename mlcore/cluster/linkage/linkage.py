@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mlcore._ext import linkage as _ext
+from mlcore._ext.cluster.linkage import linkage as _ext
 from mlcore.checks import as_bool, as_choice, as_integer, as_real, require_enough
 from mlcore.cluster.k_medoids.dissimilarities import given_distances
 from mlcore.cluster.linkage.connectivity import LINKAGES, as_edges, merge_along, merge_apart
@@ -22,8 +22,8 @@ from mlcore.cluster.linkage.radix_sort import stable_order
 from mlcore.cluster.linkage.reciprocal_neighbors import PointClusters
 from mlcore.cluster.linkage.spanning_tree import spanning_tree
 from mlcore.cluster.metrics import as_metric
-from mlcore.model import Clusterer, Model
-from mlcore.progress import CallbackSupport, Progress
+from mlcore.estimator.model import Clusterer, Model
+from mlcore.estimator.progress import CallbackSupport, Progress
 
 _LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 _WHOLE = 5792  # samples of which all distances are formed at once, 256 MB

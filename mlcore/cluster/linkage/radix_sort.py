@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mlcore._ext import radix_sort as _ext
-from mlcore.scratch import scratch_array
+from mlcore._ext.cluster.linkage import radix_sort as _ext
+from mlcore.runtime.scratch import scratch_array
 
 
 def stable_order(values: np.ndarray) -> np.ndarray:

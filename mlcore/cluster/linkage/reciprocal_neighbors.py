@@ -7,10 +7,10 @@ than the closer of the two was, such pairs may be merged in any order.
 import numpy as np
 from scipy.spatial import cKDTree
 
-from mlcore._ext import reciprocal_neighbors as _ext
+from mlcore._ext.cluster.linkage import reciprocal_neighbors as _ext
 from mlcore.cluster.linkage.lance_williams import fill_euclidean
 from mlcore.cluster.linkage.spanning_tree import as_panels
-from mlcore.threads import effective_threads, items_per_call, pieces
+from mlcore.runtime.threads import effective_threads, items_per_call, pieces
 
 _ROUNDS = 32  # times the usual work per thread: rounds are many and short
 _SEEN = 512  # centres that a search compares on average: most panels are skipped

@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.linalg import eigh, qr
 
-from mlcore._ext import spanning_tree as _ext
+from mlcore._ext.cluster.linkage import spanning_tree as _ext
 from mlcore.cluster.linkage.radix_sort import stable_order
-from mlcore.scratch import scratch_array
-from mlcore.threads import pieces, single_threaded_blas
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import pieces, single_threaded_blas
 
 _FEW = _ext.MOST_FEATURES  # features up to which a k-d tree pays
 _SAMPLES = 25, 2.5  # fewest samples of a k-d tree: 25 times 2.5 for each feature

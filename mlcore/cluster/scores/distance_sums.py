@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from mlcore._ext import distance_sums as _ext
+from mlcore._ext.cluster import distance_sums as _ext
 from mlcore.checks import as_samples
 from mlcore.cluster.k_medoids.dissimilarities import given_distances
 from mlcore.cluster.metrics import PLAIN, as_metric, distances
-from mlcore.threads import effective_threads, items_per_call, pieces, single_threaded_blas
+from mlcore.runtime.threads import effective_threads, items_per_call, pieces, single_threaded_blas
 
 _BLOCK = 2**22  # distances or sums in memory at a time
 _IN_CACHE = 2**16  # values

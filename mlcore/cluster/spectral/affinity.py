@@ -7,18 +7,19 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.spatial.distance import cdist
 
-from mlcore.checks import as_bool, as_choice, as_integer, as_real, as_samples, require_memory
+from mlcore.checks import as_bool, as_choice, as_integer, as_real, as_samples
 from mlcore.cluster.doubly_stochastic.doubly_stochastic import scaled_to_unit_sums
 from mlcore.cluster.doubly_stochastic.frobenius import projected
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.cluster.doubly_stochastic.total_support import require_rows
 from mlcore.cluster.k_medoids.dissimilarities import given_distances
 from mlcore.cluster.spectral.neighbors import nearest_neighbors
+from mlcore.estimator.progress import Progress
 from mlcore.kernels.gram import gram_matrix
 from mlcore.kernels.resolve import KERNELS, resolve_gamma
-from mlcore.progress import Progress
-from mlcore.scratch import scratch_array
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import single_threaded_blas
 
 KINDS = ("rbf", "nearest_neighbors", "mutual_nearest_neighbors")
 METHODS = ("ratio_cut", "normalized_cut", "doubly_stochastic", "frobenius")

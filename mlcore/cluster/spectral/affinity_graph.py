@@ -7,13 +7,13 @@ from scipy import sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from mlcore.checks import as_choice, as_integer, as_random_state, as_real
+from mlcore.checks.errors import warn
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.cluster.spectral.affinity import normalize_affinity, shared_neighbors
-from mlcore.eigen import Scaled, times
-from mlcore.exceptions import warn
+from mlcore.estimator.model import Clusterer, Model
 from mlcore.kernels.gram import gram_matrix
 from mlcore.kernels.resolve import resolve_gamma
-from mlcore.model import Clusterer, Model
+from mlcore.numerics.eigen import Scaled, times
 
 AFFINITIES = "rbf", "nearest_neighbors", "precomputed"
 NORMALIZATIONS = "normalized_cut", "ratio_cut", "doubly_stochastic", "frobenius"

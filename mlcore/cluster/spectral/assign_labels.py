@@ -5,7 +5,7 @@ from scipy import linalg
 from scipy import sparse as sp
 
 from mlcore.cluster.k_means.k_means import KMeans
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 ASSIGNMENTS = "refined", "kmeans", "discretize", "cluster_qr"
 SQUARE = ASSIGNMENTS[2:]  # these need as many vectors as clusters

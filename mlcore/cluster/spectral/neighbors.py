@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.spatial import cKDTree
 
-from mlcore.threads import effective_threads, single_threaded_blas
+from mlcore.runtime.threads import effective_threads, single_threaded_blas
 
 _TREE_FEATURES = 12  # with more, a tree visits most samples
 _QUERIES = 4096  # in one call of the tree, then Ctrl-C

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import probabilistic as _ext
+from mlcore._ext.cluster import probabilistic as _ext
 from mlcore.checks import require_enough
 from mlcore.cluster.k_means.evidence import warn_of_rise
 from mlcore.cluster.spectral.affinity_graph import AffinityClusterer
 from mlcore.cluster.spectral.assign_labels import assigned, unit_rows
 from mlcore.cluster.spectral.spectral import relaxed
-from mlcore.model import warn
-from mlcore.progress import CallbackSupport, Progress
-from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
+from mlcore.estimator.model import warn
+from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.runtime.threads import effective_threads, items_per_call, single_threaded_blas
 
 _WIDTH = 8  # columns of G are padded to a multiple
 _BLOCK = 2**20  # values of F in a block of the objective

@@ -10,11 +10,11 @@ from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.cluster.spectral.affinity import of_pairs, shared_nearest
 from mlcore.cluster.spectral.affinity_graph import AFFINITIES, AffinityClusterer
 from mlcore.cluster.spectral.assign_labels import ASSIGNMENTS, SQUARE, assigned, embedded
-from mlcore.eigen import Eigenpairs, block_size, by_lapack, leading_eigenpairs
+from mlcore.estimator.model import warn
+from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.kernels.gram import gram_matrix
 from mlcore.kernels.resolve import KERNELS, resolve_gamma
-from mlcore.model import warn
-from mlcore.progress import CallbackSupport, Progress
+from mlcore.numerics.eigen import Eigenpairs, block_size, by_lapack, leading_eigenpairs
 
 
 class SpectralClustering(CallbackSupport, AffinityClusterer):

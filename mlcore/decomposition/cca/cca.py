@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_integer, as_real
+from mlcore.checks.errors import peer_class
 from mlcore.decomposition.cca.canonical_pairs import (
     ScaledCovariances,
     by_cholesky,
@@ -24,10 +25,9 @@ from mlcore.decomposition.cca.two_blocks import (
 )
 from mlcore.decomposition.projection import projected
 from mlcore.decomposition.summary import divisor_of
-from mlcore.exceptions import peer_class
-from mlcore.model import Regressor, Transformer, warn
-from mlcore.scatter import in_range
-from mlcore.threads import single_threaded_blas
+from mlcore.estimator.model import Regressor, Transformer, warn
+from mlcore.numerics.scatter import in_range
+from mlcore.runtime.threads import single_threaded_blas
 
 _WELL_CONDITIONED = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-3}
 

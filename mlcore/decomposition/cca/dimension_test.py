@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from mlcore.html.printed import fields_as_table
+from mlcore.estimator.printed import fields_as_table
 
 
 class DimensionTest(NamedTuple):

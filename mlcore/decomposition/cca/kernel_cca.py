@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from mlcore.checks import as_integer, as_real, as_weights, require_memory, scaled_weights
+from mlcore.checks import as_integer, as_real, as_weights, scaled_weights
 from mlcore.decomposition.cca.canonical_pairs import column_correlations
 from mlcore.decomposition.cca.kernel_view import KernelView, leading_pairs, require_ranks
 from mlcore.decomposition.cca.two_blocks import as_columns, one_or_two, require_as_many
@@ -16,7 +16,8 @@ from mlcore.decomposition.dual_functions import (
     mean_and_directions,
 )
 from mlcore.decomposition.evidence import signs
-from mlcore.eigen.lapack import stoppable
+from mlcore.estimator.derived import cached
+from mlcore.estimator.model import Transformer, warn
 from mlcore.kernels.kernel import Kernel, copied
 from mlcore.kernels.kernel_model import (
     KernelModel,
@@ -27,9 +28,9 @@ from mlcore.kernels.kernel_model import (
     kernel_samples,
 )
 from mlcore.kernels.resolve import as_kernel
-from mlcore.model import Transformer, warn
-from mlcore.model_cache import cached
-from mlcore.threads import single_threaded_blas
+from mlcore.numerics.eigen.lapack import stoppable
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.threads import single_threaded_blas
 
 
 class KernelCCA(Transformer, KernelModel):

@@ -8,11 +8,11 @@ from scipy.linalg import lapack
 
 from mlcore.decomposition.centered_gram import CenteredGram, warn_of_negative, warn_of_rounding
 from mlcore.decomposition.dual_functions import without_mean
-from mlcore.eigen import largest_by_lapack
-from mlcore.eigen.lapack import eigenpairs, stoppable
 from mlcore.kernels.kernel import Kernel, of_numbers, precision
 from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.kernels.resolve import resolve_gamma
+from mlcore.numerics.eigen import largest_by_lapack
+from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
 
 _EPS = float(np.finfo(np.float64).eps)
 _ROUNDINGS = 4.0  # that add up in a sum of products, as random errors do

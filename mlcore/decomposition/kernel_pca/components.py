@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from mlcore.checks.errors import warn
 from mlcore.decomposition.centered_gram import CenteredGram, Negative, warn_of_negative
 from mlcore.decomposition.evidence import angle_bounds, gaps, is_complete, orthogonality, signs
-from mlcore.eigen import Eigenpairs, by_lapack, leading_eigenpairs
-from mlcore.exceptions import warn
 from mlcore.kernels.kernel import Kernel
-from mlcore.threads import single_threaded_blas
+from mlcore.numerics.eigen import Eigenpairs, by_lapack, leading_eigenpairs
+from mlcore.runtime.threads import single_threaded_blas
 
 _SINGLE = 2e-7  # tolerance down to which a search in float32 helps
 

@@ -13,7 +13,6 @@ from mlcore.checks import (
     as_real,
     as_weights,
     require_enough,
-    require_memory,
     require_random_state,
     scaled_weights,
 )
@@ -26,6 +25,8 @@ from mlcore.decomposition.kernel_pca.components import (
 )
 from mlcore.decomposition.kernel_pca.nystroem import components_in_span, number_of_centers
 from mlcore.decomposition.kernel_pca.preimages import PreImages
+from mlcore.estimator.derived import cached
+from mlcore.estimator.model import Transformer
 from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.kernel import (
     Kernel,
@@ -38,8 +39,7 @@ from mlcore.kernels.kernel import (
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
 from mlcore.kernels.resolve import resolve_gamma
 from mlcore.kernels.span import span_of
-from mlcore.model import Transformer
-from mlcore.model_cache import cached
+from mlcore.runtime.memory import require_memory
 
 _METHODS = ("exact", "nystroem")
 _SOLVERS = ("auto", "dense", "arpack", "randomized")

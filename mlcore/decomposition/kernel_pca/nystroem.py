@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from mlcore.checks import require_memory
 from mlcore.decomposition.centered_gram import warn_of_rounding
 from mlcore.decomposition.evidence import angle_bounds, gaps, orthogonality, signs
-from mlcore.eigen import largest_by_lapack
 from mlcore.kernels.kernel import Kernel
 from mlcore.kernels.span import Span
-from mlcore.scatter import scatter_of
-from mlcore.threads import single_threaded_blas
+from mlcore.numerics.eigen import largest_by_lapack
+from mlcore.numerics.scatter import scatter_of
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.threads import single_threaded_blas
 
 _EPS = float(np.finfo(np.float64).eps)
 _FEW = 10  # an eigenvalue of a small matrix is wrong by some roundings too

@@ -7,10 +7,10 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.checks import as_samples
-from mlcore.exceptions import peer_class
+from mlcore.checks.errors import peer_class
 from mlcore.kernels.expansion import row_blocks
 from mlcore.kernels.kernel import as_double, of_numbers, precision
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 _SHORTEST = 2.0**-30  # a step that is shorter than this part of the whole one is not taken
 

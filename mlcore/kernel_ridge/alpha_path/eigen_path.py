@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from mlcore.eigen.lapack import eigenpairs
 from mlcore.kernel_ridge.alpha_path.alpha_path import AlphaPath, Fitted
 from mlcore.kernel_ridge.alpha_path.search import best_alphas
 from mlcore.kernel_ridge.linear_system.system import EPS, RidgeSystem
-from mlcore.threads import single_threaded_blas
+from mlcore.numerics.eigen.lapack import eigenpairs
+from mlcore.runtime.threads import single_threaded_blas
 
 _VALUES = 1_000_000  # eigenvector entries squared at a time
 

@@ -8,7 +8,7 @@ from mlcore.kernel_ridge.alpha_path.alpha_path import AlphaPath, Fitted
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
 from mlcore.kernel_ridge.linear_system.system import EPS, RidgeSystem
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 EIGEN_BYTES = 40  # of each entry of K: its value, those of the eigenvectors, and what LAPACK needs
 FACTOR_BYTES = 24  # its value, that of the factor, and a copy while it is made

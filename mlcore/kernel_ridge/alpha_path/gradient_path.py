@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcore.exceptions import warn
+from mlcore.checks.errors import warn
 from mlcore.kernel_ridge.alpha_path.alpha_path import AlphaPath, Fitted
 from mlcore.kernel_ridge.linear_system.conjugate_gradients import conjugate_gradients
 from mlcore.kernel_ridge.linear_system.partial_cholesky import LowRankInverse

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from mlcore.eigen.lapack import eigenpairs
 from mlcore.kernel_ridge.alpha_path.search import POINTS, around, best_alphas, grid, vertex
 from mlcore.kernel_ridge.linear_system.system import EPS
 from mlcore.kernel_ridge.span_system import SpanSystem
-from mlcore.threads import single_threaded_blas
+from mlcore.numerics.eigen.lapack import eigenpairs
+from mlcore.runtime.threads import single_threaded_blas
 
 _PASSES = 2  # over the rows, each with 50 alphas between the neighbours of the best before
 

@@ -5,8 +5,8 @@ from typing import Self
 import numpy as np
 from scipy import linalg
 
-from mlcore._ext import cholesky as _ext
-from mlcore.threads import effective_threads, pieces, single_threaded_blas
+from mlcore._ext.kernel_ridge import cholesky as _ext
+from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
 
 _COLUMNS = 256  # of an inverse, computed together
 _BLOCK = 128  # columns factored together

@@ -4,10 +4,10 @@ import copy
 
 import numpy as np
 
-from mlcore.eigen import times
 from mlcore.kernels.expansion import weighted
 from mlcore.kernels.kernel_rows import KernelRows
-from mlcore.scratch import scratch_array
+from mlcore.numerics.eigen import times
+from mlcore.runtime.scratch import scratch_array
 
 _VALUES = 1_000_000  # kernel values of a block of rows: some megabytes
 _CHUNKS, _LEAST_WIDTH = 16, 1024  # of columns, where each value is computed once: 9/16 of the work

@@ -4,7 +4,7 @@ import numpy as np
 
 from mlcore.kernel_ridge.linear_system.gram_operator import GramOperator
 from mlcore.kernels.span import random_pivots
-from mlcore.threads import pieces, single_threaded_blas
+from mlcore.runtime.threads import pieces, single_threaded_blas
 
 # Rank of the partial factor: this times the root of n_samples, as its cost is then that of two or
 # three products with the Gram matrix (0.75 of the time of a rank of 450 for 15,000 samples).

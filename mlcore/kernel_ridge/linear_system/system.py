@@ -5,12 +5,12 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 from scipy import linalg
 
-from mlcore.exceptions import warn
+from mlcore.checks.errors import warn
 from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
 from mlcore.kernel_ridge.linear_system.conjugate_gradients import conjugate_gradients
 from mlcore.kernel_ridge.linear_system.gram_operator import GramOperator
 from mlcore.kernel_ridge.linear_system.partial_cholesky import LowRankInverse
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 EPS = float(np.finfo(np.float64).eps)
 _FEW = 10  # steps that a factor in float32 may take, before one in float64 is quicker

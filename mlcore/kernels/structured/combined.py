@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks import as_real
+from mlcore.estimator.model import Model
 from mlcore.kernels.kernel import Kernel
 from mlcore.kernels.kernel_rows import KernelRows, SymmetricRows
-from mlcore.model import Model
 
 
 class _Combined(Kernel, Model):

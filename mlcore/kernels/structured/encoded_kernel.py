@@ -6,12 +6,12 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.checks import require_memory
 from mlcore.checks.encoded_samples import EncodedSamples
+from mlcore.estimator.mixins import Transformer
+from mlcore.estimator.model import Model
 from mlcore.kernels.kernel import Kernel
 from mlcore.kernels.kernel_rows import KernelRows, SymmetricRows
-from mlcore.mixins import Transformer
-from mlcore.model import Model
+from mlcore.runtime.memory import require_memory
 
 _BLOCK = 1 << 16  # values that stay in cache
 

@@ -6,14 +6,15 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import fisher_vectors as _ext
-from mlcore.checks import as_choice, as_real, as_weights, require_memory
+from mlcore._ext.kernels import fisher_vectors as _ext
+from mlcore.checks import as_choice, as_real, as_weights
 from mlcore.checks.feature_names import check_column_names, column_names
+from mlcore.estimator.model import Model, Transformer
 from mlcore.kernels.structured.mixture_scores import HasScores
 from mlcore.kernels.structured.sets import Sets, are_sets
-from mlcore.model import Model, Transformer
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, items_per_call, single_threaded_blas
 
 _PARTS = ("weights", "means", "scales")
 _BLOCK = 1 << 20  # values of the rows and responsibilities of a block

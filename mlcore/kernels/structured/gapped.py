@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mlcore._ext import gapped as _ext
+from mlcore._ext.kernels import gapped as _ext
 from mlcore.kernels.structured.strings import Strings
-from mlcore.threads import effective_threads, items_per_call
+from mlcore.runtime.threads import effective_threads, items_per_call
 
 _CELLS = 1e12  # of a pair, beyond which it would take minutes
 

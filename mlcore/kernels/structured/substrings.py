@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mlcore._ext import substrings as _ext
+from mlcore._ext.kernels import substrings as _ext
 from mlcore.kernels.structured.strings import Strings
-from mlcore.threads import effective_threads, items_per_call
+from mlcore.runtime.threads import effective_threads, items_per_call
 
 _STEP = 8  # operations of a symbol that is read through an automaton
 _STATE = 60  # bytes of a state of an automaton, of which there are two for a symbol

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_bool, as_integer
+from mlcore.estimator.mixins import Transformer
+from mlcore.estimator.model import Model
 from mlcore.kernels.structured.strings import require_list
-from mlcore.mixins import Transformer
-from mlcore.model import Model
 
 _WORD = re.compile(r"\b\w\w+\b")
 

@@ -21,8 +21,8 @@ from mlcore.linear_model.logistic.rounding import (
 )
 from mlcore.linear_model.logistic.steps.conjugate_gradients import bounds_by_products
 from mlcore.linear_model.logistic.steps.proximal_newton import promised_fall
-from mlcore.scatter import row_blocks
-from mlcore.threads import single_threaded_blas
+from mlcore.numerics.scatter import row_blocks
+from mlcore.runtime.threads import single_threaded_blas
 
 LARGEST_SYSTEM = 2000  # parameters, up to which Hessians are computed
 _UNPROVEN = 1e-2  # of P, beyond which a gap or bound on its excess proves nothing

@@ -6,13 +6,13 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_class_weights, as_weights
+from mlcore.estimator.model import Classifier, Model, warn
 from mlcore.linear_model.logistic.evidence import LARGEST_SYSTEM
 from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows, LogisticSums
 from mlcore.linear_model.logistic.objective import NewtonSystem, Penalised
 from mlcore.linear_model.logistic.separation import separated
 from mlcore.linear_model.logistic.steps.lbfgs import inverse_product
 from mlcore.linear_model.logistic.steps.newton import ARMIJO, ROUNDING
-from mlcore.model import Classifier, Model, warn
 from mlcore.row_sums import RepeatedPasses
 
 _PAIRS = 20  # of L-BFGS

@@ -15,7 +15,7 @@ from mlcore.linear_model.logistic.intercepts import solved_intercepts
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective
 from mlcore.linear_model.logistic.steps.newton import newton_steps
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 _ESTIMABLE = 1e-8  # part of a parameter outside of what the data determine
 _STEPS = 20

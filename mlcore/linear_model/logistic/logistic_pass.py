@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import logistic_pass as _ext
-from mlcore.scatter import ROWS, has_zeros, origin_of, powers_of_two
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, items_per_call
+from mlcore._ext.linear_model import logistic_pass as _ext
+from mlcore.numerics.scatter import ROWS, has_zeros, origin_of, powers_of_two
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, items_per_call
 
 NEWTON = 480  # (d + 1)(n_scores + 1), up to which the Hessian is computed
 _GROUPS = 8  # of rows with sums of their own

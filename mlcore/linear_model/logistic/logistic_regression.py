@@ -10,6 +10,8 @@ from mlcore.checks import as_class_weights, as_integer, as_real, require_random_
 from mlcore.checks.feature_names import column_names
 from mlcore.checks.parameters import as_bool, as_choice
 from mlcore.checks.targets import as_targets
+from mlcore.estimator.model import warn
+from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.linear_model.linear_scores import SparseCoefficients, as_dense, linear_scores
 from mlcore.linear_model.logistic.diagnostics import LogisticDiagnostics
 from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective
@@ -19,9 +21,7 @@ from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective
 from mlcore.linear_model.logistic.separation import require_overlap
 from mlcore.linear_model.logistic.solution import Solution, solve
-from mlcore.log_softmax import log_softmax
-from mlcore.model import warn
-from mlcore.progress import CallbackSupport, Progress
+from mlcore.numerics.log_softmax import log_softmax
 
 _SOLVERS = ("auto", "newton", "lbfgs", "gradient")
 _PEERS = ("newton-cg", "newton-cholesky", "liblinear", "sag", "saga")  # scikit-learn's names

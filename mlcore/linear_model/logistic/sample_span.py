@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from mlcore.checks import require_memory
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective
+from mlcore.runtime.memory import require_memory
 
 _LARGEST = 4000  # samples whose products with each other are decomposed
 

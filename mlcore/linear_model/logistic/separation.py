@@ -9,7 +9,7 @@ from scipy import sparse as sp
 from mlcore.linear_model.logistic.evidence import LARGEST_SYSTEM, evidence
 from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows
 from mlcore.linear_model.logistic.objective import Objective
-from mlcore.separating_direction import separating_direction
+from mlcore.numerics.linear_programme import separating_direction
 
 _LARGE = 6.0  # scores below which classes are not separated: their gradient is above any tol
 _WIDE = 1000  # parameters up to which the linear programme is solved

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.checks import require_memory
+from mlcore.estimator.progress import Progress
 from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective
 from mlcore.linear_model.logistic.evidence import duality_gap, is_proven, rise_as_stored
 from mlcore.linear_model.logistic.intercepts import start_of
@@ -22,8 +22,8 @@ from mlcore.linear_model.logistic.steps.lbfgs import (
 )
 from mlcore.linear_model.logistic.steps.newton import ROUNDING, first_point, newton_steps
 from mlcore.linear_model.logistic.steps.proximal_newton import proximal_newton_steps
-from mlcore.progress import Progress
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.threads import single_threaded_blas
 
 _LBFGS = 100, 150  # steps of L-BFGS, which far from the minimum, or anywhere, are too many
 _FAR = 1e-3  # squared decrement, of the objective

@@ -14,8 +14,8 @@ from mlcore.checks import (
     declared_classes,
     require_random_state,
 )
+from mlcore.estimator.model import Classifier
 from mlcore.linear_model.perceptron.mistakes import mistake_bound
-from mlcore.model import Classifier
 
 _PATIENCE = 5  # epochs without an improvement by tol, after which a fit stops
 _OF_FIT = (

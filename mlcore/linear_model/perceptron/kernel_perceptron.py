@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mlcore._ext import perceptron as _ext
-from mlcore.checks import require_memory
+from mlcore._ext.linear_model import perceptron as _ext
 from mlcore.kernels.expansion import Expansion, kept_expansion
 from mlcore.kernels.gram_rows import GramRows, padded
 from mlcore.kernels.kernel import Kernel, as_double, of_numbers, precision
@@ -15,7 +14,8 @@ from mlcore.kernels.kernel_model import KernelModel
 from mlcore.kernels.resolve import resolve_gamma
 from mlcore.linear_model.perceptron.classifier import PerceptronClassifier, Settings
 from mlcore.linear_model.perceptron.mistakes import signed_margins
-from mlcore.threads import pieces
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.threads import pieces
 
 _KEPT_BYTES = 200_000_000  # of rows of the Gram matrix
 

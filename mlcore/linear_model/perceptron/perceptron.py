@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mlcore._ext import perceptron as _ext
+from mlcore._ext.linear_model import perceptron as _ext
+from mlcore.estimator.model import Model
 from mlcore.kernels.expansion import row_blocks
 from mlcore.kernels.sample_lists import row_sums
 from mlcore.linear_model.linear_scores import linear_scores
 from mlcore.linear_model.perceptron.classifier import PerceptronClassifier, Settings
 from mlcore.linear_model.perceptron.mistakes import signed_margins
-from mlcore.model import Model
-from mlcore.threads import pieces, single_threaded_blas
+from mlcore.runtime.threads import pieces, single_threaded_blas
 
 _EXPONENT = {4: 40, 8: 200}  # by bytes of a number: products of larger powers of two may overflow
 

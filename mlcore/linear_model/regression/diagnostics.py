@@ -6,10 +6,10 @@ import numpy as np
 
 from mlcore.checks import as_weights
 from mlcore.checks.penalties import as_penalties, by_penalty
-from mlcore.html.printed import fields_as_table
+from mlcore.estimator.printed import fields_as_table
 from mlcore.linear_model.regression.least_squares import Units
 from mlcore.linear_model.regression.linear_inference import LinearInference, linear_inference
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 _SAME = 1e-7  # gradient, relative to its terms, beyond which rows are not those of a fit
 _DEPENDENT = 1e-10  # one less a leverage, below which a row alone determines a direction

@@ -12,7 +12,7 @@ from mlcore.linear_model.regression.least_squares import (
     Units,
 )
 from mlcore.linear_model.regression.rows import Rows
-from mlcore.scatter import Scatter
+from mlcore.numerics.scatter import Scatter
 
 _WELL = {8: 1e-6, 4: 1e-3}  # by bytes of a number: rcond of sums from which a factor is taken
 _ROUGH = 1e4  # times eps: rcond of sums that still make columns nearly orthonormal

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from mlcore.eigen.lapack import eigenpairs, stoppable
+from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
 
 EPS = float(np.finfo(np.float64).eps)
 _PIVOT = 8 * float(

@@ -7,18 +7,18 @@ from scipy import sparse as sp
 
 from mlcore.checks import as_bool, as_choice, as_real, as_targets, as_weights, scaled_weights
 from mlcore.checks.arrays import require_finite
+from mlcore.checks.errors import peer_class
 from mlcore.checks.penalties import as_target_penalties
-from mlcore.exceptions import peer_class
+from mlcore.estimator.mixins import Regressor
+from mlcore.estimator.model import Model, warn
 from mlcore.linear_model.regression.diagnostics import LinearDiagnostics
 from mlcore.linear_model.regression.fitted import Fit, solved
 from mlcore.linear_model.regression.least_squares import EPS, NormalEquations, Triangle
 from mlcore.linear_model.regression.linear_blocks import LinearBlocks, frame_attributes
 from mlcore.linear_model.regression.rows import Frame, Rows
 from mlcore.linear_model.regression.widrow_hoff import WidrowHoff
-from mlcore.mixins import Regressor
-from mlcore.model import Model, warn
-from mlcore.scatter import row_blocks
-from mlcore.threads import single_threaded_blas
+from mlcore.numerics.scatter import row_blocks
+from mlcore.runtime.threads import single_threaded_blas
 
 
 class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, Model):

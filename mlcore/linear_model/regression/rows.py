@@ -6,9 +6,8 @@ import numpy as np
 from scipy import linalg
 from scipy import sparse as sp
 
-from mlcore.checks import require_memory
-from mlcore.eigen.lapack import stoppable
-from mlcore.scatter import (
+from mlcore.numerics.eigen.lapack import stoppable
+from mlcore.numerics.scatter import (
     BeyondUnits,
     Scatter,
     in_range,
@@ -18,7 +17,8 @@ from mlcore.scatter import (
     scatter_of,
     scatter_side_by_side,
 )
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.threads import single_threaded_blas
 
 _PLAIN = {8: 230, 4: 28}  # by bytes of a number: powers of two whose squares are in range
 _LARGEST = {8: 2.0**230, 4: 2.0**56}  # target, so that squares of sums are in range

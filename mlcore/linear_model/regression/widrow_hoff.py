@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import widrow_hoff as _ext
+from mlcore._ext.linear_model import widrow_hoff as _ext
 from mlcore.checks.arrays import as_floats, real_array
 from mlcore.kernels.sample_lists import row_sums
-from mlcore.threads import pieces, single_threaded_blas
+from mlcore.runtime.threads import pieces, single_threaded_blas
 
 
 class Game(NamedTuple):

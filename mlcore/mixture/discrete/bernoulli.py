@@ -7,10 +7,10 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_real
+from mlcore.estimator.model import warn
 from mlcore.kernels.structured.mixture_scores import HasScores, ScoreTable, inverse_roots
 from mlcore.mixture.discrete.binomial_product import BinomialProduct, OfSuccesses
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
-from mlcore.model import warn
 
 _BLOCK = 1024  # rows looked at in one go
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks.arrays import real_array, require_exact
+from mlcore.estimator.model import warn
 from mlcore.mixture import start_values
 from mlcore.mixture.discrete.components import DiscreteComponents, Parameters, Rows, Statistics
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
@@ -16,7 +17,6 @@ from mlcore.mixture.discrete.sparse_e_step import row_bytes
 from mlcore.mixture.discrete.sparse_rows import SparseRows
 from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
 from mlcore.mixture.missing import TakesMissing
-from mlcore.model import warn
 
 _FEW_ROWS = 128  # up to which prediction does not build patterns of several items
 _UNSEEN = 1e-10  # probability of a category that the fit did not know, where there is a prior

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks import as_random_state, as_real
+from mlcore.estimator.derived import cached
 from mlcore.mixture import start_values
 from mlcore.mixture.mixture import Mixture
-from mlcore.model_cache import cached
 
 
 class DiscreteMixture(Mixture):

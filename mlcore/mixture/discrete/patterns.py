@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from mlcore._ext import patterns as _ext
-from mlcore.threads import effective_threads
+from mlcore._ext.mixture import patterns as _ext
+from mlcore.runtime.threads import effective_threads
 
 _PATTERNS = 256  # of one group, at most
 _CACHED = 1 << 19  # bytes of the tables of all groups, for them to stay in the second-level cache

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlcore._ext import sparse_e_step as _ext
-from mlcore.checks import require_memory
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, items_per_call
+from mlcore._ext.mixture import sparse_e_step as _ext
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, items_per_call
 
 if TYPE_CHECKING:
     from mlcore.mixture.discrete.sparse_rows import SparseRows

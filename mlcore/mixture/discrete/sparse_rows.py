@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import sparse_rows as _ext
+from mlcore._ext.mixture import sparse_rows as _ext
 from mlcore.mixture.discrete.sparse_e_step import Loop
-from mlcore.threads import effective_threads
+from mlcore.runtime.threads import effective_threads
 
 BIT_GROUP = _ext.GROUP  # binary features in an entry: tables of 2^BIT_GROUP rows fit the cache
 _ENTRIES_OF_A_LONG_ROW = 32

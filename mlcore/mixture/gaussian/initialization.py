@@ -6,10 +6,10 @@ run takes them from the clusters of the first, and where the two differ, a third
 
 import numpy as np
 
-from mlcore._ext.gaussian import ROWS, column_sums, lloyd_pass
+from mlcore._ext.mixture.gaussian import ROWS, column_sums, lloyd_pass
 from mlcore.mixture.gaussian.e_step import Statistics
 from mlcore.mixture.seeds import distinct, drawn, far_rows
-from mlcore.threads import effective_threads, items_per_call, pieces
+from mlcore.runtime.threads import effective_threads, items_per_call, pieces
 
 _ROWS_PER_COMPONENT = 100
 _LEAST_ROWS = 2048

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore import html
 from mlcore.checks import as_choice
+from mlcore.estimator import tables
+from mlcore.estimator.model import warn
 from mlcore.mixture.gaussian.components import KINDS
 from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
-from mlcore.model import warn
 
 _CRITERIA = ("aic", "bic", "icl")
 
@@ -62,7 +62,7 @@ class MixtureSelection(NamedTuple):
         return [*kinds].index(of_best)
 
     def _repr_html_(self) -> str:
-        return html.table(self.table, title=repr(self.best), best=self._place)
+        return tables.table(self.table, title=repr(self.best), best=self._place)
 
 
 def select_mixture(

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext import plsa as _ext
-from mlcore.checks import require_memory, scaled_weights
+from mlcore._ext.mixture import plsa as _ext
+from mlcore.checks import scaled_weights
 from mlcore.checks.arrays import real_array
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, items_per_call
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, items_per_call
 
 _OPERATIONS_OF_A_VALUE = 6  # for a count and a component
 _BLOCK_BYTES = 393_216  # of documents' tables and sums: a second-level cache holds them

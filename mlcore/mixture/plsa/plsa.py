@@ -18,7 +18,9 @@ from mlcore.checks import (
     as_weights,
     require_random_state,
 )
-from mlcore.first_rows import KeepsFirstRows
+from mlcore.estimator.first_rows import KeepsFirstRows
+from mlcore.estimator.model import Model, Transformer, warn
+from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.mixture.em import RECENT
 from mlcore.mixture.plsa.aspect_tables import (
     AspectTables,
@@ -28,8 +30,6 @@ from mlcore.mixture.plsa.aspect_tables import (
     require_tables,
 )
 from mlcore.mixture.plsa.document_blocks import DocumentBlocks
-from mlcore.model import Model, Transformer, warn
-from mlcore.progress import CallbackSupport, Progress
 
 
 class PLSA(CallbackSupport, DocumentBlocks, KeepsFirstRows, Transformer, Model):

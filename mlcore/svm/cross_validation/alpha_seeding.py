@@ -10,14 +10,14 @@ import math
 
 import numpy as np
 
-from mlcore._ext import alpha_seeding as _ext
+from mlcore._ext.svm import alpha_seeding as _ext
 from mlcore.kernels.gram_rows import add_rows, padded
-from mlcore.scratch import scratch_array
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, items_per_call
 from mlcore.svm.multiclass.binary_problems import UNOPPOSED
 from mlcore.svm.smo.bias import round_to_bounds
 from mlcore.svm.smo.smo import KernelCache, Problem, Solution, resolved
 from mlcore.svm.smo.working_set import principal_submatrix
-from mlcore.threads import effective_threads, items_per_call
 
 _CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-C
 _STEPS = 30  # pair steps for each sample; what needs more is left to the solver of single problems

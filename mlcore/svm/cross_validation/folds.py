@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_integer
-from mlcore.exceptions import warn
+from mlcore.checks.errors import warn
 from mlcore.svm.multiclass.multiclass import LabelledSamples
 
 

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from mlcore import html
 from mlcore.checks import as_choice, as_class_weights, as_real
+from mlcore.estimator import tables
+from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.classifier import SupportVectorClassifier
 from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
 from mlcore.svm.cross_validation.folds import Fold, folds_of
@@ -19,7 +20,6 @@ from mlcore.svm.multiclass.multiclass import BinaryTask, LabelledSamples, binary
 from mlcore.svm.origin import far_origin
 from mlcore.svm.smo.feasible_start import feasible_start
 from mlcore.svm.smo.smo import Problem, Solution
-from mlcore.threads import single_threaded_blas
 
 
 class SVCCV(SupportVectorClassifier):
@@ -209,7 +209,7 @@ class SVCCV(SupportVectorClassifier):
         shown = ("param_C", "param_gamma", "mean_test_score", "std_test_score")
         results = getattr(self, "cv_results_", None)
         columns = {name: results[name] for name in shown} if results else {}
-        return html.table(columns, title=repr(self), best=getattr(self, "best_index_", None))
+        return tables.table(columns, title=repr(self), best=getattr(self, "best_index_", None))
 
     # ---- validation
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore._ext import multiclass as _ext
+from mlcore._ext.svm import multiclass as _ext
 from mlcore.checks.sparse import dense_if_full
-from mlcore.threads import effective_threads, single_threaded_blas
+from mlcore.runtime.threads import effective_threads, single_threaded_blas
 
 _TILE_ROWS = 64  # rows of values whose sums by class stay in cache
 

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from mlcore._ext import pairs as _ext
+from mlcore._ext.svm import pairs as _ext
 from mlcore.kernels.gram_rows import padded
-from mlcore.scratch import scratch_array
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, items_per_call, single_threaded_blas
 from mlcore.svm.formulations import FINEST
 from mlcore.svm.multiclass.binary_problems import UNOPPOSED
 from mlcore.svm.multiclass.multiclass import LabelledSamples, SolvedTasks, binary_tasks
@@ -14,7 +15,6 @@ from mlcore.svm.smo.bias import ROUNDING
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.optimality import Optimality, nu_sums
 from mlcore.svm.smo.small_problem import INTEGERS, MARKS, SINGLE, STEPS, WIDE
-from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
 
 MOST = 640  # samples of a pair: more are for the solver of single problems
 
@@ -50,7 +50,7 @@ def solve_pairs(
     tol : float
     exact : bool
         True to go on to rounding error.
-    progress : mlcore.progress.Progress
+    progress : mlcore.estimator.progress.Progress
 
     Returns
     -------

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore._ext import link as _ext
-from mlcore.threads import effective_threads
+from mlcore._ext.svm import link as _ext
+from mlcore.runtime.threads import effective_threads
 
 _STIFFNESS = 8.0  # nats for two changes of slope by as much as the slope of one line
 _LEAST_SLOPE = 1e-3  # over the deviation of the values: the slope where labels fall with f
@@ -87,7 +87,7 @@ def on_scale_of(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> n
 
     Two nearly constant machines can rank samples alike and differ a thousandfold in scale, or more
     in the mean than samples do. Far is more than half a deviation between the weighted means, or
-    more than a factor of two between the deviations. As in _ext/pairs.pyx.
+    more than a factor of two between the deviations. As in _ext/svm/pairs.pyx.
     """
     total = weight.sum()
     means = [float((weight * f).sum() / total) for f in (values, others)]

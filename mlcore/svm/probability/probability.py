@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mlcore._ext import probability as _ext
-from mlcore.exceptions import peer_class, warn
+from mlcore._ext.svm import probability as _ext
+from mlcore.checks.errors import peer_class, warn
+from mlcore.estimator.mixins import only_with
 from mlcore.kernels.expansion import row_blocks
 from mlcore.kernels.kernel import Kernel, of_numbers
-from mlcore.mixins import only_with
+from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
 from mlcore.svm.cross_validation.folds import stratified_folds
 from mlcore.svm.formulations import Formulation
 from mlcore.svm.multiclass.binary_problems import binary_problems, only_side, sample_decisions
@@ -29,7 +30,6 @@ from mlcore.svm.multiclass.multiclass import (
 from mlcore.svm.probability.link import Link, apply_link, fit_link, on_scale_of
 from mlcore.svm.smo.feasible_start import feasible_start
 from mlcore.svm.smo.smo import Problem, Solution
-from mlcore.threads import effective_threads, pieces, single_threaded_blas
 
 _FOLDS = 5
 _LEAST_PAIR = 1e-7

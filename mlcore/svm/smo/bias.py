@@ -7,7 +7,7 @@ does not decide: a multiplier within 1e-12 of a bound, in units of the largest, 
 
 import numpy as np
 
-from mlcore._ext import bias as _ext
+from mlcore._ext.svm import bias as _ext
 
 ROUNDING = 1e-12  # times the largest multiplier, as in bias.pxd
 

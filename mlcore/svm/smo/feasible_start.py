@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcore._ext import feasible_start as _ext
+from mlcore._ext.svm import feasible_start as _ext
 from mlcore.svm.smo.problem import Problem
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore._ext import optimality as _ext
+from mlcore._ext.svm import optimality as _ext
 from mlcore.svm.smo.problem import Problem, Solution, is_plain
 
 _WITHIN = 1 - 1e-9  # leaves a free multiplier in either class, which fixes rho and the bias

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from mlcore._ext import small_problem as _ext
+from mlcore._ext.svm import small_problem as _ext
 from mlcore.kernels.gram_rows import padded
-from mlcore.scratch import scratch_array
+from mlcore.runtime.scratch import scratch_array
 from mlcore.svm.smo.bias import constraint_multipliers
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.problem import Problem, Solution
@@ -30,7 +30,7 @@ def solve_small(
     tol : float
     exact : bool
         True to go on to rounding error.
-    progress : mlcore.progress.Progress, optional
+    progress : mlcore.estimator.progress.Progress, optional
 
     Returns
     -------

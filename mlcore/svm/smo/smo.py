@@ -24,6 +24,7 @@ from dataclasses import replace
 import numpy as np
 
 from mlcore.kernels.gram_rows import LINE
+from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.smo.bias import constraint_multipliers, round_to_bounds
 from mlcore.svm.smo.chunking import Chunks
 from mlcore.svm.smo.feasible_start import start_with_sums
@@ -31,7 +32,6 @@ from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.problem import Problem, Solution
 from mlcore.svm.smo.small_problem import solve_small
 from mlcore.svm.smo.working_set import WorkingSet
-from mlcore.threads import single_threaded_blas
 
 __all__ = ["Problem", "KernelCache", "Solution", "refined", "solve", "solve_many"]
 
@@ -62,7 +62,7 @@ def solve(problem, rows, *, tol, exact=False, max_iter=-1, progress=None):
         True to go on from there to rounding error, where that is possible.
     max_iter : int
         Bound on pair steps; -1 for `MOST_STEPS`, or 1000 for each variable.
-    progress : mlcore.progress.Progress, optional
+    progress : mlcore.estimator.progress.Progress, optional
         Told step, dual objective and violation once a round.
 
     Returns

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from mlcore._ext import working_set as _ext
+from mlcore._ext.svm import working_set as _ext
 from mlcore.kernels.gram_rows import padded
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads
 
 _FACE = 4096  # most free variables that a Newton step is tried with: some tenths of a second
 

@@ -19,13 +19,13 @@ import numpy as np
 from scipy import linalg
 from scipy import sparse as sp
 
-from mlcore._ext import proximal_newton as _ext
-from mlcore.checks import require_memory
+from mlcore._ext.linear_model import proximal_newton as _ext
 from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective
 from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows
 from mlcore.linear_model.logistic.objective import Point
 from mlcore.linear_model.logistic.steps.newton import ROUNDING, Step, search
-from mlcore.scatter import row_blocks
+from mlcore.numerics.scatter import row_blocks
+from mlcore.runtime.memory import require_memory
 
 _LARGEST = 3000  # parameters that a step changes
 _ROUNDS = 50  # of coordinate descent and a Newton step

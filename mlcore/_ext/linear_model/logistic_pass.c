@@ -1,0 +1,170 @@
+/* Products of rows with few parameter vectors, both ways, and the logistic loss of scores. All is
+   computed in double precision. */
+
+#include "linear_model/logistic_pass.h"
+
+#include "shared/log.h"
+#include "shared/table.h"
+
+/* 20 sums stay in the 32 registers of AVX-512, 12 or 8 in the 16 of the others. */
+#define SCORE_ROWS 4
+#define CLASSES (VECTOR_BYTES == 64 ? 5 : 2)
+#define STRIPS 4
+
+/* Else GCC loads a value again for each of its products, and loads take the time. */
+#if defined(__x86_64__)
+#define IN_REGISTER(x, from) \
+  do {                       \
+    x = load_d(from);        \
+    __asm__("" : "+x"(x));   \
+  } while (0)
+#else
+#define IN_REGISTER(x, from) x = load_d(from)
+#endif
+
+/* Rows are fetched ahead: while one block is multiplied, the processor does not see the next. */
+#define COPY(suffix, real)                                                                        \
+  static void copy_##suffix(ptrdiff_t d, const real *x, const double *shift, const double *scale, \
+                            double *out) {                                                        \
+    ptrdiff_t j = 0;                                                                              \
+    for (; j + 8 <= d; j += 8) {                                                                  \
+      __builtin_prefetch((const char *)(x + j) + 2048);                                           \
+      for (int v = 0; v < 8; v += LANES_d)                                                        \
+        store_d(out + j + v,                                                                      \
+                (widen_##suffix(x + j + v) - load_d(shift + j + v)) * load_d(scale + j + v));     \
+    }                                                                                             \
+    for (; j < d; j++) out[j] = (x[j] - shift[j]) * scale[j];                                     \
+  }
+COPY(f, float)
+COPY(d, double)
+
+/* Z += B theta' for some classes, `have` rows and some columns. */
+INLINE void scores_of(const int classes, ptrdiff_t have, ptrdiff_t columns, ptrdiff_t width,
+                      ptrdiff_t c, const double *B, const double *theta, double *Z) {
+  const double *row[SCORE_ROWS];
+  vdouble sum[SCORE_ROWS][CLASSES] = {{{0}}};
+  for (int i = 0; i < SCORE_ROWS; i++) row[i] = B + (i < have ? i : have - 1) * width;
+  for (ptrdiff_t j = 0; j < columns; j += LANES_d) {
+    vdouble x[SCORE_ROWS];
+    for (int i = 0; i < SCORE_ROWS; i++) IN_REGISTER(x[i], row[i] + j);
+    for (int k = 0; k < classes; k++) {
+      const vdouble w = load_d(theta + k * width + j);
+      for (int i = 0; i < SCORE_ROWS; i++) sum[i][k] += w * x[i];
+    }
+  }
+  for (int i = 0; i < have; i++)
+    for (int k = 0; k < classes; k++) Z[i * c + k] += lane_sum_d(sum[i][k]);
+}
+
+INLINE void gradient_of(const int classes, const int strips, ptrdiff_t rows, ptrdiff_t width,
+                        ptrdiff_t c, const double *B, const double *R, double *G) {
+  vdouble sum[STRIPS][CLASSES];
+  for (int v = 0; v < strips; v++)
+    for (int k = 0; k < classes; k++) sum[v][k] = load_d(G + k * width + v * LANES_d);
+  for (ptrdiff_t i = 0; i < rows; i++) {
+    vdouble x[STRIPS];
+    for (int v = 0; v < strips; v++) IN_REGISTER(x[v], B + i * width + v * LANES_d);
+    for (int k = 0; k < classes; k++) {
+      const double r = R[i * c + k];
+      for (int v = 0; v < strips; v++) sum[v][k] += r * x[v];
+    }
+  }
+  for (int v = 0; v < strips; v++)
+    for (int k = 0; k < classes; k++) store_d(G + k * width + v * LANES_d, sum[v][k]);
+}
+
+/* Call a function for all classes, as many at once as sums fit the registers. */
+#define FOR_CLASSES(function, ...)                                 \
+  switch (c - k < CLASSES ? c - k : CLASSES) {                     \
+  case 1: function(1, __VA_ARGS__); break;                         \
+  case 2: function(2, __VA_ARGS__); break;                         \
+  case 3: function(CLASSES < 3 ? CLASSES : 3, __VA_ARGS__); break; \
+  case 4: function(CLASSES < 4 ? CLASSES : 4, __VA_ARGS__); break; \
+  default: function(CLASSES, __VA_ARGS__);                         \
+  }
+
+/* Few columns of few rows stay in the first cache for all classes. */
+static void scores(ptrdiff_t rows, ptrdiff_t width, ptrdiff_t c, const double *B,
+                   const double *theta, double *Z) {
+  enum { COLUMNS = 512 };
+  for (ptrdiff_t top = 0; top < rows; top += SCORE_ROWS) {
+    const ptrdiff_t have = rows - top < SCORE_ROWS ? rows - top : SCORE_ROWS;
+    for (ptrdiff_t j = 0; j < width; j += COLUMNS) {
+      const ptrdiff_t columns = width - j < COLUMNS ? width - j : COLUMNS;
+      for (ptrdiff_t k = 0; k < c; k += CLASSES)
+        FOR_CLASSES(scores_of, have, columns, width, c, B + top * width + j, theta + k * width + j,
+                    Z + top * c + k)
+    }
+  }
+}
+
+static void gradient(ptrdiff_t rows, ptrdiff_t width, ptrdiff_t c, const double *B, const double *R,
+                     double *G) {
+  ptrdiff_t j = 0;
+  for (; j + STRIPS * LANES_d <= width; j += STRIPS * LANES_d)
+    for (ptrdiff_t k = 0; k < c; k += CLASSES)
+      FOR_CLASSES(gradient_of, STRIPS, rows, width, c, B + j, R + k, G + k * width + j)
+  for (; j < width; j += LANES_d)
+    for (ptrdiff_t k = 0; k < c; k += CLASSES)
+      FOR_CLASSES(gradient_of, 1, rows, width, c, B + j, R + k, G + k * width + j)
+}
+
+static void moments(ptrdiff_t rows, ptrdiff_t width, const double *B, const double *s, double *sums,
+                    double *squares) {
+  for (ptrdiff_t j = 0; j < width; j += LANES_d) {
+    vdouble sum = load_d(sums + j), square = load_d(squares + j);
+    for (ptrdiff_t i = 0; i < rows; i++) {
+      const vdouble x = load_d(B + i * width + j), w = s[i] * x;
+      sum += w;
+      square += w * x;
+    }
+    store_d(sums + j, sum);
+    store_d(squares + j, square);
+  }
+}
+
+#define LOG2_E 0x1.71547652b82fep0
+
+/* e^-|z| keeps the digits of losses and of p (1 - p) near 0. Without weights one logarithm is taken
+   of the product of 8 factors 1 + e; what their rounding loses is added as a correction. */
+static double binary(ptrdiff_t rows, int equal, const double *z, const double *sign,
+                     const double *s, double *r, double *root, ptrdiff_t *wrong) {
+  const vdouble zero = {0}, one = zero + 1.0;
+  vdouble loss = zero, product = one;
+  ptrdiff_t count = 0;
+  int factors = 0;
+  for (ptrdiff_t i = 0; i < rows; i += LANES_d) {
+    const vdouble t = load_d(z + i) * load_d(sign + i), w = load_d(s + i);
+    const mask_d right = greater_d(t, zero);
+    const vdouble below = select_d(right, zero, zero - t); /* max(-t, 0) */
+    const vdouble e = exp2_d((select_d(right, zero - t, t)) * LOG2_E);
+    const vdouble u = one + e, inverse = one / u;
+    const vdouble other = select_d(right, e * inverse, inverse); /* 1 - p of the row's class */
+    store_d(r + i, (zero - load_d(sign + i)) * w * other);
+    store_d(root + i, sqrt_d(w * e) * inverse);
+    const mask_d weighs = greater_d(w, zero);
+    count += __builtin_popcount(lane_bits_d(weighs) & ~lane_bits_d(right));
+    const vdouble rest = below + (e - (u - one)) * inverse;
+    if (equal) {
+      product *= select_d(weighs, u, one);
+      loss += select_d(weighs, rest, zero);
+      if (++factors == 8) {
+        loss += log_d(product);
+        product = one;
+        factors = 0;
+      }
+    } else {
+      loss += w * (log_d(u) + rest);
+    }
+  }
+  loss += log_d(product);
+  *wrong += count;
+  return lane_sum_d(loss);
+}
+
+static void exponentials(ptrdiff_t count, double *Z) {
+  for (ptrdiff_t i = 0; i < count; i += LANES_d) store_d(Z + i, exp2_d(load_d(Z + i) * LOG2_E));
+}
+
+SIMD_TABLE(logistic_pass, .copy_f = copy_f, .copy_d = copy_d, .scores = scores,
+           .gradient = gradient, .moments = moments, .binary = binary, .exponentials = exponentials)

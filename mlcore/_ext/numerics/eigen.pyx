@@ -1,0 +1,46 @@
+"""Hot loop of mlcore.numerics.eigen: a dense matrix times a block of vectors
+(shared/product_loops.h). And LAPACK's eigenpairs for mlcore.numerics.eigen, without the lock of
+Python, which SciPy's functions hold.
+
+K (n_rows, n), V (n, width) and out (n_rows, width), C order, the width a multiple of 8, all checked
+by the caller. Rows `first` to `last` of `out` are written, each by one thread and by sums in one
+order, so the thread count never changes a bit. O(rows n width) time, no scratch.
+"""
+from cython cimport floating
+from cython.parallel cimport prange
+
+from mlcore._ext.shared.blas cimport all_eigenpairs, last_eigenpairs
+from mlcore._ext.shared.product_table cimport product as product_of_rows
+
+cdef enum:
+    ROWS = 32
+
+
+def product(const floating[:, ::1] K, const double[:, ::1] V, double[:, ::1] out, Py_ssize_t first,
+            Py_ssize_t last, int n_threads, /):
+    cdef Py_ssize_t n = K.shape[1], width = V.shape[1], block, start, rows
+    for block in prange((last - first + ROWS - 1) // ROWS, nogil=True, num_threads=n_threads,
+                        schedule="dynamic"):
+        start = first + block * ROWS
+        rows = min(<Py_ssize_t> ROWS, last - start)
+        product_of_rows(rows, n, &K[start, 0], n, &V[0, 0], width, &out[start, 0])
+
+
+def eigenpairs(floating[:, ::1] A, floating[::1] values, floating[:, ::1] vectors, int[::1] support,
+               floating[::1] work, int[::1] indices, /):
+    """Eigenvalues, ascending, and eigenvectors in rows: all of them in A, where `vectors` has no
+    rows, or as many of the largest. Returns LAPACK's info and how many were found.
+
+    A (n, n) symmetric and overwritten, values (n,), vectors (count, n), support (2 count,), and
+    `work` and `indices` of the lengths that LAPACK asks for.
+    """
+    cdef int n = <int> A.shape[0], count = <int> vectors.shape[0], found = n, info
+    cdef int n_work = <int> min(work.shape[0], <Py_ssize_t> 2**31 - 1)
+    cdef int n_indices = <int> indices.shape[0]
+    with nogil:
+        if count == 0:
+            info = all_eigenpairs(n, &A[0, 0], &values[0], &work[0], n_work, &indices[0], n_indices)
+        else:
+            info = last_eigenpairs(n, &A[0, 0], count, &found, &values[0], &vectors[0, 0],
+                                   &support[0], &work[0], n_work, &indices[0], n_indices)
+    return info, found

@@ -1,0 +1,1 @@
+"""Parts of every estimator: parameters, fitted state, progress, tables, files."""

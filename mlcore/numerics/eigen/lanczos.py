@@ -1,0 +1,459 @@
+"""Leading eigenvectors of a large symmetric matrix, in few passes over it."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy import linalg
+from scipy import sparse as sp
+from scipy.linalg import lapack
+from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg
+
+from mlcore._ext.numerics import eigen as _ext
+from mlcore.numerics.eigen.lapack import eigenpairs
+from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
+
+_WIDTH = 8  # the number of vectors in a block is a multiple of this
+_WIDE = 64  # vectors, more of which BLAS multiplies 1.3 times as fast
+_DENSE = 400  # rows up to which a full decomposition by LAPACK is quicker
+_ORTHOGONAL = 3e-15  # cosines below this are rounding
+_HALF = 1e-8  # cosines that change no residual of a rounded matrix
+_NEARLY = 1e-2  # cosines of vectors whose Cholesky factor makes them orthogonal to rounding
+_ILL = 1e-5  # diagonal value of the factor of unit vectors, below which it has few digits
+_SURE = 1e3  # times the value that decides on the rank, from which another factor decides alike
+_ROUGH = 0.5  # part of the tolerance for the search of a matrix that is rounded
+_POWER = 1.4  # by which decades of residuals mostly grow: see `basis_for`
+_BLOCKS = 10  # blocks in the basis: with more a step costs more, with fewer there are more steps
+
+
+class Operator(Protocol):
+    """A symmetric matrix as `leading_eigenpairs` sees it.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    sparse : bool
+        True if it takes far less memory than n² values; if not, the basis of the search takes at
+        most a sixteenth of them.
+    """
+
+    n: int
+    sparse: bool
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """Return the product with V (n, m), float64."""
+        ...
+
+    def dense(self) -> np.ndarray:
+        """Return a copy of the matrix, float64, which the caller may overwrite."""
+        ...
+
+
+class Scaled:
+    """Symmetric matrix ``diag(scale) K diag(scale) + diag(shift)``, which is never formed.
+
+    Parameters
+    ----------
+    K : float32 or float64 (n, n), C order, or csr_array
+    scale, shift : float64 (n,), optional
+        Ones and zeros by default.
+    """
+
+    def __init__(self, K, scale: np.ndarray | None = None, shift: np.ndarray | None = None):
+        self.K, self.scale, self.shift = K, scale, shift
+        self.n, self.sparse = K.shape[0], sp.issparse(K)
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """Return the product with V (n, m), float64; the same bytes for any number of threads."""
+        scaled = V if self.scale is None else V * self.scale[:, None]
+        product = times(self.K, scaled)
+        if self.scale is not None:
+            product *= self.scale[:, None]
+        if self.shift is not None:
+            product += V * self.shift[:, None]
+        return product
+
+    @property
+    def size(self) -> float:
+        """Largest absolute row sum, for non-negative K: a bound of all eigenvalues."""
+        ones = np.ones(self.n) if self.scale is None else self.scale
+        sums = times(self.K, ones[:, None])[:, 0] * ones
+        return float((sums if self.shift is None else sums + np.abs(self.shift)).max())
+
+    def dense(self) -> np.ndarray:
+        """Return a copy of the matrix, float64, which the caller may overwrite."""
+        S = self.K.toarray() if self.sparse else self.K
+        S = S.astype(np.float64)
+        if self.scale is not None:
+            S *= self.scale[:, None]
+            S *= self.scale
+        if self.shift is not None:
+            S.flat[:: self.n + 1] += self.shift
+        return S
+
+
+def times(K, V: np.ndarray) -> np.ndarray:
+    """Return ``K @ V`` in float64, reading K once for all columns of V.
+
+    Parameters
+    ----------
+    K : float32 or float64 (n, m), C order, or csr_array
+    V : float64 (m, k)
+
+    Returns
+    -------
+    product : float64 (n, k)
+        The same bytes for any number of threads.
+    """
+    n, k = K.shape[0], V.shape[1]
+    if sp.issparse(K):
+        return K.astype(np.float64, copy=False) @ V
+    if k > _WIDE:
+        out = np.empty((n, k))
+        with single_threaded_blas():
+            for first, last in pieces(n, V.shape[0] * k / 4):
+                np.matmul(K[first:last].astype(np.float64, copy=False), V, out=out[first:last])
+        return out
+    padded = _multiple(max(1, k))
+    V = np.ascontiguousarray(np.pad(V, ((0, 0), (0, padded - k))) if padded > k else V)
+    out = np.empty((n, padded))
+    work = V.shape[0] * padded
+    for first, last in pieces(n, 2 * work):
+        threads = effective_threads((last - first) * work / _WIDTH)  # so many products at a time
+        _ext.product(K, V, out, first, last, threads)
+    return out[:, :k] if padded > k else out
+
+
+class Eigenpairs(NamedTuple):
+    """Result of `leading_eigenpairs`.
+
+    Attributes
+    ----------
+    values : (k,)
+        Descending.
+    vectors : (n, k)
+    next_value : float
+        Estimate of the eigenvalue after these; -inf if there is none.
+    residuals : (k,)
+        ``|S v - value v|``, divided by the largest eigenvalue by modulus.
+    next_residual : float
+        That of the next value; 0 if there is none.
+    trace : (n_iter,)
+        Sum of the k values after each step, never decreasing.
+    converged : bool
+    basis_trace : float
+        Sum of all eigenvalues of the matrix in the basis of the search, at most its trace.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    next_value: float
+    residuals: np.ndarray
+    next_residual: float
+    trace: np.ndarray
+    converged: bool
+    basis_trace: float
+
+
+def leading_eigenpairs(
+    S: Operator,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    known: np.ndarray | None = None,
+    start: np.ndarray | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    report: Callable[[int, float, float], None] | None = None,
+    solver: str | None = None,
+    rough: Any = None,
+) -> Eigenpairs:
+    """Find the k algebraically largest eigenvalues and their eigenvectors.
+
+    Block Lanczos with full orthogonalisation, restarted from its best vectors: a step reads the
+    matrix once for a block of vectors, and equal eigenvalues are all found. Small matrices are
+    decomposed by LAPACK.
+
+    Parameters
+    ----------
+    S : Operator
+    k : int
+    rng : Generator
+        Draws the first block.
+    known : (n, c), c <= k, optional
+        Orthonormal eigenvectors of the largest eigenvalues, which are then not sought.
+    start : (n, `block_size` - 1), optional
+        Vectors of the first block, instead of drawn ones.
+    tol : float
+        Largest residual, relative to the largest eigenvalue by modulus; the square root of it for
+        the eigenvalue after the k-th.
+    max_iter : int
+        Largest number of steps.
+    report : callable, optional
+        Called with each step, the sum of the k values and the largest residual.
+    solver : {"lapack", "arpack", "lobpcg"}, optional
+        Instead of block Lanczos: LAPACK, or SciPy's solver if the matrix is not small, which is a
+        `Scaled` one then; one step is reported.
+    rough : optional
+        Nearly a positive multiple of S, by its products: block Lanczos searches it first, and
+        begins with what it found; mostly one product with S itself then suffices.
+
+    Returns
+    -------
+    Eigenpairs
+
+    Notes
+    -----
+    A step takes O(n² b + n b m) time for blocks of b ~ 1.5 k vectors and a basis of m ~ 10 b,
+    which is the memory beside the matrix.
+
+    References
+    ----------
+    G. Golub, R. Underwood, *The block Lanczos method for computing eigenvalues*, 1977.
+
+    K. Wu, H. Simon, *Thick-restart Lanczos method for large symmetric eigenvalue problems*, SIAM
+    Journal on Matrix Analysis and Applications 22, 2000.
+
+    Y. Yamamoto, Y. Nakatsukasa, Y. Yanagisawa, T. Fukaya, *Roundoff error analysis of the
+    CholeskyQR2 algorithm*, Electronic Transactions on Numerical Analysis 44, 2015.
+    """
+    n = S.n
+    known = np.empty((n, 0)) if known is None else known
+    fixed = known.shape[1]
+    sought = min(n, k + 1) - fixed  # `next_value` too
+    search = _Search(S, known, k - fixed, sought, tol, report)
+    with single_threaded_blas():
+        if solver == "lapack" or by_lapack(n, k):
+            found = search.by_lapack()
+        elif solver is not None:
+            found = search.by_scipy(solver, rng, max_iter)
+        else:
+            width = block_size(k) - 1 if rough is None else _multiple(sought)
+            start = rng.standard_normal((n, width)) if start is None else start
+            if rough is not None:
+                first = _Search(rough, known, k - fixed, sought, _ROUGH * tol, None)
+                found, start = first.by_lanczos(start, rng, max_iter, exact=False)
+                max_iter = max(1, max_iter - len(found.trace))
+            found, _ = search.by_lanczos(start, rng, max_iter)
+    # Eigenvectors have no sign of their own: make the largest entry positive.
+    largest = np.abs(found.vectors).argmax(axis=0)
+    signs = np.where(found.vectors[largest, np.arange(k)] < 0, -1.0, 1.0)
+    return found._replace(vectors=found.vectors * signs)
+
+
+def largest_by_lapack(A: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest eigenvalues of A, descending, and their eigenvectors, by LAPACK."""
+    values, vectors = eigenpairs(A, count if 0 < 2 * count < len(A) else None)
+    if len(values) < count:  # of many that are equal, bisection leaves some out
+        values, vectors = eigenpairs(A)
+    return values[::-1][:count], vectors[:, ::-1][:, :count]
+
+
+def block_size(k: int) -> int:
+    """Return the number of vectors in a block for k eigenvectors, a known one counted.
+
+    More vectors than k make fewer steps, and cost little where reading the matrix takes the time.
+    """
+    return _multiple(k + max(3, k // 4))
+
+
+def _multiple(count):
+    """Return the number of vectors, at least `count`, in a block of products."""
+    return -(-count // _WIDTH) * _WIDTH
+
+
+def by_lapack(n: int, k: int) -> bool:
+    """Return True if n rows are so few that LAPACK's full decomposition is quicker."""
+    return n <= max(_DENSE, 3 * _BLOCKS * block_size(k) // 2)
+
+
+class _Search:
+    def __init__(self, S, known, leading, sought, tol, report):
+        self.S, self.known = S, known
+        self.tol, self.loose = tol, max(tol, np.sqrt(tol))
+        self.leading, self.sought = leading, sought
+        self.report = report or (lambda step, total, residual: None)
+
+    def by_lapack(self):
+        S, known = self.S, self.known
+        A = S.dense()
+        size = np.abs(A).sum(axis=1).max()
+        product = S @ known
+        unknown = float(np.trace(A) - np.vdot(known, product))
+        A -= 2 * size * known @ known.T  # moves known eigenvalues to the lower end of the spectrum
+        _, vectors = largest_by_lapack(A, self.sought)
+        images = S @ vectors
+        # Bisection leaves values a few times 1e-13 off; these quotients leave the least residuals.
+        values = np.einsum("ij,ij->j", vectors, images)
+        residuals = np.linalg.norm(images - vectors * values, axis=0)
+        order = np.argsort(-values, kind="stable")  # of equal ones but for rounding
+        values, vectors, residuals = values[order], vectors[:, order], residuals[order]
+        steps = [values[: self.leading]]
+        self.report(1, float(steps[0].sum()), float(residuals.max(initial=0.0) / (size or 1.0)))
+        return self._result(product, values, vectors, residuals, steps, size, unknown)
+
+    def by_scipy(self, solver, rng, max_iter):
+        S, known = self.S, self.known
+        product, size = S @ known, S.size
+
+        def deflated(V):  # moves known eigenvalues to the lower end of the spectrum
+            return S @ V - 2 * size * known @ (known.T @ V)
+
+        shape, start = (S.n, S.n), rng.standard_normal((S.n, self.sought))
+        A = LinearOperator(
+            shape,
+            matvec=lambda v: deflated(v.reshape(-1, 1))[:, 0],
+            matmat=deflated,
+            dtype=start.dtype,
+        )
+        if solver == "arpack":
+            values, vectors = eigsh(
+                A, self.sought, which="LA", tol=self.tol, maxiter=max_iter, v0=start[:, 0]
+            )
+        else:
+            values, vectors = lobpcg(A, start, tol=self.tol * size, maxiter=max_iter)
+        order = np.argsort(-values, kind="stable")
+        values, vectors = values[order], vectors[:, order]
+        residuals = np.linalg.norm(S @ vectors - vectors * values, axis=0)
+        steps = [values[: self.leading]]
+        self.report(1, float(steps[0].sum()), float(residuals.max() / size))
+        return self._result(product, values, vectors, residuals, steps, size, float(values.sum()))
+
+    def by_lanczos(self, X, rng, max_iter, exact=True):
+        """Return the result, and the Ritz vectors of a block for another search.
+
+        If not `exact`, the basis is orthogonal to half of the digits, and eigenvalues are computed
+        where the residuals may be small enough.
+        """
+        S, known, n = self.S, self.known, self.S.n
+        fixed, block = known.shape[1], X.shape[1]
+        room = _BLOCKS * block if S.sparse else min(_BLOCKS * block, max(6 * block, n // 16))
+        V = np.empty((fixed + room, n))  # a row is a vector of the basis
+        V[:fixed] = known.T
+        H = np.zeros((room, room))  # S in the basis, without the known eigenvectors
+        X = orthonormal_block(X, V[:fixed], 0.0, rng)
+        m, steps, size, look = 0, [], 0.0, 0.0
+        while True:
+            V[fixed + m : fixed + m + block] = X.T
+            m += block
+            basis = V[: fixed + m]
+            if steps:
+                W = S @ X
+            else:
+                both = S @ np.hstack([known, X])
+                known_product, W = both[:, :fixed], both[:, fixed:]
+            C = basis @ W
+            W -= basis.T @ C
+            H[:m, m - block : m] = C[fixed:]
+            H[m - block : m, :m] = C[fixed:].T
+            if exact or m >= look or m + block > room or len(steps) + 1 == max_iter:
+                values, Y = linalg.eigh(H[:m, :m], driver="evd", check_finite=False)
+                values, Y = values[::-1], Y[:, ::-1]
+                size = max(size, float(np.abs(values).max()))
+                residuals = np.linalg.norm(W @ Y[m - block :, : self.sought], axis=0)
+                steps.append(values[: self.leading])
+                worst = residuals[: self.leading].max(initial=0.0)
+                self.report(len(steps), float(steps[-1].sum()), float(worst / (size or 1.0)))
+                met = worst <= self.tol * size and residuals.max(initial=0.0) <= self.loose * size
+                if met or len(steps) == max_iter:
+                    break
+                look = min(2 * m, basis_for(self.tol, m, self.sought, worst / size))
+            else:
+                steps.append(steps[-1])
+            X = orthonormal_block(W, basis, size, rng, _ORTHOGONAL if exact else _HALF)
+            if m + block > room:
+                kept = min(max(self.sought + block, room // 2), room - block)
+                V[fixed : fixed + kept] = Y[:, :kept].T @ basis[fixed:]
+                H[:] = 0.0
+                H.flat[: kept * (room + 1) : room + 1] = values[:kept]
+                m = kept
+        vectors = basis[fixed:].T @ Y[:, : _multiple(self.sought)]
+        found, traced = values[: self.sought], float(values.sum())
+        result = self._result(known_product, found, vectors, residuals, steps, size, traced)
+        return result, vectors
+
+    def _result(self, product, values, vectors, residuals, steps, size, traced):
+        """Return the known eigenpairs, from `product`, their product with S, and the found ones.
+
+        `traced` is the sum of all eigenvalues in the basis but the known ones.
+        """
+        fixed = np.einsum("ij,ij->j", self.known, product)
+        size = max(size, np.abs(fixed).max(initial=0.0)) or 1.0
+        k = self.known.shape[1] + self.leading
+        values = np.r_[fixed, values]
+        own = np.linalg.norm(product - self.known * fixed, axis=0)
+        all_residuals = np.r_[own, residuals] / size
+        return Eigenpairs(
+            values[:k],
+            np.hstack([self.known, vectors[:, : self.leading]]),
+            float(values[k]) if len(values) > k else -np.inf,
+            all_residuals[:k],
+            float(all_residuals[k]) if len(values) > k else 0.0,
+            fixed.sum() + np.array([step.sum() for step in steps]),
+            bool(residuals[: self.leading].max(initial=0.0) <= self.tol * size),
+            float(fixed.sum()) + traced,
+        )
+
+
+def basis_for(tol: float, m: int, count: int, worst: float, power: float = _POWER) -> float:
+    """Return the number of vectors in a basis that should leave residuals of `tol` for `count`
+    eigenvectors: m of them leave `worst`.
+
+    The decades by which residuals have fallen mostly grow as a power of the vectors beyond the
+    count.
+    """
+    if not 0 < worst < 1:
+        return m if worst == 0 else np.inf
+    return count + (np.log(tol) / np.log(worst)) ** (1 / power) * (m - count)
+
+
+def orthonormal_block(W, basis, size, rng, orthogonal=_ORTHOGONAL):
+    """Return as many orthonormal columns, orthogonal to the basis, whose span holds that of W.
+
+    If the rank of W is deficient, the other columns are drawn: they may find further eigenvectors
+    of a multiple eigenvalue.
+    """
+    least = 4 * np.finfo(np.float64).eps * size
+    X = _by_cholesky(W, _SURE * least)
+    if X is None:
+        X, R, _ = linalg.qr(W, mode="economic", pivoting=True, check_finite=False)
+        rank = int(np.count_nonzero(np.abs(R.diagonal()) > least))
+        if rank < W.shape[1]:
+            X[:, rank:] = rng.standard_normal((len(X), W.shape[1] - rank))
+            X /= np.linalg.norm(X, axis=0)
+    for _ in range(3):  # rounding leaves a part along the basis
+        along = basis @ X
+        if np.abs(along).max(initial=0.0) < orthogonal:
+            break
+        X -= basis.T @ along
+        Q = _by_cholesky(X, 0.0)
+        X = linalg.qr(X, mode="economic", check_finite=False)[0] if Q is None else Q
+    return X
+
+
+def _by_cholesky(W, least):
+    """Return Q of W = QR by factors of W'W: a fifth of the time of reflections.
+
+    None if W is so ill-conditioned that W'W has lost it, or R has a diagonal value up to `least`.
+    """
+    for _ in range(3):
+        G = W.T @ W
+        norms = np.sqrt(G.diagonal())
+        if not norms.min(initial=np.inf) > least:
+            return None
+        G /= norms
+        G /= norms[:, None]
+        R, info = lapack.dpotrf(G, clean=1)
+        if (
+            info != 0
+            or R.diagonal().min(initial=1.0) < _ILL
+            or (R.diagonal() * norms).min() <= least
+        ):
+            return None
+        W = W @ (lapack.dtrtri(R)[0] / norms[:, None])
+        G.flat[:: len(G) + 1] -= 1
+        if np.abs(G).max(initial=0.0) < _NEARLY:  # and so this Q was as exact as it gets
+            return W
+        least = 0.0
+    return None

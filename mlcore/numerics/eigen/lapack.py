@@ -1,0 +1,107 @@
+"""Eigenpairs of symmetric matrices by LAPACK, and calls of it that do not delay Ctrl-C."""
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from scipy import linalg
+
+from mlcore._ext.numerics import eigen as _ext
+from mlcore.runtime.threads import single_threaded_blas
+
+_SHORT = 300  # rows of a matrix decomposed in some hundredths of a second
+_BLOCK = 70  # columns of workspace that let LAPACK work in blocks
+_SECONDS = 0.05  # between looks for Ctrl-C
+
+T = TypeVar("T")
+
+
+def stoppable(work: Callable[[], T]) -> T:
+    """Return ``work()``, for which the main thread waits in a way that sees Ctrl-C.
+
+    `work` runs in a thread of its own, and must release the lock of Python where it takes long. It
+    cannot be stopped: after Ctrl-C it goes on to its end, for which Python waits before it exits,
+    and what it computes is thrown away. So it must not write to arrays that anyone else uses.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            with single_threaded_blas():  # also after the caller has left
+                outcome.append(work())
+        except BaseException as error:
+            failure.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=run, name="mlcore.numerics.eigen").start()
+    # An interrupted join makes Python 3.11 take the thread for ended, and exit while it runs.
+    while not done.wait(_SECONDS):
+        pass
+    if failure:
+        raise failure[0]
+    return outcome[0]
+
+
+def eigenpairs(
+    A: np.ndarray, count: int | None = None, *, overwrite: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the eigenvalues of A, ascending, and orthonormal eigenvectors in columns.
+
+    Parameters
+    ----------
+    A : float32 or float64 (n, n)
+        Symmetric; the lower half is read.
+    count : int, optional
+        Only so many of the largest; they may be fewer where many are equal.
+    overwrite : bool
+        A is no longer needed, which spares a copy of it if it is in C order.
+
+    Returns
+    -------
+    values : (n,) or (count,)
+    vectors : (n, n) or (n, count)
+
+    Notes
+    -----
+    All by divide and conquer, in place and with 2 n² values of workspace; few by multiple
+    relatively robust representations, made orthonormal to rounding. LAPACK is told the upper half
+    by columns: in float32 that takes nine tenths of the time of the lower one.
+
+    References
+    ----------
+    I. Dhillon, B. Parlett, C. Vömel, *The design and implementation of the MRRR algorithm*, ACM
+    Transactions on Mathematical Software 32, 2006.
+    """
+    n = len(A)
+    private = overwrite and A.flags.c_contiguous and A.flags.writeable
+    A = A if private else np.array(A, order="C")
+    few = 0 if count is None else count
+    length, indices = (1 + 6 * n + 2 * n * n, 3 + 5 * n) if few == 0 else (_BLOCK * n, 10 * n)
+    values, vectors = np.empty(n, A.dtype), np.empty((few, n), A.dtype)
+    support, work = np.empty(2 * few, np.intc), np.empty(length, A.dtype)
+    arrays = A, values, vectors, support, work, np.empty(indices, np.intc)
+    info, found = stoppable(lambda: _ext.eigenpairs(*arrays)) if n > _SHORT else _short(arrays)
+    if info != 0:
+        raise linalg.LinAlgError(f"LAPACK found no eigenvectors: info={info}.")
+    if few == 0:
+        return values, A.T
+    return values[:found], _orthonormalised(vectors[:found]).T
+
+
+@single_threaded_blas()
+def _orthonormalised(V):
+    """Return the rows of V, which are nearly orthonormal, after a step of Newton's method."""
+    G = V @ V.T
+    G.flat[:: len(G) + 1] -= 1
+    return V - (G / 2) @ V
+
+
+def _short(arrays):
+    with single_threaded_blas():
+        return _ext.eigenpairs(*arrays)

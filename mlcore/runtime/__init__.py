@@ -1,0 +1,1 @@
+"""Threads, scratch memory and the memory that is free."""

@@ -1,0 +1,25 @@
+"""log_softmax against SciPy, and where exponentials would overflow or vanish."""
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax as peer
+
+from mlcore.numerics.log_softmax import log_softmax
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e300])
+def test_equals_scipy(size):
+    scores = size * np.random.default_rng(0).normal(size=(50, 7))
+    np.testing.assert_allclose(log_softmax(scores), peer(scores, axis=1), rtol=1e-14, atol=1e-14)
+
+
+def test_impossible_classes_have_probability_zero():
+    found = log_softmax(np.array([[-np.inf, 0.0, 0.0], [-np.inf, -np.inf, 5.0]]))
+    np.testing.assert_array_equal(np.exp(found[1]), [0, 0, 1])
+    np.testing.assert_allclose(np.exp(found[0]), [0, 0.5, 0.5], rtol=1e-15)
+
+
+def test_scores_are_left_as_they_are():
+    scores = np.ones((2, 3))
+    log_softmax(scores)
+    np.testing.assert_array_equal(scores, 1)
