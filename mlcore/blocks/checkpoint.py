@@ -12,10 +12,12 @@ from scipy import sparse as sp
 
 from mlcore.blocks.readings import Readings, digest
 from mlcore.checks.encoded_samples import EncodedSamples
-from mlcore.estimator.model import Model
-from mlcore.estimator.persistence import load, save
+from mlcore.checks.stored import fields_of
+from mlcore.model import Model
+from mlcore.persistence import load, save
 
-_FORMAT = 2
+_FORMAT = 3  # 2 was of mlcore 0.2
+_PLACE = "_checkpoint"  # in the state of the model that is saved
 _NOT_OF_THE_RESULT = ("callback", "verbose", "n_jobs")  # parameters
 
 
@@ -79,7 +81,7 @@ class Checkpoint:
         if not self._path.exists():
             return None
         work = load(self._path)
-        run = vars(work).pop("_run_", None)
+        run = vars(work).pop(_PLACE, None)
         if run is None:
             raise ValueError(f"{self} is a saved model, no checkpoint.")
         self._require_format(run)
@@ -120,7 +122,7 @@ class Checkpoint:
             if name in state._defaults():
                 setattr(state, name, state._defaults()[name])
         changes = {"step": step, "digests": self._readings.digests, "state": _digest(vars(state))}
-        vars(state)["_run_"] = {"format": _FORMAT} | self._run | changes
+        vars(state)[_PLACE] = {"format": _FORMAT} | self._run | changes
         save(state, self._path)
         self._written = now
 
@@ -138,7 +140,7 @@ class Checkpoint:
             )
         if version < _FORMAT:
             raise ValueError(
-                f"{self} has format {version}, of an older mlcore, which does not tell other data: "
+                f"{self} has format {version}, of an older mlcore, which had other state: "
                 "give another path, or remove the file to begin anew."
             )
 
@@ -173,7 +175,7 @@ def _add(found, value):
     elif isinstance(value, Model):
         value = [type(value).__name__, vars(value)]
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = [type(value).__name__, vars(value)]
+        value = [type(value).__name__, {f: getattr(value, f) for f in fields_of(type(value))}]
     elif sp.issparse(value):
         value = [type(value).__name__, value.shape, value.data, value.indices, value.indptr]
     elif isinstance(value, np.generic) and value.dtype.kind in "biufUS":

@@ -245,8 +245,34 @@ class Model:
             how.pop("check_finite", None)
         return as_samples(X, **how)
 
-    def _fill_older(self) -> None:
-        """Add the fitted attributes that an older version did not keep."""
+    def _from_older_state(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters and attributes of a pickle or file as this version has them.
+
+        A model whose state has changed turns the old names and kinds of values into the new; all
+        other states pass unchanged. Nothing is set on the model yet, and nobody has checked the
+        values: a damaged or crafted file may have any, so that values are moved, and nothing is
+        computed or made of a size that they tell. An exception means a damaged file. Then unknown
+        parameters are refused, and attributes compared with what the class declares. A class that
+        has become two may change ``self.__class__``. An example::
+
+            def _from_older_state(self, state):
+                if "_statistics_" in state:  # 0.2 kept a plain tuple
+                    state["_sums_"] = Scatter(*state.pop("_statistics_"))
+                return super()._from_older_state(state)
+        """
+        asked = state.get("_requests", {})  # 0.2 knew of sample_weight alone
+        if not all(isinstance(aliases, dict) for aliases in asked.values()):
+            state["_requests"] = {method: {"sample_weight": a} for method, a in asked.items()}
+        if type(state.get("_run_")) is dict:  # that of a checkpoint of 0.2, which refuses it
+            state["_checkpoint"] = state.pop("_run_")
+        return state
+
+    def _take_state(self, state: dict[str, Any]) -> None:
+        """Set what a pickle or file has; parameters that it does not know have their defaults."""
+        state = self._from_older_state(state)
+        absent = {n: default for n, default in self._defaults().items() if n not in state}
+        later = {n: d for n, d in absent.items() if d is not inspect.Parameter.empty}
+        self.__dict__.update(later | state)
 
     def _check_loaded(self) -> None:
         """Raise ValueError if what a file had, of the declared kinds and sizes, is inconsistent."""
@@ -264,11 +290,7 @@ class Model:
                 f"this {type(self).__name__} was pickled by mlcore {written}, which is newer than "
                 f"the mlcore {mlcore.__version__} installed here: install mlcore>={written}."
             )
-        asked = state.get("_requests", {})  # 0.2 knew of sample_weight alone
-        if not all(isinstance(aliases, dict) for aliases in asked.values()):
-            state["_requests"] = {method: {"sample_weight": a} for method, a in asked.items()}
-        self.__dict__.update(state)
-        self._fill_older()
+        self._take_state(state)
 
     # ---- scikit-learn: tags, routing, cloning
 

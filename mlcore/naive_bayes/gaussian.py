@@ -106,7 +106,7 @@ class GaussianNB(NaiveBayes):
         "_means_": "float64 c f",
         "_variances_": "float64 c f",
         "_varies_": "bool f",
-        "_statistics_": ("|", (*_SUMS, "int f"), _SUMS),  # of 0.2
+        "_statistics_": (*_SUMS, "int f"),
     }
 
     def __init__(
@@ -141,11 +141,12 @@ class GaussianNB(NaiveBayes):
         super()._check_parameters()
         as_real(self.var_smoothing, "var_smoothing", owner=type(self).__name__, at_least=0)
 
-    def _fill_older(self):
+    def _from_older_state(self, state):
         """0.2 kept no powers with the sums."""
-        sums = vars(self).get("_statistics_")
+        sums = state.get("_statistics_")
         if sums is not None and len(sums) == len(_SUMS):
-            self._statistics_ = (*sums, self._power_)
+            state["_statistics_"] = (*sums, state["_power_"])
+        return super()._from_older_state(state)
 
     def _check_X(self, X, **how):
         return super()._check_X(X, **how | {"check_finite": True})

@@ -167,7 +167,7 @@ def crafted(path, change):
 
 
 def items(state):
-    return state["_run_"]["items"]
+    return state["_checkpoint"]["items"]
 
 
 def without(name):
@@ -185,7 +185,7 @@ def put(name, value):
 
 def whole_run(value):
     def change(state, parts):
-        state["_run_"] = value
+        state["_checkpoint"] = value
 
     return change
 
@@ -197,10 +197,16 @@ def other_array(state, parts):
     parts[f"{name}.npy"] = out.getvalue()
 
 
+def of_0_2(state, parts):
+    put("format", 2)(state, parts)
+    state["_run_"] = state.pop("_checkpoint")
+
+
 CRAFTED = {
     "no format": (without("format"), "does not tell its format"),
     "a format of text": (put("format", "2"), "does not tell its format"),
     "an older format": (put("format", 1), "has format 1, of an older mlcore"),
+    "one of 0.2": (of_0_2, "has format 2, of an older mlcore"),
     "no dict": (whole_run(3), "does not tell its format"),
     "a list": (whole_run({"type": "list", "items": []}), "does not tell its format"),
     "no digests": (without("digests"), "does not tell its step and its blocks"),
@@ -235,4 +241,4 @@ def test_a_random_source_with_a_state_is_refused(tmp_path):
 
 def test_the_file_is_a_model_that_loads(tmp_path):
     fit_blocks(MODELS["k-means"](), blocks_of(DATA), checkpoint=tmp_path / "c")
-    assert mlcore.load(tmp_path / "c")._run_["digests"].shape == (3,)
+    assert mlcore.load(tmp_path / "c")._checkpoint["digests"].shape == (3,)

@@ -20,6 +20,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 
 import mlcore
+from contract import contents
 from mlcore import cluster, decomposition, discriminant, linear_model, mixture, naive_bayes, svm
 from mlcore.blocks import BlockError, fit_blocks, predict_blocks, row_blocks, transform_blocks
 from mlcore.blocks.rounds import merged_in_tree
@@ -60,15 +61,8 @@ def cut(n_blocks, data=None):
 
 def fitted(model):
     """All that a fit has set, arrays as bytes."""
-    state = {}
-    for name, value in vars(model).items():
-        if name not in model._defaults():
-            parts = value if isinstance(value, tuple) else (value,)
-            state[name] = [
-                (v.dtype.str, v.shape, v.tobytes()) if isinstance(v, np.ndarray) else repr(v)
-                for v in parts
-            ]
-    return state
+    state = {name: value for name, value in vars(model).items() if name not in model._defaults()}
+    return {name: contents(value) for name, value in state.items()}
 
 
 class Slow:
@@ -445,9 +439,9 @@ def test_foreign_checkpoints_are_refused(tmp_path):
 def test_newer_and_damaged_checkpoints_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "c"
     with monkeypatch.context() as later:
-        later.setattr("mlcore.blocks.checkpoint._FORMAT", 3)
+        later.setattr("mlcore.blocks.checkpoint._FORMAT", 4)
         fit_blocks(mixture_of(), cut(3), checkpoint=path)
-    with pytest.raises(ValueError, match="has format 3, but this mlcore reads formats up to 2"):
+    with pytest.raises(ValueError, match="has format 4, but this mlcore reads formats up to 3"):
         fit_blocks(mixture_of(), cut(3), checkpoint=path)
     path.unlink()
     fit_blocks(mixture_of(), cut(3), checkpoint=path)

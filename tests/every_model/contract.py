@@ -8,7 +8,7 @@ import hashlib
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 
 import numpy as np
@@ -475,6 +475,8 @@ def contents(value):
         return b"[" + b",".join(map(contents, value)) + b"]"
     if hasattr(value, "get_params"):
         return contents(vars(value))
+    if is_dataclass(value):
+        return contents([getattr(value, part.name) for part in fields(value)])
     if isinstance(value, np.generic):
         return contents(np.asarray(value))
     return repr(value).encode()

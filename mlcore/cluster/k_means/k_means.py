@@ -259,9 +259,10 @@ class KMeans(CentroidModel):
         why = "the rows must be the same in every pass"
         warn_of_rise(trace, self._rounding_, type(self).__name__, why)
 
-    def _fill_older(self):
-        if "_shift_" in vars(self):  # a fit over blocks of 0.2, which did not keep the rounding
-            vars(self).setdefault("_rounding_", 0.0)
+    def _from_older_state(self, state):
+        if "_shift_" in state:  # a fit over blocks of 0.2, which did not keep the rounding
+            state.setdefault("_rounding_", 0.0)
+        return super()._from_older_state(state)
 
     def _initial_attributes(self, n_clusters):
         begun = {"objective_trace_": np.empty(0), "n_iter_": 0, "converged_": False}

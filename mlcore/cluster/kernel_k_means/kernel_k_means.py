@@ -157,9 +157,10 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
         "origin_": "none | float f",
     }
 
-    def _fill_older(self):
-        if "X_fit_" in vars(self):  # 0.2 had no origin
-            vars(self).setdefault("origin_", None)
+    def _from_older_state(self, state):
+        if "X_fit_" in state:  # 0.2 had no origin
+            state.setdefault("origin_", None)
+        return super()._from_older_state(state)
 
     def __init__(
         self,

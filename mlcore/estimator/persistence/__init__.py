@@ -5,8 +5,8 @@ What a file may hold of a fitted model is declared by its class:
 `mlcore.estimator.persistence.declared`.
 """
 
+import contextlib
 import importlib
-import inspect
 import json
 import os
 import re
@@ -20,12 +20,13 @@ from scipy import sparse as sp
 
 import mlcore
 from mlcore.checks.encoded_samples import EncodedSamples
-from mlcore.estimator.model import Model
-from mlcore.estimator.persistence.archive import Archive
-from mlcore.estimator.persistence.declared import check_declared
+from mlcore.checks.stored import fields_of, is_stored, restored
+from mlcore.model import Model
+from mlcore.persistence.archive import Archive
+from mlcore.persistence.declared import check_declared
 
 _FORMAT = "mlcore model"
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2  # 1, of mlcore 0.2, had no objects
 _HEADER = "header"
 _CLASS = re.compile(r"mlcore(?:\.[a-z][a-z0-9_]*)+:[A-Z][A-Za-z0-9]*")
 _SPARSE = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
@@ -122,6 +123,11 @@ def load(path: str | os.PathLike) -> Any:
             model = None if refused else _Reader(arrays).value(header["model"])
     except (OSError, MemoryError):
         raise
+    except _NewerObject as newer:
+        refused = (
+            f"{newer}, written by mlcore {header.get('mlcore')}, which mlcore {mlcore.__version__} "
+            "does not know: install a newer mlcore."
+        )
     except Exception as error:  # zip, NumPy, SciPy and JSON raise many types for a damaged file
         what = str(error) if isinstance(error, ValueError | zipfile.BadZipFile) else repr(error)
         raise ValueError(f"{path} is damaged, not a readable mlcore model file: {what}") from None
@@ -143,6 +149,10 @@ def _refusal(header):
             f"formats up to {_FORMAT_VERSION}: install a newer mlcore."
         )
     return None
+
+
+class _NewerObject(Exception):
+    """An object has a version that this mlcore does not know."""
 
 
 class _Writer:
@@ -171,6 +181,8 @@ class _Writer:
                 for key, item in value.items()
             ]
             return {"type": "dict", "items": items}
+        if is_stored(type(value)):
+            return self._object(value, place)
         if isinstance(value, EncodedSamples):
             state = {n: self.node(part, f"{place}.{n}") for n, part in value.__getstate__().items()}
             return {"type": "samples", "class": _path(type(value), place), "state": state}
@@ -186,6 +198,13 @@ class _Writer:
         path = _path(type(model), place)
         state = {name: self.node(value, f"{place}.{name}") for name, value in vars(model).items()}
         return {"type": "model", "class": path, "state": state}
+
+    def _object(self, value, place):
+        cls = type(value)
+        names = fields_of(cls)
+        fields = {name: self.node(getattr(value, name), f"{place}.{name}") for name in names}
+        version = cls._stored_version
+        return {"type": "object", "class": _path(cls, place), "version": version, "fields": fields}
 
     def _array(self, array, place):
         if array.dtype.kind == "O":
@@ -234,6 +253,8 @@ class _Reader:
             return tuple(self.value(item) for item in node["items"])
         if kind == "dict":
             return {self.value(key): self.value(item) for key, item in node["items"]}
+        if kind == "object":
+            return self._object(node)
         if kind == "samples":
             cls = _class(node["class"], EncodedSamples)
             samples = cls.__new__(cls)
@@ -254,20 +275,28 @@ class _Reader:
         matrix.check_format(full_check=True)
         return matrix
 
+    def _object(self, node):
+        cls, version = _class(node["class"]), node["version"]
+        if type(version) is not int or version < 1:
+            raise ValueError(f"the file has a {cls.__name__} of version {version!r}.")
+        if version > cls._stored_version:
+            raise _NewerObject(f"holds a {cls.__name__} of version {version}")
+        fields = {name: self.value(inner) for name, inner in node["fields"].items()}
+        if version < cls._stored_version:
+            fields = cls._from_version(version, fields)
+        return restored(cls, fields)
+
     def _model(self, node):
-        cls, state = _class(node["class"], Model), node["state"]
-        name = cls.__name__
-        parameters = cls._defaults()
+        model = object.__new__(_class(node["class"], Model))
+        model._take_state({name: self.value(inner) for name, inner in node["state"].items()})
+        owner, state, parameters = type(model).__name__, vars(model), model._defaults()
         unknown = [n for n in state if not n.endswith("_") and not n.startswith("_")]
         unknown = [n for n in unknown if n not in parameters]
         if unknown:
-            raise ValueError(f"{name} of mlcore {mlcore.__version__} has no parameter {unknown}.")
-        absent = {n: default for n, default in parameters.items() if n not in state}
-        lost = [n for n, default in absent.items() if default is inspect.Parameter.empty]
+            raise ValueError(f"{owner} of mlcore {mlcore.__version__} has no parameter {unknown}.")
+        lost = [n for n in parameters if n not in state]
         if lost:
-            raise ValueError(f"the file is damaged: its {name} has no {lost}.")
-        model = cls.__new__(cls)
-        model.__dict__.update(absent | {n: self.value(inner) for n, inner in state.items()})
+            raise ValueError(f"the file is damaged: its {owner} has no {lost}.")
         check_declared(model)
         return model
 
@@ -279,18 +308,21 @@ def _path(cls, place):
     return path
 
 
-def _class(path, base):
-    """Return the class of mlcore that a file names, which must be one of `base`."""
+def _class(path, base=None):
+    """Return the class of mlcore that a file names, one of `base`, or a registered one."""
     if not _CLASS.fullmatch(path):
         raise ValueError(f"the file names {path!r}, which is no class of mlcore.")
     module, _, name = path.partition(":")
-    try:
-        cls = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError):
-        raise ValueError(f"this mlcore {mlcore.__version__} has no {path}.") from None
-    if not (isinstance(cls, type) and issubclass(cls, base)):
-        kind = "model" if base is Model else "list of samples"
-        raise ValueError(f"the file names {path!r}, which is no {kind}.")
+    family = ".".join(module.split(".")[:2])  # has all models, whose modules may have moved in it
+    for place in (module, family) if base is Model else (module,):
+        with contextlib.suppress(ImportError, AttributeError):
+            cls = getattr(importlib.import_module(place), name)
+            break
+    else:
+        raise ValueError(f"this mlcore {mlcore.__version__} has no {path}.")
+    if not (isinstance(cls, type) and (issubclass(cls, base) if base else is_stored(cls))):
+        kind = {Model: "model", EncodedSamples: "list of samples", None: "class of stored objects"}
+        raise ValueError(f"the file names {path!r}, which is no {kind[base]}.")
     return cls
 
 

@@ -1,7 +1,8 @@
-"""Kinds and dimensions of fitted attributes, declared once by each class and checked in a file.
+"""Kinds and dimensions of what a file holds, declared once by each class and checked.
 
 Each class has a table `_stored` of its fitted attributes; a subclass adds lines or replaces them.
 Attributes that a model has not are not missed, but those that it has fit the table and each other.
+Objects of the classes that `mlcore.checks.stored` registers have a table of all their fields.
 
 A line is a string ``kind dimension dimension ...``, alternatives parted by ``|``:
 
@@ -29,17 +30,19 @@ least 0 then.
 Compound values: a tuple of lines is a tuple of such values; a list ``[dimension, line]`` a list or
 tuple of so many, in which the name ``m[]`` is another in each; a dict has a line for each key, or
 one for every key under ``...``. None may stand for each of them, and ``()`` for a tuple. A tuple
-``("|", line, line)`` is a choice. What no line can say, `_check_loaded` of the model checks.
+``("|", line, line)`` is a choice. A class is the line of its objects, whose dimensions are those of
+the model; they may be None only by ``("|", "none", Class)``. What no line can say, `_check_loaded`
+of the model or of the object checks.
 """
 
 import re
-from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks.encoded_samples import EncodedSamples
-from mlcore.estimator.model import Model
+from mlcore.checks.stored import declared, is_stored
+from mlcore.model import Model
 
 _TYPES = {
     "float": (np.float32, np.float64),
@@ -61,41 +64,44 @@ class _Unknown(Exception):
     """A dimension is computed of one that no array has given yet."""
 
 
-def declared(cls: type) -> dict[str, Any]:
-    """Return the lines of all fitted attributes of a class of models, those of its bases first."""
-    lines: dict[str, Any] = {}
-    for base in reversed(cls.__mro__):
-        lines |= vars(base).get("_stored", {})
-    return lines
-
-
 def check_declared(model: Model) -> None:
     """Raise ValueError if the attributes of a model are not what its class declares."""
-    owner, state, dimensions = type(model).__name__, vars(model), {}
+    owner, state = type(model).__name__, vars(model)
     left = {name: line for name, line in declared(type(model)).items() if name in state}
+    try:
+        _all_checked(state, left, {}, owner)
+    except _Unknown as names:
+        raise ValueError(f"{owner} lacks what gives {names} their dimensions.") from None
+    model._check_loaded()
+
+
+def _all_checked(values, lines, dimensions, place, item=""):
+    """Return the dimensions, with those of named values, in an order in which all are known."""
+    left = lines
     while left:
         waiting = {}
         for name, line in left.items():
             try:
-                dimensions = _checked(state[name], line, dimensions, f"{owner}.{name}")
+                dimensions = _checked(values[name], line, dimensions, f"{place}.{name}", item)
             except _Unknown:
                 waiting[name] = line
         if len(waiting) == len(left):
-            raise ValueError(f"{owner} lacks what gives {', '.join(waiting)} their dimensions.")
+            raise _Unknown(", ".join(waiting))
         left = waiting
-    model._fill_older()
-    model._check_loaded()
+    return dimensions
 
 
 def _checked(value, line, dimensions, place, item=""):
     """Return the dimensions, with those that `value` gives; `item` is its number in a list."""
     if isinstance(line, str):
         return _one_of(value, line, dimensions, place, item)
-    if value is None or (isinstance(line, tuple) and type(value) is tuple and not value):
-        return dimensions
+    if isinstance(line, type):
+        return _object(value, line, dimensions, place, item)
     if isinstance(line, tuple) and line[0] == "|":
         tried = [(value, choice, dimensions, place, item) for choice in line[1:]]
         return _first_that_fits(_checked, tried)
+    if value is None or (isinstance(line, tuple) and type(value) is tuple and not value):
+        return dimensions
     if isinstance(line, dict):
         if type(value) is not dict or not ("..." in line or value.keys() <= line.keys()):
             raise _other(place, value, f"a dict of {', '.join(line)}")
@@ -112,6 +118,19 @@ def _checked(value, line, dimensions, place, item=""):
     for key, part, inner in parts:
         inside = f"{item}[{key}]" if isinstance(line, list) else item
         dimensions = _checked(part, inner, dimensions, f"{place}[{key!r}]", inside)
+    return dimensions
+
+
+def _object(value, cls, dimensions, place, item):
+    """Return the dimensions, with those of the fields of an object of this class."""
+    kind = type(value)
+    if not (isinstance(value, cls) and is_stored(kind)):
+        raise _other(place, value, f"an object of class {cls.__name__}")
+    lines = declared(kind)
+    fields = {name: getattr(value, name) for name in lines}
+    dimensions = _all_checked(fields, lines, dimensions, place, item)
+    if hasattr(kind, "_check_loaded"):
+        value._check_loaded()
     return dimensions
 
 
@@ -185,7 +204,8 @@ def _is(value, kind, sizes):
 
 
 def _is_no_label(value):
-    return isinstance(value, np.ndarray | list | dict | Model | EncodedSamples)
+    no_label = isinstance(value, np.ndarray | list | dict | Model | EncodedSamples)
+    return no_label or is_stored(type(value))
 
 
 def _sized(length, size, dimensions, place, item):

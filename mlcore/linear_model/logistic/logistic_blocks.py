@@ -47,9 +47,10 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
         "_pairs_": "none | float64 2 l? c' f+1",
     }
 
-    def _fill_older(self):
-        if "coef_" in vars(self):  # 0.2 kept no weight of the fit
-            vars(self).setdefault("_weight_", None)
+    def _from_older_state(self, state):
+        if "coef_" in state:  # 0.2 kept no weight of the fit
+            state.setdefault("_weight_", None)
+        return super()._from_older_state(state)
 
     def _checked_parameters(self) -> dict[str, Any]:
         """Return the parameters, checked."""

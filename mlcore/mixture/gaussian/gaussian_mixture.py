@@ -292,12 +292,12 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
 
     # ---- what Mixture asks for
 
-    def _fill_older(self):
+    def _from_older_state(self, state):
         """0.2 knew of no spikes."""
-        state = vars(self)
         if "means_" in state and "_spikes_" not in state:
-            state["_spikes_"] = no_spikes(self.means_.shape[1])._asdict()
+            state["_spikes_"] = no_spikes(state["means_"].shape[1])._asdict()
             state["flat_directions_"] = np.zeros((0, 2), np.intp)
+        return super()._from_older_state(state)
 
     def _check_loaded(self):
         """Refuse covariances of another kind."""

@@ -1,0 +1,128 @@
+"""Classes of plain objects that files of models may hold: NamedTuples and frozen dataclasses."""
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def stored(*, version: int) -> Callable[[_Class], _Class]:
+    """Return a decorator that lets files hold the objects of a class, by its name and version.
+
+    The class has a table `_stored` with a line for each field, as `mlcore.persistence.declared`
+    describes them. Dimensions have the names of the model that holds the object, in whose table
+    the class itself is the line. A file is read without a call of the constructor; what no line can
+    say, `_check_loaded` of the class checks.
+
+    Parameters
+    ----------
+    version : int
+        1, and 1 more whenever a release changes the fields. From 2 on the class has a class method
+        ``_from_version(version, fields)``, which returns the fields of an older one by name as they
+        are now. It sees values that nobody has checked.
+
+    Raises
+    ------
+    TypeError
+        If the class is of another kind, or its table does not have exactly its fields.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> @stored(version=1)
+    ... class Units(NamedTuple):
+    ...     origin: "np.ndarray"
+    ...     power: int
+    ...     _stored = {"origin": "float64 f", "power": "int"}
+    """
+
+    def register(cls: _Class) -> _Class:
+        frozen = dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen
+        if not frozen and not (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+            raise TypeError(f"{cls.__name__} is neither a NamedTuple nor a frozen dataclass.")
+        if set(fields_of(cls)) != declared(cls).keys():
+            raise TypeError(f"{cls.__name__} has other fields than its table _stored.")
+        if version > 1 and not hasattr(cls, "_from_version"):
+            raise TypeError(f"{cls.__name__} of version {version} has no _from_version.")
+        cls._stored_version = version
+        return cls
+
+    return register
+
+
+def is_stored(cls: type) -> bool:
+    """Return True if a class, and not only one that it inherits from, is registered.
+
+    Parameters
+    ----------
+    cls : type
+
+    Returns
+    -------
+    registered : bool
+    """
+    return "_stored_version" in vars(cls)
+
+
+def fields_of(cls: type) -> Iterable[str]:
+    """Return the names of the fields of a NamedTuple or dataclass.
+
+    Parameters
+    ----------
+    cls : type
+
+    Returns
+    -------
+    names : iterable of str
+        In their order.
+    """
+    return cls._fields if issubclass(cls, tuple) else [f.name for f in dataclasses.fields(cls)]
+
+
+def declared(cls: type) -> dict[str, Any]:
+    """Return the lines of a class of models or of objects, those of its bases first.
+
+    Parameters
+    ----------
+    cls : type
+
+    Returns
+    -------
+    lines : dict
+        By the name of the attribute.
+    """
+    lines: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        lines |= vars(base).get("_stored", {})
+    return lines
+
+
+def restored(cls: type, fields: dict[str, Any]) -> Any:
+    """Return an object of these fields, made without a call of the constructor.
+
+    Parameters
+    ----------
+    cls : type
+        A registered class.
+    fields : dict
+        Values by name.
+
+    Returns
+    -------
+    value : cls
+
+    Raises
+    ------
+    ValueError
+        If a field is missing, or there is another.
+    """
+    names = list(fields_of(cls))
+    if fields.keys() != set(names):
+        raise ValueError(f"{cls.__name__} has fields {list(fields)}, but must have {names}.")
+    if issubclass(cls, tuple):
+        return tuple.__new__(cls, [fields[name] for name in names])
+    value = object.__new__(cls)
+    for name in names:
+        object.__setattr__(value, name, fields[name])
+    return value
