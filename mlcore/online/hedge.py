@@ -63,11 +63,11 @@ class Hedge(OnlineLearner):
     weights_: np.ndarray
     expert_losses_: np.ndarray
     loss_: float
-    _losses_since_: np.ndarray  # the last time that the weights began anew
+    _sums_: np.ndarray  # of losses since the weights last began anew
     _stored = {
         "weights_": "float64 e",
         "expert_losses_": "float64 e",
-        "_losses_since_": "float64 e",
+        "_sums_": "float64 e",
         "loss_": "float",
     }
 
@@ -99,7 +99,12 @@ class Hedge(OnlineLearner):
         if self.horizon is not None:
             as_count(self.horizon, "horizon", at_least=1)
         zeros = np.zeros(n)
-        return {"weights_": zeros + 1 / n, "expert_losses_": zeros, "_losses_since_": zeros}
+        return {"weights_": zeros + 1 / n, "expert_losses_": zeros, "_sums_": zeros}
+
+    def _from_older_state(self, state):
+        if "_losses_since_" in state:  # the name in 0.2
+            state["_sums_"] = state.pop("_losses_since_")
+        return super()._from_older_state(state)
 
     def _rounds(self, state, X, y):
         n = len(as_list(y, "y"))
@@ -129,7 +134,7 @@ class Hedge(OnlineLearner):
         after = state.get("n_rounds_", 0) + 1
         if self.horizon is not None and after > self.horizon:
             raise ValueError(f"horizon={self.horizon} rounds are over: no more are taken.")
-        since, rounds = state["_losses_since_"] + losses, self.horizon
+        since, rounds = state["_sums_"] + losses, self.horizon
         if rounds is None:
             rounds = 1 << (after.bit_length() - 1)  # this one is among 2^m, ..., 2^(m + 1) - 1
             if begins_anew(after):
@@ -139,7 +144,7 @@ class Hedge(OnlineLearner):
         return {
             "weights_": weights / weights.sum(),
             "expert_losses_": state["expert_losses_"] + losses,
-            "_losses_since_": since,
+            "_sums_": since,
         }
 
     def _bound(self, state):

@@ -5,6 +5,7 @@ import numpy as np
 from mlcore.bounds import weighted_majority_mistake_bound
 from mlcore.bounds.arguments import as_bool, as_count, as_real
 from mlcore.bounds.concept_tables.concept_table import as_table
+from mlcore.model_cache import cached
 from mlcore.online.learner import LabelLearner
 
 
@@ -25,8 +26,9 @@ class WeightedMajority(LabelLearner):
         Factor of an expert's weight at each of its mistakes.
     randomized : bool, default=False
         Predict as an expert does that is drawn with probability proportional to its weight.
-    random_state : int, default=0
-        Seed of the draws: each round has one, the same however often it is asked for.
+    random_state : int or None, default=None
+        Seed of the draws: each round has one, the same however often it is asked for. None is a
+        seed that is drawn once for each learner.
 
     Attributes
     ----------
@@ -63,7 +65,13 @@ class WeightedMajority(LabelLearner):
     expert_mistakes_: np.ndarray
     weights_: np.ndarray
     loss_: float
-    _stored = {"expert_mistakes_": "int e", "weights_": "float64 e", "loss_": "float"}
+    _start_: int  # seed of the draws
+    _stored = {
+        "expert_mistakes_": "int e",
+        "weights_": "float64 e",
+        "loss_": "float",
+        "_start_": "count",
+    }
 
     def __init__(
         self,
@@ -71,7 +79,7 @@ class WeightedMajority(LabelLearner):
         *,
         beta: float = 0.5,
         randomized: bool = False,
-        random_state: int = 0,
+        random_state: int | None = None,
     ) -> None:
         self.n_experts = n_experts
         self.beta = beta
@@ -81,8 +89,16 @@ class WeightedMajority(LabelLearner):
     def _start(self):
         n = as_count(self.n_experts, "n_experts", at_least=1)
         as_bool(self.randomized, "randomized")
-        as_count(self.random_state, "random_state")
-        return self._weighted(np.zeros(n, dtype=np.int64))
+        if self.random_state is not None:
+            seed = as_count(self.random_state, "random_state")
+        else:  # kept outside of the fitted state, as predictions come before the first round
+            seed = cached(self, (), None, _fresh_seed) if self.randomized else 0
+        return self._weighted(np.zeros(n, dtype=np.int64)) | {"_start_": seed}
+
+    def _from_older_state(self, state):
+        if "weights_" in state:  # 0.2 had a seed of 0 by default, and only as a parameter
+            state.setdefault("_start_", state.get("random_state", 0))
+        return super()._from_older_state(state)
 
     def _points(self, state, X):
         return self._advice(state, as_table(X, "X"), "X")
@@ -103,7 +119,7 @@ class WeightedMajority(LabelLearner):
         weights = state["weights_"]
         if self.randomized:
             shares = np.cumsum(weights)
-            random = np.random.default_rng([int(self.random_state), state.get("n_rounds_", 0)])
+            random = np.random.default_rng([state["_start_"], state.get("n_rounds_", 0)])
             drawn = np.searchsorted(shares, random.random() * shares[-1], side="right")
             return int(advice[min(drawn, len(advice) - 1)])
         return int(weights[advice == 1].sum() >= weights[advice == 0].sum())
@@ -130,3 +146,7 @@ class WeightedMajority(LabelLearner):
     def _weighted(self, mistakes):
         beta = as_real(self.beta, "beta", above=0, below=1)
         return {"expert_mistakes_": mistakes, "weights_": beta ** (mistakes - mistakes.min())}
+
+
+def _fresh_seed():
+    return np.random.SeedSequence().entropy

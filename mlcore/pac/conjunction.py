@@ -34,6 +34,8 @@ class ConjunctionLearner(ConceptClassifier):
     plain_, negated_ : (n_features,) arrays of bool
         Variables in the conjunction, and those whose negation is. Without positive examples they
         are all, and no sample satisfies it.
+    dtype_ : {"float32", "float64"}
+        Type of the training data.
     training_errors_ : int
         Negative examples that satisfy it; 0 if some conjunction gives all labels.
     n_samples_ : int
@@ -61,8 +63,8 @@ class ConjunctionLearner(ConceptClassifier):
 
     plain_: np.ndarray
     negated_: np.ndarray
-    _dtype_: str
-    _stored = {"plain_": "bool f", "negated_": "bool f", "_dtype_": "text"}
+    dtype_: str
+    _stored = {"plain_": "bool f", "negated_": "bool f", "dtype_": "text"}
 
     def __init__(self, *, positive: Any = None, threshold: float = 0.0) -> None:
         self.positive = positive
@@ -100,7 +102,12 @@ class ConjunctionLearner(ConceptClassifier):
 
     @property
     def _precision(self):
-        return np.dtype(self._dtype_)
+        return np.dtype(self.dtype_)
+
+    def _from_older_state(self, state):
+        if "_dtype_" in state:  # the name in 0.2
+            state["dtype_"] = state.pop("_dtype_")
+        return super()._from_older_state(state)
 
     def _learned(self, X, positive):
         threshold = as_real(self.threshold, "threshold", owner=type(self).__name__)
@@ -108,7 +115,7 @@ class ConjunctionLearner(ConceptClassifier):
         return {
             "plain_": true.all(axis=0),
             "negated_": ~true.any(axis=0),
-            "_dtype_": X.dtype.name,
+            "dtype_": X.dtype.name,
         }
 
     def _inside(self, concept, X):

@@ -1,5 +1,7 @@
 """Weighted majority keeps to its bound against an opponent, with weights by their definition."""
 
+import pickle
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,3 +35,23 @@ def test_weights_do_not_underflow_where_all_experts_err():
     learner = WeightedMajority(2, beta=0.01).fit([[1, 1], [1, 0]] * 500, [0, 0] * 500)
     assert learner.expert_mistakes_.tolist() == [1000, 500]
     assert learner.weights_[1] == 1 and learner.predict_one([0, 1]) == 1
+
+
+def test_a_learner_without_a_seed_keeps_to_its_draws():
+    """Before the first round, after it, and in copies; other learners have other draws."""
+    advice, X = np.arange(64) % 2, np.arange(64)[None] % 2
+    seen = []
+    for _ in range(8):
+        learner = WeightedMajority(64, randomized=True)
+        first = learner.predict_one(advice)
+        assert all(learner.predict_one(advice) == first for _ in range(20))
+        learner.update(advice, 1)
+        assert learner.mistakes_ == (first != 1)
+        again = pickle.loads(pickle.dumps(learner))
+        for round_ in range(20):
+            seen.append(learner.predict_one(advice))
+            assert again.predict(X)[0] == seen[-1]
+            learner.update(advice, round_ % 2)
+            again.update(advice, round_ % 2)
+    draws = np.reshape(seen, (8, 20))
+    assert len(np.unique(draws, axis=0)) > 1
